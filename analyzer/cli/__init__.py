@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command line: one module per command, loaded only when it is called."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from linesmith.analyzer.cli.group import LazyGroup
+from linesmith.analyzer.errors import LinesmithError
+
+GROUPS = {
+    "look": ("layout", "diff", "index"),
+    "find": ("hot", "suggest"),
+    "change": ("patch",),
+    "more": ("demo", "doctor"),
+}
+
+
+@click.group(cls=LazyGroup, command_groups=GROUPS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="linesmith")
+def linesmith() -> None:
+    """Find struct members that meet on a cache line, propose the smallest change, write the patch."""
+
+
+def main() -> None:
+    """Run the command; every expected failure ends in one sentence and exit status 2."""
+    try:
+        status = linesmith(standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except LinesmithError as error:
+        click.echo(f"linesmith: {error}", err=True)
+        sys.exit(2)
+    sys.exit(status if isinstance(status, int) else 0)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Errors a user can meet, one class per kind; each message says what is wrong, where, and what to do next."""
+
+from __future__ import annotations
+
+
+class LinesmithError(Exception):
+    """Base of every expected failure; the command line prints the message and exits with 2."""
+
+
+class ElfError(LinesmithError):
+    """The file is no ELF object, is cut off, or is damaged."""
+
+
+class DebugInfoMissing(LinesmithError):
+    """The ELF file is sound but carries neither DWARF nor BTF, nor can its debug file be found."""
+
+
+class DebugInfoDamaged(LinesmithError):
+    """DWARF or BTF is present but breaks its own rules."""
+
+
+class TypeNotFound(LinesmithError):
+    """No record of that name; the message offers the nearest names."""
+
+
+class ProfileError(LinesmithError):
+    """The text is not a profile that any reader knows, or holds no shared line."""
+
+
+class ProfileWithoutOffsets(LinesmithError):
+    """The profile names lines but no offsets, so members cannot be named."""
+
+
+class NothingToSuggest(LinesmithError):
+    """No finding of the profile can be improved by moving members; the message says why."""
+
+
+class TreeError(LinesmithError):
+    """The source tree is not there, not a tree, or not configured."""
+
+
+class DeclarationNotFound(LinesmithError):
+    """The tree does not declare the record where DWARF says, nor anywhere near."""
+
+
+class EditRefused(LinesmithError):
+    """The declaration cannot be edited by moving whole atoms; the message gives the place and the reason."""
+
+
+class ToolMissing(LinesmithError):
+    """A program that a stage needs is not installed; the message names the package."""
+
+
+class VerificationFailed(LinesmithError):
+    """The patched source does not compile, or compiles to another layout than the candidate's."""
+
+
+class OutputError(LinesmithError):
+    """The result cannot be written where the user asked."""
