@@ -243,7 +243,8 @@ class Remark:
 class Profile:
     """One report of shared cache lines, hottest first; a text may hold several (before, after).
 
-    ``title`` is the words that stood above the report. ``display`` is ``hitm`` or ``peer``.
+    ``title`` is the words that stood above the report. ``display`` is ``hitm`` or ``peer``. ``events`` are the
+    perf events recorded, where the text lists them (``ibs_op/ldlat=0/``).
     """
 
     source: str
@@ -254,6 +255,7 @@ class Profile:
     has_offsets: bool = True
     has_stores: bool = True
     totals: tuple[tuple[str, int], ...] = ()
+    events: tuple[str, ...] = ()
 
 
 class Outcome(StrEnum):
