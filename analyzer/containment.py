@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which records hold which records by value, and the leaves of each: the index that attribution searches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from math import prod
+
+from linesmith.analyzer.geometry import flatten, leaves_at
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Layout, Leaf
+
+# Elements of an embedded array that are tried as places of a record; a hash table's heads all look alike.
+ARRAY_ELEMENTS = 16
+# Nesting in real kernels is below 12; the bound keeps damaged input from recursing for ever.
+DEPTH = 16
+PLACES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A record embedded in ``container`` (a layout id) at ``offset`` bytes; offset 0 of itself at depth 0."""
+
+    container: int
+    offset: int
+
+
+class Containment:
+    """Leaves and containers of every layout of one file, computed when first asked for."""
+
+    def __init__(self, layouts: Layouts) -> None:
+        self.layouts = layouts
+        self.starts = lru_cache(maxsize=None)(self._starts)
+        self.leaves = lru_cache(maxsize=None)(self._leaves)
+        self.places = lru_cache(maxsize=None)(self._places)
+
+    def _starts(self, layout_id: int) -> tuple[int, ...]:
+        """Distinct offsets of the layout's leaves, ascending."""
+        return tuple(sorted({leaf.offset for leaf in flatten(self.layouts.by_id(layout_id), self.layouts)}))
+
+    def _leaves(self, layout_id: int, offset: int) -> tuple[Leaf, ...]:
+        """Leaves that hold the byte at ``offset``, those that begin there first; empty for holes."""
+        found = leaves_at(self.layouts.by_id(layout_id), self.layouts, offset)
+        return tuple(sorted(found, key=lambda leaf: (leaf.offset != offset, leaf.size)))
+
+    @cached_property
+    def _holders(self) -> dict[int, tuple[Place, ...]]:
+        holders: dict[int, list[Place]] = {}
+        for layout in self.layouts:
+            for record, offset in _embedded(layout, self.layouts):
+                holders.setdefault(record, []).append(Place(layout.id, offset))
+        return {record: tuple(places) for record, places in holders.items()}
+
+    def _places(self, layout_id: int) -> tuple[Place, ...]:
+        """Every named record that holds this one at any depth, itself first."""
+        found = dict.fromkeys([Place(layout_id, 0)])
+        frontier = list(found)
+        for _ in range(DEPTH):
+            frontier = [
+                Place(holder.container, holder.offset + inner.offset)
+                for inner in frontier
+                for holder in self._holders.get(inner.container, ())
+            ]
+            frontier = [place for place in dict.fromkeys(frontier) if place not in found]
+            found.update(dict.fromkeys(frontier))
+            if not frontier or len(found) > PLACES:
+                break
+        return tuple(place for place in found if self.layouts.by_id(place.container).name)
+
+    def holders(self, layout_id: int) -> tuple[Layout, ...]:
+        """The named records that hold this one by value and are not held by another that does."""
+        ids = dict.fromkeys(place.container for place in self.places(layout_id) if place.container != layout_id)
+        return tuple(self.layouts.by_id(one) for one in ids)
+
+
+def _embedded(layout: Layout, layouts: Layouts) -> Iterator[tuple[int, int]]:
+    for member in layout.members:
+        if member.record is None:
+            continue
+        elements = prod(member.dimensions) if member.dimensions else 1
+        stride = layouts.by_id(member.record).size
+        for index in range(min(max(elements, 1), ARRAY_ELEMENTS)):
+            yield member.record, member.offset + index * stride

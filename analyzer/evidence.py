@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the code says about a sampled function: the record types it can reach, and how surely.
+
+A pasted report has no usable addresses, but its function names survive kernel builds. A function reaches the
+records its parameters and variables point to (those of code inlined into it as well), and, one pointer
+further, the records those point to. Source: DW_TAG_formal_parameter and DW_TAG_variable through
+``dwarf.touched``; for C library locks, whose code is not in the program, POSIX names the type.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Access, MemberCategory, Profile, Touched
+
+# How likely a function works on a record of a variable's type, by the way it came to the variable.
+DIRECT = 1.0
+INLINED = 0.8
+RETURNED = 0.5
+ONE_POINTER_FURTHER = 0.3
+ON_STACK = 0.1
+
+# A hub such as task_struct points to everything; what it points to says nothing about one function.
+HUB_POINTERS = 48
+
+_CLONE_SUFFIX = re.compile(r"\.(?:isra|constprop|part|cold|llvm|lto_priv)(?:\.\d+)*$")
+_POSIX_LOCK = re.compile(r"_*pthread_(mutex|rwlock|cond|barrier)_|_*(lll)_(?:un)?lock_")
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How a function reaches a record: ``quality`` 0 … 1, and whether only through pointers to const."""
+
+    quality: float
+    read_only: bool
+    via: str
+
+
+ReachByRecord = Mapping[str, Reach]
+Evidence = Mapping[str, ReachByRecord]
+
+
+def symbol_name(access: Access) -> str | None:
+    """The access's function without compiler suffixes (``foo.isra.0`` is ``foo``), or ``None``."""
+    return _CLONE_SUFFIX.sub("", access.function) if access.function else None
+
+
+def functions_asked(profile: Profile) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The function names of a profile: whole ones, and prefixes where perf cut the symbol."""
+    accesses = [access for line in profile.lines for access in line.accesses if access.function]
+    whole = {symbol_name(access) for access in accesses if not access.symbol_cut}
+    cut = {symbol_name(access) for access in accesses if access.symbol_cut}
+    # Paravirtualised kernels call native_X where others call X; either name may stand in the report.
+    whole |= {f"native_{name}" for name in whole if name}
+    return tuple(sorted(filter(None, whole))), tuple(sorted(filter(None, cut)))
+
+
+def gather(touched: Iterable[Touched], layouts: Layouts) -> Evidence:
+    """Reach by function name and record name, from what the code of one ELF file declares."""
+    found: dict[str, dict[str, Reach]] = {}
+    for item in touched:
+        _strengthen(found.setdefault(item.function, {}), item.record, _direct_reach(item))
+    for reaches in found.values():
+        for record, reach in _one_pointer_further(reaches, layouts):
+            _strengthen(reaches, record, reach)
+    return found
+
+
+def reach_of(access: Access, evidence: Evidence) -> ReachByRecord:
+    """What the access's function reaches; a symbol that perf cut stands for all functions that begin so."""
+    name = symbol_name(access)
+    if name is None:
+        return {}
+    if name in evidence:
+        return evidence[name]
+    if f"native_{name}" in evidence:
+        return evidence[f"native_{name}"]
+    if access.symbol_cut:
+        return _reach_of_prefix(name, evidence)
+    return _posix_reach(name)
+
+
+def _direct_reach(item: Touched) -> Reach:
+    quality = INLINED if item.inlined_from else DIRECT
+    if item.via == "return":
+        quality = RETURNED
+    if item.by_value:
+        quality = ON_STACK
+    where = f" of {item.inlined_from} (inlined)" if item.inlined_from else ""
+    return Reach(quality, item.read_only, f"{item.via} {item.variable}{where}")
+
+
+def _one_pointer_further(reaches: ReachByRecord, layouts: Layouts) -> list[tuple[str, Reach]]:
+    further = []
+    for record, reach in reaches.items():
+        pointers = _pointer_targets(record, layouts)
+        if len(pointers) > HUB_POINTERS:
+            continue
+        quality = reach.quality * ONE_POINTER_FURTHER
+        further += [(target, Reach(quality, False, f"{record}.{name}")) for target, name in pointers.items()]
+    return further
+
+
+def _pointer_targets(record: str, layouts: Layouts) -> dict[str, str]:
+    variants = layouts.variants(record)
+    if not variants:
+        return {}
+    members = variants[0].members
+    return {m.target: m.name for m in members if m.target and m.category is MemberCategory.POINTER}
+
+
+def _strengthen(reaches: dict[str, Reach], record: str, reach: Reach) -> None:
+    known = reaches.get(record)
+    if known is None:
+        reaches[record] = reach
+        return
+    best = max(known, reach, key=lambda one: one.quality)
+    reaches[record] = Reach(best.quality, known.read_only and reach.read_only, best.via)
+
+
+def _reach_of_prefix(prefix: str, evidence: Evidence) -> ReachByRecord:
+    merged: dict[str, Reach] = {}
+    for name, reaches in evidence.items():
+        if name.startswith(prefix):
+            for record, reach in reaches.items():
+                _strengthen(merged, record, reach)
+    return merged
+
+
+def _posix_reach(name: str) -> ReachByRecord:
+    match = _POSIX_LOCK.match(name)
+    if not match:
+        return {}
+    kinds = ("mutex", "rwlock", "cond") if match[2] else (match[1],)
+    return {f"pthread_{kind}_t": Reach(DIRECT, False, "POSIX") for kind in kinds}

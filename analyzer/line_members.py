@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The members met on a line: every access laid on the objects found, none lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.evidence import Evidence, reach_of
+from linesmith.analyzer.lock import has_lock, takes_lock
+from linesmith.analyzer.model import Access, Leaf, LineMember, LineObject, MemberFunction, Outcome, SharedLine
+
+KNOWN = (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """Where one access falls: the member's path and place, or just the offset when no object is known."""
+
+    path: str
+    offset: int
+    object_offset: int | None
+    size: int | None
+    lock: bool
+
+
+def line_members(
+    line: SharedLine, objects: Sequence[LineObject], evidence: Evidence, containment: Containment
+) -> tuple[LineMember, ...]:
+    """Members by offset in the line; accesses beyond every known object stand as bare offsets (``0x28``)."""
+    grouped: dict[_Spot, list[Access]] = {}
+    for access in line.accesses:
+        if access.offset is not None:
+            grouped.setdefault(_spot(access, objects, evidence, containment), []).append(access)
+    members = [_member(spot, accesses) for spot, accesses in grouped.items()]
+    return tuple(sorted(members, key=lambda member: (member.offset, member.path)))
+
+
+def _spot(access: Access, objects: Sequence[LineObject], evidence: Evidence, containment: Containment) -> _Spot:
+    offset = access.offset or 0
+    for one in objects:
+        leaf = _leaf(access, one, evidence, containment)
+        if leaf is not None:
+            lock = has_lock(name for name, _ in leaf.chain) or has_lock([one.type])
+            return _Spot(leaf.path, offset, offset - one.start, leaf.size, lock)
+    return _Spot(f"{offset:#x}", offset, None, None, bool(access.function and takes_lock(access.function)))
+
+
+def _leaf(access: Access, one: LineObject, evidence: Evidence, containment: Containment) -> Leaf | None:
+    if one.layout is None or one.outcome not in KNOWN:
+        return None
+    leaves = containment.leaves(one.layout, (access.offset or 0) - one.start)
+    if not leaves:
+        return None
+    reach = reach_of(access, evidence)
+    reached = [leaf for leaf in leaves if any(name in reach for name, _ in leaf.chain)]
+    return (reached or list(leaves))[0]
+
+
+def _member(spot: _Spot, accesses: Iterable[Access]) -> LineMember:
+    group = list(accesses)
+    functions = _functions(group)
+    reads = sum(max(one.contended, (one.records or 0) - one.stores) for one in group)
+    inferred = "taking or releasing a lock writes it" if spot.lock else ""
+    return LineMember(
+        spot.path,
+        spot.offset,
+        spot.object_offset,
+        spot.size,
+        reads,
+        sum(one.stores for one in group),
+        functions,
+        lock=spot.lock,
+        write_inferred=inferred,
+    )
+
+
+def _functions(accesses: Sequence[Access]) -> tuple[MemberFunction, ...]:
+    grouped: dict[str, list[Access]] = {}
+    for access in accesses:
+        grouped.setdefault(access.function or "[unknown]", []).append(access)
+    functions = [_function(name, group) for name, group in grouped.items()]
+    return tuple(sorted(functions, key=lambda one: (-one.contended - one.stores, one.name)))
+
+
+def _function(name: str, group: Sequence[Access]) -> MemberFunction:
+    records = [one.records for one in group if one.records is not None]
+    cpus = [one.cpus for one in group if one.cpus is not None]
+    return MemberFunction(
+        name,
+        sum(one.contended for one in group),
+        sum(one.stores for one in group),
+        sum(records) if records else None,
+        max(cpus) if cpus else None,
+    )

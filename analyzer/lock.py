@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which records are locks, and which functions fight for one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+# Words that, as a whole part of a record's name, make it a lock: raw_spinlock, rw_semaphore, pthread_mutex_t.
+# Whole parts, because block and clock end in "lock" too.
+_LOCK_WORDS = frozenset(
+    (
+        "lock",
+        "spinlock",
+        "rwlock",
+        "qrwlock",
+        "qspinlock",
+        "rwsem",
+        "semaphore",
+        "mutex",
+        "seqlock",
+        "seqcount",
+        "futex",
+        "lockref",
+    )
+)
+_LOCK_FUNCTION = re.compile(
+    r"(?:^|_)(?:spin|read|write|mutex|rwsem|down|up|osq|mcs|rt_mutex|rwlock|lll|ww_mutex|lock_sock)_"
+    r"|slowpath|spin_on_owner|(?:un|try)?lock(?:$|_)|^(?:down|up)$|cmpxchg_lock"
+)
+_WAITING = re.compile(
+    r"slowpath|slow_path|spin_on_owner|osq_lock|optimistic_spin|lll_lock_wait|mcs_spin|_wait$|rwlock_(?:rd|wr)lock"
+)
+
+
+def is_lock(record: str) -> bool:
+    """Whether a record of this name is a lock, by the words of its name."""
+    return any(part in _LOCK_WORDS for part in record.split("_"))
+
+
+def has_lock(records: Iterable[str]) -> bool:
+    """Whether one of the records entered on the way to a member is a lock."""
+    return any(is_lock(record) for record in records)
+
+
+def takes_lock(function: str) -> bool:
+    """Whether a function's name says that it takes or releases a lock; used where no type is known."""
+    return bool(_LOCK_FUNCTION.search(function))
+
+
+def waits_for_lock(function: str) -> bool:
+    """Whether a function's name says that it waits for a lock somebody else holds."""
+    return bool(_WAITING.search(function))

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The diagnosis of a line: which members meet, who writes, and whether moving members can help.
+
+Rules in the order in which they are told: false sharing (two top-level members, one line, one of them
+written), lock contention (a lock's own words carry the contention: moving it is a band-aid), true sharing
+(one member carries it), adjacent-line sharing (no writer here, one in the other half of the 128-byte pair),
+no writer seen. Several can hold at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from linesmith.analyzer.lock import waits_for_lock
+from linesmith.analyzer.model import (
+    ConflictPair,
+    LineMember,
+    LineObject,
+    Profile,
+    SharedLine,
+    Triage,
+    TriageKind,
+)
+
+# A pair below this share of a line's contended loads is noise of the sampling.
+PAIR_SHARE = 0.01
+# A member that carries this share of the line's contention is what the line is about.
+MAIN_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class TopMember:
+    """Everything seen on one member of the outermost record, its nested members added up."""
+
+    name: str
+    members: tuple[LineMember, ...]
+
+    @property
+    def contended(self) -> int:
+        """Contended loads on the member."""
+        return sum(function.contended for member in self.members for function in member.functions)
+
+    @property
+    def writes(self) -> int:
+        """Stores sampled on the member."""
+        return sum(member.writes for member in self.members)
+
+    @property
+    def lock(self) -> bool:
+        """Whether a part of the member that was touched belongs to a lock."""
+        return any(member.lock for member in self.members)
+
+    @property
+    def written(self) -> bool:
+        """Whether somebody writes the member, sampled or inferred."""
+        return any(member.written for member in self.members)
+
+    @property
+    def waited_for(self) -> bool:
+        """Whether a function that waits for a lock was seen here."""
+        names = (function.name for member in self.members for function in member.functions)
+        return self.lock and any(waits_for_lock(name) for name in names)
+
+
+def infer_writers(members: Sequence[LineMember], profile: Profile) -> tuple[LineMember, ...]:
+    """Mark members that must be written although no store was sampled (AMD IBS tags an atomic update a load)."""
+    sampled = any(member.writes or member.write_inferred for member in members)
+    ibs = any(event.startswith("ibs_") for event in profile.events)
+    if sampled or not ibs:
+        return tuple(members)
+    reason = "IBS counts an atomic update as a load, and a HITM needs a writer"
+    return tuple(
+        replace(one, write_inferred=reason) if any(f.contended for f in one.functions) else one for one in members
+    )
+
+
+def triage(line: SharedLine, objects: Sequence[LineObject], members: Sequence[LineMember], profile: Profile) -> Triage:
+    """Diagnose one line; ``members`` as ``line_members`` and ``infer_writers`` gave them."""
+    tops = top_members(members)
+    pairs = conflict_pairs(tops)
+    buddy = _writing_buddy(line, profile)
+    kinds = _kinds(tops, pairs, objects, buddy)
+    reasons = (*_reasons(tops, line, profile), *_buddy_reason(kinds, buddy))
+    return Triage(kinds, pairs, _sentence(kinds, tops, pairs), reasons)
+
+
+def top_members(members: Iterable[LineMember]) -> tuple[TopMember, ...]:
+    """Members added up by the outermost record's member, most contended first."""
+    grouped: dict[str, list[LineMember]] = {}
+    for member in members:
+        grouped.setdefault(member.top, []).append(member)
+    tops = [TopMember(name, tuple(group)) for name, group in grouped.items()]
+    return tuple(sorted(tops, key=lambda top: (-top.contended, -top.writes, top.name)))
+
+
+def conflict_pairs(tops: Sequence[TopMember]) -> tuple[ConflictPair, ...]:
+    """Pairs of members of which one is written, heaviest first.
+
+    The weight is what the meeting can explain: contended loads of the other member, and of the writer too
+    when both are written.
+    """
+    total = sum(top.contended for top in tops)
+    pairs = []
+    for index, one in enumerate(tops):
+        for other in tops[index + 1 :]:
+            pair = _pair(one, other)
+            if pair and pair.weight > 0 and pair.weight >= PAIR_SHARE * total:
+                pairs.append(pair)
+    return tuple(sorted(pairs, key=lambda pair: (-pair.weight, pair.first, pair.second)))
+
+
+def _pair(one: TopMember, other: TopMember) -> ConflictPair | None:
+    if not (one.written or other.written):
+        return None
+    writer, victim = _writer_first(one, other)
+    weight = victim.contended + (writer.contended if victim.written else 0)
+    first, second = sorted((one, other), key=lambda top: min(member.offset for member in top.members))
+    return ConflictPair(first.name, second.name, writer.name, weight)
+
+
+def _writer_first(one: TopMember, other: TopMember) -> tuple[TopMember, TopMember]:
+    strength = [(top.writes, top.written) for top in (one, other)]
+    return (one, other) if strength[0] >= strength[1] else (other, one)
+
+
+def _kinds(
+    tops: Sequence[TopMember],
+    pairs: Sequence[ConflictPair],
+    objects: Sequence[LineObject],
+    buddy: SharedLine | None,
+) -> tuple[TriageKind, ...]:
+    total = sum(top.contended for top in tops) or 1
+    kinds = []
+    if pairs:
+        kinds.append(TriageKind.FALSE_SHARING)
+    if any(top.waited_for and top.contended >= MAIN_SHARE * total for top in tops):
+        kinds.append(TriageKind.LOCK_CONTENTION)
+    elif any(top.written and top.contended >= MAIN_SHARE * total for top in tops):
+        kinds.append(TriageKind.TRUE_SHARING)
+    if not any(top.written for top in tops):
+        kinds.append(TriageKind.ADJACENT_LINE if buddy else TriageKind.NO_WRITER)
+    if len(objects) > 1:
+        kinds.append(TriageKind.SEVERAL_OBJECTS)
+    return tuple(kinds) if tops and kinds else (TriageKind.UNKNOWN,)
+
+
+def _writing_buddy(line: SharedLine, profile: Profile) -> SharedLine | None:
+    """The other half of the 128-byte pair, if stores were sampled on it (the prefetcher fetches both)."""
+    if line.address is None or line.bytes != 64:
+        return None
+    wanted = line.address ^ 64
+    found = (one for one in profile.lines if one.address == wanted and one.stores)
+    return next(found, None)
+
+
+def _buddy_reason(kinds: Sequence[TriageKind], buddy: SharedLine | None) -> tuple[str, ...]:
+    if buddy is None or TriageKind.ADJACENT_LINE not in kinds:
+        return ()
+    return (f"line {buddy.rank}, the other half of this 128-byte pair, is written ({buddy.stores} stores)",)
+
+
+def _reasons(tops: Sequence[TopMember], line: SharedLine, profile: Profile) -> tuple[str, ...]:
+    reasons = []
+    if not line.stores:
+        reasons.append("no store was sampled on this line: writers are inferred, or not known")
+    for top in tops:
+        inferred = {member.write_inferred for member in top.members} - {""}
+        if inferred and not top.writes:
+            reasons.append(f"{top.name} is written: {'; '.join(sorted(inferred))}")
+    same = sum(1 for one in profile.lines if one.address is not None and one.address == line.address)
+    if same > 1:
+        reasons.append(f"this address stands {same} times in the profile: the same address in several processes")
+    return tuple(reasons)
+
+
+def _sentence(kinds: Sequence[TriageKind], tops: Sequence[TopMember], pairs: Sequence[ConflictPair]) -> str:
+    total = sum(top.contended for top in tops) or 1
+    parts = []
+    if TriageKind.FALSE_SHARING in kinds:
+        parts.append("; ".join(_pair_words(pair) for pair in pairs[:3]))
+    for top in tops:
+        share = top.contended / total
+        if TriageKind.LOCK_CONTENTION in kinds and top.waited_for and share >= MAIN_SHARE:
+            parts.append(
+                f"lock contention on {top.name} ({share:.0%} of the line), which moving members does not remove"
+            )
+        if TriageKind.TRUE_SHARING in kinds and share >= MAIN_SHARE:
+            parts.append(f"true sharing on {top.name} ({share:.0%} of the line), which no layout removes")
+    if TriageKind.NO_WRITER in kinds:
+        parts.append("only reads were sampled: the writer is unknown")
+    if TriageKind.ADJACENT_LINE in kinds:
+        parts.append("no writer on this line, but in the other half of its 128-byte pair: adjacent-line sharing")
+    return "; ".join(parts) or "nothing certain can be said about this line"
+
+
+def _pair_words(pair: ConflictPair) -> str:
+    other = pair.second if pair.writer == pair.first else pair.first
+    return f"false sharing of {other} with {pair.writer}, which is written"
