@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads layouts out of an ELF file: DWARF where there is any, else BTF, through the index cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from linesmith.analyzer import _native, errors, store
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import ElfIdentity, Touched
+
+Progress = Callable[[int, int], None]
+
+MOST_THREADS = 8
+_NATIVE_ERRORS = {kind.__name__: kind for kind in (errors.ElfError, errors.DebugInfoMissing, errors.DebugInfoDamaged)}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The layouts of one file, which reader (``DWARF`` or ``BTF``) gave them, and what there is to say about it.
+
+    ``cached`` tells that the index was at hand; ``remarks`` are whole sentences for the user.
+    """
+
+    identity: ElfIdentity
+    reader: str
+    layouts: Layouts
+    cached: bool
+    remarks: tuple[str, ...] = ()
+
+
+def identify(path: Path) -> ElfIdentity:
+    """What the file is, from its headers; raises ``ElfError``."""
+    with _native_errors():
+        return msgspec.json.decode(_native.identify(str(path)), type=ElfIdentity)
+
+
+def read_layouts(path: Path, progress: Progress | None = None) -> Reading:
+    """Every record of ``path`` (or of its debug file, found by build-id), from the index if there is one.
+
+    ``progress`` gets (bytes done, bytes in all) while the debug information is read. Raises ``ElfError``,
+    ``DebugInfoMissing`` or ``DebugInfoDamaged``. An index that cannot be written is a remark, no error.
+    """
+    identity = identify(path)
+    reader = "DWARF" if identity.has_dwarf or not identity.has_btf else "BTF"
+    stamp = _stamp(identity)
+    directory, key = store.cache_directory(), _key(identity, stamp, reader)
+    kept = store.load(directory, key, stamp)
+    if kept is not None:
+        return Reading(identity, reader, kept, cached=True)
+    with _native_errors():
+        table = _native.read_btf(str(path)) if reader == "BTF" else _read_dwarf(path, progress)
+    layouts = store.built(stamp, table.names(), table.all_json())
+    return Reading(identity, reader, layouts, cached=False, remarks=_save(directory, key, layouts))
+
+
+def touched(path: Path, functions: Sequence[str], prefixes: Sequence[str] = ()) -> tuple[Touched, ...]:
+    """The records that the functions named (or with a name that begins with a prefix) can reach.
+
+    Reads the DWARF itself, not the index; raises as ``read_layouts`` does.
+    """
+    with _native_errors():
+        document = _native.read_touched(str(path), list(functions), list(prefixes), _threads())
+    return msgspec.json.decode(document, type=tuple[Touched, ...])
+
+
+def _read_dwarf(path: Path, progress: Progress | None) -> _native.RecordTable:
+    if progress is None:
+        return _native.read_dwarf(str(path), _threads())
+    return _native.read_dwarf(str(path), _threads(), progress=progress)
+
+
+def _threads() -> int:
+    return min(MOST_THREADS, len(os.sched_getaffinity(0)))
+
+
+@contextmanager
+def _native_errors() -> Iterator[None]:
+    try:
+        yield
+    except _native.NativeError as error:
+        kind, message = error.args
+        raise _NATIVE_ERRORS[kind](message) from None
+
+
+def _stamp(identity: ElfIdentity) -> store.Stamp:
+    source = Path(identity.debug_path or identity.path).resolve()
+    facts, core = source.stat(), Path(_native.__file__).stat()
+    return store.Stamp(str(source), facts.st_size, facts.st_mtime_ns, f"{core.st_size:x}-{core.st_mtime_ns:x}")
+
+
+def _key(identity: ElfIdentity, stamp: store.Stamp, reader: str) -> str:
+    name = identity.build_id
+    if name is None:
+        described = f"{stamp.path}\0{stamp.size}\0{stamp.mtime_ns}"
+        name = hashlib.sha256(os.fsencode(described)).hexdigest()[:40]
+    return f"{name}-{stamp.size:x}-{reader.lower()}"
+
+
+def _save(directory: Path, key: str, layouts: store.IndexedLayouts) -> tuple[str, ...]:
+    try:
+        store.save(directory, key, layouts)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        said = f"the index could not be kept in {directory} ({reason}), so the next run reads everything again"
+        return (f"{said}; set LINESMITH_CACHE_DIR to a directory that can be written",)
+    return ()

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Alignment and packing that the source must have asked for, inferred where the producer did not say.
+
+clang and every DWARF 4 producer leave DW_AT_alignment out; BTF has no such field at all.
+"""
+
+from __future__ import annotations
+
+from linesmith.analyzer.model import Layout, Member, RecordKind
+
+
+def _rounded_up(value: int, multiple: int) -> int:
+    return -(-value // multiple) * multiple
+
+
+def _largest_alignment(end: int, place: int, size: int) -> int:
+    """Largest power of two that carries byte ``end`` to byte ``place`` and divides the record's ``size``."""
+    alignment = 1
+    while place % (alignment * 2) == 0 and size % (alignment * 2) == 0 and place - end < place:
+        if _rounded_up(end, alignment * 2) != place:
+            break
+        alignment *= 2
+    return alignment
+
+
+def inferred_alignment(layout: Layout, index: int) -> int | None:
+    """Alignment in bytes that explains the gap before member ``index``; ``None`` when nature explains it.
+
+    Gives the largest power of two that fits the offset, the end of the member before and the record's size. A
+    member that states its alignment, a bit-field and a member at offset 0 are never inferred.
+    """
+    member = layout.members[index]
+    if member.alignment or member.is_bit_field or not member.offset or layout.kind is RecordKind.UNION:
+        return None
+    end = max((_used_end(other) for other in layout.members[:index]), default=0)
+    if _rounded_up(end, member.natural_alignment) >= member.offset:
+        return None
+    found = _largest_alignment(end, member.offset, layout.size)
+    return found if found > member.natural_alignment else None
+
+
+def inferred_record_alignment(layout: Layout) -> int | None:
+    """Alignment in bytes that explains the padding; ``None`` when the members' needs explain it."""
+    if layout.alignment or not layout.size:
+        return None
+    known = [inferred_alignment(layout, index) or 1 for index in range(len(layout.members))]
+    stated = [member.alignment or 1 for member in layout.members]
+    needed = max([layout.natural_alignment, *known, *stated])
+    end = max((_used_end(member) for member in layout.members), default=0)
+    if _rounded_up(end, needed) >= layout.size:
+        return None
+    found = _largest_alignment(end, layout.size, layout.size)
+    return found if found > needed else None
+
+
+def inferred_packed(layout: Layout) -> bool:
+    """Whether a member, or the record's end, lies where only ``__attribute__((packed))`` puts it."""
+    if any(_out_of_place(member) for member in layout.members):
+        return True
+    need = max((member.natural_alignment for member in layout.members), default=1)
+    return layout.size % need != 0
+
+
+def _out_of_place(member: Member) -> bool:
+    if member.bit_offset is not None and member.bit_size is not None and member.size:
+        unit = member.size * 8
+        return member.bit_offset // unit != (member.bit_offset + member.bit_size - 1) // unit
+    return member.offset % max(1, member.natural_alignment) != 0
+
+
+def _used_end(member: Member) -> int:
+    if member.bit_offset is None or member.bit_size is None:
+        return member.end
+    return -(-(member.bit_offset + member.bit_size) // 8)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Bytes and bits of a record that no member uses, counted the way pahole counts them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Layout, Member, RecordKind
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """``size`` unused bytes at byte ``offset``; ``after`` is the index of the member before, -1 at the front."""
+
+    offset: int
+    size: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class BitHole:
+    """``bits`` unused bits at bit ``bit_offset`` of the record, beside a bit-field; ``after`` as in ``Hole``."""
+
+    bit_offset: int
+    bits: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """All gaps of a record; ``padding`` is in bytes, ``bit_padding`` in bits, both behind the last member."""
+
+    holes: tuple[Hole, ...]
+    bit_holes: tuple[BitHole, ...]
+    padding: int
+    bit_padding: int
+
+    def hole_after(self, index: int) -> int:
+        """Bytes of the hole behind member ``index`` (-1: before the first member); 0 for none."""
+        return sum(hole.size for hole in self.holes if hole.after == index)
+
+    def bits_after(self, index: int) -> int:
+        """Bits of the bit hole behind member ``index`` (-1: before the first member); 0 for none."""
+        return sum(hole.bits for hole in self.bit_holes if hole.after == index)
+
+
+NO_GAPS = Gaps((), (), 0, 0)
+
+
+class _Sweep:
+    """Walks the members in order; ``seen`` is the first bit behind everything passed so far.
+
+    ``unit_end`` is the last bit (exclusive) of the bit-field storage unit being filled, if one is.
+    """
+
+    def __init__(self) -> None:
+        self.seen = 0
+        self.unit_bits = 0
+        self.unit_end = 0
+        self.in_unit = False
+        self.holes: list[Hole] = []
+        self.bit_holes: list[BitHole] = []
+
+    def close_unit(self, limit: int) -> int:
+        """Bits left over in the open storage unit, which ends at ``limit`` at the latest."""
+        if not self.in_unit:
+            return 0
+        end = min(limit, self.unit_end)
+        left, self.seen = end - self.seen, end
+        return left
+
+    def step(self, index: int, member: Member) -> None:
+        """Record the gaps between what was seen and ``member``, then pass it."""
+        start = member.offset * 8 if member.bit_offset is None else member.bit_offset
+        bits = self.close_unit(start)
+        self._note_bits(index, self.seen - bits, bits)
+        if member.bit_size is None:
+            self._note_bytes(index, start // 8 - self.seen // 8)
+            self.in_unit, self.unit_bits = False, 0
+            self.seen = self.unit_end = start + member.size * 8
+        else:
+            self._enter_bit_field(index, member, start)
+            self.seen = start + member.bit_size
+
+    def _enter_bit_field(self, index: int, member: Member, start: int) -> None:
+        unit_start = member.offset * 8
+        if self.seen < unit_start <= start:
+            self._note_bytes(index, member.offset - self.seen // 8)
+            self.seen = unit_start
+        self._note_bits(index, self.seen, start - self.seen)
+        end = start + (member.bit_size or 0)
+        if not self.in_unit or end > self.unit_end or member.size * 8 > self.unit_bits:
+            self.unit_bits = member.size * 8
+            self.unit_end = unit_start + self.unit_bits
+            if end > self.unit_end:  # a packed bit-field that runs over into the next unit
+                self.unit_end = -(-end // 8) * 8
+        self.in_unit = True
+
+    def _note_bytes(self, index: int, size: int) -> None:
+        if size > 0:
+            self.holes.append(Hole(self.seen // 8, size, index - 1))
+
+    def _note_bits(self, index: int, bit_offset: int, bits: int) -> None:
+        if bits > 0:
+            self.bit_holes.append(BitHole(bit_offset, bits, index - 1))
+
+
+def gaps(layout: Layout) -> Gaps:
+    """Holes and padding of a struct; a union has none, because its members all start at its first byte.
+
+    Overlapping members (damaged debug information) give no negative gaps.
+    """
+    if layout.kind is RecordKind.UNION:
+        return NO_GAPS
+    sweep = _Sweep()
+    for index, member in enumerate(layout.members):
+        sweep.step(index, member)
+    bit_padding = max(0, sweep.close_unit(layout.size * 8))
+    padding = max(0, layout.size - sweep.seen // 8)
+    return Gaps(tuple(sweep.holes), tuple(sweep.bit_holes), padding, bit_padding)
+
+
+def inner_padding(member: Member, layouts: Layouts) -> int:
+    """Bytes of padding at the end of the struct that ``member`` holds by value; 0 when it holds none."""
+    return 0 if member.record is None else gaps(layouts.by_id(member.record)).padding

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Members reached through nested records: what one load or store can touch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from math import prod
+
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Layout, Leaf, Member, MemberCategory, RecordKind
+
+# Damaged debug information can nest records so that the leaves grow without bound.
+MOST_LEAVES = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a walk stands: the path so far, its first byte, the records entered and their ids."""
+
+    path: str
+    offset: int
+    chain: tuple[tuple[str, int], ...]
+    entered: frozenset[int]
+
+    def inside(self, layout: Layout) -> _Place:
+        chain = (*self.chain, (layout.name, self.offset)) if layout.name else self.chain
+        return _Place(self.path, self.offset, chain, self.entered | {layout.id})
+
+    def at(self, member: Member) -> _Place:
+        path = f"{self.path}.{member.name}" if self.path and member.name else self.path or member.name
+        return replace(self, path=path, offset=self.offset + member.offset)
+
+
+def flatten(layout: Layout, layouts: Layouts) -> tuple[Leaf, ...]:
+    """Every leaf of ``layout`` in declaration order; unions give all their alternatives.
+
+    Anonymous records leave no trace in the path. A record that is one word in the end (``atomic_t``, ``rb_root``,
+    ``spinlock_t``) is one leaf under the name of the member that holds it. Of an array of records the first element
+    is given, as ``name[0].x``; ``leaves_at`` resolves the others. ``Leaf.member`` is the member the path ends in.
+    """
+    return tuple(islice(_walk(layout, layouts, _Place("", 0, (), frozenset()).inside(layout)), MOST_LEAVES))
+
+
+def leaves_at(layout: Layout, layouts: Layouts, offset: int) -> tuple[Leaf, ...]:
+    """Every leaf that holds byte ``offset``, alternatives of unions included; empty in a hole or outside.
+
+    Elements of arrays are resolved: the leaf is one element, ``vec[97].count``, with its own offset. Bytes behind
+    the record's end belong to its flexible array, if it has one.
+    """
+    start = _Place("", 0, (), frozenset()).inside(layout)
+    return tuple(islice(_walk_at(layout, layouts, start, offset), MOST_LEAVES))
+
+
+def leaf_at(layout: Layout, layouts: Layouts, offset: int) -> Leaf | None:
+    """The first leaf that holds byte ``offset``; ``None`` in a hole or outside. See ``leaves_at``."""
+    return next(iter(leaves_at(layout, layouts, offset)), None)
+
+
+def _walk(layout: Layout, layouts: Layouts, place: _Place) -> Iterator[Leaf]:
+    for member in layout.members:
+        here = place.at(member)
+        inner = _record_of(member, layouts, here)
+        if inner is None or (member.name and _is_word(inner, layouts, frozenset())):
+            yield _leaf(here, member, member.size, inner)
+        else:
+            index = "[0]" * len(member.dimensions)
+            yield from _walk(inner, layouts, replace(here, path=here.path + index).inside(inner))
+
+
+def _walk_at(layout: Layout, layouts: Layouts, place: _Place, offset: int) -> Iterator[Leaf]:
+    for member in layout.members:
+        here = place.at(member)
+        inner = _record_of(member, layouts, here)
+        stride = _stride(member, inner)
+        if not _holds(member, here, offset) and not _runs_on(member, layout, here, offset, stride):
+            continue
+        element, size = _element(here, member, offset, stride)
+        if inner is None or (member.name and _is_word(inner, layouts, frozenset())):
+            yield _leaf(element, member, size, inner)
+        else:
+            yield from _walk_at(inner, layouts, element.inside(inner), offset)
+
+
+def _record_of(member: Member, layouts: Layouts, place: _Place) -> Layout | None:
+    """The record held by value; ``None`` for scalars, for empty records and where a record would hold itself."""
+    if member.record is None or member.record in place.entered:
+        return None
+    layout = layouts.by_id(member.record)
+    return layout if layout.members else None
+
+
+def _leaf(place: _Place, member: Member, size: int, word: Layout | None) -> Leaf:
+    chain = (*place.chain, (word.name, place.offset)) if word and word.name else place.chain
+    bit_offset = None if member.bit_offset is None else member.bit_offset + 8 * (place.offset - member.offset)
+    return Leaf(place.path, place.offset, size, member, chain, bit_offset, member.bit_size)
+
+
+def _stride(member: Member, inner: Layout | None) -> int:
+    """Bytes from one element to the next; the member's size when it is no array, 0 when it is not known."""
+    count = prod(member.dimensions)
+    if member.flexible or not count:
+        return inner.size if inner else 0
+    return member.size // count
+
+
+def _holds(member: Member, place: _Place, offset: int) -> bool:
+    if member.bit_offset is not None and member.bit_size is not None:
+        base = place.offset - member.offset
+        first, last = member.bit_offset // 8, (member.bit_offset + member.bit_size - 1) // 8
+        return base + first <= offset <= base + last
+    return place.offset <= offset < place.offset + member.size
+
+
+def _runs_on(member: Member, layout: Layout, place: _Place, offset: int, stride: int) -> bool:
+    """Whether ``offset`` is in a flexible array, which goes on behind the end of its record."""
+    last = member is layout.members[-1] or layout.kind is RecordKind.UNION
+    return member.flexible and last and stride > 0 and offset >= place.offset
+
+
+def _element(place: _Place, member: Member, offset: int, stride: int) -> tuple[_Place, int]:
+    """The array element that holds ``offset`` and its size; the member itself when it is no array."""
+    if not (member.dimensions or member.flexible) or not stride:
+        return place, member.size
+    number = (offset - place.offset) // stride
+    path = place.path + "".join(f"[{index}]" for index in _indices(number, member.dimensions))
+    return replace(place, path=path, offset=place.offset + number * stride), stride
+
+
+def _indices(number: int, dimensions: tuple[int, ...]) -> tuple[int, ...]:
+    """Index per dimension of element ``number``; the first dimension is open, as in a flexible array."""
+    indices: list[int] = []
+    for extent in reversed(dimensions[1:]):
+        number, index = divmod(number, max(1, extent))
+        indices.insert(0, index)
+    return (number, *indices)
+
+
+def _is_word(layout: Layout, layouts: Layouts, entered: frozenset[int]) -> bool:
+    """Whether the record is one scalar in the end, seen perhaps in parts (the bytes of a spin lock)."""
+    if layout.id in entered:
+        return False
+    inside = entered | {layout.id}
+    whole = [member for member in layout.members if _fills(member, layout, layouts, inside)]
+    rest = [member for member in layout.members if member not in whole]
+    if len(layout.members) == 1:
+        return bool(whole)
+    return layout.kind is RecordKind.UNION and bool(whole) and all(_is_view(other, layouts) for other in rest)
+
+
+def _fills(member: Member, layout: Layout, layouts: Layouts, entered: frozenset[int]) -> bool:
+    if member.offset or member.size != layout.size or member.dimensions or member.is_bit_field:
+        return False
+    return member.record is None or _is_word(layouts.by_id(member.record), layouts, entered)
+
+
+def _is_view(member: Member, layouts: Layouts) -> bool:
+    """Whether a union's alternative only names parts of a word: scalars, or a struct of nothing but scalars."""
+    if member.record is None:
+        return member.category is MemberCategory.SCALAR
+    parts = layouts.by_id(member.record).members
+    return not member.name and all(part.category is MemberCategory.SCALAR for part in parts)

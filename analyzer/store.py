@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The index: every layout of one ELF file, kept in the user's cache directory by build-id.
+
+One file per index: a prefix (magic, checksum and length of the head), the head (msgpack), then the body, one JSON
+document per record. A warm lookup of one type decodes the head and that type's records only. Whatever does not
+check out (magic, shape, checksums, stamp) makes the index as good as absent, so that the caller builds it again.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import accumulate
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import msgspec
+
+from linesmith.analyzer.model import Layout
+
+FORMAT = b"linesmith-index1"
+SUFFIX = ".index"
+MOST_CACHED_BYTES = 1 << 30
+LEFTOVER_SECONDS = 3600
+_PREFIX = struct.Struct("<16sII")
+
+
+class Stamp(msgspec.Struct, frozen=True, array_like=True):
+    """What an index was made of and by: it is stale once any of it changes.
+
+    ``path``, ``size`` (bytes) and ``mtime_ns`` are those of the file with the debug information; ``core`` tells
+    which build of the native core read it.
+    """
+
+    path: str
+    size: int
+    mtime_ns: int
+    core: str
+
+    def covers(self, other: Stamp) -> bool:
+        """Whether an index stamped so serves ``other``: the same bytes, wherever a copy of them lies."""
+        same_bytes = self.size == other.size and self.core == other.core
+        return same_bytes and (self.path != other.path or self.mtime_ns == other.mtime_ns)
+
+
+class Head(msgspec.Struct, frozen=True, array_like=True):
+    """``names`` gives the ids by name, most used first; ``ends`` where each record's document ends in the body."""
+
+    stamp: Stamp
+    names: dict[str, tuple[int, ...]]
+    ends: tuple[int, ...]
+    body_crc: int
+
+
+class _Units(msgspec.Struct, frozen=True):
+    units: int = 1
+
+
+class IndexedLayouts:
+    """Layouts decoded one by one from an index, each at most once."""
+
+    def __init__(self, head: Head, body: bytes) -> None:
+        self.head = head
+        self.body = body
+        self._decoded: dict[int, Layout] = {}
+        self._decoder = msgspec.json.Decoder(Layout)
+
+    def by_id(self, layout_id: int) -> Layout:
+        """The layout with this id; raises ``KeyError`` when there is none."""
+        found = self._decoded.get(layout_id)
+        if found is None:
+            if not 0 <= layout_id < len(self.head.ends):
+                raise KeyError(layout_id)
+            start = self.head.ends[layout_id - 1] if layout_id else 0
+            found = self._decoder.decode(self.body[start : self.head.ends[layout_id]])
+            self._decoded[layout_id] = found
+        return found
+
+    def variants(self, name: str) -> tuple[Layout, ...]:
+        """Every layout of records called ``name``, the one used by most compile units first."""
+        return tuple(self.by_id(layout_id) for layout_id in self.head.names.get(name, ()))
+
+    def names(self) -> tuple[str, ...]:
+        """Every record name once, sorted."""
+        return tuple(sorted(self.head.names))
+
+    def __iter__(self) -> Iterator[Layout]:
+        """Every layout by id."""
+        return (self.by_id(layout_id) for layout_id in range(len(self.head.ends)))
+
+
+def built(stamp: Stamp, names: Sequence[str], documents: Sequence[bytes]) -> IndexedLayouts:
+    """An index in memory; ``documents`` are the layouts as JSON by id, ``names`` their names."""
+    by_name: dict[str, list[int]] = {}
+    for layout_id, name in enumerate(names):
+        if name:
+            by_name.setdefault(name, []).append(layout_id)
+    ordered = {name: _most_used_first(ids, documents) for name, ids in by_name.items()}
+    body = b"".join(documents)
+    return IndexedLayouts(Head(stamp, ordered, tuple(accumulate(map(len, documents))), zlib.crc32(body)), body)
+
+
+def _most_used_first(ids: list[int], documents: Sequence[bytes]) -> tuple[int, ...]:
+    if len(ids) == 1:
+        return (ids[0],)
+    units = msgspec.json.Decoder(_Units)
+    return tuple(sorted(ids, key=lambda layout_id: (-units.decode(documents[layout_id]).units, layout_id)))
+
+
+def cache_directory() -> Path:
+    """Where indices are kept: ``$LINESMITH_CACHE_DIR``, else the user's cache directory; it need not exist."""
+    chosen = os.environ.get("LINESMITH_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    from platformdirs import user_cache_path  # costs 10 ms, so only where it is needed
+
+    return user_cache_path("linesmith")
+
+
+def load(directory: Path, key: str, stamp: Stamp) -> IndexedLayouts | None:
+    """The index kept under ``key`` if it is sound and made of what ``stamp`` says; ``None`` otherwise."""
+    path = directory / (key + SUFFIX)
+    try:
+        content = path.read_bytes()
+        magic, head_crc, head_bytes = _PREFIX.unpack_from(content)
+        encoded = content[_PREFIX.size : _PREFIX.size + head_bytes]
+        if magic != FORMAT or zlib.crc32(encoded) != head_crc:
+            return None
+        head = msgspec.msgpack.decode(encoded, type=Head)
+    except (OSError, struct.error, msgspec.MsgspecError):
+        return None
+    body = content[_PREFIX.size + head_bytes :]
+    if not head.stamp.covers(stamp) or zlib.crc32(body) != head.body_crc:
+        return None
+    with suppress(OSError):
+        os.utime(path)  # the least recently used index is the first to go
+    return IndexedLayouts(head, body)
+
+
+def save(directory: Path, key: str, layouts: IndexedLayouts) -> None:
+    """Keep an index under ``key``; readers see the old file or the new one, never a part.
+
+    Raises ``OSError`` when the directory cannot be written; nothing is left behind then.
+    """
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    encoded = msgspec.msgpack.encode(layouts.head)
+    with NamedTemporaryFile(dir=directory, prefix=".tmp-", delete=False) as temporary:
+        try:
+            temporary.write(_PREFIX.pack(FORMAT, zlib.crc32(encoded), len(encoded)))
+            temporary.write(encoded)
+            temporary.write(layouts.body)
+            temporary.flush()
+            Path(temporary.name).replace(directory / (key + SUFFIX))
+        except BaseException:
+            Path(temporary.name).unlink(missing_ok=True)
+            raise
+    with suppress(OSError):
+        _clear(directory, keep=key + SUFFIX)
+
+
+def _clear(directory: Path, keep: str) -> None:
+    """Remove what killed processes left, and the least recently used indices beyond ``MOST_CACHED_BYTES``."""
+    for leftover in directory.glob(".tmp-*"):
+        if time.time() - leftover.stat().st_mtime > LEFTOVER_SECONDS:
+            leftover.unlink(missing_ok=True)
+    newest_first = sorted(directory.glob("*" + SUFFIX), key=lambda path: -path.stat().st_mtime)
+    sizes = accumulate(path.stat().st_size for path in newest_first)
+    for path, total in zip(newest_first, sizes, strict=True):
+        if total > MOST_CACHED_BYTES and path.name != keep:
+            path.unlink(missing_ok=True)
