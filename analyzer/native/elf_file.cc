@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "elf_file.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "elf_relocation.h"
+#include "error.h"
+
+namespace linesmith {
+namespace {
+
+// Deflate cannot shrink by more than about 1032:1, so a larger claimed size is a lie.
+constexpr std::uint64_t kLargestInflation = 1100;
+// Section counts are 32-bit in the file; no real file comes near this.
+constexpr std::size_t kMostSections = 4'000'000;
+
+std::uint64_t BigEndian64(const std::uint8_t* bytes) {
+  std::uint64_t value = 0;
+  for (int i = 0; i < 8; ++i) value = value << 8 | bytes[i];
+  return value;
+}
+
+std::string Hex(Bytes bytes) {
+  static const char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+}  // namespace
+
+void ThrowElfError(const std::string& path, const std::string& problem) {
+  throw Error("ElfError", path + ": " + problem);
+}
+
+MappedFile::MappedFile(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) ThrowElfError(path, std::string("cannot be opened (") + std::strerror(errno) + ")");
+  struct stat status {};
+  const bool regular = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+  void* address = MAP_FAILED;
+  if (regular && status.st_size > 0) {
+    address = mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
+  }
+  close(descriptor);
+  if (!regular) ThrowElfError(path, "is not a regular file; give an ELF object or a raw BTF file");
+  if (status.st_size == 0) ThrowElfError(path, "is empty; give an ELF object or a raw BTF file");
+  if (address == MAP_FAILED) ThrowElfError(path, "cannot be mapped into memory");
+  bytes_ = {static_cast<const std::uint8_t*>(address), static_cast<std::size_t>(status.st_size)};
+}
+
+MappedFile::~MappedFile() { munmap(const_cast<std::uint8_t*>(bytes_.data()), bytes_.size()); }
+
+ElfFile ElfFile::Open(const std::string& path) {
+  auto mapping = std::make_shared<MappedFile>(path);
+  const Bytes image = mapping->bytes();
+  return ElfFile(path, image, std::move(mapping));
+}
+
+ElfFile ElfFile::FromMemory(const std::string& name, Bytes image) { return ElfFile(name, image, nullptr); }
+
+ElfFile::ElfFile(std::string path, Bytes image, std::shared_ptr<MappedFile> mapping)
+    : path_(std::move(path)), image_(image), mapping_(std::move(mapping)) {
+  elf_version(EV_CURRENT);
+  if (image_.size() < EI_NIDENT || std::memcmp(image_.data(), ELFMAG, SELFMAG) != 0) {
+    ThrowElfError(path_, "is not an ELF file; give a vmlinux, a module, an object file or a program");
+  }
+  auto* start = reinterpret_cast<char*>(const_cast<std::uint8_t*>(image_.data()));
+  elf_.reset(elf_memory(start, image_.size()));
+  if (!elf_ || elf_kind(elf_.get()) != ELF_K_ELF) {
+    ThrowElfError(path_, "has an ELF magic but a damaged header; the file may be cut off");
+  }
+  ReadHeader();
+  ReadSections();
+  ReadBuildId();
+}
+
+void ElfFile::ReadHeader() {
+  GElf_Ehdr header;
+  if (gelf_getehdr(elf_.get(), &header) == nullptr) {
+    ThrowElfError(path_, "has a damaged ELF header; the file may be cut off");
+  }
+  header_ = {.type = header.e_type,
+             .machine = header.e_machine,
+             .little_endian = header.e_ident[EI_DATA] != ELFDATA2MSB,
+             .address_bytes = static_cast<std::uint8_t>(header.e_ident[EI_CLASS] == ELFCLASS32 ? 4 : 8)};
+}
+
+void ElfFile::ReadSections() {
+  std::size_t count = 0;
+  std::size_t names = 0;
+  if (elf_getshdrnum(elf_.get(), &count) != 0 || count > kMostSections) {
+    ThrowElfError(path_, "has a section table outside the file; the file may be cut off");
+  }
+  const bool named = elf_getshdrstrndx(elf_.get(), &names) == 0;
+  for (std::size_t index = 1; index < count; ++index) {
+    GElf_Shdr header;
+    if (gelf_getshdr(elf_getscn(elf_.get(), index), &header) == nullptr) {
+      ThrowElfError(path_, "has a section table outside the file; the file may be cut off");
+    }
+    const char* name = named ? elf_strptr(elf_.get(), names, header.sh_name) : nullptr;
+    sections_.push_back({.name = name != nullptr ? name : "",
+                         .type = header.sh_type,
+                         .flags = header.sh_flags,
+                         .offset = header.sh_offset,
+                         .size = header.sh_size,
+                         .link = header.sh_link,
+                         .info = header.sh_info,
+                         .index = index});
+  }
+}
+
+void ElfFile::ReadBuildId() {
+  for (const ElfSection& section : sections_) {
+    if (section.type != SHT_NOTE || section.offset > image_.size() ||
+        section.size > image_.size() - section.offset) {
+      continue;
+    }
+    Elf_Data* data = elf_getdata(elf_getscn(elf_.get(), section.index), nullptr);
+    std::size_t offset = 0;
+    GElf_Nhdr note;
+    std::size_t name = 0;
+    std::size_t text = 0;
+    while (data != nullptr && (offset = gelf_getnote(data, offset, &note, &name, &text)) > 0) {
+      const auto* start = static_cast<const std::uint8_t*>(data->d_buf);
+      const bool gnu = note.n_namesz == sizeof(ELF_NOTE_GNU) &&
+                       std::memcmp(start + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0;
+      if (gnu && note.n_type == NT_GNU_BUILD_ID) {
+        build_id_ = Hex({start + text, note.n_descsz});
+        return;
+      }
+    }
+  }
+}
+
+const ElfSection* ElfFile::Find(std::string_view name) const {
+  for (const ElfSection& section : sections_) {
+    if (section.name == name && section.type != SHT_NOBITS && section.size > 0) return &section;
+  }
+  return nullptr;
+}
+
+Bytes ElfFile::Section(std::string_view name) {
+  if (const ElfSection* section = Find(name)) return Section(*section);
+  if (name.starts_with(".debug_")) {
+    if (const ElfSection* section = Find(".z" + std::string(name.substr(1)))) return Section(*section);
+  }
+  return {};
+}
+
+Bytes ElfFile::Section(const ElfSection& section) {
+  if (const auto known = loaded_.find(section.index); known != loaded_.end()) return known->second;
+  Bytes bytes = RawBytes(section);
+  if ((section.flags & SHF_COMPRESSED) != 0) {
+    bytes = Inflate(section, bytes);
+  } else if (section.name.starts_with(".zdebug_")) {
+    bytes = InflateOldStyle(section, bytes);
+  }
+  if (header_.type == ET_REL) bytes = Relocate(section, bytes);
+  loaded_[section.index] = bytes;
+  return bytes;
+}
+
+Bytes ElfFile::RawBytes(const ElfSection& section) const {
+  if (section.offset > image_.size() || section.size > image_.size() - section.offset) {
+    ThrowElfError(path_, "section " + section.name + " reaches behind the end of the file; it may be cut off");
+  }
+  return image_.subspan(section.offset, section.size);
+}
+
+Bytes ElfFile::Inflate(const ElfSection& section, Bytes raw) {
+  Elf_Scn* handle = elf_getscn(elf_.get(), section.index);
+  GElf_Chdr header;
+  const bool sane = gelf_getchdr(handle, &header) != nullptr && header.ch_size / kLargestInflation <= raw.size();
+  Elf_Data* data = nullptr;
+  if (sane && elf_compress(handle, 0, 0) >= 0) data = elf_rawdata(handle, nullptr);
+  if (data == nullptr) {
+    ThrowElfError(path_, "section " + section.name + " cannot be decompressed: it is damaged or uses a method "
+                             "that this libelf lacks; decompress it with objcopy --decompress-debug-sections");
+  }
+  return {static_cast<const std::uint8_t*>(data->d_buf), data->d_size};
+}
+
+Bytes ElfFile::InflateOldStyle(const ElfSection& section, Bytes raw) {
+  constexpr std::size_t kHeader = 12;
+  Elf_Scn* handle = elf_getscn(elf_.get(), section.index);
+  const bool sane = raw.size() > kHeader && std::memcmp(raw.data(), "ZLIB", 4) == 0 &&
+                    BigEndian64(raw.data() + 4) / kLargestInflation <= raw.size();
+  Elf_Data* data = nullptr;
+  if (sane && elf_compress_gnu(handle, 0, 0) >= 0) data = elf_rawdata(handle, nullptr);
+  if (data == nullptr) {
+    ThrowElfError(path_, "section " + section.name + " cannot be decompressed; the file is damaged");
+  }
+  return {static_cast<const std::uint8_t*>(data->d_buf), data->d_size};
+}
+
+Bytes ElfFile::Relocate(const ElfSection& section, Bytes bytes) {
+  for (const ElfSection& table : sections_) {
+    if ((table.type != SHT_RELA && table.type != SHT_REL) || table.info != section.index) continue;
+    auto copy = std::make_unique<std::vector<std::uint8_t>>(bytes.begin(), bytes.end());
+    RawBytes(table);
+    if (!ApplyRelocations(elf_.get(), table, header_, *copy)) {
+      ThrowElfError(path_, "section " + table.name + " holds relocations that cannot be applied; link the object " +
+                               "(ld -r does not help) or read the linked file instead");
+    }
+    bytes = *copy;
+    copies_[section.index] = std::move(copy);
+  }
+  return bytes;
+}
+
+}  // namespace linesmith
