@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Each target sets up what it needs (.ci/setup says what it installs) and is quick when that is done.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+VENV := .venv
+BIN := $(VENV)/bin
+NATIVE := $(shell find analyzer/native -type f -name '[!.]*')
+SCRIPTS := $(shell grep -rlE '^\#!.*\bbash' .ci tests --include='*' --exclude-dir=__pycache__)
+CXX_FILES := $(shell find analyzer/native tests/native -name '*.cc' -o -name '*.h' 2>/dev/null)
+DEMO_C := $(shell find analyzer/demo -name '*.[ch]' 2>/dev/null)
+PYTEST_ARGS ?= -n 2
+
+.PHONY: help
+help: ## List the targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r name words; do \
+	    printf '  make %-10s %s\n' "$$name" "$$words"; done
+
+.PHONY: demo
+demo: $(VENV)/.ready-run ## Run the whole pipeline on the example program of the package
+	@$(BIN)/linesmith demo
+
+.PHONY: test
+test: $(VENV)/.ready-dev native | real-parts ## Run every test (real kernel parts are fetched once)
+	ctest --test-dir build/dev --output-on-failure
+	$(BIN)/pytest $(PYTEST_ARGS)
+
+.PHONY: lint
+lint: $(VENV)/.ready-dev ## Check style, types, imports and scripts; changes nothing
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	clang-format-19 --dry-run -Werror $(CXX_FILES) $(DEMO_C)
+	shellcheck $(SCRIPTS)
+
+.PHONY: format
+format: $(VENV)/.ready-dev ## Rewrite Python and C++ sources in the project's style
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+	clang-format-19 -i $(CXX_FILES) $(DEMO_C)
+
+.PHONY: bench
+bench: $(VENV)/.ready-dev | real-parts ## Measure speed and memory against pahole on a real vmlinux
+	$(BIN)/python -m pytest tests/bench -m bench -s
+
+.PHONY: native
+native: | packages-dev ## Build the native core and its C++ tests alone (build/dev)
+	@cmake -S analyzer/native -B build/dev -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -Wno-dev >/dev/null
+	@cmake --build build/dev
+
+.PHONY: hooks
+hooks: $(VENV)/.ready-dev ## Run the lint gates before every commit of this clone
+	$(BIN)/pre-commit install
+
+.PHONY: clean
+clean: ## Remove what the other targets made in this directory
+	rm -rf build dist $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find analyzer tuner plugins patches tests -name __pycache__ -prune -exec rm -rf {} +
+
+.PHONY: packages-run packages-dev real-parts
+packages-run packages-dev: packages-%:
+	@.ci/setup packages $*
+
+real-parts: packages-dev
+	@.ci/real-parts || { [[ $$CI != true ]] && echo '== going on: tests that need these parts are skipped'; }
+
+$(VENV)/.ready-run $(VENV)/.ready-dev: $(VENV)/.ready-%: pyproject.toml .ci/constraints.txt $(NATIVE) | packages-%
+	@.ci/setup environment $*

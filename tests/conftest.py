@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The real parts that tests run on, and the cache directory that keeps tests away from the user's own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+CACHE_HOME = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+REAL_PARTS = CACHE_HOME / "linesmith-tests"
+
+
+def absent(part: str) -> Path:
+    """End the test: a failure where everything must run (``CI=true``), elsewhere a skip that says why."""
+    reason = f"no {part} in {REAL_PARTS}; .ci/real-parts fetches it"
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def vmlinux() -> Path:
+    """Debian's cloud kernel, with DWARF and BTF; never written to."""
+    found = sorted(REAL_PARTS.glob("vmlinux-*"))
+    return found[-1] if found else absent("vmlinux")
+
+
+@pytest.fixture(scope="session")
+def kernel_tree() -> Path:
+    """Debian's kernel source 6.1 with the ``.config`` of x86_64_defconfig, otherwise unprepared; never written to."""
+    tree = REAL_PARTS / "linux-source-6.1"
+    return tree if (tree / ".config").is_file() else absent("kernel tree")
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """Collected ``perf c2c`` reports, kept beside the checkout where they are at hand at all."""
+    folder = Path(__file__).resolve().parents[2] / "shared" / "corpus"
+    if not folder.is_dir():
+        pytest.skip("no corpus of reports beside this checkout")
+    return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache directory for this run, shared by its worker processes; the user's index cache is not touched."""
+    base = tmp_path_factory.getbasetemp()
+    cache = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    cache.mkdir(exist_ok=True)
+    os.environ["XDG_CACHE_HOME"] = str(cache)
+    return cache
