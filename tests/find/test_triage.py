@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The diagnosis of lines whose object is not known: offsets and samples alone."""
+
+from __future__ import annotations
+
+from linesmith.analyzer.findings import findings
+from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.model import Access, Profile, SharedLine, Triage, TriageKind
+
+
+def diagnose(*accesses: Access, events: tuple[str, ...] = (), others: tuple[SharedLine, ...] = ()) -> Triage:
+    hitm = sum(access.contended for access in accesses)
+    line = SharedLine(0, 0x1000, accesses, hitm_local=hitm, stores_l1_hit=sum(one.stores for one in accesses))
+    profile = Profile("test", "", "hitm", (line, *others), events=events)
+    return findings(profile, LayoutTable([]), ())[0].triage
+
+
+def test_a_written_member_and_a_read_one_share_falsely() -> None:
+    found = diagnose(Access(0, "writer", stores_l1_hit=90), Access(0x20, "reader", hitm_local=100))
+    assert found.kinds == (TriageKind.FALSE_SHARING,)
+    assert (found.pairs[0].first, found.pairs[0].second, found.pairs[0].writer) == ("0x0", "0x20", "0x0")
+
+
+def test_one_member_written_and_read_is_true_sharing() -> None:
+    found = diagnose(Access(0, "update", hitm_local=50, stores_l1_hit=90), Access(0, "read", hitm_local=50))
+    assert found.kinds == (TriageKind.TRUE_SHARING,)
+    assert found.pairs == ()
+
+
+def test_reads_only_leave_the_writer_unknown() -> None:
+    assert diagnose(Access(8, "read", hitm_local=50)).kinds == (TriageKind.NO_WRITER,)
+
+
+def test_a_written_neighbour_in_the_128_byte_pair_explains_a_line_without_writer() -> None:
+    neighbour = SharedLine(1, 0x1040, (), stores_l1_hit=9)
+    found = diagnose(Access(8, "read", hitm_local=50), others=(neighbour,))
+    assert found.kinds == (TriageKind.ADJACENT_LINE,)
+    assert found.reasons[-1] == "line 1, the other half of this 128-byte pair, is written (9 stores)"
+
+
+def test_ibs_hides_the_stores_of_atomic_updates() -> None:
+    accesses = (Access(0x30, "first", hitm_local=50), Access(0x38, "second", hitm_local=50))
+    assert diagnose(*accesses).kinds == (TriageKind.NO_WRITER,)
+    assert TriageKind.FALSE_SHARING in diagnose(*accesses, events=("ibs_op/ldlat=0/",)).kinds
+
+
+def test_lock_functions_write_even_where_no_type_is_known() -> None:
+    found = diagnose(Access(0, "pthread_mutex_lock", hitm_local=80), Access(0x20, "reader", hitm_local=20))
+    assert found.pairs[0].writer == "0x0"
+
+
+def test_the_same_address_twice_is_two_processes() -> None:
+    twin = SharedLine(1, 0x1000, ())
+    found = diagnose(Access(8, "read", hitm_local=50), others=(twin,))
+    assert "2 times" in found.reasons[-1]
+
+
+def test_a_pair_below_one_percent_is_noise() -> None:
+    found = diagnose(Access(0, "update", hitm_local=1000, stores_l1_hit=90), Access(0x20, "reader", hitm_local=5))
+    assert found.pairs == ()
