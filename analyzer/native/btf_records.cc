@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "btf_records.h"
+
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "btf_facts.h"
+#include "btf_spelling.h"
+
+namespace linesmith {
+namespace {
+
+bool IsRecord(BtfKind kind) { return kind == BtfKind::kStruct || kind == BtfKind::kUnion; }
+
+class RecordBuilder {
+ public:
+  explicit RecordBuilder(const BtfTypes& types) : types_(types), speller_(types), facts_(types) {}
+
+  std::vector<Record> BuildAll();
+
+ private:
+  std::uint32_t Enlist(BtfTypeId id);
+  Record Build(BtfTypeId id);
+  Member BuildMember(const BtfType& record, std::uint32_t position);
+  void Place(const BtfMember& source, Member& member) const;
+  void Classify(BtfTypeId element, Member& member);
+  void AimPointer(const BtfType& pointer, Member& member) const;
+  void CheckInside(const Record& record, const Member& member) const;
+
+  const BtfTypes& types_;
+  BtfSpeller speller_;
+  BtfFacts facts_;
+  std::vector<BtfTypeId> listed_;
+  std::unordered_map<BtfTypeId, std::uint32_t> numbers_;
+};
+
+std::vector<Record> RecordBuilder::BuildAll() {
+  for (BtfTypeId id = types_.first_own_id(); id < types_.count(); ++id) {
+    if (IsRecord(types_.At(id).kind)) Enlist(id);
+  }
+  std::vector<Record> records;
+  records.reserve(listed_.size());
+  while (records.size() < listed_.size()) records.push_back(Build(listed_[records.size()]));
+  return records;
+}
+
+std::uint32_t RecordBuilder::Enlist(BtfTypeId id) {
+  const auto [place, fresh] = numbers_.try_emplace(id, static_cast<std::uint32_t>(listed_.size()));
+  if (fresh) listed_.push_back(id);
+  return place->second;
+}
+
+Record RecordBuilder::Build(BtfTypeId id) {
+  const BtfType& type = types_.At(id);
+  Record record;
+  record.name = speller_.NameOf(id);
+  record.kind = type.kind == BtfKind::kUnion ? RecordKind::kUnion : RecordKind::kStruct;
+  record.size = type.size_or_type;
+  record.natural_alignment = facts_.NaturalAlignmentOfRecord(id);
+  record.is_typedef = speller_.IsNamedByTypedef(id);
+  record.members.reserve(type.entries);
+  for (std::uint32_t position = 0; position < type.entries; ++position) {
+    record.members.push_back(BuildMember(type, position));
+    CheckInside(record, record.members.back());
+  }
+  return record;
+}
+
+// C allows a flexible array only behind other members, and BTF writes it as one of no elements.
+Member RecordBuilder::BuildMember(const BtfType& record, std::uint32_t position) {
+  const BtfMember source = types_.MemberOf(record, position);
+  BtfElement element = ElementOf(types_, source.type);
+  Member member;
+  member.name = source.name;
+  const bool behind_others =
+      position > 0 && position + 1 == record.entries && record.kind == BtfKind::kStruct;
+  member.flexible = behind_others && !element.dimensions.empty() && element.dimensions.front() == 0;
+  member.dimensions = std::move(element.dimensions);
+  Columns columns = speller_.Spell(source.name, source.type, member.flexible);
+  member.type = std::move(columns.type);
+  member.declarator = std::move(columns.declarator);
+  member.size = facts_.SizeOf(source.type);
+  member.natural_alignment = facts_.AlignmentOf(source.type);
+  Place(source, member);
+  Classify(element.element, member);
+  return member;
+}
+
+// The storage unit of a bit-field is the aligned one that holds its first bit, as pahole shows it.
+void RecordBuilder::Place(const BtfMember& source, Member& member) const {
+  if (const auto bits = BitFieldOf(types_, source)) {
+    if (member.size == 0 || bits->size > member.size * 8) {
+      types_.ThrowDamaged("bit-field \"" + member.name + "\" has " + std::to_string(bits->size) +
+                          " bits, more than its type");
+    }
+    member.bit_offset = bits->offset;
+    member.bit_size = bits->size;
+    member.offset = bits->offset / (member.size * 8) * member.size;
+    return;
+  }
+  if (source.bit_offset % 8 != 0) {
+    types_.ThrowDamaged("member \"" + member.name + "\" is no bit-field, but begins inside a byte");
+  }
+  member.offset = source.bit_offset / 8;
+}
+
+void RecordBuilder::Classify(BtfTypeId element, Member& member) {
+  const BtfType& type = types_.At(element);
+  switch (type.kind) {
+    case BtfKind::kFloat:
+      member.category = MemberCategory::kFloat;
+      break;
+    case BtfKind::kEnum:
+    case BtfKind::kEnum64:
+      member.category = MemberCategory::kEnum;
+      break;
+    case BtfKind::kStruct:
+    case BtfKind::kUnion:
+      member.category = MemberCategory::kRecord;
+      member.record = Enlist(element);
+      break;
+    case BtfKind::kPointer:
+      AimPointer(type, member);
+      break;
+    case BtfKind::kInt:
+      member.category = MemberCategory::kScalar;
+      break;
+    default:
+      member.category = MemberCategory::kUnknown;
+  }
+}
+
+// Typedefs and qualifiers on the way to the pointee are left out, except that const anywhere makes it
+// read-only.
+void RecordBuilder::AimPointer(const BtfType& pointer, Member& member) const {
+  const BtfTypeId pointee = UnqualifiedBtfType(types_, pointer.size_or_type);
+  const BtfType& target = types_.At(pointee);
+  const bool function = target.kind == BtfKind::kFunctionPrototype;
+  member.category = function ? MemberCategory::kFunctionPointer : MemberCategory::kPointer;
+  if (IsRecord(target.kind)) member.target = speller_.NameOf(pointee);
+  if (target.kind == BtfKind::kForward) member.target = target.name;
+  for (BtfTypeId step = pointer.size_or_type; step != pointee; step = types_.At(step).size_or_type) {
+    member.read_only_target |= types_.At(step).kind == BtfKind::kConst;
+  }
+}
+
+void RecordBuilder::CheckInside(const Record& record, const Member& member) const {
+  const std::uint64_t room = record.size * 8;
+  const std::uint64_t first = member.bit_offset.value_or(member.offset * 8);
+  const std::uint64_t bits = member.bit_size.value_or(0);
+  const bool inside =
+      member.bit_size ? first + bits <= room : first <= room && member.size <= room / 8 - first / 8;
+  if (inside) return;
+  types_.ThrowDamaged("member \"" + member.name + "\" of \"" + record.name +
+                      "\" does not fit into the record's " + std::to_string(record.size) + " bytes");
+}
+
+}  // namespace
+
+std::vector<Record> RecordsOf(const BtfTypes& types) { return RecordBuilder(types).BuildAll(); }
+
+}  // namespace linesmith
