@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Makes a profile of a draft: shares become counts, table and distribution meet, and doubts become remarks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, Profile, SharedLine
+from linesmith.plugins.profiles.columns import SHARES
+from linesmith.plugins.profiles.counts import counts_of, exceeds_whole
+from linesmith.plugins.profiles.display import display_of
+from linesmith.plugins.profiles.draft import Block, Draft
+from linesmith.plugins.profiles.pieces import TableRow
+from linesmith.plugins.profiles.remarks import remarks_on
+from linesmith.plugins.profiles.rows import Row
+from linesmith.plugins.profiles.symbols import function_of, longest_symbol
+
+_STORES = ("stores_l1_hit", "stores_l1_miss", "stores_na")
+_CONTENDED_KEYS = {
+    "hitm": ("Load Local HITM", "Load Remote HITM"),
+    "peer": ("Load HIT Local Peer", "Load HIT Remote Peer"),
+}
+
+
+def profile_of(draft: Draft, source: str) -> Profile:
+    """The profile of one report; lines in the order of their numbers."""
+    display, doubt = display_of(draft)
+    size = _line_bytes(draft)
+    lines = tuple(_lines(draft, display, size))
+    has_offsets = any(access.offset is not None for line in lines for access in line.accesses)
+    totals = tuple((total.key, total.count) for total in draft.totals)
+    return Profile(
+        source,
+        draft.title,
+        display,
+        lines,
+        tuple(remarks_on(draft, lines, doubt)),
+        has_offsets,
+        _has_stores(lines, totals),
+        totals,
+    )
+
+
+def _has_stores(lines: Iterable[SharedLine], totals: tuple[tuple[str, int], ...]) -> bool:
+    """Whether stores were sampled at all; a report of loads only must not be read as "nobody writes"."""
+    sampled = dict(reversed(totals)).get("Store Operations", 0)
+    return sampled > 0 or any(line.stores or any(access.stores for access in line.accesses) for line in lines)
+
+
+def _line_bytes(draft: Draft) -> int:
+    """64, or what a heading or the largest offset tells (``--double-cl``; machines with longer lines)."""
+    offsets = [row.numbers.get("offset", 0) for block in draft.blocks for row in block.rows]
+    size = CACHE_LINE_BYTES * (2 if draft.double else 1)
+    while size <= max(offsets, default=0):
+        size *= 2
+    return size
+
+
+def _lines(draft: Draft, display: str, size: int) -> Iterator[SharedLine]:
+    """Lines of the distribution joined with the table's; then those that only the table has."""
+    found: list[SharedLine] = []
+    longest = longest_symbol(row.tail.symbol for block in draft.blocks for row in block.rows)
+    unmatched = list(draft.table)
+    last = -1
+    hitms = _summary_contended(draft, display)
+    for block in draft.blocks:
+        row = _table_row(block, unmatched)
+        rank = block.rank if block.rank is not None else row.rank if row else last + 1
+        last = max(last, rank)
+        found.append(_line(block, row, rank, display, size, longest, hitms))
+    found += [_table_line(row, display, size) for row in unmatched]
+    return iter(sorted(found, key=lambda line: line.rank))
+
+
+def _table_row(block: Block, unmatched: list[TableRow]) -> TableRow | None:
+    """The table's row of the same address (and number, where the address comes twice)."""
+    address = block.head.address if block.head else None
+    same = [row for row in unmatched if row.address == address]
+    if not same:
+        return None
+    row = next((row for row in same if row.rank == block.rank), same[0])
+    unmatched.remove(row)
+    return row
+
+
+def _summary_contended(draft: Draft, display: str) -> int | None:
+    """All HITM loads (peer snoops) of the recording, if the summary is there."""
+    totals = {total.key: total.count for total in reversed(draft.totals)}
+    local, remote = _CONTENDED_KEYS[display]
+    return totals[local] + totals[remote] if local in totals and remote in totals else None
+
+
+def _named(values: Iterable[tuple[str, int]], display: str) -> dict[str, int]:
+    """Counts by the names of the model; ``remote`` and ``local`` take the display's name."""
+    named: dict[str, int] = {}
+    for value, count in values:
+        if value in ("remote", "local"):
+            named[f"{display}_{value}"] = count
+        elif value in (*_STORES, "records", "loads"):
+            named[value] = count
+    return named
+
+
+def _table_line(row: TableRow, display: str, size: int) -> SharedLine:
+    counts = _named(row.counts, display)
+    return SharedLine(row.rank, row.address, (), bytes=size, share=row.share, text_line=row.line, **counts)
+
+
+def _line(
+    block: Block, row: TableRow | None, rank: int, display: str, size: int, longest: int, hitms: int | None
+) -> SharedLine:
+    counts = _named(row.counts, display) if row else {}
+    values = [value for value, _ in block.rows[0].shares] if block.rows else []
+    values = values or [column.value for column in SHARES.get(len(block.totals), ())]
+    totals = dict(zip(values, block.totals, strict=False)) if block.totals else _table_totals(row)
+    counts |= _named(totals.items(), display)
+    accesses = tuple(_accesses(block, totals, display, longest))
+    contended = counts.get(f"{display}_remote", 0) + counts.get(f"{display}_local", 0)
+    share = row.share if row else contended / hitms if hitms else None
+    return SharedLine(
+        rank,
+        block.head.address if block.head else None,
+        accesses,
+        bytes=size,
+        share=share,
+        text_line=block.head.line if block.head else block.rows[0].line,
+        **counts,
+    )
+
+
+def _table_totals(row: TableRow | None) -> dict[str, int]:
+    return dict(row.counts) if row else {}
+
+
+def _accesses(block: Block, totals: dict[str, int], display: str, longest: int) -> Iterator[Access]:
+    """The rows with shares turned into counts, column by column."""
+    columns: dict[str, tuple[int, ...]] = {}
+    for value in {value for row in block.rows for value, _ in row.shares} & totals.keys() - {""}:
+        shares = [dict(row.shares).get(value, 0.0) for row in block.rows]
+        if not exceeds_whole(shares):
+            columns[value] = counts_of(totals[value], shares)
+    for at, row in enumerate(block.rows):
+        counts = _named(((value, column[at]) for value, column in columns.items()), display)
+        yield _access(row, counts, longest, block.callers.get(at, ()))
+
+
+def _access(row: Row, counts: dict[str, int], longest: int, callers: tuple[str, ...]) -> Access:
+    numbers = row.numbers
+    function, cut = function_of(row.tail.symbol, row.tail.source, longest)
+    return Access(
+        offset=numbers.get("offset"),
+        function=function,
+        records=numbers.get("records"),
+        cpus=numbers.get("cpus"),
+        cycles_remote=numbers.get("cycles_remote"),
+        cycles_local=numbers.get("cycles_local"),
+        cycles_load=numbers.get("cycles_load"),
+        code_address=numbers.get("code_address"),
+        object_file=row.tail.object_file,
+        source=row.tail.source,
+        nodes=row.tail.nodes,
+        process=row.process,
+        kernel=row.kernel,
+        symbol_cut=cut,
+        text_line=row.line,
+        callers=callers,
+        **counts,
+    )

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The text of ``perf c2c report --stdio``, of every generation of its columns, as people paste it."""
+
+from __future__ import annotations
+
+import re
+
+from linesmith.analyzer.errors import ProfileError
+from linesmith.analyzer.model import Profile
+from linesmith.plugins.profiles.assembly import profile_of
+from linesmith.plugins.profiles.draft import drafts
+from linesmith.plugins.profiles.scan import Scanner
+from linesmith.plugins.profiles.tokens import Cursor, tokens
+from linesmith.plugins.profiles.unmail import unmail
+
+_TITLES = re.compile(r"Shared\s+(?:Data\s+)?Cache\s*Line|Trace\s+Event\s+Information|perf\s+c2c", re.IGNORECASE)
+_SHARES = re.compile(r"\d\.\d\d%\s{1,40}\d{1,3}\.\d\d%")
+_TABLE_ROW = re.compile(r"\d\s{1,20}0x[0-9a-f]{1,16}\s[\dN/A\s-]{0,60}\.\d\d%")
+
+
+class C2cReport:
+    """Reads ``perf c2c report`` text; see ``docs/profiles.md`` for the forms."""
+
+    name = "c2c-report"
+
+    def recognises(self, head: str) -> bool:
+        """Whether ``head`` has a title of the report, or rows of shares or of the shared-lines table."""
+        return any(pattern.search(head) for pattern in (_TITLES, _SHARES, _TABLE_ROW))
+
+    def read(self, text: str, source: str) -> tuple[Profile, ...]:
+        """Every report in ``text``; raises ``ProfileError`` when there is no shared line in it."""
+        found = drafts(Scanner(Cursor(tokens(unmail(text)))).pieces())
+        if not found:
+            raise ProfileError(_nothing_in(text, source))
+        return tuple(profile_of(draft, source) for draft in found)
+
+
+def _nothing_in(text: str, source: str) -> str:
+    lines = text.count("\n") + (not text.endswith("\n"))
+    if not text.strip():
+        return f"{source} is empty; save the output of `perf c2c report --stdio` into it"
+    return (
+        f"{source} holds no cache line of a `perf c2c report`: none of its {lines} lines is a row of shares and an"
+        " offset, or of the shared-lines table; give the text of `perf c2c report --stdio`"
+    )

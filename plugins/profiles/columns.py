@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The columns of ``perf c2c report`` by perf's own names (``tools/perf/builtin-c2c.c``, the ``dim_*`` tables)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+
+class Shape(Enum):
+    """What the cell of a column looks like."""
+
+    SHARE = auto()
+    ADDRESS = auto()
+    NODE = auto()
+    COUNT = auto()
+    PROCESS = auto()
+    SYMBOL = auto()
+    OBJECT = auto()
+    SOURCE = auto()
+    NODES = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: perf's name of it, the shape of a cell, the value it fills (``""``: read, not kept), its headings."""
+
+    name: str
+    shape: Shape
+    value: str = ""
+    labels: tuple[str, ...] = ()
+
+
+Columns = tuple[Column, ...]
+
+# The distribution ("Pareto"). A share column is a share of the line's raw total of the same value.
+RMT_HITM = Column("percent_rmt_hitm", Shape.SHARE, "remote", ("RmtHitm", "Rmt"))
+LCL_HITM = Column("percent_lcl_hitm", Shape.SHARE, "local", ("LclHitm", "Lcl"))
+ANY_PEER = Column("percent_peer", Shape.SHARE, "", ("Peer",))
+LCL_HIT = Column("percent_lcl_hit", Shape.SHARE, "", ("LclHit",))
+L1_HIT = Column("percent_stores_l1hit", Shape.SHARE, "stores_l1_hit", ("L1 Hit", "L1Hit"))
+L1_MISS = Column("percent_stores_l1miss", Shape.SHARE, "stores_l1_miss", ("L1 Miss", "L1Miss"))
+STORES_NA = Column("percent_stores_na", Shape.SHARE, "stores_na", ("N/A", "Any Lvl", "Anylvl"))
+OFFSET = Column("offset", Shape.ADDRESS, "offset", ("Offset", "Off"))
+OFFSET_NODE = Column("offset_node", Shape.NODE, "", ("Node",))
+PAGES = Column("dcacheline_count", Shape.COUNT, "", ("PA cnt",))
+PID = Column("pid", Shape.PROCESS, "process", ("Pid",))
+TID = Column("tid", Shape.PROCESS, "process", ("Tid",))
+CODE = Column("iaddr", Shape.ADDRESS, "code_address", ("Code address",))
+MEAN_RMT = Column("mean_rmt", Shape.COUNT, "cycles_remote", ("rmt hitm", "rmt peer"))
+MEAN_LCL = Column("mean_lcl", Shape.COUNT, "cycles_local", ("lcl hitm", "lcl peer"))
+MEAN_LOAD = Column("mean_load", Shape.COUNT, "cycles_load", ("load",))
+MEAN_PEER = Column("mean_peer", Shape.COUNT, "", ("peer",))
+RECORDS = Column("tot_recs", Shape.COUNT, "records", ("records",))
+CPUS = Column("cpucnt", Shape.COUNT, "cpus", ("cnt",))
+SYMBOL = Column("symbol", Shape.SYMBOL, "function", ("Symbol",))
+OBJECT = Column("dso", Shape.OBJECT, "object_file", ("Object",))
+SOURCE = Column("cl_srcline", Shape.SOURCE, "source", ("Source:Line",))
+NODES = Column(
+    "node",
+    Shape.NODES,
+    "nodes",
+    ("Node{cpu list}", "Node{cpus %hitms %stores}", "Node{cpus %peers %stores}", "Node"),
+)
+UNNAMED_SHARE = Column("unnamed share", Shape.SHARE)
+UNNAMED_COUNT = Column("unnamed count", Shape.COUNT)
+NUMBER = Column("cl_num_empty", Shape.COUNT, "", ("Num",))
+
+# In the order in which perf prints them, so that "Node" is the offset's before it is the list of nodes.
+DISTRIBUTION: Columns = (
+    LCL_HIT, RMT_HITM, LCL_HITM, ANY_PEER, L1_HIT, L1_MISS, STORES_NA, OFFSET, OFFSET_NODE, PAGES, PID, TID, CODE,
+    MEAN_RMT, MEAN_LCL, MEAN_LOAD, MEAN_PEER, RECORDS, CPUS, SYMBOL, OBJECT, SOURCE, NODES,
+)  # fmt: skip
+
+# Share columns by how many a row has: perf up to 5.18, from 5.19 on, and the series that had peers beside HITM.
+SHARES: dict[int, Columns] = {
+    4: (RMT_HITM, LCL_HITM, L1_HIT, L1_MISS),
+    5: (RMT_HITM, LCL_HITM, L1_HIT, L1_MISS, STORES_NA),
+    6: (RMT_HITM, LCL_HITM, ANY_PEER, L1_HIT, L1_MISS, STORES_NA),
+}
+# The counts in front of the symbol, by how many there are: up to 4.18 there were no records.
+COUNTS: dict[int, Columns] = {
+    4: (MEAN_RMT, MEAN_LCL, MEAN_LOAD, CPUS),
+    5: (MEAN_RMT, MEAN_LCL, MEAN_LOAD, RECORDS, CPUS),
+    6: (MEAN_RMT, MEAN_LCL, MEAN_LOAD, MEAN_PEER, RECORDS, CPUS),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TableForm:
+    """One generation of the shared-lines table: what stands between address and share, and what follows.
+
+    ``labels`` are the low headings behind the share, ``values`` what each count is (``""``: not kept).
+    """
+
+    name: str
+    before: tuple[str, ...]
+    labels: tuple[str, ...]
+    values: tuple[str, ...]
+    peer: bool = False
+
+
+_OLD_LABELS = (
+    "Total", "Lcl", "Rmt", "Total", "L1Hit", "L1Miss", "Lcl", "Rmt", "Ld Miss", "Loads", "FB", "L1", "L2", "Llc", "Rmt",
+)  # fmt: skip
+_OLD_VALUES = (
+    "total", "local", "remote", "stores", "stores_l1_hit", "stores_l1_miss", "", "", "", "loads", "", "", "", "", "",
+)  # fmt: skip
+_HITS = ("FB", "L1", "L2", "LclHit", "LclHitm", "RmtHit", "RmtHitm", "Lcl", "Rmt")
+_HIT_VALUES = ("", "", "", "", "llc_hitm", "", "rmt_hitm", "", "")
+_NEW_LABELS = ("records", "Loads", "Stores", "L1Hit", "L1Miss")
+_NEW_VALUES = ("total", "local", "remote", "records", "loads", "stores", "stores_l1_hit", "stores_l1_miss")
+_HITM = ("Total", "LclHitm", "RmtHitm")
+_PEER = ("Total", "Local", "Remote")
+
+TABLE_FORMS = (
+    TableForm("4.10 to 4.18", ("records",), _OLD_LABELS, _OLD_VALUES),
+    TableForm("4.19 to 5.10", ("", "", "records"), _OLD_LABELS, _OLD_VALUES),
+    TableForm("5.11 to 5.18", ("", ""), (*_HITM, *_NEW_LABELS, *_HITS), (*_NEW_VALUES, *_HIT_VALUES)),
+    TableForm("from 5.19", ("", ""), (*_HITM, *_NEW_LABELS, "N/A", *_HITS), (*_NEW_VALUES, "stores_na", *_HIT_VALUES)),
+    TableForm(
+        "peer display",
+        ("", ""),
+        (*_PEER, *_NEW_LABELS, "N/A", *_HITS),
+        (*_NEW_VALUES, "stores_na", *_HIT_VALUES),
+        peer=True,
+    ),
+)
+
+
+def table_form(before: int, counts: int, peer: bool | None) -> TableForm | None:
+    """The generation whose rows have ``before`` cells between address and share and ``counts`` behind it."""
+    for form in TABLE_FORMS:
+        if (len(form.before), len(form.values)) == (before, counts) and form.peer is bool(peer):
+            return form
+    return None

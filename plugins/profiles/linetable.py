@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rows of the shared-lines table, and the raw counts that stand between rules in the distribution."""
+
+from __future__ import annotations
+
+from linesmith.plugins.profiles.columns import TableForm, table_form
+from linesmith.plugins.profiles.pieces import LineHead, TableRow
+from linesmith.plugins.profiles.tokens import Cursor, Kind
+
+_INTEGER = frozenset((Kind.INTEGER,))
+_CELL = frozenset((Kind.INTEGER, Kind.NODE))
+_MOST_CELLS = 24
+_TOTALS = range(4, 8)
+
+
+def read_table_row(cursor: Cursor, peer: bool | None) -> tuple[TableRow, int] | None:
+    """The table row at the cursor and its number of words; ``peer``: what the heading said, if there was one."""
+    if cursor.peek().kind is not Kind.INTEGER or cursor.peek(1).kind is not Kind.HEX:
+        return None
+    before = cursor.run(_CELL, 2, 4)
+    share = cursor.peek(2 + before)
+    if share.kind is not Kind.PERCENT or cursor.peek(3 + before).kind is not Kind.INTEGER:
+        return None
+    form, count = _form(cursor, before, peer)
+    cells = [int(cursor.peek(3 + before + at).text) for at in range(count)]
+    values = form.values if form else _first_values(cells)
+    counts = [(value, cell) for value, cell in zip(values, cells, strict=False) if value]
+    for at, value in enumerate(form.before if form else ()):
+        if value:
+            counts.append((value, int(cursor.peek(2 + at).text)))
+    row = TableRow(
+        int(cursor.peek().text),
+        int(cursor.peek(1).text, 16),
+        float(share.text[:-1]) / 100,
+        tuple(counts),
+        form,
+        cursor.peek().line,
+    )
+    return row, 3 + before + count
+
+
+def _form(cursor: Cursor, before: int, peer: bool | None) -> tuple[TableForm | None, int]:
+    """The generation of the row at the cursor and how many counts follow its share.
+
+    The counts end with the line, or (collapsed or wrapped text) where the next row or head begins.
+    """
+    start = 3 + before
+    every = cursor.run(_INTEGER, start, _MOST_CELLS)
+    on_line = 1
+    while on_line < every and cursor.peek(start + on_line).gap >= 0:
+        on_line += 1
+    for count in (on_line, every, every - 1):
+        form = table_form(before, count, peer)
+        if form is not None:
+            return form, count
+    return None, on_line
+
+
+def _first_values(cells: list[int]) -> tuple[str, ...]:
+    """In every generation total, local and remote stand first behind the share."""
+    return ("total", "local", "remote") if len(cells) > 2 and cells[0] == cells[1] + cells[2] else ()
+
+
+def read_line_head(cursor: Cursor, behind_rule: bool) -> tuple[LineHead, int] | None:
+    """The head of a line in the distribution and its number of words; ``behind_rule``: a dashed line precedes it.
+
+    A head is counts and an address, followed by a rule or by the first row's shares. Between two rules
+    the address may be missing. In a copied terminal window it is the word ``Cacheline`` and the address.
+    """
+    if cursor.peek().text == "Cacheline" and cursor.peek(1).kind is Kind.HEX:
+        head = LineHead(None, int(cursor.peek(1).text, 16), (), cursor.peek().line)
+        return head, 2
+    number = cursor.run(_INTEGER, 0, _TOTALS.stop)
+    if number not in _TOTALS:
+        return None
+    has_address = cursor.peek(number).kind is Kind.HEX
+    follower = cursor.peek(number + has_address)
+    closed = follower.kind is Kind.RULE or (has_address and follower.kind is Kind.PERCENT)
+    if not closed and not (behind_rule and has_address):
+        return None
+    address = int(cursor.peek(number).text, 16) if has_address else None
+    counts = tuple(int(cursor.peek(at).text) for at in range(number))
+    return LineHead(None, address, counts, cursor.peek().line), number + has_address

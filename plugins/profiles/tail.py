@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The words at the end of a row: symbol, shared object, source line, and the list of nodes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from linesmith.plugins.profiles import columns as c
+from linesmith.plugins.profiles.columns import Columns
+from linesmith.plugins.profiles.tokens import Cursor, Kind, Token
+
+_MOST_WORDS = 48
+_FEWEST_TOTALS = 5
+_STOP = frozenset((Kind.PERCENT, Kind.RULE, Kind.BANNER, Kind.MARGIN, Kind.GRAPH, Kind.MODE, Kind.END))
+_NODE_WORD = re.compile(r"\d{1,4}\{.*", re.ASCII)
+_SOURCE = re.compile(r"\?\?:0$|.*[^+]\+\d+$|.*:\d+$|[^\[]+\[[0-9a-f]+\]$", re.ASCII)
+_OBJECT = re.compile(r"\[[^\[\]]+\]$|.*\.so(?:[.\-]\w+)*$|.*\.(?:ko|map|exe)$|/.*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """What follows the counts of a row; ``words`` is how many tokens it took."""
+
+    symbol: str | None = None
+    object_file: str | None = None
+    source: str | None = None
+    nodes: str | None = None
+    words: int = 0
+
+
+def read_tail(cursor: Cursor, start: int, shares: int, heading: Columns | None, marked: bool) -> Tail:
+    """The end of the row whose cells end at ``start``; ``marked``: a ``[k]`` or ``[.]`` stands in front.
+
+    Ends where the next row, a rule, a heading or a call graph begins, or at the end of the line when the
+    row is whole. ``heading`` tells which columns to expect; without it the words themselves tell.
+    """
+    wanted = _wanted(heading, marked)
+    texts = _texts(cursor, start, wanted)
+    nodes = _nodes(cursor, start + len(texts), shares)
+    fields = _fields(texts, wanted)
+    listed = " ".join(token.text for token in nodes)
+    return Tail(*fields, nodes=listed or None, words=len(texts) + len(nodes))
+
+
+def _wanted(heading: Columns | None, marked: bool) -> tuple[bool, bool, bool]:
+    """Whether symbol, object and source are to be expected."""
+    if heading is None:
+        return marked, True, marked
+    return c.SYMBOL in heading, c.OBJECT in heading, c.SOURCE in heading
+
+
+def _texts(cursor: Cursor, start: int, wanted: tuple[bool, bool, bool]) -> list[Token]:
+    """The tokens of symbol, object and source."""
+    found: list[Token] = []
+    if not any(wanted):
+        return found
+    while len(found) < _MOST_WORDS:
+        token = cursor.peek(start + len(found))
+        if token.kind in _STOP or _is_node(token, found):
+            break
+        if token.gap < 0 and not _continues(cursor, start + len(found), found, wanted):
+            break
+        if _complete(found, wanted):
+            break
+        found.append(token)
+    return found
+
+
+def _is_node(token: Token, found: list[Token]) -> bool:
+    return bool(found) and (token.kind is Kind.INTEGER or _NODE_WORD.match(token.text) is not None)
+
+
+def _complete(found: list[Token], wanted: tuple[bool, bool, bool]) -> bool:
+    """Whether the words so far end in the last column that is expected."""
+    symbol, has_object, source = wanted
+    if len(found) < symbol + has_object:
+        return False
+    last = found[-1].text
+    if source:
+        return _SOURCE.match(last) is not None
+    return not symbol or _OBJECT.match(last) is not None
+
+
+def _continues(cursor: Cursor, at: int, found: list[Token], wanted: tuple[bool, bool, bool]) -> bool:
+    """Whether the line that begins at ``at`` is the rest of a row that a mail wrapped.
+
+    It is when the row still lacks a column and the line holds no more than that column, its successors and nodes.
+    """
+    if _complete(found, wanted):
+        return False
+    first = cursor.peek(at)
+    missing = max(sum(wanted) - len(found), 1)
+    words = 0
+    while words <= missing and (token := cursor.peek(at + words)).line == first.line:
+        if token.kind is Kind.INTEGER or token.kind in _STOP:
+            break
+        words += 1
+    last = cursor.peek(at + words - 1).text if words else ""
+    return 0 < words <= missing and bool(_SOURCE.match(last) or _OBJECT.match(last))
+
+
+def _fields(texts: list[Token], wanted: tuple[bool, bool, bool]) -> tuple[str | None, str | None, str | None]:
+    """Symbol, object and source; by the columns' margins where they are left, by their looks where not."""
+    groups = _margins(texts)
+    symbol, has_object, source = wanted
+    if len(groups) == symbol + has_object + source > 1:
+        cells = iter(groups)
+        return tuple(next(cells) if want else None for want in wanted)  # type: ignore[return-value]
+    words = [token.text for token in texts]
+    end = _source_start(words, has_object) if source else len(words)
+    place = max(end - 1, 1) if symbol else 0
+    return _joined(words[:place] if symbol else []), _joined(words[place:end]), _joined(words[end:])
+
+
+def _joined(words: list[str]) -> str | None:
+    return " ".join(words) or None
+
+
+def _margins(texts: list[Token]) -> list[str]:
+    """The words joined into cells: perf puts two blanks between columns and pads them."""
+    cells: list[str] = []
+    for token in texts:
+        if cells and token.gap == 1:
+            cells[-1] += " " + token.text
+        else:
+            cells.append(token.text)
+    return cells
+
+
+def _source_start(words: list[str], has_object: bool) -> int:
+    """Where the source begins: a source without debug information repeats the symbol, blanks and all."""
+    for at in range(1 + has_object, len(words)):
+        if words[at] == words[0] or words[at].startswith(words[0] + "+"):
+            return at
+    known = _bracketed(words)
+    if known:
+        return known + 1
+    return len(words) - 1 if len(words) > 1 and _SOURCE.match(words[-1]) else len(words)
+
+
+def _bracketed(words: list[str]) -> int:
+    """Place of an object that perf writes in brackets (kernel, module, vdso), 0 if there is none."""
+    return next((at for at in range(1, len(words)) if words[at][0] == "[" and words[at][-1] == "]"), 0)
+
+
+def _nodes(cursor: Cursor, start: int, shares: int) -> list[Token]:
+    """The list of nodes; the totals of the next line may follow it without a rule and are left alone."""
+    found: list[Token] = []
+    depth = False
+    while len(found) < 4 * _MOST_WORDS:
+        token = cursor.peek(start + len(found))
+        opens = _NODE_WORD.match(token.text) is not None
+        if not (depth or opens or token.kind is Kind.INTEGER) or token.kind is Kind.END:
+            break
+        if token.gap < 0 and (found or not _only_nodes(cursor, start)):
+            break
+        depth = (depth or opens) and not token.text.endswith("}")
+        found.append(token)
+    if cursor.peek(start + len(found)).kind is Kind.HEX and len(found) >= _FEWEST_TOTALS:
+        del found[max(len(found) - shares - 1, 0) :]
+    return found
+
+
+def _only_nodes(cursor: Cursor, start: int) -> bool:
+    """Whether the whole line at ``start`` is a wrapped list of nodes."""
+    line = cursor.peek(start).line
+    at = start
+    while (token := cursor.peek(at)).line == line and at - start < _MOST_WORDS:
+        if token.kind is not Kind.INTEGER and not _NODE_WORD.match(token.text):
+            return False
+        at += 1
+    return cursor.peek(at).kind is not Kind.HEX

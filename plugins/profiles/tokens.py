@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The words of a report text with their kind, and a cursor over them that never holds more than a window."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from enum import Enum, auto
+from typing import NamedTuple
+
+from linesmith.plugins.profiles.unmail import TextLine
+
+_WORD = re.compile(r"\S+")
+_LONGEST_WORD = 512
+
+
+class Kind(Enum):
+    """What a word can be in a c2c report, told from its own characters only."""
+
+    PERCENT = auto()
+    INTEGER = auto()
+    HEX = auto()
+    NODE = auto()
+    THREAD = auto()
+    MODE = auto()
+    RULE = auto()
+    BANNER = auto()
+    MARGIN = auto()
+    GRAPH = auto()
+    WORD = auto()
+    END = auto()
+
+
+class Token(NamedTuple):
+    """A word; ``line`` counts from 1, ``gap`` is the number of blanks in front (-1: first word of its line)."""
+
+    kind: Kind
+    text: str
+    line: int
+    gap: int
+
+
+# One alternative per kind, tried in order; every alternative is linear in the length of the word.
+_SHAPES = re.compile(
+    r"""(?P<PERCENT>\d{1,5}\.\d{1,2}%)$
+      | (?P<INTEGER>\d{1,18})$
+      | (?P<HEX>0x[0-9a-fA-F]{1,16})$
+      | (?P<NODE>N/A|\d{1,5}(?:[-,]\d{1,5}){1,64})$
+      | (?P<THREAD>\d{1,10}:[^:]{0,64})$
+      | (?P<MODE>\[[k.guH]\])$
+      | (?P<RULE>\#?-{20,})$
+      | (?P<BANNER>={10,})$
+      | (?P<MARGIN>\#|\.{4,}|\#\.{4,})$
+      | (?P<GRAPH>\|.*|--.*)$
+    """,
+    re.VERBOSE | re.ASCII,
+)
+
+
+def _kind(word: str) -> Kind:
+    if word[0].isalpha() or len(word) > _LONGEST_WORD:
+        return Kind.WORD if word != "N/A" else Kind.NODE
+    shape = _SHAPES.match(word)
+    return Kind[shape.lastgroup] if shape and shape.lastgroup else Kind.WORD
+
+
+def tokens(lines: Iterable[TextLine]) -> Iterator[Token]:
+    """Every word of ``lines`` in order; a word longer than any that perf prints is cut."""
+    for line in lines:
+        end = 0
+        for found in _WORD.finditer(line.text):
+            gap = found.start() - end if end else -1
+            end = found.end()
+            word = found.group()
+            yield Token(_kind(word), word[:_LONGEST_WORD], line.number, gap)
+
+
+class Cursor:
+    """Looks ahead in a stream of tokens without keeping what is behind."""
+
+    _DROP_BEHIND = 4096
+
+    def __init__(self, stream: Iterator[Token]) -> None:
+        self._stream = stream
+        self._window: list[Token] = []
+        self._at = 0
+        self._end = Token(Kind.END, "", 0, -1)
+
+    def peek(self, ahead: int = 0) -> Token:
+        """The token ``ahead`` of the next one; behind the last word always a token of kind ``END``."""
+        index = self._at + ahead
+        while len(self._window) <= index:
+            token = next(self._stream, None)
+            if token is None:
+                return self._end
+            self._window.append(token)
+        return self._window[index]
+
+    def skip(self, count: int) -> None:
+        """Leave ``count`` tokens behind."""
+        self._at += count
+        if self._at > self._DROP_BEHIND:
+            del self._window[: self._at]
+            self._at = 0
+
+    def run(self, kinds: frozenset[Kind], start: int, limit: int) -> int:
+        """How many tokens from ``start`` on are of ``kinds``, at most ``limit``."""
+        length = 0
+        while length < limit and self.peek(start + length).kind in kinds:
+            length += 1
+        return length

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Takes off what mails, archives and terminals put around a report, and remembers the original line numbers."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from itertools import islice, pairwise
+from typing import NamedTuple
+
+
+class TextLine(NamedTuple):
+    """A line of the text as the report's author saw it; ``number`` is its first line in the input, from 1."""
+
+    number: int
+    text: str
+
+
+_LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
+_QUOTE = re.compile(r"\s{0,4}(?:[A-Za-z]{0,3}>[ \t]?){1,20}")
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]")
+_INVISIBLE = re.compile("[\ufeff\u200b-\u200f\u2060\u00ad]")
+# Control characters, and the box drawing, blocks and shapes of a copied terminal window.
+_DRAWN = re.compile("[\x00-\x08\x0e-\x1f\x7f\u2500-\u25ff]")
+_QP_EVIDENCE = re.compile(r"=(?:3D|20|09|C2=A0|E2=80)")
+_QP_BYTES = re.compile(r"(?:=[0-9A-F]{2})+")
+_HTML_PAGE = re.compile(r"<(?:!doctype|html|body|pre|br|div|span|td|p)\b[^<>]{0,400}>", re.IGNORECASE)
+_HTML_BREAK = re.compile(r"<(?:br|/p|/tr|/div|/li)\b[^<>]{0,40}>", re.IGNORECASE)
+_HTML_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,400}>|<!--.{0,400}?-->|<![^<>]{0,400}>")
+_ENTITY = re.compile(r"&(?:gt|lt|nbsp|amp|quot|#\d{2,6}|#x[0-9a-fA-F]{2,6});")
+_NUMBERED = re.compile(r"\s{0,8}(\d{1,7})(?:\t|[:|] ?| {2})")
+
+
+def unmail(text: str) -> Iterator[TextLine]:
+    """The lines of ``text`` without quoting, transfer encoding, tags, numbering and terminal codes."""
+    lines = _physical(text)
+    if _QP_EVIDENCE.search(text):
+        lines = _joined(lines)
+    if _HTML_PAGE.search(text):
+        lines = _untagged(lines)
+    if _ENTITY.search(text):
+        lines = (TextLine(line.number, html.unescape(line.text)) for line in lines)
+    lines = (TextLine(line.number, _bare(line.text)) for line in lines)
+    return _unnumbered(lines)
+
+
+def _physical(text: str) -> Iterator[TextLine]:
+    for number, found in enumerate(_LINE.finditer(text), 1):
+        yield TextLine(number, found.group(1))
+
+
+def _joined(lines: Iterator[TextLine]) -> Iterator[TextLine]:
+    """Quoted-printable decoded (RFC 2045, 6.7): soft breaks joined, ``=XX`` turned back into characters."""
+    parts: list[str] = []
+    first = 0
+    for line in lines:
+        first = line.number if not parts else first
+        if line.text.endswith("=") and line.text.strip("= \t>"):
+            parts.append(line.text[:-1])
+            continue
+        yield TextLine(first, _QP_BYTES.sub(_decoded, "".join((*parts, line.text))))
+        parts.clear()
+    if parts:
+        yield TextLine(first, _QP_BYTES.sub(_decoded, "".join(parts)))
+
+
+def _decoded(found: re.Match[str]) -> str:
+    return bytes.fromhex(found.group().replace("=", "")).decode("utf-8", "replace")
+
+
+def _untagged(lines: Iterator[TextLine]) -> Iterator[TextLine]:
+    for line in lines:
+        for part in _HTML_BREAK.split(line.text):
+            yield TextLine(line.number, _HTML_TAG.sub("", part))
+
+
+def _bare(text: str) -> str:
+    text = _DRAWN.sub(" ", _INVISIBLE.sub("", _ESCAPE.sub("", text)))
+    quote = _QUOTE.match(text)
+    return text[quote.end() :] if quote else text
+
+
+def _unnumbered(lines: Iterator[TextLine]) -> Iterator[TextLine]:
+    """Without the numbers of ``cat -n`` (or of an editor), when the lines of the beginning count up."""
+    head = list(islice(lines, 400))
+    numbered = _counts_up([line.text for line in head if line.text.strip()])
+    for part in (head, lines):
+        for line in part:
+            found = _NUMBERED.match(line.text) if numbered else None
+            yield TextLine(line.number, line.text[found.end() :]) if found else line
+
+
+def _counts_up(texts: list[str]) -> bool:
+    """Whether most lines begin with their number; rows of the line table (``0  0x...``) count up as well."""
+    found = [match for text in texts if (match := _NUMBERED.match(text))]
+    rows = sum(1 for match in found if match.string[match.end() :].lstrip().startswith("0x"))
+    if len(found) < 5 or len(found) * 10 < len(texts) * 6 or rows * 2 > len(found):
+        return False
+    numbers = [int(match.group(1)) for match in found]
+    steps = sum(1 for first, second in pairwise(numbers) if second - first == 1)
+    return steps * 10 >= len(numbers) * 8
