@@ -14,7 +14,7 @@ GROUPS = {
     "look": ("layout", "diff", "index"),
     "find": ("hot", "suggest"),
     "change": ("patch",),
-    "more": ("demo", "doctor"),
+    "more": ("demo",),
 }
 
 

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The example run before and after, in turns on the same CPUs, and what the figures allow to say."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import comb
+from pathlib import Path
+from statistics import median
+
+from linesmith.analyzer.demo.cpus import CpuChoice
+from linesmith.analyzer.errors import VerificationFailed
+
+ROUNDS = 12
+MILLISECONDS = 500
+# An interval narrower than this around "no change" is an answer; a wider one is noise.
+NARROW = 0.10
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """Operations per second of one run."""
+
+    lookups: float
+    renewals: float
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """Runs before and after, pairwise neighbours in time."""
+
+    before: tuple[Throughput, ...]
+    after: tuple[Throughput, ...]
+    choice: CpuChoice
+    milliseconds: int
+
+
+class Verdict(Enum):
+    """What the ratios of neighbouring runs allow to say."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    NO_DIFFERENCE = "no difference seen"
+    TOO_NOISY = "too noisy to tell"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One kind of operation before and after; ``low`` and ``high`` bound the median ratio with 95 % confidence."""
+
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+    ratio: float
+    low: float
+    high: float
+    verdict: Verdict
+
+
+def race(before: Path, after: Path, choice: CpuChoice) -> Race:
+    """Run both executables in turns, ``ROUNDS`` times each; who begins changes from round to round.
+
+    Raises ``VerificationFailed`` when a run fails or hangs.
+    """
+    runs: dict[Path, list[Throughput]] = {before: [], after: []}
+    for number in range(ROUNDS):
+        for executable in (before, after) if number % 2 == 0 else (after, before):
+            runs[executable].append(run(executable, choice, MILLISECONDS))
+    return Race(tuple(runs[before]), tuple(runs[after]), choice, MILLISECONDS)
+
+
+def run(executable: Path, choice: CpuChoice, milliseconds: int) -> Throughput:
+    """One run of the example, one thread per CPU of the choice."""
+    command = [str(executable), str(milliseconds), *map(str, choice.cpus)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10 + milliseconds / 100, check=True)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired, OSError) as error:
+        raise VerificationFailed(f"the example program did not run to its end: {error}") from error
+    figures = dict(line.split() for line in done.stdout.splitlines())
+    return Throughput(float(figures["lookups_per_second"]), float(figures["renewals_per_second"]))
+
+
+def compare(before: Sequence[float], after: Sequence[float]) -> Comparison:
+    """Judge paired figures by the ratios after/before and the interval of their median."""
+    ratios = sorted(new / old for old, new in zip(before, after, strict=True))
+    rank = interval_rank(len(ratios))
+    low, high = ratios[rank - 1], ratios[-rank]
+    return Comparison(tuple(before), tuple(after), median(ratios), low, high, judge(low, high))
+
+
+def judge(low: float, high: float) -> Verdict:
+    """The verdict that an interval of the ratio allows."""
+    if low > 1:
+        return Verdict.BETTER
+    if high < 1:
+        return Verdict.WORSE
+    return Verdict.NO_DIFFERENCE if high - low < NARROW else Verdict.TOO_NOISY
+
+
+def interval_rank(count: int) -> int:
+    """Rank k so that the k-th smallest and k-th largest of ``count`` values enclose their median with 95 %.
+
+    By the sign test: the number of values below the true median is binomial. At least 1 (all values).
+    """
+    rank, tail = 1, 0.0
+    for below in range(count // 2):
+        tail += 2 * comb(count, below) / 2**count
+        if tail > 1 - CONFIDENCE:
+            break
+        rank = below + 1
+    return rank

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "session_index.h"
+
+/* Balanced by construction: the middle session of a sorted block is the root of its tree. */
+static struct session *build(struct session *sorted, size_t count) {
+  size_t middle = count / 2;
+
+  if (count == 0) return NULL;
+  sorted[middle].left = build(sorted, middle);
+  sorted[middle].right = build(sorted + middle + 1, count - middle - 1);
+  return &sorted[middle];
+}
+
+void session_index_build(struct session_index *index, struct session *storage, size_t count) {
+  index->storage = storage;
+  index->count = count;
+  index->root = build(storage, count);
+  index->leftmost = storage;
+}
+
+const struct session *session_index_find(const struct session_index *index, uint64_t key) {
+  const struct session *session = index->root;
+
+  if (key < index->leftmost->key) return NULL;
+  while (session && session->key != key) session = key < session->key ? session->left : session->right;
+  return session;
+}
+
+static void guard_take(struct guard *guard, uint32_t holder) {
+  while (atomic_exchange_explicit(&guard->word, 1, memory_order_acquire))
+    while (atomic_load_explicit(&guard->word, memory_order_relaxed));
+  guard->holder = holder;
+}
+
+static void guard_release(struct guard *guard) {
+  guard->holder = 0;
+  atomic_store_explicit(&guard->word, 0, memory_order_release);
+}
+
+void session_index_renew(struct session_index *index, size_t which, uint64_t now, uint32_t holder) {
+  guard_take(&index->guard, holder);
+  atomic_store_explicit(&index->storage[which].renewed, now, memory_order_relaxed);
+  guard_release(&index->guard);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* An index of sessions by key: many readers without a lock, writers one at a time. */
+#ifndef SESSION_INDEX_H
+#define SESSION_INDEX_H
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct session {
+  uint64_t key;
+  struct session *left;
+  struct session *right;
+  _Atomic uint64_t renewed; /* when the session was last renewed */
+};
+
+/* A spinning lock that knows its holder. */
+struct guard {
+  atomic_uint word;
+  uint32_t holder;
+};
+
+struct session_index {
+  alignas(64) struct session *root; /* every lookup starts here */
+  struct session *leftmost;         /* smallest key, so that a miss is cheap */
+  struct guard guard;               /* taken to renew a session */
+  size_t count;                     /* sessions in the tree */
+  uint64_t created;
+  uint64_t key_limit;
+  void (*on_expire)(struct session *session);
+  void *on_expire_context;
+  char name[24];
+  struct session *storage; /* all sessions, in one block */
+  uint32_t flags;
+  uint32_t version;
+};
+
+void session_index_build(struct session_index *index, struct session *storage, size_t count);
+const struct session *session_index_find(const struct session_index *index, uint64_t key);
+void session_index_renew(struct session_index *index, size_t which, uint64_t now, uint32_t holder);
+
+#endif
