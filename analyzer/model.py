@@ -390,7 +390,8 @@ class MoveKind(StrEnum):
 class Move:
     """One step of a candidate: ``member`` goes behind ``after`` (``None``: to the front).
 
-    A swap names its partner in ``partner``; ``align`` is the new explicit alignment in bytes.
+    A swap names its partner in ``partner``; ``align`` is the new explicit alignment in bytes. An anonymous record
+    goes by the first name inside it. ``members`` are all that move as one atom, in order, where they are several.
     """
 
     kind: MoveKind
@@ -398,6 +399,7 @@ class Move:
     after: str | None = None
     partner: str | None = None
     align: int | None = None
+    members: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,6 +414,15 @@ class Residual:
 
 
 @dataclass(frozen=True, slots=True)
+class Considered:
+    """Another legal place for the member a candidate moves, with the size it gives and what it leaves."""
+
+    after: str | None
+    size: int
+    residuals: tuple[Residual, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Prediction:
     """Contended samples, predicted for the profile's phases before and after; ``lines`` of hot members touched."""
 
@@ -423,7 +434,10 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A proposed layout, with what it costs and what it is expected to gain."""
+    """A proposed layout, with what it costs and what it is expected to gain.
+
+    ``before`` and ``after`` are the record whose members move: that called ``type``, or an anonymous struct inside it.
+    """
 
     type: str
     before: Layout
@@ -434,6 +448,7 @@ class Candidate:
     lines: int
     constraints: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    considered: tuple[Considered, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
