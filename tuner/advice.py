@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where moving members cannot win: the reason, and what can be done instead."""
+
+from __future__ import annotations
+
+from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.lock import is_lock
+from linesmith.analyzer.model import Finding, Outcome, TriageKind
+from linesmith.tuner.atoms import visible_places
+from linesmith.tuner.subject import Subject
+
+SHARD = "shard the lock with what it protects (per CPU or per node)"
+SHORTEN = "shorten what is done under it, or read before taking it"
+SPLIT = "count per CPU and add up on reading"
+READ_FIRST = "read before writing, so that an unchanged value is not stored again"
+ALTERNATIVES: dict[TriageKind, tuple[str, ...]] = {
+    TriageKind.LOCK_CONTENTION: (SHARD, SHORTEN, "use a smaller or a fairer lock"),
+    TriageKind.TRUE_SHARING: (SPLIT, READ_FIRST, "give each node its own copy"),
+    TriageKind.FALSE_SHARING: (READ_FIRST, "move one of them into an object of its own"),
+    TriageKind.ADJACENT_LINE: (
+        "align the written line to 128 bytes",
+        "measure with the adjacent-line prefetcher off",
+    ),
+    TriageKind.SEVERAL_OBJECTS: ("align each object to a cache line where it is allocated",),
+    TriageKind.STRADDLE: ("align the member to its size",),
+    TriageKind.NO_WRITER: ("record stores too (perf c2c record -e ldlat-loads,ldlat-stores), or widen the profile",),
+    TriageKind.UNKNOWN: ("record again with offsets and symbols",),
+}
+REASONS: dict[TriageKind, str] = {
+    TriageKind.LOCK_CONTENTION: "the contention is on one lock, and its words stay together wherever it is moved",
+    TriageKind.TRUE_SHARING: "the contention is on one member that all CPUs really share",
+    TriageKind.FALSE_SHARING: "no two members that meet here can be parted",
+    TriageKind.ADJACENT_LINE: "no member of this line is written, only the other half of its 128-byte pair",
+    TriageKind.SEVERAL_OBJECTS: "the members that meet belong to different objects",
+    TriageKind.STRADDLE: "the hot member itself lies on two lines",
+    TriageKind.NO_WRITER: "nobody was seen writing on the line, so it is not known what to part",
+    TriageKind.UNKNOWN: "the profile does not say who meets whom",
+}
+
+
+def refuse_hopeless(finding: Finding, layouts: Layouts) -> None:
+    """Raise ``NothingToSuggest`` when the finding names no pair of members that an order could part."""
+    where = f"Line {finding.rank}"
+    target = finding.objects[0] if finding.objects else None
+    if target is None or target.layout is None or target.outcome is not Outcome.RESOLVED:
+        raise NothingToSuggest(f"{where}: {_unknown_object(finding)}.")
+    if is_lock(target.type):
+        raise _refusal(finding, TriageKind.LOCK_CONTENTION, f"the object is a {target.type}, a lock itself")
+    if not finding.triage.pairs:
+        kind = finding.triage.kinds[0] if finding.triage.kinds else TriageKind.UNKNOWN
+        raise _refusal(finding, kind, REASONS[kind])
+    layout = layouts.by_id(target.layout)
+    places = visible_places(layout, layouts)
+    if not any(pair.first in places and pair.second in places for pair in finding.triage.pairs):
+        names = f"{finding.triage.pairs[0].first} and {finding.triage.pairs[0].second}"
+        reason = f"{names} are not both members of one {layout.title}"
+        raise _refusal(finding, TriageKind.SEVERAL_OBJECTS, reason)
+
+
+def _unknown_object(finding: Finding) -> str:
+    if not finding.objects:
+        return "no object is known for it, so there is nothing to rearrange; see `linesmith hot` for what is"
+    target = finding.objects[0]
+    said = f" ({target.reason})" if target.reason else ""
+    if target.outcome is Outcome.INNER_TYPE_ONLY:
+        held = f", perhaps of {', '.join(target.containers[:3])}" if target.containers else ""
+        return f"only the inner type {target.type}{held} is known, not the struct whose members could move{said}"
+    return f"which object it holds cannot be told{said}, so there is nothing to rearrange; see `linesmith hot`"
+
+
+def _refusal(finding: Finding, kind: TriageKind, reason: str) -> NothingToSuggest:
+    others = "; ".join(ALTERNATIVES[kind])
+    return NothingToSuggest(f"Line {finding.rank}: moving members does not help, because {reason}. Instead: {others}.")
+
+
+def nothing_helps(finding: Finding, target: Subject) -> NothingToSuggest:
+    """Why the search over ``target`` came back empty."""
+    joined = [one for one in target.heat.sampled if target.owners[one.first.member] == target.owners[one.second.member]]
+    if not target.heat.sampled:
+        return _refusal(finding, TriageKind.TRUE_SHARING, REASONS[TriageKind.TRUE_SHARING])
+    if len(joined) == len(target.heat.sampled):
+        names = f"{joined[0].first.name} and {joined[0].second.name}"
+        part = target.parts[target.owners[joined[0].first.member]]
+        reason = f"{names} are parts of {_atom_words(part.name, len(part.members))}, which moves as a whole"
+        return _refusal(finding, TriageKind.FALSE_SHARING, reason)
+    bound = "; ".join(str(one) for one in target.freedom.constraints)
+    reason = f"no legal place in {target.layout.title} lowers the predicted cost" + (f" ({bound})" if bound else "")
+    return _refusal(finding, TriageKind.FALSE_SHARING, reason)
+
+
+def _atom_words(name: str, members: int) -> str:
+    return f"the run of {members} members from {name} on" if members > 1 else f"one union or record with {name}"

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Atoms of a layout: runs of members that move as one.
+
+A run of bit-fields shares storage units; a range between ``__cacheline_group_begin__X`` and
+``__cacheline_group_end__X`` was grouped on purpose and is asserted at compile time (include/linux/cache.h). Every
+other member, an anonymous struct or union included, is an atom of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Layout, Member, RecordKind
+
+GROUP_BEGIN = "__cacheline_group_begin__"
+GROUP_END = "__cacheline_group_end__"
+GROUP_PAD = "__cacheline_group_pad__"
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """Members that move together, in order; ``name`` and ``last`` are the first and last name to find them by."""
+
+    name: str
+    last: str
+    members: tuple[Member, ...]
+
+    @property
+    def is_group(self) -> bool:
+        """Whether the atom is a range between cacheline group markers."""
+        return self.members[0].name.startswith(GROUP_BEGIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a member of the outermost scope lies: the position of its member, the byte in it, and its size."""
+
+    member: int
+    start: int
+    size: int
+
+
+def atoms(layout: Layout, layouts: Layouts) -> tuple[Atom, ...]:
+    """The atoms of ``layout`` in declaration order; together they hold each member once."""
+    runs: list[list[Member]] = []
+    group_end: str | None = None
+    for member in layout.members:
+        if runs and (group_end or _continues(runs[-1][-1], member)):
+            runs[-1].append(member)
+        else:
+            runs.append([member])
+        if member.name.startswith(GROUP_BEGIN):
+            group_end = GROUP_END + member.name.removeprefix(GROUP_BEGIN)
+        elif member.name == group_end:
+            group_end = None
+    return tuple(Atom(spoken_name(run[0], layouts), spoken_name(run[-1], layouts), tuple(run)) for run in runs)
+
+
+def _continues(last: Member, member: Member) -> bool:
+    """Whether ``member`` belongs to the atom that ``last`` ends (no group is open)."""
+    if last.name.startswith(GROUP_END):
+        return member.name == GROUP_PAD + last.name.removeprefix(GROUP_END)
+    return last.is_bit_field and member.is_bit_field
+
+
+def spoken_name(member: Member, layouts: Layouts) -> str:
+    """The member's name; for an anonymous record the first name inside, ``""`` where there is none."""
+    if member.name or member.record is None:
+        return member.name
+    inner = layouts.by_id(member.record).members
+    return next((name for name in (spoken_name(part, layouts) for part in inner) if name), "")
+
+
+def visible_places(layout: Layout, layouts: Layouts) -> dict[str, Place]:
+    """Every name that ``object->name`` reaches, members of anonymous records included."""
+    found: dict[str, Place] = {}
+    for position, member in enumerate(layout.members):
+        for name, start, size in _visible(member, layouts):
+            found.setdefault(name, Place(position, start, size))
+    return found
+
+
+def _visible(member: Member, layouts: Layouts) -> list[tuple[str, int, int]]:
+    if member.name or member.record is None:
+        return [(member.name, 0, member.size)]
+    inner = layouts.by_id(member.record)
+    return [
+        (name, part.offset + start, size) for part in inner.members for name, start, size in _visible(part, layouts)
+    ]
+
+
+def anonymous_struct(member: Member, layouts: Layouts) -> Layout | None:
+    """The layout of an anonymous struct (not union) whose members could be moved among themselves."""
+    if member.name or member.record is None or member.dimensions:
+        return None
+    inner = layouts.by_id(member.record)
+    return inner if inner.kind is RecordKind.STRUCT else None

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a layout is predicted to cost: contended samples, over the phases that objects can have.
+
+A contact costs its weight in a phase in which both spots have bytes on one line, and nothing in any other phase.
+The assumptions are told in docs/cost.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from linesmith.analyzer.geometry import lines_touched, meet, meeting_phases, phases
+from linesmith.analyzer.geometry.phase import Span
+from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Prediction, Residual
+from linesmith.tuner.heat import Contact, Heat, Spot
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Predicted contended samples: ``here`` in the profile's phase, ``anywhere`` averaged over all phases.
+
+    ``adjacent`` is the average at 128 bytes, where the prefetcher pairs lines.
+    """
+
+    here: float
+    anywhere: float
+    adjacent: float
+
+
+def cost(heat: Heat, starts: Sequence[int], granule: int) -> Cost:
+    """Cost of members that begin at bytes ``starts`` of the object (by position in the layout).
+
+    Objects can start every ``granule`` bytes.
+    """
+    phase = phase_of(heat, granule)
+    here = anywhere = adjacent = 0.0
+    for contact in heat.contacts:
+        share = residual_share(contact, starts, CACHE_LINE_BYTES, granule)
+        anywhere += contact.weight * share
+        adjacent += contact.weight * residual_share(contact, starts, ADJACENT_LINE_BYTES, granule)
+        here += contact.weight * (share if phase is None else _meets(contact, starts, phase))
+    return Cost(here, anywhere, adjacent)
+
+
+def phase_of(heat: Heat, granule: int) -> int | None:
+    """The phase of the profile's object, unknown for a layout whose alignment makes objects start elsewhere."""
+    return heat.phase if granule == heat.granule else None
+
+
+def span(spot: Spot, starts: Sequence[int]) -> Span:
+    """The bytes of ``spot`` in the object."""
+    return Span(starts[spot.member] + spot.start, spot.size)
+
+
+def residual_share(contact: Contact, starts: Sequence[int], line_bytes: int, granule: int) -> float:
+    """Share of the phases in which the contact's spots meet on a line of ``line_bytes``."""
+    first, second = sorted((span(contact.first, starts), span(contact.second, starts)), key=lambda one: one.offset)
+    turn = first.offset // granule * granule  # a whole number of granules only permutes the phases
+    return _share(first.offset - turn, first.size, second.offset - turn, second.size, line_bytes, granule)
+
+
+@lru_cache(maxsize=1 << 16)
+def _share(first: int, first_size: int, second: int, second_size: int, line_bytes: int, granule: int) -> float:
+    return meeting_phases(Span(first, first_size), Span(second, second_size), line_bytes, granule)
+
+
+def _meets(contact: Contact, starts: Sequence[int], phase: int) -> bool:
+    return meet(span(contact.first, starts), span(contact.second, starts), CACHE_LINE_BYTES, phase)
+
+
+def residuals(heat: Heat, before: Sequence[int], after: Sequence[int], granule: int) -> tuple[Residual, ...]:
+    """For each sampled contact and line size, the share of phases in which it meets before and after.
+
+    ``granule`` is that of the new layout; the old one's is the heat's.
+    """
+    return tuple(
+        Residual(
+            contact.first.name,
+            contact.second.name,
+            line_bytes,
+            residual_share(contact, before, line_bytes, heat.granule),
+            residual_share(contact, after, line_bytes, granule),
+        )
+        for contact in heat.sampled
+        for line_bytes in (CACHE_LINE_BYTES, ADJACENT_LINE_BYTES)
+    )
+
+
+def hot_lines(heat: Heat, starts: Sequence[int], granule: int, phase: int | None = None) -> float:
+    """Lines on which the hot members lie, in ``phase`` or, without one, on average over all phases."""
+    tried = phases(granule, CACHE_LINE_BYTES) if phase is None else (phase,)
+    return sum(len(_lines(heat, starts, phase)) for phase in tried) / len(tried)
+
+
+def _lines(heat: Heat, starts: Sequence[int], phase: int) -> set[int]:
+    spans = (span(spot, starts) for spot in heat.spots)
+    return {line for one in spans for line in lines_touched(one.offset + phase, one.size)}
+
+
+def hot_neighbours(heat: Heat, starts: Sequence[int], granule: int) -> int:
+    """Contacts, sampled or possible, that meet in at least one phase."""
+    return sum(1 for one in heat.contacts if residual_share(one, starts, CACHE_LINE_BYTES, granule) > 0)
+
+
+def prediction(heat: Heat, before: Sequence[int], after: Sequence[int], granule: int) -> Prediction:
+    """Contended samples and lines of hot members, before and after."""
+    return Prediction(
+        before=cost(heat, before, heat.granule).here,
+        after=cost(heat, after, granule).here,
+        hot_lines_before=hot_lines(heat, before, heat.granule, heat.phase),
+        hot_lines_after=hot_lines(heat, after, granule, phase_of(heat, granule)),
+    )

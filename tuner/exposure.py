@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Members that a profile cannot speak for: those that would newly share a line with a written one.
+
+A line without contention is not in a profile, however often it is read. A reader moved there finds no writer; but a
+writer moved there disturbs readers that nobody saw. Members declared early count for more: authors put first what most
+code reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linesmith.analyzer.geometry import meet
+from linesmith.analyzer.model import CACHE_LINE_BYTES
+from linesmith.tuner.conflict import phase_of, residual_share, span
+from linesmith.tuner.heat import Contact, Spot
+from linesmith.tuner.subject import Subject
+
+
+def exposure(target: Subject, starts: Sequence[int], granule: int) -> float:
+    """How many members without samples newly meet a written one: 1 for the first of the record, falling to 0.
+
+    Each counts for the mean of the profile's phase and all phases, as far as ``starts`` (bytes in the object by member
+    position; objects start every ``granule`` bytes) make it more than it is now.
+    """
+    sampled = {spot.member for spot in target.heat.spots}
+    count = len(target.starts)
+    return sum(
+        (1 - position / count)
+        * _more(target, Contact(written, _whole(target, position), "", 1, False), starts, granule)
+        for written in target.heat.spots
+        if written.written
+        for position in range(count)
+        if position not in sampled
+    )
+
+
+def _whole(target: Subject, position: int) -> Spot:
+    member = target.layout.members[position]
+    return Spot(member.name, position, 0, member.size, 0, False)
+
+
+def _more(target: Subject, contact: Contact, starts: Sequence[int], granule: int) -> float:
+    now = _together(target, contact, target.starts, target.heat.granule)
+    then = _together(target, contact, starts, granule)
+    return max(0.0, then - now)
+
+
+def _together(target: Subject, contact: Contact, starts: Sequence[int], granule: int) -> float:
+    """How much of the time the two share a line."""
+    share = residual_share(contact, starts, CACHE_LINE_BYTES, granule)
+    phase = phase_of(target.heat, granule)
+    if phase is None:
+        return share
+    here = meet(span(contact.first, starts), span(contact.second, starts), CACHE_LINE_BYTES, phase)
+    return (share + here) / 2

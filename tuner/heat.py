@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a profile says about the members of one record: hot spots, and the contacts between them that cost.
+
+A finding gives the contacts of its own line. Members that other findings show hot are spots too, so that a move does
+not carry a member from one contended line to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from linesmith.analyzer.geometry import meet
+from linesmith.analyzer.geometry.phase import Span
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, LineMember
+from linesmith.tuner.atoms import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """The bytes of a member that were seen hot: ``start`` and ``size`` count from the first byte of member ``member``.
+
+    ``member`` is the member's position in the layout. ``samples`` are accesses of any kind.
+    """
+
+    name: str
+    member: int
+    start: int
+    size: int
+    samples: int
+    written: bool
+    lock: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """Two spots that cost ``weight`` contended samples while they are on one line; ``writer`` names the written one.
+
+    ``sampled`` tells a contact of the profile from one that a new layout might create.
+    """
+
+    first: Spot
+    second: Spot
+    writer: str
+    weight: float
+    sampled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """Spots and contacts of one record, and the phases its objects can have.
+
+    ``phase`` is that of the profile's object, ``None`` where it is not known; ``granule`` is the step in bytes
+    between the places at which objects can start.
+    """
+
+    spots: tuple[Spot, ...]
+    contacts: tuple[Contact, ...]
+    phase: int | None
+    granule: int
+
+    @property
+    def sampled(self) -> tuple[Contact, ...]:
+        """The contacts that the profile shows."""
+        return tuple(contact for contact in self.contacts if contact.sampled)
+
+
+def spots(findings: Iterable[Finding], places: Mapping[str, Place], offsets: Sequence[int]) -> dict[str, Spot]:
+    """One spot per visible name; ``offsets`` are the members' bytes in the object, by position."""
+    grouped: dict[str, list[LineMember]] = {}
+    for finding in findings:
+        for member in own_members(finding):
+            if member.top in places:
+                grouped.setdefault(member.top, []).append(member)
+    return {name: _spot(name, group, places[name], offsets) for name, group in grouped.items()}
+
+
+def own_members(finding: Finding) -> tuple[LineMember, ...]:
+    """The members of the finding's first object; those of a second object on the line are left out."""
+    start = finding.objects[0].start if finding.objects else 0
+    return tuple(
+        member
+        for member in finding.members
+        if member.object_offset is not None and member.offset - member.object_offset == start
+    )
+
+
+def _spot(name: str, group: Sequence[LineMember], place: Place, offsets: Sequence[int]) -> Spot:
+    start, size = place.start, place.size
+    if size > CACHE_LINE_BYTES:
+        start, size = _sampled_bytes(group, offsets[place.member], place)
+    return Spot(
+        name,
+        place.member,
+        start,
+        max(size, 1),
+        sum(member.reads + member.writes for member in group),
+        any(member.written for member in group),
+        any(member.lock for member in group),
+    )
+
+
+def _sampled_bytes(group: Sequence[LineMember], offset: int, place: Place) -> tuple[int, int]:
+    """First byte (in the member) and length of what was sampled of a member that is longer than a line."""
+    first = min((member.object_offset or 0) for member in group) - offset
+    end = max((member.object_offset or 0) + (member.size or 1) for member in group) - offset
+    first, end = max(first, place.start), min(end, place.start + place.size)
+    return (first, end - first) if first < end else (place.start, place.size)
+
+
+def heat_of(finding: Finding, found: Mapping[str, Spot], starts: Sequence[int], granule: int) -> Heat:
+    """The heat that ``finding`` puts on the spots ``found``; ``starts`` are bytes in the object by member position.
+
+    The phase counts as unknown when a pair of the profile would not meet in it: the profile comes from another build.
+    """
+    sampled = _sampled(finding, found)
+    phase: int | None = finding.objects[0].phase
+    if not all(_together(contact, phase, starts) for contact in sampled):
+        phase = None
+    named = {frozenset((contact.first.name, contact.second.name)) for contact in sampled}
+    possible = [
+        Contact(one, other, one.name if one.written else other.name, min(one.samples, other.samples), sampled=False)
+        for one, other in combinations(found.values(), 2)
+        if (one.written or other.written) and frozenset((one.name, other.name)) not in named
+    ]
+    new = [contact for contact in possible if not _together(contact, phase, starts)]
+    return Heat(tuple(found.values()), (*sampled, *new), phase, granule)
+
+
+def _sampled(finding: Finding, found: Mapping[str, Spot]) -> tuple[Contact, ...]:
+    """The pairs of the finding; together they weigh no more than the line's contended samples.
+
+    A load that two writers disturb is in two pairs but is one load, so the weights are scaled down.
+    """
+    known = [pair for pair in finding.triage.pairs if pair.first in found and pair.second in found]
+    total = sum(pair.weight for pair in known)
+    scale = min(1.0, finding.contended / total) if total and finding.contended else 1.0
+    return tuple(
+        Contact(found[pair.first], found[pair.second], pair.writer, pair.weight * scale, sampled=True)
+        for pair in known
+        if pair.first != pair.second
+    )
+
+
+def _together(contact: Contact, phase: int | None, starts: Sequence[int]) -> bool:
+    """Whether both spots are on one line in this phase; never, when the phase is not known."""
+    one, other = (Span(starts[spot.member] + spot.start, spot.size) for spot in (contact.first, contact.second))
+    return phase is not None and meet(one, other, CACHE_LINE_BYTES, phase)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a reader must know about a candidate beside its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from linesmith.analyzer.geometry import phases
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding
+from linesmith.tuner.conflict import residual_share
+from linesmith.tuner.footprint import growth
+from linesmith.tuner.heat import Contact, Spot
+from linesmith.tuner.search import Option
+from linesmith.tuner.subject import Subject
+
+UNCHECKED = (
+    "Only the layout was checked: offset assertions, initialisers by position and memset ranges are in the source."
+)
+
+
+def notes(finding: Finding, target: Subject, option: Option) -> tuple[str, ...]:
+    """Sentences on what stays, what it costs, what is assumed and what was not checked."""
+    return (
+        *_phases_left(target, option),
+        *_new_contacts(target, option),
+        *_locks(target),
+        *_unexplained(finding, target),
+        *_size(target, option),
+        UNCHECKED,
+    )
+
+
+def _phases_left(target: Subject, option: Option) -> Iterator[str]:
+    count = len(phases(option.granule, CACHE_LINE_BYTES))
+    starts = f"objects that start at any multiple of {option.granule} bytes"
+    for contact in target.heat.sampled:
+        left = round(residual_share(contact, option.starts, CACHE_LINE_BYTES, option.granule) * count)
+        names = f"{contact.first.name} and {contact.second.name}"
+        if left:
+            yield f"{names} still meet in {left} of {count} phases of {starts}."
+        else:
+            yield f"{names} never meet on a {CACHE_LINE_BYTES}-byte line, for {starts}."
+
+
+def _new_contacts(target: Subject, option: Option) -> Iterator[str]:
+    for contact in target.heat.contacts:
+        if contact.sampled:
+            continue
+        old = residual_share(contact, target.starts, CACHE_LINE_BYTES, target.heat.granule)
+        new = residual_share(contact, option.starts, CACHE_LINE_BYTES, option.granule)
+        if new > old:
+            yield f"Brings {contact.first.name} and {contact.second.name}, both hot, closer: {_percent(old, new)}."
+
+
+def _percent(old: float, new: float) -> str:
+    return f"they meet in {new:.0%} of the phases, {old:.0%} before"
+
+
+def _locks(target: Subject) -> Iterator[str]:
+    for spot in _ends(target.heat.sampled):
+        if spot.lock:
+            yield f"{spot.name} is a lock and stays in one piece: waiting for it does not become shorter."
+
+
+def _ends(contacts: tuple[Contact, ...]) -> tuple[Spot, ...]:
+    return tuple(dict.fromkeys(spot for contact in contacts for spot in (contact.first, contact.second)))
+
+
+def _unexplained(finding: Finding, target: Subject) -> Iterator[str]:
+    explained = sum(contact.weight for contact in target.heat.sampled)
+    if finding.contended - explained >= 1:
+        rest = finding.contended - explained
+        yield f"{rest:.0f} of the line's {finding.contended} contended samples have other causes and stay."
+
+
+def _size(target: Subject, option: Option) -> Iterator[str]:
+    if option.size > target.layout.size:
+        yield f"{target.layout.title} {growth(target.layout.size, option.size)}"
+    if option.size < target.layout.size:
+        yield f"{target.layout.title} shrinks from {target.layout.size} to {option.size} bytes."
+    if option.arrangement.aligned:
+        yield (
+            f"Holds only where objects are allocated at multiples of {option.granule} bytes: KMEM_CACHE() and static"
+            " objects are, kmalloc() and malloc() need not be."
+        )

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where C puts the members of a struct: a pure function from their order to offsets and size.
+
+The rules are those of gcc and clang on the System V ABIs of x86-64 and AArch64: each member at the next multiple of
+its alignment; a bit-field at the next free bit unless it would then span more alignment units than its declared type
+has, else at the next multiple of that type's alignment. Source: System V ABI, x86-64 supplement 3.1.2; gcc internals,
+``PCC_BITFIELD_TYPE_MATTERS``. Records that follow other rules (packed, overlapping) are refused, never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from linesmith.analyzer.model import Layout, Member, RecordKind
+
+BYTE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Offsets for members in the order given; ``starts`` and ``end`` in bits, ``size`` and ``alignment`` in bytes."""
+
+    starts: tuple[int, ...]
+    end: int
+    size: int
+    alignment: int
+
+
+def round_up(value: int, step: int) -> int:
+    """The smallest multiple of ``step`` that is not below ``value``."""
+    return -(-value // step) * step
+
+
+def alignment_of(member: Member) -> int:
+    """Alignment in bytes that the member has in a record that is not packed."""
+    return max(member.natural_alignment, member.alignment or 1, 1)
+
+
+def place(members: Iterable[Member], record_alignment: int | None = None) -> Placement:
+    """Place ``members`` in this order; ``record_alignment`` is the record's explicit alignment in bytes."""
+    starts: list[int] = []
+    end = 0
+    alignment = record_alignment or 1
+    for member in members:
+        start = _bit_field_start(member, end) if member.bit_size is not None else _start(member, end)
+        starts.append(start)
+        end = start + (member.size * BYTE if member.bit_size is None else member.bit_size)
+        alignment = max(alignment, alignment_of(member))
+    size = round_up(round_up(end, BYTE) // BYTE, alignment)
+    return Placement(tuple(starts), end, size, alignment)
+
+
+def _start(member: Member, end: int) -> int:
+    return round_up(end, alignment_of(member) * BYTE)
+
+
+def _bit_field_start(member: Member, end: int) -> int:
+    if member.alignment:
+        end = round_up(end, member.alignment * BYTE)
+    unit = member.natural_alignment * BYTE
+    spanned = round_up(end % unit + (member.bit_size or 0), unit)
+    return round_up(end, unit) if spanned > max(member.size * BYTE, unit) else end
+
+
+def place_member(member: Member, start: int) -> Member:
+    """``member`` at bit ``start``; the storage unit of a bit-field is the aligned one that holds its first bit."""
+    if member.bit_size is None:
+        return replace(member, offset=start // BYTE)
+    unit = max(member.size, 1)
+    return replace(member, offset=start // BYTE // unit * unit, bit_offset=start)
+
+
+def lay_out(layout: Layout, members: tuple[Member, ...]) -> Layout:
+    """``layout`` with ``members`` placed anew in the order given; the record's own explicit alignment stays."""
+    placement = place(members, layout.alignment)
+    placed = tuple(place_member(*pair) for pair in zip(members, placement.starts, strict=True))
+    natural = max([layout.natural_alignment, *(alignment_of(member) for member in members)])
+    return replace(layout, members=placed, size=placement.size, natural_alignment=natural)
+
+
+def refusal(layout: Layout) -> str | None:
+    """Why the members of ``layout`` cannot be placed by these rules, or ``None`` when its own order reproduces it."""
+    if layout.kind is RecordKind.UNION:
+        return "the members of a union share one place, so none can be moved"
+    placement = place(layout.members, layout.alignment)
+    for member, start in zip(layout.members, placement.starts, strict=True):
+        if start != first_bit(member):
+            return _cause(layout) or f"{member.name or 'an anonymous member'} is not where C's rules put it"
+    if placement.size != layout.size:
+        return _cause(layout) or f"its size is {layout.size} bytes where C's rules give {placement.size}"
+    return None
+
+
+def first_bit(member: Member) -> int:
+    """Absolute bit of the record at which ``member`` begins."""
+    return member.offset * BYTE if member.bit_offset is None else member.bit_offset
+
+
+def _cause(layout: Layout) -> str | None:
+    """The usual reason for a layout that the rules do not give."""
+    last = 0
+    for member in layout.members:
+        if first_bit(member) < last:
+            return f"{member.name or 'an anonymous member'} overlaps the member before it"
+        last = first_bit(member) + (member.size * BYTE if member.bit_size is None else member.bit_size)
+    misaligned = any(m.bit_size is None and m.offset % alignment_of(m) for m in layout.members)
+    if misaligned or layout.size % max(alignment_of(m) for m in layout.members):
+        return "it is packed: its offsets are an exchange format or were chosen by hand"
+    return None

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every small change to a subject, placed and priced exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from linesmith.tuner.arrangement import Arrangement, aligns, moves, swaps, unchanged
+from linesmith.tuner.conflict import Cost, cost
+from linesmith.tuner.placement import BYTE, place
+from linesmith.tuner.subject import Subject
+
+# Up to here every single move of every atom is tried; a larger record has its cold atoms moved only in between the hot
+# ones, since the work grows with the cube of the atoms.
+EXHAUSTIVE_ATOMS = 96
+# Second moves are tried on top of this many of the best first moves of each hot atom.
+BEAM = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An arrangement with its price; ``starts`` are bytes in the object by position in the present layout.
+
+    ``size`` and ``granule`` are in bytes.
+    """
+
+    arrangement: Arrangement
+    starts: tuple[int, ...]
+    size: int
+    granule: int
+    cost: Cost
+
+    @property
+    def separates(self) -> bool:
+        """Whether no contact of the profile costs anything any more, in any phase."""
+        return self.cost.anywhere == 0
+
+
+def price(subject: Subject, arrangement: Arrangement) -> Option:
+    """Place the arrangement by C's rules and price it."""
+    placed = place(arrangement.members(subject.parts), subject.layout.alignment)
+    starts = _by_position(subject, arrangement, placed.starts)
+    granule = max(subject.heat.granule, placed.alignment) if arrangement.aligned else subject.heat.granule
+    return Option(arrangement, starts, placed.size, granule, cost(subject.heat, starts, granule))
+
+
+def _by_position(subject: Subject, arrangement: Arrangement, bits: tuple[int, ...]) -> tuple[int, ...]:
+    """Bytes in the object by the members' positions in the present layout, from bits in the new order."""
+    positions = [position for atom in arrangement.order for position in subject.positions[atom]]
+    starts = [0] * len(positions)
+    for position, bit in zip(positions, bits, strict=True):
+        starts[position] = subject.base + bit // BYTE
+    return tuple(starts)
+
+
+def options(subject: Subject) -> tuple[Option, ...]:
+    """Every change of one step, and of two moves where one does not part every pair, that lowers the cost."""
+    start = unchanged(subject)
+    now = price(subject, start)
+    single = _helpful(subject, now, _single(subject, start))
+    if any(option.separates and option.size <= now.size for option in single):
+        return single
+    twice = _helpful(subject, now, _two_moves(subject, start))
+    return (*single, *(option for option in twice if not any(_as_good(one, option) for one in single)))
+
+
+def _as_good(one: Option, two: Option) -> bool:
+    """Whether a single step already does what two do."""
+    return one.cost.here <= two.cost.here and one.cost.anywhere <= two.cost.anywhere and one.size <= two.size
+
+
+def _two_moves(subject: Subject, start: Arrangement) -> Iterator[Arrangement]:
+    """Two hot atoms moved, on top of the best places of the first; the first alone need not help."""
+    hot = hot_atoms(subject)
+    for atom in hot:
+        first = sorted((price(subject, one) for one in moves(subject, start, [atom])), key=_price_of)
+        for option in first[:BEAM]:
+            yield from moves(subject, option.arrangement, [other for other in hot if other != atom])
+
+
+def _price_of(option: Option) -> tuple[float, float]:
+    return option.cost.anywhere, option.cost.here
+
+
+def hot_atoms(subject: Subject) -> tuple[int, ...]:
+    """Atoms of the sampled contacts, each once; the written one of a contact first."""
+    found: dict[int, None] = {}
+    for contact in subject.heat.sampled:
+        ends = sorted((contact.first, contact.second), key=lambda spot: spot.name != contact.writer)
+        found.update(dict.fromkeys(subject.owners[spot.member] for spot in ends))
+    return tuple(found)
+
+
+def _single(subject: Subject, start: Arrangement) -> Iterator[Arrangement]:
+    hot = hot_atoms(subject)
+    cold = [atom for atom in start.order if atom not in hot]
+    yield from moves(subject, start, hot)
+    yield from swaps(subject, start, hot)
+    yield from aligns(subject, start, hot)
+    for arrangement in moves(subject, start, cold):
+        place = arrangement.order.index(arrangement.moved[0])
+        if len(start.order) <= EXHAUSTIVE_ATOMS or min(hot) <= place <= max(hot):
+            yield arrangement
+
+
+def _helpful(subject: Subject, now: Option, arrangements: Iterable[Arrangement]) -> tuple[Option, ...]:
+    """Those that cost less in the profile's phase and over all phases, one for each distinct layout."""
+    found: dict[tuple[tuple[int, ...], int], Option] = {}
+    for arrangement in arrangements:
+        option = price(subject, arrangement)
+        fits = option.size == now.size or subject.may_resize
+        cheaper = option.cost.here < now.cost.here and option.cost.anywhere < now.cost.anywhere
+        if cheaper and fits:
+            found.setdefault((option.starts, option.size), option)
+    return tuple(found.values())

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The record that a finding asks to change: its atoms, their freedom, and the heat on its members."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.geometry import inferred_alignment, inferred_record_alignment
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import ConflictPair, Finding, Layout
+from linesmith.tuner.atoms import Atom, Place, anonymous_struct, atoms, visible_places
+from linesmith.tuner.constraints import Freedom, freedom
+from linesmith.tuner.heat import Heat, heat_of, spots
+from linesmith.tuner.placement import BYTE, first_bit, refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """``layout`` is the record whose members move, at byte ``base`` of the object of type ``type``.
+
+    ``starts`` are its members' bytes in the object, by position. ``positions`` are the positions of each atom's
+    members, ``owners`` the atom of each position.
+    """
+
+    type: str
+    layout: Layout
+    base: int
+    parts: tuple[Atom, ...]
+    freedom: Freedom
+    heat: Heat
+    starts: tuple[int, ...]
+    positions: tuple[tuple[int, ...], ...]
+    owners: tuple[int, ...]
+
+    @property
+    def may_resize(self) -> bool:
+        """Whether the record is the object itself; a struct inside another one would move what follows it."""
+        return self.base == 0 and self.layout.name != ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    layout: Layout
+    base: int
+    places: Mapping[str, Place]
+
+
+def subject(finding: Finding, layouts: Layouts, others: Iterable[Finding] = ()) -> Subject:
+    """The record to change for ``finding``, whose first object is resolved and which has conflict pairs.
+
+    Raises ``NothingToSuggest`` where no order of its members can be computed or none could part a pair.
+    """
+    target = finding.objects[0]
+    outer = layouts.by_id(target.layout or 0)
+    scope = _scope(outer, finding.triage.pairs, layouts)
+    if reason := refusal(scope.layout):
+        raise NothingToSuggest(f"{outer.title} cannot be rearranged: {reason}.")
+    parts = atoms(scope.layout, layouts)
+    starts = tuple(scope.base + first_bit(member) // BYTE for member in scope.layout.members)
+    same = [one for one in others if one.objects and one.objects[0].layout == target.layout]
+    found = spots((finding, *same), scope.places, starts)
+    heat = heat_of(finding, found, starts, max(outer.natural_alignment, outer.alignment or 1))
+    limits = freedom(scope.layout, parts, layouts)
+    owners = tuple(atom for atom, part in enumerate(parts) for _ in part.members)
+    positions = tuple(tuple(at for at, owner in enumerate(owners) if owner == atom) for atom in range(len(parts)))
+    return Subject(target.type, scope.layout, scope.base, parts, limits, heat, starts, positions, owners)
+
+
+def _scope(outer: Layout, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> _Scope:
+    """The innermost anonymous struct that holds the heaviest pair, else the record itself."""
+    scope = _Scope(with_inferred_alignment(outer), 0, visible_places(outer, layouts))
+    while (inner := _inner(scope, pairs, layouts)) is not None:
+        scope = inner
+    return scope
+
+
+def _inner(scope: _Scope, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> _Scope | None:
+    for pair in pairs:
+        ends = [scope.places[name] for name in (pair.first, pair.second) if name in scope.places]
+        if len(ends) < 2 or pair.first == pair.second:
+            continue
+        if ends[0].member != ends[1].member:
+            return None
+        holder = scope.layout.members[ends[0].member]
+        inner = anonymous_struct(holder, layouts)
+        if inner is None:
+            return None
+        return _Scope(with_inferred_alignment(inner), scope.base + holder.offset, visible_places(inner, layouts))
+    return None
+
+
+def with_inferred_alignment(layout: Layout) -> Layout:
+    """``layout`` with the alignments that the source must have asked for, where the producer did not say them."""
+    members = tuple(
+        replace(member, alignment=inferred) if (inferred := inferred_alignment(layout, index)) else member
+        for index, member in enumerate(layout.members)
+    )
+    record = inferred_record_alignment(layout)
+    return replace(layout, members=members, alignment=record or layout.alignment)
