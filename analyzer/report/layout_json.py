@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Layouts as JSON; the classes are the schema (``docs/schema-layout.json`` is made of them).
+
+Offsets and sizes are in bytes, names with ``bit`` count bits, lines are numbers of 64-byte cache lines from 0.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from linesmith.analyzer.dwarf import Reading
+from linesmith.analyzer.geometry import (
+    Gaps,
+    flatten,
+    gaps,
+    inferred_alignment,
+    inferred_packed,
+    inferred_record_alignment,
+    line_of,
+    lines,
+    straddles,
+)
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Layout, Leaf
+
+VERSION = 1
+
+
+class MemberView(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One member; ``hole_after`` and ``bit_hole_after`` are the gaps behind it.
+
+    ``inferred_alignment`` is read off the offsets where the debug information states no alignment.
+    """
+
+    name: str
+    type: str
+    declarator: str
+    offset: int
+    size: int
+    line: int
+    bit_offset: int | None = None
+    bit_size: int | None = None
+    alignment: int | None = None
+    inferred_alignment: int | None = None
+    straddles: bool = False
+    hole_after: int = 0
+    bit_hole_after: int = 0
+
+
+class PathView(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One access path through nested records, as C code writes it."""
+
+    path: str
+    type: str
+    offset: int
+    size: int
+    line: int
+    bit_offset: int | None = None
+    bit_size: int | None = None
+
+
+class HoleView(msgspec.Struct, frozen=True):
+    """Unused bytes; ``after`` names the member before them (``null`` at the front of the record)."""
+
+    offset: int
+    size: int
+    after: str | None
+
+
+class BitHoleView(msgspec.Struct, frozen=True):
+    """Unused bits beside a bit-field; ``bit_offset`` counts from the record's first bit."""
+
+    bit_offset: int
+    bits: int
+    after: str | None
+
+
+class RecordView(msgspec.Struct, frozen=True):
+    """One record; ``file`` and ``line`` say where it is declared, ``units`` how many compile units have it.
+
+    ``lines`` is the number of cache lines it covers when it starts on one; ``paths`` flattens nested records.
+    """
+
+    name: str
+    title: str
+    kind: str
+    size: int
+    lines: int
+    file: str | None
+    line: int | None
+    units: int
+    alignment: int | None
+    inferred_alignment: int | None
+    packed: bool
+    padding: int
+    bit_padding: int
+    holes: tuple[HoleView, ...]
+    bit_holes: tuple[BitHoleView, ...]
+    members: tuple[MemberView, ...]
+    paths: tuple[PathView, ...]
+
+
+class LayoutDocument(msgspec.Struct, frozen=True):
+    """What ``linesmith layout --format json`` writes; ``reader`` is ``DWARF`` or ``BTF``."""
+
+    version: int
+    elf: str
+    build_id: str | None
+    reader: str
+    records: tuple[RecordView, ...]
+
+
+def render_json(chosen: tuple[Layout, ...], reading: Reading) -> str:
+    """The chosen records as one indented JSON document that ends in a newline."""
+    records = tuple(record_view(layout, reading.layouts) for layout in chosen)
+    identity = reading.identity
+    document = LayoutDocument(VERSION, identity.path, identity.build_id, reading.reader, records)
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+def record_view(layout: Layout, layouts: Layouts) -> RecordView:
+    """One record with everything that follows from its layout."""
+    found = gaps(layout)
+    names = [member.name or member.type for member in layout.members]
+    return RecordView(
+        name=layout.name,
+        title=layout.title,
+        kind=layout.kind.value,
+        size=layout.size,
+        lines=lines(layout),
+        file=layout.file,
+        line=layout.line,
+        units=layout.units,
+        alignment=layout.alignment,
+        inferred_alignment=inferred_record_alignment(layout),
+        packed=inferred_packed(layout),
+        padding=found.padding,
+        bit_padding=found.bit_padding,
+        holes=tuple(HoleView(hole.offset, hole.size, _before(names, hole.after)) for hole in found.holes),
+        bit_holes=tuple(
+            BitHoleView(hole.bit_offset, hole.bits, _before(names, hole.after)) for hole in found.bit_holes
+        ),
+        members=tuple(_member_view(layout, index, found) for index in range(len(layout.members))),
+        paths=tuple(_path_view(leaf) for leaf in flatten(layout, layouts)),
+    )
+
+
+def _before(names: list[str], index: int) -> str | None:
+    return names[index] if index >= 0 else None
+
+
+def _member_view(layout: Layout, index: int, found: Gaps) -> MemberView:
+    member = layout.members[index]
+    return MemberView(
+        name=member.name,
+        type=member.type,
+        declarator=member.declarator,
+        offset=member.offset,
+        size=member.size,
+        line=line_of(member.offset),
+        bit_offset=member.bit_offset,
+        bit_size=member.bit_size,
+        alignment=member.alignment,
+        inferred_alignment=inferred_alignment(layout, index),
+        straddles=straddles(member.offset, member.size),
+        hole_after=found.hole_after(index),
+        bit_hole_after=found.bits_after(index),
+    )
+
+
+def _path_view(leaf: Leaf) -> PathView:
+    return PathView(
+        leaf.path, leaf.member.type, leaf.offset, leaf.size, line_of(leaf.offset), leaf.bit_offset, leaf.bit_size
+    )

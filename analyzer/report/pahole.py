@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Renders a layout in the style of pahole 1.24: members with offset and size in bytes, gaps, lines, and a trailer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from linesmith.analyzer.geometry import gaps
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member, RecordKind
+from linesmith.analyzer.report.pahole_gaps import counted, remarks_after, remarks_before
+from linesmith.analyzer.report.pahole_trailer import aligned, attributes, trailer
+
+TAB = 8
+TYPE_WIDTH = 26
+STRUCT_WIDTH = 49
+UNION_WIDTH = 47
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """Where members are written: tabs before them, width of the type column, width up to the comment.
+
+    ``base`` is the first byte of the record in the outermost one.
+    """
+
+    depth: int
+    type_width: int
+    width: int
+    base: int = 0
+
+    def deeper(self, offset: int) -> _Frame:
+        """The frame of the record nested at byte ``offset`` of this one."""
+        return _Frame(self.depth + 1, self.type_width - TAB, self.width - TAB, self.base + offset)
+
+    def line(self, text: str) -> str:
+        """``text`` behind this frame's tabs."""
+        return "\t" * self.depth + text
+
+
+class _Boundaries:
+    """The cache line the rendering has come to, so that each boundary is announced once."""
+
+    def __init__(self, current: int = 0) -> None:
+        self.current = current
+
+    def crossed(self, offset: int) -> Iterator[str]:
+        """The announcement of the line that holds byte ``offset``, if it is a later one than before."""
+        number, past = divmod(offset, CACHE_LINE_BYTES)
+        if number > self.current:
+            self.current = number
+            ago = f" was {counted(past, 'byte')} ago" if past else ""
+            yield f"/* --- cacheline {number} boundary ({number * CACHE_LINE_BYTES} bytes){ago} --- */"
+
+
+def render_text(chosen: tuple[Layout, ...], layouts: Layouts, expand: bool = False) -> str:
+    """The chosen records one after the other; a name with several layouts says of each where it is declared."""
+    rendering = Rendering(layouts, expand)
+    return "".join(_origin(layout, layouts) + rendering.text(layout) for layout in chosen)
+
+
+def _origin(layout: Layout, layouts: Layouts) -> str:
+    same = [other for other in layouts.variants(layout.name) if other.title == layout.title]
+    if len(same) < 2:
+        return ""
+    number = [other.id for other in same].index(layout.id) + 1
+    used = counted(layout.units, "compile unit")
+    return f"/* {layout.title}, layout {number} of {len(same)}: {layout.place}, in {used} */\n"
+
+
+class Rendering:
+    """Renders records of ``layouts``; ``expand`` writes named nested records out as well as anonymous ones."""
+
+    def __init__(self, layouts: Layouts, expand: bool = False) -> None:
+        self.layouts = layouts
+        self.expand = expand
+
+    def text(self, layout: Layout) -> str:
+        """The record as text that ends in a newline."""
+        return "\n".join([*self._record(layout), ""])
+
+    def _record(self, layout: Layout) -> Iterator[str]:
+        yield f"{layout.title} {{"
+        if layout.kind is RecordKind.UNION:
+            yield from self._alternatives(layout, _Frame(1, TYPE_WIDTH, UNION_WIDTH), _Boundaries())
+        else:
+            body = list(self._members(layout, _Frame(1, TYPE_WIDTH, STRUCT_WIDTH), _Boundaries()))
+            yield from body if body and not body[-1] else [*body, ""]
+            yield from (f"\t{line}" for line in trailer(layout, self.layouts))
+        yield f"}}{attributes(layout)};"
+
+    def _members(self, layout: Layout, frame: _Frame, boundaries: _Boundaries) -> Iterator[str]:
+        found = gaps(layout)
+        blank = True
+        for index, member in enumerate(layout.members):
+            before = remarks_before(layout, index, found, frame.type_width)
+            if before:
+                yield from self._block(before, frame, blank)
+            for line in boundaries.crossed(frame.base + member.offset):
+                yield frame.line(line)
+            yield from self._member(member, frame, boundaries)
+            after = remarks_after(layout, index, found, self.layouts, frame.type_width)
+            if after:
+                yield from self._block(after, frame, False)
+            blank = bool(after)
+
+    def _block(self, remarks: list[str], frame: _Frame, blank: bool) -> Iterator[str]:
+        """Remarks between empty lines; ``blank`` tells that an empty line has just been written."""
+        if not blank:
+            yield ""
+        yield from map(frame.line, remarks)
+        yield ""
+
+    def _alternatives(self, layout: Layout, frame: _Frame, boundaries: _Boundaries) -> Iterator[str]:
+        """Members of a union: each begins on the line the union begins on, and so does what follows."""
+        for member in layout.members:
+            yield from self._member(member, frame, _Boundaries(boundaries.current))
+
+    def _member(self, member: Member, frame: _Frame, boundaries: _Boundaries) -> Iterator[str]:
+        inner = self._written_out(member)
+        if inner is None:
+            name = f"{member.declarator}{_bits(member)}"
+            yield frame.line(_placed(f"{member.type:<{abs(frame.type_width)}} {name}", member, frame.base, frame.width))
+            return
+        yield frame.line(f"{member.type} {{")
+        body = self._alternatives if inner.kind is RecordKind.UNION else self._members
+        written = list(body(inner, frame.deeper(member.offset), boundaries))
+        yield from written if not written or written[-1] else written[:-1]
+        yield frame.line(self._closing(member, inner, frame))
+
+    def _written_out(self, member: Member) -> Layout | None:
+        """The record to write in braces: an anonymous one, or any when expanding."""
+        if member.record is None:
+            return None
+        layout = self.layouts.by_id(member.record)
+        return layout if self.expand or not layout.name else None
+
+    def _closing(self, member: Member, inner: Layout, frame: _Frame) -> str:
+        """The brace that ends a written-out record; pahole pads neither arrays nor a record's own alignment."""
+        own = "" if inner.kind is RecordKind.UNION else attributes(inner)
+        width = 0 if member.dimensions or member.flexible else frame.width + len(aligned(inner.alignment)) * bool(own)
+        return _placed(f"}}{own} {member.declarator}".rstrip(), member, frame.base, width)
+
+
+def _placed(text: str, member: Member, base: int, width: int) -> str:
+    """``text`` with the member's alignment, padded to ``width``, and the comment with offset and size."""
+    offset = f"{base + member.offset:>5}"
+    if member.bit_offset is None:
+        place = f"{offset} {member.size:>5}"
+    else:
+        place = f"{offset}:{member.bit_offset - 8 * member.offset:>2} {member.size:>2}"
+    return f"{text + aligned(member.alignment) + ';':<{max(0, width - 1)}} /* {place} */"
+
+
+def _bits(member: Member) -> str:
+    return f":{member.bit_size}" if member.is_bit_field else ""

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Chooses layouts by what a user calls them: a name, ``struct name``, or a pattern."""
+
+from __future__ import annotations
+
+from linesmith.analyzer.errors import TypeNotFound
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Layout, RecordKind
+
+_KINDS = frozenset(kind.value for kind in RecordKind)
+MOST_OFFERED = 4
+
+
+def select(layouts: Layouts, wanted: tuple[str, ...]) -> tuple[Layout, ...]:
+    """Every layout of each name or glob pattern, in that order; without any, every record that has a tag.
+
+    ``struct foo`` leaves out unions and typedefs called ``foo``. Raises ``TypeNotFound`` with the nearest names.
+    """
+    if not wanted:
+        return tuple(layout for layout in layouts if layout.name and not layout.typedef)
+    found: dict[int, Layout] = {}
+    for text in wanted:
+        found.update((layout.id, layout) for layout in _called(layouts, text))
+    return tuple(found.values())
+
+
+def _called(layouts: Layouts, text: str) -> list[Layout]:
+    first, _, rest = text.strip().partition(" ")
+    kind, name = (first, rest.strip()) if rest and first in _KINDS else ("", text.strip())
+    names = _matching(layouts, name) if any(sign in name for sign in "*?[") else (name,)
+    found = [layout for each in names for layout in layouts.variants(each) if _is_kind(layout, kind)]
+    if not found:
+        raise TypeNotFound(_not_found(layouts, text, name))
+    return found
+
+
+def _matching(layouts: Layouts, pattern: str) -> list[str]:
+    from fnmatch import filter as matching  # imports re, which a plain name does not need
+
+    matched = set(matching(layouts.names(), pattern))
+    return [name for name in layouts.names() if name in matched]
+
+
+def _is_kind(layout: Layout, kind: str) -> bool:
+    return not kind or (layout.kind.value == kind and not layout.typedef)
+
+
+def _not_found(layouts: Layouts, text: str, name: str) -> str:
+    from difflib import get_close_matches  # only a mistake needs it
+
+    near = get_close_matches(name, layouts.names(), n=MOST_OFFERED, cutoff=0.6)
+    offer = f"did you mean {', '.join(near)}?" if near else "patterns such as 'tcp_*' show what there is"
+    return f"no struct or union is called {text!r} in the debug information; {offer}"
