@@ -21,7 +21,7 @@ UNCHECKED = (
 def notes(finding: Finding, target: Subject, option: Option) -> tuple[str, ...]:
     """Sentences on what stays, what it costs, what is assumed and what was not checked."""
     return (
-        *_phases_left(target, option),
+        *_phases(option),
         *_new_contacts(target, option),
         *_locks(target),
         *_unexplained(finding, target),
@@ -30,16 +30,11 @@ def notes(finding: Finding, target: Subject, option: Option) -> tuple[str, ...]:
     )
 
 
-def _phases_left(target: Subject, option: Option) -> Iterator[str]:
+def _phases(option: Option) -> Iterator[str]:
     count = len(phases(option.granule, CACHE_LINE_BYTES))
-    starts = f"objects that start at any multiple of {option.granule} bytes"
-    for contact in target.heat.sampled:
-        left = round(residual_share(contact, option.starts, CACHE_LINE_BYTES, option.granule) * count)
-        names = f"{contact.first.name} and {contact.second.name}"
-        if left:
-            yield f"{names} still meet in {left} of {count} phases of {starts}."
-        else:
-            yield f"{names} never meet on a {CACHE_LINE_BYTES}-byte line, for {starts}."
+    if count > 1:
+        starts = f"{count} are possible, at multiples of {option.granule} bytes"
+        yield f"A phase is where an object starts within a line: {starts}."
 
 
 def _new_contacts(target: Subject, option: Option) -> Iterator[str]:

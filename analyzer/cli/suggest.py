@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``linesmith suggest``: the smallest changes of a struct that part the members meeting on a hot line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from linesmith.analyzer.cli import options
+
+
+@click.command()
+@options.elf
+@options.profile
+@options.type_
+@options.section
+@click.option("--limit", type=click.IntRange(min=1), default=5, show_default=True, help="Most candidates for one line.")
+@options.format_
+@options.output
+def command(
+    elf: Path, profile: Path, type_: str | None, section: int, limit: int, format_: str, output: Path | None
+) -> None:
+    """Propose a few changes of the structs on the hot lines of PROFILE, smallest first.
+
+    Each comes with its layout, size, the samples it should save, and how often the members still meet.
+    """
+    from linesmith.analyzer.cli.analysis import analyse, of_type, with_offsets
+    from linesmith.analyzer.report import suggest, suggest_json
+    from linesmith.tuner.suggestions import suggestions
+
+    found = of_type(with_offsets(analyse(elf, profile, section)), type_)
+    reading, source = found.reading, found.profile.source
+    answers = suggestions(found.findings, reading.layouts, limit)
+    proposed = [(one.finding, one.candidates) for one in answers if one.candidates]
+    refused = [(one.finding, one.refusal) for one in answers if not one.candidates]
+    if format_ == "json":
+        text = suggest_json.render_json(proposed, refused, reading.identity, source)
+    else:
+        text = suggest.render_text(proposed, refused, reading.identity, source, reading.layouts)
+    options.write(text, output)

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The JSON form of candidates; docs/schema-suggest.md documents it and a test keeps the two equal.
+
+Offsets, sizes and alignments are in bytes; shares run from 0 to 1; counts are samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from linesmith.analyzer.geometry import lines
+from linesmith.analyzer.model import (
+    Candidate,
+    ConflictPair,
+    Considered,
+    ElfIdentity,
+    Finding,
+    Layout,
+    Move,
+    Prediction,
+    Residual,
+)
+
+SCHEMA_VERSION = 1
+
+
+class PlacedDocument(msgspec.Struct, frozen=True):
+    """A member in its place; ``bit_offset`` counts from the record's first bit, ``name`` is ``""`` if anonymous."""
+
+    name: str
+    type: str
+    offset: int
+    size: int
+    bit_offset: int | None
+    bit_size: int | None
+    alignment: int | None
+
+
+class LayoutDocument(msgspec.Struct, frozen=True):
+    """A record's layout; ``place`` is ``file:line`` of its declaration."""
+
+    title: str
+    place: str
+    size: int
+    lines: int
+    members: tuple[PlacedDocument, ...]
+
+
+class CandidateDocument(msgspec.Struct, frozen=True):
+    """One candidate; ``number`` is what ``linesmith patch --candidate`` takes, ``line`` the rank of the hot line."""
+
+    number: int
+    line: int
+    type: str
+    moves: tuple[Move, ...]
+    size: int
+    lines: int
+    residual_phases: tuple[Residual, ...]
+    predicted: Prediction
+    pairs: tuple[ConflictPair, ...]
+    before: LayoutDocument
+    after: LayoutDocument
+    constraints: tuple[str, ...]
+    notes: tuple[str, ...]
+    considered: tuple[Considered, ...]
+
+
+class RefusedDocument(msgspec.Struct, frozen=True):
+    """A hot line without candidates, and why."""
+
+    line: int
+    reason: str
+
+
+class SuggestDocument(msgspec.Struct, frozen=True):
+    """What ``linesmith suggest --format json`` prints."""
+
+    schema: int
+    elf: ElfIdentity
+    source: str
+    candidates: tuple[CandidateDocument, ...]
+    refused: tuple[RefusedDocument, ...]
+
+
+def render_json(
+    proposed: Sequence[tuple[Finding, Sequence[Candidate]]],
+    refused: Sequence[tuple[Finding, str]],
+    elf: ElfIdentity,
+    source: str,
+) -> str:
+    """The candidates of every line as one JSON document, indented, with a newline at the end."""
+    flat = [(finding, candidate) for finding, candidates in proposed for candidate in candidates]
+    document = SuggestDocument(
+        SCHEMA_VERSION,
+        elf,
+        source,
+        tuple(_candidate(number, *pair) for number, pair in enumerate(flat, start=1)),
+        tuple(RefusedDocument(finding.rank, reason) for finding, reason in refused),
+    )
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+def schema() -> dict[str, object]:
+    """The JSON schema of the document."""
+    return msgspec.json.schema(SuggestDocument)
+
+
+def _candidate(number: int, finding: Finding, candidate: Candidate) -> CandidateDocument:
+    return CandidateDocument(
+        number,
+        finding.rank,
+        candidate.type,
+        candidate.moves,
+        candidate.after.size,
+        candidate.lines,
+        candidate.residuals,
+        candidate.predicted,
+        finding.triage.pairs,
+        _layout(candidate.before),
+        _layout(candidate.after),
+        candidate.constraints,
+        candidate.notes,
+        candidate.considered,
+    )
+
+
+def _layout(layout: Layout) -> LayoutDocument:
+    members = tuple(
+        PlacedDocument(
+            member.name,
+            member.type,
+            member.offset,
+            member.size,
+            member.bit_offset,
+            member.bit_size,
+            member.alignment,
+        )
+        for member in layout.members
+    )
+    return LayoutDocument(layout.title, layout.place, layout.size, lines(layout), members)

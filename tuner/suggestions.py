@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Candidates for a whole profile: each record once, for its hottest line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Candidate, Finding
+from linesmith.tuner.candidates import propose
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What can be done about one line: candidates, the first recommended, or the reason why there are none."""
+
+    finding: Finding
+    candidates: tuple[Candidate, ...]
+    refusal: str = ""
+
+
+def suggestions(found: Sequence[Finding], layouts: Layouts, limit: int) -> tuple[Suggestion, ...]:
+    """One suggestion per line, hottest first; lines whose members an earlier line already parts are left out.
+
+    ``limit`` is the number of candidates for each line. Raises ``NothingToSuggest``, with the reason for the hottest
+    line, when no line has a candidate.
+    """
+    answers: list[Suggestion] = []
+    told: set[tuple[int | None, frozenset[str]]] = set()
+    for finding in found:
+        layout = finding.objects[0].layout if finding.objects else None
+        meeting = layout, frozenset(name for pair in finding.triage.pairs for name in (pair.first, pair.second))
+        if meeting[1] and meeting in told:
+            continue
+        told.add(meeting)
+        answers.append(_suggestion(finding, found, layouts, limit))
+    if not any(answer.candidates for answer in answers):
+        raise NothingToSuggest(_reasons(answers))
+    return tuple(answers)
+
+
+def _suggestion(finding: Finding, found: Sequence[Finding], layouts: Layouts, limit: int) -> Suggestion:
+    others = [one for one in found if one is not finding]
+    try:
+        return Suggestion(finding, propose(finding, layouts, limit, others))
+    except NothingToSuggest as refusal:
+        return Suggestion(finding, (), str(refusal))
+
+
+def _reasons(answers: Sequence[Suggestion]) -> str:
+    if not answers:
+        return "The profile holds no line to suggest anything for."
+    more = len(answers) - 1
+    return answers[0].refusal + (f" ({more} more lines have no candidate either.)" if more else "")
