@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from linesmith.analyzer.errors import TypeNotFound
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, RecordKind
@@ -18,20 +20,35 @@ def select(layouts: Layouts, wanted: tuple[str, ...]) -> tuple[Layout, ...]:
     """
     if not wanted:
         return tuple(layout for layout in layouts if layout.name and not layout.typedef)
-    found: dict[int, Layout] = {}
     for text in wanted:
-        found.update((layout.id, layout) for layout in _called(layouts, text))
-    return tuple(found.values())
+        if not _called(layouts, text):
+            raise TypeNotFound(_not_found(layouts, text))
+    return tuple(_select_known(layouts, wanted))
+
+
+def select_both(old: Layouts, new: Layouts, wanted: tuple[str, ...]) -> tuple[tuple[Layout, ...], tuple[Layout, ...]]:
+    """The layouts called so in two files; raises ``TypeNotFound`` for what neither of them has."""
+    for text in wanted:
+        if not _called(old, text) and not _called(new, text):
+            raise TypeNotFound(_not_found(new, text))
+    return tuple(_select_known(old, wanted)), tuple(_select_known(new, wanted))
+
+
+def _select_known(layouts: Layouts, wanted: tuple[str, ...]) -> Iterable[Layout]:
+    if not wanted:
+        return select(layouts, ())
+    return {layout.id: layout for text in wanted for layout in _called(layouts, text)}.values()
 
 
 def _called(layouts: Layouts, text: str) -> list[Layout]:
+    kind, name = _kind_and_name(text)
+    names = _matching(layouts, name) if any(sign in name for sign in "*?[") else [name]
+    return [layout for each in names for layout in layouts.variants(each) if _is_kind(layout, kind)]
+
+
+def _kind_and_name(text: str) -> tuple[str, str]:
     first, _, rest = text.strip().partition(" ")
-    kind, name = (first, rest.strip()) if rest and first in _KINDS else ("", text.strip())
-    names = _matching(layouts, name) if any(sign in name for sign in "*?[") else (name,)
-    found = [layout for each in names for layout in layouts.variants(each) if _is_kind(layout, kind)]
-    if not found:
-        raise TypeNotFound(_not_found(layouts, text, name))
-    return found
+    return (first, rest.strip()) if rest and first in _KINDS else ("", text.strip())
 
 
 def _matching(layouts: Layouts, pattern: str) -> list[str]:
@@ -45,9 +62,9 @@ def _is_kind(layout: Layout, kind: str) -> bool:
     return not kind or (layout.kind.value == kind and not layout.typedef)
 
 
-def _not_found(layouts: Layouts, text: str, name: str) -> str:
+def _not_found(layouts: Layouts, text: str) -> str:
     from difflib import get_close_matches  # only a mistake needs it
 
-    near = get_close_matches(name, layouts.names(), n=MOST_OFFERED, cutoff=0.6)
+    near = get_close_matches(_kind_and_name(text)[1], layouts.names(), n=MOST_OFFERED, cutoff=0.6)
     offer = f"did you mean {', '.join(near)}?" if near else "patterns such as 'tcp_*' show what there is"
     return f"no struct or union is called {text!r} in the debug information; {offer}"

@@ -15,6 +15,10 @@ elf = click.argument("elf", metavar="ELF", type=_EXISTING_FILE)
 
 elves = click.argument("elves", metavar="ELF...", nargs=-1, required=True, type=_EXISTING_FILE)
 
+old = click.argument("old", metavar="OLD", type=_EXISTING_FILE)
+
+new = click.argument("new", metavar="NEW", type=_EXISTING_FILE)
+
 profile = click.argument(
     "profile", metavar="PROFILE", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 )
