@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Splits the body of a record into atoms: whole source lines that move as one.
+
+An atom is a declaration with its leading and trailing comments, a whole ``#if`` … ``#endif``, a run of
+bit-fields, or a range between cacheline group markers. Blank lines, comments with a blank line behind them,
+and preprocessor lines belong to no atom and stay where they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from linesmith.patches.grammar import (
+    Declarator,
+    Node,
+    body,
+    declarators,
+    inner_names,
+    is_bit_field,
+    names,
+    nested_bodies,
+)
+from linesmith.patches.records import Record
+
+_GROUP_EDGE = re.compile(rb"\b__cacheline_group_(begin|end)\w*\s*\(\s*(\w+)")
+_FENCE_MACRO = re.compile(rb"\A\s*randomized_struct_fields_(?:start|end)\b")
+_FENCE_COMMENT = re.compile(rb"\A/\*+\s*(?:private|public):")
+
+
+class AtomKind(StrEnum):
+    """What an atom is made of; the value completes "it belongs to …"."""
+
+    DECLARATION = "a declaration"
+    CONDITIONAL = "an #if block"
+    BIT_FIELDS = "a run of bit-fields"
+    GROUP = "a cacheline group"
+    FENCE = "a marker that members must not pass"
+    LOOSE = "text that no member owns"
+    BROKEN = "text that the C grammar does not know"
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """One declaration inside an atom; ``start`` and ``end`` (behind the semicolon) are offsets in the file."""
+
+    start: int
+    end: int
+    declarators: tuple[Declarator, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """Whole lines ``start`` … ``end`` (offsets in the file) of one body.
+
+    ``names`` are the members declared, ``inner`` those of anonymous records in it. ``region`` counts the fences
+    in front. ``scopes`` are the bodies of anonymous structs, whose members can move among themselves.
+    """
+
+    kind: AtomKind
+    start: int
+    end: int
+    names: tuple[str, ...] = ()
+    inner: tuple[str, ...] = ()
+    declarations: tuple[Declaration, ...] = ()
+    region: int = 0
+    scopes: tuple[Scope, ...] = ()
+
+    def declares(self, name: str) -> bool:
+        """Whether ``name`` is one of the members, be it through an anonymous record."""
+        return name in self.names or name in self.inner
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A body and its atoms in order; atoms that lie on the lines of the braces cannot be cut out of them.
+
+    ``start`` … ``end`` are the whole lines between the braces.
+    """
+
+    start: int
+    end: int
+    atoms: tuple[Atom, ...]
+
+
+def scope(source: bytes, record: Record) -> tuple[Scope, bool]:
+    """The atoms of the record's body, and whether the grammar took the body whole."""
+    nodes, sound = body(source, record)
+    return _scope(source, record.opening, record.closing, nodes), sound
+
+
+def line_number(source: bytes, offset: int) -> int:
+    """The line of a file offset, counted from 1."""
+    return source.count(b"\n", 0, offset) + 1
+
+
+def _scope(source: bytes, opening: int, closing: int, nodes: Sequence[Node]) -> Scope:
+    start, end = _line_end(source, opening), _line_start(source, closing)
+    single = [_atom(source, node) for node in nodes]
+    joined = _join(single, lambda last, atom: _on_one_line(last, atom))
+    joined = _join(joined, lambda last, atom: _is_continued(source, last, atom))
+    joined = _join(joined, lambda last, atom: _is_headed(source, last, atom))
+    joined = _join(joined, lambda last, atom: last.kind is atom.kind is AtomKind.BIT_FIELDS)
+    return Scope(start, max(start, end), _fenced(_grouped(source, joined)))
+
+
+def _atom(source: bytes, node: Node) -> Atom:
+    start, end = _line_start(source, node.start), _line_end(source, node.end)
+    scopes = tuple(_scope(source, *braces_and_nodes) for braces_and_nodes in nested_bodies(node, source))
+    declared = (Declaration(node.start, node.end, declarators(node)),) if node.is_declaration else ()
+    kind = _kind(source, node)
+    if kind is AtomKind.FENCE:
+        return Atom(kind, start, end)
+    return Atom(kind, start, end, names(node), inner_names(node), declared, scopes=scopes)
+
+
+def _kind(source: bytes, node: Node) -> AtomKind:
+    text = source[node.start : node.end]
+    if _FENCE_MACRO.match(text) or (node.kind == "comment" and _FENCE_COMMENT.match(text)):
+        return AtomKind.FENCE
+    if node.kind == "ERROR" or (node.is_declaration and node.syntax.has_error):
+        return AtomKind.BROKEN
+    if node.is_conditional:
+        return AtomKind.BROKEN if node.syntax.has_error else AtomKind.CONDITIONAL
+    if not node.is_declaration:
+        return AtomKind.LOOSE
+    return AtomKind.BIT_FIELDS if is_bit_field(node, source) else AtomKind.DECLARATION
+
+
+def _join(atoms: Sequence[Atom], belongs: Callable[[Atom, Atom], bool]) -> list[Atom]:
+    joined: list[Atom] = []
+    for atom in atoms:
+        if joined and belongs(joined[-1], atom):
+            joined[-1] = _merged(joined[-1], atom)
+        else:
+            joined.append(atom)
+    return joined
+
+
+def _merged(first: Atom, second: Atom) -> Atom:
+    kinds = (first.kind, second.kind)
+    order = (AtomKind.BROKEN, AtomKind.GROUP, AtomKind.CONDITIONAL, AtomKind.BIT_FIELDS, AtomKind.DECLARATION)
+    kind = next((kind for kind in order if kind in kinds), second.kind)
+    return Atom(
+        kind,
+        first.start,
+        max(first.end, second.end),
+        first.names + second.names,
+        first.inner + second.inner,
+        first.declarations + second.declarations,
+        scopes=first.scopes + second.scopes,
+    )
+
+
+def _on_one_line(last: Atom, atom: Atom) -> bool:
+    return atom.start < last.end
+
+
+def _is_continued(source: bytes, last: Atom, atom: Atom) -> bool:
+    """Whether a comment goes on one that trails the declaration above: below it, and as far to the right."""
+    if atom.kind is not AtomKind.LOOSE or not last.declarations or atom.start != last.end:
+        return False
+    trailing = source[last.declarations[-1].end : last.end]
+    begin = re.search(rb"/[/*]", trailing)
+    if begin is None or not source[atom.start : atom.end].lstrip().startswith((b"/*", b"//")):
+        return False
+    column = _column(source, last.declarations[-1].end + begin.start())
+    text = source[atom.start : atom.end]
+    return _column(source, atom.start + len(text) - len(text.lstrip())) >= column
+
+
+def _is_headed(source: bytes, last: Atom, atom: Atom) -> bool:
+    """Whether ``last`` is a comment right above the declaration ``atom`` (comments right above it included)."""
+    text = source[last.start : last.end].lstrip()
+    is_comment = last.kind is AtomKind.LOOSE and text.startswith((b"/*", b"//"))
+    above = atom.kind not in (AtomKind.FENCE, AtomKind.BROKEN) and last.end == atom.start
+    return is_comment and above and not source[atom.start : atom.end].lstrip().startswith(b"#define")
+
+
+def _grouped(source: bytes, atoms: Sequence[Atom]) -> list[Atom]:
+    """Joins everything between ``__cacheline_group_begin(X)`` and its end."""
+    grouped: list[Atom] = []
+    opened = False
+    for atom in atoms:
+        edges = _GROUP_EDGE.findall(source[atom.start : atom.end])
+        named = replace(atom, names=_with_markers(atom, edges), kind=AtomKind.GROUP) if edges else atom
+        grouped[len(grouped) - opened :] = [_merged(grouped[-1], named)] if opened else [named]
+        for edge, _ in edges:
+            opened = edge == b"begin"
+    return grouped
+
+
+def _with_markers(atom: Atom, edges: Sequence[tuple[bytes, bytes]]) -> tuple[str, ...]:
+    return atom.names + tuple(f"__cacheline_group_{edge.decode()}__{name.decode()}" for edge, name in edges)
+
+
+def _fenced(atoms: Sequence[Atom]) -> tuple[Atom, ...]:
+    region, fenced = 0, []
+    for atom in atoms:
+        region += atom.kind is AtomKind.FENCE
+        fenced.append(replace(atom, region=region))
+    return tuple(fenced)
+
+
+def _line_start(source: bytes, offset: int) -> int:
+    return source.rfind(b"\n", 0, offset) + 1
+
+
+def _line_end(source: bytes, offset: int) -> int:
+    end = source.find(b"\n", offset)
+    return len(source) if end < 0 else end + 1
+
+
+def _column(source: bytes, offset: int) -> int:
+    return len(source[_line_start(source, offset) : offset].decode("utf-8", "replace").expandtabs(8))

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Finds where a source tree declares a record: at the place that DWARF names, or wherever it has moved to."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from linesmith.analyzer.errors import DeclarationNotFound, EditRefused
+from linesmith.analyzer.model import Layout
+from linesmith.patches.atoms import scope
+from linesmith.patches.records import Record, records_named
+
+# A declaration with fewer of the layout's members is another record of the same name.
+ENOUGH_MEMBERS = 0.5
+_MOST_BYTES = 32 << 20
+_SUFFIXES = (".h", ".c", ".inc", ".hh", ".def")
+_LAST = ("tools", "Documentation", "samples", "scripts")
+_SKIPPED = frozenset((".git", ".svn", ".hg", "node_modules", "__pycache__"))
+_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A record's declaration: ``file`` is relative to the tree, ``match`` the share of the layout's members in it."""
+
+    file: str
+    source: bytes
+    record: Record
+    match: float
+
+    @property
+    def place(self) -> str:
+        """``file:line`` of the declaration."""
+        return f"{self.file}:{self.record.line}"
+
+
+def declaration(tree: Path, name: str, layout: Layout) -> Declared:
+    """The declaration in ``tree`` of the record ``name`` whose members are those of ``layout``.
+
+    ``layout`` may be that of an anonymous struct inside the record. Raises ``DeclarationNotFound``, and
+    ``EditRefused`` with the places when several declarations fit equally well.
+    """
+    near: list[Declared] = []
+    recorded = recorded_file(tree, layout.file)
+    if recorded is not None:
+        near = _fitting(_declared(tree, recorded, name, layout))
+        exact = [one for one in near if one.record.line == layout.line]
+        if near:
+            return exact[0] if exact else _only(near, name)
+    for files in _stages(tree):
+        near = _fitting(one for file in files for one in _declared(tree, file, name, layout))
+        if near:
+            return _only(near, name)
+    raise _not_found(tree, name, layout)
+
+
+def recorded_file(tree: Path, recorded: str | None) -> str | None:
+    """The file of the tree that a DWARF path means: the longest tail of the path that exists below ``tree``.
+
+    The path may be absolute on another machine, relative to a build directory, or begin with ``./``.
+    """
+    parts = [part for part in posixpath.normpath(recorded or "").split("/") if part not in ("", ".", "..")]
+    for start in range(len(parts)):
+        file = "/".join(parts[start:])
+        if (tree / file).is_file() and _is_below(tree, tree / file):
+            return file
+    return None
+
+
+def _declared(tree: Path, file: str, name: str, layout: Layout) -> Iterator[Declared]:
+    source = _read(tree / file)
+    if source is None:
+        return
+    wanted = {member.name for member in layout.members if member.name}
+    for record in records_named(source, name):
+        atoms = scope(source, record)[0].atoms
+        present = {declared for atom in atoms for declared in (*atom.names, *atom.inner)}
+        yield Declared(file, source, record, len(wanted & present) / len(wanted) if wanted else 1.0)
+
+
+def _read(path: Path) -> bytes | None:
+    """The file's bytes; ``None`` for what is no regular file, cannot be read, or is no source for its size."""
+    try:
+        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+            return None
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _fitting(found: Iterable[Declared]) -> list[Declared]:
+    """The declarations that fit best, if they fit at all."""
+    good = [one for one in found if one.match >= ENOUGH_MEMBERS]
+    best = max((one.match for one in good), default=0.0)
+    return [one for one in good if one.match == best]
+
+
+def _only(found: list[Declared], name: str) -> Declared:
+    if len(found) == 1:
+        return found[0]
+    places = ", ".join(one.place for one in found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
+    message = (
+        f"{name} is declared {len(found)} times with the same members ({places}), and the debug information "
+        "does not say which one is meant; use an ELF file built from this tree"
+    )
+    raise EditRefused(message)
+
+
+def _not_found(tree: Path, name: str, layout: Layout) -> DeclarationNotFound:
+    said = f" (the debug information says {layout.place})" if layout.file else ""
+    message = (
+        f"{tree} declares no record {name} with the members of the ELF file{said}; "
+        "check that --tree is the source the ELF file was built from"
+    )
+    return DeclarationNotFound(message)
+
+
+def _stages(tree: Path) -> Iterator[Iterator[str]]:
+    """Files in the order of likelihood: headers below ``include``, then the rest, then copies and examples."""
+    yield _files(tree, tree / "include")
+    with os.scandir(tree) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    yield _chained(tree, [name for name in folders if name not in ("include", *_LAST)], top=True)
+    yield _chained(tree, [name for name in folders if name in _LAST], top=False)
+
+
+def _chained(tree: Path, folders: Iterable[str], *, top: bool) -> Iterator[str]:
+    if top:
+        yield from (entry.name for entry in sorted(tree.iterdir()) if entry.name.endswith(_SUFFIXES))
+    for folder in folders:
+        yield from _files(tree, tree / folder)
+
+
+def _files(tree: Path, folder: Path) -> Iterator[str]:
+    """C files below ``folder``; links to directories are not followed."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
+        for name in sorted(names):
+            if name.endswith(_SUFFIXES):
+                yield os.path.relpath(os.path.join(place, name), tree)  # noqa: PTH118 - a path per file of 80,000
+
+
+def _is_below(tree: Path, path: Path) -> bool:
+    return path.resolve().is_relative_to(tree.resolve())

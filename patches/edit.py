@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Applies the moves of a candidate to the source text of a record: atoms change places, nothing else changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linesmith.analyzer.errors import EditRefused
+from linesmith.analyzer.model import Candidate, Move, MoveKind
+from linesmith.patches.atoms import AtomKind, Scope, line_number, scope
+from linesmith.patches.pieces import Origin, Piece, find, own_declaration, pieces, split
+from linesmith.patches.records import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """The whole file after the edit; ``order`` is the order of the record's direct members then."""
+
+    source: bytes
+    order: tuple[str, ...]
+
+
+def edit(origin: Origin, record: Record, candidate: Candidate, spelling: str | None = None) -> Edit:
+    """The file with the candidate's moves made; ``spelling`` is the attribute that an alignment is written as.
+
+    Raises ``EditRefused`` with place and reason where whole atoms cannot do it, or would carry other members along.
+    """
+    if record.kind != "struct":
+        raise origin.refuse(record.start, f"{record.kind} {record.name} is no struct; order means nothing in it")
+    outer, sound = scope(origin.source, record)
+    if not sound and any(atom.kind is AtomKind.BROKEN for atom in outer.atoms):
+        _refuse_broken(origin, outer, candidate.moves)
+    inner = _scope_of(outer, candidate.moves)
+    cut = pieces(origin, inner)
+    for move in candidate.moves:
+        cut = _made(origin, inner, cut, move, spelling)
+    text = origin.source[: inner.start] + b"".join(piece.text for piece in cut) + origin.source[inner.end :]
+    order = tuple(name for piece in cut for name in piece.names)
+    if inner is outer:
+        _check_order(origin, record, candidate, order)
+    return Edit(text, order)
+
+
+def _refuse_broken(origin: Origin, outer: Scope, moves: Sequence[Move]) -> None:
+    """A stretch the grammar does not know may hide where declarations begin: stay clear of its neighbours."""
+    named = {name for move in moves for name in (move.member, move.after, move.partner) if name}
+    for before, atom, after in zip((None, *outer.atoms), outer.atoms, (*outer.atoms[1:], None), strict=False):
+        if atom.kind is not AtomKind.BROKEN:
+            continue
+        near = [one for one in (before, atom, after) if one and any(one.declares(name) for name in named)]
+        if near:
+            raise origin.refuse(atom.start, "this text is not plain C, so the members beside it cannot be moved safely")
+
+
+def _scope_of(outer: Scope, moves: Sequence[Move]) -> Scope:
+    """The body in which the moves happen: that of an anonymous struct when it holds all the members named."""
+    named = {name for move in moves for name in (move.member, move.after, move.partner) if name}
+    for atom in outer.atoms:
+        if len(named) > 1 and all(name in atom.inner for name in named):
+            inside = [one for one in atom.scopes if all(any(a.declares(n) for a in one.atoms) for n in named)]
+            return _scope_of(inside[0], moves) if inside else outer
+    return outer
+
+
+def _made(origin: Origin, body: Scope, cut: list[Piece], move: Move, spelling: str | None) -> list[Piece]:
+    if move.align is not None:
+        cut = _aligned(origin, body, cut, move, spelling or f"__attribute__((aligned({move.align})))")
+    if move.kind is MoveKind.ALIGN:
+        return cut
+    if move.kind is MoveKind.SWAP and move.partner is not None:
+        return _swapped(origin, body, cut, move.member, move.partner)
+    return _moved(origin, body, cut, move.member, move.after)
+
+
+def _aligned(origin: Origin, body: Scope, cut: list[Piece], move: Move, spelling: str) -> list[Piece]:
+    index = find(origin, body, cut, move.member)
+    piece = cut[index]
+    declaration = own_declaration(origin, piece, move.member)
+    assert piece.atom is not None  # noqa: S101 - ``find`` returns pieces with atoms only
+    semicolon = declaration.end - piece.atom.start - 1
+    text = piece.text[:semicolon] + b" " + spelling.encode() + piece.text[semicolon:]
+    return [*cut[:index], Piece(text, piece.atom), *cut[index + 1 :]]
+
+
+def _moved(origin: Origin, body: Scope, cut: list[Piece], member: str, after: str | None) -> list[Piece]:
+    index = find(origin, body, cut, member)
+    target = _first_atom(cut) if after is None else find(origin, body, cut, after)
+    cut = _alone(origin, cut, index, member)
+    index = find(origin, body, cut, member)
+    if after is not None:
+        target = find(origin, body, cut, after)
+        if target == index:
+            _refuse_same(origin, cut[index], member, after)
+    _check_fences(origin, cut[index], cut[target])
+    moved = cut.pop(index)
+    place = (target if after is None else target + 1) - (index < target)
+    return [*cut[:place], moved, *cut[place:]]
+
+
+def _alone(origin: Origin, cut: list[Piece], index: int, member: str) -> list[Piece]:
+    """Gives ``member`` a piece of its own when a plain declaration holds others too."""
+    atom = cut[index].atom
+    if atom is None or atom.kind is not AtomKind.DECLARATION or len(atom.names) < 2 or member not in atom.names:
+        return cut
+    rest, alone = split(origin, cut[index], member)
+    behind = member != atom.names[0]
+    return [*cut[:index], *((rest, alone) if behind else (alone, rest)), *cut[index + 1 :]]
+
+
+def _swapped(origin: Origin, body: Scope, cut: list[Piece], member: str, partner: str) -> list[Piece]:
+    cut = _alone(origin, cut, find(origin, body, cut, member), member)
+    cut = _alone(origin, cut, find(origin, body, cut, partner), partner)
+    first, second = find(origin, body, cut, member), find(origin, body, cut, partner)
+    if first == second:
+        _refuse_same(origin, cut[first], member, partner)
+    _check_fences(origin, cut[first], cut[second])
+    cut = list(cut)
+    cut[first], cut[second] = cut[second], cut[first]
+    return cut
+
+
+def _first_atom(cut: Sequence[Piece]) -> int:
+    return next((index for index, piece in enumerate(cut) if piece.atom and piece.names), 0)
+
+
+def _refuse_same(origin: Origin, piece: Piece, member: str, other: str) -> None:
+    assert piece.atom is not None  # noqa: S101 - ``find`` returns pieces with atoms only
+    raise origin.refuse(piece.atom.start, f"`{member}` and `{other}` are in {piece.atom.kind.value} and move as one")
+
+
+def _check_fences(origin: Origin, moved: Piece, target: Piece) -> None:
+    if moved.atom and target.atom and moved.atom.region != target.atom.region:
+        reason = f"`{moved.names[0] if moved.names else ''}` would pass {AtomKind.FENCE.value}"
+        raise origin.refuse(moved.atom.start, f"{reason} (private:, public: or a randomized range)")
+
+
+def _check_order(origin: Origin, record: Record, candidate: Candidate, order: Sequence[str]) -> None:
+    """The members known from DWARF must come out in the candidate's order; what came along shows up here."""
+    known = set(order)
+    wanted = [member.name for member in candidate.after.members if member.name in known]
+    listed = set(wanted)
+    got = list(dict.fromkeys(name for name in order if name in listed))
+    if got == wanted:
+        return
+    name = next(mine for mine, theirs in zip(got, wanted, strict=False) if mine != theirs)
+    moved = ", ".join(f"`{move.member}`" for move in candidate.moves)
+    line = line_number(origin.source, record.start)
+    message = (
+        f"{origin.file}:{line}: moving {moved} moves `{name}` too, because one declaration or #if block holds both, "
+        f"or the tree orders the members of {record.kind} {record.name} in another way than the ELF file; "
+        "take another candidate with --candidate"
+    )
+    raise EditRefused(message)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Macros of record bodies that no C grammar knows, replaced by plain C of the same length.
+
+The result is only for finding where declarations begin and end and what they declare; what is written out
+is always the original text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from linesmith.patches.masking import blank, closing, without_comments, without_directives
+
+_WORDS = re.compile(
+    rb"""\b(?: _{2,4}cacheline\w* | __(?:no_)?randomize_layout | __designated_init | __rcu | __percpu | __user
+       | __iomem | __kernel | __force | __nocast | __safe | __private | __packed\w* | __bitwise\w* | __nonstring
+       | __read_mostly | __ro_after_init | __must_check | __maybe_unused | __always_unused | __deprecated
+       | __attribute_const__ | __refdata | __initdata | __percpu_refcount | __capability | __rcu_guarded
+       | __cpu_local | __ll_sc_atomic | ACPI_INTERNAL_VAR_XFACE | __extension__ | noinline | asmlinkage | __cdecl
+       | GNU_PACKED | STRUCT_PACKED | __ATTRIBUTE_PACKED__ | __volatile__
+       | \w+_ATTR | _Noreturn )\b(?!\s*\()""",
+    re.VERBOSE,
+)
+_CALLS = re.compile(
+    rb"""\b(?: __attribute__ | __attribute | __aligned | __aligned_\w+ | _Alignas | alignas | __counted_by\w*
+       | __sized_by\w* | __guarded_by | __pt_guarded_by | __section | __acquires | __releases | __must_hold
+       | __printf | __scanf | __alloc_size | __declspec | __no_sanitize\w* | __acquired_before | __acquired_after
+       | __assume_aligned )\s*\(""",
+    re.VERBOSE,
+)
+_ATOMIC = re.compile(rb"\b_Atomic\s*\(")
+_UNNAMED_WIDTH = re.compile(rb"(?<=[\s,]):\s*\w+(?=\s*[;,])")
+_NAME_THEN_PARENTHESIS = re.compile(rb"\b([A-Za-z_]\w*)\s*\((?!\s*\*)")
+_BARE_MEMBER = re.compile(
+    rb"""\brandomized_struct_fields_(?:start|end)\b(?!\s*\()
+       | (?<=[;{}\s])[A-Z][A-Z0-9_]{3,}(?=[ \t]*\r?\n)""",
+    re.VERBOSE,
+)
+_TYPE_OPERATORS = {b"typeof", b"__typeof__", b"__typeof", b"typeof_unqual", b"_BitInt"}
+_GROUPS = {  # macro: number of arguments in front of the members
+    b"struct_group": 1,
+    b"struct_group_attr": 2,
+    b"struct_group_tagged": 2,
+    b"__struct_group": 3,
+    b"TRAILING_OVERLAP": 3,
+    b"__TRAILING_OVERLAP": 3,
+}
+_NAMED = {  # macro: which argument is the member's name
+    b"DECLARE_BITMAP": 0,
+    b"DECLARE_FLEX_ARRAY": 1,
+    b"__DECLARE_FLEX_ARRAY": 1,
+    b"DECLARE_HASHTABLE": 0,
+    b"DECLARE_KFIFO": 0,
+    b"DECLARE_KFIFO_PTR": 0,
+    b"ZONE_PADDING": 0,
+    b"CACHELINE_PADDING": 0,
+    b"DECLARE_PER_CPU_REF": 0,
+    b"DEFINE_DLM_FIELD": 1,
+}
+
+
+def plain(source: bytes) -> bytes:
+    """``source`` (one record) as plain C of the same length: attributes blanked, member macros spelled out.
+
+    ``DECLARE_BITMAP(map, 64);`` becomes ``int map;``, ``struct_group(name, …);`` an anonymous struct, and a
+    macro that nobody knows an ``int`` without a name.
+    """
+    text = bytearray(source)
+    code = bytearray(without_directives(without_comments(source)))
+    for start, end in _attributes(bytes(code)):
+        _put(text, code, start, blank(bytes(text[start:end])))
+    for match in _ATOMIC.finditer(bytes(code)):
+        _unwrap(text, code, match)
+    for match in _UNNAMED_WIDTH.finditer(bytes(code)):
+        if _declares_nothing(bytes(code), match.start()):
+            _put(text, code, match.start(), blank(match[0]))
+    for match in _BARE_MEMBER.finditer(bytes(code)):
+        if _begins_declaration(bytes(code), match.start()):
+            _put(text, code, match.start(), b"int".ljust(len(match[0]) - 1) + b";")
+    _spell_out_members(text, code)
+    return bytes(text)
+
+
+def _attributes(code: bytes) -> Iterator[tuple[int, int]]:
+    for match in _WORDS.finditer(code):
+        yield match.span()
+    for match in _CALLS.finditer(code):
+        end = closing(code, match.end() - 1)
+        if end is not None:
+            yield match.start(), end + 1
+
+
+def _put(text: bytearray, code: bytearray, start: int, replacement: bytes) -> None:
+    text[start : start + len(replacement)] = replacement
+    code[start : start + len(replacement)] = replacement
+
+
+def _unwrap(text: bytearray, code: bytearray, match: re.Match[bytes]) -> None:
+    end = closing(bytes(code), match.end() - 1)
+    if end is not None:
+        _put(text, code, match.start(), blank(match[0]))
+        _put(text, code, end, b" ")
+
+
+def _declares_nothing(code: bytes, colon: int) -> bool:
+    """Whether the bit width at ``colon`` belongs to no name: ``unsigned int : 4;``."""
+    words = re.split(rb"[;{},]", code[:colon])[-1].split()
+    types = {b"int", b"unsigned", b"signed", b"char", b"short", b"long", b"const", b"volatile", b"_Bool", b"bool"}
+    fixed = re.compile(rb"(?:__)?(?:[us]|be|le|uint|int)\d+(?:_t)?\Z")
+    return bool(words) and (words[-1] in types or (len(words) == 1 and bool(fixed.match(words[0]))))
+
+
+def _spell_out_members(text: bytearray, code: bytearray) -> None:
+    position = code.find(b"{") + 1
+    while match := _NAME_THEN_PARENTHESIS.search(code, position):
+        position = match.end()
+        if match[1] in _TYPE_OPERATORS or not _begins_declaration(bytes(code), match.start()):
+            continue
+        end = closing(bytes(code), match.end() - 1)
+        if end is None:
+            return
+        if match[1] in _GROUPS:
+            position = _open_group(text, code, match, end)
+        else:
+            _put(text, code, match.start(), _declaration(bytes(code), match, end))
+            position = end + 1
+
+
+def _begins_declaration(code: bytes, start: int) -> bool:
+    return code[:start].rstrip()[-1:] in b";{}"
+
+
+def _arguments(code: bytes, opening: int, end: int) -> list[tuple[int, int]]:
+    """Spans of the comma-separated arguments between two parentheses."""
+    spans, start, depth = [], opening + 1, 0
+    for offset in range(opening + 1, end):
+        depth += (code[offset] in b"([{") - (code[offset] in b")]}")
+        if code[offset] == ord(",") and depth == 0:
+            spans.append((start, offset))
+            start = offset + 1
+    return [*spans, (start, end)]
+
+
+def _open_group(text: bytearray, code: bytearray, match: re.Match[bytes], end: int) -> int:
+    spans = _arguments(bytes(code), match.end() - 1, end)
+    ahead = _GROUPS[match[1]]
+    if len(spans) <= ahead:
+        return end + 1
+    members = spans[ahead][0]
+    head = blank(bytes(code[match.start() : members]))
+    _put(text, code, match.start(), b"struct {" + head[len(b"struct {") :])
+    _put(text, code, end, b"}")
+    return members
+
+
+def _declaration(code: bytes, match: re.Match[bytes], end: int) -> bytes:
+    """``int NAME`` (or ``int`` alone), as long as the macro, with a semicolon where the source has none."""
+    replacement = bytearray(blank(code[match.start() : end + 1]))
+    replacement[:3] = b"int"
+    argument = _NAMED.get(match[1])
+    if argument is not None:
+        spans = _arguments(code, match.end() - 1, end)
+        first, last = spans[min(argument, len(spans) - 1)]
+        replacement[first - match.start() : last - match.start()] = code[first:last]
+    if not code[end + 1 :].lstrip().startswith(b";"):
+        replacement[-1:] = b";"
+    return bytes(replacement)

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The commit message: what meets, what changes, what was verified; every number comes from the pipeline."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Candidate, Finding, Layout, LineMember, Move, MoveKind, Residual
+from linesmith.patches.located import Located
+from linesmith.patches.verify import Verification
+
+WIDTH = 75
+_FUNCTIONS = 3
+_SUBJECT_WIDTH = 75
+
+Excerpt = Callable[[Layout, Layouts, frozenset[str], frozenset[str]], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What the message says about the compile: the compiler's version line, and remarks on the build."""
+
+    verification: Verification
+    compiler: str
+    is_kernel: bool
+
+
+def subject(candidate: Candidate, title: str, prefix: str) -> str:
+    """The first line: imperative, at most 75 characters where the names allow it."""
+    apart = next(((one.first, one.second) for one in candidate.residuals if one.after < one.before), None)
+    move = candidate.moves[0]
+    if move.kind is MoveKind.ALIGN:
+        choices = [f"align {move.member} in {title}", f"align members of {title}"]
+    elif apart:
+        choices = [f"separate {apart[0]} from {apart[1]} in {title}", f"move {move.member} in {title}"]
+    else:
+        choices = [f"move {move.member} in {title}"]
+    lines = [f"{prefix}: {choice}" for choice in (*choices, f"reorder {title}")]
+    return next((line for line in lines if len(line) <= _SUBJECT_WIDTH), lines[-1])
+
+
+def message(
+    candidate: Candidate, finding: Finding, title: str, prefix: str, excerpt: Excerpt, seen: Confirmation
+) -> str:
+    """The whole message, without trailers; ``title`` is the type as C names it."""
+    blocks = [subject(candidate, title, prefix), _problem(finding, title), _members(finding)]
+    blocks += [_change(candidate, title, seen.verification), _layouts(candidate, excerpt, seen.verification)]
+    blocks += [_phases(title, seen.verification), _verified(candidate, seen), _unverified(seen)]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def said(move: Move) -> str:
+    """A move as an imperative clause."""
+    if move.kind is MoveKind.ALIGN:
+        return f"align {move.member} to {move.align} bytes"
+    if move.kind is MoveKind.SWAP:
+        return f"swap {move.member} and {move.partner}"
+    whole = f" (with {', '.join(move.members[1:])})" if len(move.members) > 1 else ""
+    return f"move {move.member}{whole} {f'behind {move.after}' if move.after else 'to the front'}"
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    return textwrap.fill(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def _problem(finding: Finding, title: str) -> str:
+    stores = f" and {finding.stores:,} sampled stores" if finding.stores else ""
+    text = (
+        f"In a profile of shared cache lines, a line of {title} takes {finding.contended:,} contended loads{stores}"
+        f" ({finding.share:.1%} of the contended loads of the profile). {_sentence(finding.triage.sentence)}"
+    )
+    return _wrapped(text.strip()) + "\n\nSeen on the line, with sampled loads and stores:"
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return text[:1].upper() + text[1:] + ("" if not text or text.endswith(".") else ".")
+
+
+def _members(finding: Finding) -> str:
+    return "\n".join(_wrapped(f"  {_member(member)}", "      ") for member in finding.members)
+
+
+def _member(member: LineMember) -> str:
+    ranked = sorted(member.functions, key=lambda one: one.contended + one.stores, reverse=True)
+    names = list(dict.fromkeys(one.name for one in ranked))
+    more = f" and {len(names) - _FUNCTIONS} more" if len(names) > _FUNCTIONS else ""
+    where = f" in {', '.join(names[:_FUNCTIONS])}{more}" if names else ""
+    inferred = f" (written: {member.write_inferred})" if member.write_inferred and not member.writes else ""
+    return f"{member.path}: {member.reads:,} loads, {member.writes:,} stores{where}{inferred}"
+
+
+def _change(candidate: Candidate, title: str, seen: Verification) -> str:
+    before, after = seen.before.outer.size, seen.after.outer.size
+    size = f"The size stays {after} bytes." if before == after else f"The size goes from {before} to {after} bytes."
+    return _wrapped(f"{_sentence('; '.join(said(move) for move in candidate.moves))} {size}")
+
+
+def _layouts(candidate: Candidate, excerpt: Excerpt, seen: Verification) -> str:
+    names = {name for one in candidate.residuals for name in (one.first, one.second)}
+    names |= {name for move in candidate.moves for name in (move.member, move.partner, move.after) if name}
+    moved = frozenset(name for move in candidate.moves for name in (move.member, move.partner) if name)
+    return "\n\n".join(
+        f"{when}:\n" + "\n".join(_indented(excerpt(one.moved, one.layouts, frozenset(names), moved)))
+        for when, one in (("Before", seen.before), ("After", seen.after))
+    )
+
+
+def _indented(lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        yield f"  {line.expandtabs(4)}".rstrip()
+
+
+def _phases(title: str, seen: Verification) -> str:
+    if not seen.residuals:
+        return ""
+    granule = seen.after.granule
+    text = (
+        f"Which members share a line also depends on where an object starts; a {title} can start at any multiple of "
+        f"{granule} bytes. The members meet in these shares of the possible starts:"
+    )
+    rows = [_phase(one, seen.before, seen.after) for one in seen.residuals]
+    return _wrapped(text) + "\n\n" + "\n".join(_wrapped(f"  {row}", "      ") for row in rows)
+
+
+def _phase(one: Residual, before: Located, after: Located) -> str:
+    old, new = _share(one.before, one.line_bytes, before.granule), _share(one.after, one.line_bytes, after.granule)
+    return f"{one.first} and {one.second}, {one.line_bytes} bytes: {old} before, {new} after"
+
+
+def _share(share: float, line_bytes: int, granule: int) -> str:
+    starts = line_bytes // gcd(line_bytes, granule)
+    return f"{round(share * starts)} of {starts}"
+
+
+def _verified(candidate: Candidate, seen: Confirmation) -> str:
+    flags = "the flags of the tree's own build and its .config" if seen.is_kernel else "the tree's flags"
+    text = f"The changed file was compiled with {seen.compiler} and {flags}, and the debug information read back: "
+    check = seen.verification
+    if check.exact:
+        return _wrapped(text + "the layout before is that of the profiled build, the layout after is as predicted.")
+    text += (
+        f"the moved members stand where they should, and the layouts shown are those of this configuration. The ELF "
+        f"file given with the profile was built with another one ({check.difference}; {candidate.before.size} bytes "
+        f"there, {check.before.moved.size} here)."
+    )
+    return _wrapped(text)
+
+
+def _unverified(seen: Confirmation) -> str:
+    others = "other configurations and architectures" if seen.is_kernel else "other builds"
+    text = (
+        f"Not checked: {others}, and code that relies on the order of members (initialisers by position, ranges from "
+        "one member to another, casts). No benchmark has been run."
+    )
+    return _wrapped(text)

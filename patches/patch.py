@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From a candidate and a source tree to a verified patch."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from linesmith.analyzer.errors import EditRefused, TreeError, VerificationFailed
+from linesmith.analyzer.model import Candidate, Finding, Patch
+from linesmith.patches.child import Command, run
+from linesmith.patches.declaration import Declared, declaration, recorded_file
+from linesmith.patches.edit import edit
+from linesmith.patches.kbuild import Build, Progress, is_kernel, kernel_build, planned
+from linesmith.patches.located import locate
+from linesmith.patches.message import Confirmation, Excerpt, message
+from linesmith.patches.pieces import Origin
+from linesmith.patches.plain_build import plain_build
+from linesmith.patches.prefix import prefix
+from linesmith.patches.probe import Compiled, Probe, compiled
+from linesmith.patches.spelling import spellings
+from linesmith.patches.unified import diffstat, unified_diff
+from linesmith.patches.verify import Verification, verify
+
+_USER_ABI = re.compile(r"(?:^|/)include/uapi/")
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The sources to patch. ``build`` is the directory of an ``O=`` build, ``cflags`` are options for a plain tree."""
+
+    root: Path
+    build: Path | None = None
+    cflags: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An edit that no compiler has confirmed; ``commands`` would be run to confirm it, as far as they are known."""
+
+    declared: Declared
+    diff: bytes
+    commands: tuple[Command, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Confirmed:
+    source: bytes
+    verification: Verification
+    commands: tuple[Command, ...]
+
+
+def draft(candidate: Candidate, tree: Tree) -> Draft:
+    """The edit of ``candidate``, without compiling anything.
+
+    Raises ``TreeError``, ``DeclarationNotFound``, ``EditRefused`` or ``ToolMissing``.
+    """
+    declared = _declared(candidate, tree)
+    kernel = is_kernel(tree.root)
+    origin = Origin(declared.source, declared.file)
+    edited = edit(origin, declared.record, candidate, spellings(candidate.moves, kernel=kernel)[0])
+    commands = planned(tree.root, tree.build) if kernel else ()
+    return Draft(declared, unified_diff(declared.source, edited.source, declared.file), commands)
+
+
+def write(
+    candidate: Candidate, finding: Finding, tree: Tree, number: int, excerpt: Excerpt, progress: Progress
+) -> Patch:
+    """The patch for ``candidate``, confirmed by compiling it; ``number`` is the candidate's, counted from 1.
+
+    ``excerpt`` renders the layouts of the message; ``progress`` gets a line of text before anything slow. Raises what
+    ``draft`` raises, and ``VerificationFailed`` when the compiler disagrees.
+    """
+    declared = _declared(candidate, tree)
+    build = _build(candidate, tree, declared, progress)
+    progress(f"compiling {declared.place} as it is and as patched with {build.flags.compiler}")
+    confirmed = _confirmed(candidate, declared, build)
+    compiler = run(Command((build.flags.compiler, "--version"), tree.root, 20)).output.partition("\n")[0]
+    seen = Confirmation(confirmed.verification, compiler, build.is_kernel)
+    title = declared.record.title
+    return Patch(
+        type=candidate.type,
+        file=declared.file,
+        diff=unified_diff(declared.source, confirmed.source, declared.file).decode("utf-8", "surrogateescape"),
+        message=message(candidate, finding, title, prefix(tree.root, declared.file), excerpt, seen),
+        verified=f"compiled with {compiler}; {build.made_from}",
+        candidate=number,
+        exact=confirmed.verification.exact,
+        notes=_notes(declared, build, confirmed.verification, candidate),
+        commands=tuple(str(command) for command in (*build.commands, *confirmed.commands)),
+    )
+
+
+def file_text(patch: Patch) -> bytes:
+    """The patch as one file for ``git apply`` and ``patch -p1``: message, diffstat, diff."""
+    diff = patch.diff.encode("utf-8", "surrogateescape")
+    stat = diffstat(diff, patch.file).encode("utf-8", "surrogateescape")
+    return patch.message.encode("utf-8", "surrogateescape") + b"---\n" + stat + b"\n" + diff
+
+
+def _declared(candidate: Candidate, tree: Tree) -> Declared:
+    if not tree.root.is_dir():
+        raise TreeError(
+            f"{tree.root} is no directory; --tree takes the root of the sources the ELF file was built from"
+        )
+    declared = declaration(tree.root, candidate.type, candidate.before)
+    if _USER_ABI.search(declared.file):
+        raise EditRefused(f"{declared.place}: {candidate.type} is shared with user space, so its members must stay")
+    return declared
+
+
+def _build(candidate: Candidate, tree: Tree, declared: Declared, progress: Progress) -> Build:
+    if is_kernel(tree.root):
+        return kernel_build(tree.root, tree.build, progress)
+    return plain_build(tree.root, tree.build, tree.cflags, declared.file, candidate.before.unit)
+
+
+def _confirmed(candidate: Candidate, declared: Declared, build: Build) -> _Confirmed:
+    probe, original = _original(candidate, declared, build)
+    before = locate(candidate, original.layouts)
+    origin = Origin(declared.source, declared.file)
+    choices = spellings(candidate.moves, kernel=build.is_kernel)
+    for spelling in choices:
+        source = edit(origin, declared.record, candidate, spelling).source
+        try:
+            patched = compiled(build, probe, source)
+            verification = verify(candidate, before, locate(candidate, patched.layouts))
+        except VerificationFailed:
+            if spelling is choices[-1]:
+                raise
+            continue
+        return _Confirmed(source, verification, (original.command, patched.command))
+    raise VerificationFailed(f"{declared.place}: nothing to verify")
+
+
+def _original(candidate: Candidate, declared: Declared, build: Build) -> tuple[Probe, Compiled]:
+    """The tree's own file compiled alone, or through the unit DWARF names when it cannot stand alone."""
+    alone = Probe(declared.file, declared.record.title)
+    try:
+        return alone, compiled(build, alone, declared.source)
+    except VerificationFailed as failure:
+        unit = recorded_file(build.tree, candidate.before.unit)
+        if unit is None or unit == declared.file or not unit.endswith(".c"):
+            raise VerificationFailed(f"before any change, {failure}") from failure
+        through = Probe(declared.file, declared.record.title, unit)
+        try:
+            return through, compiled(build, through, declared.source)
+        except VerificationFailed as second:
+            raise VerificationFailed(f"before any change, {failure}; {second}") from second
+
+
+def _notes(declared: Declared, build: Build, seen: Verification, candidate: Candidate) -> tuple[str, ...]:
+    notes = list(build.remarks)
+    if not seen.exact:
+        notes.append(
+            f"the ELF file was built with another configuration than {build.made_from}: {seen.difference}; "
+            "the patch is verified for the tree's configuration"
+        )
+    if (candidate.before.line, candidate.before.name) != (declared.record.line, "") and candidate.before.name:
+        recorded = candidate.before.place
+        if not recorded.endswith(declared.place):
+            notes.append(f"{candidate.type} was found at {declared.place}; the debug information says {recorded}")
+    return tuple(notes)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A body cut into pieces that can change places without losing a byte."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from linesmith.analyzer.errors import EditRefused
+from linesmith.patches.atoms import Atom, AtomKind, Declaration, Scope, line_number
+
+_MOVABLE = (AtomKind.DECLARATION, AtomKind.CONDITIONAL, AtomKind.BIT_FIELDS, AtomKind.GROUP)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Whole lines: those of an atom, or what lies between two atoms (``atom`` is ``None``)."""
+
+    text: bytes
+    atom: Atom | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Members that the piece declares directly."""
+        return self.atom.names if self.atom else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where pieces come from: the bytes of the file and the name that messages call it by."""
+
+    source: bytes
+    file: str
+
+    def refuse(self, offset: int, reason: str) -> EditRefused:
+        """The error for the line that holds ``offset``."""
+        return EditRefused(f"{self.file}:{line_number(self.source, offset)}: {reason}")
+
+
+def pieces(origin: Origin, scope: Scope) -> list[Piece]:
+    """The lines of ``scope`` as pieces; their texts put together are the scope's."""
+    cut: list[Piece] = []
+    position = scope.start
+    for atom in scope.atoms:
+        if atom.start < scope.start or atom.end > scope.end:
+            raise origin.refuse(atom.start, "a member shares its line with a brace of the record; give it its own line")
+        if atom.start > position:
+            cut.append(Piece(origin.source[position : atom.start]))
+        cut.append(Piece(origin.source[atom.start : atom.end], atom))
+        position = atom.end
+    return [*cut, Piece(origin.source[position : scope.end])]
+
+
+def find(origin: Origin, scope: Scope, cut: Sequence[Piece], name: str) -> int:
+    """Index of the piece that declares ``name``; raises ``EditRefused`` where it is no atom that can move."""
+    found = [index for index, piece in enumerate(cut) if piece.atom and piece.atom.declares(name)]
+    if not found:
+        reason = f"no declaration of `{name}` is written in the body; a macro expands to it, so it cannot be moved"
+        raise origin.refuse(scope.start - 1, reason)
+    atom = cut[found[0]].atom
+    if len(found) > 1 or atom is None:
+        raise origin.refuse(scope.start - 1, f"`{name}` is declared in several places of the body")
+    if atom.kind not in _MOVABLE:
+        raise origin.refuse(atom.start, f"`{name}` belongs to {atom.kind.value}")
+    return found[0]
+
+
+def own_declaration(origin: Origin, piece: Piece, name: str) -> Declaration:
+    """The plain declaration of ``name`` alone; raises ``EditRefused`` when others share it."""
+    assert piece.atom is not None  # noqa: S101 - ``find`` returns pieces with atoms only
+    atom = piece.atom
+    alone = atom.kind is AtomKind.DECLARATION and len(atom.declarations) == 1 and atom.names == (name,)
+    if not alone:
+        reason = f"`{name}` is not the only member of {atom.kind.value}, so it cannot be aligned by itself"
+        raise origin.refuse(atom.start, reason)
+    return atom.declarations[0]
+
+
+def split(origin: Origin, piece: Piece, name: str) -> tuple[Piece, Piece]:
+    """``int a, b, c;`` as the declaration without ``name`` and the declaration of ``name`` alone.
+
+    Raises ``EditRefused`` unless the declaration is one line of plain C.
+    """
+    assert piece.atom is not None  # noqa: S101 - called for pieces with several declarators only
+    atom = piece.atom
+    declaration = atom.declarations[0]
+    text = origin.source[declaration.start : declaration.end]
+    if len(atom.declarations) != 1 or any(mark in text for mark in (b"\n", b"/*", b"{", b"__")):
+        listed = ", ".join(f"`{other}`" for other in atom.names if other != name)
+        reason = f"`{name}` is declared together with {listed}; give it a declaration of its own first"
+        raise origin.refuse(declaration.start, reason)
+    return _without(piece, declaration, name), _alone(origin, piece, declaration, name)
+
+
+def _alone(origin: Origin, piece: Piece, declaration: Declaration, name: str) -> Piece:
+    assert piece.atom is not None  # noqa: S101 - see ``split``
+    one = next(part for part in declaration.declarators if part.name == name)
+    line_start = origin.source.rfind(b"\n", 0, declaration.start) + 1
+    head = origin.source[line_start : declaration.declarators[0].start]
+    ending = b"\r\n" if piece.text.endswith(b"\r\n") else b"\n"
+    atom = replace(piece.atom, names=(name,), declarations=())
+    return Piece(head + origin.source[one.start : one.end] + b";" + ending, atom)
+
+
+def _without(piece: Piece, declaration: Declaration, name: str) -> Piece:
+    assert piece.atom is not None  # noqa: S101 - see ``split``
+    parts = declaration.declarators
+    position = next(index for index, part in enumerate(parts) if part.name == name)
+    if position == 0:
+        start, end = parts[0].start, parts[1].start
+    else:
+        start, end = parts[position - 1].end, parts[position].end
+    base = piece.atom.start
+    text = piece.text[: start - base] + piece.text[end - base :]
+    others = tuple(other for other in piece.atom.names if other != name)
+    return Piece(text, replace(piece.atom, names=others, declarations=()))

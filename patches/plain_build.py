@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The compiler flags of a tree that is no kernel: from compile_commands.json, else from the user."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from itertools import takewhile
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from linesmith.analyzer.errors import TreeError
+from linesmith.patches.flags import Flags, from_words
+from linesmith.patches.kbuild import Build
+
+DATABASE = "compile_commands.json"
+_MOST_BYTES = 256 << 20
+
+
+class _Entry(msgspec.Struct):
+    """One compilation. Source: clang.llvm.org/docs/JSONCompilationDatabase.html."""
+
+    directory: str
+    file: str
+    arguments: Sequence[str] = ()
+    command: str = ""
+
+
+def plain_build(tree: Path, build: Path | None, cflags: str, file: str, unit: str | None) -> Build:
+    """The flags for ``file`` (relative to ``tree``), which DWARF saw in the compile unit ``unit``.
+
+    ``cflags`` replaces a database. Raises ``TreeError`` for a database or options that cannot be read.
+    """
+    database = next((place / DATABASE for place in (build, tree) if place and (place / DATABASE).is_file()), None)
+    root = tree.resolve()
+    if database is None or cflags:
+        own = (f"-I{root}", f"-I{root / 'include'}", f"-I{root / PurePosixPath(file).parent}")
+        given = from_words(["cc", *_split(cflags)], Path("--cflags"), root, ())
+        flags = Flags("cc", (*given.options, *own), root)
+        return Build(flags, root, False, f"cc {cflags}".strip())
+    entry = _nearest(_entries(database), file, unit)
+    words = list(entry.arguments) or _split(entry.command)
+    flags = from_words(words, database, (database.parent / entry.directory).resolve(), (tree, database.parent))
+    beside = f"-I{root / PurePosixPath(entry.file).parent}"
+    flags = Flags(flags.compiler, (*flags.options, beside), flags.directory)
+    return Build(flags, root, False, f"{database} ({entry.file})")
+
+
+def _entries(database: Path) -> Sequence[_Entry]:
+    try:
+        if database.stat().st_size > _MOST_BYTES:
+            raise TreeError(f"{database} is larger than {_MOST_BYTES >> 20} MiB; name the options with --cflags")
+        entries = msgspec.json.decode(database.read_bytes(), type=list[_Entry])
+    except (OSError, msgspec.DecodeError) as error:
+        raise TreeError(
+            f"{database} cannot be read ({error}); make it anew or name the options with --cflags"
+        ) from error
+    if not entries:
+        raise TreeError(f"{database} names no compilation; make it anew or name the options with --cflags")
+    return entries
+
+
+def _nearest(entries: Sequence[_Entry], file: str, unit: str | None) -> _Entry:
+    """The entry of the unit itself, else of the source file with the most folders in common."""
+    wanted = PurePosixPath(unit or file).parts
+
+    folders = frozenset(PurePosixPath(file).parent.parts)
+
+    def nearness(entry: _Entry) -> tuple[int, int]:
+        parts = PurePosixPath(entry.file).parts
+        return _common_tail(wanted, parts), len(folders.intersection(parts))
+
+    return max(entries, key=nearness)
+
+
+def _common_tail(first: Sequence[str], second: Sequence[str]) -> int:
+    pairs = zip(reversed(first), reversed(second), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _split(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise TreeError(f"the compiler options cannot be read ({error}): {command}") from error

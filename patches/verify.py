@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Decides whether what the compiler made of the edited source is what the candidate promised.
+
+Where the tree, as it is configured, gives the very layout the candidate starts from, the outcome must be the
+candidate's to the bit. Where it gives another one (other configuration, other compiler), the same moves must give
+the same order, the members must be parted as well as predicted, and the record must not grow more than predicted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linesmith.analyzer.errors import VerificationFailed
+from linesmith.analyzer.geometry import meeting_phases
+from linesmith.analyzer.model import Candidate, Layout, Member, Residual
+from linesmith.patches.located import Located
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """A confirmed edit: the record in the tree before and after, and how often the pairs meet there.
+
+    ``exact`` tells that the tree gives the layouts of the ELF file; otherwise ``difference`` says how it differs.
+    """
+
+    before: Located
+    after: Located
+    residuals: tuple[Residual, ...]
+    exact: bool
+    difference: str = ""
+
+
+def verify(candidate: Candidate, before: Located, after: Located) -> Verification:
+    """Compare; raises ``VerificationFailed`` with the first thing that is not as promised."""
+    difference = first_difference(candidate.before, before.moved)
+    residuals = tuple(_measured(residual, before, after) for residual in candidate.residuals)
+    if not difference:
+        wrong = first_difference(candidate.after, after.moved)
+        if wrong:
+            raise VerificationFailed(f"the patched {candidate.type} compiles to another layout than predicted: {wrong}")
+        return Verification(before, after, residuals, exact=True)
+    _check_order(candidate, after.moved)
+    _check_size(candidate, before.outer, after.outer)
+    for promised, measured in zip(candidate.residuals, residuals, strict=True):
+        _check_parting(promised, measured, difference)
+    return Verification(before, after, residuals, exact=False, difference=difference)
+
+
+def first_difference(expected: Layout, found: Layout) -> str:
+    """Where two layouts of one record part, in words; empty when every member and the size agree."""
+    for mine, theirs in zip(expected.members, found.members, strict=False):
+        if mine.name != theirs.name:
+            return f"{_called(theirs)} stands where {_called(mine)} was expected"
+        if _place(mine) != _place(theirs):
+            return f"{_called(mine)} is at {_said(theirs)}, expected at {_said(mine)}"
+    if len(expected.members) != len(found.members):
+        longer = max(expected.members, found.members, key=len)
+        missing = longer[min(len(expected.members), len(found.members))]
+        return f"{_called(missing)} is only in {'the source' if longer is found.members else 'the ELF file'}"
+    return "" if expected.size == found.size else f"{found.size} bytes, expected {expected.size}"
+
+
+def _place(member: Member) -> tuple[int, int, int | None, int | None]:
+    if member.is_bit_field:
+        return 0, 0, member.bit_offset, member.bit_size
+    return member.offset, member.size, None, None
+
+
+def _called(member: Member) -> str:
+    return f"`{member.name}`" if member.name else f"an anonymous {member.type.split(' {')[0] or 'record'}"
+
+
+def _said(member: Member) -> str:
+    if member.is_bit_field:
+        return f"bit {member.bit_offset} with {member.bit_size} bits"
+    return f"byte {member.offset} with {member.size} bytes"
+
+
+def _check_order(candidate: Candidate, found: Layout) -> None:
+    known = {member.name for member in found.members if member.name}
+    wanted = [member.name for member in candidate.after.members if member.name in known]
+    listed = set(wanted)
+    got = [member.name for member in found.members if member.name in listed]
+    if got != wanted:
+        name = next(mine for mine, theirs in zip(got, wanted, strict=False) if mine != theirs)
+        message = (
+            f"in the tree's configuration the patched {candidate.type} has `{name}` in another place than intended"
+        )
+        raise VerificationFailed(message)
+
+
+def _check_size(candidate: Candidate, before: Layout, after: Layout) -> None:
+    allowed = candidate.after.size - candidate.before.size
+    if after.size - before.size > allowed:
+        message = (
+            f"in the tree's configuration {candidate.type} grows from {before.size} to {after.size} bytes, "
+            f"{allowed} more were predicted; configure the tree like the ELF file, or take another --candidate"
+        )
+        raise VerificationFailed(message)
+
+
+def _measured(residual: Residual, before: Located, after: Located) -> Residual:
+    """The shares of phases in which the pair meets in the compiled layouts."""
+    return Residual(
+        residual.first,
+        residual.second,
+        residual.line_bytes,
+        _share(residual, before),
+        _share(residual, after),
+    )
+
+
+def _share(residual: Residual, located: Located) -> float:
+    first, second = located.span(residual.first), located.span(residual.second)
+    if first is None or second is None:
+        name = residual.second if first else residual.first
+        raise VerificationFailed(f"the tree's configuration has no member `{name}`; configure it like the ELF file")
+    return meeting_phases(first, second, residual.line_bytes, located.granule)
+
+
+def _check_parting(promised: Residual, measured: Residual, difference: str) -> None:
+    """A pair may not meet more often than promised, nor, where nothing was promised, than before."""
+    allowed = promised.after if promised.after < promised.before else max(promised.after, measured.before)
+    if measured.after <= allowed + _ROUNDING:
+        return
+    message = (
+        f"in the tree's configuration `{promised.first}` and `{promised.second}` still meet on a line of "
+        f"{promised.line_bytes} bytes in {measured.after:.0%} of the phases, {promised.after:.0%} were predicted; the "
+        f"layouts differ before the change already ({difference}); configure the tree like the ELF file"
+    )
+    raise VerificationFailed(message)
