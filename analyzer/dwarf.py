@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from linesmith.analyzer import _native, errors, store
-from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import ElfIdentity, Touched
+from linesmith.analyzer.layouts import Layouts, LayoutTable
+from linesmith.analyzer.model import ElfIdentity, Layout, Touched
 
 Progress = Callable[[int, int], None]
 
@@ -59,6 +59,16 @@ def read_layouts(path: Path, progress: Progress | None = None) -> Reading:
         table = _native.read_btf(str(path)) if reader == "BTF" else _read_dwarf(path, progress)
     layouts = store.built(stamp, table.names(), table.all_json())
     return Reading(identity, reader, layouts, cached=False, remarks=_save(directory, key, layouts))
+
+
+def read_unindexed(path: Path) -> LayoutTable:
+    """Every record in the DWARF of ``path``, read anew and not kept; for objects made on the way.
+
+    Raises ``ElfError``, ``DebugInfoMissing`` or ``DebugInfoDamaged``.
+    """
+    with _native_errors():
+        documents = _native.read_dwarf(str(path), 1).all_json()
+    return LayoutTable(msgspec.json.decode(document, type=Layout) for document in documents)
 
 
 def touched(path: Path, functions: Sequence[str], prefixes: Sequence[str] = ()) -> tuple[Touched, ...]:

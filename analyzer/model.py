@@ -453,7 +453,12 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A source edit: ``diff`` applies with ``git apply`` and ``patch -p1``; ``message`` carries no sign-off."""
+    """A source edit: ``diff`` applies with ``git apply`` and ``patch -p1``; ``message`` carries no sign-off.
+
+    ``verified`` says by what the edit was confirmed, empty when it was not. ``exact`` tells that the tree's layouts are
+    those of the ELF file, so that the candidate's layout came out to the bit. ``commands`` were run, or would be.
+    A byte of ``diff`` that is no UTF-8 is a lone surrogate, as ``surrogateescape`` makes it.
+    """
 
     type: str
     file: str
@@ -461,3 +466,6 @@ class Patch:
     message: str
     verified: str
     candidate: int
+    exact: bool = True
+    notes: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
