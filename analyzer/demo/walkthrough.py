@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The pipeline on the example program, one chapter after the other, from its layout to the race of both versions."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from linesmith.analyzer.demo import program
+from linesmith.analyzer.demo.cpus import CpuChoice, here
+from linesmith.analyzer.demo.race import MILLISECONDS, ROUNDS, race
+from linesmith.analyzer.demo.result import race_text
+from linesmith.analyzer.dwarf import Reading
+from linesmith.analyzer.errors import ToolMissing, VerificationFailed
+from linesmith.analyzer.model import Finding, Patch, Profile
+from linesmith.analyzer.report import hot, pahole, suggest
+from linesmith.patches import patch as patches
+from linesmith.tuner.candidates import propose
+
+TYPE = "session_index"
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """A scratch directory with the example's sources, compiled as they come."""
+
+    directory: Path
+    compiler: str
+
+    @property
+    def before(self) -> Path:
+        """Sources and executable as they come."""
+        return self.directory / "before"
+
+    @property
+    def after(self) -> Path:
+        """The copy that the patch is applied to."""
+        return self.directory / "after"
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A heading with its text; ``is_diff`` marks text whose lines begin with plus and minus."""
+
+    title: str
+    text: str
+    is_diff: bool = False
+
+
+def open_workshop(directory: Path) -> Workshop:
+    """Unpack the example and compile it; raises ``ToolMissing`` without a compiler."""
+    workshop = Workshop(directory, program.find_compiler())
+    program.unpack(workshop.before)
+    program.build(workshop.before, workshop.compiler)
+    return workshop
+
+
+def chapters(workshop: Workshop, reading: Reading, profile: Profile, found: Sequence[Finding]) -> Iterator[Chapter]:
+    """Everything after the reading of both files; each chapter is made when it is asked for.
+
+    Raises ``NothingToSuggest``, ``EditRefused``, ``VerificationFailed`` or ``ToolMissing``.
+    """
+    identity = replace(reading.identity, path="bench")
+    profile = replace(profile, source=program.PROFILE)
+    yield _the_program(workshop)
+    yield Chapter("Its layout", pahole.render_text(reading.layouts.variants(TYPE), reading.layouts))
+    yield Chapter("What a profile shows", _ABOUT_PROFILE + hot.render_text(found, identity, profile, 1, 1))
+    candidates = propose(found[0], reading.layouts, 1)
+    shown = suggest.render_text([(found[0], candidates)], [], identity, program.PROFILE, reading.layouts)
+    yield Chapter("The smallest change", shown)
+    patch = patches.write(workshop.before, candidates[0])
+    yield Chapter("The patch", _verified(patch), is_diff=True)
+    _apply(patch, workshop)
+    choice = here()
+    yield Chapter("Before and after, on this machine", _announcement(choice))
+    yield Chapter("", race_text(race(workshop.before / "bench", workshop.after / "bench", choice)))
+
+
+_ABOUT_PROFILE = """\
+bench.c2c has the form of a perf c2c report. Its figures were written for this example; they were not recorded.
+
+"""
+
+
+def _the_program(workshop: Workshop) -> Chapter:
+    text = f"""\
+A server keeps sessions in a search tree. Many threads look sessions up without a lock; one thread renews
+sessions, each time under the lock of the tree. Readers begin at `root`, writers at `guard`.
+
+$ {" ".join(program.compile_command(workshop.compiler))}
+"""
+    return Chapter("A small program", text)
+
+
+def _verified(patch: Patch) -> str:
+    return f"{patch.diff}\nVerified: {patch.verified}\n"
+
+
+def _announcement(choice: CpuChoice) -> str:
+    cpus = ", ".join(map(str, sorted(set(choice.cpus))))
+    seconds = 2 * ROUNDS * MILLISECONDS / 1000
+    return f"""\
+Both versions now run in turns, {ROUNDS} times each, {seconds:.0f} s in all, one thread renewing and \
+{len(choice.cpus) - 1} looking up.
+CPUs used: {choice.count} ({cpus}); {choice.placement.value}.
+"""
+
+
+def _apply(patch: Patch, workshop: Workshop) -> None:
+    """Apply the patch to a copy of the sources and compile that."""
+    shutil.copytree(workshop.before, workshop.after)
+    tool = shutil.which("patch")
+    if tool is None:
+        raise ToolMissing("the demo applies its patch with patch, which was not found; install the package patch")
+    command = [tool, "--strip=1", "--batch", "--silent"]
+    done = subprocess.run(
+        command, cwd=workshop.after, input=patch.diff, capture_output=True, text=True, timeout=60, check=False
+    )
+    if done.returncode != 0:
+        raise VerificationFailed(f"the patch of the example does not apply: {done.stdout.strip()}")
+    program.build(workshop.after, workshop.compiler)
