@@ -10,18 +10,8 @@ from collections.abc import Iterable
 # Whole parts, because block and clock end in "lock" too.
 _LOCK_WORDS = frozenset(
     (
-        "lock",
-        "spinlock",
-        "rwlock",
-        "qrwlock",
-        "qspinlock",
-        "rwsem",
-        "semaphore",
-        "mutex",
-        "seqlock",
-        "seqcount",
-        "futex",
-        "lockref",
+        *("lock", "spinlock", "rwlock", "qrwlock", "qspinlock", "seqlock", "lockref"),
+        *("mutex", "rwsem", "semaphore", "seqcount", "futex"),
     )
 )
 _LOCK_FUNCTION = re.compile(

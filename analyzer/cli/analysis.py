@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The way from two files to findings, which ``hot``, ``suggest`` and ``patch`` share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from linesmith.analyzer.cli.loading import load
+from linesmith.analyzer.dwarf import Reading, touched
+from linesmith.analyzer.errors import NothingToSuggest, ProfileError, ProfileWithoutOffsets
+from linesmith.analyzer.evidence import functions_asked
+from linesmith.analyzer.findings import findings
+from linesmith.analyzer.model import Finding, Profile
+from linesmith.plugins.registry import read_profiles
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """Findings of one report of a profile text; ``section`` counts the text's reports from 1."""
+
+    reading: Reading
+    profile: Profile
+    section: int
+    sections: int
+    findings: tuple[Finding, ...]
+
+
+def analyse(elf: Path, profile: Path, section: int) -> Analysis:
+    """Read both files and explain every line of the chosen report.
+
+    Raises ``ProfileError``, ``ProfileWithoutOffsets``, ``ElfError``, ``DebugInfoMissing`` or ``DebugInfoDamaged``.
+    """
+    reports = read_profiles(profile)
+    chosen = _chosen(reports, section, profile)
+    reading = load(elf)
+    reached = touched(elf, *functions_asked(chosen))
+    return Analysis(reading, chosen, section, len(reports), findings(chosen, reading.layouts, reached))
+
+
+def with_offsets(analysis: Analysis) -> Analysis:
+    """The same analysis; raises ``ProfileWithoutOffsets`` when its profile cannot name members."""
+    if not analysis.profile.has_offsets:
+        message = (
+            f"{analysis.profile.source} lists shared lines but no offsets, so members cannot be named; "
+            "paste the part headed 'Shared Cache Line Distribution Pareto' as well"
+        )
+        raise ProfileWithoutOffsets(message)
+    return analysis
+
+
+def of_type(analysis: Analysis, name: str | None) -> Analysis:
+    """Only the findings on a record type (``struct x`` and ``x`` are the same); all when ``name`` is ``None``."""
+    if name is None:
+        return analysis
+    wanted = name.split()[-1]
+    kept = tuple(one for one in analysis.findings if any(thing.type == wanted for thing in one.objects))
+    if not kept:
+        raise NothingToSuggest(f"no line of {analysis.profile.source} was found to hold a {wanted}; {_held(analysis)}")
+    return replace(analysis, findings=kept)
+
+
+def _held(analysis: Analysis) -> str:
+    types = dict.fromkeys(thing.type for one in analysis.findings for thing in one.objects if thing.type)
+    return f"found: {', '.join(types)}" if types else "no object was recognised on any line; see `linesmith hot`"
+
+
+def _chosen(reports: Sequence[Profile], section: int, path: Path) -> Profile:
+    if not 1 <= section <= len(reports):
+        raise ProfileError(f"{path} holds {len(reports)} report(s), so there is no --section {section}")
+    return reports[section - 1]

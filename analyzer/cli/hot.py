@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``linesmith hot``: which members meet on the hot lines of a profile, and what kind of sharing that is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from linesmith.analyzer.cli import options
+
+
+@click.command()
+@options.elf
+@options.profile
+@options.type_
+@options.section
+@options.format_
+@options.output
+def command(elf: Path, profile: Path, type_: str | None, section: int, format_: str, output: Path | None) -> None:
+    """Name the members that meet on the hot cache lines of PROFILE, by the layouts in ELF.
+
+    PROFILE is the text of `perf c2c report --stdio`, whole or in part, also as pasted into a mail.
+    """
+    from linesmith.analyzer.cli.analysis import analyse, of_type, with_offsets
+    from linesmith.analyzer.report import hot, hot_json
+
+    found = of_type(with_offsets(analyse(elf, profile, section)), type_)
+    render = hot_json.render_json if format_ == "json" else hot.render_text
+    text = render(found.findings, found.reading.identity, found.profile, found.section, found.sections)
+    options.write(text, output)

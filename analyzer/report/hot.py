@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Findings as text for a terminal or a mail: one paragraph per line, widths fixed, no colour needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linesmith.analyzer.model import (
+    ElfIdentity,
+    Finding,
+    LineMember,
+    LineObject,
+    Outcome,
+    Profile,
+    Remark,
+)
+
+MOST_FUNCTIONS = 3
+MOST_CONTAINERS = 4
+MOST_REMARKS = 8
+
+
+def render_text(found: Sequence[Finding], elf: ElfIdentity, profile: Profile, section: int, sections: int) -> str:
+    """The findings, hottest first, then what the reader of the profile had to remark."""
+    blocks = [_head(elf, profile, section, sections), *(_finding(one) for one in found)]
+    blocks += [_accounts(found), *_remarks(profile.remarks)]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _head(elf: ElfIdentity, profile: Profile, section: int, sections: int) -> str:
+    title = f" ({profile.title})" if profile.title else ""
+    which = f", report {section} of {sections}{title}; --section chooses" if sections > 1 else title
+    build = f" build-id {elf.build_id}" if elf.build_id else ""
+    return f"{profile.source}{which}\n{elf.path}{build}"
+
+
+def _finding(finding: Finding) -> str:
+    rows = [_title(finding), *(_object(one, finding) for one in finding.objects)]
+    if finding.members:
+        rows += ["", _members_head(), *(_member(member, finding) for member in finding.members), ""]
+    rows.append(f"  {', '.join(kind.value for kind in finding.triage.kinds)}: {finding.triage.sentence}")
+    rows += [f"    - {reason}" for reason in finding.triage.reasons]
+    return "\n".join(rows)
+
+
+def _title(finding: Finding) -> str:
+    address = f" at {finding.address:#x}" if finding.address is not None else ""
+    stores = f"{finding.stores:,} stores" if finding.stores else "no stores sampled"
+    return f"line {finding.rank}{address}: {finding.share:.1%} of all, {finding.contended:,} contended loads, {stores}"
+
+
+def _object(one: LineObject, finding: Finding) -> str:
+    if not one.type:
+        return f"  object   {one.outcome.value}: {one.reason}"
+    where = f"{-one.start} bytes before the line" if one.start < 0 else f"{one.start} bytes into the line"
+    if not one.start:
+        where = "with the line"
+    rows = [f"  object   {one.type}, begins {where} (phase {one.phase:#x} of {finding.bytes})"]
+    rows += _confidence(one)
+    if one.containers and one.outcome is not Outcome.INNER_TYPE_ONLY:
+        more = len(one.containers) - MOST_CONTAINERS
+        tail = f" and {more} more" if more > 0 else ""
+        rows.append(f"  held by  {', '.join(one.containers[:MOST_CONTAINERS])}{tail}")
+    return "\n".join(rows)
+
+
+def _confidence(one: LineObject) -> list[str]:
+    rival = one.runner_up
+    against = f"; runner-up {rival.type} (phase {rival.phase:#x}), confidence {one.margin:.1%}" if rival else ""
+    rows = [f"  {one.outcome.value}: {one.score:.0%} of the samples explained{against}"]
+    return [*rows, f"           {one.reason}"] if one.reason else rows
+
+
+def _members_head() -> str:
+    return f"  {'offset':>6}  {'member':<32} {'reads':>9} {'writes':>8} {'share':>7}  functions"
+
+
+def _member(member: LineMember, finding: Finding) -> str:
+    contended = sum(function.contended for function in member.functions)
+    share = f"{contended / finding.contended:.1%}" if finding.contended else "-"
+    names = [function.name for function in member.functions]
+    more = f" and {len(names) - MOST_FUNCTIONS} more" if len(names) > MOST_FUNCTIONS else ""
+    return (
+        f"  {member.offset:>#6x}  {member.path:<32} {member.reads:>9,} {_writes(member):>8} {share:>7}  "
+        f"{', '.join(names[:MOST_FUNCTIONS])}{more}"
+    )
+
+
+def _writes(member: LineMember) -> str:
+    if member.writes:
+        return f"{member.writes:,}"
+    return "inferred" if member.write_inferred else "-"
+
+
+def _accounts(found: Sequence[Finding]) -> str:
+    """Counts in equal counts out: how the accesses of all lines ended."""
+    counts: dict[str, int] = {}
+    for finding in found:
+        for outcome, count in finding.outcomes:
+            counts[outcome.value] = counts.get(outcome.value, 0) + count
+    parts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
+    return f"{sum(counts.values())} rows on {len(found)} lines: {parts}" if parts else ""
+
+
+def _remarks(remarks: Sequence[Remark]) -> list[str]:
+    if not remarks:
+        return []
+    rows = [f"line {one.text_line} of the text: {one.text}" if one.text_line else one.text for one in remarks]
+    more = [f"… and {len(rows) - MOST_REMARKS} more remarks"] if len(rows) > MOST_REMARKS else []
+    return ["\n".join(["remarks:", *(f"  {row}" for row in rows[:MOST_REMARKS] + more)])]
