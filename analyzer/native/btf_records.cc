@@ -13,6 +13,25 @@ namespace {
 
 bool IsRecord(BtfKind kind) { return kind == BtfKind::kStruct || kind == BtfKind::kUnion; }
 
+// Steps between a pointer and its record; a chain that goes in circles has none.
+constexpr int kLongestAim = 64;
+
+// Whether a pointer to this kind can still lead to a record.
+bool RefersOn(BtfKind kind) {
+  switch (kind) {
+    case BtfKind::kPointer:
+    case BtfKind::kArray:
+    case BtfKind::kTypedef:
+    case BtfKind::kVolatile:
+    case BtfKind::kConst:
+    case BtfKind::kRestrict:
+    case BtfKind::kTypeTag:
+      return true;
+    default:
+      return false;
+  }
+}
+
 class RecordBuilder {
  public:
   explicit RecordBuilder(const BtfTypes& types) : types_(types), speller_(types), facts_(types) {}
@@ -131,17 +150,24 @@ void RecordBuilder::Classify(BtfTypeId element, Member& member) {
   }
 }
 
-// Typedefs and qualifiers on the way to the pointee are left out, except that const anywhere makes it
-// read-only.
+// The record behind all pointers and arrays; whether it may be written tells the const before it, not that of
+// a pointer.
 void RecordBuilder::AimPointer(const BtfType& pointer, Member& member) const {
-  const BtfTypeId pointee = UnqualifiedBtfType(types_, pointer.size_or_type);
-  const BtfType& target = types_.At(pointee);
-  const bool function = target.kind == BtfKind::kFunctionPrototype;
+  const BtfKind pointee = types_.At(UnqualifiedBtfType(types_, pointer.size_or_type)).kind;
+  const bool function = pointee == BtfKind::kFunctionPrototype;
   member.category = function ? MemberCategory::kFunctionPointer : MemberCategory::kPointer;
-  if (IsRecord(target.kind)) member.target = speller_.NameOf(pointee);
-  if (target.kind == BtfKind::kForward) member.target = target.name;
-  for (BtfTypeId step = pointer.size_or_type; step != pointee; step = types_.At(step).size_or_type) {
-    member.read_only_target |= types_.At(step).kind == BtfKind::kConst;
+  bool read_only = false;
+  BtfTypeId step = pointer.size_or_type;
+  for (int steps = 0; steps < kLongestAim; ++steps) {
+    const BtfType& type = types_.At(step);
+    if (IsRecord(type.kind) || type.kind == BtfKind::kForward) {
+      member.target = IsRecord(type.kind) ? speller_.NameOf(step) : type.name;
+      member.read_only_target = read_only && !member.target.empty();
+      return;
+    }
+    if (!RefersOn(type.kind)) return;
+    read_only = type.kind == BtfKind::kConst || (read_only && type.kind != BtfKind::kPointer);
+    step = type.kind == BtfKind::kArray ? types_.ArrayOf(type).element : type.size_or_type;
   }
 }
 

@@ -9,6 +9,7 @@ namespace {
 // Linux stops at 32 steps (MAX_RESOLVE_DEPTH) between a name and what it stands for.
 constexpr int kLongestChain = 64;
 constexpr int kDeepestFunction = 16;
+constexpr std::size_t kLongestList = 2000;  // characters of the enumerators of an anonymous enum
 // The BTF of real kernels needs less than 4 characters per byte.
 constexpr std::uint64_t kCharactersPerByte = 64;
 constexpr std::uint64_t kFreeCharacters = 1 << 20;
@@ -123,7 +124,7 @@ std::string BtfSpeller::Specifier(const BtfType& type) const {
       return tagged(type.kind_flag ? "union" : "struct");
     case BtfKind::kEnum:
     case BtfKind::kEnum64:
-      return tagged("enum");
+      return name.empty() ? "enum {" + Enumerators(type) + "}" : tagged("enum");
     case BtfKind::kInt:
     case BtfKind::kFloat:
     case BtfKind::kTypedef:
@@ -132,6 +133,17 @@ std::string BtfSpeller::Specifier(const BtfType& type) const {
       types_.ThrowDamaged("a member or parameter is of kind " + std::to_string(static_cast<int>(type.kind)) +
                           ", which is no C type");
   }
+}
+
+std::string BtfSpeller::Enumerators(const BtfType& enumeration) const {
+  std::string text;
+  for (std::uint32_t position = 0; position < enumeration.entries; ++position) {
+    const BtfEnumerator enumerator = types_.EnumeratorOf(enumeration, position);
+    if (position > 0) text += ", ";
+    if (text.size() > kLongestList) return text + "...";
+    text.append(enumerator.name).append(" = ").append(std::to_string(enumerator.value));
+  }
+  return text;
 }
 
 void BtfSpeller::Spend(const Columns& columns) {

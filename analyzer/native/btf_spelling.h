@@ -31,6 +31,7 @@ class BtfSpeller {
   Columns SpellNested(std::string_view name, BtfTypeId id, bool flexible, int depth);
   std::string Parameters(const BtfType& function, int depth);
   std::string Specifier(const BtfType& type) const;
+  std::string Enumerators(const BtfType& enumeration) const;
   void Spend(const Columns& columns);
 
   const BtfTypes& types_;

@@ -181,6 +181,17 @@ BtfMember BtfTypes::MemberOf(const BtfType& type, std::uint32_t position) const 
   return member;
 }
 
+// The kind flag says that values are signed; before Linux 6.0 it was never set.
+BtfEnumerator BtfTypes::EnumeratorOf(const BtfType& type, std::uint32_t position) const {
+  const std::size_t width = type.kind == BtfKind::kEnum64 ? 12 : 8;
+  const Bytes entry = type.payload.subspan(position * width, width);
+  const std::uint32_t low = Word(entry, 4);
+  const std::int64_t narrow = type.kind_flag ? static_cast<std::int32_t>(low) : std::int64_t{low};
+  if (type.kind == BtfKind::kEnum) return {StringAt(Word(entry, 0)), narrow};
+  const std::uint64_t wide = std::uint64_t{Word(entry, 8)} << 32 | low;
+  return {StringAt(Word(entry, 0)), static_cast<std::int64_t>(wide)};
+}
+
 BtfTypeId BtfTypes::ParameterOf(const BtfType& type, std::uint32_t position) const {
   return Word(type.payload, std::size_t{position} * 8 + kWordBytes);
 }

@@ -62,6 +62,12 @@ struct BtfMember {
   std::uint32_t bit_size = 0;
 };
 
+// `struct btf_enum` and `struct btf_enum64`.
+struct BtfEnumerator {
+  std::string_view name;
+  std::int64_t value = 0;
+};
+
 // The word behind an integer: where its bits lie in its bytes (how compilers before 2018 wrote bit-fields).
 struct BtfIntEncoding {
   std::uint32_t bit_offset = 0;
@@ -88,6 +94,7 @@ class BtfTypes {
   BtfArray ArrayOf(const BtfType& type) const;
   BtfIntEncoding IntEncodingOf(const BtfType& type) const;
   BtfMember MemberOf(const BtfType& type, std::uint32_t position) const;
+  BtfEnumerator EnumeratorOf(const BtfType& type, std::uint32_t position) const;
   // Type of a function's parameter; 0 behind the last named one stands for `...`.
   BtfTypeId ParameterOf(const BtfType& type, std::uint32_t position) const;
 

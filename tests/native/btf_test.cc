@@ -196,10 +196,21 @@ TEST(Btf, PointerNamesItsTargetAndWhetherItMayBeWritten) {
   EXPECT_TRUE(member.read_only_target);
 }
 
-TEST(Btf, PointerToPointerHasNoTarget) {
+TEST(Btf, PointerToPointerAimsAtTheRecordBehindBoth) {
   BtfBuilder btf;
   const auto pointer = btf.Refer(BtfBuilder::kPointer, btf.Struct("page", 0, {}));
-  EXPECT_EQ(OnlyMember(btf, btf.Refer(BtfBuilder::kPointer, pointer), 8).target, "");
+  const auto table = btf.Refer(BtfBuilder::kPointer, btf.Refer(BtfBuilder::kConst, pointer));
+  const Member member = OnlyMember(btf, table, 8);
+  EXPECT_EQ(member.target, "page");
+  EXPECT_FALSE(member.read_only_target) << "the const is that of the inner pointer";
+}
+
+TEST(Btf, PointerToAFunctionPointerIsAPointer) {
+  BtfBuilder btf;
+  const auto hook = btf.Refer(BtfBuilder::kPointer, btf.Function(0, {}));
+  const Member member = OnlyMember(btf, btf.Refer(BtfBuilder::kPointer, hook), 8);
+  EXPECT_EQ(Line(member), "void | (**m)(void)");
+  EXPECT_EQ(member.category, MemberCategory::kPointer);
 }
 
 TEST(Btf, ForwardDeclarationIsATarget) {
@@ -220,6 +231,14 @@ TEST(Btf, EnumOfSixtyFourBits) {
   const Member member = OnlyMember(btf, btf.Sized(BtfBuilder::kEnum64, "big", 8), 8);
   EXPECT_EQ(Line(member), "enum big | m");
   EXPECT_EQ(member.category, MemberCategory::kEnum);
+}
+
+TEST(Btf, AnonymousEnumIsWrittenOut) {
+  BtfBuilder btf;
+  const std::uint32_t is_signed = 1U << 31;
+  const auto states = btf.Add(BtfBuilder::kEnum, "", 4, is_signed | 2, {1, 0xffffffff, 1, 7});
+  btf.strings() += std::string("A\0", 2);
+  EXPECT_EQ(Line(OnlyMember(btf, states, 4)), "enum {A = -1, A = 7} | m");
 }
 
 TEST(Btf, PointersAreAsWideAsLong) {
