@@ -48,7 +48,7 @@ def message(
 ) -> str:
     """The whole message, without trailers; ``title`` is the type as C names it."""
     blocks = [subject(candidate, title, prefix), _problem(finding, title), _members(finding)]
-    blocks += [_change(candidate, title, seen.verification), _layouts(candidate, excerpt, seen.verification)]
+    blocks += [_change(candidate, seen.verification), _layouts(candidate, excerpt, seen.verification)]
     blocks += [_phases(title, seen.verification), _verified(candidate, seen), _unverified(seen)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -71,14 +71,9 @@ def _problem(finding: Finding, title: str) -> str:
     stores = f" and {finding.stores:,} sampled stores" if finding.stores else ""
     text = (
         f"In a profile of shared cache lines, a line of {title} takes {finding.contended:,} contended loads{stores}"
-        f" ({finding.share:.1%} of the contended loads of the profile). {_sentence(finding.triage.sentence)}"
+        f" ({finding.share:.1%} of the contended loads of the profile): {finding.triage.sentence.strip().rstrip('.')}."
     )
-    return _wrapped(text.strip()) + "\n\nSeen on the line, with sampled loads and stores:"
-
-
-def _sentence(text: str) -> str:
-    text = text.strip()
-    return text[:1].upper() + text[1:] + ("" if not text or text.endswith(".") else ".")
+    return _wrapped(text) + "\n\nSeen on the line, with sampled loads and stores:"
 
 
 def _members(finding: Finding) -> str:
@@ -94,10 +89,11 @@ def _member(member: LineMember) -> str:
     return f"{member.path}: {member.reads:,} loads, {member.writes:,} stores{where}{inferred}"
 
 
-def _change(candidate: Candidate, title: str, seen: Verification) -> str:
+def _change(candidate: Candidate, seen: Verification) -> str:
     before, after = seen.before.outer.size, seen.after.outer.size
     size = f"The size stays {after} bytes." if before == after else f"The size goes from {before} to {after} bytes."
-    return _wrapped(f"{_sentence('; '.join(said(move) for move in candidate.moves))} {size}")
+    moves = "; ".join(said(move) for move in candidate.moves)
+    return _wrapped(f"{moves[0].upper()}{moves[1:]}. {size}")
 
 
 def _layouts(candidate: Candidate, excerpt: Excerpt, seen: Verification) -> str:

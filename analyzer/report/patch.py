@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A patch as the file that ``git apply`` takes, or as JSON; bytes, because a source file may hold any."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+
+from linesmith.analyzer.model import Patch
+from linesmith.patches.patch import Draft, file_text
+
+
+def render_patch(patch: Patch, format_: str) -> bytes:
+    """The patch file; as JSON one object with the fields of ``model.Patch`` and ``patch``, the file as text.
+
+    In JSON a byte that is no UTF-8 is written as a backslash, ``x`` and two digits, since JSON has no place for it.
+    """
+    if format_ != "json":
+        return file_text(patch)
+    diff = _readable(patch.diff.encode("utf-8", "surrogateescape"))
+    told: dict[str, object] = msgspec.to_builtins(replace(patch, diff=diff))
+    return _json({**told, "patch": _readable(file_text(patch))})
+
+
+def render_draft(draft: Draft, format_: str) -> bytes:
+    """The unconfirmed edit with the commands that would confirm it, as comments in front of the diff."""
+    commands = [str(command) for command in draft.commands]
+    if format_ == "json":
+        place = draft.declared.place
+        return _json({"place": place, "diff": _readable(draft.diff), "verified": "", "commands": commands})
+    lines = [f"# {draft.declared.place}: not verified (--dry-run)"]
+    lines += [f"# would run: {command}" for command in commands]
+    lines += ["# would compile the file as it is and as patched, with the tree's flags, and read the layouts back", ""]
+    return "\n".join(lines).encode("utf-8", "surrogateescape") + draft.diff
+
+
+def _readable(content: bytes) -> str:
+    return content.decode("utf-8", "backslashreplace")
+
+
+def _json(told: dict[str, object]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(told), indent=2) + b"\n"
