@@ -17,6 +17,7 @@ from linesmith.analyzer.dwarf import Reading
 from linesmith.analyzer.errors import ToolMissing, VerificationFailed
 from linesmith.analyzer.model import Finding, Patch, Profile
 from linesmith.analyzer.report import hot, pahole, suggest
+from linesmith.analyzer.report.excerpt import excerpt
 from linesmith.patches import patch as patches
 from linesmith.tuner.candidates import propose
 
@@ -71,7 +72,7 @@ def chapters(workshop: Workshop, reading: Reading, profile: Profile, found: Sequ
     candidates = propose(found[0], reading.layouts, 1)
     shown = suggest.render_text([(found[0], candidates)], [], identity, program.PROFILE, reading.layouts)
     yield Chapter("The smallest change", shown)
-    patch = patches.write(workshop.before, candidates[0])
+    patch = patches.write(candidates[0], found[0], patches.Tree(workshop.before), 1, excerpt, _unheard)
     yield Chapter("The patch", _verified(patch), is_diff=True)
     _apply(patch, workshop)
     choice = here()
@@ -93,6 +94,10 @@ sessions, each time under the lock of the tree. Readers begin at `root`, writers
 $ {" ".join(program.compile_command(workshop.compiler))}
 """
     return Chapter("A small program", text)
+
+
+def _unheard(_progress: str) -> None:
+    """The example compiles too fast for news of it."""
 
 
 def _verified(patch: Patch) -> str:
