@@ -50,7 +50,7 @@ def _owners(text: Sequence[str]) -> list[int | None]:
 def _owner(line: str, closed: int, members: int) -> int | None:
     """The member that ``line`` shows, of which ``closed`` have been written before it."""
     behind = not line or _REMARK.match(line)
-    outside = (closed == members and not behind) or line[:1].strip()
+    outside = (closed == members and not _REMARK.match(line)) or line[:1].strip()
     if outside or _BOUNDARY.match(line):
         return None
     return closed - 1 if behind else closed
