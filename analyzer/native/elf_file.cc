@@ -46,7 +46,7 @@ void ThrowElfError(const std::string& path, const std::string& problem) {
 MappedFile::MappedFile(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) ThrowElfError(path, std::string("cannot be opened (") + std::strerror(errno) + ")");
-  struct stat status {};
+  struct stat status{};
   const bool regular = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
   void* address = MAP_FAILED;
   if (regular && status.st_size > 0) {
@@ -173,7 +173,8 @@ Bytes ElfFile::Section(const ElfSection& section) {
 
 Bytes ElfFile::RawBytes(const ElfSection& section) const {
   if (section.offset > image_.size() || section.size > image_.size() - section.offset) {
-    ThrowElfError(path_, "section " + section.name + " reaches behind the end of the file; it may be cut off");
+    ThrowElfError(path_,
+                  "section " + section.name + " reaches behind the end of the file; it may be cut off");
   }
   return image_.subspan(section.offset, section.size);
 }
@@ -181,12 +182,15 @@ Bytes ElfFile::RawBytes(const ElfSection& section) const {
 Bytes ElfFile::Inflate(const ElfSection& section, Bytes raw) {
   Elf_Scn* handle = elf_getscn(elf_.get(), section.index);
   GElf_Chdr header;
-  const bool sane = gelf_getchdr(handle, &header) != nullptr && header.ch_size / kLargestInflation <= raw.size();
+  const bool sane =
+      gelf_getchdr(handle, &header) != nullptr && header.ch_size / kLargestInflation <= raw.size();
   Elf_Data* data = nullptr;
   if (sane && elf_compress(handle, 0, 0) >= 0) data = elf_rawdata(handle, nullptr);
   if (data == nullptr) {
-    ThrowElfError(path_, "section " + section.name + " cannot be decompressed: it is damaged or uses a method "
-                             "that this libelf lacks; decompress it with objcopy --decompress-debug-sections");
+    ThrowElfError(path_,
+                  "section " + section.name +
+                      " cannot be decompressed: it is damaged or uses a method "
+                      "that this libelf lacks; decompress it with objcopy --decompress-debug-sections");
   }
   return {static_cast<const std::uint8_t*>(data->d_buf), data->d_size};
 }
@@ -210,7 +214,8 @@ Bytes ElfFile::Relocate(const ElfSection& section, Bytes bytes) {
     auto copy = std::make_unique<std::vector<std::uint8_t>>(bytes.begin(), bytes.end());
     RawBytes(table);
     if (!ApplyRelocations(elf_.get(), table, header_, *copy)) {
-      ThrowElfError(path_, "section " + table.name + " holds relocations that cannot be applied; link the object " +
+      ThrowElfError(path_, "section " + table.name +
+                               " holds relocations that cannot be applied; link the object " +
                                "(ld -r does not help) or read the linked file instead");
     }
     bytes = *copy;

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "abbreviation.h"
+
+#include <dwarf.h>
+
+#include <optional>
+
+#include "byte_cursor.h"
+
+namespace linesmith {
+namespace {
+
+Slot SlotOf(std::uint64_t attribute) {
+  switch (attribute) {
+    case DW_AT_name:
+      return Slot::kName;
+    case DW_AT_type:
+      return Slot::kType;
+    case DW_AT_byte_size:
+      return Slot::kByteSize;
+    case DW_AT_data_member_location:
+      return Slot::kMemberLocation;
+    case DW_AT_bit_offset:
+      return Slot::kBitOffset;
+    case DW_AT_bit_size:
+      return Slot::kBitSize;
+    case DW_AT_data_bit_offset:
+      return Slot::kDataBitOffset;
+    case DW_AT_decl_file:
+      return Slot::kDeclFile;
+    case DW_AT_decl_line:
+      return Slot::kDeclLine;
+    case DW_AT_declaration:
+      return Slot::kDeclaration;
+    case DW_AT_upper_bound:
+      return Slot::kUpperBound;
+    case DW_AT_count:
+      return Slot::kCount;
+    case DW_AT_alignment:
+      return Slot::kAlignment;
+    case DW_AT_encoding:
+      return Slot::kEncoding;
+    case DW_AT_const_value:
+      return Slot::kConstValue;
+    case DW_AT_abstract_origin:
+      return Slot::kAbstractOrigin;
+    case DW_AT_specification:
+      return Slot::kSpecification;
+    case DW_AT_signature:
+      return Slot::kSignature;
+    case DW_AT_low_pc:
+      return Slot::kLowPc;
+    case DW_AT_ranges:
+      return Slot::kRanges;
+    case DW_AT_sibling:
+      return Slot::kSibling;
+    case DW_AT_stmt_list:
+      return Slot::kStatementList;
+    case DW_AT_comp_dir:
+      return Slot::kCompilationDirectory;
+    case DW_AT_language:
+      return Slot::kLanguage;
+    case DW_AT_str_offsets_base:
+      return Slot::kStringOffsetsBase;
+    case DW_AT_dwo_name:
+    case DW_AT_GNU_dwo_name:
+      return Slot::kDwoName;
+    case DW_AT_GNU_dwo_id:
+      return Slot::kDwoId;
+    case DW_AT_GNU_vector:
+      return Slot::kVector;
+    case DW_AT_linkage_name:
+    case DW_AT_MIPS_linkage_name:
+      return Slot::kLinkageName;
+    case DW_AT_external:
+      return Slot::kExternal;
+    default:
+      return Slot::kNone;
+  }
+}
+
+// Bytes of a form that always has the same size in one unit; nothing for those that vary.
+std::optional<std::uint32_t> FixedBytes(std::uint64_t form, const FormWidths& widths) {
+  switch (form) {
+    case DW_FORM_flag_present:
+    case DW_FORM_implicit_const:
+      return 0;
+    case DW_FORM_data1:
+    case DW_FORM_ref1:
+    case DW_FORM_flag:
+    case DW_FORM_strx1:
+    case DW_FORM_addrx1:
+      return 1;
+    case DW_FORM_data2:
+    case DW_FORM_ref2:
+    case DW_FORM_strx2:
+    case DW_FORM_addrx2:
+      return 2;
+    case DW_FORM_strx3:
+    case DW_FORM_addrx3:
+      return 3;
+    case DW_FORM_data4:
+    case DW_FORM_ref4:
+    case DW_FORM_strx4:
+    case DW_FORM_addrx4:
+    case DW_FORM_ref_sup4:
+      return 4;
+    case DW_FORM_data8:
+    case DW_FORM_ref8:
+    case DW_FORM_ref_sig8:
+    case DW_FORM_ref_sup8:
+      return 8;
+    case DW_FORM_data16:
+      return 16;
+    case DW_FORM_addr:
+      return widths.address_bytes;
+    case DW_FORM_ref_addr:
+      return widths.reference_bytes;
+    case DW_FORM_strp:
+    case DW_FORM_line_strp:
+    case DW_FORM_sec_offset:
+    case DW_FORM_strp_sup:
+    case DW_FORM_GNU_strp_alt:
+    case DW_FORM_GNU_ref_alt:
+      return widths.offset_bytes;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool IsVariableForm(std::uint64_t form) {
+  switch (form) {
+    case DW_FORM_string:
+    case DW_FORM_block:
+    case DW_FORM_block1:
+    case DW_FORM_block2:
+    case DW_FORM_block4:
+    case DW_FORM_exprloc:
+    case DW_FORM_sdata:
+    case DW_FORM_udata:
+    case DW_FORM_ref_udata:
+    case DW_FORM_indirect:
+    case DW_FORM_strx:
+    case DW_FORM_addrx:
+    case DW_FORM_loclistx:
+    case DW_FORM_rnglistx:
+    case DW_FORM_GNU_addr_index:
+    case DW_FORM_GNU_str_index:
+      return true;
+    default:
+      return false;
+  }
+}
+
+ScanAction ActionOf(const Abbreviation& abbreviation) {
+  switch (abbreviation.tag) {
+    case DW_TAG_structure_type:
+    case DW_TAG_union_type:
+    case DW_TAG_class_type:
+      return abbreviation.Has(Slot::kDeclaration) && !abbreviation.has_children ? ScanAction::kStep
+                                                                                : ScanAction::kRecord;
+    case DW_TAG_typedef:
+      return ScanAction::kTypedef;
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+      return ScanAction::kNamespace;
+    case DW_TAG_enumeration_type:
+    case DW_TAG_subroutine_type:
+    case DW_TAG_array_type:
+      return abbreviation.has_children && abbreviation.Has(Slot::kSibling) ? ScanAction::kJump
+                                                                           : ScanAction::kStep;
+    default:
+      return ScanAction::kStep;
+  }
+}
+
+}  // namespace
+
+AbbreviationTable::AbbreviationTable(Bytes section, std::uint64_t offset, FormWidths widths)
+    : widths_(widths) {
+  if (offset > section.size()) throw Truncated();
+  ByteCursor cursor(section.subspan(offset), true);
+  std::vector<FormStep> attributes;
+  while (const std::uint64_t code = cursor.Uleb()) {
+    Abbreviation abbreviation;
+    abbreviation.tag = static_cast<std::uint16_t>(cursor.Uleb());
+    abbreviation.has_children = cursor.U8() != 0;
+    attributes.clear();
+    while (true) {
+      const std::uint64_t attribute = cursor.Uleb();
+      const std::uint64_t form = cursor.Uleb();
+      const std::int64_t implicit = form == DW_FORM_implicit_const ? cursor.Sleb() : 0;
+      if (attribute == 0 && form == 0) break;
+      attributes.push_back({.form = static_cast<std::uint16_t>(form),
+                            .slot = SlotOf(attribute),
+                            .bytes = 0,
+                            .implicit = implicit});
+    }
+    Compile(abbreviation, attributes);
+    abbreviation.action = ActionOf(abbreviation);
+    Add(code, abbreviation);
+    if (cursor.done()) break;
+  }
+}
+
+void AbbreviationTable::Add(std::uint64_t code, Abbreviation abbreviation) {
+  if (code == dense_.size() + 1) {
+    dense_.push_back(abbreviation);
+  } else if (Find(code) == nullptr) {
+    sparse_.emplace(code, abbreviation);
+  }
+}
+
+void AbbreviationTable::Compile(Abbreviation& abbreviation, const std::vector<FormStep>& attributes) {
+  std::vector<FormStep> read;
+  std::uint64_t fixed_total = 0;
+  bool fixed = true;
+  const auto append_gap = [](std::vector<FormStep>& program, std::size_t first, std::uint32_t bytes) {
+    if (bytes == 0) return;
+    if (program.size() > first && program.back().form == 0) {
+      program.back().bytes += bytes;
+    } else {
+      program.push_back({.form = 0, .slot = Slot::kNone, .bytes = bytes, .implicit = 0});
+    }
+  };
+  abbreviation.skip_first = static_cast<std::uint32_t>(steps_.size());
+  for (const FormStep& attribute : attributes) {
+    const std::optional<std::uint32_t> bytes = FixedBytes(attribute.form, widths_);
+    if (!bytes && !IsVariableForm(attribute.form)) throw Truncated();
+    if (attribute.slot != Slot::kNone) abbreviation.slots |= SlotBit(attribute.slot);
+    fixed = fixed && bytes.has_value();
+    fixed_total += bytes.value_or(0);
+    if (bytes) {
+      append_gap(steps_, abbreviation.skip_first, *bytes);
+    } else {
+      steps_.push_back({.form = attribute.form, .slot = Slot::kNone, .bytes = 0, .implicit = 0});
+    }
+    if (bytes && attribute.slot == Slot::kNone) {
+      append_gap(read, 0, *bytes);
+    } else {
+      read.push_back(attribute);
+    }
+  }
+  abbreviation.skip_last = static_cast<std::uint32_t>(steps_.size());
+  abbreviation.read_first = abbreviation.skip_last;
+  steps_.insert(steps_.end(), read.begin(), read.end());
+  abbreviation.read_last = static_cast<std::uint32_t>(steps_.size());
+  if (fixed && fixed_total < INT32_MAX) abbreviation.fixed_bytes = static_cast<std::int32_t>(fixed_total);
+}
+
+}  // namespace linesmith

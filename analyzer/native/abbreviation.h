@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Abbreviation tables (DWARF 5, 7.5.3), each entry compiled once into two short programs: one that skips a
+// DIE's attributes, one that decodes the attributes the readers ask for.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "elf_file.h"
+
+namespace linesmith {
+
+// The attributes that any reader of this library looks at; everything else is skipped.
+enum class Slot : std::uint8_t {
+  kName,
+  kType,
+  kByteSize,
+  kMemberLocation,
+  kBitOffset,
+  kBitSize,
+  kDataBitOffset,
+  kDeclFile,
+  kDeclLine,
+  kDeclaration,
+  kUpperBound,
+  kCount,
+  kAlignment,
+  kEncoding,
+  kConstValue,
+  kAbstractOrigin,
+  kSpecification,
+  kSignature,
+  kLowPc,
+  kRanges,
+  kSibling,
+  kStatementList,
+  kCompilationDirectory,
+  kLanguage,
+  kStringOffsetsBase,
+  kDwoName,
+  kDwoId,
+  kVector,
+  kLinkageName,
+  kExternal,
+  kNone,
+};
+constexpr std::size_t kSlotCount = static_cast<std::size_t>(Slot::kNone);
+
+constexpr std::uint32_t SlotBit(Slot slot) { return std::uint32_t{1} << static_cast<unsigned>(slot); }
+
+// One step of a program: a DW_FORM to read into `slot`, or (`form` 0) `bytes` to step over.
+struct FormStep {
+  std::uint16_t form = 0;
+  Slot slot = Slot::kNone;
+  std::uint32_t bytes = 0;
+  std::int64_t implicit = 0;
+};
+
+// What a scan over a whole unit does at a DIE.
+enum class ScanAction : std::uint8_t { kStep, kJump, kRecord, kTypedef, kNamespace };
+
+struct Abbreviation {
+  std::uint16_t tag = 0;
+  bool has_children = false;
+  ScanAction action = ScanAction::kStep;
+  std::uint32_t slots = 0;        // which slots the DIE has, by SlotBit
+  std::int32_t fixed_bytes = -1;  // size of all attributes when no form varies
+  std::uint32_t skip_first = 0;   // range of the skipping program in AbbreviationTable::steps()
+  std::uint32_t skip_last = 0;
+  std::uint32_t read_first = 0;  // range of the decoding program
+  std::uint32_t read_last = 0;
+
+  bool Has(Slot slot) const { return (slots & SlotBit(slot)) != 0; }
+};
+
+// What the width of a form depends on besides the form.
+struct FormWidths {
+  std::uint8_t address_bytes = 8;
+  std::uint8_t offset_bytes = 4;
+  std::uint8_t reference_bytes = 4;  // DW_FORM_ref_addr: an address in DWARF 2, an offset since
+
+  bool operator==(const FormWidths&) const = default;
+};
+
+class AbbreviationTable {
+ public:
+  // Throws Truncated when the table leaves `section` or describes a form that no DWARF version defines.
+  AbbreviationTable(Bytes section, std::uint64_t offset, FormWidths widths);
+
+  // Null for a code that the table does not declare.
+  const Abbreviation* Find(std::uint64_t code) const {
+    if (code - 1 < dense_.size()) [[likely]]
+      return &dense_[code - 1];
+    const auto found = sparse_.find(code);
+    return found != sparse_.end() ? &found->second : nullptr;
+  }
+  const FormStep* steps() const { return steps_.data(); }
+
+ private:
+  void Add(std::uint64_t code, Abbreviation abbreviation);
+  void Compile(Abbreviation& abbreviation, const std::vector<FormStep>& attributes);
+
+  FormWidths widths_;
+  std::vector<Abbreviation> dense_;  // codes 1, 2, 3 ... as producers number them
+  std::unordered_map<std::uint64_t, Abbreviation> sparse_;
+  std::vector<FormStep> steps_;
+};
+
+}  // namespace linesmith

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "debug_search.h"
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+
+#include "byte_cursor.h"
+#include "error.h"
+
+namespace linesmith {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string BuildIdPath(const std::string& directory, const std::string& build_id) {
+  return directory + "/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug";
+}
+
+std::string AbsoluteDirectory(const std::string& path) {
+  std::error_code failure;
+  const fs::path absolute = fs::canonical(path, failure);
+  return failure ? "" : absolute.parent_path().string();
+}
+
+bool HasBuildId(const std::string& path, const std::string& build_id) {
+  try {
+    return ElfFile::Open(path).build_id() == build_id;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// The checksum of .gnu_debuglink: CRC-32 of ISO 3309, as the GDB manual describes.
+std::uint32_t Checksum(Bytes bytes) {
+  static const auto table = [] {
+    std::array<std::uint32_t, 256> entries{};
+    for (std::uint32_t i = 0; i < 256; ++i) {
+      std::uint32_t value = i;
+      for (int bit = 0; bit < 8; ++bit) value = value >> 1 ^ ((value & 1) != 0 ? 0xedb88320u : 0u);
+      entries[i] = value;
+    }
+    return entries;
+  }();
+  std::uint32_t sum = 0xffffffff;
+  for (const std::uint8_t byte : bytes) sum = table[(sum ^ byte) & 0xff] ^ sum >> 8;
+  return ~sum;
+}
+
+// A file name at the start of a link section, and what stands behind it.
+struct Link {
+  std::string file;
+  Bytes rest;
+};
+
+std::optional<Link> ReadLink(Bytes section) {
+  const void* nul = section.empty() ? nullptr : std::memchr(section.data(), 0, section.size());
+  if (nul == nullptr) return std::nullopt;
+  const auto length = static_cast<std::size_t>(static_cast<const std::uint8_t*>(nul) - section.data());
+  if (length == 0) return std::nullopt;
+  return Link{std::string(reinterpret_cast<const char*>(section.data()), length),
+              section.subspan(length + 1)};
+}
+
+bool MatchesChecksum(const std::string& path, std::uint32_t wanted) {
+  try {
+    const MappedFile file(path);
+    return Checksum(file.bytes()) == wanted;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::optional<std::string> FindByDebugLink(ElfFile& elf, const std::vector<std::string>& directories) {
+  const Bytes section = elf.Section(".gnu_debuglink");
+  const std::optional<Link> link = ReadLink(section);
+  if (!link || section.size() < 8 || link->file.find('/') != std::string::npos) return std::nullopt;
+  const std::uint32_t checksum = ByteCursor(section.last(4), elf.header().little_endian).U32();
+  const std::string home = AbsoluteDirectory(elf.path());
+  std::vector<std::string> candidates = {home + "/" + link->file, home + "/.debug/" + link->file};
+  for (const std::string& directory : directories) candidates.push_back(directory + home + "/" + link->file);
+  for (const std::string& candidate : candidates) {
+    std::error_code failure;
+    if (!IsReadableFile(candidate) || fs::equivalent(candidate, elf.path(), failure)) continue;
+    const bool same =
+        elf.build_id().empty() ? MatchesChecksum(candidate, checksum) : HasBuildId(candidate, elf.build_id());
+    if (same) return candidate;
+  }
+  return std::nullopt;
+}
+
+std::string HexOf(Bytes bytes) {
+  std::string text;
+  for (const std::uint8_t byte : bytes) {
+    text += "0123456789abcdef"[byte >> 4];
+    text += "0123456789abcdef"[byte & 15];
+  }
+  return text;
+}
+
+// .debug_sup: version, is_supplementary, file name, checksum length, checksum (DWARF 5, 7.3.6).
+std::optional<Link> ReadSupplementLink(ElfFile& elf) {
+  if (std::optional<Link> link = ReadLink(elf.Section(".gnu_debugaltlink"))) return link;
+  const Bytes section = elf.Section(".debug_sup");
+  if (section.size() < 4 || section[2] != 0) return std::nullopt;
+  std::optional<Link> link = ReadLink(section.subspan(3));
+  if (!link) return std::nullopt;
+  try {
+    ByteCursor cursor(link->rest, elf.header().little_endian);
+    const std::uint64_t length = cursor.Uleb();
+    const std::uint8_t* start = cursor.position();
+    cursor.Skip(length);
+    link->rest = {start, cursor.position()};
+  } catch (const Truncated&) {
+    return std::nullopt;
+  }
+  return link;
+}
+
+}  // namespace
+
+bool IsReadableFile(const std::string& path) {
+  std::error_code failure;
+  return fs::is_regular_file(path, failure) && !failure;
+}
+
+std::string Beside(const std::string& origin, const std::string& path) {
+  if (path.starts_with('/')) return path;
+  const std::string home = AbsoluteDirectory(origin);
+  return home.empty() ? path : home + "/" + path;
+}
+
+std::optional<std::string> FindDebugFile(ElfFile& elf, const std::vector<std::string>& directories) {
+  const std::string& build_id = elf.build_id();
+  for (const std::string& directory : directories) {
+    if (build_id.size() < 4) break;
+    const std::string candidate = BuildIdPath(directory, build_id);
+    std::error_code failure;
+    if (!IsReadableFile(candidate) || fs::equivalent(candidate, elf.path(), failure)) continue;
+    if (HasBuildId(candidate, build_id)) return candidate;
+  }
+  return FindByDebugLink(elf, directories);
+}
+
+std::optional<std::string> FindSupplement(ElfFile& elf, const std::vector<std::string>& directories) {
+  const std::optional<Link> link = ReadSupplementLink(elf);
+  if (!link) return std::nullopt;
+  const std::string build_id = HexOf(link->rest);
+  std::vector<std::string> candidates = {Beside(elf.path(), link->file)};
+  for (const std::string& directory : directories) {
+    if (build_id.size() >= 4) candidates.push_back(BuildIdPath(directory, build_id));
+    if (link->file.starts_with('/')) candidates.push_back(directory + link->file);
+  }
+  for (const std::string& candidate : candidates) {
+    if (IsReadableFile(candidate) && (build_id.empty() || HasBuildId(candidate, build_id))) return candidate;
+  }
+  throw Error("DebugInfoMissing",
+              elf.path() + ": shares debug information with " + link->file +
+                  ", which cannot be found; install the package that holds it, or put the "
+                  "file there");
+}
+
+}  // namespace linesmith

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// JSON documents with the fields of linesmith.analyzer.model; what equals the model's default is left out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "identity.h"
+#include "record.h"
+#include "touched.h"
+
+namespace linesmith {
+
+std::string LayoutJson(std::uint32_t id, const Record& record);
+std::string IdentityJson(const FileIdentity& identity);
+std::string TouchedJson(const std::vector<Touched>& touched);
+
+}  // namespace linesmith

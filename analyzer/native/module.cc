@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The Python module linesmith.analyzer._native (its interface: analyzer/_native.pyi).
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "btf.h"
+#include "debug_loader.h"
+#include "dwarf_reader.h"
+#include "error.h"
+#include "identity.h"
+#include "json_writer.h"
+#include "record.h"
+#include "touched.h"
+
+namespace nb = nanobind;
+
+namespace linesmith {
+namespace {
+
+using Names = std::vector<std::string>;
+
+const Names kDebugDirectories = {"/usr/lib/debug"};
+
+nb::bytes ToBytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+
+// Names are any bytes in DWARF; Python gets text.
+nb::str ToText(const std::string& text) {
+  return nb::steal<nb::str>(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
+
+class RecordTable {
+ public:
+  explicit RecordTable(std::vector<Record> records) : records_(std::move(records)) {}
+
+  std::size_t size() const { return records_.size(); }
+  nb::list Names() const {
+    nb::list names;
+    for (const Record& record : records_) names.append(ToText(record.name));
+    return names;
+  }
+  nb::bytes Json(std::size_t id) const {
+    if (id >= records_.size()) throw nb::index_error("no record has this id");
+    return ToBytes(LayoutJson(static_cast<std::uint32_t>(id), records_[id]));
+  }
+  nb::list AllJson() const {
+    nb::list documents;
+    for (std::size_t id = 0; id < records_.size(); ++id) documents.append(Json(id));
+    return documents;
+  }
+
+ private:
+  std::vector<Record> records_;
+};
+
+RecordTable ReadDwarfTable(const std::string& path, unsigned threads, const Names& directories,
+                           const std::optional<nb::callable>& progress) {
+  Progress report;
+  if (progress) {
+    report = [&progress](std::uint64_t done, std::uint64_t total) {
+      const nb::gil_scoped_acquire acquire;
+      (*progress)(done, total);
+    };
+  }
+  const nb::gil_scoped_release release;
+  return RecordTable(ReadRecords(*LoadDebugInfo(path, directories), threads, report));
+}
+
+RecordTable ReadBtfTable(const std::string& path, const std::optional<std::string>& base) {
+  const nb::gil_scoped_release release;
+  return RecordTable(ReadBtf(path, base.value_or("")));
+}
+
+nb::bytes ReadTouchedJson(const std::string& path, const Names& functions, const Names& prefixes,
+                          unsigned threads, const Names& directories) {
+  std::string document;
+  {
+    const nb::gil_scoped_release release;
+    document = TouchedJson(ReadTouched(*LoadDebugInfo(path, directories), {functions, prefixes}, threads));
+  }
+  return ToBytes(document);
+}
+
+nb::bytes IdentifyJson(const std::string& path, const Names& directories) {
+  return ToBytes(IdentityJson(Identify(path, directories)));
+}
+
+// NativeError carries (kind, message), so that Python can raise the class of `errors` that `kind` names.
+void RegisterError(nb::module_& module) {
+  static PyObject* type = nullptr;
+  type = PyErr_NewException("linesmith.analyzer._native.NativeError", PyExc_Exception, nullptr);
+  module.attr("NativeError") = nb::handle(type);
+  nb::register_exception_translator([](const std::exception_ptr& failure, void*) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const Error& error) {
+      const nb::tuple arguments = nb::make_tuple(error.kind, ToText(error.what()));
+      PyErr_SetObject(type, arguments.ptr());
+    }
+  });
+}
+
+}  // namespace
+}  // namespace linesmith
+
+NB_MODULE(_native, module) {
+  using namespace nb::literals;
+  using linesmith::RecordTable;
+  linesmith::RegisterError(module);
+  nb::class_<RecordTable>(module, "RecordTable")
+      .def("__len__", &RecordTable::size)
+      .def("names", &RecordTable::Names)
+      .def("json", &RecordTable::Json, "id"_a)
+      .def("all_json", &RecordTable::AllJson);
+  module.def("identify", &linesmith::IdentifyJson, "path"_a,
+             "debug_directories"_a = linesmith::kDebugDirectories);
+  module.def("read_dwarf", &linesmith::ReadDwarfTable, "path"_a, "threads"_a,
+             "debug_directories"_a = linesmith::kDebugDirectories, "progress"_a = nb::none());
+  module.def("read_btf", &linesmith::ReadBtfTable, "path"_a, "base"_a = nb::none());
+  module.def("read_touched", &linesmith::ReadTouchedJson, "path"_a, "functions"_a, "prefixes"_a, "threads"_a,
+             "debug_directories"_a = linesmith::kDebugDirectories);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// From the first DIE of a record to the Record that Python sees.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "record.h"
+#include "record_set.h"
+#include "type_chain.h"
+#include "type_identity.h"
+#include "type_text.h"
+
+namespace linesmith {
+
+// Where a bit-field lies: its storage unit in bytes, itself in bits of the record.
+struct BitPlace {
+  std::uint64_t offset = 0;
+  std::uint64_t bit_offset = 0;
+};
+
+// Place of a bit-field of `storage` bytes in any of DWARF's forms (DWARF 4, 5.5.6; DWARF 5, 5.7.6).
+BitPlace PlaceBitField(const Attributes& member, std::uint64_t storage, bool little_endian);
+
+// One worker's builder.
+class RecordBuilder {
+ public:
+  RecordBuilder(UnitPool& pool, TypeIdentity& identity, const RecordSet& records)
+      : chain_(pool), text_(chain_), identity_(identity), records_(records) {}
+
+  // Throws Truncated when the DIEs are damaged.
+  Record Build(UnitContext& unit, const Variant& variant);
+  // Name and size of a record, for the lookup of declarations.
+  std::string NameOf(UnitContext& unit, std::uint64_t offset);
+
+ private:
+  void AddMembers(const TypeDie& record, Record& result);
+  Member BuildMember(UnitContext& unit, const DieHead& head, const Attributes& attributes);
+
+  TypeChain chain_;
+  TypeText text_;
+  TypeIdentity& identity_;
+  const RecordSet& records_;
+};
+
+}  // namespace linesmith

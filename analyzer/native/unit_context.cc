@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unit_context.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+
+namespace linesmith {
+namespace {
+
+// Real code nests blocks a few dozen deep; a file that nests further is made to exhaust memory.
+constexpr std::size_t kDeepestNesting = 20'000;
+
+std::uint64_t Reference(ReferenceKind kind, std::uint64_t value) {
+  return static_cast<std::uint64_t>(kind) << kReferenceShift |
+         (value & ((std::uint64_t{1} << kReferenceShift) - 1));
+}
+
+bool QualifiesNames(std::uint64_t language) {
+  constexpr std::uint64_t kC17 = 0x2c;
+  constexpr std::uint64_t kC23 = 0x3e;
+  switch (language) {
+    case DW_LANG_C:
+    case DW_LANG_C89:
+    case DW_LANG_C99:
+    case DW_LANG_C11:
+    case kC17:
+    case kC23:
+    case DW_LANG_Mips_Assembler:
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+UnitContext::UnitContext(const Unit& unit, std::shared_ptr<const AbbreviationTable> abbreviations)
+    : unit_(&unit), abbreviations_(std::move(abbreviations)) {
+  ReadRoot();
+}
+
+void UnitContext::ReadRoot() {
+  const bool with_header = unit_->version >= 5;
+  string_offsets_ = unit_->string_offsets;
+  if (with_header) string_offsets_ += unit_->widths.offset_bytes == 8 ? 16 : 8;
+  if (unit_->first_die >= unit_->end) return;
+  // The base may stand behind the first indexed string: read twice.
+  for (int pass = 0; pass < 2; ++pass) {
+    ByteCursor cursor = CursorAt(unit_->section.data() + unit_->first_die);
+    const DieHead head = Head(cursor);
+    if (head.abbreviation == nullptr) return;
+    root_ = {};
+    Read(*head.abbreviation, cursor, root_);
+    qualifies_names_ = QualifiesNames(root_.Get(Slot::kLanguage, DW_LANG_C_plus_plus));
+    if (root_.Has(Slot::kStringOffsetsBase)) string_offsets_ = root_.Get(Slot::kStringOffsetsBase);
+  }
+}
+
+DieHead UnitContext::HeadAt(std::uint64_t offset) const {
+  if (!Contains(offset)) throw Truncated();
+  ByteCursor cursor = CursorAt(unit_->section.data() + offset);
+  const DieHead head = Head(cursor);
+  if (head.abbreviation == nullptr) throw Truncated();
+  return head;
+}
+
+void UnitContext::Read(const Abbreviation& abbreviation, ByteCursor& cursor, Attributes& attributes) const {
+  attributes.present = 0;
+  attributes.complex_location = false;
+  const FormStep* steps = abbreviations_->steps();
+  for (std::uint32_t i = abbreviation.read_first; i < abbreviation.read_last; ++i) {
+    const FormStep& step = steps[i];
+    if (step.form == 0) {
+      cursor.Skip(step.bytes);
+      continue;
+    }
+    const std::uint64_t value = ReadForm(step, cursor, attributes);
+    if (step.slot != Slot::kNone) attributes.Set(step.slot, value);
+  }
+  if (attributes.complex_location) attributes.present &= ~SlotBit(Slot::kMemberLocation);
+}
+
+void UnitContext::StepVariable(const Abbreviation& abbreviation, ByteCursor& cursor) const {
+  const FormStep* steps = abbreviations_->steps();
+  Attributes ignored;
+  for (std::uint32_t i = abbreviation.skip_first; i < abbreviation.skip_last; ++i) {
+    switch (steps[i].form) {
+      case 0:
+        cursor.Skip(steps[i].bytes);
+        break;
+      case DW_FORM_string:
+        cursor.String();
+        break;
+      case DW_FORM_exprloc:
+      case DW_FORM_block:
+        cursor.Skip(cursor.Uleb());
+        break;
+      default:
+        ReadForm(steps[i], cursor, ignored);
+    }
+  }
+}
+
+void UnitContext::StepOverChildren(const Abbreviation& abbreviation, const Attributes& attributes,
+                                   ByteCursor& cursor) const {
+  if (!abbreviation.has_children) return;
+  if (attributes.Has(Slot::kSibling)) {
+    const std::uint64_t sibling = attributes.Get(Slot::kSibling);
+    if (sibling >> kReferenceShift == 0 && Contains(sibling)) {
+      return cursor.ForwardTo(unit_->section.data() + sibling);
+    }
+  }
+  std::size_t depth = 1;
+  while (depth > 0 && !cursor.done()) {
+    const DieHead head = Head(cursor);
+    if (head.abbreviation == nullptr) {
+      --depth;
+    } else {
+      Step(*head.abbreviation, cursor);
+      if (head.abbreviation->has_children) ++depth;
+    }
+  }
+}
+
+std::uint64_t UnitContext::ReadForm(const FormStep& step, ByteCursor& cursor, Attributes& attributes) const {
+  const auto text = [](const char* string) { return reinterpret_cast<std::uint64_t>(string); };
+  const auto in_unit = [&](std::uint64_t value) {
+    return Reference(ReferenceKind::kUnit, unit_->offset + value);
+  };
+  const unsigned offset_bytes = unit_->widths.offset_bytes;
+  const DwarfSections& sections = unit_->file->sections();
+  switch (step.form) {
+    case DW_FORM_data1:
+    case DW_FORM_flag:
+      return cursor.U8();
+    case DW_FORM_data2:
+      return cursor.U16();
+    case DW_FORM_data4:
+      return cursor.U32();
+    case DW_FORM_data8:
+      return cursor.U64();
+    case DW_FORM_data16:
+      cursor.Skip(16);
+      return 0;
+    case DW_FORM_udata:
+    case DW_FORM_addrx:
+    case DW_FORM_loclistx:
+    case DW_FORM_rnglistx:
+    case DW_FORM_GNU_addr_index:
+      return cursor.Uleb();
+    case DW_FORM_sdata:
+      return static_cast<std::uint64_t>(cursor.Sleb());
+    case DW_FORM_implicit_const:
+      return static_cast<std::uint64_t>(step.implicit);
+    case DW_FORM_flag_present:
+      return 1;
+    case DW_FORM_addr:
+      return cursor.Unsigned(unit_->widths.address_bytes);
+    case DW_FORM_sec_offset:
+      return cursor.Unsigned(offset_bytes);
+    case DW_FORM_addrx1:
+      return cursor.U8();
+    case DW_FORM_addrx2:
+      return cursor.U16();
+    case DW_FORM_addrx3:
+      return cursor.U24();
+    case DW_FORM_addrx4:
+      return cursor.U32();
+    case DW_FORM_string:
+      return text(cursor.String());
+    case DW_FORM_strp:
+      return text(sections.strings.At(cursor.Unsigned(offset_bytes)));
+    case DW_FORM_line_strp:
+      return text(sections.line_strings.At(cursor.Unsigned(offset_bytes)));
+    case DW_FORM_strx:
+    case DW_FORM_GNU_str_index:
+      return text(IndexedString(cursor.Uleb()));
+    case DW_FORM_strx1:
+      return text(IndexedString(cursor.U8()));
+    case DW_FORM_strx2:
+      return text(IndexedString(cursor.U16()));
+    case DW_FORM_strx3:
+      return text(IndexedString(cursor.U24()));
+    case DW_FORM_strx4:
+      return text(IndexedString(cursor.U32()));
+    case DW_FORM_strp_sup:
+    case DW_FORM_GNU_strp_alt: {
+      const std::uint64_t offset = cursor.Unsigned(offset_bytes);
+      const DebugFile* supplement = unit_->file->supplement;
+      return text(supplement != nullptr ? supplement->sections().strings.At(offset) : "");
+    }
+    case DW_FORM_ref1:
+      return in_unit(cursor.U8());
+    case DW_FORM_ref2:
+      return in_unit(cursor.U16());
+    case DW_FORM_ref4:
+      return in_unit(cursor.U32());
+    case DW_FORM_ref8:
+      return in_unit(cursor.U64());
+    case DW_FORM_ref_udata:
+      return in_unit(cursor.Uleb());
+    case DW_FORM_ref_addr:
+      return Reference(ReferenceKind::kSection, cursor.Unsigned(unit_->widths.reference_bytes));
+    case DW_FORM_GNU_ref_alt:
+      return Reference(ReferenceKind::kSupplement, cursor.Unsigned(offset_bytes));
+    case DW_FORM_ref_sup4:
+      return Reference(ReferenceKind::kSupplement, cursor.U32());
+    case DW_FORM_ref_sup8:
+      return Reference(ReferenceKind::kSupplement, cursor.U64());
+    case DW_FORM_ref_sig8: {
+      const Unit* target = unit_->file->TypeUnit(cursor.U64());
+      return Reference(ReferenceKind::kSignature, target != nullptr ? target->index + 1 : 0);
+    }
+    case DW_FORM_exprloc:
+    case DW_FORM_block:
+      return Location(cursor, cursor.Uleb(), attributes);
+    case DW_FORM_block1:
+      return Location(cursor, cursor.U8(), attributes);
+    case DW_FORM_block2:
+      return Location(cursor, cursor.U16(), attributes);
+    case DW_FORM_block4:
+      return Location(cursor, cursor.U32(), attributes);
+    case DW_FORM_indirect: {
+      const std::uint64_t form = cursor.Uleb();
+      if (form == DW_FORM_indirect || form == DW_FORM_implicit_const || form == 0 || form > 0xffff)
+        throw Truncated();
+      return ReadForm(
+          {.form = static_cast<std::uint16_t>(form), .slot = step.slot, .bytes = 0, .implicit = 0}, cursor,
+          attributes);
+    }
+    default:
+      throw Truncated();
+  }
+}
+
+const char* UnitContext::IndexedString(std::uint64_t index) const {
+  const Bytes table = unit_->file->sections().string_offsets;
+  const unsigned width = unit_->widths.offset_bytes;
+  if (string_offsets_ > table.size() || index >= (table.size() - string_offsets_) / width) return "";
+  ByteCursor entry(table.subspan(string_offsets_ + index * width), unit_->file->little_endian());
+  return unit_->file->sections().strings.At(entry.Unsigned(width));
+}
+
+// Member places written as expressions: `DW_OP_plus_uconst N` or `DW_OP_constu N`; anything else is computed
+// at run time (virtual bases) and has no offset.
+std::uint64_t UnitContext::Location(ByteCursor& cursor, std::uint64_t length, Attributes& attributes) const {
+  const std::uint8_t* start = cursor.position();
+  cursor.Skip(length);
+  ByteCursor expression(start, cursor.position(), unit_->file->little_endian());
+  if (length >= 2) {
+    const std::uint8_t operation = expression.U8();
+    if (operation == DW_OP_plus_uconst || operation == DW_OP_constu) {
+      const std::uint64_t value = expression.Uleb();
+      if (expression.done() || *expression.position() == DW_OP_plus) return value;
+    }
+  }
+  attributes.complex_location = true;
+  return 0;
+}
+
+void UnitContext::Scan() {
+  scanned_ = true;
+  scopes_.assign(1, Scope{});
+  std::vector<std::uint32_t> open;  // scope of the children at each depth
+  ByteCursor cursor = CursorAt(unit_->section.data() + unit_->first_die);
+  Attributes attributes;
+  std::uint32_t scope = 0;
+  while (!cursor.done()) {
+    const std::uint8_t* start = cursor.position();
+    const DieHead head = Head(cursor);
+    if (head.abbreviation == nullptr) {
+      if (open.empty()) break;
+      scope = open.back();
+      open.pop_back();
+      continue;
+    }
+    const Abbreviation& abbreviation = *head.abbreviation;
+    std::uint32_t inner = scope;
+    switch (abbreviation.action) {
+      case ScanAction::kStep:
+        Step(abbreviation, cursor);
+        break;
+      case ScanAction::kJump:
+        Read(abbreviation, cursor, attributes);
+        StepOverChildren(abbreviation, attributes, cursor);
+        continue;
+      case ScanAction::kTypedef:
+        ScanTypedef(abbreviation, cursor);
+        break;
+      case ScanAction::kRecord:
+      case ScanAction::kNamespace:
+        inner = ScanScope(abbreviation, {OffsetOf(start), scope}, cursor);
+        break;
+    }
+    if (abbreviation.has_children) {
+      if (open.size() >= kDeepestNesting) throw Truncated();
+      open.push_back(scope);
+      scope = inner;
+    }
+  }
+}
+
+// Notes a record definition; returns the scope of what is declared inside.
+std::uint32_t UnitContext::ScanScope(const Abbreviation& abbreviation, const RecordDie& die,
+                                     ByteCursor& cursor) {
+  const bool record = abbreviation.action == ScanAction::kRecord;
+  if (record && !abbreviation.Has(Slot::kDeclaration)) records_.push_back(die);
+  if (!qualifies_names_ || !abbreviation.has_children) {
+    Step(abbreviation, cursor);
+    return die.scope;
+  }
+  Attributes attributes;
+  Read(abbreviation, cursor, attributes);
+  scopes_.push_back({.parent = die.scope, .name = attributes.Text(Slot::kName)});
+  return static_cast<std::uint32_t>(scopes_.size() - 1);
+}
+
+void UnitContext::ScanTypedef(const Abbreviation& abbreviation, ByteCursor& cursor) {
+  Attributes attributes;
+  Read(abbreviation, cursor, attributes);
+  const std::uint64_t target = attributes.Get(Slot::kType);
+  if (!attributes.Has(Slot::kType) || target >> kReferenceShift != 0 || !Contains(target)) return;
+  const std::uint8_t* place = unit_->section.data() + target;
+  ByteCursor target_cursor = CursorAt(place);
+  const DieHead head = Head(target_cursor);
+  if (head.abbreviation == nullptr || head.abbreviation->action != ScanAction::kRecord) return;
+  if (!head.abbreviation->Has(Slot::kName)) typedef_names_.emplace(target, attributes.Text(Slot::kName));
+}
+
+const char* UnitContext::TypedefName(std::uint64_t record) const {
+  const auto found = typedef_names_.find(record);
+  return found != typedef_names_.end() ? found->second : nullptr;
+}
+
+std::uint32_t UnitContext::ScopeOf(std::uint64_t record) const {
+  const auto found = std::ranges::lower_bound(records_, record, {}, &RecordDie::offset);
+  return found != records_.end() && found->offset == record ? found->scope : 0;
+}
+
+const char* UnitContext::directory() const {
+  return root_.Has(Slot::kCompilationDirectory) ? root_.Text(Slot::kCompilationDirectory)
+                                                : unit_->skeleton_directory;
+}
+
+const LineFiles& UnitContext::files() {
+  if (files_) return *files_;
+  if (root_.Has(Slot::kStatementList)) {
+    files_ = std::make_unique<LineFiles>(*unit_, root_.Get(Slot::kStatementList));
+  } else if (unit_->skeleton != nullptr) {
+    files_ = std::make_unique<LineFiles>(*unit_->skeleton, unit_->skeleton_lines);
+  } else {
+    files_ = std::make_unique<LineFiles>();
+  }
+  return *files_;
+}
+
+}  // namespace linesmith

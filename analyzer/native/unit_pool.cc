@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unit_pool.h"
+
+#include <cstdio>
+
+#include "error.h"
+
+namespace linesmith {
+namespace {
+
+constexpr std::size_t kMostOpenUnits = 512;
+
+}  // namespace
+
+void DebugInfo::Add(const DebugFile& file) {
+  for (const std::unique_ptr<Unit>& unit : file.units()) {
+    unit->index = static_cast<std::uint32_t>(units.size());
+    units.push_back(unit.get());
+    bytes += unit->end - unit->offset;
+  }
+}
+
+void ThrowDamagedUnit(const Unit& unit) {
+  char place[32];
+  std::snprintf(place, sizeof place, "0x%llx", static_cast<unsigned long long>(unit.offset));
+  throw Error("DebugInfoDamaged",
+              unit.file->path() + ": the debug information of the unit at offset " + place +
+                  " of .debug_info is damaged; rebuild the file, or read its BTF instead");
+}
+
+UnitContext& UnitPool::Open(const Unit& unit) {
+  std::unique_ptr<UnitContext>& context = open_[&unit];
+  if (context == nullptr) {
+    try {
+      auto fresh = std::make_unique<UnitContext>(unit, Abbreviations(unit));
+      fresh->Scan();
+      context = std::move(fresh);
+    } catch (const Truncated&) {
+      open_.erase(&unit);
+      ThrowDamagedUnit(unit);
+    }
+  }
+  return *context;
+}
+
+void UnitPool::Trim() {
+  if (open_.size() > kMostOpenUnits || info_.files.size() == 1) open_.clear();
+}
+
+std::shared_ptr<const AbbreviationTable> UnitPool::Abbreviations(const Unit& unit) {
+  if (last_owner_ == nullptr || last_owner_->file != unit.file ||
+      last_owner_->abbreviations != unit.abbreviations || last_owner_->widths != unit.widths) {
+    last_table_ = std::make_shared<AbbreviationTable>(unit.file->sections().abbreviations, unit.abbreviations,
+                                                      unit.widths);
+    last_owner_ = &unit;
+  }
+  return last_table_;
+}
+
+DieRef UnitPool::Follow(UnitContext& from, std::uint64_t reference) {
+  const std::uint64_t value = reference & ((std::uint64_t{1} << kReferenceShift) - 1);
+  const Unit* target = nullptr;
+  std::uint64_t offset = value;
+  switch (static_cast<ReferenceKind>(reference >> kReferenceShift)) {
+    case ReferenceKind::kUnit:
+      return from.Contains(value) ? DieRef{&from, value} : DieRef{};
+    case ReferenceKind::kSection:
+      target = from.unit().file->UnitAt(from.unit().section_index, value);
+      break;
+    case ReferenceKind::kSupplement:
+      if (from.unit().file->supplement != nullptr) target = from.unit().file->supplement->UnitAt(0, value);
+      break;
+    case ReferenceKind::kSignature:
+      if (value == 0 || value > info_.units.size()) return {};
+      target = info_.units[value - 1];
+      offset = target->type_offset;
+      break;
+  }
+  if (target == nullptr) return {};
+  UnitContext& context = target == &from.unit() ? from : Open(*target);
+  return context.Contains(offset) ? DieRef{&context, offset} : DieRef{};
+}
+
+}  // namespace linesmith

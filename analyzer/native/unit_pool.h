@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The units one worker has open, and how references between units are followed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "debug_file.h"
+#include "unit_context.h"
+
+namespace linesmith {
+
+// Every file and unit of one reading; shared by the workers, never changed after it is loaded.
+struct DebugInfo {
+  std::vector<std::unique_ptr<DebugFile>> files;
+  std::vector<const Unit*> units;  // in reading order; Unit::index is the position here
+  std::uint64_t bytes = 0;         // sum of the units' sizes
+
+  // Appends the units of `file`.
+  void Add(const DebugFile& file);
+};
+
+// A DIE of some unit; null `unit` when a reference leads nowhere (to `void`, or to damage).
+struct DieRef {
+  UnitContext* unit = nullptr;
+  std::uint64_t offset = 0;
+
+  explicit operator bool() const { return unit != nullptr; }
+};
+
+// One worker's open units. Not shared between threads.
+class UnitPool {
+ public:
+  explicit UnitPool(const DebugInfo& info) : info_(info) {}
+
+  const DebugInfo& info() const { return info_; }
+  // The unit, scanned. Throws Error("DebugInfoDamaged") when it cannot be read.
+  UnitContext& Open(const Unit& unit);
+  // Forgets units when many have been opened; every UnitContext reference becomes invalid.
+  void Trim();
+  // The DIE that a decoded reference attribute of `from` means.
+  DieRef Follow(UnitContext& from, std::uint64_t reference);
+
+ private:
+  std::shared_ptr<const AbbreviationTable> Abbreviations(const Unit& unit);
+
+  const DebugInfo& info_;
+  std::unordered_map<const Unit*, std::unique_ptr<UnitContext>> open_;
+  // Units that share a table (dwz, type units, link-time optimisation) follow each other.
+  std::shared_ptr<const AbbreviationTable> last_table_;
+  const Unit* last_owner_ = nullptr;
+};
+
+// Says which unit of which file is damaged.
+[[noreturn]] void ThrowDamagedUnit(const Unit& unit);
+
+}  // namespace linesmith
