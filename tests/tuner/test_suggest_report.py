@@ -116,6 +116,7 @@ candidate 1: move used behind id
             ...
           /* --- cacheline 1 boundary (64 bytes) was 16 bytes ago --- */
             ...
+
           /* size: 128, cachelines: 2, members: 8 */
           /* padding: 4 */
     };
