@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The one exception that leaves the native core; module.cc turns it into linesmith.analyzer._native.NativeError.
+// The one exception that leaves the native core; module.cc turns it into
+// linesmith.analyzer._native.NativeError.
 #pragma once
 
 #include <stdexcept>
