@@ -14,8 +14,8 @@ from statistics import median
 from linesmith.analyzer.demo.cpus import CpuChoice
 from linesmith.analyzer.errors import VerificationFailed
 
-ROUNDS = 12
-MILLISECONDS = 500
+ROUNDS = 40
+MILLISECONDS = 150
 # An interval narrower than this around "no change" is an answer; a wider one is noise.
 NARROW = 0.10
 CONFIDENCE = 0.95

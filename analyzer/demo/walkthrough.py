@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -15,10 +16,10 @@ from linesmith.analyzer.demo.race import MILLISECONDS, ROUNDS, race
 from linesmith.analyzer.demo.result import race_text
 from linesmith.analyzer.dwarf import Reading
 from linesmith.analyzer.errors import ToolMissing, VerificationFailed
-from linesmith.analyzer.model import Finding, Patch, Profile
+from linesmith.analyzer.model import Candidate, Finding, Patch, Profile
 from linesmith.analyzer.report import hot, pahole, suggest
 from linesmith.analyzer.report.excerpt import excerpt
-from linesmith.patches import patch as patches
+from linesmith.patches.patch import Tree, write
 from linesmith.tuner.candidates import propose
 
 TYPE = "session_index"
@@ -72,8 +73,8 @@ def chapters(workshop: Workshop, reading: Reading, profile: Profile, found: Sequ
     candidates = propose(found[0], reading.layouts, 1)
     shown = suggest.render_text([(found[0], candidates)], [], identity, program.PROFILE, reading.layouts)
     yield Chapter("The smallest change", shown)
-    patch = patches.write(candidates[0], found[0], patches.Tree(workshop.before), 1, excerpt, _unheard)
-    yield Chapter("The patch", _verified(patch), is_diff=True)
+    patch = _written(workshop, candidates[0], found[0])
+    yield Chapter("The patch", f"{patch.diff}\nVerified: {patch.verified}\n", is_diff=True)
     _apply(patch, workshop)
     choice = here()
     yield Chapter("Before and after, on this machine", _announcement(choice))
@@ -100,8 +101,9 @@ def _unheard(_progress: str) -> None:
     """The example compiles too fast for news of it."""
 
 
-def _verified(patch: Patch) -> str:
-    return f"{patch.diff}\nVerified: {patch.verified}\n"
+def _written(workshop: Workshop, candidate: Candidate, finding: Finding) -> Patch:
+    tree = Tree(workshop.before, cflags=" ".join(program.FLAGS))
+    return write(candidate, finding, tree, 1, excerpt, _unheard)
 
 
 def _announcement(choice: CpuChoice) -> str:
@@ -111,7 +113,13 @@ def _announcement(choice: CpuChoice) -> str:
 Both versions now run in turns, {ROUNDS} times each, {seconds:.0f} s in all, one thread renewing and \
 {len(choice.cpus) - 1} looking up.
 CPUs used: {choice.count} ({cpus}); {choice.placement.value}.
-"""
+{_load()}"""
+
+
+def _load() -> str:
+    """A sentence where other work runs already, for it blurs the figures."""
+    load = os.getloadavg()[0]
+    return f"Other work is running (load average {load:.1f}), which blurs the figures.\n" if load >= 1 else ""
 
 
 def _apply(patch: Patch, workshop: Workshop) -> None:
