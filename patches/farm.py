@@ -21,12 +21,12 @@ def plant(tree: Path, farm: Path, architecture: str) -> None:
     """Make ``farm`` the clean image of ``tree``; links whose target is gone are removed. Raises ``OSError``."""
     own = f"arch/{architecture}"
     anew = {*_MADE_ANEW, own, f"{own}/include", f"{own}/kernel", f"{own}/tools"}
-    deep = (*_DEEP, f"{own}/kernel", f"{own}/tools")
+    within = tuple(f"{one}/" for one in (*_DEEP, f"{own}/kernel", f"{own}/tools"))
     left_out = {*_GENERATED, f"{own}/include/generated"}
-    _plant(tree.resolve(), farm, "", anew=anew, deep=deep, left_out=left_out)
+    _plant(tree.resolve(), farm, "", anew=anew, within=within, left_out=left_out)
 
 
-def _plant(tree: Path, farm: Path, folder: str, *, anew: set[str], deep: tuple[str, ...], left_out: set[str]) -> None:
+def _plant(tree: Path, farm: Path, folder: str, *, anew: set[str], within: tuple[str, ...], left_out: set[str]) -> None:
     target = farm / folder
     target.mkdir(parents=True, exist_ok=True)
     _clear(target, tree / folder)
@@ -36,9 +36,10 @@ def _plant(tree: Path, farm: Path, folder: str, *, anew: set[str], deep: tuple[s
         place = f"{folder}/{name}".lstrip("/")
         if place in left_out or _is_made(name, entries):
             continue
-        below = place in anew or place.startswith(tuple(f"{one}/" for one in deep))
-        if below and entry.is_dir(follow_symlinks=False) and place.count("/") < _DEEPEST:
-            _plant(tree, farm, place, anew=anew, deep=deep, left_out=left_out)
+        # Folders named here are entered through links too; below them a link could lead into a loop.
+        enter = place in anew or (place.startswith(within) and place.count("/") < _DEEPEST)
+        if enter and entry.is_dir(follow_symlinks=place in anew):
+            _plant(tree, farm, place, anew=anew, within=within, left_out=left_out)
         elif not os.path.lexists(target / name):
             (target / name).symlink_to(tree / place)
 

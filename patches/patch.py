@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.errors import EditRefused, TreeError, VerificationFailed
 from linesmith.analyzer.model import Candidate, Finding, Patch
 from linesmith.patches.child import Command, run
-from linesmith.patches.declaration import Declared, declaration, recorded_file
+from linesmith.patches.declaration import Declared, declaration
 from linesmith.patches.edit import edit
 from linesmith.patches.kbuild import Build, Progress, is_kernel, kernel_build, planned
 from linesmith.patches.located import locate
@@ -21,6 +21,7 @@ from linesmith.patches.prefix import prefix
 from linesmith.patches.probe import Compiled, Probe, compiled
 from linesmith.patches.spelling import spellings
 from linesmith.patches.unified import diffstat, unified_diff
+from linesmith.patches.units import including_units
 from linesmith.patches.verify import Verification, verify
 
 _USER_ABI = re.compile(r"(?:^|/)include/uapi/")
@@ -135,19 +136,16 @@ def _confirmed(candidate: Candidate, declared: Declared, build: Build) -> _Confi
 
 
 def _original(candidate: Candidate, declared: Declared, build: Build) -> tuple[Probe, Compiled]:
-    """The tree's own file compiled alone, or through the unit DWARF names when it cannot stand alone."""
+    """The tree's own file compiled alone or, when it cannot stand alone, through a unit that includes it."""
     alone = Probe(declared.file, declared.record.title)
-    try:
-        return alone, compiled(build, alone, declared.source)
-    except VerificationFailed as failure:
-        unit = recorded_file(build.tree, candidate.before.unit)
-        if unit is None or unit == declared.file or not unit.endswith(".c"):
-            raise VerificationFailed(f"before any change, {failure}") from failure
-        through = Probe(declared.file, declared.record.title, unit)
+    failures: list[str] = []
+    units = including_units(build.tree, declared.file, candidate.before.unit)
+    for probe in (alone, *(replace(alone, through=unit) for unit in units)):
         try:
-            return through, compiled(build, through, declared.source)
-        except VerificationFailed as second:
-            raise VerificationFailed(f"before any change, {failure}; {second}") from second
+            return probe, compiled(build, probe, declared.source)
+        except VerificationFailed as failure:
+            failures.append(str(failure))
+    raise VerificationFailed(f"before any change, {'; '.join(failures[:2])}")
 
 
 def _notes(declared: Declared, build: Build, seen: Verification, candidate: Candidate) -> tuple[str, ...]:
