@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from linesmith.analyzer.geometry import flatten
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Layout, Member, MemberCategory
+from linesmith.analyzer.model import Layout, Member
 from linesmith.tuner.atoms import Atom
 
 
@@ -73,13 +74,20 @@ def _fixed(position: int, parts: tuple[Atom, ...], layouts: Layouts) -> Constrai
     member, name = parts[position].members[0], parts[position].name
     if position == len(parts) - 1 and (reason := _open_end(parts[-1].members[-1], layouts)):
         return Constraint(ConstraintKind.LAST, name, reason, "C11 6.7.2.1p18")
-    if position == 0 and member.category is MemberCategory.RECORD and member.name and not member.dimensions:
+    if position == 0 and _is_base(member, layouts):
         reason = "code may cast between the struct and the record it begins with"
         return Constraint(ConstraintKind.FIRST, name, reason, "C11 6.7.2.1p15")
     if _is_marker(member, layouts) and not parts[position].is_group:
         reason = "a member without size marks an offset that code relies on"
         return Constraint(ConstraintKind.MARKER, name, reason, "offsetof() on the marker")
     return None
+
+
+def _is_base(member: Member, layouts: Layouts) -> bool:
+    """Whether the first member is a record that code may cast to; a single word such as ``atomic_t`` is none."""
+    if member.record is None or not member.name or member.dimensions:
+        return False
+    return len(flatten(layouts.by_id(member.record), layouts)) > 1
 
 
 def _open_end(member: Member, layouts: Layouts) -> str | None:

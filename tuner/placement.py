@@ -43,7 +43,7 @@ def place(members: Iterable[Member], record_alignment: int | None = None) -> Pla
     end = 0
     alignment = record_alignment or 1
     for member in members:
-        start = _bit_field_start(member, end) if member.bit_size is not None else _start(member, end)
+        start = bit_field_start(member, end) if member.bit_size is not None else _start(member, end)
         starts.append(start)
         end = start + (member.size * BYTE if member.bit_size is None else member.bit_size)
         alignment = max(alignment, alignment_of(member))
@@ -55,7 +55,8 @@ def _start(member: Member, end: int) -> int:
     return round_up(end, alignment_of(member) * BYTE)
 
 
-def _bit_field_start(member: Member, end: int) -> int:
+def bit_field_start(member: Member, end: int) -> int:
+    """First bit of a bit-field that follows ``end`` bits."""
     if member.alignment:
         end = round_up(end, member.alignment * BYTE)
     unit = member.natural_alignment * BYTE

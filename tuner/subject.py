@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from linesmith.analyzer.errors import NothingToSuggest
-from linesmith.analyzer.geometry import inferred_alignment, inferred_record_alignment
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import ConflictPair, Finding, Layout
 from linesmith.tuner.atoms import Atom, Place, anonymous_struct, atoms, visible_places
 from linesmith.tuner.constraints import Freedom, freedom
 from linesmith.tuner.heat import Heat, heat_of, spots
+from linesmith.tuner.inference import with_inferred_alignment
 from linesmith.tuner.placement import BYTE, first_bit, refusal
 
 
@@ -89,13 +89,3 @@ def _inner(scope: _Scope, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> 
             return None
         return _Scope(with_inferred_alignment(inner), scope.base + holder.offset, visible_places(inner, layouts))
     return None
-
-
-def with_inferred_alignment(layout: Layout) -> Layout:
-    """``layout`` with the alignments that the source must have asked for, where the producer did not say them."""
-    members = tuple(
-        replace(member, alignment=inferred) if (inferred := inferred_alignment(layout, index)) else member
-        for index, member in enumerate(layout.members)
-    )
-    record = inferred_record_alignment(layout)
-    return replace(layout, members=members, alignment=record or layout.alignment)

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Candidate, Finding
 from linesmith.tuner.candidates import propose
+
+# More than a handful for one line helps nobody to decide.
+MOST_CANDIDATES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +24,10 @@ class Suggestion:
     refusal: str = ""
 
 
-def suggestions(found: Sequence[Finding], layouts: Layouts, limit: int) -> tuple[Suggestion, ...]:
+def suggestions(found: Sequence[Finding], layouts: Layouts, limit: int = MOST_CANDIDATES) -> tuple[Suggestion, ...]:
     """One suggestion per line, hottest first; lines whose members an earlier line already parts are left out.
 
-    ``limit`` is the number of candidates for each line. Raises ``NothingToSuggest``, with the reason for the hottest
+    ``limit`` is the number of candidates for one line. Raises ``NothingToSuggest``, with the reason for the hottest
     line, when no line has a candidate.
     """
     answers: list[Suggestion] = []
@@ -39,6 +42,17 @@ def suggestions(found: Sequence[Finding], layouts: Layouts, limit: int) -> tuple
     if not any(answer.candidates for answer in answers):
         raise NothingToSuggest(_reasons(answers))
     return tuple(answers)
+
+
+def first_candidates(answers: Sequence[Suggestion], limit: int) -> tuple[Suggestion, ...]:
+    """The same answers with ``limit`` candidates in all, so that the numbers of those that stay do not change."""
+    kept: list[Suggestion] = []
+    for answer in answers:
+        candidates = answer.candidates[:limit]
+        limit -= len(candidates)
+        if candidates or not answer.candidates:
+            kept.append(replace(answer, candidates=candidates))
+    return tuple(kept)
 
 
 def _suggestion(finding: Finding, found: Sequence[Finding], layouts: Layouts, limit: int) -> Suggestion:

@@ -15,11 +15,11 @@ from linesmith.analyzer.cli import options
 @options.profile
 @options.type_
 @options.section
-@click.option("--limit", type=click.IntRange(min=1), default=5, show_default=True, help="Most candidates for one line.")
+@click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Show the first N candidates only.")
 @options.format_
 @options.output
 def command(
-    elf: Path, profile: Path, type_: str | None, section: int, limit: int, format_: str, output: Path | None
+    elf: Path, profile: Path, type_: str | None, section: int, limit: int | None, format_: str, output: Path | None
 ) -> None:
     """Propose a few changes of the structs on the hot lines of PROFILE, smallest first.
 
@@ -27,11 +27,12 @@ def command(
     """
     from linesmith.analyzer.cli.analysis import analyse, of_type, with_offsets
     from linesmith.analyzer.report import suggest, suggest_json
-    from linesmith.tuner.suggestions import suggestions
+    from linesmith.tuner.suggestions import first_candidates, suggestions
 
     found = of_type(with_offsets(analyse(elf, profile, section)), type_)
     reading, source = found.reading, found.profile.source
-    answers = suggestions(found.findings, reading.layouts, limit)
+    answers = suggestions(found.findings, reading.layouts)
+    answers = first_candidates(answers, limit) if limit else answers
     proposed = [(one.finding, one.candidates) for one in answers if one.candidates]
     refused = [(one.finding, one.refusal) for one in answers if not one.candidates]
     if format_ == "json":

@@ -77,11 +77,16 @@ def test_without_constraints_every_place_is_open() -> None:
 
 
 def test_an_embedded_record_stays_first_for_code_may_cast_to_it() -> None:
-    base = struct("base", scalar("x"))
+    base = struct("base", scalar("x"), scalar("y"))
     found = limits(struct("s", held("base", base), A, B), base)
     assert list(found.places(0)) == [0]
     assert list(found.places(1)) == [1, 2]
     assert kinds(found) == [("base", ConstraintKind.FIRST)]
+
+
+def test_a_counter_in_front_may_move_though_it_is_a_record() -> None:
+    atomic = struct("atomic_t", scalar("counter", 4))
+    assert kinds(limits(struct("s", held("refs", atomic), A), atomic)) == []
 
 
 def test_a_first_pointer_may_move() -> None:

@@ -15,9 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linesmith.analyzer.model import Layout, Member
+from linesmith.tuner.inference import with_inferred_alignment
 from linesmith.tuner.placement import first_bit, place, refusal
 
 CHAR, SHORT, INT, LONG = (scalar(name, size) for name, size in (("c", 1), ("s", 2), ("i", 4), ("l", 8)))
+INT_LATE = replace(INT, offset=8)
 
 
 def starts(*members: Member) -> tuple[int, ...]:
@@ -216,3 +218,18 @@ def test_random_structs_are_placed_as_the_compiler_places_them(compiler: str, tm
 def test_offsets_of_a_nested_record_follow_its_alignment() -> None:
     inner = struct("inner", CHAR, LONG)
     assert offsets(struct("s", INT, held("inside", inner)))["inside"] == 8
+
+
+def test_an_unnamed_bit_field_of_width_zero_shows_by_the_next_unit() -> None:
+    layout = struct("s", bits("a", 3), replace(bits("b", 1), alignment=4), INT)
+    silent = replace(layout, members=(layout.members[0], replace(layout.members[1], alignment=None), INT_LATE))
+    assert refusal(silent) == "b is not where C's rules put it"
+    assert refusal(with_inferred_alignment(silent)) is None
+
+
+def test_an_alignment_that_the_producer_did_not_tell_shows_by_the_hole() -> None:
+    layout = struct("s", LONG, scalar("lock", 4, align=64))
+    silent = replace(layout, members=(layout.members[0], replace(layout.members[1], alignment=None)))
+    assert refusal(silent) is not None
+    assert with_inferred_alignment(silent).members[1].alignment == 64
+    assert refusal(with_inferred_alignment(silent)) is None

@@ -13,7 +13,7 @@ from hand_made import finding, held, hot, meeting, scalar, struct, table, union
 from linesmith.analyzer.model import ElfIdentity, Finding
 from linesmith.analyzer.report import suggest, suggest_json
 from linesmith.analyzer.report.excerpt import excerpt
-from linesmith.tuner.suggestions import suggestions
+from linesmith.tuner.suggestions import first_candidates, suggestions
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ELF = ElfIdentity("vmlinux", "c0ffee", "x86-64", "executable", True, 8, True, True)
@@ -26,7 +26,7 @@ LINE = meeting(LAYOUT, "used", "limit")
 
 
 def json_of(*lines: Finding, limit: int = 5) -> dict[str, list[dict[str, object]]]:
-    answers = suggestions(lines, table(LAYOUT), limit)
+    answers = first_candidates(suggestions(lines, table(LAYOUT)), limit)
     proposed = [(one.finding, one.candidates) for one in answers if one.candidates]
     refused = [(one.finding, one.refusal) for one in answers if not one.candidates]
     document: dict[str, list[dict[str, object]]] = json.loads(
@@ -58,6 +58,11 @@ def test_the_page_names_every_field_of_a_candidate() -> None:
 def test_candidates_are_numbered_through() -> None:
     candidates = json_of(LINE)["candidates"]
     assert [one["number"] for one in candidates] == list(range(1, len(candidates) + 1))
+
+
+def test_a_limit_cuts_the_list_and_keeps_the_numbers() -> None:
+    every, first = json_of(LINE)["candidates"], json_of(LINE, limit=2)["candidates"]
+    assert first == every[:2]
 
 
 def test_a_candidate_as_json() -> None:
