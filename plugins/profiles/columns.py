@@ -38,6 +38,8 @@ RMT_HITM = Column("percent_rmt_hitm", Shape.SHARE, "remote", ("RmtHitm", "Rmt"))
 LCL_HITM = Column("percent_lcl_hitm", Shape.SHARE, "local", ("LclHitm", "Lcl"))
 ANY_PEER = Column("percent_peer", Shape.SHARE, "", ("Peer",))
 LCL_HIT = Column("percent_lcl_hit", Shape.SHARE, "", ("LclHit",))
+LOAD_HIT = Column("percent_load_hit", Shape.SHARE, "", ("Hit",))
+LOAD_MISS = Column("percent_load_miss", Shape.SHARE, "", ("Miss",))
 L1_HIT = Column("percent_stores_l1hit", Shape.SHARE, "stores_l1_hit", ("L1 Hit", "L1Hit"))
 L1_MISS = Column("percent_stores_l1miss", Shape.SHARE, "stores_l1_miss", ("L1 Miss", "L1Miss"))
 STORES_NA = Column("percent_stores_na", Shape.SHARE, "stores_na", ("N/A", "Any Lvl", "Anylvl"))
@@ -60,7 +62,7 @@ NODES = Column(
     "node",
     Shape.NODES,
     "nodes",
-    ("Node{cpu list}", "Node{cpus %hitms %stores}", "Node{cpus %peers %stores}", "Node"),
+    ("Node{cpu list}", "Node{cpus %hitms %stores}", "Node{cpus %peers %stores}", "Node{cpus %loads %stores}", "Node"),
 )
 UNNAMED_SHARE = Column("unnamed share", Shape.SHARE)
 UNNAMED_COUNT = Column("unnamed count", Shape.COUNT)
@@ -68,7 +70,8 @@ NUMBER = Column("cl_num_empty", Shape.COUNT, "", ("Num",))
 
 # In the order in which perf prints them, so that "Node" is the offset's before it is the list of nodes.
 DISTRIBUTION: Columns = (
-    LCL_HIT, RMT_HITM, LCL_HITM, ANY_PEER, L1_HIT, L1_MISS, STORES_NA, OFFSET, OFFSET_NODE, PAGES, PID, TID, CODE,
+    LCL_HIT, RMT_HITM, LCL_HITM, ANY_PEER, LOAD_HIT, LOAD_MISS, L1_HIT, L1_MISS, STORES_NA, OFFSET, OFFSET_NODE,
+    PAGES, PID, TID, CODE,
     MEAN_RMT, MEAN_LCL, MEAN_LOAD, MEAN_PEER, RECORDS, CPUS, SYMBOL, OBJECT, SOURCE, NODES,
 )  # fmt: skip
 

@@ -11,6 +11,7 @@ from linesmith.plugins.profiles.tokens import Cursor
 _LONGEST_LABEL = 3
 _FEWEST_COLUMNS = 4
 _MOST_TABLE_WORDS = 32
+_FIRST_WORDS = frozenset(label.split()[0] for column in DISTRIBUTION for label in column.labels)
 _TABLE_LABELS = frozenset(
     word
     for form in TABLE_FORMS
@@ -50,6 +51,8 @@ def read_heading(cursor: Cursor, behind_peer_snoop: bool) -> Heading | None:
 
 def _column(cursor: Cursor, at: int, last: int) -> tuple[int, str, int] | None:
     """The next column behind number ``last``, its label and the label's words; longest label first."""
+    if cursor.peek(at).text not in _FIRST_WORDS:
+        return None
     for words in range(_LONGEST_LABEL, 0, -1):
         label = " ".join(cursor.peek(at + ahead).text for ahead in range(words))
         for index in range(last + 1, len(DISTRIBUTION)):

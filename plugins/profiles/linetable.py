@@ -42,14 +42,15 @@ def read_table_row(cursor: Cursor, peer: bool | None) -> tuple[TableRow, int] | 
 def _form(cursor: Cursor, before: int, peer: bool | None) -> tuple[TableForm | None, int]:
     """The generation of the row at the cursor and how many counts follow its share.
 
-    The counts end with the line, or (collapsed or wrapped text) where the next row or head begins.
+    The counts end with the line, or (collapsed or wrapped text) where the next row's number and address begin.
     """
     start = 3 + before
     every = cursor.run(_INTEGER, start, _MOST_CELLS)
-    on_line = 1
+    every -= cursor.peek(start + every).kind is Kind.HEX
+    on_line = min(1, every)
     while on_line < every and cursor.peek(start + on_line).gap >= 0:
         on_line += 1
-    for count in (on_line, every, every - 1):
+    for count in (on_line, every):
         form = table_form(before, count, peer)
         if form is not None:
             return form, count

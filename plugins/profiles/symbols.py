@@ -27,6 +27,7 @@ def function_of(symbol: str | None, source: str | None, longest: int) -> tuple[s
     if symbol is None or _ADDRESS.match(symbol) or symbol == "[unknown]":
         return None, False
     place = _PLACE.match(source) if source else None
-    if place and place.group(1).startswith(symbol):
-        return place.group(1), False
+    whole = place.group(1) if place else ""
+    if whole == symbol or (len(symbol) == _CUT_WIDTH and whole.startswith(symbol)):
+        return whole, False
     return symbol, len(symbol) == _CUT_WIDTH == longest

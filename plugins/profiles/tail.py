@@ -11,6 +11,8 @@ from linesmith.plugins.profiles.columns import Columns
 from linesmith.plugins.profiles.tokens import Cursor, Kind, Token
 
 _MOST_WORDS = 48
+_MOST_WRAPPED_WORDS = 5
+_MOST_NODE_WORDS = 256
 _FEWEST_TOTALS = 5
 _STOP = frozenset((Kind.PERCENT, Kind.RULE, Kind.BANNER, Kind.MARGIN, Kind.GRAPH, Kind.MODE, Kind.END))
 _NODE_WORD = re.compile(r"\d{1,4}\{.*", re.ASCII)
@@ -57,18 +59,16 @@ def _texts(cursor: Cursor, start: int, wanted: tuple[bool, bool, bool]) -> list[
         return found
     while len(found) < _MOST_WORDS:
         token = cursor.peek(start + len(found))
-        if token.kind in _STOP or _is_node(token, found):
+        if token.kind in _STOP or (found and _is_node(token)) or _complete(found, wanted):
             break
-        if token.gap < 0 and not _continues(cursor, start + len(found), found, wanted):
-            break
-        if _complete(found, wanted):
+        if token.gap < 0 and not _continues(cursor, start + len(found)):
             break
         found.append(token)
     return found
 
 
-def _is_node(token: Token, found: list[Token]) -> bool:
-    return bool(found) and (token.kind is Kind.INTEGER or _NODE_WORD.match(token.text) is not None)
+def _is_node(token: Token) -> bool:
+    return token.kind is Kind.INTEGER or _NODE_WORD.match(token.text) is not None
 
 
 def _complete(found: list[Token], wanted: tuple[bool, bool, bool]) -> bool:
@@ -82,22 +82,31 @@ def _complete(found: list[Token], wanted: tuple[bool, bool, bool]) -> bool:
     return not symbol or _OBJECT.match(last) is not None
 
 
-def _continues(cursor: Cursor, at: int, found: list[Token], wanted: tuple[bool, bool, bool]) -> bool:
+def _continues(cursor: Cursor, at: int) -> bool:
     """Whether the line that begins at ``at`` is the rest of a row that a mail wrapped.
 
-    It is when the row still lacks a column and the line holds no more than that column, its successors and nodes.
+    It is when it holds a few words, the last of which looks like a source or an object or is followed by
+    nodes, and nothing else.
     """
-    if _complete(found, wanted):
+    words = _word_run(cursor, at)
+    if not 0 < words <= _MOST_WRAPPED_WORDS:
         return False
-    first = cursor.peek(at)
-    missing = max(sum(wanted) - len(found), 1)
+    listed = _only_nodes(cursor, at + words)
+    ended = cursor.peek(at + words).gap < 0
+    last = cursor.peek(at + words - 1).text
+    return listed or (ended and bool(_SOURCE.match(last) or _OBJECT.match(last)))
+
+
+def _word_run(cursor: Cursor, start: int) -> int:
+    """Number of words from ``start`` to the end of its line that are neither nodes nor the next row."""
+    line = cursor.peek(start).line
     words = 0
-    while words <= missing and (token := cursor.peek(at + words)).line == first.line:
-        if token.kind is Kind.INTEGER or token.kind in _STOP:
+    while words <= _MOST_WRAPPED_WORDS:
+        token = cursor.peek(start + words)
+        if token.line != line or token.kind in _STOP or _is_node(token):
             break
         words += 1
-    last = cursor.peek(at + words - 1).text if words else ""
-    return 0 < words <= missing and bool(_SOURCE.match(last) or _OBJECT.match(last))
+    return words
 
 
 def _fields(texts: list[Token], wanted: tuple[bool, bool, bool]) -> tuple[str | None, str | None, str | None]:
@@ -147,15 +156,14 @@ def _bracketed(words: list[str]) -> int:
 def _nodes(cursor: Cursor, start: int, shares: int) -> list[Token]:
     """The list of nodes; the totals of the next line may follow it without a rule and are left alone."""
     found: list[Token] = []
-    depth = False
-    while len(found) < 4 * _MOST_WORDS:
+    inside = False
+    while len(found) < _MOST_NODE_WORDS:
         token = cursor.peek(start + len(found))
-        opens = _NODE_WORD.match(token.text) is not None
-        if not (depth or opens or token.kind is Kind.INTEGER) or token.kind is Kind.END:
+        if token.kind is Kind.END or not (inside or _is_node(token)):
             break
-        if token.gap < 0 and (found or not _only_nodes(cursor, start)):
+        if token.gap < 0 and not inside and not _only_nodes(cursor, start + len(found)):
             break
-        depth = (depth or opens) and not token.text.endswith("}")
+        inside = (inside or "{" in token.text) and not token.text.endswith("}")
         found.append(token)
     if cursor.peek(start + len(found)).kind is Kind.HEX and len(found) >= _FEWEST_TOTALS:
         del found[max(len(found) - shares - 1, 0) :]
@@ -163,11 +171,12 @@ def _nodes(cursor: Cursor, start: int, shares: int) -> list[Token]:
 
 
 def _only_nodes(cursor: Cursor, start: int) -> bool:
-    """Whether the whole line at ``start`` is a wrapped list of nodes."""
+    """Whether the line goes on from ``start`` with nodes and nothing else, and no line's head begins there."""
     line = cursor.peek(start).line
-    at = start
+    at, inside = start, False
     while (token := cursor.peek(at)).line == line and at - start < _MOST_WORDS:
-        if token.kind is not Kind.INTEGER and not _NODE_WORD.match(token.text):
+        if not (inside or _is_node(token)):
             return False
+        inside = (inside or "{" in token.text) and not token.text.endswith("}")
         at += 1
-    return cursor.peek(at).kind is not Kind.HEX
+    return at > start and cursor.peek(at).kind is not Kind.HEX

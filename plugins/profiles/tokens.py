@@ -46,7 +46,7 @@ _SHAPES = re.compile(
       | (?P<INTEGER>\d{1,18})$
       | (?P<HEX>0x[0-9a-fA-F]{1,16})$
       | (?P<NODE>N/A|\d{1,5}(?:[-,]\d{1,5}){1,64})$
-      | (?P<THREAD>\d{1,10}:[^:]{0,64})$
+      | (?P<THREAD>\d{1,10}:.{0,64})$
       | (?P<MODE>\[[k.guH]\])$
       | (?P<RULE>\#?-{20,})$
       | (?P<BANNER>={10,})$

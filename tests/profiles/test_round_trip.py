@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A report rendered in any generation and then mangled is read back to the numbers that it was made of."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from linesmith.analyzer.model import Access, Profile
+from linesmith.plugins.profiles.c2c import C2cReport
+from profiles.c2c_text import Generation, LineSpec, Options, ReportSpec, RowSpec, render
+from profiles.mangling import MANGLERS, collapsed, without_headings
+
+KERNEL = (
+    ("down_write", "[kernel.kallsyms]", "down_write+28"),
+    ("update_cfs_group", "[kernel.kallsyms]", "fair.c:3481"),
+    ("__mod_node_page_state", "[kernel.vmlinux]", "vmstat.c:345"),
+    ("nf_conntrack_tcp_packet", "[nf_conntrack]", "nf_conntrack_tcp_packet+1034"),
+    ("0xffffffff9a0b12c4", "[unknown]", "??:0"),
+)
+USER = (
+    ("reader", "demo", "demo.c:44"),
+    ("main.(*Pool).take", "service", "pool.go:31"),
+    ("std::map<int, int>::at", "libquery.so.1.2", "map.h:12"),
+    ("0x00000000003f257a", "perf", "perf[3f257a]"),
+)
+OPTIONS = st.builds(
+    Options, st.sampled_from(Generation), st.booleans(), st.booleans(), st.booleans(), st.sampled_from((0, 1, 2))
+)
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> RowSpec:
+    kernel = draw(st.booleans())
+    symbol, dso, source = draw(st.sampled_from(KERNEL if kernel else USER))
+    return RowSpec(
+        draw(st.integers(0, 15)) * 4,
+        tuple(draw(st.lists(st.integers(0, 300), min_size=5, max_size=5))),
+        draw(st.integers(0xFFFFFFFF81000000, 0xFFFFFFFF81FFFFFF) if kernel else st.integers(0x400000, 0x4FFFFF)),
+        symbol,
+        dso,
+        source,
+        "k" if kernel else ".",
+        draw(st.tuples(*(st.integers(0, 40000),) * 3)),
+        draw(st.integers(1, 9000)),
+        draw(st.integers(1, 224)),
+        tuple(sorted(draw(st.sets(st.integers(0, 3), min_size=1)))),
+        draw(st.integers(1, 99999)),
+        draw(st.sampled_from(("worker", "kworker/u8:2", "web server"))),
+    )
+
+
+LINES = st.builds(
+    LineSpec,
+    st.integers(1, 2**57).map(lambda number: number << 6),
+    st.lists(rows(), min_size=1, max_size=8).map(tuple),
+)
+# Without a heading a report whose counts are all 0 cannot tell peers from HITM, and perf prints no such line.
+REPORTS = st.builds(
+    ReportSpec, st.lists(LINES.filter(lambda line: any(line.totals(2))), min_size=1, max_size=4).map(tuple), OPTIONS
+)
+
+
+def read_one(text: str) -> Profile:
+    (profile,) = C2cReport().read(text, "report.txt")
+    return profile
+
+
+def contended(access: Access, display: str) -> tuple[int | None, int | None]:
+    if display == "peer":
+        return access.peer_remote, access.peer_local
+    return access.hitm_remote, access.hitm_local
+
+
+def assert_same(profile: Profile, report: ReportSpec) -> None:
+    options = report.options
+    assert profile.display == ("peer" if options.generation is Generation.F5 else "hitm")
+    assert [line.address for line in profile.lines] == [line.address for line in report.lines]
+    assert [line.rank for line in profile.lines] == list(range(len(report.lines)))
+    for line, wanted in zip(profile.lines, report.lines, strict=True):
+        assert [access.offset for access in line.accesses] == [row.offset for row in wanted.rows]
+        for access, row in zip(line.accesses, wanted.rows, strict=True):
+            assert_same_row(access, row, profile.display, options)
+
+
+def assert_same_row(access: Access, row: RowSpec, display: str, options: Options) -> None:
+    stores = (access.stores_l1_hit, access.stores_l1_miss, access.stores_na)[: options.shares - 2]
+    assert (*contended(access, display), *stores) == row.counts[: options.shares]
+    assert (access.cycles_remote, access.cycles_local, access.cycles_load) == row.cycles
+    assert access.records == (None if options.generation is Generation.F1 else row.records)
+    assert (access.cpus, access.code_address, access.kernel) == (row.cpus, row.code, row.mode == "k")
+    resolved = None if row.symbol.startswith("0x") else row.symbol
+    assert (access.function, access.object_file) == (resolved, row.object_file)
+    assert access.source == (row.source[:30] if options.source else None)
+    assert access.nodes is not None
+    assert access.nodes[0] == str(row.nodes[0])
+    if options.pid or options.tid:
+        assert access.process is not None
+        assert access.process.startswith(str(row.pid))
+
+
+MANY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@MANY
+@given(REPORTS)
+def test_report_as_perf_prints_it(report: ReportSpec) -> None:
+    assert_same(read_one(render(report)), report)
+
+
+@pytest.mark.parametrize("mangle", MANGLERS, ids=lambda mangle: mangle.__name__)
+@MANY
+@given(report=REPORTS)
+def test_mangled_report(mangle, report: ReportSpec) -> None:  # type: ignore[no-untyped-def]
+    assert_same(read_one(mangle(render(report))), report)
+
+
+@pytest.mark.parametrize("mangle", MANGLERS, ids=lambda mangle: mangle.__name__)
+@MANY
+@given(report=REPORTS)
+def test_mangled_report_without_headings(mangle, report: ReportSpec) -> None:  # type: ignore[no-untyped-def]
+    assert_same(read_one(mangle(without_headings(render(report)))), report)
+
+
+@MANY
+@given(REPORTS)
+def test_collapsed_twice_is_no_worse(report: ReportSpec) -> None:
+    assert_same(read_one(collapsed(collapsed(render(report)))), report)
