@@ -14,13 +14,10 @@ def _rounded_up(value: int, multiple: int) -> int:
 
 
 def _largest_alignment(end: int, place: int, size: int) -> int:
-    """Largest power of two that carries byte ``end`` to byte ``place`` and divides the record's ``size``."""
-    alignment = 1
-    while place % (alignment * 2) == 0 and size % (alignment * 2) == 0 and place - end < place:
-        if _rounded_up(end, alignment * 2) != place:
-            break
-        alignment *= 2
-    return alignment
+    """Largest power of two that carries byte ``end`` to byte ``place`` and divides the record's ``size``; 1 if none."""
+    largest = (place | size) & -(place | size)
+    powers = (1 << power for power in range(largest.bit_length()))
+    return max((power for power in powers if _rounded_up(end, power) == place), default=1)
 
 
 def inferred_alignment(layout: Layout, index: int) -> int | None:

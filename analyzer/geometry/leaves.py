@@ -12,7 +12,8 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, Leaf, Member, MemberCategory, RecordKind
 
 # Damaged debug information can nest records so that the leaves grow without bound.
-MOST_LEAVES = 1 << 18
+MOST_LEAVES = 1 << 16
+MOST_WRAPPERS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def _walk(layout: Layout, layouts: Layouts, place: _Place) -> Iterator[Leaf]:
     for member in layout.members:
         here = place.at(member)
         inner = _record_of(member, layouts, here)
-        if inner is None or (member.name and _is_word(inner, layouts, frozenset())):
+        if inner is None or (member.name and _is_word(inner, layouts)):
             yield _leaf(here, member, member.size, inner)
         else:
             index = "[0]" * len(member.dimensions)
@@ -77,7 +78,7 @@ def _walk_at(layout: Layout, layouts: Layouts, place: _Place, offset: int) -> It
         if not _holds(member, here, offset) and not _runs_on(member, layout, here, offset, stride):
             continue
         element, size = _element(here, member, offset, stride)
-        if inner is None or (member.name and _is_word(inner, layouts, frozenset())):
+        if inner is None or (member.name and _is_word(inner, layouts)):
             yield _leaf(element, member, size, inner)
         else:
             yield from _walk_at(inner, layouts, element.inside(inner), offset)
@@ -137,22 +138,18 @@ def _indices(number: int, dimensions: tuple[int, ...]) -> tuple[int, ...]:
     return (number, *indices)
 
 
-def _is_word(layout: Layout, layouts: Layouts, entered: frozenset[int]) -> bool:
+def _is_word(layout: Layout, layouts: Layouts, depth: int = 0) -> bool:
     """Whether the record is one scalar in the end, seen perhaps in parts (the bytes of a spin lock)."""
-    if layout.id in entered:
+    if depth == MOST_WRAPPERS or (len(layout.members) != 1 and layout.kind is not RecordKind.UNION):
         return False
-    inside = entered | {layout.id}
-    whole = [member for member in layout.members if _fills(member, layout, layouts, inside)]
-    rest = [member for member in layout.members if member not in whole]
-    if len(layout.members) == 1:
-        return bool(whole)
-    return layout.kind is RecordKind.UNION and bool(whole) and all(_is_view(other, layouts) for other in rest)
+    whole = next((member for member in layout.members if _fills(member, layout, layouts, depth + 1)), None)
+    return whole is not None and all(other is whole or _is_view(other, layouts) for other in layout.members)
 
 
-def _fills(member: Member, layout: Layout, layouts: Layouts, entered: frozenset[int]) -> bool:
+def _fills(member: Member, layout: Layout, layouts: Layouts, depth: int) -> bool:
     if member.offset or member.size != layout.size or member.dimensions or member.is_bit_field:
         return False
-    return member.record is None or _is_word(layouts.by_id(member.record), layouts, entered)
+    return member.record is None or _is_word(layouts.by_id(member.record), layouts, depth)
 
 
 def _is_view(member: Member, layouts: Layouts) -> bool:

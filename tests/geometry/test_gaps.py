@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Holes and padding, in bytes and bits."""
+
+from __future__ import annotations
+
+from c_layouts import Declared, struct, structs, union
+from hypothesis import given
+
+from linesmith.analyzer.geometry import BitHole, Gaps, Hole, gaps
+from linesmith.analyzer.model import Layout, Member, RecordKind
+
+
+def used_bits(layout: Layout) -> list[int]:
+    spans = [
+        (8 * one.offset, 8 * one.size) if one.bit_offset is None else (one.bit_offset, one.bit_size or 0)
+        for one in layout.members
+    ]
+    return [bit for start, bits in spans for bit in range(start, start + bits)]
+
+
+def gap_bits(layout: Layout, found: Gaps) -> list[int]:
+    holes = [bit for hole in found.holes for bit in range(8 * hole.offset, 8 * (hole.offset + hole.size))]
+    beside = [bit for hole in found.bit_holes for bit in range(hole.bit_offset, hole.bit_offset + hole.bits)]
+    tail = range(8 * layout.size - 8 * found.padding - found.bit_padding, 8 * layout.size)
+    return holes + beside + list(tail)
+
+
+@given(structs)
+def test_every_bit_is_used_by_one_member_or_lies_in_one_gap(layout: Layout) -> None:
+    assert sorted(used_bits(layout) + gap_bits(layout, gaps(layout))) == list(range(8 * layout.size))
+
+
+@given(structs)
+def test_bit_holes_never_reach_a_storage_unit(layout: Layout) -> None:
+    units = {one.size * 8 for one in layout.members if one.is_bit_field}
+    assert all(hole.bits < max(units) for hole in gaps(layout).bit_holes)
+
+
+def test_a_hole_names_the_member_before_it() -> None:
+    found = gaps(struct([Declared(1), Declared(8)]))
+    assert found == Gaps((Hole(1, 7, 0),), (), 0, 0)
+
+
+def test_padding_is_no_hole() -> None:
+    assert gaps(struct([Declared(8), Declared(1)])) == Gaps((), (), 7, 0)
+
+
+def test_a_bit_field_leaves_bits_then_bytes() -> None:
+    found = gaps(struct([Declared(1, bits=2), Declared(8)]))
+    assert found == Gaps((Hole(1, 7, 0),), (BitHole(2, 6, 0),), 0, 0)
+
+
+def test_a_plain_member_may_take_the_rest_of_a_storage_unit() -> None:
+    found = gaps(struct([Declared(4, bits=13), Declared(2), Declared(4)]))
+    assert found == Gaps((), (BitHole(13, 3, 0),), 0, 0)
+
+
+def test_bits_left_at_the_end_are_bit_padding() -> None:
+    assert gaps(struct([Declared(8), Declared(4, bits=5)])) == Gaps((), (), 4, 27)
+
+
+def test_a_narrower_unit_inside_a_wider_one_ends_with_the_wider_one() -> None:
+    found = gaps(struct([Declared(4, bits=7), Declared(1, bits=1), Declared(1, bits=1), Declared(8)]))
+    assert found == Gaps((Hole(4, 4, 2),), (BitHole(9, 23, 2),), 0, 0)
+
+
+def test_a_union_has_no_gaps() -> None:
+    assert gaps(union([Declared(1), Declared(8)])) == Gaps((), (), 0, 0)
+
+
+def test_overlapping_members_of_damaged_debug_information_give_no_negative_gap() -> None:
+    members = (Member("a", "long", "a", 8, 8), Member("b", "long", "b", 4, 8))
+    found = gaps(Layout(0, "damaged", RecordKind.STRUCT, 8, members))
+    assert found == Gaps((Hole(0, 8, -1),), (), 0, 0)

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Access paths through nested records."""
+
+from __future__ import annotations
+
+from c_layouts import nested
+from hypothesis import given
+
+from linesmith.analyzer.geometry import flatten, leaf_at, leaves_at
+from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.model import Layout, Leaf, Member, MemberCategory, RecordKind
+
+STRUCT, UNION = RecordKind.STRUCT, RecordKind.UNION
+
+
+def scalar(name: str, offset: int, size: int, *dimensions: int) -> Member:
+    return Member(name, "int", name, offset, size, dimensions=dimensions)
+
+
+def holding(name: str, record: Layout, offset: int, *dimensions: int) -> Member:
+    size = record.size
+    for extent in dimensions:
+        size *= extent
+    return Member(
+        name, record.title, name, offset, size, dimensions=dimensions, category=MemberCategory.RECORD, record=record.id
+    )
+
+
+ATOMIC = Layout(0, "atomic_t", STRUCT, 4, (scalar("counter", 0, 4),), typedef=True)
+BYTES = Layout(1, "", STRUCT, 2, (scalar("locked", 0, 1), scalar("pending", 1, 1)))
+HALVES = Layout(2, "", STRUCT, 4, (scalar("locked_pending", 0, 2), scalar("tail", 2, 2)))
+WORD = Layout(3, "", UNION, 4, (holding("val", ATOMIC, 0), holding("", BYTES, 0), holding("", HALVES, 0)))
+SPINLOCK = Layout(4, "spinlock", STRUCT, 4, (holding("", WORD, 0),))
+NODE = Layout(5, "node", STRUCT, 16, (scalar("left", 0, 8), scalar("right", 8, 8)))
+ROOT = Layout(6, "root", STRUCT, 8, (scalar("node", 0, 8),))
+CACHED = Layout(7, "cached_root", STRUCT, 16, (holding("root", ROOT, 0), scalar("leftmost", 8, 8)))
+REFERENCE = Layout(8, "", STRUCT, 8, (holding("lock", SPINLOCK, 0), scalar("count", 4, 4)))
+BOTH = Layout(9, "", UNION, 8, (scalar("lock_count", 0, 8), holding("", REFERENCE, 0)))
+LOCKREF = Layout(10, "lockref", STRUCT, 8, (holding("", BOTH, 0),))
+VEC = Layout(11, "vec", STRUCT, 16, (holding("count", ATOMIC, 0), scalar("mask", 8, 8)))
+INNER = (ATOMIC, BYTES, HALVES, WORD, SPINLOCK, NODE, ROOT, CACHED, REFERENCE, BOTH, LOCKREF, VEC)
+
+
+def outer(*members: Member, size: int = 64) -> tuple[Layout, LayoutTable]:
+    layout = Layout(99, "outer", STRUCT, size, members)
+    return layout, LayoutTable([*INNER, layout])
+
+
+def paths(leaves: tuple[Leaf, ...]) -> list[str]:
+    return [f"{leaf.path}@{leaf.offset}+{leaf.size}" for leaf in leaves]
+
+
+def test_a_wrapper_of_one_word_is_one_leaf() -> None:
+    assert paths(flatten(*outer(holding("tree", CACHED, 24)))) == ["tree.root@24+8", "tree.leftmost@32+8"]
+
+
+def test_views_of_one_word_are_one_leaf() -> None:
+    assert paths(flatten(*outer(holding("guard", SPINLOCK, 8)))) == ["guard@8+4"]
+
+
+def test_a_union_gives_all_its_alternatives() -> None:
+    assert paths(flatten(*outer(holding("reference", LOCKREF, 8)))) == [
+        "reference.lock_count@8+8",
+        "reference.lock@8+4",
+        "reference.count@12+4",
+    ]
+
+
+def test_anonymous_records_leave_no_trace() -> None:
+    assert paths(flatten(*outer(holding("", HALVES, 4)))) == ["locked_pending@4+2", "tail@6+2"]
+
+
+def test_the_chain_names_the_records_entered() -> None:
+    leaf = flatten(*outer(holding("tree", CACHED, 24)))[0]
+    assert leaf.chain == (("outer", 0), ("cached_root", 24), ("root", 24))
+
+
+def test_of_an_array_of_records_the_first_element_is_given() -> None:
+    assert paths(flatten(*outer(holding("vecs", VEC, 0, 4)))) == ["vecs[0].count@0+4", "vecs[0].mask@8+8"]
+
+
+def test_an_offset_in_an_array_names_the_element() -> None:
+    layout, table = outer(scalar("flag", 0, 4), holding("vecs", VEC, 8, 101), size=1624)
+    assert paths(leaves_at(layout, table, 8 + 97 * 16 + 1)) == ["vecs[97].count@1560+4"]
+
+
+def test_an_array_of_arrays_is_indexed_row_by_row() -> None:
+    layout, table = outer(scalar("grid", 0, 48, 3, 4))
+    assert paths(leaves_at(layout, table, 4 * 7)) == ["grid[1][3]@28+4"]
+
+
+def test_a_flexible_array_goes_on_behind_the_record() -> None:
+    tail = Member("tail", "vec", "tail[]", 8, 0, flexible=True, category=MemberCategory.RECORD, record=VEC.id)
+    layout, table = outer(scalar("count", 0, 4), tail, size=8)
+    assert paths(leaves_at(layout, table, 8 + 5 * 16 + 8)) == ["tail[5].mask@96+8"]
+
+
+def test_nothing_is_in_a_hole_or_outside() -> None:
+    layout, table = outer(scalar("a", 0, 1), scalar("b", 8, 8), size=16)
+    assert [leaf_at(layout, table, offset) for offset in (-1, 1, 7, 16)] == [None] * 4
+
+
+def test_a_bit_field_lies_on_its_own_bytes_only() -> None:
+    low = Member("low", "unsigned int", "low", 0, 4, bit_offset=0, bit_size=3)
+    high = Member("high", "unsigned int", "high", 0, 4, bit_offset=16, bit_size=12)
+    layout, table = outer(low, high, size=4)
+    found = [[leaf.path for leaf in leaves_at(layout, table, offset)] for offset in range(4)]
+    assert found == [["low"], [], ["high"], ["high"]]
+
+
+def test_a_bit_field_of_a_nested_record_counts_bits_from_the_outermost() -> None:
+    flags = Layout(
+        50, "flags", STRUCT, 8, (Member("on", "u8", "on", 4, 1, bit_offset=33, bit_size=1), scalar("x", 0, 4))
+    )
+    layout = Layout(51, "outer", STRUCT, 24, (holding("state", flags, 16),))
+    leaf = flatten(layout, LayoutTable([flags, layout]))[0]
+    assert (leaf.path, leaf.offset, leaf.bit_offset, leaf.bit_size) == ("state.on", 20, 161, 1)
+
+
+def test_a_record_that_claims_to_hold_itself_is_a_leaf() -> None:
+    endless = Layout(50, "endless", STRUCT, 8, (scalar("x", 0, 4), Member("self", "", "self", 0, 8, record=50)))
+    assert paths(flatten(endless, LayoutTable([endless]))) == ["x@0+4", "self@0+8"]
+
+
+def test_records_that_double_at_every_level_come_to_an_end() -> None:
+    tower = [Layout(0, "floor0", STRUCT, 8, (scalar("x", 0, 4), scalar("y", 4, 4)))]
+    for number in range(1, 60):
+        pair = (holding("l", tower[-1], 0), holding("r", tower[-1], 0))
+        tower.append(Layout(number, f"floor{number}", STRUCT, 8, pair))
+    assert len(flatten(tower[-1], LayoutTable(tower))) == 1 << 16
+
+
+@given(nested())
+def test_every_byte_of_a_leaf_leads_back_to_it(table: LayoutTable) -> None:
+    outermost = list(table)[-1]
+    for leaf in flatten(outermost, table):
+        for offset in (leaf.offset, leaf.offset + leaf.size - 1):
+            found = [one.path.partition("[")[0] for one in leaves_at(outermost, table, offset)]
+            assert leaf.path.partition("[")[0] in found
+
+
+@given(nested())
+def test_a_leaf_found_at_an_offset_holds_it(table: LayoutTable) -> None:
+    outermost = list(table)[-1]
+    for offset in range(-1, outermost.size + 1):
+        found = leaves_at(outermost, table, offset)
+        assert all(leaf.offset <= offset < leaf.offset + leaf.size for leaf in found)
+        assert all(leaf.chain[0] == (outermost.name, 0) for leaf in found)
