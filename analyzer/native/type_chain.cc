@@ -179,7 +179,7 @@ std::uint64_t TypeChain::ScalarAlignment(const TypeDie& die, std::uint64_t size)
 }
 
 std::string TypeChain::RecordName(const TypeDie& record) {
-  const UnitContext& unit = *record.place.unit;
+  UnitContext& unit = *record.place.unit;
   std::string name = record.attributes.Text(Slot::kName);
   if (name.empty()) {
     const char* alias = unit.TypedefName(record.place.offset);

@@ -328,12 +328,24 @@ void UnitContext::ScanTypedef(const Abbreviation& abbreviation, ByteCursor& curs
   if (!head.abbreviation->Has(Slot::kName)) typedef_names_.emplace(target, attributes.Text(Slot::kName));
 }
 
-const char* UnitContext::TypedefName(std::uint64_t record) const {
+const std::vector<RecordDie>& UnitContext::records() {
+  if (!scanned_) Scan();
+  return records_;
+}
+
+const std::vector<Scope>& UnitContext::scopes() {
+  if (!scanned_) Scan();
+  return scopes_;
+}
+
+const char* UnitContext::TypedefName(std::uint64_t record) {
+  if (!scanned_) Scan();
   const auto found = typedef_names_.find(record);
   return found != typedef_names_.end() ? found->second : nullptr;
 }
 
-std::uint32_t UnitContext::ScopeOf(std::uint64_t record) const {
+std::uint32_t UnitContext::ScopeOf(std::uint64_t record) {
+  if (scopes().size() == 1) return 0;
   const auto found = std::ranges::lower_bound(records_, record, {}, &RecordDie::offset);
   return found != records_.end() && found->offset == record ? found->scope : 0;
 }

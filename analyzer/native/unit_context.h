@@ -95,15 +95,13 @@ class UnitContext {
   void StepOverChildren(const Abbreviation& abbreviation, const Attributes& attributes,
                         ByteCursor& cursor) const;
 
-  // Finds every record and every name a typedef gives; call once before the accessors below.
-  void Scan();
-  bool scanned() const { return scanned_; }
-  const std::vector<RecordDie>& records() const { return records_; }
-  const std::vector<Scope>& scopes() const { return scopes_; }
+  // Every record defined in the unit, in DIE order. This and the next three scan the unit on first use.
+  const std::vector<RecordDie>& records();
+  const std::vector<Scope>& scopes();
   // Name of the first typedef of an anonymous record, null when it has none.
-  const char* TypedefName(std::uint64_t record) const;
+  const char* TypedefName(std::uint64_t record);
   // Scope of a record definition; 0 for others.
-  std::uint32_t ScopeOf(std::uint64_t record) const;
+  std::uint32_t ScopeOf(std::uint64_t record);
 
   // The directory the compiler ran in.
   const char* directory() const;
@@ -116,6 +114,7 @@ class UnitContext {
 
  private:
   void ReadRoot();
+  void Scan();
   void StepVariable(const Abbreviation& abbreviation, ByteCursor& cursor) const;
   std::uint64_t ReadForm(const FormStep& step, ByteCursor& cursor, Attributes& attributes) const;
   const char* IndexedString(std::uint64_t index) const;

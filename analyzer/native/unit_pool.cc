@@ -32,9 +32,7 @@ UnitContext& UnitPool::Open(const Unit& unit) {
   std::unique_ptr<UnitContext>& context = open_[&unit];
   if (context == nullptr) {
     try {
-      auto fresh = std::make_unique<UnitContext>(unit, Abbreviations(unit));
-      fresh->Scan();
-      context = std::move(fresh);
+      context = std::make_unique<UnitContext>(unit, Abbreviations(unit));
     } catch (const Truncated&) {
       open_.erase(&unit);
       ThrowDamagedUnit(unit);

@@ -36,7 +36,7 @@ class UnitPool {
   explicit UnitPool(const DebugInfo& info) : info_(info) {}
 
   const DebugInfo& info() const { return info_; }
-  // The unit, scanned. Throws Error("DebugInfoDamaged") when it cannot be read.
+  // The unit, its root DIE read. Throws Error("DebugInfoDamaged") when it cannot be read.
   UnitContext& Open(const Unit& unit);
   // Forgets units when many have been opened; every UnitContext reference becomes invalid.
   void Trim();
