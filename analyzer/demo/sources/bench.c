@@ -15,8 +15,9 @@
 #define MAX_THREADS 64
 
 static struct session_index index_under_test;
-static struct session sessions[SESSIONS];
-static atomic_bool stopped;
+static alignas(64) struct session sessions[SESSIONS];
+static alignas(64) uint64_t renewed[SESSIONS];
+static alignas(64) atomic_bool stopped;
 
 struct worker {
   alignas(128) pthread_t thread;
@@ -95,7 +96,7 @@ int main(int argc, char **argv) {
     return EXIT_FAILURE;
   }
   for (int i = 0; i < SESSIONS; i++) sessions[i].key = 2 * (uint64_t)i + 1;
-  session_index_build(&index_under_test, sessions, SESSIONS);
+  session_index_build(&index_under_test, sessions, renewed, SESSIONS);
   for (int i = 0; i < count; i++) workers[i].cpu = atoi(argv[i + 2]);
   run(workers, count, atol(argv[1]));
   return EXIT_SUCCESS;

@@ -11,11 +11,12 @@ static struct session *build(struct session *sorted, size_t count) {
   return &sorted[middle];
 }
 
-void session_index_build(struct session_index *index, struct session *storage, size_t count) {
-  index->storage = storage;
+void session_index_build(struct session_index *index, struct session *sorted, uint64_t *renewed,
+                         size_t count) {
+  index->renewed = renewed;
   index->count = count;
-  index->root = build(storage, count);
-  index->leftmost = storage;
+  index->root = build(sorted, count);
+  index->leftmost = sorted;
 }
 
 const struct session *session_index_find(const struct session_index *index, uint64_t key) {
@@ -37,8 +38,8 @@ static void guard_release(struct guard *guard) {
   atomic_store_explicit(&guard->word, 0, memory_order_release);
 }
 
-void session_index_renew(struct session_index *index, size_t which, uint64_t now, uint32_t holder) {
+void session_index_renew(struct session_index *index, size_t place, uint64_t now, uint32_t holder) {
   guard_take(&index->guard, holder);
-  atomic_store_explicit(&index->storage[which].renewed, now, memory_order_relaxed);
+  index->renewed[place] = now;
   guard_release(&index->guard);
 }

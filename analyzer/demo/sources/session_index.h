@@ -12,7 +12,6 @@ struct session {
   uint64_t key;
   struct session *left;
   struct session *right;
-  _Atomic uint64_t renewed; /* when the session was last renewed */
 };
 
 /* A spinning lock that knows its holder. */
@@ -24,20 +23,21 @@ struct guard {
 struct session_index {
   alignas(64) struct session *root; /* every lookup starts here */
   struct session *leftmost;         /* smallest key, so that a miss is cheap */
-  struct guard guard;               /* taken to renew a session */
+  struct guard guard;               /* protects the times of renewal */
   size_t count;                     /* sessions in the tree */
   uint64_t created;
   uint64_t key_limit;
   void (*on_expire)(struct session *session);
   void *on_expire_context;
   char name[24];
-  struct session *storage; /* all sessions, in one block */
+  uint64_t *renewed; /* when each session was last renewed, by its place in the order of keys */
   uint32_t flags;
   uint32_t version;
 };
 
-void session_index_build(struct session_index *index, struct session *storage, size_t count);
+void session_index_build(struct session_index *index, struct session *sorted, uint64_t *renewed,
+                         size_t count);
 const struct session *session_index_find(const struct session_index *index, uint64_t key);
-void session_index_renew(struct session_index *index, size_t which, uint64_t now, uint32_t holder);
+void session_index_renew(struct session_index *index, size_t place, uint64_t now, uint32_t holder);
 
 #endif
