@@ -135,7 +135,7 @@ def _table_totals(row: TableRow | None) -> dict[str, int]:
 def _accesses(block: Block, totals: dict[str, int], display: str, longest: int) -> Iterator[Access]:
     """The rows with shares turned into counts, column by column."""
     columns: dict[str, tuple[int, ...]] = {}
-    for value in {value for row in block.rows for value, _ in row.shares} & totals.keys() - {""}:
+    for value in {value for row in block.rows for value, _ in row.shares} & totals.keys() - {"", "?"}:
         shares = [dict(row.shares).get(value, 0.0) for row in block.rows]
         if not exceeds_whole(shares):
             columns[value] = counts_of(totals[value], shares)
@@ -163,6 +163,6 @@ def _access(row: Row, counts: dict[str, int], longest: int, callers: tuple[str, 
         kernel=row.kernel,
         symbol_cut=cut,
         text_line=row.line,
-        callers=callers,
+        callers=callers[callers[:1] == (function,) :],
         **counts,
     )

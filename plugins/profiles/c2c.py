@@ -9,6 +9,7 @@ from linesmith.analyzer.errors import ProfileError
 from linesmith.analyzer.model import Profile
 from linesmith.plugins.profiles.assembly import profile_of
 from linesmith.plugins.profiles.draft import drafts
+from linesmith.plugins.profiles.pieces import Unread
 from linesmith.plugins.profiles.scan import Scanner
 from linesmith.plugins.profiles.tokens import Cursor, tokens
 from linesmith.plugins.profiles.unmail import unmail
@@ -30,16 +31,21 @@ class C2cReport:
     def read(self, text: str, source: str) -> tuple[Profile, ...]:
         """Every report in ``text``; raises ``ProfileError`` when there is no shared line in it."""
         found = drafts(Scanner(Cursor(tokens(unmail(text)))).pieces())
-        if not found:
-            raise ProfileError(_nothing_in(text, source))
-        return tuple(profile_of(draft, source) for draft in found)
+        holding = [draft for draft in found if draft.holds_lines]
+        if not holding:
+            raise ProfileError(_nothing_in(text, source, [unread for draft in found for unread in draft.unread]))
+        return tuple(profile_of(draft, source) for draft in holding)
 
 
-def _nothing_in(text: str, source: str) -> str:
+def _nothing_in(text: str, source: str, unread: list[Unread]) -> str:
     lines = text.count("\n") + (not text.endswith("\n"))
     if not text.strip():
         return f"{source} is empty; save the output of `perf c2c report --stdio` into it"
+    advice = "give the text of `perf c2c report --stdio`"
+    if unread:
+        first = f"line {unread[0].line} begins with shares ({unread[0].text}) but goes on with no offset and no symbol"
+        return f"{source} holds no cache line of a `perf c2c report` that can be read: {first}; {advice}"
     return (
         f"{source} holds no cache line of a `perf c2c report`: none of its {lines} lines is a row of shares and an"
-        " offset, or of the shared-lines table; give the text of `perf c2c report --stdio`"
+        f" offset, or of the shared-lines table; {advice}"
     )

@@ -64,7 +64,7 @@ NODES = Column(
     "nodes",
     ("Node{cpu list}", "Node{cpus %hitms %stores}", "Node{cpus %peers %stores}", "Node{cpus %loads %stores}", "Node"),
 )
-UNNAMED_SHARE = Column("unnamed share", Shape.SHARE)
+UNNAMED_SHARE = Column("unnamed share", Shape.SHARE, "?")
 UNNAMED_COUNT = Column("unnamed count", Shape.COUNT)
 NUMBER = Column("cl_num_empty", Shape.COUNT, "", ("Num",))
 

@@ -71,14 +71,14 @@ class Draft:
 
 
 def drafts(pieces: Iterable[Piece]) -> list[Draft]:
-    """The reports among the pieces, in order; a draft without lines is left out.
+    """The reports among the pieces, in order; the last one may hold no lines.
 
     A new report begins where a section comes again, or where the numbers of the lines start over.
     """
     sorter = _Sorter()
     for piece in pieces:
         sorter.take(piece)
-    return [draft for draft in sorter.drafts if draft.holds_lines]
+    return sorter.drafts
 
 
 class _Sorter:

@@ -33,7 +33,7 @@ def _on_offsets(draft: Draft) -> Iterator[Remark]:
         return
     without = [row for row in rows if "offset" not in row.numbers]
     if without:
-        share = "no row has" if len(without) == len(rows) else f"{len(without)} of {len(rows)} rows have no"
+        share = "no row has an" if len(without) == len(rows) else f"{len(without)} of {len(rows)} rows have no"
         yield Remark(f"{share} offset: their members cannot be named", without[0].line)
 
 
@@ -68,16 +68,22 @@ def _on_totals(block: Block) -> Iterator[Remark]:
 
 
 def _on_cells(draft: Draft) -> Iterator[Remark]:
-    unnamed = [row for block in draft.blocks for row in block.rows if row.unnamed]
+    rows = [row for block in draft.blocks for row in block.rows]
+    unnamed = [row for row in rows if row.unnamed]
     if unnamed:
-        yield Remark(f"{len(unnamed)} rows have numbers whose column cannot be told", unnamed[0].line)
-    shares = [row for block in draft.blocks for row in block.rows if any(not name for name, _ in row.shares)]
+        yield Remark(f"rows with numbers whose column cannot be told: {len(unnamed)}", unnamed[0].line)
+    shares = [row for row in rows if any(name == "?" for name, _ in row.shares)]
     if shares:
-        yield Remark(f"{len(shares)} rows have shares whose column cannot be told", shares[0].line)
+        yield Remark(f"rows with shares whose column cannot be told: {len(shares)}", shares[0].line)
+    unkept = [row for row in rows if any(not name and share for name, share in row.shares)]
+    if unkept:
+        yield Remark("shares of loads that neither HITM nor peer snoops count are left out", unkept[0].line)
 
 
 def _on_unread(draft: Draft) -> Iterator[Remark]:
     for unread in draft.unread[:_MOST_UNREAD]:
         yield Remark(f"not read, no known columns: {unread.text}", unread.line)
     if len(draft.unread) > _MOST_UNREAD:
-        yield Remark(f"{len(draft.unread) - _MOST_UNREAD} more rows were not read", draft.unread[_MOST_UNREAD].line)
+        yield Remark(
+            f"more rows that were not read: {len(draft.unread) - _MOST_UNREAD}", draft.unread[_MOST_UNREAD].line
+        )

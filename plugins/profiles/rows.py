@@ -43,9 +43,7 @@ class Row:
 
 def read_row(cursor: Cursor, heading: Columns | None) -> Row | None:
     """The row at the cursor by its heading, or by its own shape when heading and row disagree."""
-    shares = cursor.run(frozenset((Kind.PERCENT,)), 0, _MOST_SHARES)
-    if not shares:
-        return None
+    shares = share_run(cursor)
     cells = tuple(_cells(cursor, shares))
     marked = cursor.peek(shares + len(cells)).kind is Kind.MODE
     named = _named_by(heading, shares, cells, marked) if heading else None
@@ -53,6 +51,19 @@ def read_row(cursor: Cursor, heading: Columns | None) -> Row | None:
     if columns is None:
         return None
     return _read(cursor, columns, heading if named else None)
+
+
+def share_run(cursor: Cursor) -> int:
+    """How many shares begin at the cursor; a line with as many shares as this one is a row of its own."""
+    lengths = [0, 0]
+    at, part = 0, 0
+    while at < _MOST_SHARES and cursor.peek(at).kind is Kind.PERCENT:
+        part += at > 0 and cursor.peek(at).gap < 0
+        if part > 1:
+            break
+        lengths[part] += 1
+        at += 1
+    return lengths[0] if lengths[1] >= lengths[0] else sum(lengths)
 
 
 def _cells(cursor: Cursor, start: int) -> Iterator[Token]:

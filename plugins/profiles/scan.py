@@ -11,7 +11,7 @@ from linesmith.plugins.profiles.columns import Columns
 from linesmith.plugins.profiles.headings import read_heading, table_heading
 from linesmith.plugins.profiles.linetable import read_line_head, read_table_row
 from linesmith.plugins.profiles.pieces import Banner, Callers, Headed, Piece, Prose, Section, Unread
-from linesmith.plugins.profiles.rows import Row, read_row
+from linesmith.plugins.profiles.rows import Row, read_row, share_run
 from linesmith.plugins.profiles.summary import known_words, read_total
 from linesmith.plugins.profiles.tokens import Cursor, Kind, Token
 
@@ -73,10 +73,10 @@ class Scanner:
         row = read_row(self._cursor, self._columns)
         if row is not None:
             return row.words, row
-        length = self._cursor.run(frozenset((Kind.PERCENT,)), 0, _MOST_PROSE)
-        if length < 2:
+        length = share_run(self._cursor)
+        if length < 3:
             return None
-        text = " ".join(self._cursor.peek(at).text for at in range(length + 2))
+        text = " ".join(self._cursor.peek(at).text for at in range(length + 2)).strip()
         return length, Unread(text, self._cursor.peek().line)
 
     def _names(self) -> tuple[int, Piece | None] | None:

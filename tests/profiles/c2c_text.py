@@ -161,37 +161,25 @@ def _nodes(nodes: tuple[int, ...], form: int) -> str:
     return "  ".join(f"{node}{{{node}-{node + 3},{node + 8}}}" for node in nodes)
 
 
-_TABLE_OLD = (
-    "Total      Tot  ----- LLC Load Hitm -----  ---- Store Reference ----  --- Load Dram ----      LLC    Total"
-    "  ----- Core Load Hit -----  -- LLC Load Hit --"
-)
-_TABLE_OLD_LOW = (
-    "records     Hitm    Total      Lcl      Rmt    Total    L1Hit   L1Miss       Lcl       Rmt  Ld Miss    Loads"
-    "       FB       L1       L2       Llc       Rmt"
-)
-_TABLE_HITS = "----- Core Load Hit -----  - LLC Load Hit --  - RMT Load Hit --  --- Load Dram ----"
-_TABLE_HITS_LOW = "FB       L1       L2    LclHit  LclHitm    RmtHit  RmtHitm       Lcl       Rmt"
-_CACHELINE = "#        ----------- Cacheline ----------"
-_PLACE = "# Index             Address  Node  PA cnt"
+_OLD_HITS = "  --- Load Dram ----      LLC    Total  ----- Core Load Hit -----  -- LLC Load Hit --"
+_OLD_HITS_LOW = "       Lcl       Rmt  Ld Miss    Loads       FB       L1       L2       Llc       Rmt"
+_OLD = "    Total      Tot  ----- LLC Load Hitm -----  ---- Store Reference ----" + _OLD_HITS
+_OLD_LOW = "  records     Hitm    Total      Lcl      Rmt    Total    L1Hit   L1Miss" + _OLD_HITS_LOW
+_HITS = "  ----- Core Load Hit -----  - LLC Load Hit --  - RMT Load Hit --  --- Load Dram ----"
+_HITS_LOW = "       FB       L1       L2    LclHit  LclHitm    RmtHit  RmtHitm       Lcl       Rmt"
+_HITM = "      Tot  ------- Load Hitm -------    Total    Total    Total"
+_HITM_LOW = "     Hitm    Total  LclHitm  RmtHitm  records    Loads   Stores    L1Hit   L1Miss"
+_PEER = "     Peer  ------- Load Peer -------    Total    Total    Total"
+_PEER_LOW = "    Snoop    Total    Local   Remote  records    Loads   Stores    L1Hit   L1Miss"
+_STORES, _STORES_OLD = "  --------- Stores --------", "  ---- Stores ----"
+_LINE = "#        ----------- Cacheline ----------"
+_LINE_LOW = "# Index             Address  Node  PA cnt"
 _TABLE_HEADINGS = {
-    Generation.F1: (f"#                              {_TABLE_OLD}", f"# Index           Cacheline  {_TABLE_OLD_LOW}"),
-    Generation.F2: (f"{_CACHELINE}    {_TABLE_OLD}", f"{_PLACE}  {_TABLE_OLD_LOW}"),
-    Generation.F3: (
-        f"{_CACHELINE}      Tot  ------- Load Hitm -------    Total    Total    Total  ---- Stores ----  {_TABLE_HITS}",
-        f"{_PLACE}     Hitm    Total  LclHitm  RmtHitm  records    Loads   Stores    L1Hit   L1Miss       {_TABLE_HITS_LOW}",
-    ),
-    Generation.F4: (
-        f"{_CACHELINE}      Tot  ------- Load Hitm -------    Total    Total    Total  --------- Stores --------"
-        f"  {_TABLE_HITS}",
-        f"{_PLACE}     Hitm    Total  LclHitm  RmtHitm  records    Loads   Stores    L1Hit   L1Miss      N/A"
-        f"       {_TABLE_HITS_LOW}",
-    ),
-    Generation.F5: (
-        f"{_CACHELINE}     Peer  ------- Load Peer -------    Total    Total    Total  --------- Stores --------"
-        f"  {_TABLE_HITS}",
-        f"{_PLACE}    Snoop    Total    Local   Remote  records    Loads   Stores    L1Hit   L1Miss      N/A"
-        f"       {_TABLE_HITS_LOW}",
-    ),
+    Generation.F1: ("#                          " + _OLD, "# Index           Cacheline" + _OLD_LOW),
+    Generation.F2: (_LINE + _OLD, _LINE_LOW + _OLD_LOW),
+    Generation.F3: (_LINE + _HITM + _STORES_OLD + _HITS, _LINE_LOW + _HITM_LOW + _HITS_LOW),
+    Generation.F4: (_LINE + _HITM + _STORES + _HITS, _LINE_LOW + _HITM_LOW + "      N/A" + _HITS_LOW),
+    Generation.F5: (_LINE + _PEER + _STORES + _HITS, _LINE_LOW + _PEER_LOW + "      N/A" + _HITS_LOW),
 }
 _CONTENDED = {
     Generation.F1: ("----- HITM -----", "    Rmt      Lcl"),
@@ -220,5 +208,6 @@ def _pareto_headings(options: Options, tails: dict[int, int]) -> tuple[str, ...]
         *((f"{'Source:Line':>{tails[-2]}}",) if options.source else ()),
         nodes,
     )
-    upper = f"#        {over}  {stores[0]}  --------- Data address ---------  ---------- cycles ----------  Total  cpu  Shared"
+    address = "--------- Data address ---------  ---------- cycles ----------  Total  cpu  Shared"
+    upper = f"#        {over}  {stores[0]}  {address}"
     return "#", upper, "  ".join(lower), "# .....  .......  .......", "#"
