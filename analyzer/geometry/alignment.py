@@ -54,15 +54,19 @@ def inferred_packed(layout: Layout) -> bool:
     """Whether a member, or the record's end, lies where only ``__attribute__((packed))`` puts it."""
     if any(_out_of_place(member) for member in layout.members):
         return True
-    need = max((member.natural_alignment for member in layout.members), default=1)
-    return layout.size % need != 0
+    return layout.size % max((_need(member) for member in layout.members), default=1) != 0
+
+
+def _need(member: Member) -> int:
+    """Alignment of the member's type; a packed record may state less than its members need by nature."""
+    return max(1, member.alignment or member.natural_alignment)
 
 
 def _out_of_place(member: Member) -> bool:
     if member.bit_offset is not None and member.bit_size is not None and member.size:
         unit = member.size * 8
         return member.bit_offset // unit != (member.bit_offset + member.bit_size - 1) // unit
-    return member.offset % max(1, member.natural_alignment) != 0
+    return member.offset % _need(member) != 0
 
 
 def _used_end(member: Member) -> int:

@@ -120,8 +120,7 @@ class Rendering:
     def _member(self, member: Member, frame: _Frame, boundaries: _Boundaries) -> Iterator[str]:
         inner = self._written_out(member)
         if inner is None:
-            name = f"{member.declarator}{_bits(member)}"
-            yield frame.line(_placed(f"{member.type:<{abs(frame.type_width)}} {name}", member, frame.base, frame.width))
+            yield from map(frame.line, _plain(member, frame))
             return
         yield frame.line(f"{member.type} {{")
         body = self._alternatives if inner.kind is RecordKind.UNION else self._members
@@ -143,6 +142,21 @@ class Rendering:
         return _placed(f"}}{own} {member.declarator}".rstrip(), member, frame.base, width)
 
 
+def _plain(member: Member, frame: _Frame) -> Iterator[str]:
+    """A member that is no record written out; the values of an anonymous enum stand in braces."""
+    bits = f":{member.bit_size}" if member.is_bit_field else ""
+    name = f"{member.declarator}{bits}"
+    opening, brace, values = member.type.partition("{")
+    if not brace:
+        yield _placed(f"{member.type:<{abs(frame.type_width)}} {name}", member, frame.base, frame.width)
+        return
+    yield f"{opening.rstrip()} {{"
+    pairs = [value.split(" = ") for value in values.rstrip("}").split(", ")]
+    widest = max(len(pair[0]) for pair in pairs)
+    yield from (f"\t{pair[0]:<{widest}} = {pair[-1]}," for pair in pairs)
+    yield _placed(f"}} {name}", member, frame.base, frame.width + len(bits))
+
+
 def _placed(text: str, member: Member, base: int, width: int) -> str:
     """``text`` with the member's alignment, padded to ``width``, and the comment with offset and size."""
     offset = f"{base + member.offset:>5}"
@@ -151,7 +165,3 @@ def _placed(text: str, member: Member, base: int, width: int) -> str:
     else:
         place = f"{offset}:{member.bit_offset - 8 * member.offset:>2} {member.size:>2}"
     return f"{text + aligned(member.alignment) + ';':<{max(0, width - 1)}} /* {place} */"
-
-
-def _bits(member: Member) -> str:
-    return f":{member.bit_size}" if member.is_bit_field else ""
