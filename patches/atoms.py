@@ -55,8 +55,8 @@ class Declaration:
 class Atom:
     """Whole lines ``start`` … ``end`` (offsets in the file) of one body.
 
-    ``names`` are the members declared, ``inner`` those of anonymous records in it. ``region`` counts the fences
-    in front. ``scopes`` are the bodies of anonymous structs, whose members can move among themselves.
+    ``names`` are the members declared, ``inner`` those of anonymous records in it. ``region`` is equal for atoms
+    that no fence keeps apart. ``scopes`` are the bodies of anonymous structs, whose members can move among themselves.
     """
 
     kind: AtomKind
@@ -103,7 +103,7 @@ def _scope(source: bytes, opening: int, closing: int, nodes: Sequence[Node]) -> 
     joined = _join(joined, lambda last, atom: _is_continued(source, last, atom))
     joined = _join(joined, lambda last, atom: _is_headed(source, last, atom))
     joined = _join(joined, lambda last, atom: last.kind is atom.kind is AtomKind.BIT_FIELDS)
-    return Scope(start, max(start, end), _fenced(_grouped(source, joined)))
+    return Scope(start, max(start, end), _fenced(source, _grouped(source, joined)))
 
 
 def _atom(source: bytes, node: Node) -> Atom:
@@ -196,11 +196,16 @@ def _with_markers(atom: Atom, edges: Sequence[tuple[bytes, bytes]]) -> tuple[str
     return atom.names + tuple(f"__cacheline_group_{edge.decode()}__{name.decode()}" for edge, name in edges)
 
 
-def _fenced(atoms: Sequence[Atom]) -> tuple[Atom, ...]:
-    region, fenced = 0, []
+def _fenced(source: bytes, atoms: Sequence[Atom]) -> tuple[Atom, ...]:
+    """Numbers the regions: one for each randomized range, with its private members (as kernel-doc counts) apart."""
+    fenced: list[Atom] = []
+    ranges = private = 0
     for atom in atoms:
-        region += atom.kind is AtomKind.FENCE
-        fenced.append(replace(atom, region=region))
+        if atom.kind is AtomKind.FENCE:
+            text = source[atom.start : atom.end]
+            ranges += bool(_FENCE_MACRO.match(text))
+            private = int(b"private:" in text)
+        fenced.append(replace(atom, region=2 * ranges + private))
     return tuple(fenced)
 
 

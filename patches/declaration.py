@@ -66,7 +66,7 @@ def recorded_file(tree: Path, recorded: str | None) -> str | None:
     parts = [part for part in posixpath.normpath(recorded or "").split("/") if part not in ("", ".", "..")]
     for start in range(len(parts)):
         file = "/".join(parts[start:])
-        if (tree / file).is_file() and _is_below(tree, tree / file):
+        if (tree / file).is_file():
             return file
     return None
 
@@ -143,7 +143,3 @@ def _files(tree: Path, folder: Path) -> Iterator[str]:
         for name in sorted(names):
             if name.endswith(_SUFFIXES):
                 yield os.path.relpath(os.path.join(place, name), tree)  # noqa: PTH118 - a path per file of 80,000
-
-
-def _is_below(tree: Path, path: Path) -> bool:
-    return path.resolve().is_relative_to(tree.resolve())

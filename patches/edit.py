@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.model import Candidate, Move, MoveKind
-from linesmith.patches.atoms import AtomKind, Scope, line_number, scope
+from linesmith.patches.atoms import AtomKind, Scope, scope
 from linesmith.patches.pieces import Origin, Piece, find, own_declaration, pieces, split
 from linesmith.patches.records import Record
+
+_SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ def edit(origin: Origin, record: Record, candidate: Candidate, spelling: str | N
     text = origin.source[: inner.start] + b"".join(piece.text for piece in cut) + origin.source[inner.end :]
     order = tuple(name for piece in cut for name in piece.names)
     if inner is outer:
-        _check_order(origin, record, candidate, order)
+        _check_order(origin, record, candidate, cut)
     return Edit(text, order)
 
 
@@ -131,24 +132,31 @@ def _refuse_same(origin: Origin, piece: Piece, member: str, other: str) -> None:
 
 def _check_fences(origin: Origin, moved: Piece, target: Piece) -> None:
     if moved.atom and target.atom and moved.atom.region != target.atom.region:
-        reason = f"`{moved.names[0] if moved.names else ''}` would pass {AtomKind.FENCE.value}"
-        raise origin.refuse(moved.atom.start, f"{reason} (private:, public: or a randomized range)")
+        name = (*moved.names, *moved.atom.inner)[0]
+        reason = f"`{name}` would pass {AtomKind.FENCE.value} (private:, public: or a randomized range)"
+        raise origin.refuse(moved.atom.start, reason)
 
 
-def _check_order(origin: Origin, record: Record, candidate: Candidate, order: Sequence[str]) -> None:
+def _check_order(origin: Origin, record: Record, candidate: Candidate, cut: Sequence[Piece]) -> None:
     """The members known from DWARF must come out in the candidate's order; what came along shows up here."""
-    known = set(order)
-    wanted = [member.name for member in candidate.after.members if member.name in known]
-    listed = set(wanted)
-    got = list(dict.fromkeys(name for name in order if name in listed))
+    order = [name for piece in cut for name in piece.names]
+    wanted = [member.name for member in candidate.after.members if member.name in order]
+    got = list(dict.fromkeys(name for name in order if name in wanted))
     if got == wanted:
         return
+    for move in candidate.moves:
+        for name in (move.member, move.partner or move.after):
+            _refuse_companions(origin, cut, candidate, name)
     name = next(mine for mine, theirs in zip(got, wanted, strict=False) if mine != theirs)
-    moved = ", ".join(f"`{move.member}`" for move in candidate.moves)
-    line = line_number(origin.source, record.start)
-    message = (
-        f"{origin.file}:{line}: moving {moved} moves `{name}` too, because one declaration or #if block holds both, "
-        f"or the tree orders the members of {record.kind} {record.name} in another way than the ELF file; "
-        "take another candidate with --candidate"
-    )
-    raise EditRefused(message)
+    reason = f"the tree orders the members of {record.title} in another way than the ELF file (see `{name}`)"
+    raise origin.refuse(record.start, f"{reason}; use an ELF file built from this tree")
+
+
+def _refuse_companions(origin: Origin, cut: Sequence[Piece], candidate: Candidate, name: str | None) -> None:
+    known = {member.name for member in candidate.before.members if member.name}
+    atom = next((piece.atom for piece in cut if piece.atom and name in piece.atom.names), None)
+    others = [f"`{other}`" for other in atom.names if other in known and other != name] if atom else []
+    if atom and others:
+        listed = ", ".join(others[:_SHOWN]) + (", …" if len(others) > _SHOWN else "")
+        reason = f"`{name}` is in {atom.kind.value} with {listed}, which can only move together"
+        raise origin.refuse(atom.start, f"{reason}; take another candidate with --candidate")

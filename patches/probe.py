@@ -116,6 +116,9 @@ def _relative(path: Path, base: Path) -> Path | None:
 
 def _complaint(probe: Probe, output: str) -> str:
     match = _ERROR.search(output)
+    if match and match["place"].startswith(PROBE_NAME):
+        said = f"{probe.file} does not define {probe.variable} in the tree's configuration"
+        return f"{said} ({match['text']}); configure the tree like the ELF file"
     first = f"{match['place']}: {match['text']}" if match else (output.strip().splitlines() or ["no message"])[0]
     through = f" (through {probe.through})" if probe.through else ""
     return f"{probe.file} does not compile{through}: {first}"
