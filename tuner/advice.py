@@ -8,6 +8,7 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.lock import is_lock
 from linesmith.analyzer.model import Finding, Outcome, TriageKind
 from linesmith.tuner.atoms import visible_places
+from linesmith.tuner.conflict import cost
 from linesmith.tuner.subject import Subject
 
 SHARD = "shard the lock with what it protects (per CPU or per node)"
@@ -37,6 +38,8 @@ REASONS: dict[TriageKind, str] = {
     TriageKind.NO_WRITER: "nobody was seen writing on the line, so it is not known what to part",
     TriageKind.UNKNOWN: "the profile does not say who meets whom",
 }
+
+MOST_CONSTRAINTS = 3
 
 
 def refuse_hopeless(finding: Finding, layouts: Layouts) -> None:
@@ -84,9 +87,19 @@ def nothing_helps(finding: Finding, target: Subject) -> NothingToSuggest:
         part = target.parts[target.owners[joined[0].first.member]]
         reason = f"{names} are parts of {_atom_words(part.name, len(part.members))}, which moves as a whole"
         return _refusal(finding, TriageKind.FALSE_SHARING, reason)
-    bound = "; ".join(str(one) for one in target.freedom.constraints)
-    reason = f"no legal place in {target.layout.title} lowers the predicted cost" + (f" ({bound})" if bound else "")
-    return _refusal(finding, TriageKind.FALSE_SHARING, reason)
+    if cost(target.heat, target.starts, target.heat.granule).anywhere == 0:
+        names = " and ".join(sorted({spot.name for one in target.heat.sampled for spot in (one.first, one.second)}))
+        reason = f"{names} are on different lines of {target.layout.title} already: the profile is of another build"
+        return _refusal(finding, TriageKind.UNKNOWN, reason)
+    return _refusal(
+        finding, TriageKind.FALSE_SHARING, f"no legal order of {target.layout.title} costs less{_bound(target)}"
+    )
+
+
+def _bound(target: Subject) -> str:
+    """The constraints that leave no choice, in brackets; a few are enough."""
+    told = "; ".join(str(one) for one in target.freedom.constraints[:MOST_CONSTRAINTS])
+    return f" ({told})" if told else ""
 
 
 def _atom_words(name: str, members: int) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Member, Move, MoveKind
 from linesmith.tuner.atoms import Atom
+from linesmith.tuner.placement import Shape, shape_of
 from linesmith.tuner.subject import Subject
 
 
@@ -28,6 +29,14 @@ class Arrangement:
         """The members in this order, alignments set."""
         return tuple(member for atom in self.order for member in _members_of(parts, atom, atom in self.aligned))
 
+    def shapes(self, subject: Subject) -> Iterator[Shape]:
+        """Their shapes in this order."""
+        for atom in self.order:
+            if atom in self.aligned:
+                yield from map(shape_of, _members_of(subject.parts, atom, aligned=True))
+            else:
+                yield from subject.shapes[atom]
+
 
 def _members_of(parts: tuple[Atom, ...], atom: int, aligned: bool) -> tuple[Member, ...]:
     first, *rest = parts[atom].members
@@ -39,13 +48,17 @@ def unchanged(subject: Subject) -> Arrangement:
     return Arrangement(tuple(range(len(subject.parts))))
 
 
-def moves(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
-    """Each atom of ``atoms`` at every other legal place of ``start``'s order."""
+def moves(
+    subject: Subject, start: Arrangement, atoms: Iterable[int], within: range | None = None
+) -> Iterator[Arrangement]:
+    """Each atom of ``atoms`` at every other legal place of ``start``'s order, or at those of them in ``within``."""
     for atom in atoms:
         if not subject.parts[atom].name:
             continue
         rest = [other for other in start.order if other != atom]
         for place in subject.freedom.places(atom):
+            if within is not None and place not in within:
+                continue
             order = (*rest[:place], atom, *rest[place:])
             if order != start.order:
                 yield _moved(subject, start, atom, order)

@@ -17,6 +17,7 @@ from linesmith.analyzer.model import Candidate, Considered, Finding, Layout, Mov
 from linesmith.tuner.advice import nothing_helps, refuse_hopeless
 from linesmith.tuner.arrangement import moves, unchanged
 from linesmith.tuner.conflict import hot_lines, hot_neighbours, prediction, residuals
+from linesmith.tuner.constraints import Constraint, ConstraintKind
 from linesmith.tuner.exposure import exposure
 from linesmith.tuner.notes import notes
 from linesmith.tuner.placement import lay_out
@@ -139,7 +140,7 @@ def _candidate(finding: Finding, target: Subject, option: Option, layouts: Layou
         residuals=residuals(target.heat, target.starts, option.starts, option.granule),
         predicted=prediction(target.heat, target.starts, option.starts, option.granule),
         lines=lines(after),
-        constraints=tuple(str(constraint) for constraint in target.freedom.constraints),
+        constraints=tuple(str(one) for one in target.freedom.constraints if _binds(target, option, one)),
         notes=notes(finding, target, option),
         considered=_considered(target, option),
     )
@@ -161,9 +162,18 @@ def _after(target: Subject, option: Option, before: Layout) -> Layout:
 def _named(target: Subject, option: Option) -> tuple[Move, ...]:
     """The moves; a single one that disturbs nothing has only filled a hole."""
     first, *rest = option.arrangement.moves
-    if not rest and first.kind is MoveKind.MOVE and not _disturbed(target, option):
+    still = option.size <= target.layout.size and not _disturbed(target, option)
+    if not rest and first.kind is MoveKind.MOVE and still:
         return (replace(first, kind=MoveKind.FILL_HOLE),)
     return option.arrangement.moves
+
+
+def _binds(target: Subject, option: Option, constraint: Constraint) -> bool:
+    """Whether the constraint limits every order, or the members that move or meet."""
+    if constraint.kind in (ConstraintKind.FIRST, ConstraintKind.LAST, ConstraintKind.MARKER):
+        return True
+    touched = {target.owners[spot.member] for spot in target.heat.spots}.union(option.arrangement.moved)
+    return any(constraint.member in (target.parts[atom].name, target.parts[atom].last) for atom in touched)
 
 
 def _considered(target: Subject, chosen: Option) -> tuple[Considered, ...]:

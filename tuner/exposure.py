@@ -24,15 +24,21 @@ def exposure(target: Subject, starts: Sequence[int], granule: int) -> float:
     position; objects start every ``granule`` bytes) make it more than it is now.
     """
     sampled = {spot.member for spot in target.heat.spots}
-    count = len(target.starts)
+    count = len(starts)
     return sum(
-        (1 - position / count)
-        * _more(target, Contact(written, _whole(target, position), "", 1, False), starts, granule)
-        for written in target.heat.spots
-        if written.written
+        (1 - position / count) * _more(target, Contact(spot, _whole(target, position), "", 1, False), starts, granule)
+        for spot in target.heat.spots
+        if spot.written
         for position in range(count)
-        if position not in sampled
+        if _near(target, spot, position, starts) and position not in sampled
     )
+
+
+def _near(target: Subject, spot: Spot, position: int, starts: Sequence[int]) -> bool:
+    """Whether the member at ``position`` could share a line with ``spot`` at all."""
+    first = starts[spot.member] + spot.start
+    size = target.layout.members[position].size
+    return first - CACHE_LINE_BYTES - size < starts[position] < first + spot.size + CACHE_LINE_BYTES
 
 
 def _whole(target: Subject, position: int) -> Spot:

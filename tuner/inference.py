@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from linesmith.analyzer.geometry import inferred_alignment, inferred_record_alignment
 from linesmith.analyzer.model import Layout, Member
-from linesmith.tuner.placement import BYTE, bit_field_start, first_bit, round_up
+from linesmith.tuner.placement import BYTE, bit_field_start, first_bit, round_up, shape_of
 
 
 def with_inferred_alignment(layout: Layout) -> Layout:
@@ -34,5 +34,5 @@ def _closed_unit(layout: Layout, index: int) -> int | None:
         return None
     end = first_bit(before) + (before.bit_size or 0)
     opened = round_up(end, member.natural_alignment * BYTE)
-    closed = first_bit(member) == opened and bit_field_start(member, end) < opened
+    closed = first_bit(member) == opened and bit_field_start(shape_of(member), end) < opened
     return member.natural_alignment if closed else None

@@ -37,31 +37,55 @@ def alignment_of(member: Member) -> int:
     return max(member.natural_alignment, member.alignment or 1, 1)
 
 
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What of a member decides its place, in bits; ``width`` is that of a bit-field, else ``None``.
+
+    ``alignment`` is that of the member, and for a bit-field that of its type; ``forced`` is a bit-field's explicit one.
+    """
+
+    size: int
+    alignment: int
+    width: int | None = None
+    forced: int = 1
+
+
+def shape_of(member: Member) -> Shape:
+    """The shape of ``member``."""
+    size = member.size * BYTE
+    if member.bit_size is None:
+        return Shape(size, alignment_of(member) * BYTE)
+    unit = max(member.natural_alignment, 1) * BYTE
+    return Shape(max(size, unit), unit, member.bit_size, (member.alignment or 1) * BYTE if member.alignment else 1)
+
+
 def place(members: Iterable[Member], record_alignment: int | None = None) -> Placement:
     """Place ``members`` in this order; ``record_alignment`` is the record's explicit alignment in bytes."""
+    return place_shapes([shape_of(member) for member in members], record_alignment)
+
+
+def place_shapes(shapes: Iterable[Shape], record_alignment: int | None = None) -> Placement:
+    """Place members of these shapes in this order."""
     starts: list[int] = []
     end = 0
-    alignment = record_alignment or 1
-    for member in members:
-        start = bit_field_start(member, end) if member.bit_size is not None else _start(member, end)
+    alignment = (record_alignment or 1) * BYTE
+    for shape in shapes:
+        if shape.width is None:
+            start = -(-end // shape.alignment) * shape.alignment
+            end = start + shape.size
+        else:
+            start = bit_field_start(shape, end)
+            end = start + shape.width
         starts.append(start)
-        end = start + (member.size * BYTE if member.bit_size is None else member.bit_size)
-        alignment = max(alignment, alignment_of(member))
-    size = round_up(round_up(end, BYTE) // BYTE, alignment)
-    return Placement(tuple(starts), end, size, alignment)
+        alignment = max(alignment, shape.alignment, shape.forced)
+    return Placement(tuple(starts), end, round_up(end, alignment) // BYTE, alignment // BYTE)
 
 
-def _start(member: Member, end: int) -> int:
-    return round_up(end, alignment_of(member) * BYTE)
-
-
-def bit_field_start(member: Member, end: int) -> int:
+def bit_field_start(shape: Shape, end: int) -> int:
     """First bit of a bit-field that follows ``end`` bits."""
-    if member.alignment:
-        end = round_up(end, member.alignment * BYTE)
-    unit = member.natural_alignment * BYTE
-    spanned = round_up(end % unit + (member.bit_size or 0), unit)
-    return round_up(end, unit) if spanned > max(member.size * BYTE, unit) else end
+    end = round_up(end, shape.forced)
+    spanned = round_up(end % shape.alignment + (shape.width or 0), shape.alignment)
+    return round_up(end, shape.alignment) if spanned > shape.size else end
 
 
 def place_member(member: Member, start: int) -> Member:

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from linesmith.tuner.arrangement import Arrangement, aligns, moves, swaps, unchanged
 from linesmith.tuner.conflict import Cost, cost
-from linesmith.tuner.placement import BYTE, place
+from linesmith.tuner.placement import BYTE, place_shapes
 from linesmith.tuner.subject import Subject
 
 # Up to here every single move of every atom is tried; a larger record has its cold atoms moved only in between the hot
 # ones, since the work grows with the cube of the atoms.
 EXHAUSTIVE_ATOMS = 96
-# Second moves are tried on top of this many of the best first moves of each hot atom.
-BEAM = 4
+# Second moves are tried on top of this many first moves, the best of each hot atom.
+BEAM = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Option:
 
 def price(subject: Subject, arrangement: Arrangement) -> Option:
     """Place the arrangement by C's rules and price it."""
-    placed = place(arrangement.members(subject.parts), subject.layout.alignment)
+    placed = place_shapes(arrangement.shapes(subject), subject.layout.alignment)
     starts = _by_position(subject, arrangement, placed.starts)
     granule = max(subject.heat.granule, placed.alignment) if arrangement.aligned else subject.heat.granule
     return Option(arrangement, starts, placed.size, granule, cost(subject.heat, starts, granule))
@@ -75,7 +75,7 @@ def _two_moves(subject: Subject, start: Arrangement) -> Iterator[Arrangement]:
     hot = hot_atoms(subject)
     for atom in hot:
         first = sorted((price(subject, one) for one in moves(subject, start, [atom])), key=_price_of)
-        for option in first[:BEAM]:
+        for option in first[: max(1, BEAM // len(hot))]:
             yield from moves(subject, option.arrangement, [other for other in hot if other != atom])
 
 
@@ -98,10 +98,8 @@ def _single(subject: Subject, start: Arrangement) -> Iterator[Arrangement]:
     yield from moves(subject, start, hot)
     yield from swaps(subject, start, hot)
     yield from aligns(subject, start, hot)
-    for arrangement in moves(subject, start, cold):
-        place = arrangement.order.index(arrangement.moved[0])
-        if len(start.order) <= EXHAUSTIVE_ATOMS or min(hot) <= place <= max(hot):
-            yield arrangement
+    small = len(start.order) <= EXHAUSTIVE_ATOMS or not hot
+    yield from moves(subject, start, cold, None if small else range(min(hot), max(hot) + 1))
 
 
 def _helpful(subject: Subject, now: Option, arrangements: Iterable[Arrangement]) -> tuple[Option, ...]:

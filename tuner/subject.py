@@ -13,7 +13,7 @@ from linesmith.tuner.atoms import Atom, Place, anonymous_struct, atoms, visible_
 from linesmith.tuner.constraints import Freedom, freedom
 from linesmith.tuner.heat import Heat, heat_of, spots
 from linesmith.tuner.inference import with_inferred_alignment
-from linesmith.tuner.placement import BYTE, first_bit, refusal
+from linesmith.tuner.placement import BYTE, Shape, first_bit, refusal, shape_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Subject:
     """``layout`` is the record whose members move, at byte ``base`` of the object of type ``type``.
 
     ``starts`` are its members' bytes in the object, by position. ``positions`` are the positions of each atom's
-    members, ``owners`` the atom of each position.
+    members, ``owners`` the atom of each position, ``shapes`` those of each atom's members.
     """
 
     type: str
@@ -33,6 +33,7 @@ class Subject:
     starts: tuple[int, ...]
     positions: tuple[tuple[int, ...], ...]
     owners: tuple[int, ...]
+    shapes: tuple[tuple[Shape, ...], ...]
 
     @property
     def may_resize(self) -> bool:
@@ -65,7 +66,8 @@ def subject(finding: Finding, layouts: Layouts, others: Iterable[Finding] = ()) 
     limits = freedom(scope.layout, parts, layouts)
     owners = tuple(atom for atom, part in enumerate(parts) for _ in part.members)
     positions = tuple(tuple(at for at, owner in enumerate(owners) if owner == atom) for atom in range(len(parts)))
-    return Subject(target.type, scope.layout, scope.base, parts, limits, heat, starts, positions, owners)
+    shapes = tuple(tuple(shape_of(member) for member in part.members) for part in parts)
+    return Subject(target.type, scope.layout, scope.base, parts, limits, heat, starts, positions, owners, shapes)
 
 
 def _scope(outer: Layout, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> _Scope:

@@ -305,3 +305,15 @@ def test_a_packed_struct_is_not_rearranged() -> None:
 def test_a_pair_across_objects_is_refused() -> None:
     line = finding(ONE, [hot("a", 0, 8, 9, 9)], [ConflictPair("a", "0x28", "a", 9)])
     assert "a and 0x28 are not both members of one struct s" in refused(line, ONE)
+
+
+def test_members_that_are_apart_already_mean_another_build() -> None:
+    layout = struct("s", scalar("a"), scalar("between", 120), scalar("b"))
+    message = refused(meeting(layout, "b", "a"), layout)
+    assert "a and b are on different lines of struct s already: the profile is of another build" in message
+
+
+def test_a_hole_is_not_filled_by_growing() -> None:
+    layout = struct("s", scalar("a"), scalar("writer", 4), scalar("b", 4), scalar("rest", 48), align=16)
+    found = propose(meeting(layout, "writer", "a"), table(layout))
+    assert all(one.after.size <= layout.size for one in found for move in one.moves if move.kind is MoveKind.FILL_HOLE)
