@@ -3,6 +3,7 @@
 
 #include <dwarf.h>
 
+#include <array>
 #include <optional>
 
 #include "byte_cursor.h"
@@ -10,73 +11,64 @@
 namespace linesmith {
 namespace {
 
-Slot SlotOf(std::uint64_t attribute) {
-  switch (attribute) {
-    case DW_AT_name:
-      return Slot::kName;
-    case DW_AT_type:
-      return Slot::kType;
-    case DW_AT_byte_size:
-      return Slot::kByteSize;
-    case DW_AT_data_member_location:
-      return Slot::kMemberLocation;
-    case DW_AT_bit_offset:
-      return Slot::kBitOffset;
-    case DW_AT_bit_size:
-      return Slot::kBitSize;
-    case DW_AT_data_bit_offset:
-      return Slot::kDataBitOffset;
-    case DW_AT_decl_file:
-      return Slot::kDeclFile;
-    case DW_AT_decl_line:
-      return Slot::kDeclLine;
-    case DW_AT_declaration:
-      return Slot::kDeclaration;
-    case DW_AT_upper_bound:
-      return Slot::kUpperBound;
-    case DW_AT_count:
-      return Slot::kCount;
-    case DW_AT_alignment:
-      return Slot::kAlignment;
-    case DW_AT_encoding:
-      return Slot::kEncoding;
-    case DW_AT_const_value:
-      return Slot::kConstValue;
-    case DW_AT_abstract_origin:
-      return Slot::kAbstractOrigin;
-    case DW_AT_specification:
-      return Slot::kSpecification;
-    case DW_AT_signature:
-      return Slot::kSignature;
-    case DW_AT_low_pc:
-      return Slot::kLowPc;
-    case DW_AT_ranges:
-      return Slot::kRanges;
-    case DW_AT_sibling:
-      return Slot::kSibling;
-    case DW_AT_stmt_list:
-      return Slot::kStatementList;
-    case DW_AT_comp_dir:
-      return Slot::kCompilationDirectory;
-    case DW_AT_language:
-      return Slot::kLanguage;
-    case DW_AT_str_offsets_base:
-      return Slot::kStringOffsetsBase;
-    case DW_AT_dwo_name:
-    case DW_AT_GNU_dwo_name:
-      return Slot::kDwoName;
-    case DW_AT_GNU_dwo_id:
-      return Slot::kDwoId;
-    case DW_AT_GNU_vector:
-      return Slot::kVector;
-    case DW_AT_linkage_name:
-    case DW_AT_MIPS_linkage_name:
-      return Slot::kLinkageName;
-    case DW_AT_external:
-      return Slot::kExternal;
-    default:
-      return Slot::kNone;
+struct WantedAttribute {
+  std::uint16_t attribute;
+  Slot slot;
+};
+
+constexpr auto kWanted = std::to_array<WantedAttribute>({
+    {DW_AT_name, Slot::kName},
+    {DW_AT_type, Slot::kType},
+    {DW_AT_byte_size, Slot::kByteSize},
+    {DW_AT_data_member_location, Slot::kMemberLocation},
+    {DW_AT_bit_offset, Slot::kBitOffset},
+    {DW_AT_bit_size, Slot::kBitSize},
+    {DW_AT_data_bit_offset, Slot::kDataBitOffset},
+    {DW_AT_decl_file, Slot::kDeclFile},
+    {DW_AT_decl_line, Slot::kDeclLine},
+    {DW_AT_declaration, Slot::kDeclaration},
+    {DW_AT_upper_bound, Slot::kUpperBound},
+    {DW_AT_count, Slot::kCount},
+    {DW_AT_alignment, Slot::kAlignment},
+    {DW_AT_encoding, Slot::kEncoding},
+    {DW_AT_const_value, Slot::kConstValue},
+    {DW_AT_abstract_origin, Slot::kAbstractOrigin},
+    {DW_AT_specification, Slot::kSpecification},
+    {DW_AT_signature, Slot::kSignature},
+    {DW_AT_low_pc, Slot::kLowPc},
+    {DW_AT_ranges, Slot::kRanges},
+    {DW_AT_sibling, Slot::kSibling},
+    {DW_AT_stmt_list, Slot::kStatementList},
+    {DW_AT_comp_dir, Slot::kCompilationDirectory},
+    {DW_AT_language, Slot::kLanguage},
+    {DW_AT_str_offsets_base, Slot::kStringOffsetsBase},
+    {DW_AT_dwo_name, Slot::kDwoName},
+    {DW_AT_GNU_dwo_name, Slot::kDwoName},
+    {DW_AT_GNU_dwo_id, Slot::kDwoId},
+    {DW_AT_GNU_vector, Slot::kVector},
+    {DW_AT_linkage_name, Slot::kLinkageName},
+    {DW_AT_MIPS_linkage_name, Slot::kLinkageName},
+    {DW_AT_external, Slot::kExternal},
+});
+
+// Slots of the standard attributes, by number; asked for every attribute of every abbreviation.
+constexpr std::size_t kStandardAttributes = 256;
+
+constexpr auto kSlots = [] {
+  std::array<Slot, kStandardAttributes> slots{};
+  slots.fill(Slot::kNone);
+  for (const WantedAttribute& wanted : kWanted) {
+    if (wanted.attribute < kStandardAttributes) slots[wanted.attribute] = wanted.slot;
   }
+  return slots;
+}();
+
+Slot SlotOf(std::uint64_t attribute) {
+  if (attribute < kStandardAttributes) return kSlots[attribute];
+  for (const WantedAttribute& wanted : kWanted) {
+    if (wanted.attribute == attribute) return wanted.slot;
+  }
+  return Slot::kNone;
 }
 
 // Bytes of a form that always has the same size in one unit; nothing for those that vary.

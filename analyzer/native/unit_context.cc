@@ -124,25 +124,19 @@ void UnitContext::StepOverChildren(const Abbreviation& abbreviation, const Attri
 }
 
 std::uint64_t UnitContext::ReadForm(const FormStep& step, ByteCursor& cursor, Attributes& attributes) const {
-  const auto text = [](const char* string) { return reinterpret_cast<std::uint64_t>(string); };
-  const auto in_unit = [&](std::uint64_t value) {
-    return Reference(ReferenceKind::kUnit, unit_->offset + value);
-  };
-  const unsigned offset_bytes = unit_->widths.offset_bytes;
-  const DwarfSections& sections = unit_->file->sections();
   switch (step.form) {
     case DW_FORM_data1:
     case DW_FORM_flag:
+    case DW_FORM_addrx1:
       return cursor.U8();
     case DW_FORM_data2:
+    case DW_FORM_addrx2:
       return cursor.U16();
     case DW_FORM_data4:
+    case DW_FORM_addrx4:
       return cursor.U32();
     case DW_FORM_data8:
       return cursor.U64();
-    case DW_FORM_data16:
-      cursor.Skip(16);
-      return 0;
     case DW_FORM_udata:
     case DW_FORM_addrx:
     case DW_FORM_loclistx:
@@ -155,63 +149,17 @@ std::uint64_t UnitContext::ReadForm(const FormStep& step, ByteCursor& cursor, At
       return static_cast<std::uint64_t>(step.implicit);
     case DW_FORM_flag_present:
       return 1;
+    case DW_FORM_sec_offset:
+      return cursor.Unsigned(unit_->widths.offset_bytes);
     case DW_FORM_addr:
       return cursor.Unsigned(unit_->widths.address_bytes);
-    case DW_FORM_sec_offset:
-      return cursor.Unsigned(offset_bytes);
-    case DW_FORM_addrx1:
-      return cursor.U8();
-    case DW_FORM_addrx2:
-      return cursor.U16();
     case DW_FORM_addrx3:
       return cursor.U24();
-    case DW_FORM_addrx4:
-      return cursor.U32();
-    case DW_FORM_string:
-      return text(cursor.String());
-    case DW_FORM_strp:
-      return text(sections.strings.At(cursor.Unsigned(offset_bytes)));
-    case DW_FORM_line_strp:
-      return text(sections.line_strings.At(cursor.Unsigned(offset_bytes)));
-    case DW_FORM_strx:
-    case DW_FORM_GNU_str_index:
-      return text(IndexedString(cursor.Uleb()));
-    case DW_FORM_strx1:
-      return text(IndexedString(cursor.U8()));
-    case DW_FORM_strx2:
-      return text(IndexedString(cursor.U16()));
-    case DW_FORM_strx3:
-      return text(IndexedString(cursor.U24()));
-    case DW_FORM_strx4:
-      return text(IndexedString(cursor.U32()));
-    case DW_FORM_strp_sup:
-    case DW_FORM_GNU_strp_alt: {
-      const std::uint64_t offset = cursor.Unsigned(offset_bytes);
-      const DebugFile* supplement = unit_->file->supplement;
-      return text(supplement != nullptr ? supplement->sections().strings.At(offset) : "");
-    }
-    case DW_FORM_ref1:
-      return in_unit(cursor.U8());
-    case DW_FORM_ref2:
-      return in_unit(cursor.U16());
+    case DW_FORM_data16:
+      cursor.Skip(16);
+      return 0;
     case DW_FORM_ref4:
-      return in_unit(cursor.U32());
-    case DW_FORM_ref8:
-      return in_unit(cursor.U64());
-    case DW_FORM_ref_udata:
-      return in_unit(cursor.Uleb());
-    case DW_FORM_ref_addr:
-      return Reference(ReferenceKind::kSection, cursor.Unsigned(unit_->widths.reference_bytes));
-    case DW_FORM_GNU_ref_alt:
-      return Reference(ReferenceKind::kSupplement, cursor.Unsigned(offset_bytes));
-    case DW_FORM_ref_sup4:
-      return Reference(ReferenceKind::kSupplement, cursor.U32());
-    case DW_FORM_ref_sup8:
-      return Reference(ReferenceKind::kSupplement, cursor.U64());
-    case DW_FORM_ref_sig8: {
-      const Unit* target = unit_->file->TypeUnit(cursor.U64());
-      return Reference(ReferenceKind::kSignature, target != nullptr ? target->index + 1 : 0);
-    }
+      return Reference(ReferenceKind::kUnit, unit_->offset + cursor.U32());
     case DW_FORM_exprloc:
     case DW_FORM_block:
       return Location(cursor, cursor.Uleb(), attributes);
@@ -221,13 +169,75 @@ std::uint64_t UnitContext::ReadForm(const FormStep& step, ByteCursor& cursor, At
       return Location(cursor, cursor.U16(), attributes);
     case DW_FORM_block4:
       return Location(cursor, cursor.U32(), attributes);
-    case DW_FORM_indirect: {
-      const std::uint64_t form = cursor.Uleb();
-      if (form == DW_FORM_indirect || form == DW_FORM_implicit_const || form == 0 || form > 0xffff)
-        throw Truncated();
-      return ReadForm(
-          {.form = static_cast<std::uint16_t>(form), .slot = step.slot, .bytes = 0, .implicit = 0}, cursor,
-          attributes);
+    case DW_FORM_indirect:
+      return ReadIndirect(step, cursor, attributes);
+    default:
+      if (const char* text = ReadString(step.form, cursor)) return reinterpret_cast<std::uint64_t>(text);
+      return ReadReference(step.form, cursor);
+  }
+}
+
+std::uint64_t UnitContext::ReadIndirect(FormStep step, ByteCursor& cursor, Attributes& attributes) const {
+  const std::uint64_t form = cursor.Uleb();
+  if (form == DW_FORM_indirect || form == DW_FORM_implicit_const || form > 0xffff) throw Truncated();
+  step.form = static_cast<std::uint16_t>(form);
+  return ReadForm(step, cursor, attributes);
+}
+
+// Null for a form that is no string.
+const char* UnitContext::ReadString(std::uint16_t form, ByteCursor& cursor) const {
+  const DwarfSections& sections = unit_->file->sections();
+  const unsigned offset_bytes = unit_->widths.offset_bytes;
+  switch (form) {
+    case DW_FORM_string:
+      return cursor.String();
+    case DW_FORM_strp:
+      return sections.strings.At(cursor.Unsigned(offset_bytes));
+    case DW_FORM_line_strp:
+      return sections.line_strings.At(cursor.Unsigned(offset_bytes));
+    case DW_FORM_strx:
+    case DW_FORM_GNU_str_index:
+      return IndexedString(cursor.Uleb());
+    case DW_FORM_strx1:
+      return IndexedString(cursor.U8());
+    case DW_FORM_strx2:
+      return IndexedString(cursor.U16());
+    case DW_FORM_strx3:
+      return IndexedString(cursor.U24());
+    case DW_FORM_strx4:
+      return IndexedString(cursor.U32());
+    case DW_FORM_strp_sup:
+    case DW_FORM_GNU_strp_alt: {
+      const std::uint64_t offset = cursor.Unsigned(offset_bytes);
+      const DebugFile* supplement = unit_->file->supplement;
+      return supplement != nullptr ? supplement->sections().strings.At(offset) : "";
+    }
+    default:
+      return nullptr;
+  }
+}
+
+std::uint64_t UnitContext::ReadReference(std::uint16_t form, ByteCursor& cursor) const {
+  switch (form) {
+    case DW_FORM_ref1:
+      return Reference(ReferenceKind::kUnit, unit_->offset + cursor.U8());
+    case DW_FORM_ref2:
+      return Reference(ReferenceKind::kUnit, unit_->offset + cursor.U16());
+    case DW_FORM_ref8:
+      return Reference(ReferenceKind::kUnit, unit_->offset + cursor.U64());
+    case DW_FORM_ref_udata:
+      return Reference(ReferenceKind::kUnit, unit_->offset + cursor.Uleb());
+    case DW_FORM_ref_addr:
+      return Reference(ReferenceKind::kSection, cursor.Unsigned(unit_->widths.reference_bytes));
+    case DW_FORM_GNU_ref_alt:
+      return Reference(ReferenceKind::kSupplement, cursor.Unsigned(unit_->widths.offset_bytes));
+    case DW_FORM_ref_sup4:
+      return Reference(ReferenceKind::kSupplement, cursor.U32());
+    case DW_FORM_ref_sup8:
+      return Reference(ReferenceKind::kSupplement, cursor.U64());
+    case DW_FORM_ref_sig8: {
+      const Unit* target = unit_->file->TypeUnit(cursor.U64());
+      return Reference(ReferenceKind::kSignature, target != nullptr ? target->index + 1 : 0);
     }
     default:
       throw Truncated();

@@ -117,6 +117,9 @@ class UnitContext {
   void Scan();
   void StepVariable(const Abbreviation& abbreviation, ByteCursor& cursor) const;
   std::uint64_t ReadForm(const FormStep& step, ByteCursor& cursor, Attributes& attributes) const;
+  std::uint64_t ReadIndirect(FormStep step, ByteCursor& cursor, Attributes& attributes) const;
+  const char* ReadString(std::uint16_t form, ByteCursor& cursor) const;
+  std::uint64_t ReadReference(std::uint16_t form, ByteCursor& cursor) const;
   const char* IndexedString(std::uint64_t index) const;
   std::uint64_t Location(ByteCursor& cursor, std::uint64_t length, Attributes& attributes) const;
   std::uint32_t ScanScope(const Abbreviation& abbreviation, const RecordDie& die, ByteCursor& cursor);
