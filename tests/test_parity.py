@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every record pahole prints of a real kernel has the same layout here; where pahole errs, the compiler decides."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pahole_text import PaholeRecord, records
+from parity import differences, members_compared
+
+from linesmith.analyzer.dwarf import read_layouts
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Layout
+
+# pahole 1.24 prints these of Debian's 6.1 cloud kernels; an update may add or drop some.
+FEWEST_STRUCTS = 7000
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _pahole() -> None:
+    if shutil.which("pahole") is None:
+        pytest.skip("pahole is not installed (Debian package dwarves)")
+
+
+def printed(elf: Path, *arguments: str) -> Iterator[PaholeRecord]:
+    command = ["pahole", "-F", "dwarf", *arguments, str(elf)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield from records(process.stdout)
+    assert process.returncode == 0
+
+
+def closest(record: PaholeRecord, layouts: Layouts) -> list[str]:
+    """What differs from the layout of that name that fits best; pahole prints one layout per name."""
+    candidates = [one for one in layouts.variants(record.name) if one.kind.value == record.kind and not one.typedef]
+    return min((differences(record, one, layouts) for one in candidates), key=len, default=[f"no {record.name}"])
+
+
+@pytest.mark.real
+def test_every_record_of_the_kernel_has_the_layout_that_pahole_prints(vmlinux: Path) -> None:
+    layouts = read_layouts(vmlinux).layouts
+    structs = members = 0
+    found: list[str] = []
+    for record in printed(vmlinux):
+        structs += record.kind == "struct"
+        members += members_compared(record)
+        found += closest(record, layouts)
+    print(f"compared {structs} structs, {members} members")
+    assert found == []
+    assert structs > FEWEST_STRUCTS
+
+
+def compiled(tmp_path: Path, source: str) -> Path:
+    (tmp_path / "subject.c").write_text(source)
+    target = tmp_path / "subject.o"
+    subprocess.run(["gcc", "-g", "-c", "-o", target, tmp_path / "subject.c"], check=True)
+    return target
+
+
+def holds(tmp_path: Path, source: str, *claims: str) -> None:
+    """Let the compiler itself confirm claims about the types of ``source``."""
+    asserts = "".join(f'_Static_assert({claim}, "{claim}");\n' for claim in claims)
+    compiled(tmp_path, f"#include <stddef.h>\n{source}\n{asserts}")
+
+
+def only(elf: Path, name: str) -> tuple[PaholeRecord, Layout, Layouts]:
+    layouts = read_layouts(elf).layouts
+    return next(printed(elf, "-C", name)), layouts.variants(name)[0], layouts
+
+
+def test_a_moved_member_would_be_noticed(tmp_path: Path) -> None:
+    record, layout, layouts = only(compiled(tmp_path, "struct pair { char a; long b; } pair;"), "pair")
+    assert differences(record, layout, layouts) == []
+    moved = replace(layout, members=(layout.members[0], replace(layout.members[1], offset=16)), size=24)
+    assert differences(record, moved, layouts) == [
+        "pair: size, padding, bit padding (16, 0, 0) printed, (24, 0, 0) read",
+        "pair.a: hole 7 printed, 15 read",
+        "pair.b: offset 8 printed, 16 read",
+    ]
+
+
+ATOMIC = "struct counter { int plain; _Atomic long hits; _Atomic(int *) last; } counter;"
+
+
+def test_pahole_loses_atomic_members_and_the_compiler_has_them(tmp_path: Path) -> None:
+    record, layout, layouts = only(compiled(tmp_path, ATOMIC), "counter")
+    assert differences(record, layout, layouts) != []
+    assert [(one.name, one.offset, one.size) for one in layout.members] == [
+        ("plain", 0, 4),
+        ("hits", 8, 8),
+        ("last", 16, 8),
+    ]
+    holds(
+        tmp_path,
+        ATOMIC,
+        "offsetof(struct counter, hits) == 8",
+        "offsetof(struct counter, last) == 16",
+        "sizeof counter.hits == 8",
+        "sizeof counter == 24",
+    )
+
+
+PACKED = "struct wire { long at; int size; } __attribute__((packed, aligned(4)));\nstruct wire wire;"
+
+
+def test_pahole_loses_the_alignment_of_a_packed_struct(tmp_path: Path) -> None:
+    elf = compiled(tmp_path, PACKED)
+    layout = read_layouts(elf).layouts.variants("wire")[0]
+    text = subprocess.run(["pahole", "-F", "dwarf", "-C", "wire", elf], capture_output=True, text=True, check=True)
+    assert text.stdout.rstrip().endswith("} __attribute__((__packed__));")
+    assert (layout.size, layout.alignment) == (12, 4)
+    holds(tmp_path, PACKED, "_Alignof(struct wire) == 4", "sizeof(struct wire) == 12")
+
+
+ALIGNED_UNION = "union slot { int word; char bytes[6]; } __attribute__((aligned(64)));\nunion slot slot;"
+
+
+def test_pahole_loses_the_alignment_of_a_union(tmp_path: Path) -> None:
+    elf = compiled(tmp_path, ALIGNED_UNION)
+    layout = read_layouts(elf).layouts.variants("slot")[0]
+    text = subprocess.run(["pahole", "-F", "dwarf", "-C", "slot", elf], capture_output=True, text=True, check=True)
+    assert "aligned" not in text.stdout
+    assert (layout.size, layout.alignment) == (64, 64)
+    holds(tmp_path, ALIGNED_UNION, "_Alignof(union slot) == 64", "sizeof(union slot) == 64")
