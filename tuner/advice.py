@@ -6,7 +6,7 @@ from __future__ import annotations
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.lock import is_lock
-from linesmith.analyzer.model import Finding, Outcome, TriageKind
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, LineObject, Outcome, TriageKind
 from linesmith.tuner.atoms import visible_places
 from linesmith.tuner.conflict import cost
 from linesmith.tuner.subject import Subject
@@ -46,7 +46,7 @@ def refuse_hopeless(finding: Finding, layouts: Layouts) -> None:
     """Raise ``NothingToSuggest`` when the finding names no pair of members that an order could part."""
     where = f"Line {finding.rank}"
     target = finding.objects[0] if finding.objects else None
-    if target is None or target.layout is None or target.outcome is not Outcome.RESOLVED:
+    if target is None or target.layout is None or not _is_known(target, layouts):
         raise NothingToSuggest(f"{where}: {_unknown_object(finding)}.")
     if is_lock(target.type):
         raise _refusal(finding, TriageKind.LOCK_CONTENTION, f"the object is a {target.type}, a lock itself")
@@ -59,6 +59,13 @@ def refuse_hopeless(finding: Finding, layouts: Layouts) -> None:
         names = f"{finding.triage.pairs[0].first} and {finding.triage.pairs[0].second}"
         reason = f"{names} are not both members of one {layout.title}"
         raise _refusal(finding, TriageKind.SEVERAL_OBJECTS, reason)
+
+
+def _is_known(target: LineObject, layouts: Layouts) -> bool:
+    """Whether the object, or a part of it that is larger than a line, has members to move."""
+    size = layouts.by_id(target.layout).size if target.layout is not None else 0
+    whole = target.outcome is Outcome.RESOLVED
+    return whole or (target.outcome is Outcome.INNER_TYPE_ONLY and size > CACHE_LINE_BYTES)
 
 
 def _unknown_object(finding: Finding) -> str:

@@ -13,6 +13,7 @@ from linesmith.tuner.heat import Contact, Spot
 from linesmith.tuner.search import Option
 from linesmith.tuner.subject import Subject
 
+MOST_CONTAINERS = 3
 UNCHECKED = (
     "Only the layout was checked: offset assertions, initialisers by position and memset ranges are in the source."
 )
@@ -26,6 +27,7 @@ def notes(finding: Finding, target: Subject, option: Option) -> tuple[str, ...]:
         *_locks(target),
         *_unexplained(finding, target),
         *_size(target, option),
+        *_containers(finding),
         UNCHECKED,
     )
 
@@ -78,3 +80,10 @@ def _size(target: Subject, option: Option) -> Iterator[str]:
             f"Holds only where objects are allocated at multiples of {option.granule} bytes: KMEM_CACHE() and static"
             " objects are, kmalloc() and malloc() need not be."
         )
+
+
+def _containers(finding: Finding) -> Iterator[str]:
+    containers = finding.objects[0].containers
+    if containers:
+        more = f" and {len(containers) - MOST_CONTAINERS} more" if len(containers) > MOST_CONTAINERS else ""
+        yield f"Also part of {', '.join(containers[:MOST_CONTAINERS])}{more}, whose objects decide the phase."

@@ -317,3 +317,22 @@ def test_a_hole_is_not_filled_by_growing() -> None:
     layout = struct("s", scalar("a"), scalar("writer", 4), scalar("b", 4), scalar("rest", 48), align=16)
     found = propose(meeting(layout, "writer", "a"), table(layout))
     assert all(one.after.size <= layout.size for one in found for move in one.moves if move.kind is MoveKind.FILL_HOLE)
+
+
+def test_an_inner_type_of_several_lines_can_be_rearranged_on_its_own() -> None:
+    layout, layouts = address_space()
+    line = meeting(layout, "i_mmap_rwsem", "i_mmap", phase=16)
+    inner = replace(line.objects[0], outcome=Outcome.INNER_TYPE_ONLY, containers=("inode", "shmem_inode_info"))
+    first = propose(replace(line, objects=(inner,)), layouts)[0]
+    assert moved(first) == [("move", "i_mmap_rwsem", "private_data")]
+    assert "Also part of inode, shmem_inode_info, whose objects decide the phase." in first.notes
+
+
+def test_a_small_inner_type_is_refused_for_what_holds_it() -> None:
+    line = meeting(ONE, "b", "a")
+    inner = replace(line.objects[0], outcome=Outcome.INNER_TYPE_ONLY, containers=("pool", "queue"))
+    message = refused(replace(line, objects=(inner,)), ONE)
+    assert (
+        message
+        == "Line 0: only the inner type s, perhaps of pool, queue is known, not the struct whose members could move."
+    )
