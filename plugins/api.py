@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from linesmith.analyzer.model import Profile
 
 
+@runtime_checkable
 class ProfileSource(Protocol):
     """A reader of one kind of profile text."""
 

@@ -16,12 +16,13 @@ _HEAD_CHARACTERS = 64 * 1024
 
 
 def profile_sources() -> tuple[ProfileSource, ...]:
-    """Every installed profile reader, by name (entry point group ``linesmith.profiles``).
+    """Every profile reader that works, by name (entry point group ``linesmith.profiles``)."""
+    return tuple(source for source in map(_loaded, _entry_points()) if not isinstance(source, str))
 
-    Raises ``ProfileError`` when an installed reader cannot be loaded, with its name and distribution.
-    """
-    found = sorted(entry_points(group="linesmith.profiles"), key=lambda point: point.name)
-    return tuple(_loaded(point) for point in found)
+
+def broken_sources() -> tuple[str, ...]:
+    """A sentence for every installed profile reader that cannot be loaded: its name, its package, and why."""
+    return tuple(source for source in map(_loaded, _entry_points()) if isinstance(source, str))
 
 
 def read_profiles(path: Path) -> tuple[Profile, ...]:
@@ -43,8 +44,10 @@ def profiles_in(data: bytes, name: str) -> tuple[Profile, ...]:
     if not text.strip():
         raise ProfileError(f"{name} is empty; save the output of `perf c2c report --stdio` into it")
     known = ", ".join(source.name for source in sources) or "none"
+    broken = "".join(f"; {sentence}" for sentence in broken_sources())
     raise ProfileError(
         f"{name} is no profile that an installed reader knows ({known}); give the text of `perf c2c report --stdio`"
+        f"{broken}"
     )
 
 
@@ -55,14 +58,18 @@ def _heads(text: str) -> Iterator[str]:
         yield text[start : start + _HEAD_CHARACTERS]
 
 
-def _loaded(point: EntryPoint) -> ProfileSource:
-    """The reader behind an entry point; whatever a foreign plugin raises becomes one sentence."""
+def _entry_points() -> list[EntryPoint]:
+    return sorted(entry_points(group="linesmith.profiles"), key=lambda point: point.name)
+
+
+def _loaded(point: EntryPoint) -> ProfileSource | str:
+    """The reader behind an entry point, or a sentence: foreign plugins may raise anything."""
     try:
-        source: ProfileSource = point.load()()
+        source = point.load()()
+        if not isinstance(source, ProfileSource):
+            raise TypeError(f"{point.value} is no profile reader")
     except Exception as error:
         owner = f" of {point.dist.name}" if point.dist else ""
-        raise ProfileError(
-            f"the profile reader {point.name}{owner} cannot be loaded ({type(error).__name__}: {error});"
-            " reinstall or remove that package"
-        ) from error
+        reason = f"{type(error).__name__}: {error}"
+        return f"the profile reader {point.name}{owner} cannot be loaded ({reason}); reinstall or remove that package"
     return source

@@ -103,6 +103,11 @@ class Cursor:
             del self._window[: self._at]
             self._at = 0
 
+    @property
+    def held(self) -> int:
+        """How many tokens are kept in memory now."""
+        return len(self._window)
+
     def run(self, kinds: frozenset[Kind], start: int, limit: int) -> int:
         """How many tokens from ``start`` on are of ``kinds``, at most ``limit``."""
         length = 0

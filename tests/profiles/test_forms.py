@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One oddity of published reports per test; the figures are made up."""
+
+from __future__ import annotations
+
+import pytest
+
+from linesmith.analyzer.errors import ProfileError
+from linesmith.analyzer.model import Profile
+from linesmith.plugins.profiles.c2c import C2cReport
+
+RULE = "  " + "-" * 70
+HEAD = f"{RULE}\n      0       40      400       30       20       10  0xffff888100000040\n{RULE}\n"
+FIRST = (
+    "          75.00%   50.00%  100.00%    0.00%    0.00%                 0x8     0       1  0xffffffff81200010"
+    "       300       200       100      900        64  [k] take_ticket   [kernel.kallsyms]  take_ticket+16   0  1\n"
+)
+SECOND = (
+    "          25.00%   50.00%    0.00%  100.00%  100.00%                0x10     0       1  0xffffffff81200020"
+    "       310       210       110      800        63  [k] give_ticket   [kernel.kallsyms]  give_ticket+32   0\n"
+)
+REPORT = HEAD + FIRST + SECOND
+
+
+def read(text: str) -> tuple[Profile, ...]:
+    return C2cReport().read(text, "report.txt")
+
+
+def read_one(text: str) -> Profile:
+    (profile,) = read(text)
+    return profile
+
+
+def remarks(profile: Profile) -> str:
+    return "\n".join(remark.text for remark in profile.remarks)
+
+
+def test_shares_become_the_counts_that_perf_had() -> None:
+    (line,) = read_one(REPORT).lines
+    assert [(access.hitm_remote, access.hitm_local) for access in line.accesses] == [(30, 200), (10, 200)]
+    assert [access.stores_l1_hit for access in line.accesses] == [30, 0]
+    assert [access.stores_na for access in line.accesses] == [0, 10]
+    assert (line.rank, line.address, line.contended, line.stores) == (0, 0xFFFF888100000040, 440, 60)
+
+
+def test_rules_may_be_missing_in_collapsed_text() -> None:
+    text = " ".join(REPORT.replace("-" * 70, "").split())
+    second = text.replace("0 40 400 30 20 10 0xffff888100000040", "1 40 400 30 20 10 0xffff888100000080")
+    (profile,) = read(f"{text} {second}")
+    assert [line.rank for line in profile.lines] == [0, 1]
+    assert [access.nodes for line in profile.lines for access in line.accesses] == ["0 1", "0", "0 1", "0"]
+
+
+def test_words_behind_a_collapsed_row_are_no_nodes() -> None:
+    profile = read_one(" ".join(REPORT.split()) + " 12 more lines follow.")
+    assert profile.lines[0].accesses[-1].source == "give_ticket+32"
+
+
+def test_reports_before_and_after_take_the_words_above() -> None:
+    before, after = read(f"Some words.\nWithout the patch:\n{REPORT}\nWith it applied:\n\n{REPORT}")
+    assert (before.title, after.title) == ("Without the patch", "With it applied")
+
+
+def test_numbers_that_start_over_begin_a_new_report() -> None:
+    assert len(read(REPORT + REPORT)) == 2
+
+
+def test_title_of_collapsed_text_is_the_last_sentence() -> None:
+    text = " ".join(f"It is slow. See below. Before the change: {REPORT} And after it: {REPORT}".split())
+    assert [profile.title for profile in read(text)] == ["Before the change", "And after it"]
+
+
+def test_notes_between_rows_are_passed_over() -> None:
+    profile = read_one(HEAD + FIRST + "   ^--- this one hurts (12 CPUs!)\n [snip]\n" + SECOND)
+    assert [access.offset for access in profile.lines[0].accesses] == [0x8, 0x10]
+    assert profile.lines[0].accesses[0].nodes == "0 1"
+
+
+def test_call_graph_below_a_row() -> None:
+    graph = (
+        "            |\n            ---take_ticket\n               |\n               |--70.00%--serve\n"
+        "               |          run_queue\n               |\n                --30.00%--steal\n\n"
+    )
+    first, second = read_one(HEAD + FIRST + graph + SECOND).lines[0].accesses
+    assert first.callers == ("serve", "run_queue", "steal")
+    assert second.callers == ()
+
+
+def test_row_of_another_line_size() -> None:
+    wide = read_one(REPORT.replace(" 0x10 ", " 0x50 "))
+    assert wide.lines[0].bytes == 128
+    assert "128 bytes" in remarks(wide)
+
+
+def test_heading_of_double_lines() -> None:
+    heading = "#   ------- Double-Cacheline -------\n# Index   Address  Node  PA cnt  Hitm    Total  LclHitm  RmtHitm\n"
+    profile = read_one(heading + REPORT)
+    assert profile.lines[0].bytes == 128
+    assert "128 bytes" not in remarks(profile)
+
+
+def test_arm_kernel_without_headings_is_taken_for_peers_and_said() -> None:
+    profile = read_one(REPORT.replace("0xffffffff8120", "0xffff80000120"))
+    assert (profile.display, profile.lines[0].peer_local, profile.lines[0].hitm_local) == ("peer", 400, None)
+    assert "peer snoops are assumed" in remarks(profile)
+
+
+def test_user_space_without_headings_is_taken_for_hitm_and_said() -> None:
+    profile = read_one(REPORT.replace("0xffffffff8120", "0x4020").replace("[k]", "[.]"))
+    assert profile.display == "hitm"
+    assert "HITM is assumed" in remarks(profile)
+
+
+def test_rows_without_raw_counts_keep_what_is_known() -> None:
+    profile = read_one(FIRST + SECOND)
+    (line,) = profile.lines
+    assert [access.records for access in line.accesses] == [900, 800]
+    assert (line.hitm_local, line.accesses[0].hitm_local) == (None, None)
+    assert "without the raw counts" in remarks(profile)
+
+
+def test_raw_counts_come_from_the_table_where_the_rows_have_none() -> None:
+    table = "  0  0xffff888100000040  0  9  88.00%  440  400  40  1000  940  60  30  20  10  1 2 3 4 400 5 40 6 7\n"
+    tui = "Cacheline 0xffff888100000040\n" + FIRST + SECOND
+    (line,) = read_one(table + tui).lines
+    assert (line.share, line.records, line.loads) == (0.88, 1000, 940)
+    assert [access.hitm_local for access in line.accesses] == [200, 200]
+
+
+def test_line_whose_rows_were_cut_short_is_not_filled_up() -> None:
+    (line,) = read_one(HEAD + FIRST).lines
+    assert (line.hitm_remote, line.accesses[0].hitm_remote) == (40, 30)
+
+
+def test_shares_beyond_the_whole_are_not_counted() -> None:
+    profile = read_one(HEAD + FIRST + FIRST)
+    assert "more than 100 %" in remarks(profile)
+    assert [access.hitm_remote for access in profile.lines[0].accesses] == [None, None]
+    assert [access.hitm_local for access in profile.lines[0].accesses] == [200, 200]
+
+
+def test_row_that_cannot_be_read_is_named_with_its_line() -> None:
+    profile = read_one(HEAD + FIRST + "     1.00%   2.00%   3.00%   4.00%   5.00%   0x40000  what is this\n")
+    (unread,) = [remark for remark in profile.remarks if remark.text.startswith("not read")]
+    assert unread.text_line == 5
+
+
+def test_unknown_number_of_cells_is_remarked_and_not_guessed() -> None:
+    profile = read_one(
+        (HEAD + FIRST + SECOND).replace("       300       200", " ").replace("       310       210", " ")
+    )
+    access = profile.lines[0].accesses[0]
+    assert (access.offset, access.function, access.records, access.cpus) == (0x8, "take_ticket", None, None)
+    assert "column cannot be told" in remarks(profile)
+
+
+def test_rows_coalesced_by_object_have_no_function() -> None:
+    text = REPORT.replace("  0xffffffff81200010", "").replace(
+        "[k] take_ticket   [kernel.kallsyms]  take_ticket+16", "bench"
+    )
+    first = read_one(text).lines[0].accesses[0]
+    assert (first.function, first.object_file, first.code_address, first.records) == (None, "bench", None, 900)
+
+
+def test_rows_coalesced_by_process_need_their_heading() -> None:
+    heading = (
+        "#   Num  RmtHitm  LclHitm   L1 Hit  L1 Miss      N/A    Offset  Node  PA cnt      Pid"
+        "  rmt hitm  lcl hitm      load  records       cnt  Node\n"
+    )
+    row = "   100.00%  100.00%  100.00%  100.00%  100.00%   0x8   0   1   4711   300   200   100   900   64   0  1\n"
+    access = read_one(heading + HEAD + row).lines[0].accesses[0]
+    assert (access.process, access.records, access.cpus, access.nodes) == ("4711", 900, 64, "0 1")
+    headless = read_one(HEAD + row)
+    assert headless.lines[0].accesses[0].records is None
+    assert "column cannot be told" in remarks(headless)
+
+
+def test_columns_that_an_author_chose_are_read_by_their_heading() -> None:
+    text = (
+        "     Rmt      Lcl   L1 Hit   Offset      load  records       Symbol\n"
+        f"{RULE}\n      0     100     200    50  0xffff888100000040\n{RULE}\n"
+        "   47.00%    80.00%  100.00%   0x8   123   456 [k] take_ticket\n"
+        "   53.00%    20.00%    0.00%  0x10   124   457 [k] give_ticket\n"
+    )
+    first, second = read_one(text).lines[0].accesses
+    assert (first.hitm_remote, first.hitm_local, first.stores_l1_hit, first.records) == (47, 160, 50, 456)
+    assert (second.cycles_load, second.cpus, second.function) == (124, None, "give_ticket")
+
+
+def test_display_of_all_loads_counts_no_hitm() -> None:
+    heading = (
+        "#   Num      Hit     Miss   L1 Hit  L1 Miss    Offset  Node  PA cnt        Code address"
+        "  rmt hitm  lcl hitm      load  records       cnt  Symbol  Object  Source:Line  Node\n"
+    )
+    head = f"{RULE}\n      0       40      400       30       20  0xffff888100000040\n{RULE}\n"
+    profile = read_one(heading + head + FIRST.replace("    0.00%    0.00%  ", "    0.00%  ", 1))
+    assert (profile.lines[0].hitm_remote, profile.lines[0].stores_l1_hit) == (None, 30)
+    assert "left out" in remarks(profile)
+
+
+def test_symbol_of_the_cutting_width_may_be_cut() -> None:
+    name = "a_name_of_twenty_six_chars"
+    cut = read_one(REPORT.replace("take_ticket   ", name + "  ").replace("take_ticket+16", "queue.c:12"))
+    assert cut.lines[0].accesses[0].symbol_cut
+    proven = read_one(REPORT.replace("take_ticket   ", name + " ").replace("take_ticket+16", f"{name}_more+16"))
+    assert (proven.lines[0].accesses[0].function, proven.lines[0].accesses[0].symbol_cut) == (f"{name}_more", False)
+
+
+def test_full_symbols_are_not_cut() -> None:
+    names = REPORT.replace("take_ticket   ", "a_name_of_twenty_six_chars ").replace(
+        "give_ticket   ", "one_longer_than_twenty_six_chars "
+    )
+    assert not read_one(names.replace("take_ticket+16", "queue.c:12")).lines[0].accesses[0].symbol_cut
+
+
+def test_names_of_templates_and_packages_keep_their_blanks() -> None:
+    go = REPORT.replace("[k] take_ticket", "[.] example.org/shop/till.(*Till).Take").replace(
+        "[kernel.kallsyms]", "till"
+    )
+    assert read_one(go).lines[0].accesses[0].function == "example.org/shop/till.(*Till).Take"
+    template = " ".join(REPORT.replace("take_ticket ", "std::pair<int, long> f<int>(int) ").split())
+    assert read_one(template).lines[0].accesses[0].function == "std::pair<int, long> f<int>(int)"
+
+
+def test_loads_only_is_said_by_the_profile() -> None:
+    silent = REPORT.replace("       30       20       10  0x", "        0        0        0  0x")
+    assert not read_one(silent).has_stores
+    assert read_one(REPORT).has_stores
+    assert read_one("  Store Operations                  :        120\n" + silent).has_stores
+
+
+def test_byte_order_terminal_codes_and_odd_bytes() -> None:
+    text = "\ufeff" + REPORT.replace("  75.00%", " \x1b[31m 75.00%\x1b[0m").replace(
+        "[k] take", "[k]\u00a0take"
+    ).replace("\n", "\ufffd\n")
+    assert read_one(text).lines[0].accesses[0].function == "take_ticket"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is empty"),
+        ("   \n\n", "is empty"),
+        ("int main(void) { return 0; }\n", "none of its 1 lines"),
+        ("    12.50%  sh  [kernel.kallsyms]  [k] do_idle\n", "none of its 1 lines"),
+        ("a\n 1.00%  2.00%  3.00%  4.00%  nothing here\n", "line 2 begins with shares"),
+        ("<html><body><p>Not found</p></body></html>", "none of its 1 lines"),
+    ],
+)
+def test_foreign_text_is_refused_in_one_sentence(text: str, words: str) -> None:
+    with pytest.raises(ProfileError, match=words) as refusal:
+        read(text)
+    assert "perf c2c report --stdio" in str(refusal.value)
+    assert "\n" not in str(refusal.value)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whatever the text, the reader ends with profiles or with one ``ProfileError``, in time linear in its length."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from profiles.c2c_text import Generation, LineSpec, Options, ReportSpec, RowSpec, render
+
+from linesmith.analyzer.errors import ProfileError
+from linesmith.analyzer.model import Profile
+from linesmith.plugins.profiles.c2c import C2cReport
+from linesmith.plugins.profiles.tokens import Cursor, tokens
+from linesmith.plugins.profiles.unmail import unmail
+from linesmith.plugins.registry import profiles_in
+
+# Words that mean something to the grammar, so that random sequences get deep into it.
+WORDS = (
+    "1.00%", "100.00%", "0.00%", "100.0%", "n/a}", "0{", "0{0-1}", "N/A", "0-3", "0", "12", "99999999999999999999",
+    "0x8", "0x40", "0x100", "0xffffffff81200010", "[k]", "[.]", "[unknown]", "[kernel.kallsyms]", "down_write",
+    "down_write+12", "a.c:1", "??:0", "7:web", "server", "-" * 61, "=" * 49, "#", "....", "|", "---down_write", "|--50.00%--up",
+    "Num", "RmtHitm", "LclHitm", "L1", "Hit", "Miss", "Offset", "Node", "PA", "cnt", "Code", "address", "load", "records",
+    "Symbol", "Object", "Index", "Address", "Cacheline", "Snoop", "Total", "Pareto", "Load", "Operations", ":", ">",
+    "=3D", "<pre>", "&gt;", "Before:", "Double-CL", "٣", "²", "\x00", "\x1b[1m", "\u00a0", "\ud800",
+)  # fmt: skip
+SPACES = (" ", "  ", "\n", "\n\n", "\r\n", "\t", "=\n", "\n> ", "\n   3\t")
+TEXTS = st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(SPACES)), max_size=120).map(
+    lambda pairs: "".join(word + space for word, space in pairs)
+)
+MANY = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+REPORT = render(
+    ReportSpec(
+        tuple(
+            LineSpec(
+                0xFFFF888100000000 + 64 * number,
+                tuple(
+                    RowSpec(
+                        offset, (1, 2, 3, 4, 5), 0xFFFFFFFF81000000, "down_write", "[kernel.kallsyms]", "down_write+28"
+                    )
+                    for offset in (0, 8, 16)
+                ),
+            )
+            for number in range(3)
+        ),
+        Options(Generation.F4),
+    )
+)
+
+
+def read_or_refused(text: str) -> tuple[Profile, ...]:
+    try:
+        return C2cReport().read(text, "hostile.txt")
+    except ProfileError:
+        return ()
+
+
+def assert_sound(profiles: tuple[Profile, ...]) -> None:
+    for profile in profiles:
+        assert profile.lines
+        for line in profile.lines:
+            assert line.bytes in (64, 128, 256)
+            assert all(access.offset is None or 0 <= access.offset < line.bytes for access in line.accesses)
+            assert all((access.hitm_local or 0) >= 0 for access in line.accesses)
+
+
+@MANY
+@given(st.text(max_size=400))
+def test_any_text(text: str) -> None:
+    assert_sound(read_or_refused(text))
+
+
+@MANY
+@given(TEXTS)
+def test_words_of_the_format_in_any_order(text: str) -> None:
+    assert_sound(read_or_refused(text))
+
+
+@MANY
+@given(st.integers(0, len(REPORT)), st.integers(0, len(REPORT)), TEXTS)
+def test_report_with_a_piece_cut_out_and_other_words_put_in(start: int, end: int, words: str) -> None:
+    first, last = sorted((start, end))
+    assert_sound(read_or_refused(REPORT[:first] + words[:60] + REPORT[last:]))
+
+
+@MANY
+@given(st.binary(max_size=400))
+def test_any_bytes(data: bytes) -> None:
+    try:
+        assert_sound(profiles_in(data, "hostile.txt"))
+    except ProfileError:
+        return
+
+
+@pytest.mark.parametrize("word", [*WORDS, "1.00% 0x8 ", "0 12 ", "0{ 1 ", "|--a ", "1.00% 7:a b ", "(" * 50, "<", "&"])
+def test_a_word_many_times_over(word: str) -> None:
+    """Ends at all: a grammar with backtracking would not."""
+    assert_sound(read_or_refused((word + " ") * 20000))
+    assert_sound(read_or_refused(word * 20000))
+
+
+def test_window_of_tokens_stays_small() -> None:
+    cursor = Cursor(tokens(unmail("1.00% 0x8 " * 50000)))
+    while cursor.peek().text:
+        cursor.skip(1)
+    assert cursor.held < 10000

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which reader gets a file, and what the user hears about files that are no profile."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from pathlib import Path
+
+import pytest
+from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
+
+from linesmith.analyzer.errors import ProfileError
+from linesmith.plugins import registry
+from linesmith.plugins.registry import broken_sources, profile_sources, profiles_in, read_profiles
+
+REPORT = render(
+    ReportSpec((LineSpec(0xFFFF888100000040, (RowSpec(8, (1, 2, 3, 4, 5), 0xFFFFFFFF81000000, "f", "[x]", "f+1"),)),))
+)
+
+
+def test_the_report_reader_is_installed() -> None:
+    assert "c2c-report" in [source.name for source in profile_sources()]
+
+
+def test_file_is_read_by_the_source_that_knows_it(tmp_path: Path) -> None:
+    path = tmp_path / "report.txt"
+    path.write_text(REPORT)
+    (profile,) = read_profiles(path)
+    assert (profile.source, profile.lines[0].hitm_local) == (str(path), 2)
+
+
+def test_report_far_behind_the_beginning_is_found() -> None:
+    assert len(profiles_in(b"A long thread.\n" * 20000 + REPORT.encode(), "thread.mbox")) == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_encodings_with_a_mark(encoding: str) -> None:
+    assert len(profiles_in(REPORT.encode(encoding), "report.txt")) == 1
+
+
+def test_bytes_that_are_no_text_in_any_encoding_do_not_hurt() -> None:
+    assert len(profiles_in(b"caf\xe9 \xff\n" + REPORT.encode(), "report.txt")) == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "is empty"),
+        (b"PERFILE2" + bytes(100), "is a perf.data file"),
+        (b"\x7fELF" + bytes(100), "is an ELF file"),
+        (b"\x1f\x8b\x08", "gzip"),
+        (bytes(1000), "binary"),
+        (b"int main(void) { return 0; }", "no profile that an installed reader knows"),
+        (b"<html><body>404</body></html>", "no profile that an installed reader knows"),
+    ],
+)
+def test_foreign_data_is_refused_in_one_sentence(data: bytes, words: str) -> None:
+    with pytest.raises(ProfileError, match=words) as refusal:
+        profiles_in(data, "given.txt")
+    assert str(refusal.value).startswith("given.txt ")
+    assert "\n" not in str(refusal.value)
+
+
+def test_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ProfileError, match=r"cannot read the profile .*No such file"):
+        read_profiles(tmp_path / "absent")
+
+
+def test_directory_is_no_profile(tmp_path: Path) -> None:
+    with pytest.raises(ProfileError, match="cannot read the profile"):
+        read_profiles(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
+        ("import a_module_that_is_nowhere", "ModuleNotFoundError"),
+        ("Reader = None", "TypeError"),
+        ("class Reader: pass", "is no profile reader"),
+    ],
+)
+def test_broken_plugin_is_a_sentence_and_hinders_no_other(
+    body: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken_reader.py").write_text(body)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "broken_reader", raising=False)
+    point = EntryPoint("tape", "broken_reader:Reader", "linesmith.profiles")
+    points = EntryPoints([point, *entry_points(group="linesmith.profiles")])
+    monkeypatch.setattr(registry, "entry_points", lambda group: points.select(group=group))
+    (sentence,) = broken_sources()
+    assert sentence.startswith("the profile reader tape cannot be loaded")
+    assert words in sentence
+    assert len(profiles_in(REPORT.encode(), "report.txt")) == 1
+    with pytest.raises(ProfileError, match="reinstall or remove"):
+        profiles_in(b"nothing", "report.txt")
