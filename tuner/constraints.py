@@ -12,8 +12,9 @@ from enum import StrEnum
 
 from linesmith.analyzer.geometry import flatten
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Layout, Member
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member
 from linesmith.tuner.atoms import Atom
+from linesmith.tuner.placement import alignment_of
 
 
 class ConstraintKind(StrEnum):
@@ -77,6 +78,9 @@ def _fixed(position: int, parts: tuple[Atom, ...], layouts: Layouts) -> Constrai
     if position == 0 and _is_base(member, layouts):
         reason = "code may cast between the struct and the record it begins with"
         return Constraint(ConstraintKind.FIRST, name, reason, "C11 6.7.2.1p15")
+    if not member.size and not member.flexible and alignment_of(member) >= CACHE_LINE_BYTES:
+        reason = "it was put there to keep what is before it and what is behind it on different lines"
+        return Constraint(ConstraintKind.MARKER, name, reason, "include/linux/cache.h, CACHELINE_PADDING")
     if _is_marker(member, layouts) and not parts[position].is_group:
         reason = "a member without size marks an offset that code relies on"
         return Constraint(ConstraintKind.MARKER, name, reason, "offsetof() on the marker")

@@ -115,6 +115,12 @@ def test_nothing_crosses_a_marker() -> None:
     assert list(found.places(4)) == [3, 4]
 
 
+def test_nothing_crosses_a_padding_that_somebody_put_there() -> None:
+    pad = struct("memcg_padding", align=64)
+    found = limits(struct("s", A, held("_pad1_", pad), B, C), pad)
+    assert [list(found.places(atom)) for atom in range(4)] == [[0], [1], [2, 3], [2, 3]]
+
+
 def test_a_lock_compiled_out_is_no_marker() -> None:
     empty = struct("lockdep_map")
     found = limits(struct("s", A, held("dep_map", empty), B), empty)
