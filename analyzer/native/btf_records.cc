@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "btf_records.h"
 
+#include <map>
+#include <span>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "btf_facts.h"
@@ -39,45 +40,60 @@ class RecordBuilder {
   std::vector<Record> BuildAll();
 
  private:
-  std::uint32_t Enlist(BtfTypeId id);
-  Record Build(BtfTypeId id);
+  // A record under one of its names: `alias` is the typedef that gives it, 0 when it has its own or none.
+  struct Listed {
+    BtfTypeId record = 0;
+    BtfTypeId alias = 0;
+    auto operator<=>(const Listed&) const = default;
+  };
+
+  void EnlistOwn(BtfTypeId id);
+  std::uint32_t Enlist(BtfTypeId record, BtfTypeId alias);
+  Record Build(const Listed& listed);
   Member BuildMember(const BtfType& record, std::uint32_t position);
   void Place(const BtfMember& source, Member& member) const;
-  void Classify(BtfTypeId element, Member& member);
+  void Classify(BtfTypeId declared, BtfTypeId element, Member& member);
   void AimPointer(const BtfType& pointer, Member& member) const;
   void CheckInside(const Record& record, const Member& member) const;
 
   const BtfTypes& types_;
   BtfSpeller speller_;
   BtfFacts facts_;
-  std::vector<BtfTypeId> listed_;
-  std::unordered_map<BtfTypeId, std::uint32_t> numbers_;
+  std::vector<Listed> listed_;
+  std::map<Listed, std::uint32_t> numbers_;
 };
 
 std::vector<Record> RecordBuilder::BuildAll() {
-  for (BtfTypeId id = types_.first_own_id(); id < types_.count(); ++id) {
-    if (IsRecord(types_.At(id).kind)) Enlist(id);
-  }
+  for (BtfTypeId id = types_.first_own_id(); id < types_.count(); ++id) EnlistOwn(id);
   std::vector<Record> records;
   records.reserve(listed_.size());
-  while (records.size() < listed_.size()) records.push_back(Build(listed_[records.size()]));
+  while (records.size() < listed_.size()) records.push_back(Build(Listed(listed_[records.size()])));
   return records;
 }
 
-std::uint32_t RecordBuilder::Enlist(BtfTypeId id) {
-  const auto [place, fresh] = numbers_.try_emplace(id, static_cast<std::uint32_t>(listed_.size()));
-  if (fresh) listed_.push_back(id);
+void RecordBuilder::EnlistOwn(BtfTypeId id) {
+  if (!IsRecord(types_.At(id).kind)) return;
+  const std::span<const BtfTypeId> aliases = speller_.TypedefsOf(id);
+  if (aliases.empty()) Enlist(id, 0);
+  for (const BtfTypeId alias : aliases) Enlist(id, alias);
+}
+
+std::uint32_t RecordBuilder::Enlist(BtfTypeId record, BtfTypeId alias) {
+  if (!types_.At(record).name.empty()) alias = 0;
+  const auto [place, fresh] =
+      numbers_.try_emplace({record, alias}, static_cast<std::uint32_t>(listed_.size()));
+  if (fresh) listed_.push_back({record, alias});
   return place->second;
 }
 
-Record RecordBuilder::Build(BtfTypeId id) {
-  const BtfType& type = types_.At(id);
+Record RecordBuilder::Build(const Listed& listed) {
+  const BtfType& type = types_.At(listed.record);
   Record record;
-  record.name = speller_.NameOf(id);
+  record.name = speller_.NameOf(listed.record, listed.alias);
   record.kind = type.kind == BtfKind::kUnion ? RecordKind::kUnion : RecordKind::kStruct;
   record.size = type.size_or_type;
-  record.natural_alignment = facts_.NaturalAlignmentOfRecord(id);
-  record.is_typedef = speller_.IsNamedByTypedef(id);
+  record.natural_alignment = facts_.NaturalAlignmentOfRecord(listed.record);
+  record.is_typedef = listed.alias != 0;
   record.members.reserve(type.entries);
   for (std::uint32_t position = 0; position < type.entries; ++position) {
     record.members.push_back(BuildMember(type, position));
@@ -102,7 +118,7 @@ Member RecordBuilder::BuildMember(const BtfType& record, std::uint32_t position)
   member.size = facts_.SizeOf(source.type);
   member.natural_alignment = facts_.AlignmentOf(source.type);
   Place(source, member);
-  Classify(element.element, member);
+  Classify(source.type, element.element, member);
   return member;
 }
 
@@ -124,7 +140,7 @@ void RecordBuilder::Place(const BtfMember& source, Member& member) const {
   member.offset = source.bit_offset / 8;
 }
 
-void RecordBuilder::Classify(BtfTypeId element, Member& member) {
+void RecordBuilder::Classify(BtfTypeId declared, BtfTypeId element, Member& member) {
   const BtfType& type = types_.At(element);
   switch (type.kind) {
     case BtfKind::kFloat:
@@ -137,7 +153,7 @@ void RecordBuilder::Classify(BtfTypeId element, Member& member) {
     case BtfKind::kStruct:
     case BtfKind::kUnion:
       member.category = MemberCategory::kRecord;
-      member.record = Enlist(element);
+      member.record = Enlist(element, InnermostBtfTypedef(types_, declared));
       break;
     case BtfKind::kPointer:
       AimPointer(type, member);
@@ -157,15 +173,17 @@ void RecordBuilder::AimPointer(const BtfType& pointer, Member& member) const {
   const bool function = pointee == BtfKind::kFunctionPrototype;
   member.category = function ? MemberCategory::kFunctionPointer : MemberCategory::kPointer;
   bool read_only = false;
+  BtfTypeId alias = 0;
   BtfTypeId step = pointer.size_or_type;
   for (int steps = 0; steps < kLongestAim; ++steps) {
     const BtfType& type = types_.At(step);
     if (IsRecord(type.kind) || type.kind == BtfKind::kForward) {
-      member.target = IsRecord(type.kind) ? speller_.NameOf(step) : type.name;
+      member.target = IsRecord(type.kind) ? speller_.NameOf(step, alias) : type.name;
       member.read_only_target = read_only && !member.target.empty();
       return;
     }
     if (!RefersOn(type.kind)) return;
+    if (type.kind == BtfKind::kTypedef) alias = step;
     read_only = type.kind == BtfKind::kConst || (read_only && type.kind != BtfKind::kPointer);
     step = type.kind == BtfKind::kArray ? types_.ArrayOf(type).element : type.size_or_type;
   }

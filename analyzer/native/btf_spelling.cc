@@ -48,23 +48,41 @@ BtfTypeId UnqualifiedBtfType(const BtfTypes& types, BtfTypeId id) {
   ThrowEndless(types, id);
 }
 
+BtfTypeId InnermostBtfTypedef(const BtfTypes& types, BtfTypeId id) {
+  BtfTypeId last = 0;
+  BtfTypeId step = id;
+  for (int steps = 0; steps < kLongestChain; ++steps) {
+    const BtfType& type = types.At(step);
+    const bool array = type.kind == BtfKind::kArray;
+    if (!array && !IsModifier(type.kind) && type.kind != BtfKind::kTypedef) return last;
+    if (type.kind == BtfKind::kTypedef) last = step;
+    if (array) last = 0;
+    step = array ? types.ArrayOf(type).element : type.size_or_type;
+  }
+  ThrowEndless(types, id);
+}
+
 BtfSpeller::BtfSpeller(const BtfTypes& types)
     : types_(types), characters_left_(kFreeCharacters + kCharactersPerByte * types.bytes_in_all()) {
   for (BtfTypeId id = 1; id < types.count(); ++id) {
     const BtfType& type = types.At(id);
     if (type.kind != BtfKind::kTypedef) continue;
     const BtfTypeId record = UnqualifiedBtfType(types, id);
-    const BtfType& target = types.At(record);
-    if (IsRecord(target.kind) && target.name.empty()) typedef_names_.try_emplace(record, type.name);
+    const BtfType& target = types_.At(record);
+    const bool direct = InnermostBtfTypedef(types, id) == id;
+    if (IsRecord(target.kind) && target.name.empty() && direct) typedefs_[record].push_back(id);
   }
 }
 
-std::string_view BtfSpeller::NameOf(BtfTypeId record) const {
-  const auto found = typedef_names_.find(record);
-  return found == typedef_names_.end() ? types_.At(record).name : found->second;
+std::span<const BtfTypeId> BtfSpeller::TypedefsOf(BtfTypeId record) const {
+  const auto found = typedefs_.find(record);
+  return found == typedefs_.end() ? std::span<const BtfTypeId>{} : found->second;
 }
 
-bool BtfSpeller::IsNamedByTypedef(BtfTypeId record) const { return typedef_names_.contains(record); }
+std::string_view BtfSpeller::NameOf(BtfTypeId record, BtfTypeId alias) const {
+  const std::string_view name = types_.At(record).name;
+  return name.empty() && alias != 0 ? types_.At(alias).name : name;
+}
 
 Columns BtfSpeller::Spell(std::string_view name, BtfTypeId id, bool flexible) {
   return SpellNested(name, id, flexible, 0);

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "btf_types.h"
 #include "declarator.h"
@@ -15,6 +17,9 @@ namespace linesmith {
 // Follows typedefs and qualifiers to the type they stand for. Throws Error("DebugInfoDamaged") on a cycle.
 BtfTypeId UnqualifiedBtfType(const BtfTypes& types, BtfTypeId id);
 
+// The typedef that stands directly before what `id` stands for once arrays are taken off; 0 when none does.
+BtfTypeId InnermostBtfTypedef(const BtfTypes& types, BtfTypeId id);
+
 // Texts cost memory that a small hostile blob could multiply (functions that take functions that take ...):
 // one speller writes a bounded amount in its life and then throws Error("DebugInfoDamaged").
 class BtfSpeller {
@@ -23,9 +28,11 @@ class BtfSpeller {
 
   // The two columns of a member called `name` of type `id`; `flexible` writes its first rank as `[]`.
   Columns Spell(std::string_view name, BtfTypeId id, bool flexible);
-  // Name of a record; that of its first typedef when it is anonymous, empty when there is none either.
-  std::string_view NameOf(BtfTypeId record) const;
-  bool IsNamedByTypedef(BtfTypeId record) const;
+  // The typedefs that name an anonymous record, by id; none for a record with a name of its own. There can be
+  // many, because BTF keeps anonymous records of equal members only once.
+  std::span<const BtfTypeId> TypedefsOf(BtfTypeId record) const;
+  // Name of a record, or that of `alias` (a typedef, 0 for none) when it has none of its own; may be empty.
+  std::string_view NameOf(BtfTypeId record, BtfTypeId alias) const;
 
  private:
   Columns SpellNested(std::string_view name, BtfTypeId id, bool flexible, int depth);
@@ -35,7 +42,7 @@ class BtfSpeller {
   void Spend(const Columns& columns);
 
   const BtfTypes& types_;
-  std::unordered_map<BtfTypeId, std::string_view> typedef_names_;
+  std::unordered_map<BtfTypeId, std::vector<BtfTypeId>> typedefs_;
   std::uint64_t characters_left_;
 };
 

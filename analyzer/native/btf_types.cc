@@ -87,8 +87,8 @@ BtfTypes::BtfTypes(std::string place, Bytes bytes, std::shared_ptr<const BtfType
   if (!base_ && (strings_.empty() || strings_.front() != '\0')) {
     throw Error("DebugInfoMissing",
                 place_ +
-                    ": this BTF is split (a kernel module's) and means nothing without the one it "
-                    "builds on; name the BTF of the vmlinux it was built for as its base");
+                    ": this BTF is split (a kernel module's) and means nothing without that of "
+                    "its kernel; read the module's DWARF, or the kernel's own BTF");
   }
   if (!strings_.empty() && strings_.back() != '\0') ThrowDamaged("its last string does not end");
   ReadTypes(types);

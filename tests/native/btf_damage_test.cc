@@ -186,8 +186,8 @@ TEST(BtfDamage, SplitBlobWithoutItsBase) {
   module.Struct("driver", 0, {});
   EXPECT_EQ(
       ErrorOf(module.Build()),
-      "DebugInfoMissing: blob: this BTF is split (a kernel module's) and means nothing without the one it "
-      "builds on; name the BTF of the vmlinux it was built for as its base");
+      "DebugInfoMissing: blob: this BTF is split (a kernel module's) and means nothing without that of its "
+      "kernel; read the module's DWARF, or the kernel's own BTF");
 }
 
 }  // namespace

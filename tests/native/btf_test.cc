@@ -157,6 +157,38 @@ TEST(Btf, AnonymousRecordTakesTheNameOfItsTypedef) {
   EXPECT_TRUE(record.is_typedef);
 }
 
+// BTF keeps one of several anonymous records with equal members; each typedef still names a record of its
+// own.
+TEST(Btf, EveryTypedefOfAnAnonymousRecordNamesOne) {
+  BtfBuilder btf;
+  const auto anonymous = btf.Struct("", 4, {{"word", btf.Int("int", 4), 0}});
+  btf.Refer(BtfBuilder::kTypedef, anonymous, "uuid_t");
+  const auto guid = btf.Refer(BtfBuilder::kTypedef, anonymous, "guid_t");
+  btf.Struct("s", 4, {{"m", guid, 0}});
+  const std::vector<Record> records = Read(btf);
+  ASSERT_EQ(records.size(), 3U);
+  EXPECT_EQ(records[*records[2].members[0].record].name, "guid_t");
+}
+
+TEST(Btf, AnonymousRecordHeldWithoutItsTypedefHasNoName) {
+  BtfBuilder btf;
+  const auto anonymous = btf.Struct("", 4, {{"word", btf.Int("int", 4), 0}});
+  btf.Refer(BtfBuilder::kTypedef, anonymous, "uuid_t");
+  btf.Struct("s", 4, {{"", anonymous, 0}});
+  const std::vector<Record> records = Read(btf);
+  EXPECT_EQ(records[*records[1].members[0].record].name, "");
+}
+
+TEST(Btf, TypedefOfATypedefNamesNothing) {
+  BtfBuilder btf;
+  btf.Refer(BtfBuilder::kTypedef, 2, "second_t");
+  btf.Refer(BtfBuilder::kTypedef, 3, "first_t");
+  btf.Struct("", 0, {});
+  const std::vector<Record> records = Read(btf);
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(records[0].name, "first_t");
+}
+
 TEST(Btf, NamedRecordKeepsItsName) {
   BtfBuilder btf;
   btf.Refer(BtfBuilder::kTypedef, btf.Struct("spinlock", 0, {}), "spinlock_t");
