@@ -145,7 +145,7 @@ def _original(candidate: Candidate, declared: Declared, build: Build) -> tuple[P
             return probe, compiled(build, probe, declared.source)
         except VerificationFailed as failure:
             failures.append(str(failure))
-    raise VerificationFailed(f"before any change, {'; '.join(failures[:2])}")
+    raise VerificationFailed(f"before any change, {'; '.join(dict.fromkeys(failures[:2]))}")
 
 
 def _notes(declared: Declared, build: Build, seen: Verification, candidate: Candidate) -> tuple[str, ...]:

@@ -21,7 +21,8 @@ from linesmith.patches.kbuild import Build
 
 COMPILE_SECONDS = 300
 PROBE_NAME = "linesmith-probe.c"
-_ERROR = re.compile(r"^\S*?(?P<place>[^\s/]+:\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
+_ERROR = re.compile(r"^\S*?(?P<place>[^\s/]+:\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$")
+_MOST_OF_A_LINE = 1000
 _BEFORE_OUTPUT = ("-g", "-fno-eliminate-unused-debug-types", "-c", "-o")
 
 
@@ -115,10 +116,14 @@ def _relative(path: Path, base: Path) -> Path | None:
 
 
 def _complaint(probe: Probe, output: str) -> str:
-    match = _ERROR.search(output)
+    match = next((found for line in output.splitlines() if (found := _ERROR.match(line[:_MOST_OF_A_LINE]))), None)
     if match and match["place"].startswith(PROBE_NAME):
         said = f"{probe.file} does not define {probe.variable} in the tree's configuration"
         return f"{said} ({match['text']}); configure the tree like the ELF file"
-    first = f"{match['place']}: {match['text']}" if match else (output.strip().splitlines() or ["no message"])[0]
+    first = (
+        f"{match['place']}: {match['text']}"
+        if match
+        else (output.strip().splitlines() or ["no message"])[0][:_MOST_OF_A_LINE]
+    )
     through = f" (through {probe.through})" if probe.through else ""
     return f"{probe.file} does not compile{through}: {first}"

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from linesmith.patches.masking import closing, without_comments, without_directives
 
-_ATTRIBUTE = rb"(?:__\w+(?:\s*\((?:[^(){};]|\([^(){};]*\))*\))?\s*)*"
+# Possessive, so that a long row of underscores is read in one way only.
+_PARENTHESIS = rb"\((?:[^(){};]|\((?:[^(){};]|\([^(){};]*+\))*+\))*+\)"
+_ATTRIBUTE = rb"(?:__\w++(?:\s*+" + _PARENTHESIS + rb")?\s*+)*+"
 _KEYWORD_BEFORE = re.compile(rb"\b(struct|union)\s+" + _ATTRIBUTE + rb"\Z")
 _ANONYMOUS_BEFORE = re.compile(rb"\btypedef\s+(?:const\s+)?(struct|union)\b[\w\s()]*\Z")
 

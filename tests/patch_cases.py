@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Candidates and edits on records given as text, for the tests of ``linesmith.patches``."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+from linesmith.analyzer.model import (
+    Candidate,
+    Finding,
+    Layout,
+    Member,
+    Move,
+    MoveKind,
+    Prediction,
+    RecordKind,
+    Residual,
+    Triage,
+    TriageKind,
+)
+from linesmith.patches.atoms import Atom, scope
+from linesmith.patches.edit import edit
+from linesmith.patches.pieces import Origin
+from linesmith.patches.records import records_named
+
+FILE = "include/linux/one.h"
+
+
+def text(source: str) -> bytes:
+    """An indented literal as the bytes of a file; four spaces in front of a line stand for one tab."""
+    lines = textwrap.dedent(source).lstrip("\n").splitlines(keepends=True)
+    return "".join(_tabbed(line) for line in lines).encode()
+
+
+def _tabbed(line: str) -> str:
+    code = line.lstrip(" ")
+    spaces = len(line) - len(code)
+    return "\t" * (spaces // 4) + " " * (spaces % 4) + code
+
+
+def atoms_of(source: bytes, name: str = "s") -> list[Atom]:
+    """The atoms of the only record called ``name``."""
+    (record,) = records_named(source, name)
+    return list(scope(source, record)[0].atoms)
+
+
+def behind(member: str, after: str | None) -> Move:
+    """``member`` goes behind ``after``."""
+    return Move(MoveKind.MOVE, member, after=after)
+
+
+def layout(name: str, members: Sequence[tuple[str, int, int]], size: int = 0, **known: object) -> Layout:
+    """A struct of (name, offset, size) triples."""
+    placed = tuple(Member(member, "int", member, offset, bytes_) for member, offset, bytes_ in members)
+    return Layout(1, name, RecordKind.STRUCT, size, placed, 8, **known)  # type: ignore[arg-type]
+
+
+def ordered(names: str) -> Layout:
+    """A layout that only says which members there are, in which order."""
+    return layout("s", [(name, 0, 0) for name in names.split()])
+
+
+def candidate(before: Layout, after: Layout, moves: Sequence[Move], residuals: Sequence[Residual] = ()) -> Candidate:
+    """A candidate whose figures do not matter."""
+    return Candidate(before.name, before, after, tuple(moves), tuple(residuals), Prediction(2, 1, 2, 2), 1)
+
+
+def edited(source: bytes, moves: Sequence[Move], order: str, spelling: str | None = None) -> bytes:
+    """The file after the moves, which bring the members of the ELF file into ``order``."""
+    (record,) = records_named(source, "s")
+    proposal = candidate(ordered(order), ordered(order), moves)
+    return edit(Origin(source, FILE), record, proposal, spelling).source
+
+
+def finding() -> Finding:
+    """A hot line that names no member."""
+    triage = Triage((TriageKind.FALSE_SHARING,), (), "lock and root share a line, and lock is written")
+    return Finding(0, None, 0.5, 200, 100, (), (), triage)
+
+
+def write_files(root: Path, files: dict[str, str]) -> Path:
+    """A tree of files below ``root``."""
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    return root

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Moves of atoms in the source text: what is written, and what is refused with place and reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from patch_cases import FILE, behind, candidate, edited, ordered, text
+
+from linesmith.analyzer.errors import EditRefused
+from linesmith.analyzer.model import Move, MoveKind
+from linesmith.patches.edit import edit
+from linesmith.patches.pieces import Origin
+from linesmith.patches.records import records_named
+
+PLAIN = text("""
+    struct s {
+        int a;\t/* one */
+
+        /* two */
+        int b;
+        int c;
+    };
+""")
+
+
+def test_a_member_moves_with_its_comments_and_nothing_else_changes() -> None:
+    assert edited(PLAIN, [behind("b", "c")], "a c b") == text("""
+        struct s {
+            int a;\t/* one */
+
+            int c;
+            /* two */
+            int b;
+        };
+    """)
+
+
+def test_a_member_moves_to_the_front() -> None:
+    assert edited(PLAIN, [behind("c", None)], "c a b").startswith(b"struct s {\n\tint c;\n\tint a;\t/* one */\n")
+
+
+def test_a_swap_exchanges_two_atoms() -> None:
+    source = edited(PLAIN, [Move(MoveKind.SWAP, "a", partner="c")], "c b a")
+    assert source == text("""
+        struct s {
+            int c;
+
+            /* two */
+            int b;
+            int a;\t/* one */
+        };
+    """)
+
+
+def test_moves_are_made_in_order() -> None:
+    assert edited(PLAIN, [behind("a", "c"), behind("b", "a")], "c a b") == text("""
+        struct s {
+
+            int c;
+            int a;\t/* one */
+            /* two */
+            int b;
+        };
+    """)
+
+
+def test_an_if_block_moves_whole() -> None:
+    source = text("""
+        struct s {
+        #ifdef CONFIG_A
+            int a;\t/* only sometimes */
+        #endif
+            int b;
+        };
+    """)
+    assert edited(source, [behind("a", "b")], "b a") == text("""
+        struct s {
+            int b;
+        #ifdef CONFIG_A
+            int a;\t/* only sometimes */
+        #endif
+        };
+    """)
+
+
+def test_a_member_goes_behind_the_whole_if_block_that_holds_its_neighbour() -> None:
+    source = b"struct s {\n\tint a;\n#ifdef A\n\tint b;\n#endif\n\tint c;\n};\n"
+    assert (
+        edited(source, [behind("a", "b")], "b a c")
+        == b"struct s {\n#ifdef A\n\tint b;\n#endif\n\tint a;\n\tint c;\n};\n"
+    )
+
+
+def test_members_of_an_if_block_do_not_part() -> None:
+    source = b"struct s {\n#ifdef A\n\tint a;\n\tint b;\n#endif\n\tint c;\n};\n"
+    with pytest.raises(EditRefused, match=r"one\.h:2: `a` is in an #if block with `b`"):
+        edited(source, [behind("a", "c")], "b c a")
+
+
+def test_a_member_that_the_configuration_leaves_out_may_come_along() -> None:
+    source = b"struct s {\n#ifdef A\n\tint a;\n\tint unused;\n#endif\n\tint c;\n};\n"
+    assert (
+        edited(source, [behind("a", "c")], "c a")
+        == b"struct s {\n\tint c;\n#ifdef A\n\tint a;\n\tint unused;\n#endif\n};\n"
+    )
+
+
+def test_a_declaration_of_several_names_is_split() -> None:
+    source = b"struct s {\n\tstruct list_head\ta, *b, c[2];\t/* lists */\n\tint d;\n};\n"
+    assert edited(source, [behind("b", "d")], "a c d b") == (
+        b"struct s {\n\tstruct list_head\ta, c[2];\t/* lists */\n\tint d;\n\tstruct list_head\t*b;\n};\n"
+    )
+
+
+def test_the_first_of_several_names_is_split_off() -> None:
+    source = b"struct s {\r\n\tint a, b;\r\n\tint c;\r\n};\r\n"
+    assert edited(source, [behind("a", "c")], "b c a") == b"struct s {\r\n\tint b;\r\n\tint c;\r\n\tint a;\r\n};\r\n"
+
+
+def test_names_on_several_lines_are_not_split() -> None:
+    source = b"struct s {\n\tint a,\n\t    b;\n\tint c;\n};\n"
+    with pytest.raises(EditRefused, match=r"one\.h:2: `a` is declared together with `b`; give it a declaration"):
+        edited(source, [behind("a", "c")], "b c a")
+
+
+def test_bit_fields_move_as_one() -> None:
+    source = b"struct s {\n\tint a:1;\n\tint b:2;\n\tint c;\n};\n"
+    whole = Move(MoveKind.MOVE, "a", after="c", members=("a", "b"))
+    assert edited(source, [whole], "c a b") == b"struct s {\n\tint c;\n\tint a:1;\n\tint b:2;\n};\n"
+    with pytest.raises(EditRefused, match="`a` is in a run of bit-fields with `b`"):
+        edited(source, [behind("a", "c")], "b c a")
+
+
+def test_an_anonymous_union_moves_by_a_name_inside() -> None:
+    source = b"struct s {\n\tunion {\n\t\tint a;\n\t\tint b;\n\t};\n\tint c;\n};\n"
+    assert (
+        edited(source, [behind("a", "c")], "c")
+        == b"struct s {\n\tint c;\n\tunion {\n\t\tint a;\n\t\tint b;\n\t};\n};\n"
+    )
+
+
+def test_members_of_an_anonymous_struct_move_inside_it() -> None:
+    source = b"struct s {\n\tstruct {\n\t\tint a;\n\t\tint b;\n\t};\n\tint c;\n};\n"
+    assert (
+        edited(source, [behind("a", "b")], "b a")
+        == b"struct s {\n\tstruct {\n\t\tint b;\n\t\tint a;\n\t};\n\tint c;\n};\n"
+    )
+
+
+def test_a_cacheline_group_moves_as_one() -> None:
+    source = text("""
+        struct s {
+            __cacheline_group_begin(g);
+            int a;
+            __cacheline_group_end(g);
+            int b;
+        };
+    """)
+    assert edited(source, [behind("__cacheline_group_begin__g", "b")], "b a").startswith(
+        b"struct s {\n\tint b;\n\t__cache"
+    )
+    with pytest.raises(EditRefused, match="`a` is in a cacheline group with"):
+        edited(source, [behind("a", "b")], "__cacheline_group_begin__g __cacheline_group_end__g b a")
+
+
+@pytest.mark.parametrize("fence", ["/* private: mine */", "randomized_struct_fields_start"])
+def test_no_member_passes_a_fence(fence: str) -> None:
+    source = f"struct s {{\n\tint a;\n\t{fence}\n\tint b;\n}};\n".encode()
+    with pytest.raises(EditRefused, match="`a` would pass a marker that members must not pass"):
+        edited(source, [behind("a", "b")], "b a")
+
+
+def test_a_member_of_macro_expansion_is_refused() -> None:
+    source = b"struct s {\n\tint a;\n\tFIELDS(b, c)\n};\n"
+    with pytest.raises(EditRefused, match=r"one\.h:1: no declaration of `b` is written in the body; a macro"):
+        edited(source, [behind("b", None)], "b a")
+
+
+def test_text_that_is_no_c_keeps_its_neighbours_in_place() -> None:
+    source = b"struct s {\n\tint a;\n\tint = 3 3;\n\tint b;\n\tint c;\n};\n"
+    with pytest.raises(EditRefused, match=r"one\.h:\d: this text is not plain C"):
+        edited(source, [behind("a", "c")], "b c a")
+
+
+def test_a_member_on_the_line_of_a_brace_is_refused() -> None:
+    with pytest.raises(EditRefused, match="shares its line with a brace"):
+        edited(b"struct s { int a;\n\tint b;\n};\n", [behind("a", "b")], "b a")
+
+
+def test_a_tree_with_another_order_is_refused() -> None:
+    with pytest.raises(EditRefused, match="orders the members of struct s in another way than the ELF file"):
+        edited(PLAIN, [behind("a", "b")], "c b a")
+
+
+def test_members_of_a_union_have_no_order() -> None:
+    source = b"union s {\n\tint a;\n\tint b;\n};\n"
+    (record,) = records_named(source, "s")
+    with pytest.raises(EditRefused, match="order means nothing"):
+        edit(Origin(source, FILE), record, candidate(ordered("a b"), ordered("b a"), [behind("a", "b")]))
+
+
+def test_an_alignment_is_written_behind_the_declarator() -> None:
+    source = b"struct s {\n\tchar a[4] __nonstring;\t/* x */\n};\n"
+    move = Move(MoveKind.ALIGN, "a", align=64)
+    assert (
+        edited(source, [move], "a", "__aligned(64)")
+        == b"struct s {\n\tchar a[4] __nonstring __aligned(64);\t/* x */\n};\n"
+    )
+
+
+def test_an_alignment_of_one_of_several_names_is_refused() -> None:
+    with pytest.raises(EditRefused, match="cannot be aligned by itself"):
+        edited(b"struct s {\n\tint a, b;\n};\n", [Move(MoveKind.ALIGN, "a", align=64)], "a b")
+
+
+ENDINGS = st.sampled_from((b"\n", b"\r\n"))
+SINGLE = (
+    b"\tint {};",
+    b"\t/* above\xff */%\tchar *{}[3];\t// beside",
+    b"#ifdef A%\tlong {};%#else%\tint {};%#endif",
+    b"\tunion {{ int x_{}; }} {};\t/* both%\t\t\t * lines */",
+    b"  u8\t{} __aligned(8);",
+)
+
+
+@given(
+    st.lists(st.sampled_from(SINGLE), min_size=2, max_size=9),
+    st.lists(st.booleans(), min_size=9, max_size=9),
+    ENDINGS,
+    st.data(),
+)
+def test_a_move_loses_no_byte(shapes: list[bytes], blanks: list[bool], ending: bytes, data: st.DataObject) -> None:
+    names = [f"m{index}" for index in range(len(shapes))]
+    rows = [
+        shape.replace(b"{}", name.encode()).replace(b"{{", b"{").replace(b"}}", b"}").replace(b"%", ending)
+        + ending * (1 + blank)
+        for shape, name, blank in zip(shapes, names, blanks, strict=False)
+    ]
+    source = b"int before;" + ending + b"struct s {" + ending + b"".join(rows) + b"};" + ending + b"no end of line"
+    member = data.draw(st.sampled_from(names))
+    after = data.draw(st.sampled_from([None, *(name for name in names if name != member)]))
+    order = [name for name in names if name != member]
+    order.insert(0 if after is None else order.index(after) + 1, member)
+    moved = edited(source, [behind(member, after)], " ".join(order))
+    assert Counter(moved.split(b"\n")) == Counter(source.split(b"\n"))
+    assert len(moved) == len(source)
+    back = names[names.index(member) - 1] if member != names[0] else None
+    assert edited(moved, [behind(member, back)], " ".join(names)).replace(ending, b"") == source.replace(ending, b"")

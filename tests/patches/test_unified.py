@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Diffs: the text, and that git and patch make the new file of the old one."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linesmith.patches.unified import changed_lines, diffstat, unified_diff
+
+NUMBERS = [b"%d\n" % number for number in range(1, 13)]
+APPLIERS = (("git", "apply", "../p"), ("patch", "-p1", "--binary", "-s", "-i", "../p"))
+
+
+def test_one_moved_line_is_one_hunk_with_its_function() -> None:
+    old = b"struct s {\n" + b"".join(NUMBERS) + b"};\n"
+    new = b"struct s {\n" + b"".join([*NUMBERS[:4], *NUMBERS[5:8], NUMBERS[4], *NUMBERS[8:]]) + b"};\n"
+    assert unified_diff(old, new, "include/linux/s.h") == (
+        b"diff --git a/include/linux/s.h b/include/linux/s.h\n--- a/include/linux/s.h\n+++ b/include/linux/s.h\n"
+        b"@@ -3,10 +3,10 @@ struct s {\n 2\n 3\n 4\n-5\n 6\n 7\n 8\n+5\n 9\n 10\n 11\n"
+    )
+
+
+def test_distant_changes_are_two_hunks() -> None:
+    old = b"".join(NUMBERS)
+    new = b"".join([b"x\n", *NUMBERS[1:-1], b"y\n"])
+    assert unified_diff(old, new, "s.h").count(b"\n@@ ") == 2
+
+
+def test_equal_texts_have_no_diff() -> None:
+    assert unified_diff(b"a\n", b"a\n", "s.h") == b""
+
+
+def test_a_missing_end_of_line_is_told() -> None:
+    diff = unified_diff(b"a\nb\nc", b"b\na\nc", "s.h")
+    assert diff.endswith(b"\n c\n\\ No newline at end of file\n")
+
+
+def test_bytes_and_carriage_returns_pass_through() -> None:
+    assert b"\n-\xff\xfe\r\n" in unified_diff(b"\xff\xfe\r\nb\r\n", b"b\r\n\xff\xfe\r\n", "s.h")
+
+
+def test_the_statistics_are_those_of_git() -> None:
+    diff = unified_diff(b"a\n++ b\n-- c\n", b"++ b\n-- c\na\n", "dir/s.h")
+    assert changed_lines(diff) == (1, 1)
+    assert diffstat(diff, "dir/s.h") == " dir/s.h | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)\n"
+
+
+LINES = st.lists(
+    st.sampled_from((b"a\n", b"b\n", b"\n", b"  c\r\n", b"int f(void)\n", b"-- x\n", b"++ y\n")), max_size=14
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(LINES, LINES, st.booleans(), st.randoms(use_true_random=False))
+def test_git_and_patch_make_the_new_file(
+    start: list[bytes], extra: list[bytes], cut: bool, chance: random.Random
+) -> None:
+    lines = [*start, *extra[:3], b"last\n"]
+    changed = [line for line in lines if chance.random() > 0.2]
+    for line in extra[:3]:
+        changed.insert(chance.randrange(len(changed) + 1), line)
+    old, new = b"".join(lines), b"".join(changed)
+    old = old[:-1] if cut else old
+    if new and old != new:
+        check_appliers(old, new)
+
+
+def check_appliers(old: bytes, new: bytes) -> None:
+    diff = unified_diff(old, new, "d/s.h")
+    for argv in APPLIERS:
+        assert applied(argv, old, diff) == new
+
+
+def applied(argv: tuple[str, ...], old: bytes, diff: bytes) -> bytes:
+    with tempfile.TemporaryDirectory() as made:
+        tree = Path(made) / "tree"
+        (tree / "d").mkdir(parents=True)
+        (tree / "d" / "s.h").write_bytes(old)
+        (Path(made) / "p").write_bytes(diff)
+        subprocess.run(argv, cwd=tree, check=True, capture_output=True, timeout=30)
+        return (tree / "d" / "s.h").read_bytes()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_diff_is_longer_than_that_of_git(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)  # noqa: S311 - the same texts on every run
+    old = [chance.choice((b"a\n", b"b\n", b"c\n", b"d\n")) for _ in range(20)]
+    new = list(old)
+    new.insert(chance.randrange(20), new.pop(chance.randrange(20)))
+    new.insert(chance.randrange(20), b"x\n")
+    (tmp_path / "old").write_bytes(b"".join(old))
+    (tmp_path / "new").write_bytes(b"".join(new))
+    argv = ["git", "diff", "--no-index", "--minimal", "--numstat", "old", "new"]
+    counted = subprocess.run(argv, cwd=tmp_path, capture_output=True, check=False, timeout=30).stdout.split()[:2]
+    assert changed_lines(unified_diff(b"".join(old), b"".join(new), "s.h")) == tuple(int(count) for count in counted)
