@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// libFuzzer: any bytes as an ELF file with DWARF. Anything but a clean result or an Error is a finding.
+#include <cstddef>
+#include <cstdint>
+
+#include "debug_loader.h"
+#include "dwarf_reader.h"
+#include "error.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    const auto info = linesmith::LoadDebugImage("input", {data, size});
+    linesmith::ReadRecords(*info, 1, nullptr);
+  } catch (const linesmith::Error&) {
+  }
+  return 0;
+}
