@@ -12,7 +12,7 @@ from linesmith.analyzer.errors import ToolMissing, VerificationFailed
 
 PROFILE = "bench.c2c"
 HEADER = "session_index.h"
-SOURCES = ("session_index.c", "bench.c")
+SOURCES = ("guard.c", "session_index.c", "bench.c")
 FLAGS = ("-std=c11", "-O2", "-g", "-Wall", "-Wextra", "-pthread")
 
 COMPILERS = ("cc", "gcc", "clang")

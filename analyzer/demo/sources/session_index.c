@@ -27,17 +27,6 @@ const struct session *session_index_find(const struct session_index *index, uint
   return session;
 }
 
-static void guard_take(struct guard *guard, uint32_t holder) {
-  while (atomic_exchange_explicit(&guard->word, 1, memory_order_acquire))
-    while (atomic_load_explicit(&guard->word, memory_order_relaxed));
-  guard->holder = holder;
-}
-
-static void guard_release(struct guard *guard) {
-  guard->holder = 0;
-  atomic_store_explicit(&guard->word, 0, memory_order_release);
-}
-
 void session_index_renew(struct session_index *index, size_t place, uint64_t now, uint32_t holder) {
   guard_take(&index->guard, holder);
   index->renewed[place] = now;

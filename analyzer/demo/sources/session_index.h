@@ -4,20 +4,15 @@
 #define SESSION_INDEX_H
 
 #include <stdalign.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "guard.h"
 
 struct session {
   uint64_t key;
   struct session *left;
   struct session *right;
-};
-
-/* A spinning lock that knows its holder. */
-struct guard {
-  atomic_uint word;
-  uint32_t holder;
 };
 
 struct session_index {
@@ -29,7 +24,9 @@ struct session_index {
   uint64_t key_limit;
   void (*on_expire)(struct session *session);
   void *on_expire_context;
-  char name[24];
+  const char *name;
+  uint64_t expired;
+  uint64_t most_at_once;
   uint64_t *renewed; /* when each session was last renewed, by its place in the order of keys */
   uint32_t flags;
   uint32_t version;

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``linesmith demo`` from end to end; what it measures depends on the machine and is not judged here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+COMMAND = Path(sys.executable).parent / "linesmith"
+
+
+def demo(**environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [COMMAND, "demo"], env=os.environ | environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def output() -> str:
+    done = demo()
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_the_chapters_come_in_order(output: str) -> None:
+    titles = [title for title, rule in pairwise(output.splitlines()) if set(rule) == {"="}]
+    assert titles == [
+        "A small program",
+        "Its layout",
+        "What a profile shows",
+        "The smallest change",
+        "The patch",
+        "Before and after, on this machine",
+    ]
+
+
+def test_the_profile_is_said_to_be_written_for_the_example(output: str) -> None:
+    assert "figures were written for this example; they were not recorded" in output
+
+
+def test_the_finding_is_false_sharing_of_root_and_lock(output: str) -> None:
+    assert "false sharing of root with guard, which is written" in output
+
+
+def test_the_patch_moves_the_lock_alone_and_is_verified(output: str) -> None:
+    changes = [line for line in output.splitlines() if line[:2] in ("- ", "+ ")]
+    assert [line[0] for line in changes] == ["-", "+"]
+    assert changes[0][1:] == changes[1][1:] == "  struct guard guard;               /* protects the times of renewal */"
+    assert "Verified: compiled with" in output
+
+
+def test_the_throughput_is_shown_with_spread_and_cpus(output: str) -> None:
+    assert "CPUs used: " in output
+    for operation in ("lookups", "renewals"):
+        row = next(line for line in output.splitlines() if line.startswith(operation))
+        assert row.count("…") == 3
+
+
+def test_one_cpu_is_enough_and_is_said_to_show_nothing() -> None:
+    taskset = shutil.which("taskset")
+    assert taskset is not None
+    one = str(min(os.sched_getaffinity(0)))
+    done = subprocess.run(
+        [taskset, "-c", one, COMMAND, "demo"], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0
+    assert f"CPUs used: 1 ({one}); only one CPU is at hand" in done.stdout
+
+
+def test_a_pipe_gets_no_escape_sequences(output: str) -> None:
+    assert "\x1b" not in output
+
+
+def test_without_a_compiler_one_sentence_names_the_package(tmp_path: Path) -> None:
+    done = demo(PATH=str(tmp_path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "install the package gcc" in done.stderr
+
+
+def test_nothing_is_left_behind(tmp_path: Path) -> None:
+    assert demo(TMPDIR=str(tmp_path), PATH=str(tmp_path)).returncode == 2
+    assert list(tmp_path.iterdir()) == []
