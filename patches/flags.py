@@ -91,7 +91,7 @@ def _compiler(word: str, origin: Path, directory: Path, outside: Sequence[Path])
         raise TreeError(
             f"{origin}: the recorded command runs {word!r}, which is no C compiler known here; it was not run"
         )
-    if len(path.parts) == 1:
+    if "/" not in word:
         return word
     place = (directory / path).resolve()
     if any(place.is_relative_to(tree.resolve()) for tree in outside):
