@@ -156,6 +156,21 @@ class Touched:
 
 
 @dataclass(frozen=True, slots=True)
+class Operand:
+    """A memory operand of a function's code: ``displacement`` bytes from what a register points to, ``width`` bytes.
+
+    Stack, instruction-relative and segment-relative operands are none. One value per distinct operand.
+    """
+
+    function: str
+    displacement: int
+    width: int
+    reads: bool
+    writes: bool
+    atomic: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Access:
     """One row of a profile: accesses by one instruction (or function) to one offset of one line.
 
