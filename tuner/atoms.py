@@ -8,6 +8,7 @@ other member, an anonymous struct or union included, is an atom of its own.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from linesmith.analyzer.layouts import Layouts
@@ -66,28 +67,29 @@ def _continues(last: Member, member: Member) -> bool:
 
 def spoken_name(member: Member, layouts: Layouts) -> str:
     """The member's name; for an anonymous record the first name inside, ``""`` where there is none."""
-    if member.name or member.record is None:
-        return member.name
-    inner = layouts.by_id(member.record).members
-    return next((name for name in (spoken_name(part, layouts) for part in inner) if name), "")
+    return next((name for name, _, _ in visible(member, layouts)), "")
 
 
 def visible_places(layout: Layout, layouts: Layouts) -> dict[str, Place]:
     """Every name that ``object->name`` reaches, members of anonymous records included."""
     found: dict[str, Place] = {}
     for position, member in enumerate(layout.members):
-        for name, start, size in _visible(member, layouts):
+        for name, start, size in visible(member, layouts):
             found.setdefault(name, Place(position, start, size))
     return found
 
 
-def _visible(member: Member, layouts: Layouts) -> list[tuple[str, int, int]]:
-    if member.name or member.record is None:
-        return [(member.name, 0, member.size)]
-    inner = layouts.by_id(member.record)
-    return [
-        (name, part.offset + start, size) for part in inner.members for name, start, size in _visible(part, layouts)
-    ]
+def visible(member: Member, layouts: Layouts, entered: frozenset[int] = frozenset()) -> Iterator[tuple[str, int, int]]:
+    """Names that ``member`` gives the record it is in, each with its first byte in the member and its size.
+
+    ``entered`` are records not to enter: damaged debug information may let one hold itself.
+    """
+    if member.name:
+        yield member.name, 0, member.size
+    elif member.record is not None and member.record not in entered:
+        for part in layouts.by_id(member.record).members:
+            for name, start, size in visible(part, layouts, entered | {member.record}):
+                yield name, part.offset + start, size
 
 
 def anonymous_struct(member: Member, layouts: Layouts) -> Layout | None:

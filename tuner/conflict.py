@@ -21,7 +21,7 @@ from linesmith.tuner.heat import Contact, Heat, Spot
 class Cost:
     """Predicted contended samples: ``here`` in the profile's phase, ``anywhere`` averaged over all phases.
 
-    ``adjacent`` is the average at 128 bytes, where the prefetcher pairs lines.
+    ``adjacent`` is the average at 128 bytes, where the prefetcher pairs lines; the others are for the profile's line.
     """
 
     here: float
@@ -37,10 +37,10 @@ def cost(heat: Heat, starts: Sequence[int], granule: int) -> Cost:
     phase = phase_of(heat, granule)
     here = anywhere = adjacent = 0.0
     for contact in heat.contacts:
-        share = residual_share(contact, starts, CACHE_LINE_BYTES, granule)
+        share = residual_share(contact, starts, heat.line_bytes, granule)
         anywhere += contact.weight * share
         adjacent += contact.weight * residual_share(contact, starts, ADJACENT_LINE_BYTES, granule)
-        here += contact.weight * (share if phase is None else _meets(contact, starts, phase))
+        here += contact.weight * (share if phase is None else meets(contact, starts, phase, heat.line_bytes))
     return Cost(here, anywhere, adjacent)
 
 
@@ -66,8 +66,9 @@ def _share(first: int, first_size: int, second: int, second_size: int, line_byte
     return meeting_phases(Span(first, first_size), Span(second, second_size), line_bytes, granule)
 
 
-def _meets(contact: Contact, starts: Sequence[int], phase: int) -> bool:
-    return meet(span(contact.first, starts), span(contact.second, starts), CACHE_LINE_BYTES, phase)
+def meets(contact: Contact, starts: Sequence[int], phase: int, line_bytes: int) -> bool:
+    """Whether the contact's spots are on one line in this phase."""
+    return meet(span(contact.first, starts), span(contact.second, starts), line_bytes, phase)
 
 
 def residuals(heat: Heat, before: Sequence[int], after: Sequence[int], granule: int) -> tuple[Residual, ...]:
@@ -90,18 +91,18 @@ def residuals(heat: Heat, before: Sequence[int], after: Sequence[int], granule: 
 
 def hot_lines(heat: Heat, starts: Sequence[int], granule: int, phase: int | None = None) -> float:
     """Lines on which the hot members lie, in ``phase`` or, without one, on average over all phases."""
-    tried = phases(granule, CACHE_LINE_BYTES) if phase is None else (phase,)
+    tried = phases(granule, heat.line_bytes) if phase is None else (phase,)
     return sum(len(_lines(heat, starts, phase)) for phase in tried) / len(tried)
 
 
 def _lines(heat: Heat, starts: Sequence[int], phase: int) -> set[int]:
     spans = (span(spot, starts) for spot in heat.spots)
-    return {line for one in spans for line in lines_touched(one.offset + phase, one.size)}
+    return {line for one in spans for line in lines_touched(one.offset + phase, one.size, heat.line_bytes)}
 
 
 def hot_neighbours(heat: Heat, starts: Sequence[int], granule: int) -> int:
     """Contacts, sampled or possible, that meet in at least one phase."""
-    return sum(1 for one in heat.contacts if residual_share(one, starts, CACHE_LINE_BYTES, granule) > 0)
+    return sum(1 for one in heat.contacts if residual_share(one, starts, heat.line_bytes, granule) > 0)
 
 
 def prediction(heat: Heat, before: Sequence[int], after: Sequence[int], granule: int) -> Prediction:

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linesmith.analyzer.geometry import meet
-from linesmith.analyzer.model import CACHE_LINE_BYTES
-from linesmith.tuner.conflict import phase_of, residual_share, span
+from linesmith.tuner.conflict import meets, phase_of, residual_share
 from linesmith.tuner.heat import Contact, Spot
 from linesmith.tuner.subject import Subject
 
@@ -38,7 +36,8 @@ def _near(target: Subject, spot: Spot, position: int, starts: Sequence[int]) -> 
     """Whether the member at ``position`` could share a line with ``spot`` at all."""
     first = starts[spot.member] + spot.start
     size = target.layout.members[position].size
-    return first - CACHE_LINE_BYTES - size < starts[position] < first + spot.size + CACHE_LINE_BYTES
+    reach = target.heat.line_bytes
+    return first - reach - size < starts[position] < first + spot.size + reach
 
 
 def _whole(target: Subject, position: int) -> Spot:
@@ -54,9 +53,6 @@ def _more(target: Subject, contact: Contact, starts: Sequence[int], granule: int
 
 def _together(target: Subject, contact: Contact, starts: Sequence[int], granule: int) -> float:
     """How much of the time the two share a line."""
-    share = residual_share(contact, starts, CACHE_LINE_BYTES, granule)
-    phase = phase_of(target.heat, granule)
-    if phase is None:
-        return share
-    here = meet(span(contact.first, starts), span(contact.second, starts), CACHE_LINE_BYTES, phase)
-    return (share + here) / 2
+    line_bytes, phase = target.heat.line_bytes, phase_of(target.heat, granule)
+    share = residual_share(contact, starts, line_bytes, granule)
+    return share if phase is None else (share + meets(contact, starts, phase, line_bytes)) / 2

@@ -52,13 +52,14 @@ class Heat:
     """Spots and contacts of one record, and the phases its objects can have.
 
     ``phase`` is that of the profile's object, ``None`` where it is not known; ``granule`` is the step in bytes
-    between the places at which objects can start.
+    between the places at which objects can start; ``line_bytes`` is the line of the profile, 64 or a double one.
     """
 
     spots: tuple[Spot, ...]
     contacts: tuple[Contact, ...]
     phase: int | None
     granule: int
+    line_bytes: int = CACHE_LINE_BYTES
 
     @property
     def sampled(self) -> tuple[Contact, ...]:
@@ -116,7 +117,7 @@ def heat_of(finding: Finding, found: Mapping[str, Spot], starts: Sequence[int], 
     """
     sampled = _sampled(finding, found)
     phase: int | None = finding.objects[0].phase
-    if not all(_together(contact, phase, starts) for contact in sampled):
+    if not all(_together(contact, phase, starts, finding.bytes) for contact in sampled):
         phase = None
     named = {frozenset((contact.first.name, contact.second.name)) for contact in sampled}
     possible = [
@@ -124,8 +125,8 @@ def heat_of(finding: Finding, found: Mapping[str, Spot], starts: Sequence[int], 
         for one, other in combinations(found.values(), 2)
         if (one.written or other.written) and frozenset((one.name, other.name)) not in named
     ]
-    new = [contact for contact in possible if not _together(contact, phase, starts)]
-    return Heat(tuple(found.values()), (*sampled, *new), phase, granule)
+    new = [contact for contact in possible if not _together(contact, phase, starts, finding.bytes)]
+    return Heat(tuple(found.values()), (*sampled, *new), phase, granule, finding.bytes)
 
 
 def _sampled(finding: Finding, found: Mapping[str, Spot]) -> tuple[Contact, ...]:
@@ -143,7 +144,7 @@ def _sampled(finding: Finding, found: Mapping[str, Spot]) -> tuple[Contact, ...]
     )
 
 
-def _together(contact: Contact, phase: int | None, starts: Sequence[int]) -> bool:
+def _together(contact: Contact, phase: int | None, starts: Sequence[int], line_bytes: int) -> bool:
     """Whether both spots are on one line in this phase; never, when the phase is not known."""
     one, other = (Span(starts[spot.member] + spot.start, spot.size) for spot in (contact.first, contact.second))
-    return phase is not None and meet(one, other, CACHE_LINE_BYTES, phase)
+    return phase is not None and meet(one, other, line_bytes, phase)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linesmith.analyzer.geometry import phases
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding
+from linesmith.analyzer.model import Finding
 from linesmith.tuner.conflict import residual_share
 from linesmith.tuner.footprint import growth
 from linesmith.tuner.heat import Contact, Spot
@@ -22,7 +22,7 @@ UNCHECKED = (
 def notes(finding: Finding, target: Subject, option: Option) -> tuple[str, ...]:
     """Sentences on what stays, what it costs, what is assumed and what was not checked."""
     return (
-        *_phases(option),
+        *_phases(target, option),
         *_new_contacts(target, option),
         *_locks(target),
         *_unexplained(finding, target),
@@ -32,8 +32,8 @@ def notes(finding: Finding, target: Subject, option: Option) -> tuple[str, ...]:
     )
 
 
-def _phases(option: Option) -> Iterator[str]:
-    count = len(phases(option.granule, CACHE_LINE_BYTES))
+def _phases(target: Subject, option: Option) -> Iterator[str]:
+    count = len(phases(option.granule, target.heat.line_bytes))
     if count > 1:
         starts = f"{count} are possible, at multiples of {option.granule} bytes"
         yield f"A phase is where an object starts within a line: {starts}."
@@ -43,8 +43,8 @@ def _new_contacts(target: Subject, option: Option) -> Iterator[str]:
     for contact in target.heat.contacts:
         if contact.sampled:
             continue
-        old = residual_share(contact, target.starts, CACHE_LINE_BYTES, target.heat.granule)
-        new = residual_share(contact, option.starts, CACHE_LINE_BYTES, option.granule)
+        old = residual_share(contact, target.starts, target.heat.line_bytes, target.heat.granule)
+        new = residual_share(contact, option.starts, target.heat.line_bytes, option.granule)
         if new > old:
             yield f"Brings {contact.first.name} and {contact.second.name}, both hot, closer: {_percent(old, new)}."
 

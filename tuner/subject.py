@@ -73,8 +73,10 @@ def subject(finding: Finding, layouts: Layouts, others: Iterable[Finding] = ()) 
 def _scope(outer: Layout, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> _Scope:
     """The innermost anonymous struct that holds the heaviest pair, else the record itself."""
     scope = _Scope(with_inferred_alignment(outer), 0, visible_places(outer, layouts))
-    while (inner := _inner(scope, pairs, layouts)) is not None:
+    entered = {outer.id}
+    while (inner := _inner(scope, pairs, layouts)) is not None and inner.layout.id not in entered:
         scope = inner
+        entered.add(inner.layout.id)
     return scope
 
 

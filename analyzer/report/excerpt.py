@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
+from linesmith.analyzer.geometry import flatten
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, Member
 from linesmith.analyzer.report.pahole import Rendering
@@ -35,7 +36,8 @@ def _is_one_of(member: Member, names: frozenset[str], layouts: Layouts) -> bool:
     """Whether the member, or one inside it when it is anonymous, has one of the names."""
     if member.name or member.record is None:
         return member.name in names
-    return any(_is_one_of(inner, names, layouts) for inner in layouts.by_id(member.record).members)
+    leaves = flatten(layouts.by_id(member.record), layouts)
+    return any(leaf.path.partition(".")[0].partition("[")[0] in names for leaf in leaves)
 
 
 def _owners(text: Sequence[str]) -> list[int | None]:

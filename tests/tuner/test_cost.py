@@ -6,8 +6,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hand_made import finding, hot, meeting, scalar, struct, table
+from hand_made import finding, held, hot, meeting, scalar, struct, table
 
+from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.model import ConflictPair, Layout
 from linesmith.tuner.conflict import cost, hot_lines, hot_neighbours, residuals
 from linesmith.tuner.exposure import exposure
@@ -110,3 +111,20 @@ def test_early_members_count_for_more_when_exposed() -> None:
     to_front = exposure(target, [8, 16, 0, 136, 144], granule=8)
     to_back = exposure(target, [0, 8, 256, 128, 136], granule=8)
     assert to_front > to_back
+
+
+def test_on_the_double_lines_of_a_profile_members_must_be_farther_apart() -> None:
+    layout = apart(48)
+    line = replace(meeting(layout, "writer", "reader"), bytes=128)
+    target = subject(line, table(layout))
+    assert cost(target.heat, target.starts, granule=8).here == 100
+    assert cost(target.heat, [0, 8, 120], granule=8).anywhere == 100 / 16
+
+
+def test_damaged_debug_information_in_which_a_struct_holds_itself_is_refused() -> None:
+    inner = struct("", scalar("x"), scalar("y"))
+    endless = replace(inner, members=(*inner.members, replace(held("", inner), offset=16)))
+    layout = struct("s", held("", endless), scalar("rest"))
+    seen = [hot("x", 0, 8, reads=9), hot("y", 8, 8, writes=9)]
+    with pytest.raises(NothingToSuggest, match="its size is 16 bytes where C's rules give 32"):
+        subject(finding(layout, seen, [ConflictPair("x", "y", "y", 9)]), table(layout, endless))
