@@ -43,7 +43,7 @@ format: $(VENV)/.ready-dev ## Rewrite Python and C++ sources in the project's st
 
 .PHONY: bench
 bench: $(VENV)/.ready-dev | real-parts ## Measure speed and memory against pahole on a real vmlinux
-	$(BIN)/python -m pytest tests/bench -m bench -s
+	$(BIN)/python tests/bench/layout_speed.py "$${XDG_CACHE_HOME:-$$HOME/.cache}"/linesmith-tests/vmlinux-*
 
 .PHONY: native
 native: | packages-dev ## Build the native core and its C++ tests alone (build/dev)

@@ -16,7 +16,7 @@ class RecordTable:
     def __len__(self) -> int: ...
     def names(self) -> list[str]:
         """Names by id; ``""`` for anonymous records."""
-    def json(self, id: int) -> bytes:
+    def json(self, id: int) -> bytes:  # noqa: A002 - the name that the native core gives it
         """Record ``id`` as a JSON object with the fields of ``model.Layout``."""
     def all_json(self) -> list[bytes]:
         """All records, by id."""
@@ -30,10 +30,16 @@ def read_dwarf(
     debug_directories: Sequence[str] = ...,
     progress: Callable[[int, int], None] | None = ...,
 ) -> RecordTable:
-    """All records of the DWARF in ``path`` (or in the debug file found for it); progress gets (bytes done, bytes in all)."""
+    """All records of the DWARF in ``path``, or in the debug file found for it.
+
+    ``progress`` gets (bytes done, bytes in all).
+    """
 
 def read_btf(path: str, base: str | None = ...) -> RecordTable:
-    """All records of the ``.BTF`` section of an ELF file or of a raw BTF file; ``base`` is the BTF a split BTF builds on."""
+    """All records of the ``.BTF`` section of an ELF file or of a raw BTF file.
+
+    ``base`` is the BTF that a split BTF builds on.
+    """
 
 def read_touched(
     path: str,

@@ -50,4 +50,5 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cache = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
     cache.mkdir(exist_ok=True)
     os.environ["XDG_CACHE_HOME"] = str(cache)
+    os.environ.pop("LINESMITH_CACHE_DIR", None)
     return cache
