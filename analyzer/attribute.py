@@ -2,10 +2,11 @@
 """Which object lies on a line: the (type, start) that best explains offsets and functions.
 
 Every hypothesis is a record type laid at one start over the line. Its likelihood is a product over the
-accesses: a function that reaches record R touches each of R's leaves equally often, so an access that meets
-R's leaf inside the hypothesis counts ``quality / leaves(R)``; one that meets a leaf without such a reason, a
-hole, or nothing counts a small constant. The prior spreads evenly over a type's possible starts, so a large
-type, which can be laid in many ways, must earn its place. See docs/attribution.md for the assumptions.
+accesses: a function that reaches record R touches a few of R's leaves, about the square root of their number,
+so an access that meets R's leaf inside the hypothesis counts ``quality / sqrt(leaves(R))``; one that meets a
+leaf without such a reason, a hole, or nothing counts a small constant. The prior spreads evenly over a type's
+possible starts, so a large type, which can be laid in many ways, must earn its place. docs/attribution.md
+gives the reasons.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from dataclasses import dataclass, replace
 from math import exp, log, sqrt
 
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.evidence import Evidence, ReachByRecord, reach_of, symbol_name
-from linesmith.analyzer.model import Access, LineObject, Outcome, SharedLine
+from linesmith.analyzer.evidence import Evidence, FunctionEvidence, evidence_of, symbol_name
+from linesmith.analyzer.model import Access, Leaf, LineObject, Outcome, SharedLine
 
 # Likelihoods of an access that no reached record explains: on a leaf's start, inside a leaf, on another
 # object of the line, in a hole. A hole is the strongest objection: nobody loads padding.
-UNEXPLAINED_LEAF = 0.01
-UNEXPLAINED_INSIDE = 0.001
-OUTSIDE = 2e-4
+UNEXPLAINED_LEAF = 5e-4
+UNEXPLAINED_INSIDE = 1e-4
+OUTSIDE = 1e-4
 HOLE = 2e-6
 
 EXAMINED = 400
@@ -31,6 +32,16 @@ SURE = 0.75
 # A record held by value in this many others is a building block (a lock, a list head), not an object.
 BUILDING_BLOCK = 8
 LEFT_OVER = 0.15
+# From this many samples on, that a function touches an offset is a fact; more samples repeat it.
+CERTAIN = 64
+UNKNOWN_FUNCTION = 0.3
+# Lines of one report this close (bytes) may belong to one object.
+NEIGHBOURHOOD = 4096
+# How many times likelier than another start is the start of a line.
+ON_LINE_START = 1.25
+# Share of a function's accesses to a record that use displacements of its own operands; the rest goes through
+# pointers moved into the record before.
+OPERAND = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +49,7 @@ class _Clue:
     """Accesses of one function at one offset; ``weight`` dampens counts, for samples of one place repeat one fact."""
 
     offset: int
-    reach: ReachByRecord
+    known: FunctionEvidence
     weight: float
     samples: int
 
@@ -56,16 +67,22 @@ class _Verdict:
     explained: float
 
 
-def attribute(line: SharedLine, evidence: Evidence, containment: Containment) -> tuple[LineObject, ...]:
-    """The objects on a line, best explained first; a second one when much of the line is left unexplained."""
+def attribute(
+    line: SharedLine, evidence: Evidence, containment: Containment, neighbours: Sequence[SharedLine] = ()
+) -> tuple[LineObject, ...]:
+    """The objects on a line, best explained first; a second one when much of the line is left unexplained.
+
+    ``neighbours`` are other lines of the same report: what a long object covers of them must fit as well.
+    """
     if not any(access.offset is not None for access in line.accesses):
         return (_unknown(Outcome.NO_OFFSETS, "the profile gives no offsets for this line"),)
     clues = _clues(line.accesses, evidence)
-    first = _best(clues, line.bytes, containment)
+    around = _clues_around(line, neighbours, evidence)
+    first = _best(clues, around, line.bytes, containment)
     if first is None:
         return (_unknown(Outcome.NO_EVIDENCE, _why_no_evidence(line, evidence)),)
     rest = _left_over(clues, first, containment)
-    second = _best(rest, line.bytes, containment) if rest else None
+    second = _best(rest, around, line.bytes, containment) if rest else None
     return (first,) if second is None or _overlap(first, second, containment) else (first, second)
 
 
@@ -77,7 +94,7 @@ def _why_no_evidence(line: SharedLine, evidence: Evidence) -> str:
     names = {symbol_name(access) for access in line.accesses} - {None}
     if not names:
         return "no function of this line is named (symbols unresolved when the profile was reported)"
-    if not any(reach_of(access, evidence) for access in line.accesses):
+    if not any(evidence_of(access, evidence).records for access in line.accesses):
         return f"the ELF file declares nothing that {', '.join(sorted(filter(None, names))[:3])} could touch"
     return "no type of the ELF file has members at these offsets that these functions could touch"
 
@@ -90,19 +107,34 @@ def _clues(accesses: Iterable[Access], evidence: Evidence) -> tuple[_Clue, ...]:
     counts = {
         key: sum(one.contended + one.stores or one.records or 0 for one in group) for key, group in grouped.items()
     }
-    top = max(counts.values(), default=0) or 1
-    return tuple(
-        _Clue(key[0], reach_of(group[0], evidence), max(0.1, sqrt(counts[key] / top)), counts[key])
-        for key, group in grouped.items()
-    )
+    return tuple(_clue(key[0], evidence_of(group[0], evidence), counts[key]) for key, group in grouped.items())
 
 
-def _best(clues: Sequence[_Clue], line_bytes: int, containment: Containment) -> LineObject | None:
+def _clue(offset: int, known: FunctionEvidence, samples: int) -> _Clue:
+    """A function that the ELF file does not know still says that its offset is no hole, and little else."""
+    weight = min(1.0, max(0.1, log(1 + samples) / log(CERTAIN)))
+    return _Clue(offset, known, weight if known.records else weight * UNKNOWN_FUNCTION, samples)
+
+
+def _clues_around(line: SharedLine, neighbours: Iterable[SharedLine], evidence: Evidence) -> tuple[_Clue, ...]:
+    """The clues of lines close by, at offsets from this line; addresses of one report share one scale."""
+    if line.address is None:
+        return ()
+    found: list[_Clue] = []
+    for other in neighbours:
+        if other.address is not None and 0 < abs(distance := other.address - line.address) <= NEIGHBOURHOOD:
+            found += [replace(clue, offset=clue.offset + distance) for clue in _clues(other.accesses, evidence)]
+    return tuple(found)
+
+
+def _best(
+    clues: Sequence[_Clue], around: Sequence[_Clue], line_bytes: int, containment: Containment
+) -> LineObject | None:
     gains = _gains(clues, line_bytes, containment)
     if not gains:
         return None
     promising = sorted(gains, key=lambda one: (-gains[one], one.layout, one.start))[:EXAMINED]
-    verdicts = [_judge(one, clues, line_bytes, containment) for one in promising]
+    verdicts = [_judge(one, clues, around, line_bytes, containment) for one in promising]
     verdicts.sort(key=lambda verdict: (-verdict.likelihood, verdict.hypothesis.layout, verdict.hypothesis.start))
     winner = verdicts[0]
     rivals = [one for one in verdicts[1:] if not _same_place(winner.hypothesis, one.hypothesis, containment)]
@@ -121,15 +153,29 @@ def _gains(clues: Sequence[_Clue], line_bytes: int, containment: Containment) ->
 
 def _explanations(clue: _Clue, line_bytes: int, containment: Containment) -> dict[_Hypothesis, float]:
     found: dict[_Hypothesis, float] = {}
-    total = sum(reach.quality for reach in clue.reach.values())
-    for record, reach in clue.reach.items():
+    for record in clue.known.records:
         for layout in containment.layouts.variants(record):
-            starts = containment.starts(layout.id)
-            likelihood = max(reach.quality / max(total, 1.0) / max(len(starts), 1), 2 * OUTSIDE)
-            for start in starts:
+            for start in containment.starts(layout.id):
+                likelihood = _likelihood(clue.known, record, layout.id, start, containment)
                 for hypothesis in _laid(layout.id, clue.offset - start, line_bytes, containment):
                     found[hypothesis] = max(likelihood, found.get(hypothesis, 0.0))
     return found
+
+
+def _likelihood(known: FunctionEvidence, record: str, layout: int, offset: int, containment: Containment) -> float:
+    """Likelihood of the leaf at ``offset`` of a record: the record among all reached, the leaf among its leaves.
+
+    Where the function's operands are known, leaves at their displacements are what it touches, mostly.
+    """
+    starts = containment.starts(layout)
+    quality = known.records[record].quality / known.total
+    if not known.operands:
+        share = 1 / sqrt(max(len(starts), 1))
+    elif offset in known.operands:
+        share = OPERAND / max(1, len(known.operands & starts))
+    else:
+        share = (1 - OPERAND) / max(len(starts), 1)
+    return max(quality * share, 2 * UNEXPLAINED_LEAF if offset in known.operands else UNEXPLAINED_LEAF)
 
 
 def _laid(layout: int, start: int, line_bytes: int, containment: Containment) -> Iterable[_Hypothesis]:
@@ -141,17 +187,33 @@ def _laid(layout: int, start: int, line_bytes: int, containment: Containment) ->
             yield _Hypothesis(place.container, begin)
 
 
-def _judge(one: _Hypothesis, clues: Sequence[_Clue], line_bytes: int, containment: Containment) -> _Verdict:
-    layout = containment.layouts.by_id(one.layout)
-    step = max(layout.natural_alignment, layout.alignment or 1)
-    likelihood = -log((layout.size + line_bytes) / step)
+def _judge(
+    one: _Hypothesis, clues: Sequence[_Clue], around: Sequence[_Clue], line_bytes: int, containment: Containment
+) -> _Verdict:
+    likelihood = _prior(one, line_bytes, containment)
     explained = samples = 0
     for clue in clues:
         probability, reasoned = _probability(clue, one, containment)
         likelihood += clue.weight * log(probability)
         samples += clue.samples
         explained += clue.samples if reasoned else 0
+    likelihood += sum(_support(clue, one, containment) for clue in around)
     return _Verdict(one, likelihood, explained / samples if samples else 0.0)
+
+
+def _prior(one: _Hypothesis, line_bytes: int, containment: Containment) -> float:
+    """Even over the starts a type can have; allocators begin more objects on a line than anywhere else."""
+    layout = containment.layouts.by_id(one.layout)
+    starts = (layout.size + line_bytes) / max(layout.natural_alignment, layout.alignment or 1)
+    return log(ON_LINE_START if one.start % line_bytes == 0 else 1.0) - log(starts)
+
+
+def _support(clue: _Clue, one: _Hypothesis, containment: Containment) -> float:
+    """What a clue on another line says for or against the object, if the object reaches so far."""
+    if not one.start <= clue.offset < one.start + containment.layouts.by_id(one.layout).size:
+        return 0.0
+    probability, _ = _probability(clue, one, containment)
+    return clue.weight * log(probability / UNEXPLAINED_LEAF)
 
 
 def _probability(clue: _Clue, one: _Hypothesis, containment: Containment) -> tuple[float, bool]:
@@ -161,21 +223,21 @@ def _probability(clue: _Clue, one: _Hypothesis, containment: Containment) -> tup
     leaves = containment.leaves(one.layout, offset)
     if not leaves:
         return HOLE, False
-    reasoned = max(_leaf_probability(leaf.chain, clue, containment) for leaf in leaves)
+    reasoned = max(_leaf_probability(leaf, offset, clue, containment) for leaf in leaves)
     if reasoned > 0:
-        return max(reasoned, 2 * OUTSIDE), True
-    unexplained = UNEXPLAINED_LEAF if leaves[0].offset == offset else UNEXPLAINED_INSIDE
-    return unexplained / sqrt(len(containment.starts(one.layout))), False
+        return reasoned, True
+    return UNEXPLAINED_LEAF if leaves[0].offset == offset else UNEXPLAINED_INSIDE, False
 
 
-def _leaf_probability(chain: Iterable[tuple[str, int]], clue: _Clue, containment: Containment) -> float:
-    total = max(sum(reach.quality for reach in clue.reach.values()), 1.0)
+def _leaf_probability(leaf: Leaf, offset: int, clue: _Clue, containment: Containment) -> float:
+    """Likelihood of the best reason that the function has to touch byte ``offset`` of the hypothesis's type."""
     best = 0.0
-    for record, _ in chain:
-        reach = clue.reach.get(record)
+    for record, begin in leaf.chain:
         variants = containment.layouts.variants(record)
-        if reach and variants:
-            best = max(best, reach.quality / total / max(len(containment.starts(variants[0].id)), 1))
+        if record in clue.known.records and variants:
+            # An element of an array is reached by the displacement of the array and an index.
+            place = leaf.offset - begin if leaf.member.dimensions else offset - begin
+            best = max(best, _likelihood(clue.known, record, variants[0].id, place, containment))
     return best
 
 
@@ -195,9 +257,9 @@ def _answer(winner: _Verdict, rival: _Verdict | None, line_bytes: int, containme
     described = _describe(winner, line_bytes, containment)
     if margin < SURE:
         outcome, reason = Outcome.CANNOT_TELL, "two types explain the line almost equally well"
-    elif len(described.containers) >= BUILDING_BLOCK:
+    elif (holders := containment.direct_holders(winner.hypothesis.layout)) >= BUILDING_BLOCK:
         outcome = Outcome.INNER_TYPE_ONLY
-        reason = f"{len(described.containers)} types hold a {described.type}; nothing on the line tells which"
+        reason = f"{holders} types hold a {described.type}; nothing on the line tells which"
     else:
         outcome, reason = Outcome.RESOLVED, ""
     runner_up = _describe(rival, line_bytes, containment) if rival else None

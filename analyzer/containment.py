@@ -36,9 +36,9 @@ class Containment:
         self.leaves = lru_cache(maxsize=None)(self._leaves)
         self.places = lru_cache(maxsize=None)(self._places)
 
-    def _starts(self, layout_id: int) -> tuple[int, ...]:
-        """Distinct offsets of the layout's leaves, ascending."""
-        return tuple(sorted({leaf.offset for leaf in flatten(self.layouts.by_id(layout_id), self.layouts)}))
+    def _starts(self, layout_id: int) -> frozenset[int]:
+        """Distinct offsets of the layout's leaves."""
+        return frozenset(leaf.offset for leaf in flatten(self.layouts.by_id(layout_id), self.layouts))
 
     def _leaves(self, layout_id: int, offset: int) -> tuple[Leaf, ...]:
         """Leaves that hold the byte at ``offset``, those that begin there first; empty for holes."""
@@ -68,6 +68,10 @@ class Containment:
             if not frontier or len(found) > PLACES:
                 break
         return tuple(place for place in found if self.layouts.by_id(place.container).name)
+
+    def direct_holders(self, layout_id: int) -> int:
+        """How many records have a member of this type, anonymous ones counted apart."""
+        return len({place.container for place in self._holders.get(layout_id, ())})
 
     def holders(self, layout_id: int) -> tuple[Layout, ...]:
         """The named records that hold this one by value and are not held by another that does."""

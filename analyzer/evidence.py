@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Access, MemberCategory, Profile, Touched
+from linesmith.analyzer.model import Access, MemberCategory, Operand, Profile, Touched
 
 # How likely a function works on a record of a variable's type, by the way it came to the variable.
 DIRECT = 1.0
@@ -22,9 +22,16 @@ INLINED = 0.8
 RETURNED = 0.5
 ONE_POINTER_FURTHER = 0.3
 ON_STACK = 0.1
+# A pointer to a record that another reached record holds (the atomic in a semaphore) is taken to point into it.
+POINTS_INTO_ANOTHER = 0.1
+
+# Static keys are patched into the code and tracepoints sleep: code that names them does not touch them.
+DORMANT = frozenset({"static_key", "static_key_false", "static_key_true", "tracepoint", "tracepoint_func", "_ddebug"})
 
 # A hub such as task_struct points to everything; what it points to says nothing about one function.
-HUB_POINTERS = 48
+HUB_POINTERS = 24
+# Records nest less deeply in real programs; the bound keeps damaged input from recursing for ever.
+DEPTH = 12
 
 _CLONE_SUFFIX = re.compile(r"\.(?:isra|constprop|part|cold|llvm|lto_priv)(?:\.\d+)*$")
 _POSIX_LOCK = re.compile(r"_*pthread_(mutex|rwlock|cond|barrier)_|_*(lll)_(?:un)?lock_")
@@ -39,8 +46,25 @@ class Reach:
     via: str
 
 
-ReachByRecord = Mapping[str, Reach]
-Evidence = Mapping[str, ReachByRecord]
+@dataclass(frozen=True, slots=True)
+class FunctionEvidence:
+    """What one function can do: the records it reaches, and the displacements of its memory operands (bytes).
+
+    ``operands`` are those read or written, ``stores`` those written; both empty where the code is not at hand.
+    """
+
+    records: Mapping[str, Reach]
+    operands: frozenset[int] = frozenset()
+    stores: frozenset[int] = frozenset()
+
+    @property
+    def total(self) -> float:
+        """Sum of the qualities, at least 1."""
+        return max(1.0, sum(reach.quality for reach in self.records.values()))
+
+
+NOTHING = FunctionEvidence({})
+Evidence = Mapping[str, FunctionEvidence]
 
 
 def symbol_name(access: Access) -> str | None:
@@ -58,29 +82,45 @@ def functions_asked(profile: Profile) -> tuple[tuple[str, ...], tuple[str, ...]]
     return tuple(sorted(filter(None, whole))), tuple(sorted(filter(None, cut)))
 
 
-def gather(touched: Iterable[Touched], layouts: Layouts) -> Evidence:
-    """Reach by function name and record name, from what the code of one ELF file declares."""
+def gather(touched: Iterable[Touched], operands: Iterable[Operand], layouts: Layouts) -> Evidence:
+    """Evidence by function name, from what the code of one ELF file declares and does."""
     found: dict[str, dict[str, Reach]] = {}
     for item in touched:
-        _strengthen(found.setdefault(item.function, {}), item.record, _direct_reach(item))
+        if item.record not in DORMANT:
+            _strengthen(found.setdefault(item.function, {}), item.record, _direct_reach(item))
     for reaches in found.values():
+        _discount_parts(reaches, layouts)
         for record, reach in _one_pointer_further(reaches, layouts):
             _strengthen(reaches, record, reach)
-    return found
+    read, written = _displacements(operands)
+    return {
+        name: FunctionEvidence(reaches, frozenset(read.get(name, ())), frozenset(written.get(name, ())))
+        for name, reaches in found.items()
+    }
 
 
-def reach_of(access: Access, evidence: Evidence) -> ReachByRecord:
-    """What the access's function reaches; a symbol that perf cut stands for all functions that begin so."""
+def evidence_of(access: Access, evidence: Evidence) -> FunctionEvidence:
+    """The evidence for the access's function; a symbol that perf cut stands for all functions that begin so."""
     name = symbol_name(access)
     if name is None:
-        return {}
+        return NOTHING
     if name in evidence:
         return evidence[name]
     if f"native_{name}" in evidence:
         return evidence[f"native_{name}"]
     if access.symbol_cut:
-        return _reach_of_prefix(name, evidence)
-    return _posix_reach(name)
+        return _evidence_of_prefix(name, evidence)
+    return _posix_evidence(name)
+
+
+def _displacements(operands: Iterable[Operand]) -> tuple[dict[str, set[int]], dict[str, set[int]]]:
+    every: dict[str, set[int]] = {}
+    written: dict[str, set[int]] = {}
+    for operand in operands:
+        every.setdefault(operand.function, set()).add(operand.displacement)
+        if operand.writes:
+            written.setdefault(operand.function, set()).add(operand.displacement)
+    return every, written
 
 
 def _direct_reach(item: Touched) -> Reach:
@@ -93,7 +133,27 @@ def _direct_reach(item: Touched) -> Reach:
     return Reach(quality, item.read_only, f"{item.via} {item.variable}{where}")
 
 
-def _one_pointer_further(reaches: ReachByRecord, layouts: Layouts) -> list[tuple[str, Reach]]:
+def _discount_parts(reaches: dict[str, Reach], layouts: Layouts) -> None:
+    """Inlined code (``atomic_read``, ``list_del``) works on parts of what its caller works on; in place."""
+    whole = [record for record, reach in reaches.items() if reach.quality >= INLINED]
+    parts = {part for record in whole for part in _parts(record, layouts)}
+    for record, reach in reaches.items():
+        if record in parts and reach.quality < DIRECT:
+            reaches[record] = replace(reach, quality=min(reach.quality, POINTS_INTO_ANOTHER))
+
+
+def _parts(record: str, layouts: Layouts) -> set[str]:
+    """Names of all records that ``record`` holds by value, at any depth."""
+    parts: set[str] = set()
+    frontier = [layout.id for layout in layouts.variants(record)[:1]]
+    for _ in range(DEPTH):
+        members = [member for one in frontier for member in layouts.by_id(one).members]
+        frontier = [member.record for member in members if member.record is not None]
+        parts |= {layouts.by_id(one).name for one in frontier}
+    return parts - {"", record}
+
+
+def _one_pointer_further(reaches: Mapping[str, Reach], layouts: Layouts) -> list[tuple[str, Reach]]:
     further = []
     for record, reach in reaches.items():
         pointers = _pointer_targets(record, layouts)
@@ -121,18 +181,20 @@ def _strengthen(reaches: dict[str, Reach], record: str, reach: Reach) -> None:
     reaches[record] = Reach(best.quality, known.read_only and reach.read_only, best.via)
 
 
-def _reach_of_prefix(prefix: str, evidence: Evidence) -> ReachByRecord:
+def _evidence_of_prefix(prefix: str, evidence: Evidence) -> FunctionEvidence:
     merged: dict[str, Reach] = {}
-    for name, reaches in evidence.items():
-        if name.startswith(prefix):
-            for record, reach in reaches.items():
-                _strengthen(merged, record, reach)
-    return merged
+    found = [one for name, one in evidence.items() if name.startswith(prefix)]
+    for one in found:
+        for record, reach in one.records.items():
+            _strengthen(merged, record, reach)
+    nothing: frozenset[int] = frozenset()
+    operands = nothing.union(*(one.operands for one in found))
+    return FunctionEvidence(merged, operands, nothing.union(*(one.stores for one in found)))
 
 
-def _posix_reach(name: str) -> ReachByRecord:
+def _posix_evidence(name: str) -> FunctionEvidence:
     match = _POSIX_LOCK.match(name)
     if not match:
-        return {}
+        return NOTHING
     kinds = ("mutex", "rwlock", "cond") if match[2] else (match[1],)
-    return {f"pthread_{kind}_t": Reach(DIRECT, False, "POSIX") for kind in kinds}
+    return FunctionEvidence({f"pthread_{kind}_t": Reach(DIRECT, False, "POSIX") for kind in kinds})

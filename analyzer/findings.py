@@ -16,6 +16,7 @@ from linesmith.analyzer.model import (
     Finding,
     LineMember,
     LineObject,
+    Operand,
     Outcome,
     Profile,
     SharedLine,
@@ -24,12 +25,15 @@ from linesmith.analyzer.model import (
 from linesmith.analyzer.triage import infer_writers, triage
 
 
-def findings(profile: Profile, layouts: Layouts, touched: Sequence[Touched]) -> tuple[Finding, ...]:
+def findings(
+    profile: Profile, layouts: Layouts, touched: Sequence[Touched], operands: Sequence[Operand] = ()
+) -> tuple[Finding, ...]:
     """One finding per line of the profile, in its order.
 
-    ``touched`` is what ``dwarf.touched`` says of the functions that ``evidence.functions_asked`` names.
+    ``touched`` and ``operands`` are what ``dwarf.touched`` and ``dwarf.operands`` say of the functions that
+    ``evidence.functions_asked`` names; without operands the answer is less sure.
     """
-    evidence = gather(touched, layouts)
+    evidence = gather(touched, operands, layouts)
     containment = Containment(layouts)
     total = sum(line.contended for line in profile.lines) or 1
     return tuple(_finding(line, profile, evidence, containment, total) for line in profile.lines)
@@ -42,7 +46,7 @@ def is_kernel(layouts: Layouts) -> bool:
 
 
 def _finding(line: SharedLine, profile: Profile, evidence: Evidence, containment: Containment, total: int) -> Finding:
-    objects = _objects(line, evidence, containment)
+    objects = _objects(line, profile, evidence, containment)
     members = infer_writers(line_members(line, objects, evidence, containment), profile)
     return Finding(
         line.rank,
@@ -58,15 +62,23 @@ def _finding(line: SharedLine, profile: Profile, evidence: Evidence, containment
     )
 
 
-def _objects(line: SharedLine, evidence: Evidence, containment: Containment) -> tuple[LineObject, ...]:
-    """Attribute with the accesses whose code can be in this ELF file: kernel code in a kernel, other code elsewhere."""
+def _objects(
+    line: SharedLine, profile: Profile, evidence: Evidence, containment: Containment
+) -> tuple[LineObject, ...]:
+    """Attribute with the accesses whose code can be in this ELF file."""
     kernel = is_kernel(containment.layouts)
-    own = tuple(access for access in line.accesses if access.kernel in (kernel, None))
-    if line.accesses and not own:
+    own = _own(line, kernel)
+    if line.accesses and not own.accesses:
         place = "user space, but the ELF file is a kernel" if kernel else "the kernel, but the ELF file is a program"
         outcome = Outcome.USER_SPACE if kernel else Outcome.NO_EVIDENCE
         return (LineObject("", None, 0, 0, 0.0, outcome, reason=f"every access comes from {place}"),)
-    return attribute(replace(line, accesses=own), evidence, containment)
+    neighbours = [_own(other, kernel) for other in profile.lines if other is not line]
+    return attribute(own, evidence, containment, neighbours)
+
+
+def _own(line: SharedLine, kernel: bool) -> SharedLine:
+    """The line with the accesses of kernel code for a kernel, of other code for a program."""
+    return replace(line, accesses=tuple(access for access in line.accesses if access.kernel in (kernel, None)))
 
 
 def _outcomes(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.evidence import Evidence, reach_of
+from linesmith.analyzer.evidence import Evidence, evidence_of
 from linesmith.analyzer.lock import has_lock, takes_lock
 from linesmith.analyzer.model import Access, Leaf, LineMember, LineObject, MemberFunction, Outcome, SharedLine
 
@@ -16,13 +16,17 @@ KNOWN = (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY)
 
 @dataclass(frozen=True, slots=True)
 class _Spot:
-    """Where one access falls: the member's path and place, or just the offset when no object is known."""
+    """Where one access falls: the member's path and place, or just the offset when no object is known.
+
+    ``within`` holds the place in each record entered on the way, by the record's name.
+    """
 
     path: str
     offset: int
     object_offset: int | None
     size: int | None
     lock: bool
+    within: tuple[tuple[str, int], ...] = ()
 
 
 def line_members(
@@ -33,7 +37,7 @@ def line_members(
     for access in line.accesses:
         if access.offset is not None:
             grouped.setdefault(_spot(access, objects, evidence, containment), []).append(access)
-    members = [_member(spot, accesses) for spot, accesses in grouped.items()]
+    members = [_member(spot, accesses, evidence) for spot, accesses in grouped.items()]
     return tuple(sorted(members, key=lambda member: (member.offset, member.path)))
 
 
@@ -43,8 +47,9 @@ def _spot(access: Access, objects: Sequence[LineObject], evidence: Evidence, con
         leaf = _leaf(access, one, evidence, containment)
         if leaf is not None:
             lock = has_lock(name for name, _ in leaf.chain) or has_lock([one.type])
-            return _Spot(leaf.path, offset, offset - one.start, leaf.size, lock)
-    return _Spot(f"{offset:#x}", offset, None, None, bool(access.function and takes_lock(access.function)))
+            within = tuple((name, offset - one.start - begin) for name, begin in leaf.chain)
+            return _Spot(leaf.path, offset, offset - one.start, leaf.size, lock, within)
+    return _Spot(f"{offset:#x}", offset, None, None, False)
 
 
 def _leaf(access: Access, one: LineObject, evidence: Evidence, containment: Containment) -> Leaf | None:
@@ -53,16 +58,17 @@ def _leaf(access: Access, one: LineObject, evidence: Evidence, containment: Cont
     leaves = containment.leaves(one.layout, (access.offset or 0) - one.start)
     if not leaves:
         return None
-    reach = reach_of(access, evidence)
-    reached = [leaf for leaf in leaves if any(name in reach for name, _ in leaf.chain)]
+    records = evidence_of(access, evidence).records
+    reached = [leaf for leaf in leaves if any(name in records for name, _ in leaf.chain)]
     return (reached or list(leaves))[0]
 
 
-def _member(spot: _Spot, accesses: Iterable[Access]) -> LineMember:
+def _member(spot: _Spot, accesses: Iterable[Access], evidence: Evidence) -> LineMember:
     group = list(accesses)
     functions = _functions(group)
     reads = sum(max(one.contended, (one.records or 0) - one.stores) for one in group)
-    inferred = "taking or releasing a lock writes it" if spot.lock else ""
+    lock = spot.lock or (spot.object_offset is None and _mostly_locking(functions))
+    inferred = "taking or releasing a lock writes it" if lock else _writing_code(spot, group, evidence)
     return LineMember(
         spot.path,
         spot.offset,
@@ -71,9 +77,25 @@ def _member(spot: _Spot, accesses: Iterable[Access]) -> LineMember:
         reads,
         sum(one.stores for one in group),
         functions,
-        lock=spot.lock,
+        lock=lock,
         write_inferred=inferred,
     )
+
+
+def _writing_code(spot: _Spot, accesses: Iterable[Access], evidence: Evidence) -> str:
+    """Which function sampled here has a store at just this place of a record that it reaches."""
+    for access in accesses:
+        known = evidence_of(access, evidence)
+        if any(name in known.records and place in known.stores for name, place in spot.within):
+            return f"{access.function} has a store to it"
+    return ""
+
+
+def _mostly_locking(functions: Sequence[MemberFunction]) -> bool:
+    """Whether most samples at an offset come from lock functions: without a type, their names must do."""
+    samples = {one.name: one.contended + one.stores for one in functions}
+    locking = sum(count for name, count in samples.items() if takes_lock(name))
+    return locking * 2 > sum(samples.values())
 
 
 def _functions(accesses: Sequence[Access]) -> tuple[MemberFunction, ...]:

@@ -19,7 +19,7 @@ _LOCK_FUNCTION = re.compile(
     r"|slowpath|spin_on_owner|(?:un|try)?lock(?:$|_)|^(?:down|up)$|cmpxchg_lock"
 )
 _WAITING = re.compile(
-    r"slowpath|slow_path|spin_on_owner|osq_lock|optimistic_spin|lll_lock_wait|mcs_spin|_wait$|rwlock_(?:rd|wr)lock"
+    r"slowpath|slow_path|queued_spin_lock_sl|spin_on_owner|osq_lock|optimistic_spin|lll_lock_wait|mcs_spin|_wait$|rwlock_(?:rd|wr)lock"
 )
 
 

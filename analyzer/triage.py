@@ -81,7 +81,7 @@ def triage(line: SharedLine, objects: Sequence[LineObject], members: Sequence[Li
     pairs = conflict_pairs(tops)
     buddy = _writing_buddy(line, profile)
     kinds = _kinds(tops, pairs, objects, buddy)
-    reasons = (*_reasons(tops, line, profile), *_buddy_reason(kinds, buddy))
+    reasons = (*_reasons(tops, line, profile), *_writer_reasons(kinds, line, profile))
     return Triage(kinds, pairs, _sentence(kinds, tops, pairs), reasons)
 
 
@@ -111,12 +111,17 @@ def conflict_pairs(tops: Sequence[TopMember]) -> tuple[ConflictPair, ...]:
 
 
 def _pair(one: TopMember, other: TopMember) -> ConflictPair | None:
-    if not (one.written or other.written):
+    if not (one.written or other.written) or _words_of_one_lock(one, other):
         return None
     writer, victim = _writer_first(one, other)
     weight = victim.contended + (writer.contended if victim.written else 0)
     first, second = sorted((one, other), key=lambda top: min(member.offset for member in top.members))
     return ConflictPair(first.name, second.name, writer.name, weight)
+
+
+def _words_of_one_lock(one: TopMember, other: TopMember) -> bool:
+    """Whether two bare offsets belong to locks: without a type, they are taken for words of the same one."""
+    return all(top.lock and all(member.object_offset is None for member in top.members) for top in (one, other))
 
 
 def _writer_first(one: TopMember, other: TopMember) -> tuple[TopMember, TopMember]:
@@ -154,10 +159,16 @@ def _writing_buddy(line: SharedLine, profile: Profile) -> SharedLine | None:
     return next(found, None)
 
 
-def _buddy_reason(kinds: Sequence[TriageKind], buddy: SharedLine | None) -> tuple[str, ...]:
-    if buddy is None or TriageKind.ADJACENT_LINE not in kinds:
+def _writer_reasons(kinds: Sequence[TriageKind], line: SharedLine, profile: Profile) -> tuple[str, ...]:
+    """Where the writer of a line without one may be."""
+    buddy = next((one for one in profile.lines if line.address is not None and one.address == line.address ^ 64), None)
+    if TriageKind.ADJACENT_LINE in kinds and buddy:
+        return (f"line {buddy.rank}, the other half of this 128-byte pair, is written ({buddy.stores} stores)",)
+    if TriageKind.NO_WRITER not in kinds:
         return ()
-    return (f"line {buddy.rank}, the other half of this 128-byte pair, is written ({buddy.stores} stores)",)
+    half = f"line {buddy.rank}, the other half of its 128-byte pair, is hot too; " if buddy else ""
+    elsewhere = "either the writer was not sampled, or it writes the other half of the 128-byte pair"
+    return (f"{half}{elsewhere}, or clean lines were forwarded between caches, which some CPUs count as HITM",)
 
 
 def _reasons(tops: Sequence[TopMember], line: SharedLine, profile: Profile) -> tuple[str, ...]:

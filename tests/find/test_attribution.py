@@ -27,8 +27,16 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return target
 
 
-def load(offset: int, function: str | None, hitm: int = 10, stores: int = 0) -> Access:
+def load(offset: int, function: str | None, hitm: int = 100, stores: int = 0) -> Access:
     return Access(offset, function, hitm_local=hitm, stores_l1_hit=stores)
+
+
+ALL = (
+    load(0x18, "tree_insert"),
+    load(0x20, "tree_first"),
+    load(0x28, "lock_slowpath"),
+    load(0x30, "lock_spin_on_owner"),
+)
 
 
 def explain(program: Path, *accesses: Access) -> Finding:
@@ -44,7 +52,7 @@ def paths(finding: Finding) -> list[str]:
 
 
 def test_two_members_at_the_right_distance_name_the_record(program: Path) -> None:
-    found = explain(program, load(0x18, "tree_insert"), load(0x28, "lock_slowpath"), load(0x30, "lock_spin_on_owner"))
+    found = explain(program, *ALL)
     one = found.objects[0]
     assert (one.type, one.start, one.outcome) == ("mapping", 0, Outcome.RESOLVED)
     assert paths(found) == ["tree.root", "lock.count", "lock.owner"]
@@ -56,7 +64,7 @@ def test_an_object_may_begin_before_the_line(program: Path) -> None:
 
 
 def test_the_container_is_the_same_object_not_a_rival(program: Path) -> None:
-    found = explain(program, load(0x18, "tree_insert"), load(0x28, "lock_slowpath"), load(0x30, "lock_spin_on_owner"))
+    found = explain(program, *ALL)
     one = found.objects[0]
     assert one.containers == ("file_node",)
     assert one.runner_up is not None
