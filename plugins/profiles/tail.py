@@ -14,6 +14,8 @@ _MOST_WORDS = 48
 _MOST_WRAPPED_WORDS = 5
 _MOST_NODE_WORDS = 256
 _FEWEST_TOTALS = 5
+_BRACKET = re.compile(r"[<>()]")
+_NOTE = ("<-", "<=", "^", "//", "/*")
 _STOP = frozenset((Kind.PERCENT, Kind.RULE, Kind.BANNER, Kind.MARGIN, Kind.GRAPH, Kind.MODE, Kind.END))
 _NODE_WORD = re.compile(r"\d{1,4}\{.*", re.ASCII)
 _SOURCE = re.compile(r"\?\?:0$|.*[^+]\+\d+$|.*:\d+$|[^\[]+\[[0-9a-f]+\]$", re.ASCII)
@@ -55,16 +57,29 @@ def _wanted(heading: Columns | None, marked: bool) -> tuple[bool, bool, bool]:
 def _texts(cursor: Cursor, start: int, wanted: tuple[bool, bool, bool]) -> list[Token]:
     """The tokens of symbol, object and source."""
     found: list[Token] = []
-    if not any(wanted):
-        return found
-    while len(found) < _MOST_WORDS:
+    while any(wanted) and len(found) < _MOST_WORDS:
         token = cursor.peek(start + len(found))
-        if token.kind in _STOP or (found and _is_node(token)) or _complete(found, wanted):
+        if token.kind in _STOP or token.text.startswith(_NOTE) or _complete(found, wanted):
             break
         if token.gap < 0 and not _continues(cursor, start + len(found)):
             break
+        if found and _is_node(token):
+            break
         found.append(token)
-    return found
+    return _plausible(found)
+
+
+def _plausible(found: list[Token]) -> list[Token]:
+    """Without the words that follow a cut row in collapsed text: only names with brackets have blanks in them."""
+    bracketed = [at for at, token in enumerate(found) if _BRACKET.search(token.text)]
+    symbol = bracketed[-1] + 1 if bracketed else 1
+    if len(found) <= symbol + 1 or any(token.gap > 1 for token in found):
+        return found
+    if len(found) > symbol + 1 and _SOURCE.match(found[symbol + 1].text):
+        return found[: symbol + 2]
+    if len(found) == symbol + 2 or _OBJECT.match(found[symbol].text):
+        return found[: symbol + 1]
+    return found[:symbol]
 
 
 def _is_node(token: Token) -> bool:

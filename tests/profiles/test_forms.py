@@ -252,3 +252,12 @@ def test_foreign_text_is_refused_in_one_sentence(text: str, words: str) -> None:
         read(text)
     assert "perf c2c report --stdio" in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+def test_rows_that_end_behind_the_symbol() -> None:
+    cut = (HEAD + FIRST + SECOND).replace("   [kernel.kallsyms]  take_ticket+16   0  1", "  <-- here!")
+    cut = cut.replace("   [kernel.kallsyms]  give_ticket+32   0", "\n\nThe offset 0x8 is hot, as queue.c:12 explains")
+    for text in (cut, " ".join(cut.split())):
+        first, second = read_one(text).lines[0].accesses
+        assert (first.function, first.object_file, first.source) == ("take_ticket", None, None)
+        assert (second.function, second.object_file, second.source) == ("give_ticket", None, None)

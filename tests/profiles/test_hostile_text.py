@@ -17,12 +17,13 @@ from linesmith.plugins.registry import profiles_in
 
 # Words that mean something to the grammar, so that random sequences get deep into it.
 WORDS = (
-    "1.00%", "100.00%", "0.00%", "100.0%", "n/a}", "0{", "0{0-1}", "N/A", "0-3", "0", "12", "99999999999999999999",
-    "0x8", "0x40", "0x100", "0xffffffff81200010", "[k]", "[.]", "[unknown]", "[kernel.kallsyms]", "down_write",
-    "down_write+12", "a.c:1", "??:0", "7:web", "server", "-" * 61, "=" * 49, "#", "....", "|", "---down_write", "|--50.00%--up",
-    "Num", "RmtHitm", "LclHitm", "L1", "Hit", "Miss", "Offset", "Node", "PA", "cnt", "Code", "address", "load", "records",
-    "Symbol", "Object", "Index", "Address", "Cacheline", "Snoop", "Total", "Pareto", "Load", "Operations", ":", ">",
-    "=3D", "<pre>", "&gt;", "Before:", "Double-CL", "٣", "²", "\x00", "\x1b[1m", "\u00a0", "\ud800",
+    "1.00%", "100.00%", "0.00%", "100.0%", "n/a}", "0{", "0{0-1}", "N/A", "0-3", "0", "12",
+    "99999999999999999999", "0x8", "0x40", "0x100", "0xffffffff81200010", "[k]", "[.]", "[unknown]",
+    "[kernel.kallsyms]", "down_write", "down_write+12", "a.c:1", "??:0", "7:web", "server", "-" * 61, "=" * 49,
+    "#", "....", "|", "---down_write", "|--50.00%--up", "Num", "RmtHitm", "LclHitm", "L1", "Hit", "Miss",
+    "Offset", "Node", "PA", "cnt", "Code", "address", "load", "records", "Symbol", "Object", "Index", "Address",
+    "Cacheline", "Snoop", "Total", "Pareto", "Load", "Operations", ":", ">", "=3D", "<pre>", "&gt;", "Before:",
+    "Double-CL", "٣", "²", "\x00", "\x1b[1m", "\u00a0", "\ud800",
 )  # fmt: skip
 SPACES = (" ", "  ", "\n", "\n\n", "\r\n", "\t", "=\n", "\n> ", "\n   3\t")
 TEXTS = st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(SPACES)), max_size=120).map(
