@@ -37,6 +37,21 @@ std::string Hex(Bytes bytes) {
   return text;
 }
 
+// What builds leave beside ELF objects, told by its first bytes.
+std::string NotElf(Bytes image) {
+  const std::string_view head(reinterpret_cast<const char*>(image.data()), image.size());
+  if (head.starts_with("!<arch>\n")) {
+    return "is an archive; extract its members with `ar x` and give one of them";
+  }
+  if (head.starts_with("!<thin>\n")) {
+    return "is a thin archive; give one of the objects that it names (`ar t` lists them)";
+  }
+  if (head.starts_with("BC\xc0\xde")) {
+    return "is LLVM bitcode, not machine code; give the linked file, or build without -flto";
+  }
+  return "is not an ELF file; give a vmlinux, a module, an object file or a program";
+}
+
 }  // namespace
 
 void ThrowElfError(const std::string& path, const std::string& problem) {
@@ -50,7 +65,10 @@ MappedFile::MappedFile(const std::string& path) {
   const bool regular = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
   void* address = MAP_FAILED;
   if (regular && status.st_size > 0) {
-    address = mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
+    // libelf writes to the headers of sections that it decompresses: to our copy of the page, not to the
+    // file.
+    const int access = PROT_READ | PROT_WRITE;
+    address = mmap(nullptr, static_cast<std::size_t>(status.st_size), access, MAP_PRIVATE, descriptor, 0);
   }
   close(descriptor);
   if (!regular) ThrowElfError(path, "is not a regular file; give an ELF object or a raw BTF file");
@@ -73,7 +91,7 @@ ElfFile::ElfFile(std::string path, Bytes image, std::shared_ptr<MappedFile> mapp
     : path_(std::move(path)), image_(image), mapping_(std::move(mapping)) {
   elf_version(EV_CURRENT);
   if (image_.size() < EI_NIDENT || std::memcmp(image_.data(), ELFMAG, SELFMAG) != 0) {
-    ThrowElfError(path_, "is not an ELF file; give a vmlinux, a module, an object file or a program");
+    ThrowElfError(path_, NotElf(image_));
   }
   auto* start = reinterpret_cast<char*>(const_cast<std::uint8_t*>(image_.data()));
   elf_.reset(elf_memory(start, image_.size()));
@@ -99,7 +117,9 @@ void ElfFile::ReadHeader() {
 void ElfFile::ReadSections() {
   std::size_t count = 0;
   std::size_t names = 0;
-  if (elf_getshdrnum(elf_.get(), &count) != 0 || count > kMostSections) {
+  GElf_Ehdr file;
+  const bool readable = elf_getshdrnum(elf_.get(), &count) == 0 && gelf_getehdr(elf_.get(), &file) != nullptr;
+  if (!readable || count > kMostSections || (count == 0 && file.e_shoff != 0)) {
     ThrowElfError(path_, "has a section table outside the file; the file may be cut off");
   }
   const bool named = elf_getshdrstrndx(elf_.get(), &names) == 0;

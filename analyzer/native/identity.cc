@@ -2,7 +2,9 @@
 #include "identity.h"
 
 #include <array>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "btf.h"
 #include "debug_search.h"
@@ -56,8 +58,11 @@ std::string NameOfType(std::uint16_t type) {
   }
 }
 
-// Reads, because files below /sys cannot be mapped on every kernel.
+// Reads, because files below /sys cannot be mapped on every kernel. Nothing for a FIFO, which would wait for
+// a writer.
 std::vector<std::uint8_t> Head(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return {};
   std::vector<std::uint8_t> head(24);
   std::ifstream file(path, std::ios::binary);
   file.read(reinterpret_cast<char*>(head.data()), static_cast<std::streamsize>(head.size()));
