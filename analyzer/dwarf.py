@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from linesmith.analyzer.model import ElfIdentity, Layout, Touched
 Progress = Callable[[int, int], None]
 
 MOST_THREADS = 8
+LONGEST_BUILD_ID = 64
 _NATIVE_ERRORS = {kind.__name__: kind for kind in (errors.ElfError, errors.DebugInfoMissing, errors.DebugInfoDamaged)}
 
 
@@ -107,10 +107,12 @@ def _stamp(identity: ElfIdentity) -> store.Stamp:
 
 
 def _key(identity: ElfIdentity, stamp: store.Stamp, reader: str) -> str:
-    name = identity.build_id
-    if name is None:
-        described = f"{stamp.path}\0{stamp.size}\0{stamp.mtime_ns}"
-        name = hashlib.sha256(os.fsencode(described)).hexdigest()[:40]
+    """File name of the index: the build-id where there is one, else a hash of path, size and time."""
+    name = identity.build_id or f"{stamp.path}\0{stamp.mtime_ns}"
+    if identity.build_id is None or len(name) > LONGEST_BUILD_ID:
+        from hashlib import sha256  # costs 3 ms, so only where it is needed
+
+        name = sha256(os.fsencode(name)).hexdigest()[:40]
     return f"{name}-{stamp.size:x}-{reader.lower()}"
 
 

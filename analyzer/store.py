@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import msgspec
 
@@ -148,16 +147,14 @@ def save(directory: Path, key: str, layouts: IndexedLayouts) -> None:
     """
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     encoded = msgspec.msgpack.encode(layouts.head)
-    with NamedTemporaryFile(dir=directory, prefix=".tmp-", delete=False) as temporary:
-        try:
-            temporary.write(_PREFIX.pack(FORMAT, zlib.crc32(encoded), len(encoded)))
-            temporary.write(encoded)
-            temporary.write(layouts.body)
-            temporary.flush()
-            Path(temporary.name).replace(directory / (key + SUFFIX))
-        except BaseException:
-            Path(temporary.name).unlink(missing_ok=True)
-            raise
+    temporary = directory / f".tmp-{os.getpid()}-{key}"
+    try:
+        with temporary.open("wb") as file:
+            file.writelines((_PREFIX.pack(FORMAT, zlib.crc32(encoded), len(encoded)), encoded, layouts.body))
+        temporary.replace(directory / (key + SUFFIX))
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
     with suppress(OSError):
         _clear(directory, keep=key + SUFFIX)
 

@@ -22,13 +22,16 @@ def command(elf: Path, types: tuple[str, ...], expand: bool, format_: str, outpu
     TYPE is a name (tcp_sock, "struct tcp_sock") or a pattern (tcp_*); without any, every record is shown.
     """
     from linesmith.analyzer.cli.loading import load
-    from linesmith.analyzer.report import layout_json, pahole
     from linesmith.analyzer.selection import select
 
     reading = load(elf)
     chosen = select(reading.layouts, types)
     if format_ == "json":
+        from linesmith.analyzer.report import layout_json
+
         text = layout_json.render_json(chosen, reading)
     else:
+        from linesmith.analyzer.report import pahole
+
         text = pahole.render_text(chosen, reading.layouts, expand)
     options.write(text, output)

@@ -16,6 +16,7 @@ TAB = 8
 TYPE_WIDTH = 26
 STRUCT_WIDTH = 49
 UNION_WIDTH = 47
+EXPANDED_WIDTH = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +83,11 @@ class Rendering:
 
     def _record(self, layout: Layout) -> Iterator[str]:
         yield f"{layout.title} {{"
+        more = EXPANDED_WIDTH if self.expand else 0
         if layout.kind is RecordKind.UNION:
-            yield from self._alternatives(layout, _Frame(1, TYPE_WIDTH, UNION_WIDTH), _Boundaries())
+            yield from self._alternatives(layout, _Frame(1, TYPE_WIDTH, UNION_WIDTH + more), _Boundaries())
         else:
-            body = list(self._members(layout, _Frame(1, TYPE_WIDTH, STRUCT_WIDTH), _Boundaries()))
+            body = list(self._members(layout, _Frame(1, TYPE_WIDTH, STRUCT_WIDTH + more), _Boundaries()))
             yield from body if body and not body[-1] else [*body, ""]
             yield from (f"\t{line}" for line in trailer(layout, self.layouts))
         yield f"}}{attributes(layout)};"
@@ -122,7 +124,7 @@ class Rendering:
         if inner is None:
             yield from map(frame.line, _plain(member, frame))
             return
-        yield frame.line(f"{member.type} {{")
+        yield frame.line(f"{_opening(member, inner)} {{")
         body = self._alternatives if inner.kind is RecordKind.UNION else self._members
         written = list(body(inner, frame.deeper(member.offset), boundaries))
         yield from written if not written or written[-1] else written[:-1]
@@ -140,6 +142,14 @@ class Rendering:
         own = "" if inner.kind is RecordKind.UNION else attributes(inner)
         width = 0 if member.dimensions or member.flexible else frame.width + len(aligned(inner.alignment)) * bool(own)
         return _placed(f"}}{own} {member.declarator}".rstrip(), member, frame.base, width)
+
+
+def _opening(member: Member, inner: Layout) -> str:
+    """The type of a record written out; a typedef's name is no C keyword, so it stands in a comment."""
+    if inner.kind.value in member.type.split():
+        return member.type
+    tag = "" if inner.typedef else f" {inner.name}"
+    return f"/* typedef {member.type} */ {inner.kind.value}{tag}".rstrip()
 
 
 def _plain(member: Member, frame: _Frame) -> Iterator[str]:

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The index: kept by build-id, shared by processes, rebuilt when it is stale or damaged, never in the way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from c_source import compiled
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from linesmith_command import LINESMITH, linesmith
+
+from linesmith.analyzer import store
+from linesmith.analyzer.dwarf import Reading, read_layouts
+
+SOURCE = "struct pair { int first; long second; } pair; struct pair *held;"
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    directory = tmp_path / "cache"
+    monkeypatch.setenv("LINESMITH_CACHE_DIR", str(directory))
+    return directory
+
+
+@pytest.fixture
+def elf(tmp_path: Path) -> Path:
+    return compiled(tmp_path, SOURCE)
+
+
+def executable(folder: Path, source: str, build_id: str) -> Path:
+    """A program whose build-id is chosen, as some builds do."""
+    target = folder / "program"
+    source_file = folder / "program.c"
+    source_file.write_text(source + " int main(void) { return 0; }")
+    subprocess.run(["gcc", "-g", f"-Wl,--build-id=0x{build_id}", "-o", target, source_file], check=True)
+    return target
+
+
+def only_index(cache: Path) -> Path:
+    (index,) = cache.iterdir()
+    return index
+
+
+def sizes(reading: Reading) -> list[int]:
+    return [layout.size for layout in reading.layouts.variants("pair")]
+
+
+def test_the_second_reading_comes_from_the_index(cache: Path, elf: Path) -> None:
+    first, second = read_layouts(elf), read_layouts(elf)
+    assert (first.cached, second.cached) == (False, True)
+    assert list(first.layouts) == list(second.layouts)
+    assert first.layouts.names() == second.layouts.names()
+    assert only_index(cache).suffix == ".index"
+
+
+def test_a_copy_with_the_same_build_id_shares_the_index(cache: Path, tmp_path: Path) -> None:
+    program = executable(tmp_path, SOURCE, "c0ffee00")
+    read_layouts(program)
+    copy = tmp_path / "copy"
+    copy.write_bytes(program.read_bytes())
+    assert read_layouts(copy).cached
+    assert only_index(cache).name.startswith("c0ffee00-")
+
+
+def test_a_build_id_too_long_for_a_file_name_is_shortened(cache: Path, tmp_path: Path) -> None:
+    read_layouts(executable(tmp_path, SOURCE, "ab" * 400))
+    assert read_layouts(tmp_path / "program").cached
+    assert only_index(cache).suffix == ".index"
+
+
+def test_another_program_under_the_same_build_id_is_read_again(cache: Path, tmp_path: Path) -> None:
+    read_layouts(executable(tmp_path, SOURCE, "c0ffee00"))
+    grown = executable(tmp_path, SOURCE.replace("int first;", "int first; int added[4];"), "c0ffee00")
+    reading = read_layouts(grown)
+    assert (reading.cached, sizes(reading)) == (False, [32])
+    assert cache.is_dir()
+
+
+def test_a_changed_file_is_read_again(cache: Path, elf: Path, tmp_path: Path) -> None:
+    read_layouts(elf)
+    compiled(tmp_path, SOURCE.replace("int first", "long first, more"))
+    reading = read_layouts(elf)
+    assert (reading.cached, sizes(reading)) == (False, [24])
+    assert len(list(cache.iterdir())) == 2
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+@given(place=st.floats(0, 1, exclude_max=True), flip=st.integers(1, 255))
+def test_no_flipped_byte_is_ever_believed(cache: Path, elf: Path, place: float, flip: int) -> None:
+    expected = list(read_layouts(elf).layouts)
+    index = only_index(cache)
+    content = bytearray(index.read_bytes())
+    content[int(place * len(content))] ^= flip
+    index.write_bytes(content)
+    reading = read_layouts(elf)
+    assert (reading.cached, list(reading.layouts)) == (False, expected)
+    assert read_layouts(elf).cached
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
+@given(share=st.floats(0, 1, exclude_max=True))
+def test_a_cut_index_is_built_again(cache: Path, elf: Path, share: float) -> None:
+    read_layouts(elf)
+    index = only_index(cache)
+    os.truncate(index, int(share * index.stat().st_size))
+    assert not read_layouts(elf).cached
+    assert read_layouts(elf).cached
+
+
+def test_an_index_of_another_format_is_built_again(cache: Path, elf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read_layouts(elf)
+    monkeypatch.setattr(store, "FORMAT", b"linesmith-index0")
+    assert not read_layouts(elf).cached
+    assert read_layouts(elf).cached
+    assert len(list(cache.iterdir())) == 1
+
+
+def test_a_directory_in_the_way_of_the_cache_is_a_remark(elf: Path, cache: Path) -> None:
+    cache.write_text("a file where the directory should be")
+    reading = read_layouts(elf)
+    assert sizes(reading) == [16]
+    assert len(reading.remarks) == 1
+    assert str(cache) in reading.remarks[0]
+
+
+def test_a_full_disk_is_said_once_and_leaves_nothing(elf: Path, cache: Path) -> None:
+    limited = f"ulimit -f 1; trap '' XFSZ; exec {LINESMITH} layout {elf} pair"
+    padding = " ".join(
+        f"struct wide{number} {{ long member_{number}[{number + 1}]; }} wide{number};" for number in range(99)
+    )
+    compiled(elf.parent, SOURCE + padding)
+    done = subprocess.run(["bash", "-c", limited], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stderr.count("the index could not be kept") == 1
+    assert done.stdout.startswith("struct pair {")
+    assert list(cache.iterdir()) == []
+
+
+def test_an_interrupted_write_leaves_nothing(cache: Path, elf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Path) -> Path:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        read_layouts(elf)
+    assert list(cache.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_cleared_once_it_is_old(cache: Path, elf: Path) -> None:
+    cache.mkdir()
+    old, fresh = cache / ".tmp-1-old", cache / ".tmp-2-fresh"
+    for leftover in (old, fresh):
+        leftover.write_text("")
+    os.utime(old, (time.time() - 2 * store.LEFTOVER_SECONDS,) * 2)
+    read_layouts(elf)
+    assert not old.exists()
+    assert fresh.exists()
+
+
+def test_the_least_recently_used_index_goes_first(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "MOST_CACHED_BYTES", 1)
+    read_layouts(executable(tmp_path, SOURCE, "01010101"))
+    read_layouts(executable(tmp_path, SOURCE, "02020202"))
+    assert only_index(cache).name.startswith("02020202-")
+
+
+def test_many_processes_may_build_and_read_one_index(cache: Path, elf: Path) -> None:
+    command = [LINESMITH, "layout", str(elf), "pair"]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(8)]
+    outputs = {process.communicate()[0] for process in running}
+    assert len(outputs) == 1
+    assert [process.returncode for process in running] == [0] * 8
+    assert only_index(cache).suffix == ".index"
+
+
+def test_a_reader_never_meets_half_an_index_while_another_writes(cache: Path, elf: Path) -> None:
+    writer = (
+        "import sys; from pathlib import Path; from linesmith.analyzer import store; "
+        "from linesmith.analyzer.dwarf import read_layouts; r = read_layouts(Path(sys.argv[1]))\n"
+        "while True: store.save(store.cache_directory(), sys.argv[2], r.layouts)"
+    )
+    read_layouts(elf)
+    process = subprocess.Popen([sys.executable, "-c", writer, elf, only_index(cache).stem])
+    try:
+        until = time.monotonic() + 1
+        while time.monotonic() < until:
+            assert read_layouts(elf).cached
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+
+
+def test_index_says_whether_there_was_anything_to_do(elf: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "chosen"
+    assert linesmith("index", elf, cache=cache).stdout == f"{elf}: 1 names, read from DWARF\n"
+    assert linesmith("index", elf, cache=cache).stdout == f"{elf}: 1 names, up to date\n"
+    assert len(list(cache.iterdir())) == 1
