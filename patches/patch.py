@@ -145,7 +145,8 @@ def _original(candidate: Candidate, declared: Declared, build: Build) -> tuple[P
             return probe, compiled(build, probe, declared.source)
         except VerificationFailed as failure:
             failures.append(str(failure))
-    raise VerificationFailed(f"before any change, {'; '.join(dict.fromkeys(failures[:2]))}")
+    through = f" (nor does it through {', '.join(units)})" if units else ""
+    raise VerificationFailed(f"before any change, {failures[0]}{through}")
 
 
 def _notes(declared: Declared, build: Build, seen: Verification, candidate: Candidate) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from linesmith.patches.kbuild import Build
 
 COMPILE_SECONDS = 300
 PROBE_NAME = "linesmith-probe.c"
-_ERROR = re.compile(r"^\S*?(?P<place>[^\s/]+:\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$")
+_ERROR = re.compile(r"^\S*?(?P<place>[^\s/:]+:\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$")
 _MOST_OF_A_LINE = 1000
 _BEFORE_OUTPUT = ("-g", "-fno-eliminate-unused-debug-types", "-c", "-o")
 

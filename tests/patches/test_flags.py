@@ -38,9 +38,10 @@ def test_quotes_and_signs_of_make_are_undone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "word",
     [
-        "-Wp,-MMD,dir/.a.d", "-MD", "-MF x", "-o x", "-fplugin=./evil.so", "-fplugin-arg-x-y=z", "-wrapper sh,-c", "-specs=x",
-        "-B./bin", "@more", "-save-temps=obj", "-Werror", "-fdump-tree-all=x", "-flto", "-Xclang -load", "--coverage",
-        "-aux-info x", "-Wa,-o,x", "-gsplit-dwarf", "-g0", "-fprofile-dir=x", "-T x", "-fdiagnostics-format=json-file",
+        "-Wp,-MMD,dir/.a.d", "-MD", "-MF x", "-o x", "-fplugin=./evil.so", "-fplugin-arg-x-y=z", "-wrapper sh,-c",
+        "-specs=x", "-B./bin", "@more", "-save-temps=obj", "-Werror", "-fdump-tree-all=x", "-flto", "-Xclang -load",
+        "--coverage", "-aux-info x", "-Wa,-o,x", "-gsplit-dwarf", "-g0", "-fprofile-dir=x", "-T x",
+        "-fdiagnostics-format=json-file",
     ],
 )  # fmt: skip
 def test_what_writes_files_or_loads_code_falls_away(tmp_path: Path, word: str) -> None:

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The whole way on real input: a profile of ``struct address_space``, Debian's kernel 6.1, and its source tree."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.real
+
+# The figures of a report from a 224-CPU machine on 6.4, in a table of our own: HITM shares, offset, cycles, records.
+ROWS = (
+    ("3.27%", "3.02%", "0x18", 604, 483, 389, 692, 203, "vma_interval_tree_insert"),
+    ("4.13%", "3.63%", "0x20", 553, 413, 415, 962, 215, "vma_interval_tree_remove"),
+    ("2.04%", "1.35%", "0x28", 1210, 855, 460, 1229, 222, "rwsem_down_write_slowpath"),
+    ("0.48%", "0.31%", "0x28", 1677, 1476, 733, 1544, 224, "down_write"),
+    ("0.00%", "0.05%", "0x28", 0, 1005, 786, 1373, 223, "up_write"),
+    ("33.82%", "34.10%", "0x30", 779, 495, 534, 6011, 224, "rwsem_spin_on_owner"),
+    ("17.06%", "15.28%", "0x30", 593, 438, 468, 2715, 224, "rwsem_spin_on_owner"),
+    ("3.54%", "3.52%", "0x30", 881, 601, 583, 1421, 223, "rwsem_down_write_slowpath"),
+)
+RULE = "  " + "-" * 61
+
+
+def report() -> str:
+    """A ``perf c2c report --stdio`` Pareto table with those rows."""
+    lines = ["=" * 49, "      Shared Cache Line Distribution Pareto      ", "=" * 49, "#", RULE]
+    lines += ["      0     3729     5791        0        0        0  0xff19b3818445c740", RULE]
+    for number, (remote, local, offset, *figures, name) in enumerate(ROWS):
+        code = f"0xffffffffa1{number:02x}4034"
+        cycles = "".join(f"{figure:>9}" for figure in figures)
+        shares = f"{remote:>12}{local:>9}    0.00%    0.00%    0.00%"
+        lines.append(
+            f"{shares}{offset:>20}       0       1  {code}{cycles}  [k] {name}  [kernel.kallsyms]  {name}+{number}  0  1"
+        )
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("profile") / "report.txt"
+    path.write_text(report(), encoding="utf-8")
+    return path
+
+
+def linesmith(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
+    program = "import sys; from linesmith.analyzer.cli import main; sys.argv[0] = 'linesmith'; main()"
+    argv = [sys.executable, "-c", program, *map(str, arguments)]
+    return subprocess.run(argv, capture_output=True, check=False, timeout=1800)
+
+
+def check_moves_one_member(content: bytes, tree: Path, folder: Path) -> None:
+    """One line less, the same line more, and both appliers take the file; the tree itself stays as it is."""
+    diff = content[content.index(b"\ndiff --git ") + 1 :]
+    changed = [line for line in diff.splitlines() if line[:1] in b"+-" and line[:3] not in (b"+++", b"---")]
+    assert sorted(line[:1] for line in changed) == [b"+", b"-"]
+    assert changed[0][1:] == changed[1][1:]
+    assert changed[0].split()[-1] in (b"i_mmap;", b"i_mmap_rwsem;")
+    file = folder / "fs.patch"
+    file.write_bytes(content)
+    header = folder / "include" / "linux" / "fs.h"
+    header.parent.mkdir(parents=True)
+    header.write_bytes((tree / "include" / "linux" / "fs.h").read_bytes())
+    for argv in (["git", "apply", "--check", str(file)], ["patch", "-p1", "--dry-run", "-i", str(file)]):
+        subprocess.run(argv, cwd=folder, check=True, capture_output=True, timeout=60)
+
+
+def test_a_verified_patch_moves_one_member(vmlinux: Path, kernel_tree: Path, profile: Path, tmp_path: Path) -> None:
+    done = linesmith("patch", vmlinux, profile, "--tree", kernel_tree)
+    assert done.returncode == 0, done.stderr.decode()
+    message = done.stdout.decode().partition("\n---\n")[0]
+    assert "struct address_space" in message.splitlines()[0]
+    assert "i_mmap" in message.splitlines()[0]
+    assert "The size stays 192 bytes." in message
+    assert "compiled with gcc" in " ".join(message.split())
+    check_moves_one_member(done.stdout, kernel_tree, tmp_path)
+
+
+def test_the_json_says_by_what_it_is_verified(vmlinux: Path, kernel_tree: Path, profile: Path) -> None:
+    done = linesmith("patch", vmlinux, profile, "--tree", kernel_tree, "--type", "address_space", "--format", "json")
+    assert done.returncode == 0, done.stderr.decode()
+    told = json.loads(done.stdout)
+    assert (told["type"], told["file"], told["candidate"]) == ("address_space", "include/linux/fs.h", 1)
+    assert "gcc" in told["verified"]
+    assert told["exact"] is True
+    assert sum("gcc" in command for command in told["commands"]) >= 2
+
+
+def test_the_tree_is_not_written_to(vmlinux: Path, kernel_tree: Path, profile: Path) -> None:
+    def stamps() -> dict[str, int]:
+        places = (kernel_tree, *(kernel_tree / name for name in ("include/linux", "scripts", "kernel", "arch/x86")))
+        return {
+            entry.path: entry.stat(follow_symlinks=False).st_mtime_ns for one in places for entry in os.scandir(one)
+        }
+
+    before = stamps()
+    assert linesmith("patch", vmlinux, profile, "--tree", kernel_tree).returncode == 0
+    assert stamps() == before
+
+
+def test_the_first_report_of_the_collection_gives_the_same_patch(
+    vmlinux: Path, kernel_tree: Path, corpus: Path, tmp_path: Path
+) -> None:
+    pasted = corpus.parent / "seeds" / "000_666ba95aa6f40904.txt"
+    if not pasted.is_file():
+        pytest.skip("the pasted report is not at hand")
+    done = linesmith("patch", vmlinux, pasted, "--tree", kernel_tree)
+    assert done.returncode == 0, done.stderr.decode()
+    check_moves_one_member(done.stdout, kernel_tree, tmp_path)
+
+
+def test_a_tree_without_configuration_ends_in_one_sentence(vmlinux: Path, profile: Path, tmp_path: Path) -> None:
+    for name in ("Kbuild", "scripts/Makefile.build", "include/linux/fs.h"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "include" / "linux" / "fs.h").write_text(
+        "struct address_space {\n\tint host, i_pages, invalidate_lock, gfp_mask, i_mmap_writable, i_mmap, i_mmap_rwsem;\n"
+        "\tint nrpages, writeback_index, a_ops, flags, wb_err, private_lock, private_list, private_data;\n};\n",
+        encoding="utf-8",
+    )
+    done = linesmith("patch", vmlinux, profile, "--tree", tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode().count("\n") == 1
+    assert "has no .config; run make defconfig there" in done.stderr.decode()

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From candidate to verified patch on a small tree, with real compilers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from patch_cases import behind, candidate, finding, layout, write_files
+
+from linesmith.analyzer.errors import EditRefused, TreeError, VerificationFailed
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Candidate, Layout, Move, MoveKind, Patch, Residual
+from linesmith.patches.patch import Tree, draft, file_text, write
+
+HEADER = """\
+#ifndef CACHE_H
+#define CACHE_H
+#include "part.h"
+
+struct cache {
+\tstruct part *root;\t/* read by everyone */
+\tlong lock;\t\t/* written by everyone */
+\tchar name[56];
+\tlong uses;
+};
+#endif
+"""
+FILES = {
+    "src/cache.h": HEADER,
+    "src/part.h": "struct part {\n\tint x;\n};\n",
+    "src/cache.c": '#include "cache.h"\nstruct cache one;\nint main(void)\n{\n\treturn (int)one.uses;\n}\n',
+}
+BEFORE = [("root", 0, 8), ("lock", 8, 8), ("name", 16, 56), ("uses", 72, 8)]
+AFTER = [("root", 0, 8), ("name", 8, 56), ("lock", 64, 8), ("uses", 72, 8)]
+PARTED = Residual("root", "lock", 64, 0.875, 0.0)
+
+
+def cache(members: Sequence[tuple[str, int, int]] = BEFORE, size: int = 80) -> Layout:
+    return layout("cache", members, size, file="/elsewhere/src/cache.h", line=5, unit="/elsewhere/src/cache.c")
+
+
+def proposal(after: Sequence[tuple[str, int, int]] = AFTER, size: int = 80) -> Candidate:
+    return candidate(cache(), cache(after, size), [behind("lock", "name")], [PARTED])
+
+
+def excerpt(shown: Layout, _layouts: Layouts, _names: frozenset[str], _marked: frozenset[str]) -> list[str]:
+    return [f"{member.offset:4} {member.name}" for member in shown.members]
+
+
+def patch_of(tree: Path, chosen: Candidate, **options: str) -> Patch:
+    return write(chosen, finding(), Tree(tree, **options), 1, excerpt, lambda _: None)  # type: ignore[arg-type]
+
+
+def stamps(tree: Path) -> dict[str, tuple[int, bytes]]:
+    return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in tree.rglob("*") if path.is_file()}
+
+
+def test_a_patch_is_written_confirmed_and_applies(tmp_path: Path) -> None:
+    tree = write_files(tmp_path / "tree", FILES)
+    before = stamps(tree)
+    patch = patch_of(tree, proposal())
+    assert stamps(tree) == before
+    assert (patch.file, patch.exact, patch.notes) == ("src/cache.h", True, ())
+    assert "compiled with" in patch.verified
+    (tmp_path / "p").write_bytes(file_text(patch))
+    for argv in (["git", "apply", "--check", "../p"], ["patch", "-p1", "-s", "-i", "../p"]):
+        subprocess.run(argv, cwd=tree, check=True, capture_output=True, timeout=30)
+    moved = "\tlong lock;\t\t/* written by everyone */\n"
+    assert (tree / "src" / "cache.h").read_text() == HEADER.replace(moved, "").replace(
+        "name[56];\n", f"name[56];\n{moved}"
+    )
+
+
+def test_the_message_tells_what_is_known_and_what_is_not(tmp_path: Path) -> None:
+    message = patch_of(write_files(tmp_path, FILES), proposal()).message
+    flowing = " ".join(message.split())
+    assert message.startswith("cache: separate root from lock in struct cache\n\n")
+    assert "200 contended loads and 100 sampled stores (50.0% of" in flowing
+    assert "Move lock behind name. The size stays 80 bytes." in flowing
+    assert "\n  root and lock, 64 bytes: 7 of 8 before, 0 of 8 after\n" in message
+    assert "No benchmark has been run." in flowing
+    assert "Signed-off-by" not in message
+    assert all(len(line) <= 75 for line in message.splitlines())
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
+def test_the_flags_of_a_compilation_database_decide(tmp_path: Path, compiler: str) -> None:
+    header = HEADER.replace("\tlong uses;\n", "#ifdef LONG\n\tlong uses;\n#else\n\tchar uses[8];\n#endif\n")
+    tree = write_files(tmp_path, {**FILES, "src/cache.h": header})
+    entry = {
+        "directory": str(tree / "src"),
+        "file": "cache.c",
+        "command": f"{compiler} -DLONG -O2 -c -o cache.o cache.c",
+    }
+    (tree / "compile_commands.json").write_text(json.dumps([entry]), encoding="utf-8")
+    patch = patch_of(tree, proposal())
+    assert patch.exact
+    assert any(f"&& {compiler} " in command and "-DLONG" in command for command in patch.commands)
+
+
+def test_another_configuration_is_told_and_its_own_layout_checked(tmp_path: Path) -> None:
+    header = HEADER.replace("\tlong uses;\n", "\tlong uses;\n\tlong more[4];\n")
+    patch = patch_of(write_files(tmp_path, {**FILES, "src/cache.h": header}), proposal())
+    assert not patch.exact
+    assert "another configuration" in patch.notes[0]
+    assert "`more` is only in the source" in patch.notes[0]
+    assert "80 bytes there, 112 here" in " ".join(patch.message.split())
+
+
+def test_a_configuration_in_which_the_pair_still_meets_gets_no_patch(tmp_path: Path) -> None:
+    header = HEADER.replace("name[56]", "name[8]")
+    with pytest.raises(VerificationFailed, match="`root` and `lock` still meet on a line of 64 bytes in 75%"):
+        patch_of(write_files(tmp_path, {**FILES, "src/cache.h": header}), proposal())
+
+
+def test_a_configuration_in_which_the_record_grows_gets_no_patch(tmp_path: Path) -> None:
+    header = HEADER.replace("name[56]", "name[60]").replace("long uses", "int uses")
+    with pytest.raises(VerificationFailed, match="grows from 80 to 88 bytes, 0 more were predicted"):
+        patch_of(write_files(tmp_path, {**FILES, "src/cache.h": header}), proposal())
+
+
+def test_a_prediction_that_the_compiler_denies_gets_no_patch(tmp_path: Path) -> None:
+    wrong = [("root", 0, 8), ("name", 8, 56), ("lock", 72, 8), ("uses", 80, 8)]
+    with pytest.raises(VerificationFailed, match="another layout than predicted: `lock` is at byte 64 with 8 bytes"):
+        patch_of(write_files(tmp_path, FILES), proposal(wrong, 88))
+
+
+def test_a_broken_assertion_is_reported_in_the_compilers_words(tmp_path: Path) -> None:
+    header = HEADER.replace(
+        "#endif\n", '_Static_assert(__builtin_offsetof(struct cache, lock) == 8, "lock moved");\n#endif\n'
+    )
+    with pytest.raises(
+        VerificationFailed, match=r"^src/cache\.h does not compile: cache\.h:11: static assertion failed"
+    ):
+        patch_of(write_files(tmp_path, {**FILES, "src/cache.h": header}), proposal())
+
+
+def test_a_header_that_never_compiled_is_told_apart_from_a_broken_patch(tmp_path: Path) -> None:
+    files = {**FILES, "src/part.h": "#error no parts\n"}
+    with pytest.raises(
+        VerificationFailed, match=r"^before any change, src/cache\.h does not compile: part\.h:1: #error"
+    ):
+        patch_of(write_files(tmp_path, files), proposal())
+
+
+def test_a_header_that_cannot_stand_alone_compiles_through_its_unit(tmp_path: Path) -> None:
+    files = {
+        "src/cache.h": HEADER.replace('#include "part.h"\n', "typedef part_t own_t;\n"),
+        "src/part.h": FILES["src/part.h"] + "typedef struct part part_t;\n",
+        "src/cache.c": '#include "part.h"\n' + FILES["src/cache.c"],
+    }
+    assert patch_of(write_files(tmp_path, files), proposal()).exact
+
+
+def test_a_record_declared_in_a_source_file_is_patched_there(tmp_path: Path) -> None:
+    files = {"src/part.h": FILES["src/part.h"], "src/cache.c": HEADER + "struct cache one;\n"}
+    patch = patch_of(write_files(tmp_path, files), proposal())
+    assert (patch.file, patch.exact) == ("src/cache.c", True)
+
+
+def test_a_record_the_configuration_leaves_out_is_told(tmp_path: Path) -> None:
+    header = f"#ifdef LEFT_OUT\n{HEADER}#endif\n"
+    with pytest.raises(
+        VerificationFailed, match=r"src/cache\.h does not define struct cache in the tree's configuration"
+    ):
+        patch_of(write_files(tmp_path, {**FILES, "src/cache.h": header}), proposal())
+    assert patch_of(tmp_path, proposal(), cflags="-DLEFT_OUT").exact
+
+
+def test_an_alignment_is_written_and_confirmed(tmp_path: Path) -> None:
+    aligned = [("root", 0, 8), ("lock", 64, 8), ("name", 72, 56), ("uses", 128, 8)]
+    chosen = candidate(cache(), cache(aligned, 192), [Move(MoveKind.ALIGN, "lock", align=64)], [PARTED])
+    patch = patch_of(write_files(tmp_path, FILES), chosen)
+    assert "+\tlong lock __attribute__((aligned(64)));\t\t/* written by everyone */\n" in patch.diff
+    assert "The size goes from 80 to 192 bytes." in patch.message
+
+
+def test_bytes_that_are_no_text_survive(tmp_path: Path) -> None:
+    tree = write_files(tmp_path, FILES)
+    source = HEADER.encode().replace(b"read by", b"read\xff by").replace(b"\n", b"\r\n")
+    (tree / "src" / "cache.h").write_bytes(source)
+    content = file_text(patch_of(tree, proposal()))
+    assert b" \tstruct part *root;\t/* read\xff by everyone */\r\n" in content
+    (tmp_path / "p").write_bytes(content)
+    subprocess.run(["git", "apply", "p"], cwd=tree, check=True, capture_output=True, timeout=30)
+    assert sorted((tree / "src" / "cache.h").read_bytes().split(b"\n")) == sorted(source.split(b"\n"))
+
+
+def test_what_user_space_shares_is_not_moved(tmp_path: Path) -> None:
+    tree = write_files(tmp_path, {"include/uapi/linux/cache.h": HEADER})
+    with pytest.raises(EditRefused, match="shared with user space"):
+        draft(proposal(), Tree(tree))
+
+
+def test_a_tree_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(TreeError, match="is no directory; --tree takes the root"):
+        draft(proposal(), Tree(tmp_path / "nowhere"))
+
+
+def test_a_draft_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = write_files(tmp_path, FILES)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert draft(proposal(), Tree(tree)).diff.count(b"\n+\t") == 1
+
+
+@pytest.mark.parametrize("database", ["[]", "{}", "[{", '[{"directory": 1}]'])
+def test_a_broken_database_is_named(tmp_path: Path, database: str) -> None:
+    tree = write_files(tmp_path, {**FILES, "compile_commands.json": database})
+    with pytest.raises(TreeError, match=r"compile_commands\.json .*--cflags"):
+        patch_of(tree, proposal())
