@@ -149,8 +149,7 @@ ScanAction ActionOf(const Abbreviation& abbreviation) {
     case DW_TAG_structure_type:
     case DW_TAG_union_type:
     case DW_TAG_class_type:
-      return abbreviation.Has(Slot::kDeclaration) && !abbreviation.has_children ? ScanAction::kStep
-                                                                                : ScanAction::kRecord;
+      return ScanAction::kRecord;
     case DW_TAG_typedef:
       return ScanAction::kTypedef;
     case DW_TAG_namespace:

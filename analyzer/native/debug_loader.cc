@@ -3,6 +3,7 @@
 
 #include "debug_search.h"
 #include "error.h"
+#include "split_dwarf.h"
 
 namespace linesmith {
 namespace {
@@ -51,6 +52,7 @@ std::unique_ptr<DebugInfo> LoadDebugInfo(const std::string& path,
     info->Add(shared);
     main.supplement = &shared;
   }
+  AddSplitUnits(*info, main, path);
   return info;
 }
 

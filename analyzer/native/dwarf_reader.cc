@@ -20,6 +20,7 @@ struct Worker {
   UnitPool pool;
   TypeIdentity identity;
   VariantTable table;
+  std::vector<OpenMember> open_members;
 };
 
 using Crew = std::vector<std::unique_ptr<Worker>>;
@@ -63,8 +64,10 @@ void BuildShare(Worker& worker, const RecordSet& set, const UnitShare& share, st
     UnitContext& context = worker.pool.Open(unit);
     RecordBuilder builder(worker.pool, worker.identity, set);
     for (std::size_t id = share.first; id < share.last; ++id) {
-      records[id] = builder.Build(context, set.variants()[id]);
+      records[id] = builder.Build(context, static_cast<std::uint32_t>(id));
     }
+    const std::vector<OpenMember>& open = builder.open_members();
+    worker.open_members.insert(worker.open_members.end(), open.begin(), open.end());
   } catch (const Truncated&) {
     ThrowDamagedUnit(unit);
   }
@@ -91,6 +94,7 @@ std::vector<Record> ReadRecords(const DebugInfo& info, unsigned threads, const P
   RunJobs(count, shares.size(), [&](unsigned worker, std::size_t index) {
     BuildShare(*crew[worker], set, shares[index], records);
   });
+  for (const std::unique_ptr<Worker>& worker : crew) LinkDeclarations(worker->open_members, records);
   if (progress) progress(info.bytes, info.bytes);
   return records;
 }

@@ -48,7 +48,8 @@ BitPlace PlaceBitField(const Attributes& member, std::uint64_t storage, bool lit
   return {offset, bit};
 }
 
-Record RecordBuilder::Build(UnitContext& unit, const Variant& variant) {
+Record RecordBuilder::Build(UnitContext& unit, std::uint32_t id) {
+  const Variant& variant = records_.variants()[id];
   Record record;
   const TypeDie die = chain_.Load(unit, variant.offset);
   record.name = chain_.RecordName(die);
@@ -65,11 +66,11 @@ Record RecordBuilder::Build(UnitContext& unit, const Variant& variant) {
   }
   record.unit = unit.name();
   record.units = variant.units;
-  AddMembers(die, record);
+  AddMembers(die, id, record);
   return record;
 }
 
-void RecordBuilder::AddMembers(const TypeDie& record, Record& result) {
+void RecordBuilder::AddMembers(const TypeDie& record, std::uint32_t id, Record& result) {
   UnitContext& unit = *record.place.unit;
   ByteCursor cursor = unit.CursorAt(record.behind);
   Attributes attributes;
@@ -80,28 +81,31 @@ void RecordBuilder::AddMembers(const TypeDie& record, Record& result) {
     const std::uint16_t tag = head.abbreviation->tag;
     const bool placed = !attributes.complex_location && !IsStaticMember(attributes);
     if ((tag == DW_TAG_member || tag == DW_TAG_inheritance) && placed) {
-      result.members.push_back(BuildMember(unit, head, attributes));
+      const auto index = static_cast<std::uint32_t>(result.members.size());
+      TypeShape shape;
+      if (attributes.Has(Slot::kType)) shape = chain_.ShapeOf(unit, attributes.Get(Slot::kType));
+      result.members.push_back(BuildMember(unit, head, attributes, shape));
+      if (shape.record) LinkRecord(shape.record, {id, index, ""}, result.members.back());
     }
     unit.StepOverChildren(*head.abbreviation, attributes, cursor);
   }
 }
 
-Member RecordBuilder::BuildMember(UnitContext& unit, const DieHead& head, const Attributes& attributes) {
+Member RecordBuilder::BuildMember(UnitContext& unit, const DieHead& head, const Attributes& attributes,
+                                  const TypeShape& shape) {
   Member member;
   if (head.abbreviation->tag == DW_TAG_member) member.name = attributes.Text(Slot::kName);
   Columns columns = text_.Of(unit, attributes, member.name);
   member.type = std::move(columns.type);
   member.declarator = std::move(columns.declarator);
-  TypeShape shape;
-  if (attributes.Has(Slot::kType)) shape = chain_.ShapeOf(unit, attributes.Get(Slot::kType));
   member.offset = attributes.Get(Slot::kMemberLocation);
   member.size = shape.size;
   member.natural_alignment = shape.alignment;
   member.alignment = Optional(attributes, Slot::kAlignment);
-  member.dimensions = std::move(shape.dimensions);
+  member.dimensions = shape.dimensions;
   member.flexible = shape.flexible;
   member.category = shape.category;
-  member.target = std::move(shape.target);
+  member.target = shape.target;
   member.read_only_target = shape.read_only_target;
   if (attributes.Has(Slot::kDeclLine))
     member.line = static_cast<std::uint32_t>(attributes.Get(Slot::kDeclLine));
@@ -111,11 +115,18 @@ Member RecordBuilder::BuildMember(UnitContext& unit, const DieHead& head, const 
     member.bit_offset = place.bit_offset;
     member.bit_size = attributes.Get(Slot::kBitSize);
   }
-  if (shape.record) {
-    const std::int64_t id = records_.IdOf(identity_.OfRecord(*shape.record.unit, shape.record.offset));
-    if (id >= 0) member.record = static_cast<std::uint32_t>(id);
-  }
   return member;
+}
+
+// Ids come from the scan; a record that is only declared here waits for LinkDeclarations().
+void RecordBuilder::LinkRecord(const DieRef& held, OpenMember place, Member& member) {
+  const std::int64_t id = records_.IdOf(identity_.OfRecord(*held.unit, held.offset));
+  if (id >= 0) {
+    member.record = static_cast<std::uint32_t>(id);
+    return;
+  }
+  place.name = chain_.RecordName(chain_.Load(*held.unit, held.offset));
+  open_members_.push_back(std::move(place));
 }
 
 }  // namespace linesmith

@@ -2,10 +2,10 @@
 // From the first DIE of a record to the Record that Python sees.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 
+#include "declaration_links.h"
 #include "record.h"
 #include "record_set.h"
 #include "type_chain.h"
@@ -30,18 +30,21 @@ class RecordBuilder {
       : chain_(pool), text_(chain_), identity_(identity), records_(records) {}
 
   // Throws Truncated when the DIEs are damaged.
-  Record Build(UnitContext& unit, const Variant& variant);
-  // Name and size of a record, for the lookup of declarations.
-  std::string NameOf(UnitContext& unit, std::uint64_t offset);
+  Record Build(UnitContext& unit, std::uint32_t id);
+  // Members of the records built so far that wait for a definition from another unit.
+  const std::vector<OpenMember>& open_members() const { return open_members_; }
 
  private:
-  void AddMembers(const TypeDie& record, Record& result);
-  Member BuildMember(UnitContext& unit, const DieHead& head, const Attributes& attributes);
+  void AddMembers(const TypeDie& record, std::uint32_t id, Record& result);
+  void LinkRecord(const DieRef& held, OpenMember place, Member& member);
+  Member BuildMember(UnitContext& unit, const DieHead& head, const Attributes& attributes,
+                     const TypeShape& shape);
 
   TypeChain chain_;
   TypeText text_;
   TypeIdentity& identity_;
   const RecordSet& records_;
+  std::vector<OpenMember> open_members_;
 };
 
 }  // namespace linesmith

@@ -181,6 +181,10 @@ std::uint64_t TypeChain::ScalarAlignment(const TypeDie& die, std::uint64_t size)
 std::string TypeChain::RecordName(const TypeDie& record) {
   UnitContext& unit = *record.place.unit;
   std::string name = record.attributes.Text(Slot::kName);
+  if (name.empty() && record.attributes.Has(Slot::kSpecification)) {
+    const TypeDie declaration = Load(unit, record.attributes.Get(Slot::kSpecification));
+    return declaration && !declaration.attributes.Has(Slot::kSpecification) ? RecordName(declaration) : "";
+  }
   if (name.empty()) {
     const char* alias = unit.TypedefName(record.place.offset);
     if (alias == nullptr) return "";

@@ -106,6 +106,9 @@ std::uint64_t TypeIdentity::DescribeRecord(DieRef die, bool deep, unsigned depth
   const bool anonymous = *name == 0;
   const char* alias = anonymous ? unit.TypedefName(die.offset) : nullptr;
   hash = MixHash(hash, QualifiedName(unit, die.offset, alias != nullptr ? alias : name));
+  if (attributes.Has(Slot::kSpecification)) {
+    hash = MixHash(hash, Shallow(unit, attributes.Get(Slot::kSpecification), depth));
+  }
   if (!deep && (!anonymous || alias != nullptr)) return hash;
   hash = MixHash(hash, attributes.Get(Slot::kByteSize) + (alias != nullptr ? 1 : 0));
   hash = MixHash(hash, File(unit, attributes.Get(Slot::kDeclFile)));

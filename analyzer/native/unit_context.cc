@@ -11,6 +11,9 @@ namespace {
 // Real code nests blocks a few dozen deep; a file that nests further is made to exhaust memory.
 constexpr std::size_t kDeepestNesting = 20'000;
 
+constexpr std::uint32_t kTextSlots = SlotBit(Slot::kName) | SlotBit(Slot::kCompilationDirectory) |
+                                     SlotBit(Slot::kDwoName) | SlotBit(Slot::kLinkageName);
+
 std::uint64_t Reference(ReferenceKind kind, std::uint64_t value) {
   return static_cast<std::uint64_t>(kind) << kReferenceShift |
          (value & ((std::uint64_t{1} << kReferenceShift) - 1));
@@ -75,8 +78,11 @@ void UnitContext::Read(const Abbreviation& abbreviation, ByteCursor& cursor, Att
       cursor.Skip(step.bytes);
       continue;
     }
+    attributes.is_text = false;
     const std::uint64_t value = ReadForm(step, cursor, attributes);
-    if (step.slot != Slot::kNone) attributes.Set(step.slot, value);
+    // A name that is no string, or a size that is one, says nothing (and must never be taken for a pointer).
+    const bool wants_text = (SlotBit(step.slot) & kTextSlots) != 0;
+    if (step.slot != Slot::kNone && attributes.is_text == wants_text) attributes.Set(step.slot, value);
   }
   if (attributes.complex_location) attributes.present &= ~SlotBit(Slot::kMemberLocation);
 }
@@ -172,7 +178,10 @@ std::uint64_t UnitContext::ReadForm(const FormStep& step, ByteCursor& cursor, At
     case DW_FORM_indirect:
       return ReadIndirect(step, cursor, attributes);
     default:
-      if (const char* text = ReadString(step.form, cursor)) return reinterpret_cast<std::uint64_t>(text);
+      if (const char* text = ReadString(step.form, cursor)) {
+        attributes.is_text = true;
+        return reinterpret_cast<std::uint64_t>(text);
+      }
       return ReadReference(step.form, cursor);
   }
 }
@@ -316,6 +325,7 @@ std::uint32_t UnitContext::ScanScope(const Abbreviation& abbreviation, const Rec
                                      ByteCursor& cursor) {
   const bool record = abbreviation.action == ScanAction::kRecord;
   if (record && !abbreviation.Has(Slot::kDeclaration)) records_.push_back(die);
+  if (record && die.scope != 0) scoped_.push_back(die);
   if (!qualifies_names_ || !abbreviation.has_children) {
     Step(abbreviation, cursor);
     return die.scope;
@@ -356,8 +366,8 @@ const char* UnitContext::TypedefName(std::uint64_t record) {
 
 std::uint32_t UnitContext::ScopeOf(std::uint64_t record) {
   if (scopes().size() == 1) return 0;
-  const auto found = std::ranges::lower_bound(records_, record, {}, &RecordDie::offset);
-  return found != records_.end() && found->offset == record ? found->scope : 0;
+  const auto found = std::ranges::lower_bound(scoped_, record, {}, &RecordDie::offset);
+  return found != scoped_.end() && found->offset == record ? found->scope : 0;
 }
 
 const char* UnitContext::directory() const {

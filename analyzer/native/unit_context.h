@@ -24,6 +24,7 @@ constexpr unsigned kReferenceShift = 62;
 struct Attributes {
   std::uint32_t present = 0;
   bool complex_location = false;  // the member's place is computed at run time
+  bool is_text = false;           // the value decoded last is a string
   std::uint64_t values[kSlotCount];
 
   bool Has(Slot slot) const { return (present & SlotBit(slot)) != 0; }
@@ -100,7 +101,7 @@ class UnitContext {
   const std::vector<Scope>& scopes();
   // Name of the first typedef of an anonymous record, null when it has none.
   const char* TypedefName(std::uint64_t record);
-  // Scope of a record definition; 0 for others.
+  // Scope of a record's definition or declaration; 0 for others.
   std::uint32_t ScopeOf(std::uint64_t record);
 
   // The directory the compiler ran in.
@@ -132,6 +133,7 @@ class UnitContext {
   bool qualifies_names_ = false;  // the language has namespaces and nested types
   bool scanned_ = false;
   std::vector<RecordDie> records_;
+  std::vector<RecordDie> scoped_;  // definitions and declarations inside namespaces and records
   std::vector<Scope> scopes_;
   std::unordered_map<std::uint64_t, const char*> typedef_names_;
   std::unique_ptr<LineFiles> files_;
