@@ -15,8 +15,8 @@ _LOCK_WORDS = frozenset(
     )
 )
 _LOCK_FUNCTION = re.compile(
-    r"(?:^|_)(?:spin|read|write|mutex|rwsem|down|up|osq|mcs|rt_mutex|rwlock|lll|ww_mutex|lock_sock)_"
-    r"|slowpath|spin_on_owner|(?:un|try)?lock(?:$|_)|^(?:down|up)$|cmpxchg_lock"
+    r"(?:^|_)(?:un|try|rd|wr)?lock(?:$|_)|slowpath|spin_on_owner|(?:^|_)(?:osq|mcs|rwsem|mutex|lll)_"
+    r"|^_*(?:down|up)(?:$|_(?:read|write|killable|interruptible|trylock|timeout))"
 )
 _WAITING = re.compile(
     r"slowpath|slow_path|queued_spin_lock_sl|spin_on_owner|osq_lock|optimistic_spin|lll_lock_wait|mcs_spin|_wait$|rwlock_(?:rd|wr)lock"
