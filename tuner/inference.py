@@ -21,6 +21,18 @@ def with_inferred_alignment(layout: Layout) -> Layout:
     return replace(layout, members=members, alignment=record or layout.alignment)
 
 
+def record_alignment(layout: Layout) -> int:
+    """Alignment of the record in bytes: every object starts at a multiple of it."""
+    return max([layout.natural_alignment, layout.alignment or 1, *(member.alignment or 1 for member in layout.members)])
+
+
+def inferences(said: Layout, explained: Layout) -> tuple[str, ...]:
+    """Names of the members, and of the record itself, whose alignment is in ``explained`` only."""
+    pairs = zip(said.members, explained.members, strict=True)
+    members = tuple(one.name for one, other in pairs if one.alignment != other.alignment)
+    return members if said.alignment == explained.alignment else (*members, said.title)
+
+
 def _explained(layout: Layout, index: int) -> Member:
     member = layout.members[index]
     alignment = _closed_unit(layout, index) if member.is_bit_field else inferred_alignment(layout, index)

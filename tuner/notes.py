@@ -28,6 +28,7 @@ def notes(finding: Finding, target: Subject, option: Option) -> tuple[str, ...]:
         *_unexplained(finding, target),
         *_size(target, option),
         *_containers(finding),
+        *_inferred(target),
         UNCHECKED,
     )
 
@@ -87,3 +88,9 @@ def _containers(finding: Finding) -> Iterator[str]:
     if containers:
         more = f" and {len(containers) - MOST_CONTAINERS} more" if len(containers) > MOST_CONTAINERS else ""
         yield f"Also part of {', '.join(containers[:MOST_CONTAINERS])}{more}, whose objects decide the phase."
+
+
+def _inferred(target: Subject) -> Iterator[str]:
+    if target.inferred:
+        names = ", ".join(name or "an anonymous member" for name in target.inferred)
+        yield f"The alignment of {names} is inferred from the offsets; the source may ask for less."

@@ -12,7 +12,7 @@ from linesmith.analyzer.model import ConflictPair, Finding, Layout
 from linesmith.tuner.atoms import Atom, Place, anonymous_struct, atoms, visible_places
 from linesmith.tuner.constraints import Freedom, freedom
 from linesmith.tuner.heat import Heat, heat_of, spots
-from linesmith.tuner.inference import with_inferred_alignment
+from linesmith.tuner.inference import inferences, record_alignment, with_inferred_alignment
 from linesmith.tuner.placement import BYTE, Shape, first_bit, refusal, shape_of
 
 
@@ -22,6 +22,7 @@ class Subject:
 
     ``starts`` are its members' bytes in the object, by position. ``positions`` are the positions of each atom's
     members, ``owners`` the atom of each position, ``shapes`` those of each atom's members.
+    ``inferred`` names the members (or the record) whose alignment the debug information does not say.
     """
 
     type: str
@@ -34,6 +35,7 @@ class Subject:
     positions: tuple[tuple[int, ...], ...]
     owners: tuple[int, ...]
     shapes: tuple[tuple[Shape, ...], ...]
+    inferred: tuple[str, ...] = ()
 
     @property
     def may_resize(self) -> bool:
@@ -62,12 +64,15 @@ def subject(finding: Finding, layouts: Layouts, others: Iterable[Finding] = ()) 
     starts = tuple(scope.base + first_bit(member) // BYTE for member in scope.layout.members)
     same = [one for one in others if one.objects and one.objects[0].layout == target.layout]
     found = spots((finding, *same), scope.places, starts)
-    heat = heat_of(finding, found, starts, max(outer.natural_alignment, outer.alignment or 1))
+    heat = heat_of(finding, found, starts, record_alignment(with_inferred_alignment(outer)))
     limits = freedom(scope.layout, parts, layouts)
     owners = tuple(atom for atom, part in enumerate(parts) for _ in part.members)
     positions = tuple(tuple(at for at, owner in enumerate(owners) if owner == atom) for atom in range(len(parts)))
+    inferred = inferences(layouts.by_id(scope.layout.id), scope.layout)
     shapes = tuple(tuple(shape_of(member) for member in part.members) for part in parts)
-    return Subject(target.type, scope.layout, scope.base, parts, limits, heat, starts, positions, owners, shapes)
+    return Subject(
+        target.type, scope.layout, scope.base, parts, limits, heat, starts, positions, owners, shapes, inferred
+    )
 
 
 def _scope(outer: Layout, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> _Scope:

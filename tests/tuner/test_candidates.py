@@ -336,3 +336,11 @@ def test_a_small_inner_type_is_refused_for_what_holds_it() -> None:
         message
         == "Line 0: only the inner type s, perhaps of pool, queue is known, not the struct whose members could move."
     )
+
+
+def test_an_alignment_that_had_to_be_inferred_is_told() -> None:
+    told = struct("s", scalar("reader"), scalar("writer"), scalar("aside", 8, align=64), scalar("cold", 120))
+    silent = replace(told, members=tuple(replace(member, alignment=None) for member in told.members), alignment=None)
+    first = propose(meeting(silent, "writer", "reader"), table(silent))[0]
+    assert "The alignment of aside is inferred from the offsets; the source may ask for less." in first.notes
+    assert [member.alignment for member in first.after.members] == [None] * 4
