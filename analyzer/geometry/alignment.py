@@ -6,6 +6,8 @@ clang and every DWARF 4 producer leave DW_AT_alignment out; BTF has no such fiel
 
 from __future__ import annotations
 
+from math import prod
+
 from linesmith.analyzer.model import Layout, Member, RecordKind
 
 
@@ -58,8 +60,13 @@ def inferred_packed(layout: Layout) -> bool:
 
 
 def _need(member: Member) -> int:
-    """Alignment of the member's type; a packed record may state less than its members need by nature."""
-    return max(1, member.alignment or member.natural_alignment)
+    """Alignment of the member's type; a packed record needs less than its members do by nature.
+
+    A size that is no multiple of the natural alignment tells of a packed record.
+    """
+    natural = max(1, member.natural_alignment)
+    element = member.size // max(1, prod(member.dimensions))
+    return member.alignment or (natural if element % natural == 0 else 1)
 
 
 def _out_of_place(member: Member) -> bool:

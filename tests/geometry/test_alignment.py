@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linesmith.analyzer.geometry import inferred_alignment, inferred_packed, inferred_record_alignment
-from linesmith.analyzer.model import Layout, Member, RecordKind
+from linesmith.analyzer.model import Layout, Member, MemberCategory, RecordKind
 
 
 def without_attributes(layout: Layout) -> Layout:
@@ -66,3 +66,9 @@ def test_a_member_off_its_natural_place_tells_of_packing() -> None:
 def test_a_size_off_the_natural_alignment_tells_of_packing() -> None:
     members = (Member("value", "u32", "value", 0, 4, 4), Member("tag", "u8", "tag", 4, 1))
     assert inferred_packed(Layout(0, "wire", RecordKind.STRUCT, 5, members))
+
+
+def test_a_record_that_holds_a_packed_one_need_not_be_packed() -> None:
+    inner = Member("inner", "struct wire", "inner", 4, 9, 8, category=MemberCategory.RECORD)
+    members = (Member("tag", "u32", "tag", 0, 4, 4), inner, Member("last", "char", "last", 13, 1))
+    assert not inferred_packed(Layout(0, "holder", RecordKind.STRUCT, 16, members))

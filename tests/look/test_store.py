@@ -187,7 +187,7 @@ def test_a_reader_never_meets_half_an_index_while_another_writes(cache: Path, el
         "while True: store.save(store.cache_directory(), sys.argv[2], r.layouts)"
     )
     read_layouts(elf)
-    process = subprocess.Popen([sys.executable, "-c", writer, elf, only_index(cache).stem])
+    process = subprocess.Popen([sys.executable, "-c", writer, str(elf), only_index(cache).stem])
     try:
         until = time.monotonic() + 1
         while time.monotonic() < until:
