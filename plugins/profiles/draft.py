@@ -78,6 +78,8 @@ def drafts(pieces: Iterable[Piece]) -> list[Draft]:
     sorter = _Sorter()
     for piece in pieces:
         sorter.take(piece)
+    for draft in sorter.drafts:
+        draft.blocks = [block for block in draft.blocks if block.rows or (block.head and block.head.counts)]
     return sorter.drafts
 
 

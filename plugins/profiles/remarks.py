@@ -20,8 +20,9 @@ def remarks_on(draft: Draft, lines: tuple[SharedLine, ...], display_doubt: str) 
     yield from _on_offsets(draft)
     yield from _on_line_size(draft, lines)
     yield from _on_symbols(draft)
+    listed = {row.address for row in draft.table}
     for block in draft.blocks:
-        yield from _on_totals(block)
+        yield from _on_totals(block, listed)
     yield from _on_cells(draft)
     yield from _on_unread(draft)
 
@@ -53,18 +54,18 @@ def _on_symbols(draft: Draft) -> Iterator[Remark]:
         )
 
 
-def _on_totals(block: Block) -> Iterator[Remark]:
+def _on_totals(block: Block, listed: set[int]) -> Iterator[Remark]:
+    """``listed``: the addresses whose raw counts are in the table."""
     if not block.rows:
         return
-    if block.head is None:
-        first = block.rows[0].line
-        yield Remark("rows without the raw counts of their line: shares cannot be turned into counts", first)
-        return
-    if block.head.counts and not block.totals:
-        yield Remark("the line's raw counts are not as many as the shares of its rows", block.head.line)
+    line = block.head.line if block.head else block.rows[0].line
+    if block.head and block.head.counts and not block.totals:
+        yield Remark("the line's raw counts are not as many as the shares of its rows", line)
+    elif not block.totals and not (block.head and block.head.address in listed):
+        yield Remark("rows without the raw counts of their line: shares cannot be turned into counts", line)
     columns = zip(*([share for _, share in row.shares] for row in block.rows), strict=False)
     if any(exceeds_whole(column) for column in columns):
-        yield Remark("a column of shares adds up to more than 100 %: the rows are not of one line", block.head.line)
+        yield Remark("a column of shares adds up to more than 100 %: the rows are not of one line", line)
 
 
 def _on_cells(draft: Draft) -> Iterator[Remark]:

@@ -12,6 +12,8 @@ from linesmith.plugins.profiles.tail import Tail, read_tail
 from linesmith.plugins.profiles.tokens import Cursor, Kind, Token
 
 _MOST_SHARES = 7
+_FEWEST_SHARES = 2
+_FEWEST_SHARES_ALONE = 3  # perf report prints two shares and a symbol
 _MOST_CELLS = 16
 _LARGEST_LINE = 256
 _NUMERIC = frozenset((Kind.INTEGER, Kind.HEX, Kind.NODE, Kind.THREAD))
@@ -98,7 +100,7 @@ def _inferred(shares: int, cells: tuple[Token, ...], marked: bool) -> Columns | 
     """Columns told from the number of cells between shares, addresses and symbol; ``None``: this is no row."""
     plain = [cell for cell in cells if cell.kind is not Kind.WORD]
     has_offset = bool(plain) and plain[0].kind is Kind.HEX and int(plain[0].text, 16) < _LARGEST_LINE
-    if shares < 2 or not (has_offset or marked):
+    if shares < (_FEWEST_SHARES if has_offset else _FEWEST_SHARES_ALONE) or not (has_offset or marked):
         return None
     rest = plain[1:] if has_offset else plain
     code = next((index for index, cell in enumerate(rest) if cell.kind is Kind.HEX), None)

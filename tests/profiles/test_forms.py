@@ -127,6 +127,13 @@ def test_raw_counts_come_from_the_table_where_the_rows_have_none() -> None:
     assert [access.hitm_local for access in line.accesses] == [200, 200]
 
 
+def test_copied_window_without_the_table_has_no_raw_counts() -> None:
+    profile = read_one("Cacheline 0xffff888100000040\n" + FIRST + SECOND)
+    assert profile.lines[0].address == 0xFFFF888100000040
+    assert profile.lines[0].accesses[0].hitm_local is None
+    assert "without the raw counts" in remarks(profile)
+
+
 def test_line_whose_rows_were_cut_short_is_not_filled_up() -> None:
     (line,) = read_one(HEAD + FIRST).lines
     assert (line.hitm_remote, line.accesses[0].hitm_remote) == (40, 30)
@@ -243,6 +250,8 @@ def test_byte_order_terminal_codes_and_odd_bytes() -> None:
         ("   \n\n", "is empty"),
         ("int main(void) { return 0; }\n", "none of its 1 lines"),
         ("    12.50%  sh  [kernel.kallsyms]  [k] do_idle\n", "none of its 1 lines"),
+        ("    12.50%    12.50%  [k] do_idle\n", "none of its 1 lines"),
+        ("Cacheline 0x40 is the second one.\n", "none of its 1 lines"),
         ("a\n 1.00%  2.00%  3.00%  4.00%  nothing here\n", "line 2 begins with shares"),
         ("<html><body><p>Not found</p></body></html>", "none of its 1 lines"),
     ],
