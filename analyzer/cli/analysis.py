@@ -9,7 +9,7 @@ from pathlib import Path
 
 from linesmith.analyzer.cli.loading import load
 from linesmith.analyzer.dwarf import Reading, touched
-from linesmith.analyzer.errors import NothingToSuggest, ProfileError, ProfileWithoutOffsets
+from linesmith.analyzer.errors import DebugInfoMissing, NothingToSuggest, ProfileError, ProfileWithoutOffsets
 from linesmith.analyzer.evidence import functions_asked
 from linesmith.analyzer.findings import findings
 from linesmith.analyzer.model import Finding, Profile
@@ -34,7 +34,7 @@ def analyse(elf: Path, profile: Path, section: int) -> Analysis:
     """
     reports = read_profiles(profile)
     chosen = _chosen(reports, section, profile)
-    reading = load(elf)
+    reading = _with_code(load(elf), elf)
     reached = touched(elf, *functions_asked(chosen))
     return Analysis(reading, chosen, section, len(reports), findings(chosen, reading.layouts, reached))
 
@@ -59,6 +59,13 @@ def of_type(analysis: Analysis, name: str | None) -> Analysis:
     if not kept:
         raise NothingToSuggest(f"no line of {analysis.profile.source} was found to hold a {wanted}; {_held(analysis)}")
     return replace(analysis, findings=kept)
+
+
+def _with_code(reading: Reading, elf: Path) -> Reading:
+    if reading.reader == "BTF":
+        message = f"{elf} holds BTF only, which does not tell what functions touch; give the same build with DWARF"
+        raise DebugInfoMissing(message)
+    return reading
 
 
 def _held(analysis: Analysis) -> str:
