@@ -23,9 +23,9 @@ struct BtfSource {
 BtfSource OpenElf(const std::string& path) {
   auto file = std::make_shared<ElfFile>(ElfFile::Open(path));
   if (file->Find(".BTF") == nullptr) {
-    throw Error("DebugInfoMissing",
-                path + ": the file has no .BTF section; build it with CONFIG_DEBUG_INFO_BTF=y, " +
-                    "or with pahole -J, or give a file with DWARF");
+    throw Error(
+        "DebugInfoMissing",
+        path + ": the file has no .BTF section; build it with CONFIG_DEBUG_INFO_BTF=y, or with pahole -J");
   }
   return {path + " (.BTF)", file->Section(".BTF"), file->Section(".BTF.base"), file};
 }
