@@ -152,11 +152,11 @@ void TypeChain::ResolveNamed(const TypeDie& die, TypeShape& shape) {
 void TypeChain::ResolvePointer(const TypeDie& pointer, TypeShape& shape) {
   TypeDie die = Next(pointer);
   bool read_only = false;
+  bool direct = true;  // no other pointer lies between
   for (unsigned steps = 0; die && steps < kLongestChain; ++steps) {
     const std::uint16_t tag = die.tag();
     if (tag == DW_TAG_subroutine_type) {
-      if (shape.category == MemberCategory::kPointer && !read_only)
-        shape.category = MemberCategory::kFunctionPointer;
+      if (direct) shape.category = MemberCategory::kFunctionPointer;
       return;
     }
     if (IsRecordTag(tag)) {
@@ -165,7 +165,7 @@ void TypeChain::ResolvePointer(const TypeDie& pointer, TypeShape& shape) {
       return;
     }
     if (tag == DW_TAG_const_type) read_only = true;
-    if (tag == DW_TAG_pointer_type) read_only = false;
+    if (tag == DW_TAG_pointer_type) read_only = direct = false;
     if (tag != DW_TAG_pointer_type && tag != DW_TAG_typedef && tag != DW_TAG_array_type &&
         !IsQualifierTag(tag))
       return;
