@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files that are no ELF object with debug information; one oddity per test."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+from elf.objects import SOURCE, Section, compiled, elf_file
+from elf.refusal import LINESMITH, Refusal, refusal
+
+NOT_ELF = "FILE: is not an ELF file; give a vmlinux, a module, an object file or a program"
+
+
+def written(folder: Path, content: bytes) -> Path:
+    file = folder / "input"
+    file.write_bytes(content)
+    return file
+
+
+def usage_error(file: Path) -> str:
+    """Last line of what the command line says about an argument that is no readable file."""
+    ran = subprocess.run([LINESMITH, "layout", file], capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == 2
+    return ran.stderr.splitlines()[-1].replace(str(file), "FILE")
+
+
+def test_file_that_is_not_there(tmp_path: Path) -> None:
+    assert usage_error(tmp_path / "absent") == "Error: Invalid value for 'ELF': File 'FILE' does not exist."
+
+
+def test_directory(tmp_path: Path) -> None:
+    assert usage_error(tmp_path) == "Error: Invalid value for 'ELF': File 'FILE' is a directory."
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read every file")
+def test_unreadable_file(tmp_path: Path) -> None:
+    file = written(tmp_path, b"\x7fELF")
+    file.chmod(0)
+    assert usage_error(file) == "Error: Invalid value for 'ELF': File 'FILE' is not readable."
+
+
+def test_fifo_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    expected = "FILE: is not a regular file; give an ELF object or a raw BTF file"
+    assert refusal(tmp_path / "fifo") == Refusal("ElfError", expected)
+
+
+def test_empty_file(tmp_path: Path) -> None:
+    expected = "FILE: is empty; give an ELF object or a raw BTF file"
+    assert refusal(written(tmp_path, b"")) == Refusal("ElfError", expected)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_bytes(tmp_path: Path, seed: int) -> None:
+    noise = random.Random(seed).randbytes(5000)  # noqa: S311
+    assert refusal(written(tmp_path, noise)) == Refusal("ElfError", NOT_ELF)
+
+
+@pytest.mark.parametrize("length", [4, 15, 16, 40, 63])
+def test_elf_magic_and_nothing_sound_behind_it(tmp_path: Path, length: int) -> None:
+    noise = b"\x7fELF" + random.Random(length).randbytes(length - 4)  # noqa: S311
+    assert refusal(written(tmp_path, noise)).error == "ElfError"
+
+
+def test_archive(tmp_path: Path) -> None:
+    archive = tmp_path / "lib.a"
+    subprocess.run(["ar", "cr", archive, compiled(tmp_path)], check=True)
+    expected = "FILE: is an archive; extract its members with `ar x` and give one of them"
+    assert refusal(archive) == Refusal("ElfError", expected)
+
+
+def test_thin_archive(tmp_path: Path) -> None:
+    archive = tmp_path / "built-in.a"
+    subprocess.run(["ar", "crT", archive, compiled(tmp_path)], check=True)
+    expected = "FILE: is a thin archive; give one of the objects that it names (`ar t` lists them)"
+    assert refusal(archive) == Refusal("ElfError", expected)
+
+
+def test_program_of_windows(tmp_path: Path) -> None:
+    yaml = "--- !COFF\nheader: {Machine: IMAGE_FILE_MACHINE_AMD64}\nsections: []\nsymbols: []\n"
+    made = tmp_path / "unit.obj"
+    subprocess.run(["yaml2obj-19", "-o", made], input=yaml, text=True, check=True)
+    assert refusal(made) == Refusal("ElfError", NOT_ELF)
+
+
+def test_object_of_macos(tmp_path: Path) -> None:
+    yaml = (
+        "--- !mach-o\nFileHeader: {magic: 0xFEEDFACF, cputype: 0x01000007, cpusubtype: 3, filetype: 1, ncmds: 0,"
+        " sizeofcmds: 0, flags: 0, reserved: 0}\n"
+    )
+    made = tmp_path / "unit.macho"
+    subprocess.run(["yaml2obj-19", "-o", made], input=yaml, text=True, check=True)
+    assert refusal(made) == Refusal("ElfError", NOT_ELF)
+
+
+def test_bitcode_of_link_time_optimisation(tmp_path: Path) -> None:
+    bitcode = compiled(tmp_path, "-flto", compiler="clang-19")
+    expected = "FILE: is LLVM bitcode, not machine code; give the linked file, or build without -flto"
+    assert refusal(bitcode) == Refusal("ElfError", expected)
+
+
+def test_object_without_debug_information(tmp_path: Path) -> None:
+    assert refusal(compiled(tmp_path, "-g0")).error == "DebugInfoMissing"
+
+
+def test_object_without_sections(tmp_path: Path) -> None:
+    assert refusal(elf_file(tmp_path / "bare")).error == "DebugInfoMissing"
+
+
+def test_debug_sections_without_content(tmp_path: Path) -> None:
+    """What `objcopy --only-keep-debug` leaves of the other half: headers whose bytes are in another file."""
+    nothing = Section(".debug_info", type="SHT_NOBITS", size=4096)
+    assert refusal(elf_file(tmp_path / "stripped", nothing)).error == "DebugInfoMissing"
+
+
+def test_section_of_another_type_is_no_debug_information(tmp_path: Path) -> None:
+    strings = Section(".debug_info", b"\0not DWARF\0", type="SHT_STRTAB")
+    assert refusal(elf_file(tmp_path / "odd", strings)).error in {"DebugInfoMissing", "DebugInfoDamaged"}
+
+
+def test_header_in_the_other_byte_order(tmp_path: Path) -> None:
+    file = compiled(tmp_path)
+    content = bytearray(file.read_bytes())
+    content[5] = 2
+    assert refusal(written(tmp_path, bytes(content))).error == "ElfError"
+
+
+def test_source_file(tmp_path: Path) -> None:
+    assert refusal(written(tmp_path, SOURCE.encode())) == Refusal("ElfError", NOT_ELF)
