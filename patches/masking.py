@@ -15,6 +15,7 @@ _NOT_CODE = re.compile(
 _DIRECTIVE = re.compile(rb"^[ \t]*\#(?:\\\r?\n|[^\n])*", re.MULTILINE)
 _VISIBLE = re.compile(rb"[^\r\n]")
 _BRACKETS = re.compile(rb"[][(){}]")
+_DEEPEST = 100
 _OPENING = {ord("("): ord(")"), ord("["): ord("]"), ord("{"): ord("}")}
 
 
@@ -34,7 +35,10 @@ def without_directives(code: bytes) -> bytes:
 
 
 def closing(code: bytes, opening: int) -> int | None:
-    """Offset of the bracket that closes the one at ``opening``; ``None`` when brackets do not pair."""
+    """Offset of the bracket that closes the one at ``opening``.
+
+    ``None`` when brackets do not pair, or lie deeper in each other than people write.
+    """
     expected: list[int] = []
     for match in _BRACKETS.finditer(code, opening):
         bracket = code[match.start()]
@@ -44,4 +48,6 @@ def closing(code: bytes, opening: int) -> int | None:
             return None
         if not expected:
             return match.start()
+        if len(expected) > _DEEPEST:
+            return None
     return None

@@ -134,7 +134,7 @@ def _share(share: float, line_bytes: int, granule: int) -> str:
 
 
 def _verified(candidate: Candidate, seen: Confirmation) -> str:
-    flags = "the flags of the tree's own build and its .config" if seen.is_kernel else "the tree's flags"
+    flags = "the tree's own Kbuild flags for its .config" if seen.is_kernel else "the tree's flags"
     text = f"The changed file was compiled with {seen.compiler} and {flags}, and the debug information read back: "
     check = seen.verification
     if check.exact:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -57,12 +59,13 @@ def draft(candidate: Candidate, tree: Tree) -> Draft:
 
     Raises ``TreeError``, ``DeclarationNotFound``, ``EditRefused`` or ``ToolMissing``.
     """
-    declared = _declared(candidate, tree)
-    kernel = is_kernel(tree.root)
-    origin = Origin(declared.source, declared.file)
-    edited = edit(origin, declared.record, candidate, spellings(candidate.moves, kernel=kernel)[0])
-    commands = planned(tree.root, tree.build) if kernel else ()
-    return Draft(declared, unified_diff(declared.source, edited.source, declared.file), commands)
+    with _readable(tree):
+        declared = _declared(candidate, tree)
+        kernel = _is_kernel_code(tree, declared)
+        origin = Origin(declared.source, declared.file)
+        edited = edit(origin, declared.record, candidate, spellings(candidate.moves, kernel=kernel)[0])
+        commands = planned(tree.root, tree.build) if kernel else ()
+        return Draft(declared, unified_diff(declared.source, edited.source, declared.file), commands)
 
 
 def write(
@@ -73,10 +76,11 @@ def write(
     ``excerpt`` renders the layouts of the message; ``progress`` gets a line of text before anything slow. Raises what
     ``draft`` raises, and ``VerificationFailed`` when the compiler disagrees.
     """
-    declared = _declared(candidate, tree)
-    build = _build(candidate, tree, declared, progress)
-    progress(f"compiling {declared.place} as it is and as patched with {build.flags.compiler}")
-    confirmed = _confirmed(candidate, declared, build)
+    with _readable(tree):
+        declared = _declared(candidate, tree)
+        build = _build(candidate, tree, declared, progress)
+        progress(f"compiling {declared.place} as it is and as patched with {build.flags.compiler}")
+        confirmed = _confirmed(candidate, declared, build)
     compiler = run(Command((build.flags.compiler, "--version"), tree.root, 20)).output.partition("\n")[0]
     seen = Confirmation(confirmed.verification, compiler, build.is_kernel)
     title = declared.record.title
@@ -111,8 +115,24 @@ def _declared(candidate: Candidate, tree: Tree) -> Declared:
     return declared
 
 
+@contextmanager
+def _readable(tree: Tree) -> Iterator[None]:
+    """What the system refuses is said with the file it refused."""
+    try:
+        yield
+    except OSError as error:
+        place = error.filename or tree.root
+        remedy = f"check the permissions of {tree.root} and of the cache directory ($LINESMITH_CACHE_DIR)"
+        raise TreeError(f"{place}: {error.strerror or error}; {remedy}") from error
+
+
+def _is_kernel_code(tree: Tree, declared: Declared) -> bool:
+    """Whether Kbuild compiles the file; the programs in a kernel tree are built in ways of their own."""
+    return is_kernel(tree.root) and not declared.file.startswith(("tools/", "samples/", "scripts/"))
+
+
 def _build(candidate: Candidate, tree: Tree, declared: Declared, progress: Progress) -> Build:
-    if is_kernel(tree.root):
+    if _is_kernel_code(tree, declared):
         return kernel_build(tree.root, tree.build, progress)
     return plain_build(tree.root, tree.build, tree.cflags, declared.file, candidate.before.unit)
 

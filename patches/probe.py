@@ -7,6 +7,7 @@ written to the tree.
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Sequence
@@ -103,16 +104,12 @@ def _mirrored(directories: Sequence[Path], tree: Path, overlay: Path, file: str)
     found: dict[Path, None] = {}
     root = tree.resolve()
     for directory in directories:
-        place = directory.resolve()
-        for base in (tree, root):
-            folder = _relative(directory, base) or _relative(place, base)
+        # As it is written, which may lead through links, and as it is; a build inside the tree says "../include".
+        for place, base in ((Path(os.path.normpath(directory)), tree), (directory.resolve(), root)):
+            folder = place.relative_to(base) if place.is_relative_to(base) else None
             if folder is not None and PurePosixPath(file).is_relative_to(folder):
                 found.setdefault(overlay / folder)
     return list(found)
-
-
-def _relative(path: Path, base: Path) -> Path | None:
-    return path.relative_to(base) if path.is_relative_to(base) else None
 
 
 def _complaint(probe: Probe, output: str) -> str:

@@ -35,9 +35,8 @@ def report() -> str:
         code = f"0xffffffffa1{number:02x}4034"
         cycles = "".join(f"{figure:>9}" for figure in figures)
         shares = f"{remote:>12}{local:>9}    0.00%    0.00%    0.00%"
-        lines.append(
-            f"{shares}{offset:>20}       0       1  {code}{cycles}  [k] {name}  [kernel.kallsyms]  {name}+{number}  0  1"
-        )
+        symbol = f"[k] {name}  [kernel.kallsyms]  {name}+{number}  0  1"
+        lines.append(f"{shares}{offset:>20}       0       1  {code}{cycles}  {symbol}")
     return "\n".join(lines) + "\n"
 
 
@@ -119,8 +118,8 @@ def test_a_tree_without_configuration_ends_in_one_sentence(vmlinux: Path, profil
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     (tmp_path / "include" / "linux" / "fs.h").write_text(
-        "struct address_space {\n\tint host, i_pages, invalidate_lock, gfp_mask, i_mmap_writable, i_mmap, i_mmap_rwsem;\n"
-        "\tint nrpages, writeback_index, a_ops, flags, wb_err, private_lock, private_list, private_data;\n};\n",
+        "struct address_space {\n\tint host, i_pages, invalidate_lock, gfp_mask, i_mmap_writable, i_mmap;\n"
+        "\tint i_mmap_rwsem;\n\tint nrpages, writeback_index, a_ops, flags, wb_err, private_lock, private_list, private_data;\n};\n",
         encoding="utf-8",
     )
     done = linesmith("patch", vmlinux, profile, "--tree", tmp_path)

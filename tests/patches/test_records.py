@@ -57,3 +57,19 @@ def test_what_declares_no_such_record(source: bytes) -> None:
 def test_every_declaration_of_a_file_is_given() -> None:
     source = b"#ifdef A\nstruct s {\n int a;\n};\n#else\nstruct s {\n long a;\n};\n#endif\n"
     assert [record.line for record in records_named(source, "s")] == [2, 6]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        b"struct s {" * 50_000,
+        b"struct " + b"_" * 50_000 + b" s",
+        b"struct s " + b"__a" * 20_000,
+        b"typedef struct {" * 2_000 + b"} t;" * 2_000,
+        b"struct s { int " + b"(" * 5_000 + b"x" + b")" * 5_000 + b"; };",
+        b"/*" * 50_000 + b" struct s { int a; };",
+    ],
+    ids=["nested", "underscores", "attributes", "typedefs", "parentheses", "comments"],
+)
+def test_text_made_to_exhaust_a_parser_declares_nothing(source: bytes) -> None:
+    assert records_named(source, "s") == ()
