@@ -28,7 +28,9 @@ def command(old: Path, new: Path, types: tuple[str, ...], format_: str, output: 
 
     before, after = load(old), load(new)
     found = changes(before.layouts, after.layouts, paired(*select_both(before.layouts, after.layouts, types)))
-    as_json = format_ == "json"
-    text = diff_json.render_json(found, str(old), str(new)) if as_json else diff_text.render_text(found)
+    if format_ == "json":
+        text = diff_json.render_json(found, before.identity, after.identity)
+    else:
+        text = diff_text.render_text(found)
     options.write(text, output)
     return 1 if found else 0

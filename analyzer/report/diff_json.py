@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Layout changes as JSON; the classes are the schema (``docs/schema-diff.json`` is made of them)."""
+"""Layout changes as JSON; docs/schema-diff.md documents it and a test keeps the two equal."""
 
 from __future__ import annotations
 
 import msgspec
 
 from linesmith.analyzer.diff import HoleChange, RecordChange, Spot
-from linesmith.analyzer.model import Layout
+from linesmith.analyzer.model import ElfIdentity, Layout
 
-VERSION = 1
+SCHEMA_VERSION = 1
 
 
 class SideView(msgspec.Struct, frozen=True):
@@ -45,16 +45,21 @@ class RecordView(msgspec.Struct, frozen=True):
 class DiffDocument(msgspec.Struct, frozen=True):
     """What ``linesmith diff --format json`` writes."""
 
-    version: int
-    old: str
-    new: str
+    schema: int
+    old: ElfIdentity
+    new: ElfIdentity
     records: tuple[RecordView, ...]
 
 
-def render_json(changes: tuple[RecordChange, ...], old: str, new: str) -> str:
-    """Every change as one indented JSON document that ends in a newline; ``old`` and ``new`` name the files."""
-    document = DiffDocument(VERSION, old, new, tuple(map(_record, changes)))
+def render_json(changes: tuple[RecordChange, ...], old: ElfIdentity, new: ElfIdentity) -> str:
+    """Every change as one indented JSON document that ends in a newline."""
+    document = DiffDocument(SCHEMA_VERSION, old, new, tuple(map(_record, changes)))
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+def schema() -> dict[str, object]:
+    """The JSON schema of the document."""
+    return msgspec.json.schema(DiffDocument)
 
 
 def _record(change: RecordChange) -> RecordView:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Layouts as JSON; the classes are the schema (``docs/schema-layout.json`` is made of them).
+"""Layouts as JSON; docs/schema-layout.md documents it and a test keeps the two equal.
 
 Offsets and sizes are in bytes, names with ``bit`` count bits, lines are numbers of 64-byte cache lines from 0.
 """
@@ -21,9 +21,9 @@ from linesmith.analyzer.geometry import (
     straddles,
 )
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Layout, Leaf
+from linesmith.analyzer.model import ElfIdentity, Layout, Leaf
 
-VERSION = 1
+SCHEMA_VERSION = 1
 
 
 class MemberView(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -103,9 +103,8 @@ class RecordView(msgspec.Struct, frozen=True):
 class LayoutDocument(msgspec.Struct, frozen=True):
     """What ``linesmith layout --format json`` writes; ``reader`` is ``DWARF`` or ``BTF``."""
 
-    version: int
-    elf: str
-    build_id: str | None
+    schema: int
+    elf: ElfIdentity
     reader: str
     records: tuple[RecordView, ...]
 
@@ -113,9 +112,13 @@ class LayoutDocument(msgspec.Struct, frozen=True):
 def render_json(chosen: tuple[Layout, ...], reading: Reading) -> str:
     """The chosen records as one indented JSON document that ends in a newline."""
     records = tuple(record_view(layout, reading.layouts) for layout in chosen)
-    identity = reading.identity
-    document = LayoutDocument(VERSION, identity.path, identity.build_id, reading.reader, records)
+    document = LayoutDocument(SCHEMA_VERSION, reading.identity, reading.reader, records)
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+def schema() -> dict[str, object]:
+    """The JSON schema of the document."""
+    return msgspec.json.schema(LayoutDocument)
 
 
 def record_view(layout: Layout, layouts: Layouts) -> RecordView:

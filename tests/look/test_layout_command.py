@@ -70,7 +70,7 @@ def test_json_tells_gaps_lines_and_paths(elf: Path) -> None:
     done = linesmith("layout", elf, "udp_sock", "--format", "json")
     document = json.loads(done.stdout)
     (record,) = document["records"]
-    assert (document["version"], document["reader"]) == (1, "DWARF")
+    assert (document["schema"], document["reader"]) == (1, "DWARF")
     assert (record["title"], record["size"], record["lines"]) == ("struct udp_sock", 32, 1)
     assert [(path["path"], path["offset"], path["size"]) for path in record["paths"]] == [
         ("inner.sent", 0, 4),

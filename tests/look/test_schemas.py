@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The JSON documents obey their schemas, and the pages about them tell the truth."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from types import ModuleType
+
+import jsonschema
+import pytest
+from c_source import compiled
+from linesmith_command import linesmith
+
+from linesmith.analyzer.report import diff_json, layout_json
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+OLD = (
+    "struct s { int a; unsigned b:3; union { long c; struct { char d; int e; } f[2]; }; } s; struct gone { int x; } g;"
+)
+NEW = "struct s { long a; unsigned b:5; union { long c; struct { char d; int e; } f[3]; }; } s;"
+
+
+@pytest.mark.parametrize(("module", "name"), [(layout_json, "layout"), (diff_json, "diff")])
+def test_the_schema_beside_the_page_is_that_of_the_code(module: ModuleType, name: str) -> None:
+    assert json.loads((DOCS / f"schema-{name}.json").read_text()) == json.loads(json.dumps(module.schema()))
+
+
+@pytest.mark.parametrize(("module", "name"), [(layout_json, "layout"), (diff_json, "diff")])
+def test_the_page_names_every_field(module: ModuleType, name: str) -> None:
+    page = (DOCS / f"schema-{name}.md").read_text()
+    views = {key: view for key, view in module.schema()["$defs"].items() if key != "ElfIdentity"}
+    fields = {field for view in views.values() for field in view["properties"]}
+    assert [field for field in sorted(fields) if not re.search(rf"[`.]{field}(\[\])?`", page)] == []
+
+
+def test_documents_obey_their_schemas(tmp_path: Path) -> None:
+    old, new = compiled(tmp_path, OLD, name="old"), compiled(tmp_path, NEW, name="new")
+    layout = linesmith("layout", old, "--format", "json", cache=tmp_path / "cache")
+    jsonschema.validate(json.loads(layout.stdout), layout_json.schema())
+    diff = linesmith("diff", old, new, "--format", "json", cache=tmp_path / "cache")
+    jsonschema.validate(json.loads(diff.stdout), diff_json.schema())
