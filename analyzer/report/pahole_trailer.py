@@ -5,7 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linesmith.analyzer.geometry import Gaps, gaps, inferred_packed, lines
+from linesmith.analyzer.geometry import (
+    Gaps,
+    gaps,
+    inferred_alignment,
+    inferred_packed,
+    inferred_record_alignment,
+    lines,
+)
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout
 from linesmith.analyzer.report.pahole_gaps import last_struct_padding
@@ -35,6 +42,7 @@ def trailer(layout: Layout, layouts: Layouts) -> Iterator[str]:
     if found.bit_padding:
         yield f"/* bit_padding: {found.bit_padding} bits */"
     yield from _forced(layout, found)
+    yield from _inferred(layout)
     if layout.size % CACHE_LINE_BYTES:
         yield f"/* last cacheline: {layout.size % CACHE_LINE_BYTES} bytes */"
 
@@ -65,3 +73,13 @@ def _forced(layout: Layout, found: Gaps) -> Iterator[str]:
     holes = [size for index in forced if (size := found.hole_after(index - 1))]
     text = f", forced holes: {len(holes)}, sum forced holes: {sum(holes)}" if holes else ""
     yield f"/* forced alignments: {len(forced)}{text} */"
+
+
+def _inferred(layout: Layout) -> Iterator[str]:
+    """Alignments that explain the gaps where none is stated; pahole has no such line."""
+    members = enumerate(layout.members)
+    found = [(one.name, alignment) for index, one in members if (alignment := inferred_alignment(layout, index))]
+    whole = inferred_record_alignment(layout)
+    texts = [f"{name} {alignment}" for name, alignment in found] + ([f"the whole {whole}"] if whole else [])
+    if texts:
+        yield f"/* inferred alignments: {', '.join(texts)} */"

@@ -98,7 +98,7 @@ def _others(candidate: Candidate) -> list[str]:
     """The other places of the moved member, in the order of the declaration, with what they leave."""
     if not candidate.considered:
         return []
-    rows = [f"  other places for {candidate.moves[0].member}, and how often the pair still meets on 64 bytes:"]
+    rows = [f"  other places for {candidate.moves[0].member}, and how often each pair still meets on 64 bytes:"]
     return rows + [f"    {_other(one, candidate.before)}" for one in candidate.considered]
 
 

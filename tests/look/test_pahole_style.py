@@ -15,8 +15,8 @@ from linesmith.analyzer.report.pahole import render_text
 from linesmith.analyzer.selection import select
 
 
-def shown(folder: Path, source: str, *wanted: str, expand: bool = False) -> str:
-    layouts = read_layouts(compiled(folder, source)).layouts
+def shown(folder: Path, source: str, *wanted: str, expand: bool = False, flags: tuple[str, ...] = ()) -> str:
+    layouts = read_layouts(compiled(folder, source, *flags)).layouts
     return render_text(select(layouts, wanted), layouts, expand)
 
 
@@ -83,6 +83,14 @@ def test_every_layout_of_a_name_is_shown_with_its_place(tmp_path: Path) -> None:
         "/* struct twin, layout 1 of 2: first.c:1, in 1 compile unit */",
         "/* struct twin, layout 2 of 2: second.c:1, in 1 compile unit */",
     ]
+
+
+def test_an_alignment_the_producer_did_not_state_is_inferred(tmp_path: Path) -> None:
+    source = "struct lone { int a; } __attribute__((aligned(32))) lone; struct pair { int a; struct lone b; } pair;"
+    silent = ("-gdwarf-4", "-gstrict-dwarf")
+    assert "/* inferred alignments: the whole 32 */" in lines(shown(tmp_path, source, "lone", flags=silent))
+    assert "/* inferred alignments: b 32 */" in lines(shown(tmp_path, source, "pair", flags=silent))
+    assert "inferred" not in shown(tmp_path, source, "lone", "pair")
 
 
 ODDITIES = {
