@@ -4,6 +4,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "record_builder.h"
 #include "record_set.h"
@@ -13,6 +14,13 @@
 namespace linesmith {
 namespace {
 
+// A typedef seen in one unit that names an anonymous record of another.
+struct NameGiven {
+  std::pair<std::uint32_t, std::uint64_t> record;
+  std::uint32_t unit = 0;  // that gives the name; the first one counts
+  std::string name;
+};
+
 // What one worker keeps between units.
 struct Worker {
   explicit Worker(const DebugInfo& info) : pool(info), identity(pool) {}
@@ -20,6 +28,7 @@ struct Worker {
   UnitPool pool;
   TypeIdentity identity;
   VariantTable table;
+  std::vector<NameGiven> names_given;
   std::vector<OpenMember> open_members;
 };
 
@@ -31,9 +40,21 @@ Crew HireCrew(const DebugInfo& info, unsigned count) {
   return crew;
 }
 
+void NoteForeignTypedefs(Worker& worker, UnitContext& context) {
+  for (const ForeignTypedef& alias : context.foreign_typedefs()) {
+    const DieRef record = worker.pool.Follow(context, alias.target);
+    if (!record) continue;
+    const Abbreviation& abbreviation = *record.unit->HeadAt(record.offset).abbreviation;
+    if (!IsRecordTag(abbreviation.tag) || abbreviation.Has(Slot::kName)) continue;
+    worker.names_given.push_back(
+        {{record.unit->unit().index, record.offset}, context.unit().index, alias.name});
+  }
+}
+
 void ScanUnit(Worker& worker, const Unit& unit) {
   try {
     UnitContext& context = worker.pool.Open(unit);
+    NoteForeignTypedefs(worker, context);
     for (const RecordDie& record : context.records()) {
       worker.table.Add(worker.identity.OfRecord(context, record.offset), unit.index, record.offset);
     }
@@ -74,11 +95,23 @@ void BuildShare(Worker& worker, const RecordSet& set, const UnitShare& share, st
   worker.pool.Trim();
 }
 
-}  // namespace
+ForeignNames NamesGiven(const Crew& crew) {
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> givers;
+  ForeignNames names;
+  for (const std::unique_ptr<Worker>& worker : crew) {
+    for (const NameGiven& given : worker->names_given) {
+      const auto [giver, fresh] = givers.try_emplace(given.record, given.unit);
+      if (!fresh && giver->second <= given.unit) continue;
+      giver->second = given.unit;
+      names[given.record] = given.name;
+    }
+  }
+  return names;
+}
 
-std::vector<Record> ReadRecords(const DebugInfo& info, unsigned threads, const Progress& progress) {
-  const unsigned count = WorkerCount(threads, info.units.size());
-  Crew crew = HireCrew(info, count);
+// Every record of every unit, each layout once.
+RecordSet ScanUnits(const DebugInfo& info, const Crew& crew, const Progress& progress) {
+  const auto count = static_cast<unsigned>(crew.size());
   std::atomic<std::uint64_t> done{0};
   RunJobs(count, info.units.size(), [&](unsigned worker, std::size_t index) {
     const Unit& unit = *info.units[index];
@@ -87,14 +120,33 @@ std::vector<Record> ReadRecords(const DebugInfo& info, unsigned threads, const P
     if (worker == 0 && progress) progress(done, info.bytes);
   });
   std::vector<VariantTable> tables;
-  for (const std::unique_ptr<Worker>& worker : crew) tables.push_back(std::move(worker->table));
-  const RecordSet set(tables);
+  for (const std::unique_ptr<Worker>& worker : crew)
+    tables.push_back(std::exchange(worker->table, VariantTable()));
+  return RecordSet(tables);
+}
+
+std::vector<Record> BuildRecords(const RecordSet& set, const Crew& crew) {
   std::vector<Record> records(set.variants().size());
   const std::vector<UnitShare> shares = SharesOf(set.variants());
-  RunJobs(count, shares.size(), [&](unsigned worker, std::size_t index) {
+  RunJobs(static_cast<unsigned>(crew.size()), shares.size(), [&](unsigned worker, std::size_t index) {
     BuildShare(*crew[worker], set, shares[index], records);
   });
   for (const std::unique_ptr<Worker>& worker : crew) LinkDeclarations(worker->open_members, records);
+  return records;
+}
+
+}  // namespace
+
+std::vector<Record> ReadRecords(const DebugInfo& info, unsigned threads, const Progress& progress) {
+  const Crew crew = HireCrew(info, WorkerCount(threads, info.units.size()));
+  RecordSet set = ScanUnits(info, crew, progress);
+  // A name given from another unit is part of the record's identity: scan again now that the names are known.
+  const ForeignNames names = NamesGiven(crew);
+  if (!names.empty()) {
+    for (const std::unique_ptr<Worker>& worker : crew) worker->pool.Restart(names);
+    set = ScanUnits(info, crew, {});
+  }
+  std::vector<Record> records = BuildRecords(set, crew);
   if (progress) progress(info.bytes, info.bytes);
   return records;
 }

@@ -6,7 +6,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -63,21 +65,32 @@ MappedFile::MappedFile(const std::string& path) {
   if (descriptor < 0) ThrowElfError(path, std::string("cannot be opened (") + std::strerror(errno) + ")");
   struct stat status{};
   const bool regular = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
-  void* address = MAP_FAILED;
-  if (regular && status.st_size > 0) {
-    // libelf writes to the headers of sections that it decompresses: to our copy of the page, not to the
-    // file.
-    const int access = PROT_READ | PROT_WRITE;
-    address = mmap(nullptr, static_cast<std::size_t>(status.st_size), access, MAP_PRIVATE, descriptor, 0);
-  }
+  if (regular && status.st_size > 0) Load(descriptor, static_cast<std::size_t>(status.st_size));
   close(descriptor);
   if (!regular) ThrowElfError(path, "is not a regular file; give an ELF object or a raw BTF file");
   if (status.st_size == 0) ThrowElfError(path, "is empty; give an ELF object or a raw BTF file");
-  if (address == MAP_FAILED) ThrowElfError(path, "cannot be mapped into memory");
-  bytes_ = {static_cast<const std::uint8_t*>(address), static_cast<std::size_t>(status.st_size)};
+  if (bytes_.empty()) ThrowElfError(path, "cannot be read; give a copy of it on a local disk");
 }
 
-MappedFile::~MappedFile() { munmap(const_cast<std::uint8_t*>(bytes_.data()), bytes_.size()); }
+// Files below /sys could not be mapped before Linux 6.16: they are read.
+void MappedFile::Load(int descriptor, std::size_t size) {
+  void* address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (address != MAP_FAILED) {
+    bytes_ = {static_cast<const std::uint8_t*>(address), size};
+    return;
+  }
+  copy_.resize(size);
+  std::size_t done = 0;
+  for (ssize_t got = 1; got > 0 && done < size; done += static_cast<std::size_t>(std::max<ssize_t>(got, 0))) {
+    got = read(descriptor, copy_.data() + done, size - done);
+  }
+  copy_.resize(done);
+  bytes_ = copy_;
+}
+
+MappedFile::~MappedFile() {
+  if (copy_.empty() && !bytes_.empty()) munmap(const_cast<std::uint8_t*>(bytes_.data()), bytes_.size());
+}
 
 ElfFile ElfFile::Open(const std::string& path) {
   auto mapping = std::make_shared<MappedFile>(path);
@@ -199,33 +212,41 @@ Bytes ElfFile::RawBytes(const ElfSection& section) const {
   return image_.subspan(section.offset, section.size);
 }
 
+// libelf could decompress, but writes to the mapped section header when it does.
 Bytes ElfFile::Inflate(const ElfSection& section, Bytes raw) {
-  Elf_Scn* handle = elf_getscn(elf_.get(), section.index);
+  const std::size_t header_bytes = gelf_fsize(elf_.get(), ELF_T_CHDR, 1, EV_CURRENT);
   GElf_Chdr header;
-  const bool sane =
-      gelf_getchdr(handle, &header) != nullptr && header.ch_size / kLargestInflation <= raw.size();
-  Elf_Data* data = nullptr;
-  if (sane && elf_compress(handle, 0, 0) >= 0) data = elf_rawdata(handle, nullptr);
-  if (data == nullptr) {
+  if (raw.size() < header_bytes || gelf_getchdr(elf_getscn(elf_.get(), section.index), &header) == nullptr) {
     ThrowElfError(path_,
-                  "section " + section.name +
-                      " cannot be decompressed: it is damaged or uses a method "
-                      "that this libelf lacks; decompress it with objcopy --decompress-debug-sections");
+                  "section " + section.name + " has a damaged compression header; the file may be cut off");
   }
-  return {static_cast<const std::uint8_t*>(data->d_buf), data->d_size};
+  if (header.ch_type != ELFCOMPRESS_ZLIB) {
+    ThrowElfError(path_, "section " + section.name +
+                             " is compressed by a method other than zlib; decompress a copy " +
+                             "with objcopy --decompress-debug-sections and read that");
+  }
+  return InflateZlib(section, raw.subspan(header_bytes), header.ch_size);
 }
 
+// ".zdebug_": "ZLIB" and the size, before SHF_COMPRESSED was invented.
 Bytes ElfFile::InflateOldStyle(const ElfSection& section, Bytes raw) {
   constexpr std::size_t kHeader = 12;
-  Elf_Scn* handle = elf_getscn(elf_.get(), section.index);
-  const bool sane = raw.size() > kHeader && std::memcmp(raw.data(), "ZLIB", 4) == 0 &&
-                    BigEndian64(raw.data() + 4) / kLargestInflation <= raw.size();
-  Elf_Data* data = nullptr;
-  if (sane && elf_compress_gnu(handle, 0, 0) >= 0) data = elf_rawdata(handle, nullptr);
-  if (data == nullptr) {
-    ThrowElfError(path_, "section " + section.name + " cannot be decompressed; the file is damaged");
+  if (raw.size() < kHeader || std::memcmp(raw.data(), "ZLIB", 4) != 0) {
+    ThrowElfError(path_,
+                  "section " + section.name + " has a damaged compression header; the file may be cut off");
   }
-  return {static_cast<const std::uint8_t*>(data->d_buf), data->d_size};
+  return InflateZlib(section, raw.subspan(kHeader), BigEndian64(raw.data() + 4));
+}
+
+Bytes ElfFile::InflateZlib(const ElfSection& section, Bytes packed, std::uint64_t size) {
+  bool sound = size / kLargestInflation <= packed.size();
+  auto copy = std::make_unique<std::vector<std::uint8_t>>(sound ? size : 0);
+  uLongf written = copy->size();
+  sound =
+      sound && uncompress(copy->data(), &written, packed.data(), packed.size()) == Z_OK && written == size;
+  if (!sound)
+    ThrowElfError(path_, "section " + section.name + " cannot be decompressed; the file is damaged");
+  return *(copies_[section.index] = std::move(copy));
 }
 
 Bytes ElfFile::Relocate(const ElfSection& section, Bytes bytes) {

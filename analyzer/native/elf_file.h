@@ -17,7 +17,7 @@ namespace linesmith {
 
 using Bytes = std::span<const std::uint8_t>;
 
-// A whole file mapped read-only; unmapped with the last owner.
+// A whole file mapped read-only (or read, where it cannot be mapped); unmapped with the last owner.
 class MappedFile {
  public:
   // Throws Error("ElfError") when the file cannot be opened, is no regular file, or is empty.
@@ -29,7 +29,10 @@ class MappedFile {
   Bytes bytes() const { return bytes_; }
 
  private:
+  void Load(int descriptor, std::size_t size);
+
   Bytes bytes_;
+  std::vector<std::uint8_t> copy_;
 };
 
 // What the ELF header says.
@@ -86,6 +89,7 @@ class ElfFile {
   Bytes RawBytes(const ElfSection& section) const;
   Bytes Inflate(const ElfSection& section, Bytes raw);
   Bytes InflateOldStyle(const ElfSection& section, Bytes raw);
+  Bytes InflateZlib(const ElfSection& section, Bytes packed, std::uint64_t size);
   Bytes Relocate(const ElfSection& section, Bytes bytes);
 
   std::string path_;

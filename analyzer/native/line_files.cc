@@ -176,12 +176,16 @@ const char* LineFiles::Directory(std::uint64_t index) const {
   return directories_[files_[index].directory];
 }
 
-std::string LineFiles::Path(std::uint64_t index, const std::string& compilation_directory) const {
+const char* LineFiles::Root(const char* compilation_directory) const {
+  return *compilation_directory != 0 || directories_.empty() ? compilation_directory : directories_[0];
+}
+
+std::string LineFiles::Path(std::uint64_t index, const char* compilation_directory) const {
   const std::string_view name = Name(index);
   if (name.empty()) return "";
   std::string_view directory = Directory(index);
   std::string path = Normalised(directory, name);
-  const std::string root = Normalised(compilation_directory, "");
+  const std::string root = Normalised(Root(compilation_directory), "");
   if (root.size() > 1 && path.starts_with(root) && path.size() > root.size() && path[root.size()] == '/') {
     path.erase(0, root.size() + 1);
   }

@@ -25,7 +25,9 @@ class LineFiles {
   std::size_t size() const { return files_.size(); }
   // Normalised path of entry `index` as DW_AT_decl_file counts, relative to `compilation_directory` where it
   // lies below it; "" when the table has no such entry.
-  std::string Path(std::uint64_t index, const std::string& compilation_directory) const;
+  std::string Path(std::uint64_t index, const char* compilation_directory) const;
+  // The directory that paths are relative to; type units only have that of the table.
+  const char* Root(const char* compilation_directory) const;
   // The strings Path() is made of: equal triples give equal paths.
   const char* Name(std::uint64_t index) const;
   const char* Directory(std::uint64_t index) const;

@@ -150,6 +150,7 @@ void TypeChain::ResolveNamed(const TypeDie& die, TypeShape& shape) {
 }
 
 void TypeChain::ResolvePointer(const TypeDie& pointer, TypeShape& shape) {
+  std::string alias;  // the typedef of an anonymous record, should its unit not know it
   TypeDie die = Next(pointer);
   bool read_only = false;
   bool direct = true;  // no other pointer lies between
@@ -161,9 +162,12 @@ void TypeChain::ResolvePointer(const TypeDie& pointer, TypeShape& shape) {
     }
     if (IsRecordTag(tag)) {
       shape.target = RecordName(die);
+      if (shape.target.empty()) shape.target = alias;
       shape.read_only_target = read_only && !shape.target.empty();
       return;
     }
+    if (tag == DW_TAG_typedef) alias = die.attributes.Text(Slot::kName);
+    if (tag == DW_TAG_pointer_type || tag == DW_TAG_array_type) alias.clear();
     if (tag == DW_TAG_const_type) read_only = true;
     if (tag == DW_TAG_pointer_type) read_only = direct = false;
     if (tag != DW_TAG_pointer_type && tag != DW_TAG_typedef && tag != DW_TAG_array_type &&

@@ -187,7 +187,7 @@ std::uint64_t TypeIdentity::File(UnitContext& unit, std::uint64_t index) {
   std::uint64_t& known = unit.file_identities[index];
   if (known != 0) return known;
   const std::uint64_t names = MixHash(HashText(files.Name(index)), HashText(files.Directory(index)));
-  const auto [found, fresh] = files_.try_emplace(MixHash(names, HashText(unit.directory())), 0);
+  const auto [found, fresh] = files_.try_emplace(MixHash(names, HashText(files.Root(unit.directory()))), 0);
   if (fresh) found->second = HashText(files.Path(index, unit.directory()).c_str()) | 1;
   return known = found->second;
 }

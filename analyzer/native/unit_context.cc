@@ -340,7 +340,9 @@ void UnitContext::ScanTypedef(const Abbreviation& abbreviation, ByteCursor& curs
   Attributes attributes;
   Read(abbreviation, cursor, attributes);
   const std::uint64_t target = attributes.Get(Slot::kType);
-  if (!attributes.Has(Slot::kType) || target >> kReferenceShift != 0 || !Contains(target)) return;
+  if (!attributes.Has(Slot::kType)) return;
+  if (target >> kReferenceShift != 0) foreign_typedefs_.push_back({target, attributes.Text(Slot::kName)});
+  if (!Contains(target)) return;
   const std::uint8_t* place = unit_->section.data() + target;
   ByteCursor target_cursor = CursorAt(place);
   const DieHead head = Head(target_cursor);
@@ -358,10 +360,17 @@ const std::vector<Scope>& UnitContext::scopes() {
   return scopes_;
 }
 
+const std::vector<ForeignTypedef>& UnitContext::foreign_typedefs() {
+  if (!scanned_) Scan();
+  return foreign_typedefs_;
+}
+
 const char* UnitContext::TypedefName(std::uint64_t record) {
   if (!scanned_) Scan();
-  const auto found = typedef_names_.find(record);
-  return found != typedef_names_.end() ? found->second : nullptr;
+  if (const auto found = typedef_names_.find(record); found != typedef_names_.end()) return found->second;
+  if (foreign_names == nullptr) return nullptr;
+  const auto found = foreign_names->find({unit_->index, record});
+  return found != foreign_names->end() ? found->second.c_str() : nullptr;
 }
 
 std::uint32_t UnitContext::ScopeOf(std::uint64_t record) {

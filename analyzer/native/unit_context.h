@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -56,6 +57,16 @@ struct Scope {
   const char* name = "";
 };
 
+// A typedef of something in another unit (type units, dwz, link-time optimisation): what it may give a name
+// to.
+struct ForeignTypedef {
+  std::uint64_t target = 0;  // a decoded reference
+  const char* name = "";
+};
+
+// Names that typedefs of other units give to anonymous records, by Unit::index and offset.
+using ForeignNames = std::map<std::pair<std::uint32_t, std::uint64_t>, std::string>;
+
 class UnitContext {
  public:
   // Decodes the root DIE. Throws Truncated when the unit is damaged.
@@ -96,9 +107,10 @@ class UnitContext {
   void StepOverChildren(const Abbreviation& abbreviation, const Attributes& attributes,
                         ByteCursor& cursor) const;
 
-  // Every record defined in the unit, in DIE order. This and the next three scan the unit on first use.
+  // Every record defined in the unit, in DIE order. This and the next four scan the unit on first use.
   const std::vector<RecordDie>& records();
   const std::vector<Scope>& scopes();
+  const std::vector<ForeignTypedef>& foreign_typedefs();
   // Name of the first typedef of an anonymous record, null when it has none.
   const char* TypedefName(std::uint64_t record);
   // Scope of a record's definition or declaration; 0 for others.
@@ -109,6 +121,9 @@ class UnitContext {
   // The file table of the unit's line program; empty when it has none or it is damaged.
   const LineFiles& files();
 
+  // Looked at where the unit itself has no typedef of an anonymous record; null while the names are
+  // collected.
+  const ForeignNames* foreign_names = nullptr;
   // What TypeIdentity has found out about the unit's types.
   OffsetMap identities;
   std::vector<std::uint64_t> file_identities;
@@ -136,6 +151,7 @@ class UnitContext {
   std::vector<RecordDie> scoped_;  // definitions and declarations inside namespaces and records
   std::vector<Scope> scopes_;
   std::unordered_map<std::uint64_t, const char*> typedef_names_;
+  std::vector<ForeignTypedef> foreign_typedefs_;
   std::unique_ptr<LineFiles> files_;
 };
 

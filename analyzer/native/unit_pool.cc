@@ -33,6 +33,7 @@ UnitContext& UnitPool::Open(const Unit& unit) {
   if (context == nullptr) {
     try {
       context = std::make_unique<UnitContext>(unit, Abbreviations(unit));
+      context->foreign_names = foreign_names_;
     } catch (const Truncated&) {
       open_.erase(&unit);
       ThrowDamagedUnit(unit);
@@ -43,6 +44,11 @@ UnitContext& UnitPool::Open(const Unit& unit) {
 
 void UnitPool::Trim() {
   if (open_.size() > kMostOpenUnits || info_.files.size() == 1) open_.clear();
+}
+
+void UnitPool::Restart(const ForeignNames& names) {
+  open_.clear();
+  foreign_names_ = &names;
 }
 
 std::shared_ptr<const AbbreviationTable> UnitPool::Abbreviations(const Unit& unit) {

@@ -40,6 +40,8 @@ class UnitPool {
   UnitContext& Open(const Unit& unit);
   // Forgets units when many have been opened; every UnitContext reference becomes invalid.
   void Trim();
+  // Forgets all units; those opened from now on know `names`.
+  void Restart(const ForeignNames& names);
   // The DIE that a decoded reference attribute of `from` means.
   DieRef Follow(UnitContext& from, std::uint64_t reference);
 
@@ -48,6 +50,7 @@ class UnitPool {
 
   const DebugInfo& info_;
   std::unordered_map<const Unit*, std::unique_ptr<UnitContext>> open_;
+  const ForeignNames* foreign_names_ = nullptr;
   // Units that share a table (dwz, type units, link-time optimisation) follow each other.
   std::shared_ptr<const AbbreviationTable> last_table_;
   const Unit* last_owner_ = nullptr;

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The same records from every kind of file that DWARF comes in."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from linesmith.analyzer import _native
+from linesmith.analyzer.model import ElfIdentity
+from unit.c_records import Bench, Producer, member, only, places, records
+
+TEXT = """
+typedef struct { int counter; } atomic_t;
+struct node { struct node *next; atomic_t uses; const char *name; unsigned low : 3; };
+struct node root;
+int main(void) { return root.uses.counter; }
+"""
+PLACES = [("next", 0, 8), ("uses", 8, 4), ("name", 16, 8), ("low", 24, 4)]
+
+
+def run(*command: str | Path) -> None:
+    if shutil.which(str(command[0])) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    subprocess.run(command, check=True)
+
+
+def check(path: Path, debug_directories: tuple[str, ...] = ()) -> None:
+    layouts = records(path, debug_directories)
+    layout = only(layouts, "node")
+    assert places(layout) == PLACES
+    assert member(layout, "uses").record == only(layouts, "atomic_t").id
+    assert layout.place == "unit.c:3"
+
+
+def test_relocatable_object(bench: Bench) -> None:
+    check(bench.object(TEXT))
+
+
+def test_program(bench: Bench) -> None:
+    check(bench.build(TEXT))
+
+
+@pytest.mark.parametrize("method", ["zlib", "zlib-gnu"])
+def test_compressed_sections(bench: Bench, method: str) -> None:
+    plain = bench.object(TEXT)
+    packed = plain.with_name("packed.o")
+    run("objcopy", f"--compress-debug-sections={method}", plain, packed)
+    check(packed)
+
+
+def test_other_processors(bench: Bench) -> None:
+    if bench.producer.compiler == "gcc":
+        pytest.skip("needs a cross compiler")
+    for target in ("aarch64-linux-gnu", "powerpc64-linux-gnu", "s390x-linux-gnu", "riscv64-linux-gnu"):
+        check(bench.object(TEXT, f"--target={target}"))
+
+
+def test_type_units(bench: Bench) -> None:
+    check(bench.object(TEXT, "-fdebug-types-section"))
+
+
+def test_64_bit_dwarf_format(bench: Bench) -> None:
+    check(bench.object(TEXT, "-gdwarf64"))
+
+
+def test_split_dwarf_beside_the_object(bench: Bench) -> None:
+    check(bench.object(TEXT, "-gsplit-dwarf"))
+
+
+def test_split_dwarf_package_beside_the_program(bench: Bench) -> None:
+    program = bench.build(TEXT, "-gsplit-dwarf")
+    (split,) = bench.directory.glob("*.dwo")
+    run("llvm-dwp-19", split, "-o", program.with_name("unit.o.dwp"))
+    split.unlink()
+    check(program)
+
+
+def test_a_missing_split_file_is_named(gcc: Bench) -> None:
+    path = gcc.object(TEXT, "-gsplit-dwarf")
+    (split,) = gcc.directory.glob("*.dwo")
+    split.unlink()
+    with pytest.raises(_native.NativeError) as failure:
+        records(path)
+    kind, message = failure.value.args
+    assert kind == "DebugInfoMissing"
+    assert split.name in message
+
+
+def test_dwz_supplement(gcc: Bench) -> None:
+    parts = []
+    for name in ("one", "two"):
+        gcc.build(TEXT.replace("root", name), name=name)
+        parts.append(gcc.directory / f"{name}.o")
+    shared = gcc.directory / "shared.debug"
+    run("dwz", "-m", shared, *parts)
+    layouts = records(parts[0])
+    assert places(only(layouts, "node")) == PLACES
+
+
+def test_debug_file_by_build_id(gcc: Bench) -> None:
+    program = gcc.build(TEXT, "-Wl,--build-id=0x0123456789abcdef")
+    kept = gcc.directory / "debug" / ".build-id" / "01" / "23456789abcdef.debug"
+    kept.parent.mkdir(parents=True)
+    run("objcopy", "--only-keep-debug", program, kept)
+    run("strip", "--strip-debug", program)
+    check(program, (str(gcc.directory / "debug"),))
+
+
+def test_debug_file_by_debug_link(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, Producer("gcc", 5))
+    program = bench.build(TEXT, "-Wl,--build-id=none")
+    debug = tmp_path / "unit.debug"
+    run("objcopy", "--only-keep-debug", program, debug)
+    run("objcopy", "--strip-debug", f"--add-gnu-debuglink={debug}", program)
+    check(program)
+
+
+def test_identity_tells_where_the_debug_information_is(gcc: Bench) -> None:
+    import msgspec
+
+    program = gcc.build(TEXT, "-Wl,--build-id=0x0123456789abcdef")
+    identity = msgspec.json.decode(_native.identify(str(program)), type=ElfIdentity)
+    assert (identity.build_id, identity.machine, identity.has_dwarf) == ("0123456789abcdef", "x86-64", True)
+    assert (identity.address_bytes, identity.little_endian, identity.debug_path) == (8, True, None)
+
+
+def test_no_debug_information(gcc: Bench) -> None:
+    path = gcc.object(TEXT)
+    run("strip", "--strip-debug", path)
+    with pytest.raises(_native.NativeError) as failure:
+        records(path)
+    assert failure.value.args[0] == "DebugInfoMissing"
