@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -62,10 +62,9 @@ def draft(candidate: Candidate, tree: Tree) -> Draft:
     with _readable(tree):
         declared = _declared(candidate, tree)
         kernel = _is_kernel_code(tree, declared)
-        origin = Origin(declared.source, declared.file)
-        edited = edit(origin, declared.record, candidate, spellings(candidate.moves, kernel=kernel)[0])
+        source = _edits(candidate, declared, kernel=kernel)[0]
         commands = planned(tree.root, tree.build) if kernel else ()
-        return Draft(declared, unified_diff(declared.source, edited.source, declared.file), commands)
+        return Draft(declared, unified_diff(declared.source, source, declared.file), commands)
 
 
 def write(
@@ -78,9 +77,10 @@ def write(
     """
     with _readable(tree):
         declared = _declared(candidate, tree)
+        sources = _edits(candidate, declared, kernel=_is_kernel_code(tree, declared))
         build = _build(candidate, tree, declared, progress)
         progress(f"compiling {declared.place} as it is and as patched with {build.flags.compiler}")
-        confirmed = _confirmed(candidate, declared, build)
+        confirmed = _confirmed(candidate, declared, build, sources)
     compiler = run(Command((build.flags.compiler, "--version"), tree.root, 20)).output.partition("\n")[0]
     seen = Confirmation(confirmed.verification, compiler, build.is_kernel)
     title = declared.record.title
@@ -137,22 +137,29 @@ def _build(candidate: Candidate, tree: Tree, declared: Declared, progress: Progr
     return plain_build(tree.root, tree.build, tree.cflags, declared.file, candidate.before.unit)
 
 
-def _confirmed(candidate: Candidate, declared: Declared, build: Build) -> _Confirmed:
+def _edits(candidate: Candidate, declared: Declared, *, kernel: bool) -> tuple[bytes, ...]:
+    """The file after the edit, in each way an alignment can be spelt; one way where none is asked for."""
+    origin = Origin(declared.source, declared.file)
+    return tuple(
+        edit(origin, declared.record, candidate, spelling).source
+        for spelling in spellings(candidate.moves, kernel=kernel)
+    )
+
+
+def _confirmed(candidate: Candidate, declared: Declared, build: Build, sources: Sequence[bytes]) -> _Confirmed:
+    """The first of ``sources`` that the compiler confirms; what it says of the last one is raised."""
     probe, original = _original(candidate, declared, build)
     before = locate(candidate, original.layouts)
-    origin = Origin(declared.source, declared.file)
-    choices = spellings(candidate.moves, kernel=build.is_kernel)
-    for spelling in choices:
-        source = edit(origin, declared.record, candidate, spelling).source
+    failure = VerificationFailed(f"{declared.place}: there is no edit to confirm")
+    for source in sources:
         try:
             patched = compiled(build, probe, source)
             verification = verify(candidate, before, locate(candidate, patched.layouts))
-        except VerificationFailed:
-            if spelling is choices[-1]:
-                raise
+        except VerificationFailed as failed:
+            failure = failed
             continue
         return _Confirmed(source, verification, (original.command, patched.command))
-    raise VerificationFailed(f"{declared.place}: nothing to verify")
+    raise failure
 
 
 def _original(candidate: Candidate, declared: Declared, build: Build) -> tuple[Probe, Compiled]:

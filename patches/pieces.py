@@ -55,7 +55,9 @@ def find(origin: Origin, scope: Scope, cut: Sequence[Piece], name: str) -> int:
     """Index of the piece that declares ``name``; raises ``EditRefused`` where it is no atom that can move."""
     found = [index for index, piece in enumerate(cut) if piece.atom and piece.atom.declares(name)]
     if not found:
-        reason = f"no declaration of `{name}` is written in the body; a macro expands to it, so it cannot be moved"
+        reason = (
+            f"no declaration of `{name}` is written in the body: a macro expands to it, or the tree is another version"
+        )
         raise origin.refuse(scope.start - 1, reason)
     atom = cut[found[0]].atom
     if len(found) > 1 or atom is None:

@@ -24,6 +24,8 @@ ROWS = (
     ("17.06%", "15.28%", "0x30", 593, 438, 468, 2715, 224, "rwsem_spin_on_owner"),
     ("3.54%", "3.52%", "0x30", 881, 601, 583, 1421, 223, "rwsem_down_write_slowpath"),
 )
+MEMBERS = """host i_pages invalidate_lock gfp_mask i_mmap_writable i_mmap i_mmap_rwsem nrpages writeback_index a_ops
+flags wb_err private_lock private_list private_data"""
 RULE = "  " + "-" * 61
 
 
@@ -117,11 +119,9 @@ def test_a_tree_without_configuration_ends_in_one_sentence(vmlinux: Path, profil
     for name in ("Kbuild", "scripts/Makefile.build", "include/linux/fs.h"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    (tmp_path / "include" / "linux" / "fs.h").write_text(
-        "struct address_space {\n\tint host, i_pages, invalidate_lock, gfp_mask, i_mmap_writable, i_mmap;\n"
-        "\tint i_mmap_rwsem;\n\tint nrpages, writeback_index, a_ops, flags, wb_err, private_lock, private_list, private_data;\n};\n",
-        encoding="utf-8",
-    )
+    members = "".join(f"\tint {name};\n" for name in MEMBERS.split())
+    header = tmp_path / "include" / "linux" / "fs.h"
+    header.write_text(f"struct address_space {{\n{members}}};\n", encoding="utf-8")
     done = linesmith("patch", vmlinux, profile, "--tree", tmp_path)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode().count("\n") == 1

@@ -176,7 +176,7 @@ def test_no_member_passes_a_fence(fence: str) -> None:
 
 def test_a_member_of_macro_expansion_is_refused() -> None:
     source = b"struct s {\n\tint a;\n\tFIELDS(b, c)\n};\n"
-    with pytest.raises(EditRefused, match=r"one\.h:1: no declaration of `b` is written in the body; a macro"):
+    with pytest.raises(EditRefused, match=r"one\.h:1: no declaration of `b` is written in the body: a macro"):
         edited(source, [behind("b", None)], "b a")
 
 
