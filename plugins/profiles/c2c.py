@@ -26,7 +26,8 @@ class C2cReport:
 
     def recognises(self, head: str) -> bool:
         """Whether ``head`` has a title of the report, or rows of shares or of the shared-lines table."""
-        return any(pattern.search(head) for pattern in (_TITLES, _SHARES, _TABLE_ROW))
+        plain = "\n".join(line.text for line in unmail(head))
+        return any(pattern.search(plain) for pattern in (_TITLES, _SHARES, _TABLE_ROW))
 
     def read(self, text: str, source: str) -> tuple[Profile, ...]:
         """Every report in ``text``; raises ``ProfileError`` when there is no shared line in it."""

@@ -99,7 +99,7 @@ class _Sorter:
                 self._open_section(piece.section)
             case Headed():
                 self.drafts[-1].peer = piece.peer
-                self.drafts[-1].double |= piece.double
+                self.drafts[-1].double = piece.double or self.drafts[-1].double
             case Callers():
                 block = self.drafts[-1].blocks[-1]
                 block.callers[len(block.rows) - 1] = piece.names
@@ -128,8 +128,10 @@ class _Sorter:
         self._above_line = prose.line
 
     def _begin(self) -> Draft:
-        if self.drafts[-1].holds_lines:
-            self.drafts.append(Draft())
+        before = self.drafts[-1]
+        if before.holds_lines:
+            # Authors give the heading once; a heading of the new report overrules the one before.
+            self.drafts.append(Draft(peer=before.peer, double=before.double))
             self._rank = -1
         return self._touch()
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum, auto
 from typing import NamedTuple
 
-from linesmith.plugins.profiles.unmail import TextLine
+from linesmith.plugins.profiles.lines import TextLine
 
 _WORD = re.compile(r"\S+")
 _LONGEST_WORD = 512

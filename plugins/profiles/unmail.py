@@ -7,15 +7,9 @@ import html
 import re
 from collections.abc import Iterator
 from itertools import islice, pairwise
-from typing import NamedTuple
 
-
-class TextLine(NamedTuple):
-    """A line of the text as the report's author saw it; ``number`` is its first line in the input, from 1."""
-
-    number: int
-    text: str
-
+from linesmith.plugins.profiles.base64_body import ANNOUNCEMENT, decoded_bodies
+from linesmith.plugins.profiles.lines import TextLine
 
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
 _QUOTE = re.compile(r"\s{0,4}(?:[A-Za-z]{0,3}>[ \t]?){1,20}")
@@ -35,6 +29,8 @@ _NUMBERED = re.compile(r"\s{0,8}(\d{1,7})(?:\t|[:|] ?| {2})")
 def unmail(text: str) -> Iterator[TextLine]:
     """The lines of ``text`` without quoting, transfer encoding, tags, numbering and terminal codes."""
     lines = _physical(text)
+    if ANNOUNCEMENT.search(text):
+        lines = decoded_bodies(lines)
     if _QP_EVIDENCE.search(text):
         lines = _joined(lines)
     if _HTML_PAGE.search(text):

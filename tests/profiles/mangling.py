@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import re
 import textwrap
@@ -74,6 +75,11 @@ def as_web_page(text: str) -> str:
     return f"<html><body>\n<pre>{html.escape(text)}</pre>\n</body></html>\n"
 
 
+def as_base64_mail(text: str) -> str:
+    body = base64.encodebytes(text.encode()).decode()
+    return f"From: a\nSubject: slow\nContent-Transfer-Encoding: base64\n\n{body}\n--boundary\n"
+
+
 def annotated(text: str) -> str:
     """The author's remarks stand between the rows."""
     lines = text.splitlines(keepends=True)
@@ -93,5 +99,6 @@ MANGLERS: tuple[Callable[[str], str], ...] = (
     with_carriage_returns,
     with_hard_blanks,
     as_web_page,
+    as_base64_mail,
     annotated,
 )

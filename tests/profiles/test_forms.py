@@ -65,6 +65,14 @@ def test_numbers_that_start_over_begin_a_new_report() -> None:
     assert len(read(REPORT + REPORT)) == 2
 
 
+def test_heading_of_the_first_report_holds_for_the_second() -> None:
+    heading = (
+        "#   Num      Rmt      Lcl   L1 Hit  L1 Miss      N/A    Offset  Node  PA cnt        Code address"
+        "  rmt peer  lcl peer      load  records       cnt  Symbol  Object  Source:Line  Node\n"
+    )
+    assert [profile.display for profile in read(f"Before:\n{heading}{REPORT}After:\n{REPORT}")] == ["peer", "peer"]
+
+
 def test_title_of_collapsed_text_is_the_last_sentence() -> None:
     text = " ".join(f"It is slow. See below. Before the change: {REPORT} And after it: {REPORT}".split())
     assert [profile.title for profile in read(text)] == ["Before the change", "And after it"]

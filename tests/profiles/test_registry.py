@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
 
 import pytest
 from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
+from profiles.mangling import MANGLERS, as_base64_mail
 
 from linesmith.analyzer.errors import ProfileError
 from linesmith.plugins import registry
@@ -28,6 +30,17 @@ def test_file_is_read_by_the_source_that_knows_it(tmp_path: Path) -> None:
     path.write_text(REPORT)
     (profile,) = read_profiles(path)
     assert (profile.source, profile.lines[0].hitm_local) == (str(path), 2)
+
+
+@pytest.mark.parametrize("mangle", MANGLERS, ids=lambda mangle: mangle.__name__)
+def test_mangled_report_is_recognised(mangle: Callable[[str], str]) -> None:
+    rows_only = REPORT[REPORT.rindex("#\n") + 2 :]
+    for text in (REPORT, rows_only):
+        assert len(profiles_in(mangle(text).encode(), "report.txt")) == 1
+
+
+def test_long_mail_in_base64_is_recognised_by_its_beginning() -> None:
+    assert profiles_in(as_base64_mail(REPORT * 200).encode(), "report.txt")
 
 
 def test_report_far_behind_the_beginning_is_found() -> None:
