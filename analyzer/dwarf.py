@@ -42,7 +42,11 @@ def identify(path: Path) -> ElfIdentity:
         return msgspec.json.decode(_native.identify(str(path)), type=ElfIdentity)
 
 
-def read_layouts(path: Path, progress: Progress | None = None) -> Reading:
+def _unwatched(done: int, total: int) -> None:
+    """Progress nobody looks at; being called at all lets an interrupt end the reading."""
+
+
+def read_layouts(path: Path, progress: Progress = _unwatched) -> Reading:
     """Every record of ``path`` (or of its debug file, found by build-id), from the index if there is one.
 
     ``progress`` gets (bytes done, bytes in all) while the debug information is read. Raises ``ElfError``,
@@ -56,7 +60,10 @@ def read_layouts(path: Path, progress: Progress | None = None) -> Reading:
     if kept is not None:
         return Reading(identity, reader, kept, cached=True)
     with _native_errors():
-        table = _native.read_btf(str(path)) if reader == "BTF" else _read_dwarf(path, progress)
+        if reader == "BTF":
+            table = _native.read_btf(str(path))
+        else:
+            table = _native.read_dwarf(str(path), _threads(), progress=progress)
     layouts = store.built(stamp, table.names(), table.all_json())
     return Reading(identity, reader, layouts, cached=False, remarks=_save(directory, key, layouts))
 
@@ -79,12 +86,6 @@ def touched(path: Path, functions: Sequence[str], prefixes: Sequence[str] = ()) 
     with _native_errors():
         document = _native.read_touched(str(path), list(functions), list(prefixes), _threads())
     return msgspec.json.decode(document, type=tuple[Touched, ...])
-
-
-def _read_dwarf(path: Path, progress: Progress | None) -> _native.RecordTable:
-    if progress is None:
-        return _native.read_dwarf(str(path), _threads())
-    return _native.read_dwarf(str(path), _threads(), progress=progress)
 
 
 def _threads() -> int:

@@ -17,7 +17,7 @@ def load(elf: Path) -> Reading:
     """The layouts of ``elf``; says how far it is when standard error is a terminal, and what went less than well."""
     shown = sys.stderr.isatty()
     try:
-        reading = read_layouts(elf, _Progress(elf) if shown else None)
+        reading = read_layouts(elf, _Progress(elf)) if shown else read_layouts(elf)
     finally:
         if shown:
             click.echo(CLEAR_LINE, err=True, nl=False)

@@ -153,6 +153,20 @@ def test_an_interrupted_write_leaves_nothing(cache: Path, elf: Path, monkeypatch
     assert list(cache.iterdir()) == []
 
 
+@pytest.mark.real
+def test_an_interrupt_ends_the_reading_with_130_and_leaves_nothing(vmlinux: Path, cache: Path) -> None:
+    terminal, errors = os.openpty()
+    process = subprocess.Popen([LINESMITH, "index", str(vmlinux)], stderr=errors)
+    seen = b""
+    while b"reading" not in seen:
+        seen += os.read(terminal, 100)
+    process.send_signal(signal.SIGINT)
+    assert process.wait() == 130
+    assert not cache.exists() or list(cache.iterdir()) == []
+    os.close(errors)
+    os.close(terminal)
+
+
 def test_what_a_killed_process_left_is_cleared_once_it_is_old(cache: Path, elf: Path) -> None:
     cache.mkdir()
     old, fresh = cache / ".tmp-1-old", cache / ".tmp-2-fresh"
