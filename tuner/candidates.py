@@ -8,15 +8,18 @@ of its kind beats in churn, cost, size and hot neighbours together is dropped.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
+from heapq import nsmallest
 
 from linesmith.analyzer.geometry import lines
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Candidate, Considered, Finding, Layout, Move, MoveKind
 from linesmith.tuner.advice import nothing_helps, refuse_hopeless
 from linesmith.tuner.arrangement import moves, unchanged
-from linesmith.tuner.conflict import hot_lines, hot_neighbours, prediction, residuals
+from linesmith.tuner.conflict import adjacent_cost, hot_lines, hot_neighbours, prediction, residuals
 from linesmith.tuner.constraints import Constraint, ConstraintKind
 from linesmith.tuner.exposure import exposure
 from linesmith.tuner.notes import notes
@@ -24,8 +27,12 @@ from linesmith.tuner.placement import lay_out
 from linesmith.tuner.search import Option, hot_atoms, options, price
 from linesmith.tuner.subject import Subject, subject
 
-# A candidate must remove at least this share of what the best one removes.
+# A candidate must remove at least this share of what the best one with as many steps removes.
 WORTHWHILE = 0.5
+# Candidates of one kind before another kind has its turn.
+SAME_KIND = 2
+# Options of one kind, the cheapest, for which it is worked out what they expose.
+SHORTLIST = 128
 # What one exposed member is taken to cost, as a share of what the profile's pairs cost.
 EXPOSED_COST = 0.1
 
@@ -44,17 +51,38 @@ def propose(
     found = _worthwhile(target, options(target))
     if not found:
         raise nothing_helps(finding, target)
-    chosen = sorted(_undominated(target, _varied(target, found)), key=lambda option: _rank(target, option))
-    return tuple(_candidate(finding, target, option, layouts) for option in chosen[:limit])
+    chosen = sorted(_undominated(target, _varied(target, found)), key=partial(_rank, target))
+    return tuple(_candidate(finding, target, option, layouts) for option in _handful(chosen, limit))
+
+
+def _handful(ranked: Sequence[Option], limit: int) -> list[Option]:
+    """At most ``limit`` options in their order; the first two of each kind before a third of any."""
+    seen: Counter[tuple[MoveKind, ...]] = Counter()
+    turns = []
+    for place, option in enumerate(ranked):
+        turns.append((seen[_kind(option)] // SAME_KIND, place))
+        seen[_kind(option)] += 1
+    return [ranked[place] for place in sorted(place for _, place in sorted(turns)[:limit])]
 
 
 def _worthwhile(target: Subject, found: Sequence[Option]) -> tuple[Option, ...]:
-    """Options that do a good part of what can be done; moves that grow the record only where no other helps."""
+    """Options that do a good part of what this effort can; growth by a move only where nothing else helps."""
     now = price(target, unchanged(target)).cost.here
-    best = min((option.cost.here for option in found), default=now)
-    good = [option for option in found if now - option.cost.here >= WORTHWHILE * (now - best)]
-    level = [option for option in good if option.size <= target.layout.size]
-    return tuple(level + [option for option in good if option not in level and (not level or _aligns(option))])
+    best: dict[tuple[bool, int], float] = {}
+    for option in found:
+        effort = _effort(target, option)
+        best[effort] = min(option.cost.here, best.get(effort, now))
+    good = [one for one in found if now - one.cost.here >= WORTHWHILE * (now - best[_effort(target, one)])]
+    level = [option for option in good if not _grows(target, option)]
+    return tuple(level + [one for one in good if _grows(target, one) and (not level or _aligns(one))])
+
+
+def _effort(target: Subject, option: Option) -> tuple[bool, int]:
+    return _grows(target, option), len(option.arrangement.moves)
+
+
+def _grows(target: Subject, option: Option) -> bool:
+    return option.size > target.layout.size
 
 
 def _aligns(option: Option) -> bool:
@@ -92,10 +120,17 @@ def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
 def _varied(target: Subject, found: Sequence[Option]) -> list[Option]:
     """The best option of each kind for the same hot atoms: where a cold one goes is a detail."""
     hot = frozenset(hot_atoms(target))
-    best: dict[tuple[tuple[MoveKind, ...], frozenset[int]], Option] = {}
-    for option in sorted(found, key=lambda option: _rank(target, option)):
-        best.setdefault((_kind(option), hot.intersection(option.arrangement.moved)), option)
-    return list(best.values())
+    groups: dict[tuple[tuple[MoveKind, ...], frozenset[int]], list[Option]] = {}
+    for option in found:
+        groups.setdefault((_kind(option), hot.intersection(option.arrangement.moved)), []).append(option)
+    shortlists = (nsmallest(SHORTLIST, group, key=partial(_price, target)) for group in groups.values())
+    return [min(shortlist, key=partial(_rank, target)) for shortlist in shortlists]
+
+
+def _price(target: Subject, option: Option) -> tuple[float, ...]:
+    """The part of the rank that is quickly known, then how much the change disturbs."""
+    moved = len(option.arrangement.moved)
+    return _grows(target, option), moved, option.cost.here, option.cost.anywhere, _disturbed(target, option)
 
 
 def _rank(target: Subject, option: Option) -> tuple[float, ...]:
@@ -103,7 +138,7 @@ def _rank(target: Subject, option: Option) -> tuple[float, ...]:
     weight = sum(contact.weight for contact in target.heat.sampled)
     risk = EXPOSED_COST * weight * round(exposure(target, option.starts, option.granule))
     return (
-        option.size > target.layout.size,
+        _grows(target, option),
         len(option.arrangement.moved),
         option.cost.here + risk,
         option.cost.anywhere,
@@ -111,7 +146,7 @@ def _rank(target: Subject, option: Option) -> tuple[float, ...]:
         option.size,
         not _moves_writer(target, option),
         hot_lines(target.heat, option.starts, option.granule),
-        option.cost.adjacent,
+        adjacent_cost(target.heat, option.starts, option.granule),
         _disturbed(target, option),
     )
 

@@ -11,22 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from linesmith.analyzer.geometry import lines_touched, meet, meeting_phases, phases
+from linesmith.analyzer.geometry import line_of, lines_touched, meeting_phases, phases
 from linesmith.analyzer.geometry.phase import Span
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Prediction, Residual
-from linesmith.tuner.heat import Contact, Heat, Spot
+from linesmith.tuner.heat import Contact, Heat
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Predicted contended samples: ``here`` in the profile's phase, ``anywhere`` averaged over all phases.
-
-    ``adjacent`` is the average at 128 bytes, where the prefetcher pairs lines; the others are for the profile's line.
-    """
+    """Predicted contended samples: ``here`` in the profile's phase, ``anywhere`` averaged over all phases."""
 
     here: float
     anywhere: float
-    adjacent: float
 
 
 def cost(heat: Heat, starts: Sequence[int], granule: int) -> Cost:
@@ -35,13 +31,18 @@ def cost(heat: Heat, starts: Sequence[int], granule: int) -> Cost:
     Objects can start every ``granule`` bytes.
     """
     phase = phase_of(heat, granule)
-    here = anywhere = adjacent = 0.0
+    here = anywhere = 0.0
     for contact in heat.contacts:
         share = residual_share(contact, starts, heat.line_bytes, granule)
         anywhere += contact.weight * share
-        adjacent += contact.weight * residual_share(contact, starts, ADJACENT_LINE_BYTES, granule)
         here += contact.weight * (share if phase is None else meets(contact, starts, phase, heat.line_bytes))
-    return Cost(here, anywhere, adjacent)
+    return Cost(here, anywhere)
+
+
+def adjacent_cost(heat: Heat, starts: Sequence[int], granule: int) -> float:
+    """The average over all phases at 128 bytes, where the prefetcher pairs lines."""
+    shares = (one.weight * residual_share(one, starts, ADJACENT_LINE_BYTES, granule) for one in heat.contacts)
+    return sum(shares)
 
 
 def phase_of(heat: Heat, granule: int) -> int | None:
@@ -49,26 +50,30 @@ def phase_of(heat: Heat, granule: int) -> int | None:
     return heat.phase if granule == heat.granule else None
 
 
-def span(spot: Spot, starts: Sequence[int]) -> Span:
-    """The bytes of ``spot`` in the object."""
-    return Span(starts[spot.member] + spot.start, spot.size)
+def _edges(contact: Contact, starts: Sequence[int]) -> tuple[int, int]:
+    """Last byte of the spot that begins first, and first byte of the other: what lies between parts them."""
+    one, other = contact.first, contact.second
+    here, there = starts[one.member] + one.start, starts[other.member] + other.start
+    return (here + one.size - 1, there) if here <= there else (there + other.size - 1, here)
 
 
 def residual_share(contact: Contact, starts: Sequence[int], line_bytes: int, granule: int) -> float:
     """Share of the phases in which the contact's spots meet on a line of ``line_bytes``."""
-    first, second = sorted((span(contact.first, starts), span(contact.second, starts)), key=lambda one: one.offset)
-    turn = first.offset // granule * granule  # a whole number of granules only permutes the phases
-    return _share(first.offset - turn, first.size, second.offset - turn, second.size, line_bytes, granule)
+    last, first = _edges(contact, starts)
+    if first - last >= line_bytes:
+        return 0.0
+    return _share(last % granule, max(first - last, 0), line_bytes, granule)
 
 
-@lru_cache(maxsize=1 << 16)
-def _share(first: int, first_size: int, second: int, second_size: int, line_bytes: int, granule: int) -> float:
-    return meeting_phases(Span(first, first_size), Span(second, second_size), line_bytes, granule)
+@lru_cache(maxsize=1 << 14)
+def _share(last: int, gap: int, line_bytes: int, granule: int) -> float:
+    return meeting_phases(Span(last, 1), Span(last + gap, 1), line_bytes, granule)
 
 
 def meets(contact: Contact, starts: Sequence[int], phase: int, line_bytes: int) -> bool:
     """Whether the contact's spots are on one line in this phase."""
-    return meet(span(contact.first, starts), span(contact.second, starts), line_bytes, phase)
+    last, first = _edges(contact, starts)
+    return first <= last or line_of(last + phase, line_bytes) == line_of(first + phase, line_bytes)
 
 
 def residuals(heat: Heat, before: Sequence[int], after: Sequence[int], granule: int) -> tuple[Residual, ...]:
@@ -96,8 +101,8 @@ def hot_lines(heat: Heat, starts: Sequence[int], granule: int, phase: int | None
 
 
 def _lines(heat: Heat, starts: Sequence[int], phase: int) -> set[int]:
-    spans = (span(spot, starts) for spot in heat.spots)
-    return {line for one in spans for line in lines_touched(one.offset + phase, one.size, heat.line_bytes)}
+    places = ((starts[spot.member] + spot.start, spot.size) for spot in heat.spots)
+    return {line for first, size in places for line in lines_touched(first + phase, size, heat.line_bytes)}
 
 
 def hot_neighbours(heat: Heat, starts: Sequence[int], granule: int) -> int:
@@ -106,10 +111,10 @@ def hot_neighbours(heat: Heat, starts: Sequence[int], granule: int) -> int:
 
 
 def prediction(heat: Heat, before: Sequence[int], after: Sequence[int], granule: int) -> Prediction:
-    """Contended samples and lines of hot members, before and after."""
+    """Contended samples, to a thousandth, and lines of hot members, before and after."""
     return Prediction(
-        before=cost(heat, before, heat.granule).here,
-        after=cost(heat, after, granule).here,
+        before=round(cost(heat, before, heat.granule).here, 3),
+        after=round(cost(heat, after, granule).here, 3),
         hot_lines_before=hot_lines(heat, before, heat.granule, heat.phase),
         hot_lines_after=hot_lines(heat, after, granule, phase_of(heat, granule)),
     )

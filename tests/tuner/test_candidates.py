@@ -344,3 +344,14 @@ def test_an_alignment_that_had_to_be_inferred_is_told() -> None:
     first = propose(meeting(silent, "writer", "reader"), table(silent))[0]
     assert "The alignment of aside is inferred from the offsets; the source may ask for less." in first.notes
     assert [member.alignment for member in first.after.members] == [None] * 4
+
+
+def test_a_single_move_stays_first_though_two_would_do_more() -> None:
+    names = [f"m{number}" for number in range(8)]
+    layout = struct("s", *(scalar(name) for name in names), *(scalar(f"cold{number}") for number in range(16)))
+    seen = [hot(name, 8 * at, 8, 50, 50) for at, name in enumerate(names)]
+    pairs = [ConflictPair(one, other, other, 50) for at, one in enumerate(names) for other in names[at + 1 :]]
+    found = propose(finding(layout, seen, pairs), table(layout))
+    assert len(found[0].moves) == 1
+    assert found[0].after.size == layout.size
+    assert any(len(one.moves) == 2 and one.predicted.after < found[0].predicted.after for one in found)

@@ -104,7 +104,7 @@ candidate 1: move used behind id
   together    limit and used on one line of 128 bytes: 15 of 16 phases -> 3 of 16 phases
   - A phase is where an object starts within a line: 8 are possible, at multiples of 8 bytes.
   - Only the layout was checked: offset assertions, initialisers by position and memset ranges are in the source.
-  other places for used, and how often the pair still meets on 64 bytes:
+  other places for used, and how often each pair still meets on 64 bytes:
     first                        5 of 8 phases
     behind name                  6 of 8 phases
     behind first                 4 of 8 phases
