@@ -186,7 +186,7 @@ def test_the_least_recently_used_index_goes_first(cache: Path, tmp_path: Path, m
 
 
 def test_many_processes_may_build_and_read_one_index(cache: Path, elf: Path) -> None:
-    command = [LINESMITH, "layout", str(elf), "pair"]
+    command = [str(LINESMITH), "layout", str(elf), "pair"]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(8)]
     outputs = {process.communicate()[0] for process in running}
     assert len(outputs) == 1
