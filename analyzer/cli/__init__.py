@@ -8,6 +8,7 @@ import sys
 import click
 
 from linesmith.analyzer.cli.group import LazyGroup
+from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.errors import LinesmithError
 
 GROUPS = {
@@ -34,6 +35,6 @@ def main() -> None:
         error.show()
         sys.exit(2)
     except LinesmithError as error:
-        click.echo(f"linesmith: {error}", err=True)
+        click.echo(inert(f"linesmith: {error}".replace("\n", " ")), err=True)
         sys.exit(2)
     sys.exit(status if isinstance(status, int) else 0)

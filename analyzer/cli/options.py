@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.errors import OutputError
 
 _EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -57,7 +58,7 @@ output = click.option(
 def write(text: str, destination: Path | None) -> None:
     """Put ``text`` where ``-o`` says, or print it; raises ``OutputError`` where that cannot be done."""
     if destination is None:
-        click.echo(text, nl=False)
+        click.echo(inert(text), nl=False)
         return
     try:
         destination.write_text(text, encoding="utf-8")

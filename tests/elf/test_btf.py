@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from elf.objects import Section, compiled, elf_file
-from elf.refusal import Refusal, error_class, refusal
+from elf.refusal import LINESMITH, Refusal, refusal
 
 from linesmith.analyzer import _native
 from linesmith.analyzer.dwarf import read_layouts
@@ -123,7 +123,9 @@ def test_names_that_are_no_text(tmp_path: Path) -> None:
     assert '\ufffd\ufffd"\\\n' in members
 
 
-def test_escapes_do_not_reach_the_terminal(tmp_path: Path) -> None:
+def test_name_of_a_member_cannot_steer_the_terminal(tmp_path: Path) -> None:
     file = blob(tmp_path)
     file.write_bytes(file.read_bytes().replace(b"nodes\0", b"\x1b[31m\0"))
-    assert error_class(file) == ""
+    ran = subprocess.run([LINESMITH, "layout", file, "record"], capture_output=True, text=True, timeout=60, check=True)
+    assert "\ufffd[31m[2];" in ran.stdout
+    assert "\x1b" not in ran.stdout

@@ -131,3 +131,19 @@ def test_header_in_the_other_byte_order(tmp_path: Path) -> None:
 
 def test_source_file(tmp_path: Path) -> None:
     assert refusal(written(tmp_path, SOURCE.encode())) == Refusal("ElfError", NOT_ELF)
+
+
+def test_name_that_is_no_text(tmp_path: Path) -> None:
+    file = Path(os.fsdecode(os.fsencode(tmp_path) + b"/na\xffme.o"))
+    file.write_bytes(compiled(tmp_path).read_bytes())
+    refused = refusal(file)
+    assert refused.error == "ElfError"
+    assert refused.sentence.endswith(
+        "na\\udcffme.o': the name is no UTF-8; give the file by another name (a link to it)"
+    )
+
+
+def test_name_that_would_steer_the_terminal(tmp_path: Path) -> None:
+    file = tmp_path / "red\x1b[31m\nlinesmith: all is well"
+    file.write_bytes(b"no ELF file")
+    assert refusal(file).sentence.endswith("red\ufffd[31m linesmith: all is well" + NOT_ELF.removeprefix("FILE"))
