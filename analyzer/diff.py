@@ -5,10 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from linesmith.analyzer.geometry import gaps, line_of, lines, straddles
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, Member
+
+# Damaged debug information can nest anonymous records without end.
+MOST_MEMBERS = 1 << 16
+MOST_LEVELS = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +131,8 @@ def _member_changes(old: dict[str, Spot], new: dict[str, Spot]) -> tuple[MemberC
 
 def _spots(layout: Layout, layouts: Layouts) -> dict[str, Spot]:
     spots: dict[str, Spot] = {}
-    for path, offset, member in _named(layout, layouts, "", 0, frozenset({layout.id})):
+    named = _named(layout, layouts, "", 0, frozenset({layout.id}))
+    for path, offset, member in islice(named, MOST_MEMBERS):
         place = offset + member.offset
         bit_offset = None if member.bit_offset is None else 8 * offset + member.bit_offset
         crossing = not member.is_bit_field and straddles(place, member.size)
@@ -139,7 +145,7 @@ def _named(
 ) -> Iterator[tuple[str, int, Member]]:
     """Members that C code can name from ``layout``; anonymous records are looked into, numbered ones are not."""
     for number, member in enumerate(layout.members):
-        if member.name or member.record is None or member.record in entered:
+        if member.name or member.record is None or member.record in entered or len(entered) > MOST_LEVELS:
             yield path + (member.name or f"({number})"), offset, member
         else:
             inner = layouts.by_id(member.record)

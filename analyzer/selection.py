@@ -42,8 +42,10 @@ def _select_known(layouts: Layouts, wanted: tuple[str, ...]) -> Iterable[Layout]
 
 def _called(layouts: Layouts, text: str) -> list[Layout]:
     kind, name = _kind_and_name(text)
-    names = _matching(layouts, name) if any(sign in name for sign in "*?[") else [name]
-    return [layout for each in names for layout in layouts.variants(each) if _is_kind(layout, kind)]
+    exact = layouts.variants(name)  # first, because names in C++ and Rust may hold brackets and stars
+    pattern = not exact and any(sign in name for sign in "*?[")
+    found = [one for each in _matching(layouts, name) for one in layouts.variants(each)] if pattern else exact
+    return [layout for layout in found if _is_kind(layout, kind)]
 
 
 def _kind_and_name(text: str) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from linesmith.analyzer.model import Layout, Leaf, Member, MemberCategory, Recor
 
 # Damaged debug information can nest records so that the leaves grow without bound.
 MOST_LEAVES = 1 << 16
+MOST_LEVELS = 128
 MOST_WRAPPERS = 8
 
 
@@ -85,8 +86,8 @@ def _walk_at(layout: Layout, layouts: Layouts, place: _Place, offset: int) -> It
 
 
 def _record_of(member: Member, layouts: Layouts, place: _Place) -> Layout | None:
-    """The record held by value; ``None`` for scalars, for empty records and where a record would hold itself."""
-    if member.record is None or member.record in place.entered:
+    """The record held by value; ``None`` for scalars, empty records, and where nesting goes round or too deep."""
+    if member.record is None or member.record in place.entered or len(place.entered) > MOST_LEVELS:
         return None
     layout = layouts.by_id(member.record)
     return layout if layout.members else None

@@ -17,6 +17,8 @@ TYPE_WIDTH = 26
 STRUCT_WIDTH = 49
 UNION_WIDTH = 47
 EXPANDED_WIDTH = 32
+MOST_NESTED = 1 << 14
+MOST_LEVELS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +73,19 @@ def _origin(layout: Layout, layouts: Layouts) -> str:
 
 
 class Rendering:
-    """Renders records of ``layouts``; ``expand`` writes named nested records out as well as anonymous ones."""
+    """Renders records of ``layouts``; ``expand`` writes named nested records out as well as anonymous ones.
+
+    ``left`` is how many nested records may still be written out: damaged debug information can nest without end.
+    """
 
     def __init__(self, layouts: Layouts, expand: bool = False) -> None:
         self.layouts = layouts
         self.expand = expand
+        self.left = 0
 
     def text(self, layout: Layout) -> str:
         """The record as text that ends in a newline."""
+        self.left = MOST_NESTED
         return "\n".join([*self._record(layout), ""])
 
     def _record(self, layout: Layout) -> Iterator[str]:
@@ -120,7 +127,7 @@ class Rendering:
             yield from self._member(member, frame, _Boundaries(boundaries.current))
 
     def _member(self, member: Member, frame: _Frame, boundaries: _Boundaries) -> Iterator[str]:
-        inner = self._written_out(member)
+        inner = self._written_out(member, frame)
         if inner is None:
             yield from map(frame.line, _plain(member, frame))
             return
@@ -130,12 +137,15 @@ class Rendering:
         yield from written if not written or written[-1] else written[:-1]
         yield frame.line(self._closing(member, inner, frame))
 
-    def _written_out(self, member: Member) -> Layout | None:
+    def _written_out(self, member: Member, frame: _Frame) -> Layout | None:
         """The record to write in braces: an anonymous one, or any when expanding."""
-        if member.record is None:
+        if member.record is None or frame.depth > MOST_LEVELS or not self.left:
             return None
         layout = self.layouts.by_id(member.record)
-        return layout if self.expand or not layout.name else None
+        if layout.name and not self.expand:
+            return None
+        self.left -= 1
+        return layout
 
     def _closing(self, member: Member, inner: Layout, frame: _Frame) -> str:
         """The brace that ends a written-out record; pahole pads neither arrays nor a record's own alignment."""
