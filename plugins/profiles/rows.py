@@ -109,7 +109,13 @@ def _inferred(shares: int, cells: tuple[Token, ...], marked: bool) -> Columns | 
     else:
         middle = (*_before_code(rest[:code]), c.CODE, *_counts(len(rest) - code - 1))
     front = c.SHARES.get(shares, (c.UNNAMED_SHARE,) * shares)
-    return (*front, *((c.OFFSET,) if has_offset else ()), *middle)
+    return (*front, *((c.OFFSET,) if has_offset else ()), *_fitting(middle, rest))
+
+
+def _fitting(columns: Columns, cells: list[Token]) -> Columns:
+    """The columns, unnamed where the cell has another shape."""
+    pairs = zip(columns, cells, strict=True)
+    return tuple(column if cell.kind in _CELLS[column.shape] else c.UNNAMED_COUNT for column, cell in pairs)
 
 
 def _before_code(cells: list[Token]) -> Columns:

@@ -169,6 +169,13 @@ def test_unknown_number_of_cells_is_remarked_and_not_guessed() -> None:
     assert "column cannot be told" in remarks(profile)
 
 
+def test_cell_of_the_wrong_kind_is_unknown() -> None:
+    profile = read_one(REPORT.replace("900        64  [k]", "N/A        0x40  [k]"))
+    first = profile.lines[0].accesses[0]
+    assert (first.records, first.cpus, first.cycles_load, first.function) == (None, None, 100, "take_ticket")
+    assert "column cannot be told" in remarks(profile)
+
+
 def test_rows_coalesced_by_object_have_no_function() -> None:
     text = REPORT.replace("  0xffffffff81200010", "").replace(
         "[k] take_ticket   [kernel.kallsyms]  take_ticket+16", "bench"
