@@ -55,10 +55,15 @@ def of_type(analysis: Analysis, name: str | None) -> Analysis:
     if name is None:
         return analysis
     wanted = name.split()[-1]
-    kept = tuple(one for one in analysis.findings if any(thing.type == wanted for thing in one.objects))
+    kept = tuple(_foremost(one, wanted) for one in analysis.findings if any(it.type == wanted for it in one.objects))
     if not kept:
         raise NothingToSuggest(f"no line of {analysis.profile.source} was found to hold a {wanted}; {_held(analysis)}")
     return replace(analysis, findings=kept)
+
+
+def _foremost(finding: Finding, wanted: str) -> Finding:
+    """The finding with the objects of the wanted type first: what is proposed is for the first object."""
+    return replace(finding, objects=tuple(sorted(finding.objects, key=lambda one: one.type != wanted)))
 
 
 def _with_code(reading: Reading, elf: Path) -> Reading:
