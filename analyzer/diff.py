@@ -68,6 +68,7 @@ class RecordChange:
     bit_holes: tuple[HoleChange, ...] = ()
     padding: tuple[int, int] = (0, 0)
     lines: tuple[int, int] = (0, 0)
+    alignment: tuple[int | None, int | None] = (None, None)
 
 
 def changes(
@@ -113,13 +114,19 @@ def _change(old: Layout | None, olds: Layouts, new: Layout | None, news: Layouts
         _hole_changes(_bit_holes(old), _bit_holes(new)),
         (gaps(old).padding, gaps(new).padding),
         (lines(old), lines(new)),
+        _alignments(old, new),
     )
-    return change if _differs(change) or (old.size, old.alignment) != (new.size, new.alignment) else None
+    return change if _differs(change) or old.size != new.size else None
 
 
 def _differs(change: RecordChange) -> bool:
     inside = change.members or change.holes or change.bit_holes
-    return bool(inside) or change.padding[0] != change.padding[1]
+    return bool(inside) or len(set(change.padding)) == 2 or len(set(change.alignment)) == 2
+
+
+def _alignments(old: Layout, new: Layout) -> tuple[int | None, int | None]:
+    """What both sides state; BTF, which has no declaring files, states no alignment either, so nothing is compared."""
+    return (old.alignment, new.alignment) if old.file and new.file else (None, None)
 
 
 def _member_changes(old: dict[str, Spot], new: dict[str, Spot]) -> tuple[MemberChange, ...]:

@@ -42,8 +42,8 @@ def _totals(change: RecordChange, old: Layout, new: Layout) -> Iterator[str]:
         yield f"{new.size} bytes as before"
     if change.lines[0] != change.lines[1]:
         yield f"cache lines {change.lines[0]} -> {change.lines[1]}"
-    if old.alignment != new.alignment:
-        yield f"alignment {old.alignment or 'natural'} -> {new.alignment or 'natural'}"
+    if change.alignment[0] != change.alignment[1]:
+        yield f"alignment {change.alignment[0] or 'natural'} -> {change.alignment[1] or 'natural'}"
     if change.padding[0] != change.padding[1]:
         yield f"padding {change.padding[0]} -> {change.padding[1]}"
 

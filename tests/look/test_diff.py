@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -104,6 +106,14 @@ def test_an_alignment_is_a_change_of_its_own(tmp_path: Path) -> None:
     old = "struct s { long a[8]; } s;"
     new = "struct s { long a[8]; } __attribute__((aligned(64))) s;"
     assert difference(tmp_path, old, new) == (1, ["struct s: 64 bytes as before, alignment natural -> 64"])
+
+
+@pytest.mark.skipif(shutil.which("pahole") is None, reason="pahole is not installed (Debian package dwarves)")
+def test_btf_and_dwarf_of_one_file_are_no_difference(tmp_path: Path) -> None:
+    elf = compiled(tmp_path, "struct s { int a:3; union { long b; char c[9]; }; } __attribute__((aligned(64))) s;")
+    btf = tmp_path / "subject.btf"
+    subprocess.run(["pahole", f"--btf_encode_detached={btf}", elf], check=True)
+    assert linesmith("diff", btf, elf, cache=tmp_path / "cache").stdout == "no layout differs\n"
 
 
 def test_records_only_one_file_has_are_told(tmp_path: Path) -> None:
