@@ -111,12 +111,11 @@ def _only(found: list[Declared], name: str) -> Declared:
 
 
 def _not_found(tree: Path, name: str, layout: Layout) -> DeclarationNotFound:
+    remedy = "check that --tree is the source the ELF file was built from"
+    if recorded_file(tree, layout.file) is not None:
+        remedy = f"that file is in the tree, so a macro generates the record, which cannot be patched; or {remedy}"
     said = f" (the debug information says {layout.place})" if layout.file else ""
-    message = (
-        f"{tree} declares no record {name} with the members of the ELF file{said}; "
-        "check that --tree is the source the ELF file was built from"
-    )
-    return DeclarationNotFound(message)
+    return DeclarationNotFound(f"{tree} declares no record {name} with the members of the ELF file{said}; {remedy}")
 
 
 def _stages(tree: Path) -> Iterator[Iterator[str]]:

@@ -122,7 +122,8 @@ def _swapped(origin: Origin, body: Scope, cut: list[Piece], member: str, partner
 
 
 def _first_atom(cut: Sequence[Piece]) -> int:
-    return next((index for index, piece in enumerate(cut) if piece.atom and piece.names), 0)
+    loose = (AtomKind.LOOSE, AtomKind.FENCE)
+    return next((index for index, piece in enumerate(cut) if piece.atom and piece.atom.kind not in loose), 0)
 
 
 def _refuse_same(origin: Origin, piece: Piece, member: str, other: str) -> None:

@@ -30,6 +30,8 @@ _KEPT = re.compile(
        | -target=.+ | -param=.+ | -sysroot=.+ | pedantic(?:-errors)? | pthread )""",
     re.VERBOSE,
 )
+# Kbuild records what is run on the object behind the compiler; it is not run here.
+_OBJTOOL = "./tools/objtool/objtool"
 _CMD_FILE = re.compile(r"(?:saved)?cmd_(\S+)\s*:=\s*(.*)")
 
 
@@ -80,6 +82,8 @@ def _words(line: str, origin: Path) -> list[str]:
         words = list(lexer)
     except ValueError as error:
         raise TreeError(f"{origin}: the recorded command cannot be read ({error}); it was not run") from None
+    if ";" in words and words[words.index(";") + 1 :][:1] == [_OBJTOOL]:
+        del words[words.index(";") :]
     if any(word and not word.strip(";|&<>`") for word in words):
         raise TreeError(f"{origin}: the recorded command is more than one compiler call; it was not run")
     return words

@@ -9,8 +9,8 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 
 from linesmith.analyzer.errors import TreeError
 from linesmith.analyzer.store import cache_directory
@@ -86,6 +86,19 @@ def kernel_build(tree: Path, build: Path | None, progress: Progress) -> Build:
         flags = from_cmd_file(recorded, made.resolve(), (tree, made))
         return Build(flags, tree.resolve(), True, f"{configuration.path} and its own build")
     return _prepared(_scratch(tree, configuration, arch), progress)
+
+
+def for_unit(build: Build, unit: str) -> Build:
+    """``build`` with the flags that Kbuild recorded for the unit itself, where it was built; Makefiles can add some."""
+    path = PurePosixPath(unit)
+    record = build.flags.directory / path.parent / f".{path.stem}.o.cmd"
+    if not build.is_kernel or not unit.endswith(".c") or not record.is_file():
+        return build
+    try:
+        flags = from_cmd_file(record, build.flags.directory, (build.tree, build.flags.directory))
+    except TreeError:
+        return build
+    return replace(build, flags=flags)
 
 
 def planned(tree: Path, build: Path | None) -> tuple[Command, ...]:

@@ -14,7 +14,7 @@ from linesmith.analyzer.model import Candidate, Finding, Patch
 from linesmith.patches.child import Command, run
 from linesmith.patches.declaration import Declared, declaration
 from linesmith.patches.edit import edit
-from linesmith.patches.kbuild import Build, Progress, is_kernel, kernel_build, planned
+from linesmith.patches.kbuild import Build, Progress, for_unit, is_kernel, kernel_build, planned
 from linesmith.patches.located import locate
 from linesmith.patches.message import Confirmation, Excerpt, message
 from linesmith.patches.pieces import Origin
@@ -153,7 +153,7 @@ def _confirmed(candidate: Candidate, declared: Declared, build: Build, sources: 
     failure = VerificationFailed(f"{declared.place}: there is no edit to confirm")
     for source in sources:
         try:
-            patched = compiled(build, probe, source)
+            patched = compiled(for_unit(build, probe.unit), probe, source)
             verification = verify(candidate, before, locate(candidate, patched.layouts))
         except VerificationFailed as failed:
             failure = failed
@@ -169,7 +169,7 @@ def _original(candidate: Candidate, declared: Declared, build: Build) -> tuple[P
     units = including_units(build.tree, declared.file, candidate.before.unit)
     for probe in (alone, *(replace(alone, through=unit) for unit in units)):
         try:
-            return probe, compiled(build, probe, declared.source)
+            return probe, compiled(for_unit(build, probe.unit), probe, declared.source)
         except VerificationFailed as failure:
             failures.append(str(failure))
     through = f" (nor does it through {', '.join(units)})" if units else ""

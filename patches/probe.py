@@ -24,6 +24,7 @@ COMPILE_SECONDS = 300
 PROBE_NAME = "linesmith-probe.c"
 _ERROR = re.compile(r"^\S*?(?P<place>[^\s/:]+:\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$")
 _MOST_OF_A_LINE = 1000
+_INCLUDED = (".h", ".c", ".inc", ".def", ".hh")
 _BEFORE_OUTPUT = ("-g", "-fno-eliminate-unused-debug-types", "-c", "-o")
 
 
@@ -37,6 +38,11 @@ class Probe:
     file: str
     variable: str
     through: str | None = None
+
+    @property
+    def unit(self) -> str:
+        """The file of the tree that the probe unit includes."""
+        return self.through or self.file
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,28 +73,24 @@ def compiled(build: Build, probe: Probe, source: bytes) -> Compiled:
             raise VerificationFailed(message) from error
 
 
-def argv_shown(build: Build, probe: Probe) -> Command:
-    """The compile command as it will run, with OVERLAY in place of the scratch directory."""
-    overlay = Path("OVERLAY")
-    unit = overlay / PurePosixPath(probe.through or probe.file).parent / PROBE_NAME
-    argv = _argv(build, probe, overlay, unit, overlay / "probe.o")
-    return Command(argv, build.flags.directory, COMPILE_SECONDS)
-
-
 def _lay_out(overlay: Path, build: Build, probe: Probe, source: bytes) -> Path:
     """Write the content and the unit that includes it; returns the unit's path."""
-    edited = overlay / probe.file
-    edited.parent.mkdir(parents=True, exist_ok=True)
+    edited, entry = overlay / probe.file, overlay / probe.unit
+    for folder in {edited.parent, entry.parent}:
+        folder.mkdir(parents=True, exist_ok=True)
+        _link_neighbours(build.tree / folder.relative_to(overlay), folder)
+    edited.unlink(missing_ok=True)
     edited.write_bytes(source)
-    entry = edited
-    if probe.through:
-        entry = overlay / probe.through
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        if entry != edited:
-            entry.write_bytes((build.tree / probe.through).read_bytes())
     unit = entry.parent / PROBE_NAME
     unit.write_text(f'#include "{entry.name}"\n{probe.variable} linesmith_probe;\n', encoding="utf-8")
     return unit
+
+
+def _link_neighbours(origin: Path, folder: Path) -> None:
+    """Links to the files beside an edited one: what they include by quotes is then looked for in the overlay first."""
+    for path in origin.iterdir():
+        if path.suffix in _INCLUDED and path.is_file():
+            (folder / path.name).symlink_to(path)
 
 
 def _argv(build: Build, probe: Probe, overlay: Path, unit: Path, output: Path) -> tuple[str, ...]:

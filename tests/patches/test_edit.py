@@ -43,6 +43,11 @@ def test_a_member_moves_to_the_front() -> None:
     assert edited(PLAIN, [behind("c", None)], "c a b").startswith(b"struct s {\n\tint c;\n\tint a;\t/* one */\n")
 
 
+def test_the_front_is_before_an_anonymous_union_and_its_comment() -> None:
+    source = b"struct s {\n\t/* one of */\n\tunion {\n\t\tint a;\n\t};\n\tint b;\n};\n"
+    assert edited(source, [behind("b", None)], "b").startswith(b"struct s {\n\tint b;\n\t/* one of */\n\tunion {\n")
+
+
 def test_a_swap_exchanges_two_atoms() -> None:
     source = edited(PLAIN, [Move(MoveKind.SWAP, "a", partner="c")], "c b a")
     assert source == text("""

@@ -95,6 +95,15 @@ def test_an_alignment_uses_the_kernels_word_where_the_header_sees_it(tmp_path: P
     assert "+\tlong b __aligned(64);\n" in patch_of(write_files(tmp_path / "2", blind), chosen).diff
 
 
+def test_a_unit_that_was_built_brings_the_flags_of_its_makefile(tmp_path: Path) -> None:
+    source = "#ifdef LOCAL\n" + BUILT["include/linux/s.h"] + "#endif\nstruct s one;\n"
+    call = CALL.replace("-D__KERNEL__", "-D__KERNEL__ -DLOCAL").replace("-S -o", "-c -o")
+    record = f"savedcmd_lib/s.o := {call} ; ./tools/objtool/objtool --orc lib/s.o\n"
+    tree = write_files(tmp_path, {**BUILT, "include/linux/s.h": "", "lib/s.c": source, "lib/.s.o.cmd": record})
+    patch = patch_of(tree, proposal())
+    assert (patch.file, patch.exact) == ("lib/s.c", True)
+
+
 def test_user_space_headers_of_the_kernel_are_not_touched(tmp_path: Path) -> None:
     files = {**BUILT, "include/linux/s.h": "", "include/uapi/linux/s.h": BUILT["include/linux/s.h"]}
     with pytest.raises(EditRefused, match=r"include/uapi/linux/s\.h:1: s is shared with user space"):

@@ -156,6 +156,16 @@ def test_a_header_that_cannot_stand_alone_compiles_through_its_unit(tmp_path: Pa
     assert patch_of(write_files(tmp_path, files), proposal()).exact
 
 
+def test_a_neighbour_that_includes_the_header_gets_the_patched_one(tmp_path: Path) -> None:
+    files = {
+        "src/cache.h": HEADER.replace('#include "part.h"\n', "typedef part_t own_t;\n"),
+        "src/part.h": FILES["src/part.h"] + "typedef struct part part_t;\n",
+        "src/all.h": '#include "part.h"\n#include "cache.h"\n',
+        "src/cache.c": '#include "all.h"\nstruct cache one;\n',
+    }
+    assert patch_of(write_files(tmp_path, files), proposal()).exact
+
+
 def test_a_record_declared_in_a_source_file_is_patched_there(tmp_path: Path) -> None:
     files = {"src/part.h": FILES["src/part.h"], "src/cache.c": HEADER + "struct cache one;\n"}
     patch = patch_of(write_files(tmp_path, files), proposal())
