@@ -26,7 +26,7 @@ UNEXPLAINED_INSIDE = 1e-4
 OUTSIDE = 1e-4
 HOLE = 2e-6
 
-EXAMINED = 400
+EXAMINED = 200
 # Below odds of three to one the answer is "cannot tell".
 SURE = 0.75
 # A record held by value in this many others is a building block (a lock, a list head), not an object.

@@ -73,10 +73,12 @@ def _walk(layout: Layout, layouts: Layouts, place: _Place) -> Iterator[Leaf]:
 
 def _walk_at(layout: Layout, layouts: Layouts, place: _Place, offset: int) -> Iterator[Leaf]:
     for member in layout.members:
+        if not member.flexible and not _holds(member, place.offset, offset):
+            continue
         here = place.at(member)
         inner = _record_of(member, layouts, here)
         stride = _stride(member, inner)
-        if not _holds(member, here, offset) and not _runs_on(member, layout, here, offset, stride):
+        if member.flexible and not _runs_on(member, layout, here, offset, stride):
             continue
         element, size = _element(here, member, offset, stride)
         if inner is None or (member.name and _is_word(inner, layouts)):
@@ -107,12 +109,12 @@ def _stride(member: Member, inner: Layout | None) -> int:
     return member.size // count
 
 
-def _holds(member: Member, place: _Place, offset: int) -> bool:
+def _holds(member: Member, base: int, offset: int) -> bool:
+    """Whether byte ``offset`` is the member's; ``base`` is where its record begins."""
     if member.bit_offset is not None and member.bit_size is not None:
-        base = place.offset - member.offset
         first, last = member.bit_offset // 8, (member.bit_offset + member.bit_size - 1) // 8
         return base + first <= offset <= base + last
-    return place.offset <= offset < place.offset + member.size
+    return base + member.offset <= offset < base + member.offset + member.size
 
 
 def _runs_on(member: Member, layout: Layout, place: _Place, offset: int, stride: int) -> bool:
