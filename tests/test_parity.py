@@ -10,12 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from c_source import compiled
 from pahole_text import PaholeRecord, records
 from parity import differences, members_compared
 
 from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout
+from linesmith.analyzer.report.pahole import render_text
 
 # pahole 1.24 prints these of Debian's 6.1 cloud kernels; an update may add or drop some.
 FEWEST_STRUCTS = 7000
@@ -53,13 +55,6 @@ def test_every_record_of_the_kernel_has_the_layout_that_pahole_prints(vmlinux: P
     print(f"compared {structs} structs, {members} members")
     assert found == []
     assert structs > FEWEST_STRUCTS
-
-
-def compiled(tmp_path: Path, source: str) -> Path:
-    (tmp_path / "subject.c").write_text(source)
-    target = tmp_path / "subject.o"
-    subprocess.run(["gcc", "-g", "-c", "-o", target, tmp_path / "subject.c"], check=True)
-    return target
 
 
 def holds(tmp_path: Path, source: str, *claims: str) -> None:
@@ -111,8 +106,7 @@ PACKED = "struct wire { long at; int size; } __attribute__((packed, aligned(4)))
 def test_pahole_loses_the_alignment_of_a_packed_struct(tmp_path: Path) -> None:
     elf = compiled(tmp_path, PACKED)
     layout = read_layouts(elf).layouts.variants("wire")[0]
-    text = subprocess.run(["pahole", "-F", "dwarf", "-C", "wire", elf], capture_output=True, text=True, check=True)
-    assert text.stdout.rstrip().endswith("} __attribute__((__packed__));")
+    assert text_of(elf, "wire").rstrip().endswith("} __attribute__((__packed__));")
     assert (layout.size, layout.alignment) == (12, 4)
     holds(tmp_path, PACKED, "_Alignof(struct wire) == 4", "sizeof(struct wire) == 12")
 
@@ -123,7 +117,33 @@ ALIGNED_UNION = "union slot { int word; char bytes[6]; } __attribute__((aligned(
 def test_pahole_loses_the_alignment_of_a_union(tmp_path: Path) -> None:
     elf = compiled(tmp_path, ALIGNED_UNION)
     layout = read_layouts(elf).layouts.variants("slot")[0]
-    text = subprocess.run(["pahole", "-F", "dwarf", "-C", "slot", elf], capture_output=True, text=True, check=True)
-    assert "aligned" not in text.stdout
+    assert "aligned" not in text_of(elf, "slot")
     assert (layout.size, layout.alignment) == (64, 64)
     holds(tmp_path, ALIGNED_UNION, "_Alignof(union slot) == 64", "sizeof(union slot) == 64")
+
+
+def text_of(elf: Path, name: str) -> str:
+    done = subprocess.run(["pahole", "-F", "dwarf", "-C", name, elf], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+HIDDEN = "typedef struct { long at; char tag; } mark_t;\nstruct holder { mark_t mark; int last; } holder;"
+
+
+def test_pahole_does_not_see_the_padding_of_a_struct_behind_a_typedef(tmp_path: Path) -> None:
+    elf = compiled(tmp_path, HIDDEN)
+    layouts = read_layouts(elf).layouts
+    assert "last struct has" not in text_of(elf, "holder")
+    assert "/* XXX last struct has 7 bytes of padding */" in render_text(layouts.variants("holder"), layouts)
+    holds(tmp_path, HIDDEN, "sizeof(mark_t) == 16", "offsetof(mark_t, tag) == 8")
+
+
+AROUND = "struct entry { long start; int kind; } __attribute__((packed));\nstruct table { int n; struct entry of[3]; } table;"
+
+
+def test_pahole_takes_a_struct_around_a_packed_one_for_packed(tmp_path: Path) -> None:
+    elf = compiled(tmp_path, AROUND)
+    layouts = read_layouts(elf).layouts
+    assert text_of(elf, "table").rstrip().endswith("} __attribute__((__packed__));")
+    assert render_text(layouts.variants("table"), layouts).endswith("\n};\n")
+    holds(tmp_path, AROUND, "_Alignof(struct table) == 4", "offsetof(struct table, of) == 4")
