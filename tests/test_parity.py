@@ -138,7 +138,8 @@ def test_pahole_does_not_see_the_padding_of_a_struct_behind_a_typedef(tmp_path: 
     holds(tmp_path, HIDDEN, "sizeof(mark_t) == 16", "offsetof(mark_t, tag) == 8")
 
 
-AROUND = "struct entry { long start; int kind; } __attribute__((packed));\nstruct table { int n; struct entry of[3]; } table;"
+PART = "struct part { long a; int b; } __attribute__((packed));"
+AROUND = PART + "\nstruct table { int n; struct part of[3]; } table;"
 
 
 def test_pahole_takes_a_struct_around_a_packed_one_for_packed(tmp_path: Path) -> None:
