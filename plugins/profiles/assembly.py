@@ -38,6 +38,7 @@ def profile_of(draft: Draft, source: str) -> Profile:
         has_offsets,
         _has_stores(lines, totals),
         totals,
+        tuple(draft.events),
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from linesmith.plugins.profiles.pieces import (
     Banner,
     Callers,
+    Event,
     Headed,
     LineHead,
     Piece,
@@ -57,6 +58,7 @@ class Draft:
 
     title: str = ""
     totals: list[Total] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
     table: list[TableRow] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
@@ -106,7 +108,7 @@ class _Sorter:
             case _:
                 self._take_data(piece)
 
-    def _take_data(self, piece: TableRow | LineHead | Row | Total | Unread) -> None:
+    def _take_data(self, piece: TableRow | LineHead | Row | Total | Event | Unread) -> None:
         match piece:
             case TableRow():
                 self._table_row(piece)
@@ -116,6 +118,8 @@ class _Sorter:
                 self._row(piece)
             case Total():
                 self._touch().totals.append(piece)
+            case Event():
+                self._touch().events.append(piece.name)
             case Unread():
                 self.drafts[-1].unread.append(piece)
 

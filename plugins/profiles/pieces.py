@@ -46,6 +46,13 @@ class Total:
 
 
 @dataclass(frozen=True, slots=True)
+class Event:
+    """A perf event that was recorded, as the details name it (``ibs_op/ldlat=0/``)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class TableRow:
     """A row of the shared-lines table; ``counts`` by value name, ``share`` as a fraction."""
 
@@ -90,4 +97,4 @@ class Unread:
     line: int
 
 
-Piece = Banner | Headed | Total | TableRow | LineHead | Row | Callers | Prose | Unread
+Piece = Banner | Headed | Total | Event | TableRow | LineHead | Row | Callers | Prose | Unread

@@ -12,7 +12,7 @@ from linesmith.plugins.profiles.headings import read_heading, table_heading
 from linesmith.plugins.profiles.linetable import read_line_head, read_table_row
 from linesmith.plugins.profiles.pieces import Banner, Callers, Headed, Piece, Prose, Section, Unread
 from linesmith.plugins.profiles.rows import Row, read_row, share_run
-from linesmith.plugins.profiles.summary import known_words, read_total
+from linesmith.plugins.profiles.summary import known_words, read_event, read_total
 from linesmith.plugins.profiles.tokens import Cursor, Kind, Token
 
 _MOST_PROSE = 40
@@ -90,6 +90,8 @@ class Scanner:
             return heading.words, Headed(heading.peer, self._double())
         if (total := read_total(self._cursor)) is not None:
             return total[1], total[0]
+        if (event := read_event(self._cursor)) is not None:
+            return event[1], event[0]
         known = known_words(self._cursor)
         if known is not None and known[0] in _SECTIONS:
             return known[1], Banner(_SECTIONS[known[0]], self._cursor.peek().line)

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from linesmith.plugins.profiles.pieces import Section, Total
+import re
+
+from linesmith.plugins.profiles.pieces import Event, Section, Total
 from linesmith.plugins.profiles.tokens import Cursor, Kind
 
 KEYS = (
@@ -19,6 +21,9 @@ KEYS = (
     "Blocked Access on shared lines", "Store HITs on shared lines", "Store L1D hits on shared lines",
     "Total Merged records",
 )  # fmt: skip
+
+# PMU, terms between slashes, modifiers: cpu/mem-loads,ldlat=30/P
+_EVENT = re.compile(r"\w{1,40}/[^/]{0,300}/\w{0,10}", re.ASCII)
 
 _BY_FIRST_WORD: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
 for _key in (*KEYS, *(section.value for section in Section)):
@@ -44,3 +49,12 @@ def read_total(cursor: Cursor) -> tuple[Total, int] | None:
     if cursor.peek(words).text != ":" or cursor.peek(words + 1).kind is not Kind.INTEGER:
         return None
     return Total(key, int(cursor.peek(words + 1).text), cursor.peek().line), words + 2
+
+
+def read_event(cursor: Cursor) -> tuple[Event, int] | None:
+    """The event behind ``Events :`` or behind the colon of a line below it, and the words it took."""
+    words = 1 if cursor.peek().text == "Events" else 0
+    name = cursor.peek(words + 1).text
+    if cursor.peek(words).text != ":" or not _EVENT.fullmatch(name):
+        return None
+    return Event(name), words + 2
