@@ -9,7 +9,7 @@ no writer seen. Several can hold at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.lock import waits_for_lock
@@ -85,13 +85,20 @@ def triage(line: SharedLine, objects: Sequence[LineObject], members: Sequence[Li
     return Triage(kinds, pairs, _sentence(kinds, tops, pairs), reasons)
 
 
-def top_members(members: Iterable[LineMember]) -> tuple[TopMember, ...]:
-    """Members added up by the outermost record's member, most contended first."""
+def top_members(members: Sequence[LineMember]) -> tuple[TopMember, ...]:
+    """Members added up by the outermost record's member, most contended first; bare words of a lock are one lock."""
+    words = [member.offset for member in members if _is_bare_lock(member)]
+    lock = f"lock at {min(words, default=0):#x}"
     grouped: dict[str, list[LineMember]] = {}
     for member in members:
-        grouped.setdefault(member.top, []).append(member)
+        grouped.setdefault(lock if _is_bare_lock(member) else member.top, []).append(member)
     tops = [TopMember(name, tuple(group)) for name, group in grouped.items()]
     return tuple(sorted(tops, key=lambda top: (-top.contended, -top.writes, top.name)))
+
+
+def _is_bare_lock(member: LineMember) -> bool:
+    """Whether only function names say that an offset is a lock's; without a type, a line has one lock."""
+    return member.lock and member.object_offset is None
 
 
 def conflict_pairs(tops: Sequence[TopMember]) -> tuple[ConflictPair, ...]:
@@ -111,17 +118,12 @@ def conflict_pairs(tops: Sequence[TopMember]) -> tuple[ConflictPair, ...]:
 
 
 def _pair(one: TopMember, other: TopMember) -> ConflictPair | None:
-    if not (one.written or other.written) or _words_of_one_lock(one, other):
+    if not (one.written or other.written):
         return None
     writer, victim = _writer_first(one, other)
     weight = victim.contended + (writer.contended if victim.written else 0)
     first, second = sorted((one, other), key=lambda top: min(member.offset for member in top.members))
     return ConflictPair(first.name, second.name, writer.name, weight)
-
-
-def _words_of_one_lock(one: TopMember, other: TopMember) -> bool:
-    """Whether two bare offsets belong to locks: without a type, they are taken for words of the same one."""
-    return all(top.lock and all(member.object_offset is None for member in top.members) for top in (one, other))
 
 
 def _writer_first(one: TopMember, other: TopMember) -> tuple[TopMember, TopMember]:

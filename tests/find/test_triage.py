@@ -46,7 +46,7 @@ def test_ibs_hides_the_stores_of_atomic_updates() -> None:
 
 def test_lock_functions_write_even_where_no_type_is_known() -> None:
     found = diagnose(Access(0, "pthread_mutex_lock", hitm_local=80), Access(0x20, "reader", hitm_local=20))
-    assert found.pairs[0].writer == "0x0"
+    assert found.pairs[0].writer == "lock at 0x0"
 
 
 def test_the_same_address_twice_is_two_processes() -> None:
