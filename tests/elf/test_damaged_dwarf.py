@@ -14,6 +14,7 @@ from elf.refusal import Refusal, error_class, refusal
 
 from linesmith.analyzer.dwarf import read_layouts
 
+READ = ""  # no error: what is wrong is left out, and the rest is read
 ZLIB = 1
 UNKNOWN_FORM = 0x7F
 STRP, REF_ADDR, REF4, DATA8, BLOCK4, INDIRECT = 0x0E, 0x10, 0x13, 0x07, 0x04, 0x16
@@ -119,13 +120,13 @@ def test_name_without_end(tmp_path: Path) -> None:
 def test_name_behind_the_strings(tmp_path: Path) -> None:
     dwarf = Dwarf()
     dwarf.entry("structure_type", name=0x100000, byte_size=4, forms={"name": STRP})
-    assert error_class(dwarf_file(tmp_path / "file", dwarf)) in {"DebugInfoDamaged", ""}
+    assert error_class(dwarf_file(tmp_path / "file", dwarf)) == READ
 
 
 def test_children_that_never_end(tmp_path: Path) -> None:
     """Producers leave the last null entries out; the end of the unit ends the children too."""
     dwarf = sound()
-    assert error_class(file_of(tmp_path, dwarf, dwarf.info())) == ""
+    assert error_class(file_of(tmp_path, dwarf, dwarf.info())) == READ
 
 
 @pytest.mark.parametrize("place", [0, 5, 0x7FFFFFFF, 0xFFFFFFFF])
@@ -135,7 +136,7 @@ def test_type_that_is_no_entry(tmp_path: Path, place: int, form: int) -> None:
     dwarf.entry("structure_type", children=True, name="record", byte_size=4)
     dwarf.entry("member", name="m", type=place, data_member_location=0, forms={"type": form})
     dwarf.end()
-    assert error_class(dwarf_file(tmp_path / "file", dwarf)) in {"DebugInfoDamaged", ""}
+    assert error_class(dwarf_file(tmp_path / "file", dwarf)) == READ
 
 
 def test_sibling_that_points_back(tmp_path: Path) -> None:
@@ -144,13 +145,13 @@ def test_sibling_that_points_back(tmp_path: Path) -> None:
     start = dwarf.here()
     dwarf.entry("structure_type", children=True, sibling=start, name="record", byte_size=4)
     dwarf.end()
-    assert error_class(dwarf_file(tmp_path / "file", dwarf)) in {"DebugInfoDamaged", ""}
+    assert error_class(dwarf_file(tmp_path / "file", dwarf)) == READ
 
 
 def test_unit_that_imports_itself(tmp_path: Path) -> None:
     dwarf = sound()
     dwarf.entry("imported_unit", import_=11)
-    assert error_class(dwarf_file(tmp_path / "file", dwarf)) in {"DebugInfoDamaged", ""}
+    assert error_class(dwarf_file(tmp_path / "file", dwarf)) == READ
 
 
 @pytest.mark.parametrize("tag", ["typedef", "const_type", "pointer_type", "array_type"])
@@ -159,13 +160,13 @@ def test_type_made_of_itself(tmp_path: Path, tag: str) -> None:
     loop = dwarf.here()
     dwarf.entry(tag, type=loop)
     dwarf.struct("record", 4, first=loop)
-    assert error_class(dwarf_file(tmp_path / "file", dwarf)) in {"DebugInfoDamaged", ""}
+    assert error_class(dwarf_file(tmp_path / "file", dwarf)) == READ
 
 
 def test_struct_that_contains_itself(tmp_path: Path) -> None:
     dwarf = Dwarf()
     dwarf.struct("record", 4, inner=dwarf.here())
-    assert error_class(dwarf_file(tmp_path / "file", dwarf)) in {"DebugInfoDamaged", ""}
+    assert error_class(dwarf_file(tmp_path / "file", dwarf)) == READ
 
 
 def test_two_structs_that_contain_each_other(tmp_path: Path) -> None:
@@ -175,7 +176,7 @@ def test_two_structs_that_contain_each_other(tmp_path: Path) -> None:
     other = dwarf.struct("other", 4, inner=first)
     place = dwarf.entries.index(struct.pack("<I", first))
     dwarf.entries[place : place + 4] = struct.pack("<I", other)
-    assert error_class(dwarf_file(tmp_path / "file", dwarf)) in {"DebugInfoDamaged", ""}
+    assert error_class(dwarf_file(tmp_path / "file", dwarf)) == READ
 
 
 def test_array_of_more_elements_than_bytes_exist(tmp_path: Path) -> None:
@@ -185,7 +186,7 @@ def test_array_of_more_elements_than_bytes_exist(tmp_path: Path) -> None:
         dwarf.entry("subrange_type", upper_bound=0xFFFFFFFFFFFFFFFE, forms={"upper_bound": DATA8})
     dwarf.end()
     dwarf.struct("record", 4, first=array)
-    assert error_class(dwarf_file(tmp_path / "file", dwarf)) in {"DebugInfoDamaged", ""}
+    assert error_class(dwarf_file(tmp_path / "file", dwarf)) == READ
 
 
 def test_chain_of_a_hundred_thousand_typedefs(tmp_path: Path) -> None:
@@ -195,14 +196,14 @@ def test_chain_of_a_hundred_thousand_typedefs(tmp_path: Path) -> None:
     for _ in range(100_000):
         last = dwarf.entry("typedef", name="t", type=last)
     dwarf.struct("record", 4, first=last)
-    assert error_class(dwarf_file(tmp_path / "file", dwarf)) in {"DebugInfoDamaged", ""}
+    assert error_class(dwarf_file(tmp_path / "file", dwarf)) == READ
 
 
 def test_hundred_thousand_structs_each_in_the_next(tmp_path: Path) -> None:
     dwarf = Dwarf()
     for _ in range(100_000):
         dwarf.entry("structure_type", children=True, name="s", byte_size=4)
-    assert error_class(dwarf_file(tmp_path / "file", dwarf)) in {"DebugInfoDamaged", ""}
+    assert error_class(dwarf_file(tmp_path / "file", dwarf)) == "DebugInfoDamaged"
 
 
 def test_structs_that_hold_the_one_before_by_value(tmp_path: Path) -> None:
@@ -210,7 +211,7 @@ def test_structs_that_hold_the_one_before_by_value(tmp_path: Path) -> None:
     last = dwarf.int
     for _ in range(20_000):
         last = dwarf.struct("s", 4, inner=last)
-    assert error_class(dwarf_file(tmp_path / "file", dwarf)) in {"DebugInfoDamaged", ""}
+    assert error_class(dwarf_file(tmp_path / "file", dwarf)) == READ
 
 
 def compressed(folder: Path, content: bytes, *, claimed: int, method: int = ZLIB) -> Path:
@@ -228,13 +229,13 @@ def test_compressed_section_is_read(tmp_path: Path) -> None:
     dwarf = sound()
     dwarf.end()
     file = compressed(tmp_path, zlib.compress(dwarf.info()), claimed=len(dwarf.info()))
-    assert error_class(file) == ""
+    assert error_class(file) == READ
 
 
 @pytest.mark.parametrize("claimed", [0, 5, 100_000, 2**63])
 def test_compressed_section_of_another_size(tmp_path: Path, claimed: int) -> None:
     file = compressed(tmp_path, zlib.compress(sound().info()), claimed=claimed)
-    assert refusal(file).error in {"ElfError", "DebugInfoDamaged"}
+    assert refusal(file).error == "ElfError"
 
 
 def test_compressed_section_that_is_no_zlib_stream(tmp_path: Path) -> None:
@@ -250,16 +251,16 @@ def test_compressed_section_shorter_than_its_header(tmp_path: Path) -> None:
     assert refusal(file).error == "ElfError"
 
 
-@pytest.mark.parametrize("form", [DATA8, REF4, BLOCK4])
-def test_name_that_is_no_string(tmp_path: Path, form: int) -> None:
+@pytest.mark.parametrize(("form", "ending"), [(DATA8, READ), (REF4, READ), (BLOCK4, "DebugInfoDamaged")])
+def test_name_that_is_no_string(tmp_path: Path, form: int, ending: str) -> None:
     """A reader that takes the number for the place of a text reads memory that is not there."""
     dwarf = sound()
     dwarf.entry("structure_type", name=0x41414141, byte_size=4, forms={"name": form})
-    assert error_class(dwarf_file(tmp_path / "file", dwarf)) in {"DebugInfoDamaged", ""}
+    assert error_class(dwarf_file(tmp_path / "file", dwarf)) == ending
 
 
 def test_name_whose_form_says_late_that_it_is_no_string(tmp_path: Path) -> None:
     dwarf = sound()
     dwarf.entry("structure_type", name=DATA8, forms={"name": INDIRECT})
     dwarf.entries += struct.pack("<Q", 0x4141414141414141)
-    assert error_class(dwarf_file(tmp_path / "file", dwarf)) in {"DebugInfoDamaged", ""}
+    assert error_class(dwarf_file(tmp_path / "file", dwarf)) == READ
