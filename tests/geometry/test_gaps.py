@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from c_layouts import Declared, struct, structs, union
-from hypothesis import given
+from hypothesis import given, settings
 
 from linesmith.analyzer.geometry import BitHole, Gaps, Hole, gaps
 from linesmith.analyzer.model import Layout, Member, RecordKind
@@ -25,11 +25,13 @@ def gap_bits(layout: Layout, found: Gaps) -> list[int]:
     return holes + beside + list(tail)
 
 
+@settings(deadline=None)
 @given(structs)
 def test_every_bit_is_used_by_one_member_or_lies_in_one_gap(layout: Layout) -> None:
     assert sorted(used_bits(layout) + gap_bits(layout, gaps(layout))) == list(range(8 * layout.size))
 
 
+@settings(deadline=None)
 @given(structs)
 def test_bit_holes_never_reach_a_storage_unit(layout: Layout) -> None:
     units = {one.size * 8 for one in layout.members if one.is_bit_field}
