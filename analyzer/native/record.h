@@ -21,7 +21,7 @@ enum class MemberCategory : std::uint8_t {
   kUnknown,
 };
 
-// One member. Offsets and sizes in bytes unless the name says bit; see analyzer/model.py for the meaning.
+// One member. Offsets and sizes in bytes unless the name says bit; see analyzer/model/ for the meaning.
 struct Member {
   std::string name;
   std::string type;

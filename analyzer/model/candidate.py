@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Candidates and patches: proposed layouts, what they cost, and the source edit that makes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from linesmith.analyzer.model.layout import Layout
+
+
+class MoveKind(StrEnum):
+    """The ways in which a candidate differs from the layout it starts from."""
+
+    MOVE = "move"
+    SWAP = "swap"
+    FILL_HOLE = "move into a hole"
+    ALIGN = "align"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One step of a candidate: ``member`` goes behind ``after`` (``None``: to the front).
+
+    A swap names its partner in ``partner``; ``align`` is the new explicit alignment in bytes. An anonymous record
+    goes by the first name inside it. ``members`` are all that move as one atom, in order, where they are several.
+    """
+
+    kind: MoveKind
+    member: str
+    after: str | None = None
+    partner: str | None = None
+    align: int | None = None
+    members: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """Share of the possible object phases in which two members still meet on one line of ``line_bytes``."""
+
+    first: str
+    second: str
+    line_bytes: int
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Contended samples, predicted for the profile's phases before and after; ``lines`` of hot members touched."""
+
+    before: float
+    after: float
+    hot_lines_before: float
+    hot_lines_after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """Another legal place for the member a candidate moves, with the size it gives and what it leaves."""
+
+    after: str | None
+    size: int
+    residuals: tuple[Residual, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A proposed layout, with what it costs and what it is expected to gain.
+
+    ``before`` and ``after`` are the record whose members move: that called ``type``, or an anonymous struct inside it.
+    """
+
+    type: str
+    before: Layout
+    after: Layout
+    moves: tuple[Move, ...]
+    residuals: tuple[Residual, ...]
+    predicted: Prediction
+    lines: int
+    constraints: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    considered: tuple[Considered, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A source edit: ``diff`` applies with ``git apply`` and ``patch -p1``; ``message`` carries no sign-off.
+
+    ``verified`` says by what the edit was confirmed, empty when it was not. ``exact`` tells that the tree's layouts are
+    those of the ELF file, so that the candidate's layout came out to the bit. ``commands`` were run, or would be.
+    A byte of ``diff`` that is no UTF-8 is a lone surrogate, as ``surrogateescape`` makes it.
+    """
+
+    type: str
+    file: str
+    diff: str
+    message: str
+    verified: str
+    candidate: int
+    exact: bool = True
+    notes: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()

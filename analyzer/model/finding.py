@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Findings: which object lies on a line, which members meet, and what kind of sharing that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from linesmith.analyzer.model.lines import CACHE_LINE_BYTES
+
+
+class Outcome(StrEnum):
+    """How the attribution of a line (or of one access) ended; every one ends in exactly one."""
+
+    RESOLVED = "resolved"
+    INNER_TYPE_ONLY = "inner type only"
+    CANNOT_TELL = "cannot tell"
+    NO_EVIDENCE = "no evidence"
+    NO_OFFSETS = "no offsets"
+    USER_SPACE = "user space"
+
+
+@dataclass(frozen=True, slots=True)
+class LineObject:
+    """A type laid over a line: ``start`` is the object's first byte counted from the line's (may be negative).
+
+    ``phase`` is ``start`` modulo the line size; ``score`` and ``margin`` (to the runner-up) are shares 0 … 1.
+    """
+
+    type: str
+    layout: int | None
+    start: int
+    phase: int
+    score: float
+    outcome: Outcome
+    margin: float = 0.0
+    runner_up: LineObject | None = None
+    containers: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberFunction:
+    """A function seen on a member, with its samples; ``writes_inferred`` tells why it must write, if it must."""
+
+    name: str
+    contended: int
+    stores: int
+    records: int | None = None
+    cpus: int | None = None
+    writes_inferred: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LineMember:
+    """A member met on a line. ``offset`` is in the line, ``object_offset`` in the object (``None``: not known)."""
+
+    path: str
+    offset: int
+    object_offset: int | None
+    size: int | None
+    reads: int
+    writes: int
+    functions: tuple[MemberFunction, ...]
+    lock: bool = False
+    write_inferred: str = ""
+
+    @property
+    def top(self) -> str:
+        """The member of the outermost record that ``path`` begins with."""
+        return self.path.partition(".")[0].partition("[")[0]
+
+    @property
+    def written(self) -> bool:
+        """Whether a store was sampled or must have happened."""
+        return self.writes > 0 or bool(self.write_inferred)
+
+
+class TriageKind(StrEnum):
+    """The diagnosis of a line, before any advice."""
+
+    FALSE_SHARING = "false sharing"
+    TRUE_SHARING = "true sharing"
+    LOCK_CONTENTION = "lock contention"
+    ADJACENT_LINE = "adjacent-line sharing"
+    STRADDLE = "straddling member"
+    SEVERAL_OBJECTS = "several objects"
+    NO_WRITER = "no writer seen"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictPair:
+    """Two members of one object that meet on a line, at least one of them written; paths are top-level members.
+
+    ``weight`` is the contended samples that the meeting can explain.
+    """
+
+    first: str
+    second: str
+    writer: str
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class Triage:
+    """A diagnosis with its reasons; ``kinds`` holds the main one first, then those that also hold."""
+
+    kinds: tuple[TriageKind, ...]
+    pairs: tuple[ConflictPair, ...]
+    sentence: str
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One hot line explained: the object, its members, who touches them, and the diagnosis."""
+
+    rank: int
+    address: int | None
+    share: float
+    contended: int
+    stores: int
+    objects: tuple[LineObject, ...]
+    members: tuple[LineMember, ...]
+    triage: Triage
+    bytes: int = CACHE_LINE_BYTES
+    outcomes: tuple[tuple[Outcome, int], ...] = ()

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Profiles: accesses on shared cache lines, as the source counted them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linesmith.analyzer.model.lines import CACHE_LINE_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One row of a profile: accesses by one instruction (or function) to one offset of one line.
+
+    Counts are sample counts; where the source gives shares of a line's total they are rounded back to counts.
+    ``None`` means that the source has no such column, which is not the same as zero.
+    """
+
+    offset: int | None
+    function: str | None
+    hitm_remote: int | None = None
+    hitm_local: int | None = None
+    peer_remote: int | None = None
+    peer_local: int | None = None
+    stores_l1_hit: int | None = None
+    stores_l1_miss: int | None = None
+    stores_na: int | None = None
+    records: int | None = None
+    cpus: int | None = None
+    cycles_remote: int | None = None
+    cycles_local: int | None = None
+    cycles_load: int | None = None
+    code_address: int | None = None
+    object_file: str | None = None
+    source: str | None = None
+    nodes: str | None = None
+    process: str | None = None
+    kernel: bool | None = None
+    symbol_cut: bool = False
+    text_line: int | None = None
+    callers: tuple[str, ...] = ()
+
+    @property
+    def contended(self) -> int:
+        """Loads served from a line modified elsewhere: HITM, or peer snoops where there is no HITM."""
+        hitm = (self.hitm_remote or 0) + (self.hitm_local or 0)
+        return hitm or (self.peer_remote or 0) + (self.peer_local or 0)
+
+    @property
+    def stores(self) -> int:
+        """Stores sampled on any level."""
+        return (self.stores_l1_hit or 0) + (self.stores_l1_miss or 0) + (self.stores_na or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedLine:
+    """One cache line of a profile with everything sampled on it; ``bytes`` is 64, 128 (double line) or 256."""
+
+    rank: int
+    address: int | None
+    accesses: tuple[Access, ...]
+    bytes: int = CACHE_LINE_BYTES
+    hitm_remote: int | None = None
+    hitm_local: int | None = None
+    peer_remote: int | None = None
+    peer_local: int | None = None
+    stores_l1_hit: int | None = None
+    stores_l1_miss: int | None = None
+    stores_na: int | None = None
+    records: int | None = None
+    loads: int | None = None
+    share: float | None = None
+    text_line: int | None = None
+
+    @property
+    def contended(self) -> int:
+        """HITM loads of the line, or peer snoops where the profile has no HITM."""
+        hitm = (self.hitm_remote or 0) + (self.hitm_local or 0)
+        return hitm or (self.peer_remote or 0) + (self.peer_local or 0)
+
+    @property
+    def stores(self) -> int:
+        """Stores sampled on the line, any level."""
+        return (self.stores_l1_hit or 0) + (self.stores_l1_miss or 0) + (self.stores_na or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something a reader has to say about its input; ``text_line`` counts from 1."""
+
+    text: str
+    text_line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One report of shared cache lines, hottest first; a text may hold several (before, after).
+
+    ``title`` is the words that stood above the report. ``display`` is ``hitm`` or ``peer``. ``events`` are the
+    perf events recorded, where the text lists them (``ibs_op/ldlat=0/``).
+    """
+
+    source: str
+    title: str
+    display: str
+    lines: tuple[SharedLine, ...]
+    remarks: tuple[Remark, ...] = ()
+    has_offsets: bool = True
+    has_stores: bool = True
+    totals: tuple[tuple[str, int], ...] = ()
+    events: tuple[str, ...] = ()
