@@ -60,7 +60,17 @@ def write(text: str, destination: Path | None) -> None:
     if destination is None:
         click.echo(inert(text), nl=False)
         return
+    if _is_binary(destination):
+        raise OutputError(f"{destination} is an ELF or BTF file and stays as it is; name another file with -o")
     try:
         destination.write_text(text, encoding="utf-8")
     except OSError as error:
         raise OutputError(f"cannot write {destination}: {error.strerror}; name another file with -o") from None
+
+
+def _is_binary(path: Path) -> bool:
+    """Whether a slip of ``-o`` would destroy what a command reads."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4).startswith((b"\x7fELF", b"\x9f\xeb", b"\xeb\x9f"))

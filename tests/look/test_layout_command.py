@@ -102,6 +102,13 @@ def test_a_place_that_cannot_be_written_is_an_error(elf: Path, tmp_path: Path) -
     assert done.stderr.startswith("linesmith: cannot write ")
 
 
+def test_the_elf_itself_is_never_overwritten(elf: Path) -> None:
+    before = elf.read_bytes()
+    done = linesmith("layout", elf, "tcp_info", "-o", elf)
+    assert (done.returncode, elf.read_bytes()) == (2, before)
+    assert "stays as it is" in done.stderr
+
+
 def test_an_elf_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     done = linesmith("layout", tmp_path / "absent.o")
     assert done.returncode == 2
