@@ -37,4 +37,7 @@ def main() -> None:
     except LinesmithError as error:
         click.echo(inert(f"linesmith: {error}".replace("\n", " ")), err=True)
         sys.exit(2)
+    except MemoryError:
+        click.echo("linesmith: the input needs more memory than there is; give a smaller or sound file", err=True)
+        sys.exit(2)
     sys.exit(status if isinstance(status, int) else 0)
