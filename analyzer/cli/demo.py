@@ -8,6 +8,8 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from linesmith.analyzer.errors import OutputError
+
 
 @click.command()
 def command() -> None:
@@ -20,8 +22,18 @@ def command() -> None:
     from linesmith.analyzer.demo.program import PROFILE
     from linesmith.analyzer.demo.walkthrough import chapters, open_workshop
 
-    with TemporaryDirectory(prefix="linesmith-demo-") as directory:
+    with _scratch() as directory:
         workshop = open_workshop(Path(directory))
         found = analyse(workshop.before / "bench", workshop.before / PROFILE, 1)
         for chapter in chapters(workshop, found.reading, found.profile, found.findings):
             show(chapter)
+
+
+def _scratch() -> TemporaryDirectory[str]:
+    try:
+        return TemporaryDirectory(prefix="linesmith-demo-")
+    except OSError as error:
+        message = (
+            f"the demo cannot make a temporary directory ({error.strerror}); set TMPDIR to one that can be written"
+        )
+        raise OutputError(message) from error

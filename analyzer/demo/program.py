@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from importlib.resources import as_file, files
 from pathlib import Path
 
 from linesmith.analyzer.errors import ToolMissing, VerificationFailed
+from linesmith.patches.child import Command, run
 
 PROFILE = "bench.c2c"
 HEADER = "session_index.h"
@@ -44,10 +44,8 @@ def build(directory: Path, compiler: str) -> Path:
 
     Raises ``VerificationFailed`` with the compiler's first complaint.
     """
-    done = subprocess.run(
-        compile_command(compiler), cwd=directory, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False
-    )
-    if done.returncode != 0:
-        complaint = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
+    ended = run(Command(tuple(compile_command(compiler)), directory, COMPILE_SECONDS))
+    if ended.status != 0:
+        complaint = next((line for line in ended.output.splitlines() if "error" in line), ended.output.strip())
         raise VerificationFailed(f"{compiler} cannot compile the example program: {complaint}")
     return directory / "bench"

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -12,10 +11,12 @@ from pathlib import Path
 from statistics import median
 
 from linesmith.analyzer.demo.cpus import CpuChoice
-from linesmith.analyzer.errors import VerificationFailed
+from linesmith.analyzer.errors import ToolMissing, VerificationFailed
+from linesmith.patches import child
 
 ROUNDS = 40
 MILLISECONDS = 150
+RUN_SECONDS = 60
 # An interval narrower than this around "no change" is an answer; a wider one is noise.
 NARROW = 0.10
 CONFIDENCE = 0.95
@@ -74,12 +75,15 @@ def race(before: Path, after: Path, choice: CpuChoice) -> Race:
 
 def run(executable: Path, choice: CpuChoice, milliseconds: int) -> Throughput:
     """One run of the example, one thread per CPU of the choice."""
-    command = [str(executable), str(milliseconds), *map(str, choice.cpus)]
+    argv = (str(executable), str(milliseconds), *map(str, choice.cpus))
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10 + milliseconds / 100, check=True)
-    except (subprocess.CalledProcessError, subprocess.TimeoutExpired, OSError) as error:
-        raise VerificationFailed(f"the example program did not run to its end: {error}") from error
-    figures = dict(line.split() for line in done.stdout.splitlines())
+        ended = child.run(child.Command(argv, executable.parent, RUN_SECONDS))
+    except ToolMissing as error:
+        message = f"{executable} may not be run; set TMPDIR to a directory from which programs may be run"
+        raise VerificationFailed(message) from error
+    if ended.status != 0:
+        raise VerificationFailed(f"the example program ended with status {ended.status}: {ended.output.strip()}")
+    figures = dict(line.split() for line in ended.output.splitlines())
     return Throughput(float(figures["lookups_per_second"]), float(figures["renewals_per_second"]))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,14 +14,16 @@ from linesmith.analyzer.demo.cpus import CpuChoice, here
 from linesmith.analyzer.demo.race import MILLISECONDS, ROUNDS, race
 from linesmith.analyzer.demo.result import race_text
 from linesmith.analyzer.dwarf import Reading
-from linesmith.analyzer.errors import ToolMissing, VerificationFailed
+from linesmith.analyzer.errors import VerificationFailed
 from linesmith.analyzer.model import Candidate, Finding, Patch, Profile
 from linesmith.analyzer.report import hot, pahole, suggest
 from linesmith.analyzer.report.excerpt import excerpt
-from linesmith.patches.patch import Tree, write
+from linesmith.patches import child
+from linesmith.patches.patch import Tree, file_text, write
 from linesmith.tuner.candidates import propose
 
 TYPE = "session_index"
+APPLY_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +126,10 @@ def _load() -> str:
 def _apply(patch: Patch, workshop: Workshop) -> None:
     """Apply the patch to a copy of the sources and compile that."""
     shutil.copytree(workshop.before, workshop.after)
-    tool = shutil.which("patch")
-    if tool is None:
-        raise ToolMissing("the demo applies its patch with patch, which was not found; install the package patch")
-    command = [tool, "--strip=1", "--batch", "--silent"]
-    done = subprocess.run(
-        command, cwd=workshop.after, input=patch.diff, capture_output=True, text=True, timeout=60, check=False
-    )
-    if done.returncode != 0:
-        raise VerificationFailed(f"the patch of the example does not apply: {done.stdout.strip()}")
+    file = workshop.directory / "example.patch"
+    file.write_bytes(file_text(patch))
+    argv = ("patch", "--strip=1", "--batch", f"--input={file}")
+    ended = child.run(child.Command(argv, workshop.after, APPLY_SECONDS))
+    if ended.status != 0:
+        raise VerificationFailed(f"the patch of the example does not apply: {ended.output.strip()}")
     program.build(workshop.after, workshop.compiler)

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 from math import comb
+from pathlib import Path
 
 import pytest
 
-from linesmith.analyzer.demo.race import Verdict, compare, interval_rank
+from linesmith.analyzer.demo.cpus import CpuChoice, Placement
+from linesmith.analyzer.demo.race import Verdict, compare, interval_rank, run
+from linesmith.analyzer.errors import VerificationFailed
 
 
 def test_a_clear_gain_in_every_round_is_better() -> None:
@@ -45,3 +48,18 @@ def test_twelve_runs_enclose_the_median_with_96_percent() -> None:
     rank = interval_rank(12)
     outside = 2 * sum(comb(12, below) for below in range(rank)) / 2**12
     assert 1 - outside == pytest.approx(0.9614, abs=1e-4)
+
+
+def test_a_program_that_fails_is_reported_with_its_words(tmp_path: Path) -> None:
+    program = tmp_path / "bench"
+    program.write_text("#!/bin/sh\necho no such CPU >&2\nexit 1\n")
+    program.chmod(0o755)
+    with pytest.raises(VerificationFailed, match="ended with status 1: no such CPU"):
+        run(program, CpuChoice((0, 1), Placement.CORES), 50)
+
+
+def test_a_directory_without_execution_is_told_by_what_to_do(tmp_path: Path) -> None:
+    program = tmp_path / "bench"
+    program.write_text("#!/bin/sh\n")
+    with pytest.raises(VerificationFailed, match="set TMPDIR to a directory from which programs may be run"):
+        run(program, CpuChoice((0, 1), Placement.CORES), 50)
