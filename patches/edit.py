@@ -78,7 +78,6 @@ def _aligned(origin: Origin, body: Scope, cut: list[Piece], move: Move, spelling
     index = find(origin, body, cut, move.member)
     piece = cut[index]
     declaration = own_declaration(origin, piece, move.member)
-    assert piece.atom is not None  # noqa: S101 - ``find`` returns pieces with atoms only
     semicolon = declaration.end - piece.atom.start - 1
     text = piece.text[:semicolon] + b" " + spelling.encode() + piece.text[semicolon:]
     return [*cut[:index], Piece(text, piece.atom), *cut[index + 1 :]]
@@ -102,7 +101,7 @@ def _moved(origin: Origin, body: Scope, cut: list[Piece], member: str, after: st
 def _alone(origin: Origin, cut: list[Piece], index: int, member: str) -> list[Piece]:
     """Gives ``member`` a piece of its own when a plain declaration holds others too."""
     atom = cut[index].atom
-    if atom is None or atom.kind is not AtomKind.DECLARATION or len(atom.names) < 2 or member not in atom.names:
+    if atom.kind is not AtomKind.DECLARATION or len(atom.names) < 2 or member not in atom.names:
         return cut
     rest, alone = split(origin, cut[index], member)
     behind = member != atom.names[0]
@@ -123,16 +122,15 @@ def _swapped(origin: Origin, body: Scope, cut: list[Piece], member: str, partner
 
 def _first_atom(cut: Sequence[Piece]) -> int:
     loose = (AtomKind.LOOSE, AtomKind.FENCE)
-    return next((index for index, piece in enumerate(cut) if piece.atom and piece.atom.kind not in loose), 0)
+    return next((index for index, piece in enumerate(cut) if piece.atom.kind not in loose), 0)
 
 
 def _refuse_same(origin: Origin, piece: Piece, member: str, other: str) -> None:
-    assert piece.atom is not None  # noqa: S101 - ``find`` returns pieces with atoms only
     raise origin.refuse(piece.atom.start, f"`{member}` and `{other}` are in {piece.atom.kind.value} and move as one")
 
 
 def _check_fences(origin: Origin, moved: Piece, target: Piece) -> None:
-    if moved.atom and target.atom and moved.atom.region != target.atom.region:
+    if moved.atom.region != target.atom.region:
         name = (*moved.names, *moved.atom.inner)[0]
         reason = f"`{name}` would pass {AtomKind.FENCE.value} (private:, public: or a randomized range)"
         raise origin.refuse(moved.atom.start, reason)
@@ -155,7 +153,7 @@ def _check_order(origin: Origin, record: Record, candidate: Candidate, cut: Sequ
 
 def _refuse_companions(origin: Origin, cut: Sequence[Piece], candidate: Candidate, name: str | None) -> None:
     known = {member.name for member in candidate.before.members if member.name}
-    atom = next((piece.atom for piece in cut if piece.atom and name in piece.atom.names), None)
+    atom = next((piece.atom for piece in cut if name in piece.names), None)
     others = [f"`{other}`" for other in atom.names if other in known and other != name] if atom else []
     if atom and others:
         listed = ", ".join(others[:_SHOWN]) + (", …" if len(others) > _SHOWN else "")

@@ -9,20 +9,21 @@ from dataclasses import dataclass, replace
 from linesmith.analyzer.errors import EditRefused
 from linesmith.patches.atoms import Atom, AtomKind, Declaration, Scope, line_number
 
+_BETWEEN = Atom(AtomKind.LOOSE, 0, 0)
 _MOVABLE = (AtomKind.DECLARATION, AtomKind.CONDITIONAL, AtomKind.BIT_FIELDS, AtomKind.GROUP)
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Whole lines: those of an atom, or what lies between two atoms (``atom`` is ``None``)."""
+    """Whole lines: those of an atom, or what lies between two atoms (a loose atom without names then)."""
 
     text: bytes
-    atom: Atom | None = None
+    atom: Atom = _BETWEEN
 
     @property
     def names(self) -> tuple[str, ...]:
         """Members that the piece declares directly."""
-        return self.atom.names if self.atom else ()
+        return self.atom.names
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +54,14 @@ def pieces(origin: Origin, scope: Scope) -> list[Piece]:
 
 def find(origin: Origin, scope: Scope, cut: Sequence[Piece], name: str) -> int:
     """Index of the piece that declares ``name``; raises ``EditRefused`` where it is no atom that can move."""
-    found = [index for index, piece in enumerate(cut) if piece.atom and piece.atom.declares(name)]
+    found = [index for index, piece in enumerate(cut) if piece.atom.declares(name)]
     if not found:
         reason = (
             f"no declaration of `{name}` is written in the body: a macro expands to it, or the tree is another version"
         )
         raise origin.refuse(scope.start - 1, reason)
     atom = cut[found[0]].atom
-    if len(found) > 1 or atom is None:
+    if len(found) > 1:
         raise origin.refuse(scope.start - 1, f"`{name}` is declared in several places of the body")
     if atom.kind not in _MOVABLE:
         raise origin.refuse(atom.start, f"`{name}` belongs to {atom.kind.value}")
@@ -69,7 +70,6 @@ def find(origin: Origin, scope: Scope, cut: Sequence[Piece], name: str) -> int:
 
 def own_declaration(origin: Origin, piece: Piece, name: str) -> Declaration:
     """The plain declaration of ``name`` alone; raises ``EditRefused`` when others share it."""
-    assert piece.atom is not None  # noqa: S101 - ``find`` returns pieces with atoms only
     atom = piece.atom
     alone = atom.kind is AtomKind.DECLARATION and len(atom.declarations) == 1 and atom.names == (name,)
     if not alone:
@@ -83,7 +83,6 @@ def split(origin: Origin, piece: Piece, name: str) -> tuple[Piece, Piece]:
 
     Raises ``EditRefused`` unless the declaration is one line of plain C.
     """
-    assert piece.atom is not None  # noqa: S101 - called for pieces with several declarators only
     atom = piece.atom
     declaration = atom.declarations[0]
     text = origin.source[declaration.start : declaration.end]
@@ -95,7 +94,6 @@ def split(origin: Origin, piece: Piece, name: str) -> tuple[Piece, Piece]:
 
 
 def _alone(origin: Origin, piece: Piece, declaration: Declaration, name: str) -> Piece:
-    assert piece.atom is not None  # noqa: S101 - see ``split``
     one = next(part for part in declaration.declarators if part.name == name)
     line_start = origin.source.rfind(b"\n", 0, declaration.start) + 1
     head = origin.source[line_start : declaration.declarators[0].start]
@@ -105,7 +103,6 @@ def _alone(origin: Origin, piece: Piece, declaration: Declaration, name: str) ->
 
 
 def _without(piece: Piece, declaration: Declaration, name: str) -> Piece:
-    assert piece.atom is not None  # noqa: S101 - see ``split``
     parts = declaration.declarators
     position = next(index for index, part in enumerate(parts) if part.name == name)
     if position == 0:
