@@ -3,11 +3,8 @@
 
 #include <dwarf.h>
 
-#include <algorithm>
-#include <map>
 #include <memory>
 #include <set>
-#include <string_view>
 
 #include "type_chain.h"
 #include "worker_crew.h"
@@ -17,40 +14,6 @@ namespace {
 
 constexpr std::size_t kDeepestBlock = 1000;
 constexpr unsigned kLongestOrigin = 8;
-
-// `blk_update.constprop.0.cold` is a clone of `blk_update`; C names hold no dot, so the rest is the
-// compiler's.
-std::string_view WithoutCloneSuffix(std::string_view name) {
-  const std::size_t dot = name.find('.', 1);
-  return dot == std::string_view::npos ? name : name.substr(0, dot);
-}
-
-// Decides by name which of the functions asked for a subprogram is; asked once per concrete function of the
-// file.
-class NameMatcher {
- public:
-  explicit NameMatcher(const FunctionFilter& filter) : prefixes_(filter.prefixes) {
-    for (const std::string& name : filter.names) {
-      asked_[name].insert(name);
-      asked_[std::string(WithoutCloneSuffix(name))].insert(name);
-    }
-  }
-
-  // Adds to `matches` the names under which the function is reported: as asked, or its own where a prefix
-  // fits.
-  void Match(std::string_view name, std::set<std::string>& matches) const {
-    if (name.empty()) return;
-    if (const auto found = asked_.find(name); found != asked_.end()) {
-      matches.insert(found->second.begin(), found->second.end());
-    }
-    const auto fits = [&](const std::string& prefix) { return name.starts_with(prefix); };
-    if (std::ranges::any_of(prefixes_, fits)) matches.emplace(name);
-  }
-
- private:
-  std::map<std::string, std::set<std::string>, std::less<>> asked_;
-  const std::vector<std::string>& prefixes_;
-};
 
 // One worker's search.
 class FunctionReader {

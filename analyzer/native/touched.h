@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "function_filter.h"
 #include "unit_pool.h"
 
 namespace linesmith {
@@ -20,12 +21,6 @@ struct Touched {
   bool by_value = false;
 
   auto operator<=>(const Touched&) const = default;
-};
-
-// Functions by name (with or without the suffixes that compilers append to clones) and by prefix.
-struct FunctionFilter {
-  std::vector<std::string> names;
-  std::vector<std::string> prefixes;
 };
 
 // Every fact once, sorted. `function` is the name asked for.
