@@ -144,6 +144,35 @@ bool IsVariableForm(std::uint64_t form) {
   }
 }
 
+bool IsText(std::uint64_t form) {
+  switch (form) {
+    case DW_FORM_string:
+    case DW_FORM_strp:
+    case DW_FORM_line_strp:
+    case DW_FORM_strp_sup:
+    case DW_FORM_GNU_strp_alt:
+    case DW_FORM_strx:
+    case DW_FORM_strx1:
+    case DW_FORM_strx2:
+    case DW_FORM_strx3:
+    case DW_FORM_strx4:
+    case DW_FORM_GNU_str_index:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Names are decoded to pointers: one that is not written as a string, or a number that is, must not be looked
+// at. DW_FORM_indirect, which decides too late, is used by no compiler for what is wanted.
+Slot SlotOf(std::uint64_t attribute, std::uint64_t form) {
+  constexpr std::uint32_t kTexts = SlotBit(Slot::kName) | SlotBit(Slot::kCompilationDirectory) |
+                                   SlotBit(Slot::kDwoName) | SlotBit(Slot::kLinkageName);
+  const Slot slot = SlotOf(attribute);
+  if (slot == Slot::kNone || form == DW_FORM_indirect) return Slot::kNone;
+  return IsText(form) == ((kTexts & SlotBit(slot)) != 0) ? slot : Slot::kNone;
+}
+
 ScanAction ActionOf(const Abbreviation& abbreviation) {
   switch (abbreviation.tag) {
     case DW_TAG_structure_type:
@@ -183,7 +212,7 @@ AbbreviationTable::AbbreviationTable(Bytes section, std::uint64_t offset, FormWi
       const std::int64_t implicit = form == DW_FORM_implicit_const ? cursor.Sleb() : 0;
       if (attribute == 0 && form == 0) break;
       attributes.push_back({.form = static_cast<std::uint16_t>(form),
-                            .slot = SlotOf(attribute),
+                            .slot = SlotOf(attribute, form),
                             .bytes = 0,
                             .implicit = implicit});
     }
@@ -203,40 +232,41 @@ void AbbreviationTable::Add(std::uint64_t code, Abbreviation abbreviation) {
 }
 
 void AbbreviationTable::Compile(Abbreviation& abbreviation, const std::vector<FormStep>& attributes) {
-  std::vector<FormStep> read;
   std::uint64_t fixed_total = 0;
   bool fixed = true;
-  const auto append_gap = [](std::vector<FormStep>& program, std::size_t first, std::uint32_t bytes) {
-    if (bytes == 0) return;
-    if (program.size() > first && program.back().form == 0) {
-      program.back().bytes += bytes;
-    } else {
-      program.push_back({.form = 0, .slot = Slot::kNone, .bytes = bytes, .implicit = 0});
-    }
-  };
-  abbreviation.skip_first = static_cast<std::uint32_t>(steps_.size());
   for (const FormStep& attribute : attributes) {
     const std::optional<std::uint32_t> bytes = FixedBytes(attribute.form, widths_);
     if (!bytes && !IsVariableForm(attribute.form)) throw Truncated();
     if (attribute.slot != Slot::kNone) abbreviation.slots |= SlotBit(attribute.slot);
     fixed = fixed && bytes.has_value();
     fixed_total += bytes.value_or(0);
-    if (bytes) {
-      append_gap(steps_, abbreviation.skip_first, *bytes);
-    } else {
-      steps_.push_back({.form = attribute.form, .slot = Slot::kNone, .bytes = 0, .implicit = 0});
+  }
+  if (fixed && fixed_total < INT32_MAX) abbreviation.fixed_bytes = static_cast<std::int32_t>(fixed_total);
+  abbreviation.skip = Assemble(attributes, 0);
+  abbreviation.read = Assemble(attributes, ~std::uint32_t{0});
+  abbreviation.read_type = Assemble(attributes, ~kDeclarationSlots);
+}
+
+// A program that decodes the attributes in `slots` and steps over the others, as few steps as possible.
+StepRange AbbreviationTable::Assemble(const std::vector<FormStep>& attributes, std::uint32_t slots) {
+  const std::size_t first = steps_.size();
+  for (FormStep step : attributes) {
+    if (step.slot != Slot::kNone && (slots & SlotBit(step.slot)) != 0) {
+      steps_.push_back(step);
+      continue;
     }
-    if (bytes && attribute.slot == Slot::kNone) {
-      append_gap(read, 0, *bytes);
+    step.slot = Slot::kNone;
+    if (const std::optional<std::uint32_t> bytes = FixedBytes(step.form, widths_)) {
+      step = {.form = 0, .slot = Slot::kNone, .bytes = *bytes, .implicit = 0};
+    }
+    if (step.form == 0 && step.bytes == 0) continue;
+    if (step.form == 0 && steps_.size() > first && steps_.back().form == 0) {
+      steps_.back().bytes += step.bytes;
     } else {
-      read.push_back(attribute);
+      steps_.push_back(step);
     }
   }
-  abbreviation.skip_last = static_cast<std::uint32_t>(steps_.size());
-  abbreviation.read_first = abbreviation.skip_last;
-  steps_.insert(steps_.end(), read.begin(), read.end());
-  abbreviation.read_last = static_cast<std::uint32_t>(steps_.size());
-  if (fixed && fixed_total < INT32_MAX) abbreviation.fixed_bytes = static_cast<std::int32_t>(fixed_total);
+  return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(steps_.size())};
 }
 
 }  // namespace linesmith

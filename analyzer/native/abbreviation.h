@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Abbreviation tables (DWARF 5, 7.5.3), each entry compiled once into two short programs: one that skips a
-// DIE's attributes, one that decodes the attributes the readers ask for.
+// Abbreviation tables (DWARF 5, 7.5.3), each entry compiled once into short programs that step over a
+// DIE's attributes or decode those the readers ask for.
 #pragma once
 
 #include <cstdint>
@@ -60,16 +60,25 @@ struct FormStep {
 // What a scan over a whole unit does at a DIE.
 enum class ScanAction : std::uint8_t { kStep, kJump, kRecord, kTypedef, kNamespace };
 
+// A program: a range of AbbreviationTable::steps().
+struct StepRange {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+};
+
+// Where a DIE was declared: of no interest when only the type itself is compared.
+constexpr std::uint32_t kDeclarationSlots =
+    SlotBit(Slot::kDeclFile) | SlotBit(Slot::kDeclLine) | SlotBit(Slot::kExternal);
+
 struct Abbreviation {
   std::uint16_t tag = 0;
   bool has_children = false;
   ScanAction action = ScanAction::kStep;
   std::uint32_t slots = 0;        // which slots the DIE has, by SlotBit
   std::int32_t fixed_bytes = -1;  // size of all attributes when no form varies
-  std::uint32_t skip_first = 0;   // range of the skipping program in AbbreviationTable::steps()
-  std::uint32_t skip_last = 0;
-  std::uint32_t read_first = 0;  // range of the decoding program
-  std::uint32_t read_last = 0;
+  StepRange skip;                 // steps over all attributes
+  StepRange read;                 // decodes the wanted ones
+  StepRange read_type;            // decodes the wanted ones but kDeclarationSlots
 
   bool Has(Slot slot) const { return (slots & SlotBit(slot)) != 0; }
 };
@@ -99,6 +108,7 @@ class AbbreviationTable {
 
  private:
   void Add(std::uint64_t code, Abbreviation abbreviation);
+  StepRange Assemble(const std::vector<FormStep>& attributes, std::uint32_t slots);
   void Compile(Abbreviation& abbreviation, const std::vector<FormStep>& attributes);
 
   FormWidths widths_;

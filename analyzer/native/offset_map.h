@@ -2,6 +2,8 @@
 // DIE offset to the hashes of the type there: a flat table, filled once and never erased from.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -15,6 +17,10 @@ struct IdentityEntry {
 
 class OffsetMap {
  public:
+  // Room for the types of a unit of `unit_bytes`, as far as compilers' habits tell.
+  explicit OffsetMap(std::uint64_t unit_bytes)
+      : entries_(std::bit_ceil(std::clamp<std::uint64_t>(unit_bytes / 24, 64, 1 << 16))) {}
+
   // The entry of `offset`, made on first use; the reference is good until the next call.
   IdentityEntry& At(std::uint64_t offset) {
     if ((used_ + 1) * 2 > entries_.size()) Grow();
@@ -34,7 +40,7 @@ class OffsetMap {
     return entries_[place];
   }
   void Grow() {
-    std::vector<IdentityEntry> old(entries_.empty() ? 1024 : entries_.size() * 2);
+    std::vector<IdentityEntry> old(entries_.size() * 2);
     old.swap(entries_);
     for (const IdentityEntry& entry : old) {
       if (entry.offset != 0) Probe(entry.offset) = entry;

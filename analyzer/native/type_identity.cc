@@ -46,6 +46,13 @@ std::uint64_t TypeIdentity::OfRecord(UnitContext& unit, std::uint64_t offset) {
   return Deep(unit, offset, 0);
 }
 
+std::uint64_t TypeIdentity::Name(const char* text) {
+  const auto address = reinterpret_cast<std::uint64_t>(text);
+  KnownName& known = names_[address * 0x9e3779b97f4a7c15u >> (64 - kNameBits)];
+  if (known.text != text) known = {text, HashText(text)};
+  return known.hash;
+}
+
 std::uint64_t TypeIdentity::Shallow(UnitContext& unit, std::uint64_t reference, unsigned depth) {
   const DieRef die = pool_.Follow(unit, reference);
   if (!die) return kVoid;
@@ -77,9 +84,9 @@ std::uint64_t TypeIdentity::Describe(DieRef die, bool deep, unsigned depth) {
   if (IsRecord(tag)) return DescribeRecord(die, deep, depth);
   ByteCursor cursor = unit.CursorAt(head.attributes);
   Attributes attributes;
-  unit.Read(*head.abbreviation, cursor, attributes);
+  unit.ReadType(*head.abbreviation, cursor, attributes);
   std::uint64_t hash = MixHash(tag, attributes.Get(Slot::kByteSize));
-  hash = MixHash(hash, HashText(attributes.Text(Slot::kName)));
+  hash = MixHash(hash, Name(attributes.Text(Slot::kName)));
   hash = MixHash(hash, attributes.Get(Slot::kAlignment) << 16 | attributes.Get(Slot::kEncoding));
   if (attributes.Has(Slot::kType)) {
     const std::uint64_t inner = attributes.Get(Slot::kType);
@@ -125,7 +132,7 @@ std::uint64_t TypeIdentity::DescribeMembers(UnitContext& unit, ByteCursor cursor
   while (!cursor.done()) {
     const DieHead head = unit.Head(cursor);
     if (head.abbreviation == nullptr) break;
-    unit.Read(*head.abbreviation, cursor, attributes);
+    unit.ReadType(*head.abbreviation, cursor, attributes);
     const std::uint16_t tag = head.abbreviation->tag;
     if (tag == DW_TAG_member || tag == DW_TAG_inheritance) {
       const std::uint64_t place =
@@ -134,7 +141,7 @@ std::uint64_t TypeIdentity::DescribeMembers(UnitContext& unit, ByteCursor cursor
       const std::uint64_t bits = attributes.Get(Slot::kBitOffset) << 32 ^
                                  attributes.Get(Slot::kBitSize) << 16 ^
                                  attributes.Get(Slot::kAlignment) << 8 ^ attributes.Get(Slot::kByteSize);
-      hash = MixHash(hash, HashText(attributes.Text(Slot::kName)));
+      hash = MixHash(hash, Name(attributes.Text(Slot::kName)));
       hash = MixHash(hash, MixHash(place, bits));
       hash =
           MixHash(hash, attributes.Has(Slot::kType) ? Deep(unit, attributes.Get(Slot::kType), depth) : kVoid);
@@ -151,7 +158,7 @@ std::uint64_t TypeIdentity::DescribeChildren(UnitContext& unit, ByteCursor curso
   while (!cursor.done()) {
     const DieHead head = unit.Head(cursor);
     if (head.abbreviation == nullptr) break;
-    unit.Read(*head.abbreviation, cursor, attributes);
+    unit.ReadType(*head.abbreviation, cursor, attributes);
     const std::uint16_t tag = head.abbreviation->tag;
     hash = MixHash(hash, tag);
     if (tag == DW_TAG_subrange_type) {
@@ -161,7 +168,7 @@ std::uint64_t TypeIdentity::DescribeChildren(UnitContext& unit, ByteCursor curso
       hash = MixHash(hash,
                      attributes.Has(Slot::kType) ? Shallow(unit, attributes.Get(Slot::kType), depth) : kVoid);
     } else if (tag == DW_TAG_enumerator) {
-      hash = MixHash(hash, HashText(attributes.Text(Slot::kName)) + attributes.Get(Slot::kConstValue));
+      hash = MixHash(hash, Name(attributes.Text(Slot::kName)) + attributes.Get(Slot::kConstValue));
     }
     unit.StepOverChildren(*head.abbreviation, attributes, cursor);
   }
@@ -169,7 +176,7 @@ std::uint64_t TypeIdentity::DescribeChildren(UnitContext& unit, ByteCursor curso
 }
 
 std::uint64_t TypeIdentity::QualifiedName(UnitContext& unit, std::uint64_t offset, const char* name) {
-  std::uint64_t hash = HashText(name);
+  std::uint64_t hash = Name(name);
   if (unit.scopes().size() <= 1) return hash;
   unsigned levels = 0;
   for (std::uint32_t scope = unit.ScopeOf(offset); scope != 0; scope = unit.scopes()[scope].parent) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <vector>
 
 #include "unit_pool.h"
 
@@ -12,15 +13,23 @@ namespace linesmith {
 // One worker's hashing; results are remembered per unit.
 class TypeIdentity {
  public:
-  explicit TypeIdentity(UnitPool& pool) : pool_(pool) {}
+  explicit TypeIdentity(UnitPool& pool) : pool_(pool), names_(kNamesKept) {}
 
   // Name, kind, size, place of declaration and every member with the layouts of the records it holds by
   // value. Throws Truncated when the DIEs are damaged.
   std::uint64_t OfRecord(UnitContext& unit, std::uint64_t offset);
 
  private:
-  struct Place;
+  // Names repeat in every unit; their bytes lie scattered over several megabytes, these entries do not.
+  static constexpr unsigned kNameBits = 15;
+  static constexpr std::size_t kNamesKept = std::size_t{1} << kNameBits;
 
+  struct KnownName {
+    const char* text = nullptr;
+    std::uint64_t hash = 0;
+  };
+
+  std::uint64_t Name(const char* text);
   std::uint64_t Shallow(UnitContext& unit, std::uint64_t reference, unsigned depth);
   std::uint64_t Deep(UnitContext& unit, std::uint64_t reference, unsigned depth);
   std::uint64_t Describe(DieRef die, bool deep, unsigned depth);
@@ -31,6 +40,7 @@ class TypeIdentity {
   std::uint64_t File(UnitContext& unit, std::uint64_t index);
 
   UnitPool& pool_;
+  std::vector<KnownName> names_;
   // Hash of a file's path by the three strings it is made of; those are shared by all units of a linked file.
   std::unordered_map<std::uint64_t, std::uint64_t> files_;
 };

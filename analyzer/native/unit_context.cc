@@ -11,9 +11,6 @@ namespace {
 // Real code nests blocks a few dozen deep; a file that nests further is made to exhaust memory.
 constexpr std::size_t kDeepestNesting = 20'000;
 
-constexpr std::uint32_t kTextSlots = SlotBit(Slot::kName) | SlotBit(Slot::kCompilationDirectory) |
-                                     SlotBit(Slot::kDwoName) | SlotBit(Slot::kLinkageName);
-
 std::uint64_t Reference(ReferenceKind kind, std::uint64_t value) {
   return static_cast<std::uint64_t>(kind) << kReferenceShift |
          (value & ((std::uint64_t{1} << kReferenceShift) - 1));
@@ -39,7 +36,7 @@ bool QualifiesNames(std::uint64_t language) {
 }  // namespace
 
 UnitContext::UnitContext(const Unit& unit, std::shared_ptr<const AbbreviationTable> abbreviations)
-    : unit_(&unit), abbreviations_(std::move(abbreviations)) {
+    : identities(unit.end - unit.offset), unit_(&unit), abbreviations_(std::move(abbreviations)) {
   ReadRoot();
 }
 
@@ -68,21 +65,38 @@ DieHead UnitContext::HeadAt(std::uint64_t offset) const {
   return head;
 }
 
-void UnitContext::Read(const Abbreviation& abbreviation, ByteCursor& cursor, Attributes& attributes) const {
+void UnitContext::Run(StepRange program, ByteCursor& cursor, Attributes& attributes) const {
   attributes.present = 0;
   attributes.complex_location = false;
+  const StringSection& strings = unit_->file->sections().strings;
+  const unsigned offset_bytes = unit_->widths.offset_bytes;
   const FormStep* steps = abbreviations_->steps();
-  for (std::uint32_t i = abbreviation.read_first; i < abbreviation.read_last; ++i) {
+  for (std::uint32_t i = program.first; i < program.last; ++i) {
     const FormStep& step = steps[i];
-    if (step.form == 0) {
-      cursor.Skip(step.bytes);
-      continue;
+    std::uint64_t value = 0;
+    switch (step.form) {  // what most attributes of records and members are; ReadForm() knows all forms
+      case 0:
+        cursor.Skip(step.bytes);
+        continue;
+      case DW_FORM_data1:
+        value = cursor.U8();
+        break;
+      case DW_FORM_data2:
+        value = cursor.U16();
+        break;
+      case DW_FORM_implicit_const:
+        value = static_cast<std::uint64_t>(step.implicit);
+        break;
+      case DW_FORM_ref4:
+        value = Reference(ReferenceKind::kUnit, unit_->offset + cursor.U32());
+        break;
+      case DW_FORM_strp:
+        value = reinterpret_cast<std::uint64_t>(strings.At(cursor.Unsigned(offset_bytes)));
+        break;
+      default:
+        value = ReadForm(step, cursor, attributes);
     }
-    attributes.is_text = false;
-    const std::uint64_t value = ReadForm(step, cursor, attributes);
-    // A name that is no string, or a size that is one, says nothing (and must never be taken for a pointer).
-    const bool wants_text = (SlotBit(step.slot) & kTextSlots) != 0;
-    if (step.slot != Slot::kNone && attributes.is_text == wants_text) attributes.Set(step.slot, value);
+    if (step.slot != Slot::kNone) attributes.Set(step.slot, value);
   }
   if (attributes.complex_location) attributes.present &= ~SlotBit(Slot::kMemberLocation);
 }
@@ -90,7 +104,7 @@ void UnitContext::Read(const Abbreviation& abbreviation, ByteCursor& cursor, Att
 void UnitContext::StepVariable(const Abbreviation& abbreviation, ByteCursor& cursor) const {
   const FormStep* steps = abbreviations_->steps();
   Attributes ignored;
-  for (std::uint32_t i = abbreviation.skip_first; i < abbreviation.skip_last; ++i) {
+  for (std::uint32_t i = abbreviation.skip.first; i < abbreviation.skip.last; ++i) {
     switch (steps[i].form) {
       case 0:
         cursor.Skip(steps[i].bytes);
@@ -179,7 +193,6 @@ std::uint64_t UnitContext::ReadForm(const FormStep& step, ByteCursor& cursor, At
       return ReadIndirect(step, cursor, attributes);
     default:
       if (const char* text = ReadString(step.form, cursor)) {
-        attributes.is_text = true;
         return reinterpret_cast<std::uint64_t>(text);
       }
       return ReadReference(step.form, cursor);

@@ -25,7 +25,6 @@ constexpr unsigned kReferenceShift = 62;
 struct Attributes {
   std::uint32_t present = 0;
   bool complex_location = false;  // the member's place is computed at run time
-  bool is_text = false;           // the value decoded last is a string
   std::uint64_t values[kSlotCount];
 
   bool Has(Slot slot) const { return (present & SlotBit(slot)) != 0; }
@@ -96,7 +95,13 @@ class UnitContext {
   bool Contains(std::uint64_t offset) const { return offset >= unit_->first_die && offset < unit_->end; }
 
   // Decodes the wanted attributes; the cursor moves from the attributes to behind them.
-  void Read(const Abbreviation& abbreviation, ByteCursor& cursor, Attributes& attributes) const;
+  void Read(const Abbreviation& abbreviation, ByteCursor& cursor, Attributes& attributes) const {
+    Run(abbreviation.read, cursor, attributes);
+  }
+  // The same without the attributes in kDeclarationSlots.
+  void ReadType(const Abbreviation& abbreviation, ByteCursor& cursor, Attributes& attributes) const {
+    Run(abbreviation.read_type, cursor, attributes);
+  }
   // Moves from the attributes to behind them.
   void Step(const Abbreviation& abbreviation, ByteCursor& cursor) const {
     if (abbreviation.fixed_bytes >= 0) [[likely]]
@@ -129,6 +134,7 @@ class UnitContext {
   std::vector<std::uint64_t> file_identities;
 
  private:
+  void Run(StepRange program, ByteCursor& cursor, Attributes& attributes) const;
   void ReadRoot();
   void Scan();
   void StepVariable(const Abbreviation& abbreviation, ByteCursor& cursor) const;
