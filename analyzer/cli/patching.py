@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import click
@@ -49,11 +49,17 @@ def drafted(chosen: Chosen, tree: Tree) -> Draft:
 
 
 def written(chosen: Chosen, tree: Tree) -> Patch:
-    """The candidate as a confirmed patch; what takes time and what is not as expected is told on standard error."""
-    patch = write(chosen.candidate, chosen.finding, tree, chosen.number, excerpt, partial(click.echo, err=True))
+    """The candidate as a confirmed patch; what is not as expected is told on standard error."""
+    patch = write(chosen.candidate, chosen.finding, tree, chosen.number, excerpt, _tell)
     for note in patch.notes:
         click.echo(f"linesmith: {note}", err=True)
     return patch
+
+
+def _tell(progress: str) -> None:
+    """What takes time is told to a person who waits, not to a log."""
+    if sys.stderr.isatty():
+        click.echo(progress, err=True)
 
 
 def deliver(content: bytes, destination: Path | None) -> None:
