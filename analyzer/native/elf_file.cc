@@ -149,7 +149,8 @@ void ElfFile::ReadSections() {
                          .size = header.sh_size,
                          .link = header.sh_link,
                          .info = header.sh_info,
-                         .index = index});
+                         .index = index,
+                         .address = header.sh_addr});
   }
 }
 

@@ -53,6 +53,7 @@ struct ElfSection {
   std::uint32_t link = 0;
   std::uint32_t info = 0;
   std::size_t index = 0;
+  std::uint64_t address = 0;  // where the program sees it; 0 in ET_REL
 };
 
 // Not safe for two threads at once; the spans it returns are, and stay valid as long as the ElfFile lives.

@@ -200,4 +200,21 @@ std::string TouchedJson(const std::vector<Touched>& touched) {
   return out;
 }
 
+std::string OperandsJson(const std::vector<Operand>& operands) {
+  std::string out = "[";
+  for (const Operand& operand : operands) {
+    if (out.size() > 1) out += ',';
+    JsonObject object(out);
+    object.Text("function", operand.function);
+    object.Key("displacement") += std::to_string(operand.access.displacement);
+    object.Number("width", operand.access.width);
+    object.Flag("reads", operand.access.reads);
+    object.Flag("writes", operand.access.writes);
+    object.Flag("atomic", operand.access.atomic);
+    object.Close();
+  }
+  out += ']';
+  return out;
+}
+
 }  // namespace linesmith

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "identity.h"
+#include "operands.h"
 #include "record.h"
 #include "touched.h"
 
@@ -14,5 +15,6 @@ namespace linesmith {
 std::string LayoutJson(std::uint32_t id, const Record& record);
 std::string IdentityJson(const FileIdentity& identity);
 std::string TouchedJson(const std::vector<Touched>& touched);
+std::string OperandsJson(const std::vector<Operand>& operands);
 
 }  // namespace linesmith

@@ -16,6 +16,7 @@
 #include "error.h"
 #include "identity.h"
 #include "json_writer.h"
+#include "operands.h"
 #include "record.h"
 #include "touched.h"
 
@@ -88,6 +89,16 @@ nb::bytes ReadTouchedJson(const std::string& path, const Names& functions, const
   return ToBytes(document);
 }
 
+nb::bytes ReadOperandsJson(const std::string& path, const Names& functions, const Names& prefixes,
+                           const Names& directories) {
+  std::string document;
+  {
+    const nb::gil_scoped_release release;
+    document = OperandsJson(ReadOperands(path, {functions, prefixes}, directories));
+  }
+  return ToBytes(document);
+}
+
 nb::bytes IdentifyJson(const std::string& path, const Names& directories) {
   return ToBytes(IdentityJson(Identify(path, directories)));
 }
@@ -125,5 +136,7 @@ NB_MODULE(_native, module) {
              "debug_directories"_a = linesmith::kDebugDirectories, "progress"_a = nb::none());
   module.def("read_btf", &linesmith::ReadBtfTable, "path"_a, "base"_a = nb::none());
   module.def("read_touched", &linesmith::ReadTouchedJson, "path"_a, "functions"_a, "prefixes"_a, "threads"_a,
+             "debug_directories"_a = linesmith::kDebugDirectories);
+  module.def("read_operands", &linesmith::ReadOperandsJson, "path"_a, "functions"_a, "prefixes"_a,
              "debug_directories"_a = linesmith::kDebugDirectories);
 }
