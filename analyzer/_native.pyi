@@ -49,3 +49,11 @@ def read_touched(
     debug_directories: Sequence[str] = ...,
 ) -> bytes:
     """JSON list of ``model.Touched`` for the functions named (and those whose names begin with a prefix)."""
+
+def read_operands(
+    path: str,
+    functions: Sequence[str],
+    prefixes: Sequence[str],
+    debug_directories: Sequence[str] = ...,
+) -> bytes:
+    """JSON list of ``model.Operand`` for the functions named (and those whose names begin with a prefix)."""

@@ -13,7 +13,7 @@ import msgspec
 
 from linesmith.analyzer import _native, errors, store
 from linesmith.analyzer.layouts import Layouts, LayoutTable
-from linesmith.analyzer.model import ElfIdentity, Layout, Touched
+from linesmith.analyzer.model import ElfIdentity, Layout, Operand, Touched
 
 Progress = Callable[[int, int], None]
 
@@ -88,6 +88,17 @@ def touched(path: Path, functions: Sequence[str], prefixes: Sequence[str] = ()) 
     with _native_errors():
         document = _native.read_touched(str(path), list(functions), list(prefixes), _threads())
     return msgspec.json.decode(document, type=tuple[Touched, ...])
+
+
+def operands(path: Path, functions: Sequence[str], prefixes: Sequence[str] = ()) -> tuple[Operand, ...]:
+    """The memory operands in the machine code of the functions named (or with a name that begins with a prefix).
+
+    Empty where the file has no code (a separate debug file), no symbols, or is for neither x86-64 nor arm64.
+    Displacements and widths are bytes. Raises ``ElfError``.
+    """
+    with _native_errors():
+        document = _native.read_operands(str(path), list(functions), list(prefixes))
+    return msgspec.json.decode(document, type=tuple[Operand, ...])
 
 
 def _threads() -> int:
