@@ -56,7 +56,9 @@ def _parser() -> tree_sitter.Parser:
 
 def body(source: bytes, record: Record) -> tuple[tuple[Node, ...], bool]:
     """The nodes of the record's body, and whether the grammar took it whole."""
-    text = plain(source[record.start : record.closing + 1]) + b";"
+    # Between keyword and brace stand a name and attributes, which tell nothing of the body.
+    head = record.kind.encode().ljust(record.opening - record.start)
+    text = head + plain(source[record.start : record.closing + 1])[len(head) :] + b";"
     root = _parser().parse(text).root_node
     found = _first_list(root, record.opening - record.start)
     if found is None:
