@@ -7,11 +7,12 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
+from unit.c_records import Bench, Producer, member, only, places, records
 
 from linesmith.analyzer import _native
 from linesmith.analyzer.model import ElfIdentity
-from unit.c_records import Bench, Producer, member, only, places, records
 
 TEXT = """
 typedef struct { int counter; } atomic_t;
@@ -120,8 +121,6 @@ def test_debug_file_by_debug_link(tmp_path: Path) -> None:
 
 
 def test_identity_tells_where_the_debug_information_is(gcc: Bench) -> None:
-    import msgspec
-
     program = gcc.build(TEXT, "-Wl,--build-id=0x0123456789abcdef")
     identity = msgspec.json.decode(_native.identify(str(program)), type=ElfIdentity)
     assert (identity.build_id, identity.machine, identity.has_dwarf) == ("0123456789abcdef", "x86-64", True)

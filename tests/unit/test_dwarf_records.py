@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import subprocess
 
-from linesmith.analyzer.model import RecordKind
 from unit.c_records import Bench, member, only, places, records
+
+from linesmith.analyzer.model import RecordKind
 
 
 def test_anonymous_record_takes_the_name_of_its_typedef(bench: Bench) -> None:
-    layout = only(bench.read("typedef struct { int counter; } atomic_t; struct s { atomic_t *a; } x; atomic_t y;"),
-                  "atomic_t")
+    layout = only(
+        bench.read("typedef struct { int counter; } atomic_t; struct s { atomic_t *a; } x; atomic_t y;"), "atomic_t"
+    )
     assert (layout.typedef, layout.title, layout.size) == (True, "atomic_t", 4)
 
 
@@ -29,13 +31,15 @@ def test_declaration_place_is_relative_to_the_compilation(bench: Bench) -> None:
 
 
 def test_record_inside_a_function(bench: Bench) -> None:
-    layouts = bench.read("int f(int n) { if (n) { struct local { int a[2]; } v = {{n, 1}}; return v.a[0]; } return 0; }")
+    layouts = bench.read(
+        "int f(int n) { if (n) { struct local { int a[2]; } v = {{n, 1}}; return v.a[0]; } return 0; }"
+    )
     assert only(layouts, "local").size == 8
 
 
 def test_a_record_of_two_units_is_kept_once(bench: Bench) -> None:
     (bench.directory / "s.h").write_text("struct s { int a; struct s *next; };\n")
-    parts = [bench.build('#include "s.h"\nstruct s %s;' % name, "-c", name=name) for name in ("one", "two")]
+    parts = [bench.build(f'#include "s.h"\nstruct s {name};', "-c", name=name) for name in ("one", "two")]
     whole = bench.directory / "whole.o"
     subprocess.run(["ld", "-r", "-o", whole, *parts], check=True)
     assert only(records(whole), "s").units == 2
@@ -53,9 +57,7 @@ def test_one_name_with_two_layouts_gives_both(bench: Bench) -> None:
 def test_layouts_that_differ_only_in_a_nested_record_are_told_apart(bench: Bench) -> None:
     inner = {"one": "struct in { int a; int b; };", "two": "struct in { int b; int a; };"}
     (bench.directory / "s.h").write_text("struct s { char c; struct in in; };\n")
-    parts = [
-        bench.build(f'{text}\n#include "s.h"\nstruct s {name};', "-c", name=name) for name, text in inner.items()
-    ]
+    parts = [bench.build(f'{text}\n#include "s.h"\nstruct s {name};', "-c", name=name) for name, text in inner.items()]
     whole = bench.directory / "whole.o"
     subprocess.run(["ld", "-r", "-o", whole, *parts], check=True)
     layouts = records(whole)
@@ -90,10 +92,15 @@ def test_names_in_namespaces_and_classes_are_qualified(gcc: Bench) -> None:
 
 
 def test_a_declared_member_record_is_found_in_another_unit(gcc: Bench) -> None:
-    text = "struct __attribute__((visibility(\"default\"))) part { virtual void f(); long a; };"
+    text = 'struct __attribute__((visibility("default"))) part { virtual void f(); long a; };'
     (gcc.directory / "part.h").write_text(text)
-    one = gcc.build('#include "part.h"\nstruct whole { int n; part p; whole(); }; whole::whole() {}', "-c",
-                    "-femit-struct-debug-reduced", suffix=".cc", name="one")
+    one = gcc.build(
+        '#include "part.h"\nstruct whole { int n; part p; whole(); }; whole::whole() {}',
+        "-c",
+        "-femit-struct-debug-reduced",
+        suffix=".cc",
+        name="one",
+    )
     two = gcc.build('#include "part.h"\nvoid part::f() {}', "-c", suffix=".cc", name="two")
     whole = gcc.directory / "whole.o"
     subprocess.run(["ld", "-r", "-o", whole, one, two], check=True)
