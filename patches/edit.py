@@ -71,7 +71,18 @@ def _made(origin: Origin, body: Scope, cut: list[Piece], move: Move, spelling: s
         return cut
     if move.kind is MoveKind.SWAP and move.partner is not None:
         return _swapped(origin, body, cut, move.member, move.partner)
-    return _moved(origin, body, cut, move.member, move.after)
+    after = move.after
+    for name in move.members or (move.member,):
+        # Members that move as one may still lie in several atoms, with an #if block that is not compiled between them.
+        done = after != move.after and after is not None and _together(cut, name, after)
+        if name and not done:
+            cut = _moved(origin, body, cut, name, after)
+            after = name
+    return cut
+
+
+def _together(cut: Sequence[Piece], first: str, second: str) -> bool:
+    return any(piece.atom.declares(first) and piece.atom.declares(second) for piece in cut)
 
 
 def _aligned(origin: Origin, body: Scope, cut: list[Piece], move: Move, spelling: str) -> list[Piece]:

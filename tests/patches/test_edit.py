@@ -106,6 +106,12 @@ def test_members_of_an_if_block_do_not_part() -> None:
         edited(source, [behind("a", "c")], "b c a")
 
 
+def test_members_of_one_if_block_do_not_change_places() -> None:
+    source = b"struct s {\n#ifdef A\n\tint a;\n\tint b;\n#endif\n\tint c;\n};\n"
+    with pytest.raises(EditRefused, match=r"one\.h:2: `a` and `b` are in an #if block and move as one"):
+        edited(source, [behind("a", "b")], "b a c")
+
+
 def test_a_member_that_the_configuration_leaves_out_may_come_along() -> None:
     source = b"struct s {\n#ifdef A\n\tint a;\n\tint unused;\n#endif\n\tint c;\n};\n"
     assert (
@@ -138,6 +144,13 @@ def test_bit_fields_move_as_one() -> None:
     assert edited(source, [whole], "c a b") == b"struct s {\n\tint c;\n\tint a:1;\n\tint b:2;\n};\n"
     with pytest.raises(EditRefused, match="`a` is in a run of bit-fields with `b`"):
         edited(source, [behind("a", "c")], "b c a")
+
+
+def test_bit_fields_with_an_if_block_between_them_move_one_after_the_other() -> None:
+    source = b"struct s {\n\tint a:1;\n#ifdef A\n\tint x:1;\n#endif\n\tint b:2;\n\tint c;\n};\n"
+    whole = Move(MoveKind.MOVE, "a", after="c", members=("a", "b"))
+    moved = edited(source, [whole], "c a b")
+    assert moved == b"struct s {\n#ifdef A\n\tint x:1;\n#endif\n\tint c;\n\tint a:1;\n\tint b:2;\n};\n"
 
 
 def test_an_anonymous_union_moves_by_a_name_inside() -> None:
