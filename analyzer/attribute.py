@@ -27,8 +27,10 @@ OUTSIDE = 1e-4
 HOLE = 2e-6
 
 EXAMINED = 200
-# Below odds of three to one the answer is "cannot tell".
-SURE = 0.75
+# Below odds of four to one the answer is "cannot tell".
+SURE = 0.8
+# An object must explain at least this share of the line's samples.
+MOSTLY = 0.5
 # A record held by value in this many others is a building block (a lock, a list head), not an object.
 BUILDING_BLOCK = 8
 LEFT_OVER = 0.15
@@ -174,7 +176,7 @@ def _likelihood(known: FunctionEvidence, record: str, layout: int, offset: int, 
     elif offset in known.operands:
         share = OPERAND / max(1, len(known.operands & starts))
     else:
-        share = (1 - OPERAND) / max(len(starts), 1)
+        share = (1 - OPERAND) / sqrt(max(len(starts), 1))
     return max(quality * share, 2 * UNEXPLAINED_LEAF if offset in known.operands else UNEXPLAINED_LEAF)
 
 
@@ -190,14 +192,16 @@ def _laid(layout: int, start: int, line_bytes: int, containment: Containment) ->
 def _judge(
     one: _Hypothesis, clues: Sequence[_Clue], around: Sequence[_Clue], line_bytes: int, containment: Containment
 ) -> _Verdict:
-    likelihood = _prior(one, line_bytes, containment)
+    gain = 0.0
     explained = samples = 0
     for clue in clues:
         probability, reasoned = _probability(clue, one, containment)
-        likelihood += clue.weight * log(probability)
+        gain += clue.weight * log(probability / UNEXPLAINED_LEAF)
         samples += clue.samples
         explained += clue.samples if reasoned else 0
-    likelihood += sum(_support(clue, one, containment) for clue in around)
+    support = sum(_support(clue, one, containment) for clue in around)
+    # Other lines may confirm what this line says, not replace it: some large type always fits a neighbour.
+    likelihood = _prior(one, line_bytes, containment) + gain + min(support, max(gain, 0.0))
     return _Verdict(one, likelihood, explained / samples if samples else 0.0)
 
 
@@ -257,6 +261,8 @@ def _answer(winner: _Verdict, rival: _Verdict | None, line_bytes: int, containme
     described = _describe(winner, line_bytes, containment)
     if margin < SURE:
         outcome, reason = Outcome.CANNOT_TELL, "two types explain the line almost equally well"
+    elif winner.explained < MOSTLY:
+        outcome, reason = Outcome.CANNOT_TELL, "no type explains most of the samples"
     elif (holders := containment.direct_holders(winner.hypothesis.layout)) >= BUILDING_BLOCK:
         outcome = Outcome.INNER_TYPE_ONLY
         reason = f"{holders} types hold a {described.type}; nothing on the line tells which"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.cli.loading import load
-from linesmith.analyzer.dwarf import Reading, touched
+from linesmith.analyzer.dwarf import Reading, operands, touched
 from linesmith.analyzer.errors import DebugInfoMissing, NothingToSuggest, ProfileError, ProfileWithoutOffsets
 from linesmith.analyzer.evidence import functions_asked
 from linesmith.analyzer.findings import findings
@@ -35,8 +35,9 @@ def analyse(elf: Path, profile: Path, section: int) -> Analysis:
     reports = read_profiles(profile)
     chosen = _chosen(reports, section, profile)
     reading = _with_code(load(elf), elf)
-    reached = touched(elf, *functions_asked(chosen))
-    return Analysis(reading, chosen, section, len(reports), findings(chosen, reading.layouts, reached))
+    asked = functions_asked(chosen)
+    found = findings(chosen, reading.layouts, touched(elf, *asked), operands(elf, *asked))
+    return Analysis(reading, chosen, section, len(reports), found)
 
 
 def with_offsets(analysis: Analysis) -> Analysis:

@@ -71,7 +71,7 @@ static inline __attribute__((always_inline)) long share_of(struct member_of *one
 {
 	struct group *group = one->group;
 
-	return group->load;
+	return group->load + (group->entities != 0);
 }
 
 long update_share(struct member_of *one)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from linesmith.analyzer.dwarf import read_layouts, touched
+from linesmith.analyzer.dwarf import operands, read_layouts, touched
 from linesmith.analyzer.evidence import functions_asked
 from linesmith.analyzer.findings import findings
 from linesmith.analyzer.model import Access, Finding, Outcome, Profile, SharedLine, TriageKind
@@ -44,7 +44,8 @@ def explain(program: Path, *accesses: Access) -> Finding:
     line = SharedLine(0, 0x1000, accesses, hitm_local=hitm, stores_l1_hit=sum(one.stores for one in accesses))
     profile = Profile("test", "", "hitm", (line,))
     layouts = read_layouts(program).layouts
-    return findings(profile, layouts, touched(program, *functions_asked(profile)))[0]
+    asked = functions_asked(profile)
+    return findings(profile, layouts, touched(program, *asked), operands(program, *asked))[0]
 
 
 def paths(finding: Finding) -> list[str]:
@@ -55,7 +56,7 @@ def test_two_members_at_the_right_distance_name_the_record(program: Path) -> Non
     found = explain(program, *ALL)
     one = found.objects[0]
     assert (one.type, one.start, one.outcome) == ("mapping", 0, Outcome.RESOLVED)
-    assert paths(found) == ["tree.root", "lock.count", "lock.owner"]
+    assert paths(found) == ["tree.root", "tree.leftmost", "lock.count", "lock.owner"]
 
 
 def test_an_object_may_begin_before_the_line(program: Path) -> None:
@@ -83,9 +84,16 @@ def test_the_order_of_the_same_members_tells_two_records_apart(program: Path) ->
 
 
 def test_variables_of_inlined_functions_count(program: Path) -> None:
-    found = explain(program, load(0x28, "update_share"))
+    found = explain(program, load(0x28, "update_share"), load(0x30, "update_share"))
     assert (found.objects[0].type, found.objects[0].start) == ("group", 0)
-    assert paths(found) == ["load"]
+    assert paths(found) == ["load", "entities"]
+
+
+def test_one_offset_that_two_types_explain_is_no_answer(program: Path) -> None:
+    found = explain(program, load(0x28, "update_share", 5))
+    one = found.objects[0]
+    assert one.outcome is Outcome.CANNOT_TELL
+    assert {one.type, one.runner_up.type if one.runner_up else ""} == {"group", "member_of"}
 
 
 def test_a_lock_alone_names_no_owner(program: Path) -> None:
@@ -106,17 +114,17 @@ def test_unresolved_symbols_are_no_evidence(program: Path) -> None:
 
 
 def test_compiler_suffixes_of_symbols_do_not_matter(program: Path) -> None:
-    found = explain(program, load(0x28, "update_share.isra.0"))
+    found = explain(program, load(0x28, "update_share.isra.0"), load(0x30, "update_share.constprop.0"))
     assert found.objects[0].type == "group"
 
 
 def test_false_sharing_over_lock_contention(program: Path) -> None:
     found = explain(
-        program, load(0x18, "tree_insert", 10), load(0x28, "lock_slowpath", 20), load(0x30, "lock_spin_on_owner", 70)
+        program, load(0x18, "tree_insert", 100), load(0x28, "lock_slowpath", 200), load(0x30, "lock_spin_on_owner", 700)
     )
     assert found.triage.kinds == (TriageKind.FALSE_SHARING, TriageKind.LOCK_CONTENTION)
     pair = found.triage.pairs[0]
-    assert (pair.first, pair.second, pair.writer, pair.weight) == ("tree", "lock", "lock", 10)
+    assert (pair.first, pair.second, pair.writer, pair.weight) == ("tree", "lock", "lock", 1000)
 
 
 def test_every_access_ends_in_one_outcome(program: Path) -> None:

@@ -51,6 +51,9 @@ lock contention on lock (80% of the line), which moving members does not remove
     - tree is written: tree_insert has a store to it
 
 4 rows on 1 lines: 4 resolved
+
+remarks:
+  line 3 of the text: no heading says whether HITM or peer snoops were counted; HITM is assumed
 """
 
 
