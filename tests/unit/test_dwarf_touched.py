@@ -15,7 +15,11 @@ from linesmith.analyzer.model import Touched
 TEXT = """
 struct tree { long root; }; struct owner { struct tree tree; int n; }; struct local { int a; };
 typedef struct { int c; } counter;
-static inline __attribute__((always_inline)) long peek(const struct tree *tree) { return tree->root; }
+static inline __attribute__((always_inline)) long peek(const struct tree *tree)
+{
+    __asm__ volatile("" : : "r"(tree) : "memory");
+    return tree->root;
+}
 long walk(struct owner *owner, struct owner **all, counter *count)
 {
     struct local value = { owner->n };
