@@ -3,23 +3,84 @@
 
 Units are bytes unless a name says ``bit``. Offsets count from the start of the record that owns the
 member; bit offsets count from the record's first bit, least significant first on little-endian targets.
+
+A file is loaded when one of its names is first asked for: ``linesmith layout`` needs none of the later values.
 """
 
-from linesmith.analyzer.model.candidate import Candidate, Considered, Move, MoveKind, Patch, Prediction, Residual
-from linesmith.analyzer.model.code import Operand, Touched
-from linesmith.analyzer.model.finding import (
-    ConflictPair,
-    Finding,
-    LineMember,
-    LineObject,
-    MemberFunction,
-    Outcome,
-    Triage,
-    TriageKind,
-)
-from linesmith.analyzer.model.layout import ElfIdentity, Layout, Leaf, Member, MemberCategory, RecordKind
-from linesmith.analyzer.model.lines import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES
-from linesmith.analyzer.model.profile import Access, Profile, Remark, SharedLine
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.model.candidate import Candidate, Considered, Move, MoveKind, Patch, Prediction, Residual
+    from linesmith.analyzer.model.code import Operand, Touched
+    from linesmith.analyzer.model.finding import (
+        ConflictPair,
+        Finding,
+        LineMember,
+        LineObject,
+        MemberFunction,
+        Outcome,
+        Triage,
+        TriageKind,
+    )
+    from linesmith.analyzer.model.layout import ElfIdentity, Layout, Leaf, Member, MemberCategory, RecordKind
+    from linesmith.analyzer.model.lines import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES
+    from linesmith.analyzer.model.profile import Access, Profile, Remark, SharedLine
+else:
+    from importlib import import_module
+
+    def __getattr__(name: str) -> object:
+        """The value called ``name``, from the file that owns it; raises ``AttributeError``."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+_NAMES = {
+    "candidate": (
+        "Candidate",
+        "Considered",
+        "Move",
+        "MoveKind",
+        "Patch",
+        "Prediction",
+        "Residual",
+    ),
+    "code": (
+        "Operand",
+        "Touched",
+    ),
+    "finding": (
+        "ConflictPair",
+        "Finding",
+        "LineMember",
+        "LineObject",
+        "MemberFunction",
+        "Outcome",
+        "Triage",
+        "TriageKind",
+    ),
+    "layout": (
+        "ElfIdentity",
+        "Layout",
+        "Leaf",
+        "Member",
+        "MemberCategory",
+        "RecordKind",
+    ),
+    "lines": (
+        "ADJACENT_LINE_BYTES",
+        "CACHE_LINE_BYTES",
+    ),
+    "profile": (
+        "Access",
+        "Profile",
+        "Remark",
+        "SharedLine",
+    ),
+}
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 __all__ = [
     "ADJACENT_LINE_BYTES",
