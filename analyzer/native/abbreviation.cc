@@ -221,6 +221,7 @@ AbbreviationTable::AbbreviationTable(Bytes section, std::uint64_t offset, FormWi
     Add(code, abbreviation);
     if (cursor.done()) break;
   }
+  bytes_ = section.size() - offset - cursor.left();
 }
 
 void AbbreviationTable::Add(std::uint64_t code, Abbreviation abbreviation) {

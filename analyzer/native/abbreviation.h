@@ -105,6 +105,8 @@ class AbbreviationTable {
     return found != sparse_.end() ? &found->second : nullptr;
   }
   const FormStep* steps() const { return steps_.data(); }
+  // Size of the table in its section.
+  std::uint64_t bytes() const { return bytes_; }
 
  private:
   void Add(std::uint64_t code, Abbreviation abbreviation);
@@ -112,6 +114,7 @@ class AbbreviationTable {
   void Compile(Abbreviation& abbreviation, const std::vector<FormStep>& attributes);
 
   FormWidths widths_;
+  std::uint64_t bytes_ = 0;
   std::vector<Abbreviation> dense_;  // codes 1, 2, 3 ... as producers number them
   std::unordered_map<std::uint64_t, Abbreviation> sparse_;
   std::vector<FormStep> steps_;

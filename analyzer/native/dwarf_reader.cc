@@ -79,11 +79,12 @@ std::vector<UnitShare> SharesOf(const std::vector<Variant>& variants) {
   return shares;
 }
 
-void BuildShare(Worker& worker, const RecordSet& set, const UnitShare& share, std::vector<Record>& records) {
+void BuildShare(Worker& worker, const RecordSet& set, const UnitShare& share, TextBudget& budget,
+                std::vector<Record>& records) {
   const Unit& unit = *worker.pool.info().units[set.variants()[share.first].unit];
   try {
     UnitContext& context = worker.pool.Open(unit);
-    RecordBuilder builder(worker.pool, worker.identity, set);
+    RecordBuilder builder(worker.pool, worker.identity, set, budget);
     for (std::size_t id = share.first; id < share.last; ++id) {
       records[id] = builder.Build(context, static_cast<std::uint32_t>(id));
     }
@@ -128,8 +129,10 @@ RecordSet ScanUnits(const DebugInfo& info, const Crew& crew, const Progress& pro
 std::vector<Record> BuildRecords(const RecordSet& set, const Crew& crew) {
   std::vector<Record> records(set.variants().size());
   const std::vector<UnitShare> shares = SharesOf(set.variants());
+  const DebugInfo& info = crew.front()->pool.info();
+  TextBudget budget(info.files.front()->path(), info.bytes);
   RunJobs(static_cast<unsigned>(crew.size()), shares.size(), [&](unsigned worker, std::size_t index) {
-    BuildShare(*crew[worker], set, shares[index], records);
+    BuildShare(*crew[worker], set, shares[index], budget, records);
   });
   for (const std::unique_ptr<Worker>& worker : crew) LinkDeclarations(worker->open_members, records);
   return records;

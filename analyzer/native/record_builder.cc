@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "error.h"
+
 namespace linesmith {
 namespace {
 
@@ -48,6 +50,14 @@ BitPlace PlaceBitField(const Attributes& member, std::uint64_t storage, bool lit
   return {offset, bit};
 }
 
+void TextBudget::Spend(std::size_t bytes) {
+  if (left_.fetch_sub(static_cast<std::int64_t>(bytes)) >= static_cast<std::int64_t>(bytes)) return;
+  throw Error("DebugInfoDamaged",
+              path_ +
+                  ": the names and types in .debug_info are out of all proportion to its size; the file is "
+                  "damaged or made to exhaust memory: rebuild it");
+}
+
 Record RecordBuilder::Build(UnitContext& unit, std::uint32_t id) {
   const Variant& variant = records_.variants()[id];
   Record record;
@@ -66,6 +76,7 @@ Record RecordBuilder::Build(UnitContext& unit, std::uint32_t id) {
   }
   record.unit = unit.name();
   record.units = variant.units;
+  budget_.Spend(record.name.size() + record.file.size() + record.unit.size());
   AddMembers(die, id, record);
   return record;
 }
@@ -85,6 +96,9 @@ void RecordBuilder::AddMembers(const TypeDie& record, std::uint32_t id, Record& 
       TypeShape shape;
       if (attributes.Has(Slot::kType)) shape = chain_.ShapeOf(unit, attributes.Get(Slot::kType));
       result.members.push_back(BuildMember(unit, head, attributes, shape));
+      const Member& member = result.members.back();
+      budget_.Spend(member.name.size() + member.type.size() + member.declarator.size() +
+                    member.target.size());
       if (shape.record) LinkRecord(shape.record, {id, index, ""}, result.members.back());
     }
     unit.StepOverChildren(*head.abbreviation, attributes, cursor);

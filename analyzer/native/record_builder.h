@@ -2,6 +2,7 @@
 // From the first DIE of a record to the Record that Python sees.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 
@@ -23,11 +24,28 @@ struct BitPlace {
 // Place of a bit-field of `storage` bytes in any of DWARF's forms (DWARF 4, 5.5.6; DWARF 5, 5.7.6).
 BitPlace PlaceBitField(const Attributes& member, std::uint64_t storage, bool little_endian);
 
+// Text that all builders together may still make: a small file can name one long string from many members.
+class TextBudget {
+ public:
+  // `info_bytes` is the size of all units of the file at `path`.
+  TextBudget(std::string path, std::uint64_t info_bytes)
+      : path_(std::move(path)), left_(static_cast<std::int64_t>(kFloor + 8 * info_bytes)) {}
+
+  // Throws Error("DebugInfoDamaged") when the budget is used up.
+  void Spend(std::size_t bytes);
+
+ private:
+  static constexpr std::uint64_t kFloor = std::uint64_t{64} << 20;
+
+  std::string path_;
+  std::atomic<std::int64_t> left_;
+};
+
 // One worker's builder.
 class RecordBuilder {
  public:
-  RecordBuilder(UnitPool& pool, TypeIdentity& identity, const RecordSet& records)
-      : chain_(pool), text_(chain_), identity_(identity), records_(records) {}
+  RecordBuilder(UnitPool& pool, TypeIdentity& identity, const RecordSet& records, TextBudget& budget)
+      : chain_(pool), text_(chain_), identity_(identity), records_(records), budget_(budget) {}
 
   // Throws Truncated when the DIEs are damaged.
   Record Build(UnitContext& unit, std::uint32_t id);
@@ -44,6 +62,7 @@ class RecordBuilder {
   TypeText text_;
   TypeIdentity& identity_;
   const RecordSet& records_;
+  TextBudget& budget_;
   std::vector<OpenMember> open_members_;
 };
 

@@ -9,6 +9,9 @@ namespace linesmith {
 namespace {
 
 constexpr std::size_t kMostOpenUnits = 512;
+// Tables of sound files do not overlap, so each is read a few times at most; a made-up file can let every
+// unit point into one long table and cost hours.
+constexpr std::uint64_t kMostTableBytes = std::uint64_t{256} << 20;
 
 }  // namespace
 
@@ -57,6 +60,8 @@ std::shared_ptr<const AbbreviationTable> UnitPool::Abbreviations(const Unit& uni
     last_table_ = std::make_shared<AbbreviationTable>(unit.file->sections().abbreviations, unit.abbreviations,
                                                       unit.widths);
     last_owner_ = &unit;
+    table_bytes_ += last_table_->bytes();
+    if (table_bytes_ > kMostTableBytes + 64 * unit.file->sections().abbreviations.size()) throw Truncated();
   }
   return last_table_;
 }

@@ -54,6 +54,7 @@ class UnitPool {
   // Units that share a table (dwz, type units, link-time optimisation) follow each other.
   std::shared_ptr<const AbbreviationTable> last_table_;
   const Unit* last_owner_ = nullptr;
+  std::uint64_t table_bytes_ = 0;  // read so far
 };
 
 // Says which unit of which file is damaged.

@@ -48,6 +48,18 @@ TEST(BitPlace, PackedFieldAcrossTwoUnitsStartsAtItsFirstByte) {
   EXPECT_EQ(PlaceBitField(field, 4, true).offset, 3u);
 }
 
+TEST(TextBudget, TextOutOfProportionIsAnErrorThatNamesTheFile) {
+  TextBudget budget("huge", 1000);
+  budget.Spend(1000);
+  try {
+    budget.Spend(std::size_t{1} << 30);
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind, "DebugInfoDamaged");
+    EXPECT_EQ(std::string(error.what()).substr(0, 6), "huge: ");
+  }
+}
+
 TEST(DwarfReader, RecordsDoNotDependOnTheNumberOfThreads) {
   const std::vector<std::uint8_t> image = OwnImage();
   const auto info = LoadDebugImage("self", image);
