@@ -289,8 +289,7 @@ def test_rows_that_end_behind_the_symbol() -> None:
 
 def test_the_events_of_the_details_are_kept() -> None:
     details = "  Events        : cpu_core/mem-loads,ldlat=30/P\n                : cpu_core/mem-stores/P\n"
-    report = (
-        details
-        + "  0  1  2  3  0  0x1000\n  100.00%  100.00%  100.00%  0.00%  0x8  0  1  0x40  1  1  1  1  1  [k] f  v  f+1  0\n"
-    )
-    assert C2cReport().read(report, "mail")[0].events == ("cpu_core/mem-loads,ldlat=30/P", "cpu_core/mem-stores/P")
+    row = "  100.00%  100.00%  100.00%  0.00%  0x8  0  1  0x40  1  1  1  1  1  [k] f  v  f+1  0\n"
+    report = details + "  0  1  2  3  0  0x1000\n" + row
+    events = C2cReport().read(report, "mail")[0].events
+    assert events == ("cpu_core/mem-loads,ldlat=30/P", "cpu_core/mem-stores/P")
