@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+from pathlib import Path
 
+import pytest
 from unit.c_records import Bench, member, only, places, records
 
 from linesmith.analyzer.model import RecordKind
@@ -106,3 +109,19 @@ def test_a_declared_member_record_is_found_in_another_unit(gcc: Bench) -> None:
     subprocess.run(["ld", "-r", "-o", whole, one, two], check=True)
     layouts = records(whole)
     assert member(only(layouts, "whole"), "p").record in {each.id for each in layouts.variants("part")}
+
+
+def test_rust_structs_are_read_and_enums_do_no_harm(tmp_path: Path) -> None:
+    if shutil.which("rustc") is None:
+        pytest.skip("rustc is not installed")
+    source = tmp_path / "unit.rs"
+    source.write_text(
+        "#[repr(C)] pub struct Plain { a: u8, b: u32 }\n"
+        "pub enum Choice { One(Plain), Two }\n"
+        "#[no_mangle] pub fn look(c: &Choice) -> u32 { match c { Choice::One(p) => p.b, Choice::Two => 0 } }\n"
+    )
+    command = ["rustc", "-g", "--crate-type=staticlib", "--emit=obj", "-o", "unit.o", source.name]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    layouts = records(tmp_path / "unit.o")
+    assert places(only(layouts, "unit::Plain")) == [("a", 0, 1), ("b", 4, 4)]
+    assert only(layouts, "unit::Choice").members == ()
