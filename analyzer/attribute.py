@@ -44,16 +44,22 @@ ON_LINE_START = 1.25
 # Share of a function's accesses to a record that use displacements of its own operands; the rest goes through
 # pointers moved into the record before.
 OPERAND = 0.9
+# What is left of that for a displacement that the function only reads, where stores were sampled.
+ONLY_READ = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class _Clue:
-    """Accesses of one function at one offset; ``weight`` dampens counts, for samples of one place repeat one fact."""
+    """Accesses of one function at one offset; ``stored`` tells whether stores were sampled among them.
+
+    ``weight`` dampens counts, for samples of one place repeat one fact.
+    """
 
     offset: int
     known: FunctionEvidence
     weight: float
     samples: int
+    stored: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,23 @@ def attribute(
     return (first,) if second is None or _overlap(first, second, containment) else (first, second)
 
 
+def attribute_as(
+    wanted: str, line: SharedLine, evidence: Evidence, containment: Containment, neighbours: Sequence[SharedLine] = ()
+) -> tuple[LineObject, ...]:
+    """As ``attribute``, but a line that it is not sure of is taken for a ``wanted`` one if that explains it."""
+    found = attribute(line, evidence, containment, neighbours)
+    if found[0].outcome not in (Outcome.CANNOT_TELL, Outcome.INNER_TYPE_ONLY):
+        return found
+    only = frozenset(layout.id for layout in containment.layouts.variants(wanted))
+    clues = _clues(line.accesses, evidence)
+    best = _best(clues, _clues_around(line, neighbours, evidence), line.bytes, containment, only)
+    if best is None or best.score < MOSTLY:
+        return found
+    return (
+        replace(best, outcome=Outcome.RESOLVED, reason=f"because {wanted} was asked for; {best.reason}".strip("; ")),
+    )
+
+
 def _unknown(outcome: Outcome, reason: str) -> LineObject:
     return LineObject("", None, 0, 0, 0.0, outcome, reason=reason)
 
@@ -109,13 +132,14 @@ def _clues(accesses: Iterable[Access], evidence: Evidence) -> tuple[_Clue, ...]:
     counts = {
         key: sum(one.contended + one.stores or one.records or 0 for one in group) for key, group in grouped.items()
     }
-    return tuple(_clue(key[0], evidence_of(group[0], evidence), counts[key]) for key, group in grouped.items())
+    return tuple(_clue(key[0], evidence_of(group[0], evidence), group, counts[key]) for key, group in grouped.items())
 
 
-def _clue(offset: int, known: FunctionEvidence, samples: int) -> _Clue:
+def _clue(offset: int, known: FunctionEvidence, accesses: Sequence[Access], samples: int) -> _Clue:
     """A function that the ELF file does not know still says that its offset is no hole, and little else."""
     weight = min(1.0, max(0.1, log(1 + samples) / log(CERTAIN)))
-    return _Clue(offset, known, weight if known.records else weight * UNKNOWN_FUNCTION, samples)
+    stored = any(access.stores for access in accesses)
+    return _Clue(offset, known, weight if known.records else weight * UNKNOWN_FUNCTION, samples, stored)
 
 
 def _clues_around(line: SharedLine, neighbours: Iterable[SharedLine], evidence: Evidence) -> tuple[_Clue, ...]:
@@ -130,9 +154,16 @@ def _clues_around(line: SharedLine, neighbours: Iterable[SharedLine], evidence: 
 
 
 def _best(
-    clues: Sequence[_Clue], around: Sequence[_Clue], line_bytes: int, containment: Containment
+    clues: Sequence[_Clue],
+    around: Sequence[_Clue],
+    line_bytes: int,
+    containment: Containment,
+    only: frozenset[int] | None = None,
 ) -> LineObject | None:
+    """The best hypothesis, of the layouts ``only`` if given; ``None`` when nothing proposes one."""
     gains = _gains(clues, line_bytes, containment)
+    if only is not None:
+        gains = {one: gain for one, gain in gains.items() if one.layout in only}
     if not gains:
         return None
     promising = sorted(gains, key=lambda one: (-gains[one], one.layout, one.start))[:EXAMINED]
@@ -158,26 +189,25 @@ def _explanations(clue: _Clue, line_bytes: int, containment: Containment) -> dic
     for record in clue.known.records:
         for layout in containment.layouts.variants(record):
             for start in containment.starts(layout.id):
-                likelihood = _likelihood(clue.known, record, layout.id, start, containment)
+                likelihood = _likelihood(clue, record, layout.id, start, containment)
                 for hypothesis in _laid(layout.id, clue.offset - start, line_bytes, containment):
                     found[hypothesis] = max(likelihood, found.get(hypothesis, 0.0))
     return found
 
 
-def _likelihood(known: FunctionEvidence, record: str, layout: int, offset: int, containment: Containment) -> float:
+def _likelihood(clue: _Clue, record: str, layout: int, offset: int, containment: Containment) -> float:
     """Likelihood of the leaf at ``offset`` of a record: the record among all reached, the leaf among its leaves.
 
     Where the function's operands are known, leaves at their displacements are what it touches, mostly.
     """
     starts = containment.starts(layout)
-    quality = known.records[record].quality / known.total
-    if not known.operands:
-        share = 1 / sqrt(max(len(starts), 1))
-    elif offset in known.operands:
-        share = OPERAND / max(1, len(known.operands & starts))
-    else:
-        share = (1 - OPERAND) / sqrt(max(len(starts), 1))
-    return max(quality * share, 2 * UNEXPLAINED_LEAF if offset in known.operands else UNEXPLAINED_LEAF)
+    quality = clue.known.records[record].quality / clue.known.total
+    if not clue.known.operands:
+        return max(quality / sqrt(max(len(starts), 1)), UNEXPLAINED_LEAF)
+    if offset not in clue.known.operands:
+        return max(quality * (1 - OPERAND) / sqrt(max(len(starts), 1)), UNEXPLAINED_LEAF)
+    doubt = ONLY_READ if clue.stored and offset not in clue.known.stores else 1.0
+    return max(quality * doubt * OPERAND / len(clue.known.operands & starts | {offset}), 2 * UNEXPLAINED_LEAF)
 
 
 def _laid(layout: int, start: int, line_bytes: int, containment: Containment) -> Iterable[_Hypothesis]:
@@ -241,7 +271,7 @@ def _leaf_probability(leaf: Leaf, offset: int, clue: _Clue, containment: Contain
         if record in clue.known.records and variants:
             # An element of an array is reached by the displacement of the array and an index.
             place = leaf.offset - begin if leaf.member.dimensions else offset - begin
-            best = max(best, _likelihood(clue.known, record, variants[0].id, place, containment))
+            best = max(best, _likelihood(clue, record, variants[0].id, place, containment))
     return best
 
 
@@ -259,8 +289,9 @@ def _answer(winner: _Verdict, rival: _Verdict | None, line_bytes: int, containme
     odds = exp(min(winner.likelihood - rival.likelihood, 50.0)) if rival else exp(50.0)
     margin = odds / (1.0 + odds)
     described = _describe(winner, line_bytes, containment)
+    runner_up = _describe(rival, line_bytes, containment) if rival else None
     if margin < SURE:
-        outcome, reason = Outcome.CANNOT_TELL, "two types explain the line almost equally well"
+        outcome, reason = Outcome.CANNOT_TELL, _why_unsure(described, runner_up)
     elif winner.explained < MOSTLY:
         outcome, reason = Outcome.CANNOT_TELL, "no type explains most of the samples"
     elif (holders := containment.direct_holders(winner.hypothesis.layout)) >= BUILDING_BLOCK:
@@ -268,8 +299,13 @@ def _answer(winner: _Verdict, rival: _Verdict | None, line_bytes: int, containme
         reason = f"{holders} types hold a {described.type}; nothing on the line tells which"
     else:
         outcome, reason = Outcome.RESOLVED, ""
-    runner_up = _describe(rival, line_bytes, containment) if rival else None
     return replace(described, outcome=outcome, reason=reason, margin=margin, runner_up=runner_up)
+
+
+def _why_unsure(first: LineObject, second: LineObject | None) -> str:
+    if second and second.type == first.type:
+        return f"{first.type} explains the line from two starts ({first.start} and {second.start}) almost equally well"
+    return "two types explain the line almost equally well"
 
 
 def _describe(verdict: _Verdict, line_bytes: int, containment: Containment) -> LineObject:

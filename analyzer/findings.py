@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from linesmith.analyzer.attribute import attribute
+from linesmith.analyzer.attribute import attribute, attribute_as
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.evidence import Evidence, gather
 from linesmith.analyzer.layouts import Layouts
@@ -26,17 +26,21 @@ from linesmith.analyzer.triage import infer_writers, triage
 
 
 def findings(
-    profile: Profile, layouts: Layouts, touched: Sequence[Touched], operands: Sequence[Operand] = ()
+    profile: Profile,
+    layouts: Layouts,
+    touched: Sequence[Touched],
+    operands: Sequence[Operand] = (),
+    wanted: str | None = None,
 ) -> tuple[Finding, ...]:
     """One finding per line of the profile, in its order.
 
     ``touched`` and ``operands`` are what ``dwarf.touched`` and ``dwarf.operands`` say of the functions that
-    ``evidence.functions_asked`` names; without operands the answer is less sure.
+    ``evidence.functions_asked`` names; without operands the answer is less sure. Lines that could be of several
+    types are taken for ``wanted`` ones where that explains them.
     """
     evidence = gather(touched, operands, layouts)
     containment = Containment(layouts)
-    total = sum(line.contended for line in profile.lines) or 1
-    return tuple(_finding(line, profile, evidence, containment, total) for line in profile.lines)
+    return tuple(_finding(line, profile, evidence, containment, wanted) for line in profile.lines)
 
 
 def is_kernel(layouts: Layouts) -> bool:
@@ -45,8 +49,11 @@ def is_kernel(layouts: Layouts) -> bool:
     return any(member.name in ("thread_info", "stack") for task in tasks for member in task.members)
 
 
-def _finding(line: SharedLine, profile: Profile, evidence: Evidence, containment: Containment, total: int) -> Finding:
-    objects = _objects(line, profile, evidence, containment)
+def _finding(
+    line: SharedLine, profile: Profile, evidence: Evidence, containment: Containment, wanted: str | None
+) -> Finding:
+    objects = _objects(line, profile, evidence, containment, wanted)
+    total = sum(other.contended for other in profile.lines) or 1
     members = infer_writers(line_members(line, objects, evidence, containment), profile)
     return Finding(
         line.rank,
@@ -63,7 +70,7 @@ def _finding(line: SharedLine, profile: Profile, evidence: Evidence, containment
 
 
 def _objects(
-    line: SharedLine, profile: Profile, evidence: Evidence, containment: Containment
+    line: SharedLine, profile: Profile, evidence: Evidence, containment: Containment, wanted: str | None
 ) -> tuple[LineObject, ...]:
     """Attribute with the accesses whose code can be in this ELF file."""
     kernel = is_kernel(containment.layouts)
@@ -73,6 +80,8 @@ def _objects(
         outcome = Outcome.USER_SPACE if kernel else Outcome.NO_EVIDENCE
         return (LineObject("", None, 0, 0, 0.0, outcome, reason=f"every access comes from {place}"),)
     neighbours = [_own(other, kernel) for other in profile.lines if other is not line]
+    if wanted is not None:
+        return attribute_as(wanted, own, evidence, containment, neighbours)
     return attribute(own, evidence, containment, neighbours)
 
 

@@ -27,17 +27,20 @@ class Analysis:
     findings: tuple[Finding, ...]
 
 
-def analyse(elf: Path, profile: Path, section: int) -> Analysis:
-    """Read both files and explain every line of the chosen report.
+def analyse(elf: Path, profile: Path, section: int, type_: str | None = None) -> Analysis:
+    """Read both files and explain every line of the chosen report, or those that hold a ``type_`` only.
 
-    Raises ``ProfileError``, ``ProfileWithoutOffsets``, ``ElfError``, ``DebugInfoMissing`` or ``DebugInfoDamaged``.
+    ``struct x`` and ``x`` are the same. Raises ``NothingToSuggest`` when no line holds one, and ``ProfileError``,
+    ``ElfError``, ``DebugInfoMissing`` or ``DebugInfoDamaged``.
     """
     reports = read_profiles(profile)
     chosen = _chosen(reports, section, profile)
     reading = _with_code(load(elf), elf)
     asked = functions_asked(chosen)
-    found = findings(chosen, reading.layouts, touched(elf, *asked), operands(elf, *asked))
-    return Analysis(reading, chosen, section, len(reports), found)
+    wanted = type_.split()[-1] if type_ else None
+    found = findings(chosen, reading.layouts, touched(elf, *asked), operands(elf, *asked), wanted)
+    analysis = Analysis(reading, chosen, section, len(reports), found)
+    return analysis if wanted is None else _holding(analysis, wanted)
 
 
 def with_offsets(analysis: Analysis) -> Analysis:
@@ -51,11 +54,7 @@ def with_offsets(analysis: Analysis) -> Analysis:
     return analysis
 
 
-def of_type(analysis: Analysis, name: str | None) -> Analysis:
-    """Only the findings on a record type (``struct x`` and ``x`` are the same); all when ``name`` is ``None``."""
-    if name is None:
-        return analysis
-    wanted = name.split()[-1]
+def _holding(analysis: Analysis, wanted: str) -> Analysis:
     kept = tuple(_foremost(one, wanted) for one in analysis.findings if any(it.type == wanted for it in one.objects))
     if not kept:
         raise NothingToSuggest(f"no line of {analysis.profile.source} was found to hold a {wanted}; {_held(analysis)}")

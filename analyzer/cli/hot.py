@@ -22,10 +22,10 @@ def command(elf: Path, profile: Path, type_: str | None, section: int, format_: 
 
     PROFILE is the text of `perf c2c report --stdio`, whole or in part, also as pasted into a mail.
     """
-    from linesmith.analyzer.cli.analysis import analyse, of_type, with_offsets
+    from linesmith.analyzer.cli.analysis import analyse, with_offsets
     from linesmith.analyzer.report import hot, hot_json
 
-    found = of_type(with_offsets(analyse(elf, profile, section)), type_)
+    found = with_offsets(analyse(elf, profile, section, type_))
     render = hot_json.render_json if format_ == "json" else hot.render_text
     text = render(found.findings, found.reading.identity, found.profile, found.section, found.sections)
     options.write(text, output)

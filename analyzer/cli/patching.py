@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from linesmith.analyzer.cli.analysis import analyse, of_type, with_offsets
+from linesmith.analyzer.cli.analysis import analyse, with_offsets
 from linesmith.analyzer.errors import NothingToSuggest, OutputError
 from linesmith.analyzer.model import Candidate, Finding, Patch
 from linesmith.analyzer.report.excerpt import excerpt
@@ -31,7 +31,7 @@ class Chosen:
 
 def choose(elf: Path, profile: Path, section: int, type_: str | None, number: int) -> Chosen:
     """The candidate with that number; raises ``NothingToSuggest`` when there are not so many."""
-    found = of_type(with_offsets(analyse(elf, profile, section)), type_)
+    found = with_offsets(analyse(elf, profile, section, type_))
     answers = suggestions(found.findings, found.reading.layouts, CANDIDATES_OF_A_LINE)
     offered = [(one.finding, candidate) for one in answers for candidate in one.candidates]
     if number > len(offered):

@@ -25,11 +25,11 @@ def command(
 
     Each comes with its layout, size, the samples it should save, and how often the members still meet.
     """
-    from linesmith.analyzer.cli.analysis import analyse, of_type, with_offsets
+    from linesmith.analyzer.cli.analysis import analyse, with_offsets
     from linesmith.analyzer.report import suggest, suggest_json
     from linesmith.tuner.suggestions import first_candidates, suggestions
 
-    found = of_type(with_offsets(analyse(elf, profile, section)), type_)
+    found = with_offsets(analyse(elf, profile, section, type_))
     reading, source = found.reading, found.profile.source
     answers = suggestions(found.findings, reading.layouts)
     answers = first_candidates(answers, limit) if limit else answers

@@ -39,13 +39,13 @@ ALL = (
 )
 
 
-def explain(program: Path, *accesses: Access) -> Finding:
+def explain(program: Path, *accesses: Access, wanted: str | None = None) -> Finding:
     hitm = sum(access.contended for access in accesses)
     line = SharedLine(0, 0x1000, accesses, hitm_local=hitm, stores_l1_hit=sum(one.stores for one in accesses))
     profile = Profile("test", "", "hitm", (line,))
     layouts = read_layouts(program).layouts
     asked = functions_asked(profile)
-    return findings(profile, layouts, touched(program, *asked), operands(program, *asked))[0]
+    return findings(profile, layouts, touched(program, *asked), operands(program, *asked), wanted)[0]
 
 
 def paths(finding: Finding) -> list[str]:
@@ -130,3 +130,14 @@ def test_false_sharing_over_lock_contention(program: Path) -> None:
 def test_every_access_ends_in_one_outcome(program: Path) -> None:
     found = explain(program, load(0x18, "tree_insert"), load(0x28, "lock_slowpath"), load(0x3C, None))
     assert sum(count for _, count in found.outcomes) == 3
+
+
+def test_asking_for_a_type_settles_what_cannot_be_told(program: Path) -> None:
+    found = explain(program, load(0x28, "update_share", 5), wanted="group")
+    one = found.objects[0]
+    assert (one.type, one.start, one.outcome) == ("group", 0, Outcome.RESOLVED)
+    assert one.reason.startswith("because group was asked for")
+
+
+def test_asking_for_a_type_does_not_overrule_a_sure_answer(program: Path) -> None:
+    assert explain(program, *ALL, wanted="other").objects[0].type == "mapping"
