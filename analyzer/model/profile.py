@@ -54,7 +54,11 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class SharedLine:
-    """One cache line of a profile with everything sampled on it; ``bytes`` is 64, 128 (double line) or 256."""
+    """One cache line of a profile with everything sampled on it; ``bytes`` is 64, 128 (double line) or 256.
+
+    ``nominal`` tells that the text has shares only: counts are then as of 10,000 samples a column, and can be
+    compared within the line, not with other lines.
+    """
 
     rank: int
     address: int | None
@@ -71,6 +75,7 @@ class SharedLine:
     loads: int | None = None
     share: float | None = None
     text_line: int | None = None
+    nominal: bool = False
 
     @property
     def contended(self) -> int:

@@ -22,6 +22,10 @@ _CONTENDED_KEYS = {
 }
 
 
+# Shares have two decimals of a percent: a column of 10,000 samples keeps them all.
+NOMINAL = 10_000
+
+
 def profile_of(draft: Draft, source: str) -> Profile:
     """The profile of one report; lines in the order of their numbers."""
     display, doubt = display_of(draft)
@@ -114,6 +118,9 @@ def _line(
     values = [value for value, _ in block.rows[0].shares] if block.rows else []
     values = values or [column.value for column in SHARES.get(len(block.totals), ())]
     totals = dict(zip(values, block.totals, strict=False)) if block.totals else _table_totals(row)
+    nominal = not totals and bool(block.rows)
+    if nominal:
+        totals = _nominal_totals(block)
     counts |= _named(totals.items(), display)
     accesses = tuple(_accesses(block, totals, display, longest))
     contended = counts.get(f"{display}_remote", 0) + counts.get(f"{display}_local", 0)
@@ -125,8 +132,16 @@ def _line(
         bytes=size,
         share=share,
         text_line=block.head.line if block.head else block.rows[0].line,
+        nominal=nominal,
         **counts,
     )
+
+
+def _nominal_totals(block: Block) -> dict[str, int]:
+    """``NOMINAL`` samples for every column that has any: shares become counts that compare within the line."""
+    columns = {value for row in block.rows for value, _ in row.shares} - {"", "?"}
+    held = {value for row in block.rows for value, share in row.shares if share > 0}
+    return {value: NOMINAL if value in held else 0 for value in columns}
 
 
 def _table_totals(row: TableRow | None) -> dict[str, int]:

@@ -62,7 +62,7 @@ def _on_totals(block: Block, listed: set[int]) -> Iterator[Remark]:
     if block.head and block.head.counts and not block.totals:
         yield Remark("the line's raw counts are not as many as the shares of its rows", line)
     elif not block.totals and not (block.head and block.head.address in listed):
-        yield Remark("rows without the raw counts of their line: shares cannot be turned into counts", line)
+        yield Remark("rows without the raw counts of their line: their counts are as of 10,000 samples a column", line)
     columns = zip(*([share for _, share in row.shares] for row in block.rows), strict=False)
     if any(exceeds_whole(column) for column in columns):
         yield Remark("a column of shares adds up to more than 100 %: the rows are not of one line", line)

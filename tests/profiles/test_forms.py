@@ -119,11 +119,11 @@ def test_user_space_without_headings_is_taken_for_hitm_and_said() -> None:
     assert "HITM is assumed" in remarks(profile)
 
 
-def test_rows_without_raw_counts_keep_what_is_known() -> None:
+def test_rows_without_raw_counts_count_as_of_ten_thousand_samples() -> None:
     profile = read_one(FIRST + SECOND)
     (line,) = profile.lines
     assert [access.records for access in line.accesses] == [900, 800]
-    assert (line.hitm_local, line.accesses[0].hitm_local) == (None, None)
+    assert (line.nominal, line.hitm_local, line.accesses[0].hitm_local) == (True, 10_000, 5_000)
     assert "without the raw counts" in remarks(profile)
 
 
@@ -138,7 +138,7 @@ def test_raw_counts_come_from_the_table_where_the_rows_have_none() -> None:
 def test_copied_window_without_the_table_has_no_raw_counts() -> None:
     profile = read_one("Cacheline 0xffff888100000040\n" + FIRST + SECOND)
     assert profile.lines[0].address == 0xFFFF888100000040
-    assert profile.lines[0].accesses[0].hitm_local is None
+    assert (profile.lines[0].nominal, profile.lines[0].accesses[0].hitm_local) == (True, 5_000)
     assert "without the raw counts" in remarks(profile)
 
 
