@@ -243,9 +243,10 @@ void AbbreviationTable::Compile(Abbreviation& abbreviation, const std::vector<Fo
     fixed_total += bytes.value_or(0);
   }
   if (fixed && fixed_total < INT32_MAX) abbreviation.fixed_bytes = static_cast<std::int32_t>(fixed_total);
-  abbreviation.skip = Assemble(attributes, 0);
+  if (abbreviation.fixed_bytes < 0) abbreviation.skip = Assemble(attributes, 0);
   abbreviation.read = Assemble(attributes, ~std::uint32_t{0});
-  abbreviation.read_type = Assemble(attributes, ~kDeclarationSlots);
+  const bool declared = (abbreviation.slots & kDeclarationSlots) != 0;
+  abbreviation.read_type = declared ? Assemble(attributes, ~kDeclarationSlots) : abbreviation.read;
 }
 
 // A program that decodes the attributes in `slots` and steps over the others, as few steps as possible.

@@ -76,7 +76,7 @@ struct Abbreviation {
   ScanAction action = ScanAction::kStep;
   std::uint32_t slots = 0;        // which slots the DIE has, by SlotBit
   std::int32_t fixed_bytes = -1;  // size of all attributes when no form varies
-  StepRange skip;                 // steps over all attributes
+  StepRange skip;                 // steps over all attributes, where fixed_bytes does not
   StepRange read;                 // decodes the wanted ones
   StepRange read_type;            // decodes the wanted ones but kDeclarationSlots
 

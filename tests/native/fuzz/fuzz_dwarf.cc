@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// libFuzzer: any bytes as an ELF file with DWARF. Anything but a clean result or an Error is a finding.
+// libFuzzer: any bytes as an ELF file with DWARF, for its records and for what its functions reach. Anything
+// but a clean result or an Error is a finding.
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "debug_loader.h"
 #include "dwarf_reader.h"
 #include "error.h"
+#include "touched.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  std::vector<std::uint8_t> image(data, data + size);  // libelf writes to the headers of what it decompresses
   try {
-    const auto info = linesmith::LoadDebugImage("input", image);
+    const auto info = linesmith::LoadDebugImage("input", {data, size});
     linesmith::ReadRecords(*info, 1, nullptr);
+    linesmith::ReadTouched(*info, {.names = {}, .prefixes = {""}}, 1);
   } catch (const linesmith::Error&) {
   }
   return 0;
