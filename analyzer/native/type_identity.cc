@@ -47,8 +47,7 @@ std::uint64_t TypeIdentity::OfRecord(UnitContext& unit, std::uint64_t offset) {
 }
 
 std::uint64_t TypeIdentity::Name(const char* text) {
-  const auto address = reinterpret_cast<std::uint64_t>(text);
-  KnownName& known = names_[address * 0x9e3779b97f4a7c15u >> (64 - kNameBits)];
+  KnownName& known = Known(text);
   if (known.text != text) known = {text, HashText(text)};
   return known.hash;
 }
@@ -141,10 +140,11 @@ std::uint64_t TypeIdentity::DescribeMembers(UnitContext& unit, ByteCursor cursor
       const std::uint64_t bits = attributes.Get(Slot::kBitOffset) << 32 ^
                                  attributes.Get(Slot::kBitSize) << 16 ^
                                  attributes.Get(Slot::kAlignment) << 8 ^ attributes.Get(Slot::kByteSize);
-      hash = MixHash(hash, Name(attributes.Text(Slot::kName)));
-      hash = MixHash(hash, MixHash(place, bits));
-      hash =
-          MixHash(hash, attributes.Has(Slot::kType) ? Deep(unit, attributes.Get(Slot::kType), depth) : kVoid);
+      const char* name = attributes.Text(Slot::kName);
+      __builtin_prefetch(&Known(name));  // the type is looked up meanwhile
+      const std::uint64_t type =
+          attributes.Has(Slot::kType) ? Deep(unit, attributes.Get(Slot::kType), depth) : kVoid;
+      hash = MixHash(MixHash(hash, Name(name)), MixHash(MixHash(place, bits), type));
     }
     unit.StepOverChildren(*head.abbreviation, attributes, cursor);
   }

@@ -29,6 +29,10 @@ class TypeIdentity {
     std::uint64_t hash = 0;
   };
 
+  KnownName& Known(const char* text) {
+    const auto address = reinterpret_cast<std::uint64_t>(text);
+    return names_[address * 0x9e3779b97f4a7c15u >> (64 - kNameBits)];
+  }
   std::uint64_t Name(const char* text);
   std::uint64_t Shallow(UnitContext& unit, std::uint64_t reference, unsigned depth);
   std::uint64_t Deep(UnitContext& unit, std::uint64_t reference, unsigned depth);
