@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, Profile, SharedLine
 from linesmith.plugins.profiles.columns import SHARES
@@ -95,9 +96,9 @@ def _summary_contended(draft: Draft, display: str) -> int | None:
     return totals[local] + totals[remote] if local in totals and remote in totals else None
 
 
-def _named(values: Iterable[tuple[str, int]], display: str) -> dict[str, int]:
-    """Counts by the names of the model; ``remote`` and ``local`` take the display's name."""
-    named: dict[str, int] = {}
+def _named(values: Iterable[tuple[str, int]], display: str) -> dict[str, Any]:
+    """Counts (each an ``int``) by the names of the model; ``remote`` and ``local`` take the display's name."""
+    named: dict[str, Any] = {}
     for value, count in values:
         if value in ("remote", "local"):
             named[f"{display}_{value}"] = count

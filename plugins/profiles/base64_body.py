@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from linesmith.plugins.profiles.lines import TextLine
 
 ANNOUNCEMENT = re.compile(r"^Content-Transfer-Encoding:[ \t]{0,8}base64\s*$", re.IGNORECASE | re.MULTILINE)
-_ENCODED = re.compile(r"[A-Za-z0-9+/]{4,998}={0,2}\s*$")
+_ENCODED = re.compile(r"[A-Za-z0-9+/]{2,998}={0,2}\s*$")
 
 
 def decoded_bodies(lines: Iterator[TextLine]) -> Iterator[TextLine]:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
 
 from linesmith.analyzer.errors import ProfileError
@@ -293,3 +295,14 @@ def test_the_events_of_the_details_are_kept() -> None:
     report = details + "  0  1  2  3  0  0x1000\n" + row
     events = C2cReport().read(report, "mail")[0].events
     assert events == ("cpu_core/mem-loads,ldlat=30/P", "cpu_core/mem-stores/P")
+
+
+def test_base64_body_that_ends_in_a_line_of_two_characters() -> None:
+    report = HEAD + FIRST + SECOND
+    padded = report.rstrip("\n") + " " * ((1 - len(report)) % 57) + "\n"
+    body = base64.encodebytes(padded.encode()).decode()
+    assert len(body.splitlines()[-1].rstrip("=")) == 2
+    profile = read_one(f"Content-Transfer-Encoding: base64\n\n{body}\n--boundary\n")
+    assert [access.nodes for access in profile.lines[0].accesses] == [
+        access.nodes for access in read_one(report).lines[0].accesses
+    ]
