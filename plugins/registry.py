@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -31,7 +32,8 @@ def read_profiles(path: Path) -> tuple[Profile, ...]:
         data = path.read_bytes()
     except OSError as error:
         raise ProfileError(f"cannot read the profile {path}: {error.strerror or error}") from error
-    return profiles_in(data, str(path))
+    # The name is shown and written as JSON, so bytes that are no UTF-8 are spelt out.
+    return profiles_in(data, os.fsencode(path).decode("utf-8", "backslashreplace"))
 
 
 def profiles_in(data: bytes, name: str) -> tuple[Profile, ...]:

@@ -37,6 +37,11 @@ def main() -> None:
     except LinesmithError as error:
         click.echo(inert(f"linesmith: {error}".replace("\n", " ")), err=True)
         sys.exit(2)
+    except OSError as error:
+        sys.stdout = None
+        place = error.filename or "standard output"
+        click.echo(inert(f"linesmith: {place}: {error.strerror or error}; make room or access there"), err=True)
+        sys.exit(2)
     except MemoryError:
         click.echo("linesmith: the input needs more memory than there is; give a smaller or sound file", err=True)
         sys.exit(2)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from linesmith.analyzer.cli.output import deliver
 from linesmith.analyzer.cli.terminal import inert
-from linesmith.analyzer.errors import OutputError
 
 _EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -20,8 +20,17 @@ old = click.argument("old", metavar="OLD", type=_EXISTING_FILE)
 
 new = click.argument("new", metavar="NEW", type=_EXISTING_FILE)
 
+
+class _ProfilePath(click.Path):
+    """An existing file, or ``-`` for standard input."""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path: Path = super().convert(value, param, ctx)  # type: ignore[arg-type, assignment]
+        return Path("/dev/stdin") if path == Path("-") else path
+
+
 profile = click.argument(
-    "profile", metavar="PROFILE", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+    "profile", metavar="PROFILE", type=_ProfilePath(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 )
 
 types = click.argument("types", metavar="[TYPE]...", nargs=-1)
@@ -57,20 +66,4 @@ output = click.option(
 
 def write(text: str, destination: Path | None) -> None:
     """Put ``text`` where ``-o`` says, or print it; raises ``OutputError`` where that cannot be done."""
-    if destination is None:
-        click.echo(inert(text), nl=False)
-        return
-    if _is_binary(destination):
-        raise OutputError(f"{destination} is an ELF or BTF file and stays as it is; name another file with -o")
-    try:
-        destination.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"cannot write {destination}: {error.strerror}; name another file with -o") from None
-
-
-def _is_binary(path: Path) -> bool:
-    """Whether a slip of ``-o`` would destroy what a command reads."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(4).startswith((b"\x7fELF", b"\x9f\xeb", b"\xeb\x9f"))
+    deliver(inert(text).encode("utf-8", "backslashreplace"), destination)

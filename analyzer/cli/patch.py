@@ -44,6 +44,7 @@ def command(
     The patch counts only when the patched source compiles, with the tree's own flags, to the layout that was promised.
     """
     from linesmith.analyzer.cli import patching
+    from linesmith.analyzer.cli.output import deliver
     from linesmith.analyzer.report import patch as report
     from linesmith.patches.patch import Tree
 
@@ -53,4 +54,4 @@ def command(
         result = report.render_draft(patching.drafted(chosen, sources), format_)
     else:
         result = report.render_patch(patching.written(chosen, sources), format_)
-    patching.deliver(result, output)
+    deliver(result, output)

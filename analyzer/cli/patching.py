@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The way from a numbered candidate to a patch, and to the file or terminal that takes its bytes."""
+"""The way from a numbered candidate to a patch, and what is told on the way."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from linesmith.analyzer.cli.analysis import analyse, with_offsets
-from linesmith.analyzer.errors import NothingToSuggest, OutputError
+from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.model import Candidate, Finding, Patch
 from linesmith.analyzer.report.excerpt import excerpt
 from linesmith.patches.patch import Draft, Tree, draft, write
@@ -60,14 +60,3 @@ def _tell(progress: str) -> None:
     """What takes time is told to a person who waits, not to a log."""
     if sys.stderr.isatty():
         click.echo(progress, err=True)
-
-
-def deliver(content: bytes, destination: Path | None) -> None:
-    """Put the bytes where ``-o`` says, or print them; raises ``OutputError`` where that cannot be done."""
-    if destination is None:
-        click.echo(content, nl=False)
-        return
-    try:
-        destination.write_bytes(content)
-    except OSError as error:
-        raise OutputError(f"cannot write {destination}: {error.strerror}; name another file with -o") from None

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where a result goes: the terminal, or the file that ``-o`` names, never one that the command reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from linesmith.analyzer.errors import OutputError
+
+# A patch is often kept in the tree it is for; anything else there is source.
+_REPLACED_IN_A_TREE = frozenset((".patch", ".diff"))
+_BINARY = (b"\x7fELF", b"\x9f\xeb", b"\xeb\x9f")
+
+
+def deliver(content: bytes, destination: Path | None) -> None:
+    """Write the bytes; raises ``OutputError`` where that cannot be done or would destroy what the user owns."""
+    if destination is None:
+        click.echo(content, nl=False)
+        return
+    try:
+        if destination.is_file():
+            _refuse_to_destroy(destination)
+        destination.write_bytes(content)
+    except OSError as error:
+        raise OutputError(f"cannot write {destination}: {error.strerror}; name another file with -o") from None
+
+
+def _refuse_to_destroy(existing: Path) -> None:
+    with existing.open("rb") as file:
+        if file.read(4).startswith(_BINARY):
+            raise OutputError(f"{existing} is an ELF or BTF file and stays as it is; name another file with -o")
+    for given in _inputs():
+        if given.is_file() and existing.samefile(given):
+            raise OutputError(f"{existing} is what this command reads and stays as it is; name another file with -o")
+        inside = given.is_dir() and existing.resolve().is_relative_to(given.resolve())
+        if inside and existing.suffix not in _REPLACED_IN_A_TREE:
+            raise OutputError(f"{existing} belongs to {given}, which is only read; name another file with -o")
+
+
+def _inputs() -> Iterator[Path]:
+    """Every path among the running command's arguments and options but ``-o`` itself."""
+    given = click.get_current_context().params
+    for name, value in given.items():
+        if name != "output":
+            yield from (one for one in (value if isinstance(value, tuple) else (value,)) if isinstance(one, Path))
