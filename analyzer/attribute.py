@@ -17,6 +17,7 @@ from math import exp, log, sqrt
 
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.evidence import Evidence, FunctionEvidence, evidence_of, symbol_name
+from linesmith.analyzer.lock import is_opaque
 from linesmith.analyzer.model import Access, Leaf, LineObject, Outcome, SharedLine
 
 # Likelihoods of an access that no reached record explains: on a leaf's start, inside a leaf, on another
@@ -265,6 +266,8 @@ def _probability(clue: _Clue, one: _Hypothesis, containment: Containment) -> tup
 
 def _leaf_probability(leaf: Leaf, offset: int, clue: _Clue, containment: Containment) -> float:
     """Likelihood of the best reason that the function has to touch byte ``offset`` of the hypothesis's type."""
+    if any(is_opaque(record) and record not in clue.known.records for record, _ in leaf.chain):
+        return 0.0
     best = 0.0
     for record, begin in leaf.chain:
         variants = containment.layouts.variants(record)

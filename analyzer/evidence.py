@@ -34,7 +34,7 @@ HUB_POINTERS = 24
 DEPTH = 12
 
 _CLONE_SUFFIX = re.compile(r"\.(?:isra|constprop|part|cold|llvm|lto_priv)(?:\.\d+)*$")
-_POSIX_LOCK = re.compile(r"_*pthread_(mutex|rwlock|cond|barrier)_|_*(lll)_(?:un)?lock_")
+_POSIX_LOCK = re.compile(r"(?:__GI_)?_*pthread_(mutex|rwlock|cond|barrier)_|_*(lll)_(?:un)?lock_")
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,8 @@ def _leaf(access: Access, one: LineObject, evidence: Evidence, containment: Cont
         return None
     records = evidence_of(access, evidence).records
     reached = [leaf for leaf in leaves if any(name in records for name, _ in leaf.chain)]
-    return (reached or list(leaves))[0]
+    # Of a union's members one that is no array says more: pthread_mutex_t.__data.__lock rather than __size[0].
+    return min(reached or leaves, key=lambda leaf: bool(leaf.member.dimensions))
 
 
 def _member(spot: _Spot, accesses: Iterable[Access], evidence: Evidence) -> LineMember:

@@ -21,6 +21,13 @@ _LOCK_FUNCTION = re.compile(
 _WAITING = re.compile(
     r"slowpath|slow_path|queued_spin_lock_sl|spin_on_owner|osq_lock|optimistic_spin|lll_lock_wait|mcs_spin|_wait$|rwlock_(?:rd|wr)lock"
 )
+# Only the C library's own code reads and writes these; POSIX gives them no members (pthread.h, semaphore.h).
+_OPAQUE = re.compile(r"pthread_(?:mutex|rwlock|cond|barrier)_t|sem_t")
+
+
+def is_opaque(record: str) -> bool:
+    """Whether a program never touches a member of this record itself, but calls the C library for it."""
+    return bool(_OPAQUE.fullmatch(record))
 
 
 def is_lock(record: str) -> bool:
