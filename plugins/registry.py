@@ -14,6 +14,8 @@ from linesmith.plugins.api import ProfileSource
 from linesmith.plugins.text import decode
 
 _HEAD_CHARACTERS = 64 * 1024
+# Reports of whole machines have some megabytes.
+_MOST_BYTES = 256 << 20
 
 
 def profile_sources() -> tuple[ProfileSource, ...]:
@@ -29,9 +31,15 @@ def broken_sources() -> tuple[str, ...]:
 def read_profiles(path: Path) -> tuple[Profile, ...]:
     """Every report in the file at ``path``; raises ``ProfileError`` when it cannot be read or holds none."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise ProfileError(f"cannot read the profile {path}: {error.strerror or error}") from error
+    if len(data) > _MOST_BYTES:
+        raise ProfileError(
+            f"{path} is larger than {_MOST_BYTES >> 20} MiB, too large for a report; "
+            "give the text of `perf c2c report --stdio`"
+        )
     # The name is shown and written as JSON, so bytes that are no UTF-8 are spelt out.
     return profiles_in(data, os.fsencode(path).decode("utf-8", "backslashreplace"))
 

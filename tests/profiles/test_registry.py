@@ -109,3 +109,11 @@ def test_broken_plugin_is_a_sentence_and_hinders_no_other(
     assert len(profiles_in(REPORT.encode(), "report.txt")) == 1
     with pytest.raises(ProfileError, match="reinstall or remove"):
         profiles_in(b"nothing", "report.txt")
+
+
+def test_a_file_too_large_for_a_report_is_refused_unread(tmp_path: Path) -> None:
+    huge = tmp_path / "core"
+    with huge.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ProfileError, match="core is larger than 256 MiB"):
+        read_profiles(huge)
