@@ -38,13 +38,20 @@ def plain_build(tree: Path, build: Path | None, cflags: str, file: str, unit: st
         own = (f"-I{root}", f"-I{root / 'include'}", f"-I{root / PurePosixPath(file).parent}")
         given = from_words(["cc", *_split(cflags)], Path("--cflags"), root, ())
         flags = Flags("cc", (*given.options, *own), root)
-        return Build(flags, root, False, f"cc {cflags}".strip())
+        return Build(flags, root, False, shlex.join(("cc", *given.options)), remarks=_left_out(cflags, given))
     entry = _nearest(_entries(database), file, unit)
     words = list(entry.arguments) or _split(entry.command)
     flags = from_words(words, database, (database.parent / entry.directory).resolve(), (tree, database.parent))
     beside = f"-I{root / PurePosixPath(entry.file).parent}"
     flags = Flags(flags.compiler, (*flags.options, beside), flags.directory)
     return Build(flags, root, False, f"{database} ({entry.file})")
+
+
+def _left_out(cflags: str, given: Flags) -> tuple[str, ...]:
+    """Tells what was asked for and is not used: the compile says nothing about a build with it."""
+    used = "".join(given.options)
+    left_out = [word for word in _split(cflags) if word not in used]
+    return (f"left out of --cflags: {shlex.join(left_out)} (no option known to decide a layout)",) if left_out else ()
 
 
 def _entries(database: Path) -> Sequence[_Entry]:

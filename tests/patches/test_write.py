@@ -181,6 +181,12 @@ def test_a_record_the_configuration_leaves_out_is_told(tmp_path: Path) -> None:
     assert patch_of(tmp_path, proposal(), cflags="-DLEFT_OUT").exact
 
 
+def test_an_option_that_is_not_used_is_told(tmp_path: Path) -> None:
+    patch = patch_of(write_files(tmp_path, FILES), proposal(), cflags="-O2 -nosuch")
+    assert patch.notes == ("left out of --cflags: -nosuch (no option known to decide a layout)",)
+    assert patch.verified.endswith("; cc -O2")
+
+
 def test_an_alignment_is_written_and_confirmed(tmp_path: Path) -> None:
     aligned = [("root", 0, 8), ("lock", 64, 8), ("name", 72, 56), ("uses", 128, 8)]
     chosen = candidate(cache(), cache(aligned, 192), [Move(MoveKind.ALIGN, "lock", align=64)], [PARTED])
