@@ -57,7 +57,7 @@ def with_offsets(analysis: Analysis) -> Analysis:
 def _holding(analysis: Analysis, wanted: str) -> Analysis:
     kept = tuple(_foremost(one, wanted) for one in analysis.findings if any(it.type == wanted for it in one.objects))
     if not kept:
-        raise NothingToSuggest(f"no line of {analysis.profile.source} was found to hold a {wanted}; {_held(analysis)}")
+        raise NothingToSuggest(f"no line of {analysis.profile.source} was found to hold {wanted}; {_held(analysis)}")
     return replace(analysis, findings=kept)
 
 

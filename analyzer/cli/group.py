@@ -32,6 +32,6 @@ class LazyGroup(click.Group):
         """One help section per group."""
         for title, names in self.command_groups.items():
             found = [(name, self.get_command(ctx, name)) for name in names]
-            rows = [(name, command.get_short_help_str(limit=80)) for name, command in found if command]
+            rows = [(name, command.get_short_help_str(limit=200)) for name, command in found if command]
             with formatter.section(title):
                 formatter.write_dl(rows)

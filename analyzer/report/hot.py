@@ -99,7 +99,7 @@ def _accounts(found: Sequence[Finding]) -> str:
         for outcome, count in finding.outcomes:
             counts[outcome.value] = counts.get(outcome.value, 0) + count
     parts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
-    return f"{sum(counts.values())} rows on {len(found)} lines: {parts}" if parts else ""
+    return f"{_counted(sum(counts.values()), 'row')} on {_counted(len(found), 'line')}: {parts}" if parts else ""
 
 
 def _remarks(remarks: Sequence[Remark]) -> list[str]:
@@ -108,3 +108,7 @@ def _remarks(remarks: Sequence[Remark]) -> list[str]:
     rows = [f"line {one.text_line} of the text: {one.text}" if one.text_line else one.text for one in remarks]
     more = [f"… and {len(rows) - MOST_REMARKS} more remarks"] if len(rows) > MOST_REMARKS else []
     return ["\n".join(["remarks:", *(f"  {row}" for row in rows[:MOST_REMARKS] + more)])]
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"

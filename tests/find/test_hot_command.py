@@ -50,7 +50,7 @@ lock contention on lock (80% of the line), which moving members does not remove
     - lock is written: taking or releasing a lock writes it
     - tree is written: tree_insert has a store to it
 
-4 rows on 1 lines: 4 resolved
+4 rows on 1 line: 4 resolved
 
 remarks:
   line 3 of the text: no heading says whether HITM or peer snoops were counted; HITM is assumed
@@ -99,7 +99,7 @@ def test_the_schema_beside_the_page_is_that_of_the_code() -> None:
 def test_a_type_that_no_line_holds_is_refused_with_those_found(folder: Path) -> None:
     ran = linesmith("hot", folder / "program.o", folder / "report.txt", "--type", "inode", cache=folder / "cache")
     assert ran.returncode == 2
-    assert ran.stderr.endswith("was found to hold a inode; found: mapping\n")
+    assert ran.stderr.endswith("was found to hold inode; found: mapping\n")
 
 
 def test_a_report_of_totals_only_names_no_members(folder: Path) -> None:
