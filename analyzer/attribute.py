@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from math import exp, log, sqrt
 
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.evidence import Evidence, FunctionEvidence, evidence_of, symbol_name
+from linesmith.analyzer.evidence import POINTS_INTO_ANOTHER, Evidence, FunctionEvidence, evidence_of, symbol_name
 from linesmith.analyzer.lock import is_opaque
 from linesmith.analyzer.model import Access, Leaf, LineObject, Outcome, SharedLine
 
@@ -32,6 +32,8 @@ EXAMINED = 200
 SURE = 0.8
 # An object must explain at least this share of the line's samples.
 MOSTLY = 0.5
+# Share of the functions that may touch nothing of theirs in the object: optimisation loses a variable now and then.
+MOST_MISFITS = 0.25
 # A record held by value in this many others is a building block (a lock, a list head), not an object.
 BUILDING_BLOCK = 8
 LEFT_OVER = 0.15
@@ -172,7 +174,7 @@ def _best(
     verdicts.sort(key=lambda verdict: (-verdict.likelihood, verdict.hypothesis.layout, verdict.hypothesis.start))
     winner = verdicts[0]
     rivals = [one for one in verdicts[1:] if not _same_place(winner.hypothesis, one.hypothesis, containment)]
-    return _answer(winner, rivals[0] if rivals else None, line_bytes, containment)
+    return _answer(winner, rivals[0] if rivals else None, clues, line_bytes, containment)
 
 
 def _gains(clues: Sequence[_Clue], line_bytes: int, containment: Containment) -> dict[_Hypothesis, float]:
@@ -288,7 +290,9 @@ def _inside(inner: _Hypothesis, outer: _Hypothesis, containment: Containment) ->
     return any(place.container == outer.layout and place.offset == wanted for place in containment.places(inner.layout))
 
 
-def _answer(winner: _Verdict, rival: _Verdict | None, line_bytes: int, containment: Containment) -> LineObject:
+def _answer(
+    winner: _Verdict, rival: _Verdict | None, clues: Sequence[_Clue], line_bytes: int, containment: Containment
+) -> LineObject:
     odds = exp(min(winner.likelihood - rival.likelihood, 50.0)) if rival else exp(50.0)
     margin = odds / (1.0 + odds)
     described = _describe(winner, line_bytes, containment)
@@ -297,12 +301,30 @@ def _answer(winner: _Verdict, rival: _Verdict | None, line_bytes: int, containme
         outcome, reason = Outcome.CANNOT_TELL, _why_unsure(described, runner_up)
     elif winner.explained < MOSTLY:
         outcome, reason = Outcome.CANNOT_TELL, "no type explains most of the samples"
+    elif doubt := _contradiction(winner.hypothesis, clues, containment):
+        outcome, reason = Outcome.CANNOT_TELL, doubt
     elif (holders := containment.direct_holders(winner.hypothesis.layout)) >= BUILDING_BLOCK:
         outcome = Outcome.INNER_TYPE_ONLY
         reason = f"{holders} types hold a {described.type}; nothing on the line tells which"
     else:
         outcome, reason = Outcome.RESOLVED, ""
     return replace(described, outcome=outcome, reason=reason, margin=margin, runner_up=runner_up)
+
+
+def _contradiction(one: _Hypothesis, clues: Sequence[_Clue], containment: Containment) -> str:
+    """Why the winner must be doubted: many of the functions surely work on records that it does not have there."""
+    certain = [clue for clue in clues if clue.weight >= MOSTLY and clue.known.records]
+    against = [clue for clue in certain if _quality(clue, one, containment) <= POINTS_INTO_ANOTHER]
+    if len(against) <= MOST_MISFITS * len(certain):
+        return ""
+    return f"what is touched at {against[0].offset:#x} hardly fits it: the type may be laid out otherwise there"
+
+
+def _quality(clue: _Clue, one: _Hypothesis, containment: Containment) -> float:
+    """How surely the function works on a record that the hypothesis has at the clue's offset."""
+    leaves = containment.leaves(one.layout, clue.offset - one.start)
+    records = {record for leaf in leaves for record, _ in leaf.chain}
+    return max((clue.known.records[name].quality for name in records & clue.known.records.keys()), default=0.0)
 
 
 def _why_unsure(first: LineObject, second: LineObject | None) -> str:

@@ -25,6 +25,8 @@ ON_STACK = 0.1
 # A pointer to a record that another reached record holds (the atomic in a semaphore) is taken to point into it.
 POINTS_INTO_ANOTHER = 0.1
 
+# Links (list_head, rb_node) are small and lie in everything; other records of a variable are objects of their own.
+LINK_BYTES = 32
 # Static keys are patched into the code and tracepoints sleep: code that names them does not touch them.
 DORMANT = frozenset({"static_key", "static_key_false", "static_key_true", "tracepoint", "tracepoint_func", "_ddebug"})
 
@@ -89,9 +91,9 @@ def gather(touched: Iterable[Touched], operands: Iterable[Operand], layouts: Lay
         if item.record not in DORMANT:
             _strengthen(found.setdefault(item.function, {}), item.record, _direct_reach(item))
     for reaches in found.values():
-        _discount_parts(reaches, layouts)
         for record, reach in _one_pointer_further(reaches, layouts):
             _strengthen(reaches, record, reach)
+        _discount_parts(reaches, layouts)
     read, written = _displacements(operands)
     return {
         name: FunctionEvidence(reaches, frozenset(read.get(name, ())), frozenset(written.get(name, ())))
@@ -134,12 +136,20 @@ def _direct_reach(item: Touched) -> Reach:
 
 
 def _discount_parts(reaches: dict[str, Reach], layouts: Layouts) -> None:
-    """Inlined code (``atomic_read``, ``list_del``) works on parts of what its caller works on; in place."""
+    """Inlined code (``atomic_read``, ``list_del``) works on parts of what its caller works on; in place.
+
+    So does a local pointer to a link (``rb_node``): it walks through the records that the parameters name.
+    """
     whole = [record for record, reach in reaches.items() if reach.quality >= INLINED]
     parts = {part for record in whole for part in _parts(record, layouts)}
     for record, reach in reaches.items():
-        if record in parts and reach.quality < DIRECT:
+        local = reach.quality < DIRECT or (not reach.via.startswith("parameter") and _is_link(record, layouts))
+        if record in parts and local:
             reaches[record] = replace(reach, quality=min(reach.quality, POINTS_INTO_ANOTHER))
+
+
+def _is_link(record: str, layouts: Layouts) -> bool:
+    return any(layout.size <= LINK_BYTES for layout in layouts.variants(record)[:1])
 
 
 def _parts(record: str, layouts: Layouts) -> set[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.evidence import Evidence, evidence_of
+from linesmith.analyzer.evidence import INLINED, Evidence, evidence_of
 from linesmith.analyzer.lock import has_lock, takes_lock
 from linesmith.analyzer.model import Access, Leaf, LineMember, LineObject, MemberFunction, Outcome, SharedLine
 
@@ -84,11 +84,12 @@ def _member(spot: _Spot, accesses: Iterable[Access], evidence: Evidence) -> Line
 
 
 def _writing_code(spot: _Spot, accesses: Iterable[Access], evidence: Evidence) -> str:
-    """Which function sampled here has a store at just this place of a record that it reaches."""
+    """Which function sampled here has a store at just this place of a record that its own variables name."""
     for access in accesses:
         known = evidence_of(access, evidence)
-        if any(name in known.records and place in known.stores for name, place in spot.within):
-            return f"{access.function} has a store to it"
+        named = {name for name, reach in known.records.items() if reach.quality >= INLINED}
+        if any(name in named and place in known.stores for name, place in spot.within):
+            return f"{access.function} has a store at this displacement"
     return ""
 
 
