@@ -100,9 +100,12 @@ def attribute(
 def attribute_as(
     wanted: str, line: SharedLine, evidence: Evidence, containment: Containment, neighbours: Sequence[SharedLine] = ()
 ) -> tuple[LineObject, ...]:
-    """As ``attribute``, but a line that it is not sure of is taken for a ``wanted`` one if that explains it."""
+    """As ``attribute``, but for the ``wanted`` type where that explains a line too.
+
+    That is a line of which ``attribute`` is not sure, or one that holds a part of a ``wanted`` object.
+    """
     found = attribute(line, evidence, containment, neighbours)
-    if found[0].outcome not in (Outcome.CANNOT_TELL, Outcome.INNER_TYPE_ONLY):
+    if found[0].outcome not in (Outcome.CANNOT_TELL, Outcome.INNER_TYPE_ONLY) and wanted not in found[0].containers:
         return found
     only = frozenset(layout.id for layout in containment.layouts.variants(wanted))
     clues = _clues(line.accesses, evidence)

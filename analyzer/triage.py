@@ -57,6 +57,16 @@ class TopMember:
         return any(member.written for member in self.members)
 
     @property
+    def elements(self) -> tuple[str, ...]:
+        """The elements of an array that were touched (``v[0]``, ``v[3]``); one name for what is no array."""
+        return tuple(dict.fromkeys(member.path.partition(".")[0] for member in self.members))
+
+    @property
+    def between_elements(self) -> bool:
+        """Whether different elements of one array meet on the line, one of them written."""
+        return len(self.elements) > 1 and "[" in self.elements[0] and self.written and not self.lock
+
+    @property
     def waited_for(self) -> bool:
         """Whether a function that waits for a lock was seen here."""
         names = (function.name for member in self.members for function in member.functions)
@@ -139,11 +149,11 @@ def _kinds(
 ) -> tuple[TriageKind, ...]:
     total = sum(top.contended for top in tops) or 1
     kinds = []
-    if pairs:
+    if pairs or any(top.between_elements for top in tops):
         kinds.append(TriageKind.FALSE_SHARING)
     if any(top.waited_for and top.contended >= MAIN_SHARE * total for top in tops):
         kinds.append(TriageKind.LOCK_CONTENTION)
-    elif any(top.written and top.contended >= MAIN_SHARE * total for top in tops):
+    elif any(top.written and not top.between_elements and top.contended >= MAIN_SHARE * total for top in tops):
         kinds.append(TriageKind.TRUE_SHARING)
     if not any(top.written for top in tops):
         kinds.append(TriageKind.ADJACENT_LINE if buddy else TriageKind.NO_WRITER)
@@ -191,14 +201,16 @@ def _sentence(kinds: Sequence[TriageKind], tops: Sequence[TopMember], pairs: Seq
     total = sum(top.contended for top in tops) or 1
     parts = []
     if TriageKind.FALSE_SHARING in kinds:
-        parts.append("; ".join(_pair_words(pair) for pair in pairs[:3]))
+        parts += [_pair_words(pair) for pair in pairs[:3]]
     for top in tops:
         share = top.contended / total
+        if top.between_elements:
+            parts.append(f"false sharing between {', '.join(top.elements)}: pad or align the elements of {top.name}")
         if TriageKind.LOCK_CONTENTION in kinds and top.waited_for and share >= MAIN_SHARE:
             parts.append(
                 f"lock contention on {top.name} ({share:.0%} of the line), which moving members does not remove"
             )
-        if TriageKind.TRUE_SHARING in kinds and share >= MAIN_SHARE:
+        if TriageKind.TRUE_SHARING in kinds and not top.between_elements and share >= MAIN_SHARE:
             parts.append(f"true sharing on {top.name} ({share:.0%} of the line), which no layout removes")
     if TriageKind.NO_WRITER in kinds:
         parts.append("only reads were sampled: the writer is unknown")

@@ -141,3 +141,9 @@ def test_asking_for_a_type_settles_what_cannot_be_told(program: Path) -> None:
 
 def test_asking_for_a_type_does_not_overrule_a_sure_answer(program: Path) -> None:
     assert explain(program, *ALL, wanted="other").objects[0].type == "mapping"
+
+
+def test_asking_for_the_container_sees_the_object_from_outside(program: Path) -> None:
+    found = explain(program, *ALL, wanted="file_node")
+    assert (found.objects[0].type, found.objects[0].start) == ("file_node", -40)
+    assert paths(found)[0] == "mapping.tree.root"

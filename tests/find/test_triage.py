@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from linesmith.analyzer.findings import findings
 from linesmith.analyzer.layouts import LayoutTable
-from linesmith.analyzer.model import Access, Profile, SharedLine, Triage, TriageKind
+from linesmith.analyzer.model import Access, LineMember, MemberFunction, Profile, SharedLine, Triage, TriageKind
+from linesmith.analyzer.triage import triage
 
 
 def diagnose(*accesses: Access, events: tuple[str, ...] = (), others: tuple[SharedLine, ...] = ()) -> Triage:
@@ -65,3 +66,11 @@ def test_two_words_of_one_lock_do_not_share_falsely() -> None:
         Access(0, "rwsem_down_write_slowpath", hitm_local=80), Access(8, "rwsem_spin_on_owner", hitm_local=20)
     )
     assert found.kinds == (TriageKind.LOCK_CONTENTION,)
+
+
+def test_elements_of_an_array_share_falsely_with_each_other() -> None:
+    function = MemberFunction("worker", 50, 40)
+    members = [LineMember(f"slot[{at}].count", 16 * at, 16 * at, 8, 50, 40, (function,)) for at in range(3)]
+    found = triage(SharedLine(0, None, ()), (), members, Profile("test", "", "hitm", ()))
+    assert found.kinds == (TriageKind.FALSE_SHARING,)
+    assert found.sentence == "false sharing between slot[0], slot[1], slot[2]: pad or align the elements of slot"
