@@ -143,7 +143,7 @@ void TypeChain::ResolveNamed(const TypeDie& die, TypeShape& shape) {
       if (!IsRecordTag(die.tag())) break;
       shape.category = MemberCategory::kRecord;
       shape.record = die.place;
-      shape.alignment = std::max(RecordAlignment(die), die.attributes.Get(Slot::kAlignment, 1));
+      shape.alignment = MemberAlignment(die);
       return;
   }
   shape.alignment = ScalarAlignment(die, shape.size);
@@ -201,6 +201,16 @@ std::string TypeChain::RecordName(const TypeDie& record) {
     if (*unit.scopes()[scope].name != 0) name = unit.scopes()[scope].name + ("::" + name);
   }
   return name;
+}
+
+// What a member of this type is aligned to. A stated alignment below the natural one, and a size that is no
+// multiple of it, are possible in packed records only; those need what is stated, or nothing.
+std::uint64_t TypeChain::MemberAlignment(const TypeDie& record) {
+  const std::uint64_t natural = RecordAlignment(record);
+  const std::uint64_t stated = record.attributes.Get(Slot::kAlignment, 0);
+  const std::uint64_t size = record.attributes.Get(Slot::kByteSize);
+  const bool packed = (stated != 0 && stated < natural) || (natural != 0 && size % natural != 0);
+  return packed ? std::max<std::uint64_t>(stated, 1) : std::max(natural, stated);
 }
 
 std::uint64_t TypeChain::RecordAlignment(const TypeDie& record) {

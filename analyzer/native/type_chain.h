@@ -59,6 +59,7 @@ class TypeChain {
   // The name under which a record is known: qualified, or its typedef's; "" for an anonymous one.
   std::string RecordName(const TypeDie& record);
   // Alignment that the members of a record need.
+  std::uint64_t MemberAlignment(const TypeDie& record);
   std::uint64_t RecordAlignment(const TypeDie& record);
 
  private:

@@ -123,3 +123,14 @@ def test_nested_record_is_linked_by_id(bench: Bench) -> None:
     assert held.record is not None
     assert layouts.by_id(held.record) == only(layouts, "inner")
     assert (held.offset, held.size, held.natural_alignment) == (8, 32, 8)
+
+
+def test_a_packed_record_aligns_its_holder_to_what_it_states(bench: Bench) -> None:
+    text = """
+        struct __attribute__((packed, aligned(4))) walk { unsigned long sector; int done[3]; };
+        struct __attribute__((packed)) loose { unsigned long sector; char last; };
+        struct bio { int flags; struct walk walk; char state; struct loose loose; } x;
+    """
+    walk, loose = (member(only(bench.read(text), "bio"), name) for name in ("walk", "loose"))
+    assert (walk.offset, walk.natural_alignment) == (4, 4)
+    assert (loose.offset, loose.natural_alignment) == (25, 1)
