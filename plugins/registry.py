@@ -48,9 +48,10 @@ def profiles_in(data: bytes, name: str) -> tuple[Profile, ...]:
     """Every report in ``data``; ``name`` stands for it in messages. Raises ``ProfileError``."""
     text = decode(data, name)
     sources = profile_sources()
-    for source in sources:
-        if any(source.recognises(head) for head in _heads(text)):
-            return source.read(text, name)
+    for head in _heads(text):
+        for source in sources:
+            if source.recognises(head):
+                return source.read(text, name)
     if not text.strip():
         raise ProfileError(f"{name} is empty; save the output of `perf c2c report --stdio` into it")
     known = ", ".join(source.name for source in sources) or "none"

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model.layout import ElfIdentity, Layout, Leaf, Member, MemberCategory, RecordKind
     from linesmith.analyzer.model.lines import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES
     from linesmith.analyzer.model.profile import Access, Profile, Remark, SharedLine
+    from linesmith.analyzer.model.recording import Conflict, Recording
+    from linesmith.analyzer.model.snapshot import ObjectArea, ObjectKind, Snapshot
 else:
     from importlib import import_module
 
@@ -79,6 +81,15 @@ _NAMES = {
         "Remark",
         "SharedLine",
     ),
+    "recording": (
+        "Conflict",
+        "Recording",
+    ),
+    "snapshot": (
+        "ObjectArea",
+        "ObjectKind",
+        "Snapshot",
+    ),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
@@ -87,6 +98,7 @@ __all__ = [
     "CACHE_LINE_BYTES",
     "Access",
     "Candidate",
+    "Conflict",
     "ConflictPair",
     "Considered",
     "ElfIdentity",
@@ -100,15 +112,19 @@ __all__ = [
     "MemberFunction",
     "Move",
     "MoveKind",
+    "ObjectArea",
+    "ObjectKind",
     "Operand",
     "Outcome",
     "Patch",
     "Prediction",
     "Profile",
     "RecordKind",
+    "Recording",
     "Remark",
     "Residual",
     "SharedLine",
+    "Snapshot",
     "Touched",
     "Triage",
     "TriageKind",

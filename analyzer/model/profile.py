@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linesmith.analyzer.model.lines import CACHE_LINE_BYTES
+from linesmith.analyzer.model.recording import Conflict, Recording
+from linesmith.analyzer.model.snapshot import ObjectArea
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +15,8 @@ class Access:
     """One row of a profile: accesses by one instruction (or function) to one offset of one line.
 
     Counts are sample counts; where the source gives shares of a line's total they are rounded back to counts.
-    ``None`` means that the source has no such column, which is not the same as zero.
+    ``None`` means that the source has no such column, which is not the same as zero. ``taken`` counts stores and
+    atomic updates that took the line from another CPU's cache, ``width`` is in bytes; only recordings have them.
     """
 
     offset: int | None
@@ -39,12 +42,17 @@ class Access:
     symbol_cut: bool = False
     text_line: int | None = None
     callers: tuple[str, ...] = ()
+    width: int | None = None
+    taken: int | None = None
 
     @property
     def contended(self) -> int:
-        """Loads served from a line modified elsewhere: HITM, or peer snoops where there is no HITM."""
+        """Accesses served from a line modified elsewhere: HITM loads, or peer snoops where there is no HITM.
+
+        A recording also knows the stores that took the line from another CPU.
+        """
         hitm = (self.hitm_remote or 0) + (self.hitm_local or 0)
-        return hitm or (self.peer_remote or 0) + (self.peer_local or 0)
+        return (hitm or (self.peer_remote or 0) + (self.peer_local or 0)) + (self.taken or 0)
 
     @property
     def stores(self) -> int:
@@ -57,7 +65,8 @@ class SharedLine:
     """One cache line of a profile with everything sampled on it; ``bytes`` is 64, 128 (double line) or 256.
 
     ``nominal`` tells that the text has shares only: counts are then as of 10,000 samples a column, and can be
-    compared within the line, not with other lines.
+    compared within the line, not with other lines. ``conflicts`` say which writer took the line from whom, and
+    ``apart`` why a line does not count (``timekeeping``: slow emulation makes it hot); only recordings have them.
     """
 
     rank: int
@@ -76,12 +85,15 @@ class SharedLine:
     share: float | None = None
     text_line: int | None = None
     nominal: bool = False
+    taken: int | None = None
+    conflicts: tuple[Conflict, ...] = ()
+    apart: str = ""
 
     @property
     def contended(self) -> int:
-        """HITM loads of the line, or peer snoops where the profile has no HITM."""
+        """HITM loads of the line, or peer snoops where the profile has no HITM, and stores that took it."""
         hitm = (self.hitm_remote or 0) + (self.hitm_local or 0)
-        return hitm or (self.peer_remote or 0) + (self.peer_local or 0)
+        return (hitm or (self.peer_remote or 0) + (self.peer_local or 0)) + (self.taken or 0)
 
     @property
     def stores(self) -> int:
@@ -102,7 +114,8 @@ class Profile:
     """One report of shared cache lines, hottest first; a text may hold several (before, after).
 
     ``title`` is the words that stood above the report. ``display`` is ``hitm`` or ``peer``. ``events`` are the
-    perf events recorded, where the text lists them (``ibs_op/ldlat=0/``).
+    perf events recorded, where the text lists them (``ibs_op/ldlat=0/``). A simulated profile says how it was
+    recorded, and ``areas`` holds the objects that lay on its lines, by address.
     """
 
     source: str
@@ -114,3 +127,5 @@ class Profile:
     has_stores: bool = True
     totals: tuple[tuple[str, int], ...] = ()
     events: tuple[str, ...] = ()
+    recording: Recording | None = None
+    areas: tuple[ObjectArea, ...] = ()

@@ -25,7 +25,9 @@ class C2cReport:
     name = "c2c-report"
 
     def recognises(self, head: str) -> bool:
-        """Whether ``head`` has a title of the report, or rows of shares or of the shared-lines table."""
+        """Whether ``head`` has a title of the report, or rows of shares or of the shared-lines table; JSON is none."""
+        if head.lstrip().startswith("{"):
+            return False
         plain = "\n".join(line.text for line in unmail(head))
         return any(pattern.search(plain) for pattern in (_TITLES, _SHARES, _TABLE_ROW))
 

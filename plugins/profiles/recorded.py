@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Profiles that linesmith recorded itself: one JSON document with every count, made to be read back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+
+from linesmith.analyzer.errors import ProfileError
+from linesmith.analyzer.model import Profile
+
+VERSION = 1
+_MARK = '"linesmith-profile"'
+
+
+class _Document(msgspec.Struct, forbid_unknown_fields=True):
+    """The file: its version, then the profile as the model has it."""
+
+    version: int = msgspec.field(name="linesmith-profile")
+    profile: Profile
+
+
+class _Head(msgspec.Struct):
+    version: int = msgspec.field(name="linesmith-profile")
+
+
+class RecordedProfile:
+    """Reads what ``linesmith record`` wrote; see ``docs/profiles.md``."""
+
+    name = "linesmith-profile"
+
+    def recognises(self, head: str) -> bool:
+        """Whether ``head`` begins as the document does."""
+        return head.lstrip().startswith("{") and _MARK in head[:200]
+
+    def read(self, text: str, source: str) -> tuple[Profile, ...]:
+        """The one profile of the document; raises ``ProfileError`` when it is damaged or of another version."""
+        data = text.encode()
+        try:
+            version = msgspec.json.decode(data, type=_Head).version
+            if version != VERSION:
+                raise ProfileError(_other_version(source, version))
+            profile = msgspec.json.decode(data, type=_Document).profile
+        except msgspec.MsgspecError as error:
+            raise ProfileError(f"{source} is a damaged profile of linesmith ({error}); record it again") from error
+        return (replace(profile, source=source),)
+
+
+def encode(profile: Profile) -> bytes:
+    """The document for a profile, one line of UTF-8 JSON with a newline."""
+    return msgspec.json.encode({"linesmith-profile": VERSION, "profile": profile}) + b"\n"
+
+
+def _other_version(source: str, version: int) -> str:
+    return (
+        f"{source} is a profile of linesmith in version {version}, but this linesmith reads version {VERSION}; "
+        "record it again, or use the linesmith that wrote it"
+    )

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Profiles of our own: what is written is what is read, and anything else is refused with a sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from linesmith.analyzer.errors import ProfileError
+from linesmith.analyzer.model import Access, Conflict, ObjectArea, ObjectKind, Profile, Recording, SharedLine
+from linesmith.plugins.profiles.recorded import encode
+from linesmith.plugins.registry import read_profiles
+
+CONFLICT = Conflict(0x10, 8, "unlink_file_vma", 0x18, 4, "down_write", true_sharing=False, local=7, remote=2)
+ACCESS = Access(0x10, "unlink_file_vma", hitm_local=7, hitm_remote=2, stores_l1_hit=3, width=8, taken=1)
+LINE = SharedLine(1, 0xFFFF888003C0A000, (ACCESS,), hitm_local=7, hitm_remote=2, taken=1, conflicts=(CONFLICT,))
+INODES = ObjectArea(ObjectKind.SLAB, "inode_cache", 0xFFFF888003C09E80, 600, 608, 13, types=("inode",))
+RECORDING = Recording("qemu", ("./exec_storm", "8"), (0, 0, 1, 1), "x86_64", seed=1, counts=(("dropped_lines", 0),))
+PROFILE = Profile("kept by its path", "", "hitm", (LINE,), recording=RECORDING, areas=(INODES,))
+
+
+def written(directory: Path, data: bytes) -> Path:
+    path = directory / "storm.json"
+    path.write_bytes(data)
+    return path
+
+
+def test_what_was_written_is_read_back_under_the_files_name(tmp_path: Path) -> None:
+    path = written(tmp_path, encode(PROFILE))
+    (profile,) = read_profiles(path)
+    assert profile.source == str(path)
+    assert profile.lines == PROFILE.lines
+    assert profile.recording == RECORDING
+    assert profile.areas == (INODES,)
+
+
+def test_a_command_that_names_perf_c2c_does_not_make_it_a_perf_report(tmp_path: Path) -> None:
+    data = encode(PROFILE).replace(b"./exec_storm", b"perf c2c report")
+    (profile,) = read_profiles(written(tmp_path, data))
+    assert profile.recording is not None
+    assert profile.recording.command[0] == "perf c2c report"
+
+
+def test_a_cut_document_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProfileError, match="is a damaged profile of linesmith .*; record it again"):
+        read_profiles(written(tmp_path, encode(PROFILE)[:-40]))
+
+
+def test_a_later_version_is_refused_before_its_content_is_read(tmp_path: Path) -> None:
+    with pytest.raises(ProfileError, match="in version 9, but this linesmith reads version 1"):
+        read_profiles(written(tmp_path, b'{"linesmith-profile":9,"shape":"unheard of"}'))
+
+
+def test_stores_that_took_the_line_count_as_contended() -> None:
+    assert ACCESS.contended == 10
+    assert LINE.contended == 10
