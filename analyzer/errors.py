@@ -48,6 +48,10 @@ class EditRefused(LinesmithError):
     """The declaration cannot be edited by moving whole atoms; the message gives the place and the reason."""
 
 
+class SnapshotError(LinesmithError):
+    """The memory is no ELF dump, is cut off, or is another kernel's."""
+
+
 class ToolMissing(LinesmithError):
     """A program that a stage needs is not installed; the message names the package."""
 

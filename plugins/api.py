@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from linesmith.analyzer.model import Profile
+from linesmith.analyzer.model import Profile, Snapshot
 
 
 @runtime_checkable
@@ -21,4 +23,20 @@ class ProfileSource(Protocol):
         """Every report found in ``text``, in order; ``source`` names the file in messages.
 
         Raises ``ProfileError`` when the text holds no shared line, with the first line that was not understood.
+        """
+
+
+@runtime_checkable
+class SnapshotSource(Protocol):
+    """A reader of a kernel's memory that tells which objects lie where."""
+
+    name: str
+
+    def read(self, memory: Path, vmlinux: Path, addresses: Collection[int]) -> Snapshot:
+        """The areas that hold ``addresses`` (kernel virtual), whole slab pages included.
+
+        ``memory`` is an ELF dump of a guest (QEMU's ``dump-guest-memory``) or ``/proc/kcore``; ``vmlinux`` is the
+        kernel with DWARF whose memory it is. Addresses of user space, and those whose memory cannot be told, are in
+        no area. Raises ``SnapshotError`` when the memory cannot be read or is another kernel's, ``ToolMissing`` when
+        a library is not installed.
         """

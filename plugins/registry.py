@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from linesmith.analyzer.errors import ProfileError
+from linesmith.analyzer.errors import ProfileError, SnapshotError
 from linesmith.analyzer.model import Profile
-from linesmith.plugins.api import ProfileSource
+from linesmith.plugins.api import ProfileSource, SnapshotSource
 from linesmith.plugins.text import decode
 
 _HEAD_CHARACTERS = 64 * 1024
@@ -26,6 +26,27 @@ def profile_sources() -> tuple[ProfileSource, ...]:
 def broken_sources() -> tuple[str, ...]:
     """A sentence for every installed profile reader that cannot be loaded: its name, its package, and why."""
     return tuple(source for source in map(_loaded, _entry_points()) if isinstance(source, str))
+
+
+def snapshot_source(name: str) -> SnapshotSource:
+    """The reader of a kernel's memory called ``name`` (entry point group ``linesmith.snapshots``).
+
+    Raises ``SnapshotError`` when none of that name is installed or it cannot be loaded.
+    """
+    points = entry_points(group="linesmith.snapshots")
+    if name not in points.names:
+        known = ", ".join(sorted(points.names)) or "none"
+        raise SnapshotError(f"no reader of memory is called {name} (installed: {known}); reinstall linesmith")
+    try:
+        source = points[name].load()()
+        if not isinstance(source, SnapshotSource):
+            raise TypeError(f"{points[name].value} is no reader of memory")
+    except Exception as error:
+        raise SnapshotError(
+            f"the reader of memory {name} cannot be loaded ({type(error).__name__}: {error}); "
+            "reinstall or remove its package"
+        ) from error
+    return source
 
 
 def read_profiles(path: Path) -> tuple[Profile, ...]:

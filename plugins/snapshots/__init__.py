@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Readers of a kernel's memory: which object lies at an address."""
