@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every workload runs to its end on this machine, as processes and as threads."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+NAMES = [
+    "exec_storm",
+    "fork_exit",
+    "fault_anonymous",
+    "fault_private",
+    "fault_shared",
+    "map_anonymous",
+    "map_file",
+    "open_same",
+    "open_separate",
+    "dup_close",
+    "read_same",
+    "pipe_own",
+    "pipe_shared",
+    "unix_own",
+    "unix_pairs",
+    "signal_self",
+    "futex_wake",
+    "futex_wait",
+]
+
+
+@pytest.fixture(scope="session")
+def workload(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program, built as its Makefile builds it."""
+    program = tmp_path_factory.mktemp("workload") / "workload"
+    subprocess.run(["make", "-C", str(HERE), f"OUT={program}"], check=True, capture_output=True)
+    return program
+
+
+def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    """What the program says, within a minute."""
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_processes_and_threads_do_the_iterations_asked_for(workload: Path, name: str) -> None:
+    for words in ([name], ["--threads", name]):
+        ended = run(workload, *words, "2", "3")
+        assert (ended.returncode, ended.stdout) == (0, f"{name}: 2 workers, 3 iterations each\n"), ended.stderr
+
+
+def test_the_names_are_all_told(workload: Path) -> None:
+    told = [line.split()[0] for line in run(workload).stderr.splitlines() if line.startswith("  ")]
+    assert told == [*NAMES, "memcg_charge"]  # which needs root and a hierarchy of its own: it runs in guests only
+
+
+def test_pairs_need_an_even_number(workload: Path) -> None:
+    ended = run(workload, "unix_pairs", "3", "1")
+    assert (ended.returncode, ended.stderr) == (
+        2,
+        "workload: unix_pairs needs an even number of workers: Invalid argument\n",
+    )
+
+
+@pytest.mark.parametrize("words", [("dup_close", "0", "1"), ("dup_close", "2", "1x"), ("nothing", "2", "1")])
+def test_other_words_are_answered_with_the_usage(workload: Path, words: tuple[str, ...]) -> None:
+    ended = run(workload, *words)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("usage: workload [--threads] NAME WORKERS ITERATIONS")
