@@ -11,7 +11,7 @@ gives the reasons.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import exp, log, sqrt
 
@@ -109,12 +109,34 @@ def attribute_as(
         return found
     only = frozenset(layout.id for layout in containment.layouts.variants(wanted))
     clues = _clues(line.accesses, evidence)
-    best = _best(clues, _clues_around(line, neighbours, evidence), line.bytes, containment, only)
+    around = _clues_around(line, neighbours, evidence)
+    best = _best(clues, around, line.bytes, containment, lambda one: one.layout in only)
     if best is None or best.score < MOSTLY:
         return found
     return (
         replace(best, outcome=Outcome.RESOLVED, reason=f"because {wanted} was asked for; {best.reason}".strip("; ")),
     )
+
+
+def attribute_at(
+    start: int,
+    size: int,
+    line: SharedLine,
+    evidence: Evidence,
+    containment: Containment,
+    neighbours: Sequence[SharedLine] = (),
+) -> LineObject | None:
+    """The type that best explains the accesses to an object of ``size`` bytes known to begin at ``start``.
+
+    ``None`` when no type that fits there is reached by the functions seen.
+    """
+
+    def fits(one: _Hypothesis) -> bool:
+        return one.start == start and containment.layouts.by_id(one.layout).size <= size
+
+    inside = [access for access in line.accesses if start <= (access.offset or 0) < start + size]
+    around = [clue for clue in _clues_around(line, neighbours, evidence) if start <= clue.offset < start + size]
+    return _best(_clues(inside, evidence), around, line.bytes, containment, fits)
 
 
 def _unknown(outcome: Outcome, reason: str) -> LineObject:
@@ -164,12 +186,12 @@ def _best(
     around: Sequence[_Clue],
     line_bytes: int,
     containment: Containment,
-    only: frozenset[int] | None = None,
+    allowed: Callable[[_Hypothesis], bool] | None = None,
 ) -> LineObject | None:
-    """The best hypothesis, of the layouts ``only`` if given; ``None`` when nothing proposes one."""
+    """The best hypothesis of those ``allowed``; ``None`` when nothing proposes one."""
     gains = _gains(clues, line_bytes, containment)
-    if only is not None:
-        gains = {one: gain for one, gain in gains.items() if one.layout in only}
+    if allowed is not None:
+        gains = {one: gain for one, gain in gains.items() if allowed(one)}
     if not gains:
         return None
     promising = sorted(gains, key=lambda one: (-gains[one], one.layout, one.start))[:EXAMINED]

@@ -32,6 +32,10 @@ class ProfileWithoutOffsets(LinesmithError):
     """The profile names lines but no offsets, so members cannot be named."""
 
 
+class BuildIdDiffers(LinesmithError):
+    """A recording and an ELF file are of different builds; the message names both build-ids."""
+
+
 class NothingToSuggest(LinesmithError):
     """No finding of the profile can be improved by moving members; the message says why."""
 

@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from linesmith.analyzer.attribute import attribute, attribute_as
+from linesmith.analyzer.attribute import NEIGHBOURHOOD, attribute, attribute_as
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.evidence import Evidence, gather
+from linesmith.analyzer.identify import identify
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.line_members import line_members
 from linesmith.analyzer.model import (
+    Access,
     Finding,
     LineMember,
     LineObject,
@@ -22,6 +24,7 @@ from linesmith.analyzer.model import (
     SharedLine,
     Touched,
 )
+from linesmith.analyzer.object_map import ObjectMap
 from linesmith.analyzer.triage import infer_writers, triage
 
 
@@ -40,7 +43,8 @@ def findings(
     """
     evidence = gather(touched, operands, layouts)
     containment = Containment(layouts)
-    return tuple(_finding(line, profile, evidence, containment, wanted) for line in profile.lines)
+    known = ObjectMap(profile.areas)
+    return tuple(_finding(line, profile, evidence, containment, known, wanted) for line in profile.lines)
 
 
 def is_kernel(layouts: Layouts) -> bool:
@@ -50,9 +54,14 @@ def is_kernel(layouts: Layouts) -> bool:
 
 
 def _finding(
-    line: SharedLine, profile: Profile, evidence: Evidence, containment: Containment, wanted: str | None
+    line: SharedLine,
+    profile: Profile,
+    evidence: Evidence,
+    containment: Containment,
+    known: ObjectMap,
+    wanted: str | None,
 ) -> Finding:
-    objects = _objects(line, profile, evidence, containment, wanted)
+    objects = _objects(line, profile, evidence, containment, known, wanted)
     total = sum(other.contended for other in profile.lines) or 1
     members = infer_writers(line_members(line, objects, evidence, containment), profile)
     return Finding(
@@ -66,23 +75,38 @@ def _finding(
         triage(line, objects, members, profile),
         line.bytes,
         _outcomes(line, members, objects),
+        line.apart,
     )
 
 
 def _objects(
-    line: SharedLine, profile: Profile, evidence: Evidence, containment: Containment, wanted: str | None
+    line: SharedLine,
+    profile: Profile,
+    evidence: Evidence,
+    containment: Containment,
+    known: ObjectMap,
+    wanted: str | None,
 ) -> tuple[LineObject, ...]:
-    """Attribute with the accesses whose code can be in this ELF file."""
+    """By address where a snapshot knows the line, else by the accesses whose code can be in this ELF file."""
     kernel = is_kernel(containment.layouts)
     own = _own(line, kernel)
     if line.accesses and not own.accesses:
         place = "user space, but the ELF file is a kernel" if kernel else "the kernel, but the ELF file is a program"
         outcome = Outcome.USER_SPACE if kernel else Outcome.NO_EVIDENCE
         return (LineObject("", None, 0, 0, 0.0, outcome, reason=f"every access comes from {place}"),)
-    neighbours = [_own(other, kernel) for other in profile.lines if other is not line]
+    neighbours = [_own(other, kernel) for other in profile.lines if _close(other, line)]
+    if identified := identify(own, known, evidence, containment, neighbours):
+        return identified
     if wanted is not None:
         return attribute_as(wanted, own, evidence, containment, neighbours)
     return attribute(own, evidence, containment, neighbours)
+
+
+def _close(other: SharedLine, line: SharedLine) -> bool:
+    """Whether both lines can belong to one object."""
+    if other is line or other.address is None or line.address is None:
+        return False
+    return abs(other.address - line.address) <= NEIGHBOURHOOD
 
 
 def _own(line: SharedLine, kernel: bool) -> SharedLine:
@@ -95,8 +119,14 @@ def _outcomes(
 ) -> tuple[tuple[Outcome, int], ...]:
     """Accesses by outcome; the counts add up to the accesses of the line."""
     placed = {member.offset for member in members if member.object_offset is not None}
-    counts: Counter[Outcome] = Counter()
-    for access in line.accesses:
-        known = access.offset in placed
-        counts[objects[0].outcome if known or objects[0].layout is None else Outcome.CANNOT_TELL] += 1
+    counts = Counter(_outcome(access, placed, objects) for access in line.accesses)
     return tuple(sorted(counts.items()))
+
+
+def _outcome(access: Access, placed: set[int], objects: Sequence[LineObject]) -> Outcome:
+    offset = access.offset
+    for one in objects:
+        if offset is not None and one.size is not None and 0 <= offset - one.start < one.size:
+            return one.outcome
+    placed_here = offset in placed
+    return objects[0].outcome if placed_here or objects[0].layout is None else Outcome.CANNOT_TELL

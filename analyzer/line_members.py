@@ -49,6 +49,9 @@ def _spot(access: Access, objects: Sequence[LineObject], evidence: Evidence, con
             lock = has_lock(name for name, _ in leaf.chain) or has_lock([one.type])
             within = tuple((name, offset - one.start - begin) for name, begin in leaf.chain)
             return _Spot(leaf.path, offset, offset - one.start, leaf.size, lock, within)
+        if one.variable and 0 <= offset - one.start < (one.size or 0):
+            place = offset - one.start
+            return _Spot(f"{one.variable}+{place:#x}" if place else one.variable, offset, place, None, False)
     return _Spot(f"{offset:#x}", offset, None, None, False)
 
 

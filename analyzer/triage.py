@@ -9,9 +9,10 @@ no writer seen. Several can hold at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from linesmith.analyzer.conflicts import Blame, blames, false_misses
 from linesmith.analyzer.lock import waits_for_lock
 from linesmith.analyzer.model import (
     ConflictPair,
@@ -27,6 +28,8 @@ from linesmith.analyzer.model import (
 PAIR_SHARE = 0.01
 # A member that carries this share of the line's contention is what the line is about.
 MAIN_SHARE = 0.5
+# Blames that are told as reasons.
+MOST_BLAMES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +91,13 @@ def infer_writers(members: Sequence[LineMember], profile: Profile) -> tuple[Line
 def triage(line: SharedLine, objects: Sequence[LineObject], members: Sequence[LineMember], profile: Profile) -> Triage:
     """Diagnose one line; ``members`` as ``line_members`` and ``infer_writers`` gave them."""
     tops = top_members(members)
-    pairs = conflict_pairs(tops)
+    told = blames(line.conflicts, {member.offset: top.name for top in tops for member in top.members})
+    pairs = recorded_pairs(told, tops) if told else conflict_pairs(tops)
+    own = own_contention(told) if told else {top.name: top.contended for top in tops}
     buddy = _writing_buddy(line, profile)
-    kinds = _kinds(tops, pairs, objects, buddy)
-    reasons = (*_reasons(tops, line, profile), *_writer_reasons(kinds, line, profile))
-    return Triage(kinds, pairs, _sentence(kinds, tops, pairs), reasons)
+    kinds = _kinds(tops, own, pairs, objects, buddy)
+    reasons = (*_reasons(tops, line, profile), *_blame_reasons(told), *_writer_reasons(kinds, line, profile))
+    return Triage(kinds, pairs, _sentence(kinds, tops, own, pairs), reasons)
 
 
 def top_members(members: Sequence[LineMember]) -> tuple[TopMember, ...]:
@@ -127,6 +132,40 @@ def conflict_pairs(tops: Sequence[TopMember]) -> tuple[ConflictPair, ...]:
     return tuple(sorted(pairs, key=lambda pair: (-pair.weight, pair.first, pair.second)))
 
 
+def recorded_pairs(told: Sequence[Blame], tops: Sequence[TopMember]) -> tuple[ConflictPair, ...]:
+    """Pairs that were seen to take the line from each other for nothing, heaviest first: counted, not guessed."""
+    places = {top.name: min(member.offset for member in top.members) for top in tops}
+    total = sum(one.misses for one in told)
+    pairs = []
+    for names, weight in false_misses(told).items():
+        if weight > 0 and weight >= PAIR_SHARE * total:
+            first, second = sorted(names, key=lambda name: (places.get(name, 0), name))
+            pairs.append(ConflictPair(first, second, _blamed_most(told, names), weight))
+    return tuple(sorted(pairs, key=lambda pair: (-pair.weight, pair.first, pair.second)))
+
+
+def own_contention(told: Sequence[Blame]) -> dict[str, int]:
+    """Misses by member that no layout removes: the member's own bytes had been written elsewhere."""
+    own: dict[str, int] = {}
+    for one in told:
+        own[one.victim] = own.get(one.victim, 0) + one.misses - one.false
+    return own
+
+
+def _blamed_most(told: Sequence[Blame], names: frozenset[str]) -> str:
+    blamed = [one for one in told if one.victim != one.writer and {one.victim, one.writer} == names]
+    return max(blamed, key=lambda one: one.false).writer
+
+
+def _blame_reasons(told: Sequence[Blame]) -> tuple[str, ...]:
+    return tuple(
+        f"{one.misses:,} misses on {one.victim} ({one.victim_function}) after {one.writer} was written"
+        f" ({one.writer_function}), {one.false / one.misses:.0%} of them false sharing"
+        for one in told[:MOST_BLAMES]
+        if one.misses
+    )
+
+
 def _pair(one: TopMember, other: TopMember) -> ConflictPair | None:
     if not (one.written or other.written):
         return None
@@ -143,17 +182,18 @@ def _writer_first(one: TopMember, other: TopMember) -> tuple[TopMember, TopMembe
 
 def _kinds(
     tops: Sequence[TopMember],
+    own: Mapping[str, int],
     pairs: Sequence[ConflictPair],
     objects: Sequence[LineObject],
     buddy: SharedLine | None,
 ) -> tuple[TriageKind, ...]:
-    total = sum(top.contended for top in tops) or 1
+    half = MAIN_SHARE * (sum(top.contended for top in tops) or 1)
     kinds = []
     if pairs or any(top.between_elements for top in tops):
         kinds.append(TriageKind.FALSE_SHARING)
-    if any(top.waited_for and top.contended >= MAIN_SHARE * total for top in tops):
+    if any(top.waited_for and own.get(top.name, 0) >= half for top in tops):
         kinds.append(TriageKind.LOCK_CONTENTION)
-    elif any(top.written and not top.between_elements and top.contended >= MAIN_SHARE * total for top in tops):
+    elif any(top.written and not top.between_elements and own.get(top.name, 0) >= half for top in tops):
         kinds.append(TriageKind.TRUE_SHARING)
     if not any(top.written for top in tops):
         kinds.append(TriageKind.ADJACENT_LINE if buddy else TriageKind.NO_WRITER)
@@ -197,13 +237,15 @@ def _reasons(tops: Sequence[TopMember], line: SharedLine, profile: Profile) -> t
     return tuple(reasons)
 
 
-def _sentence(kinds: Sequence[TriageKind], tops: Sequence[TopMember], pairs: Sequence[ConflictPair]) -> str:
+def _sentence(
+    kinds: Sequence[TriageKind], tops: Sequence[TopMember], own: Mapping[str, int], pairs: Sequence[ConflictPair]
+) -> str:
     total = sum(top.contended for top in tops) or 1
     parts = []
     if TriageKind.FALSE_SHARING in kinds:
         parts += [_pair_words(pair) for pair in pairs[:3]]
     for top in tops:
-        share = top.contended / total
+        share = own.get(top.name, 0) / total
         if top.between_elements:
             parts.append(f"false sharing between {', '.join(top.elements)}: pad or align the elements of {top.name}")
         if TriageKind.LOCK_CONTENTION in kinds and top.waited_for and share >= MAIN_SHARE:

@@ -9,37 +9,49 @@ from pathlib import Path
 
 from linesmith.analyzer.cli.loading import load
 from linesmith.analyzer.dwarf import Reading, operands, touched
-from linesmith.analyzer.errors import DebugInfoMissing, NothingToSuggest, ProfileError, ProfileWithoutOffsets
+from linesmith.analyzer.errors import (
+    BuildIdDiffers,
+    DebugInfoMissing,
+    NothingToSuggest,
+    ProfileError,
+    ProfileWithoutOffsets,
+)
 from linesmith.analyzer.evidence import functions_asked
 from linesmith.analyzer.findings import findings
-from linesmith.analyzer.model import Finding, Profile
+from linesmith.analyzer.model import Finding, Profile, SharedLine
 from linesmith.plugins.registry import read_profiles
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Findings of one report of a profile text; ``section`` counts the text's reports from 1."""
+    """Findings of one report of a profile text; ``section`` counts the text's reports from 1.
+
+    ``left_out`` are lines of the report that were not looked at: those set apart, and those below the hottest.
+    """
 
     reading: Reading
     profile: Profile
     section: int
     sections: int
     findings: tuple[Finding, ...]
+    left_out: tuple[SharedLine, ...] = ()
 
 
-def analyse(elf: Path, profile: Path, section: int, type_: str | None = None) -> Analysis:
-    """Read both files and explain every line of the chosen report, or those that hold a ``type_`` only.
+def analyse(elf: Path, profile: Path, section: int, type_: str | None = None, top: int | None = None) -> Analysis:
+    """Read both files and explain the ``top`` lines of the chosen report, or those that hold a ``type_`` only.
 
-    ``struct x`` and ``x`` are the same. Raises ``NothingToSuggest`` when no line holds one, and ``ProfileError``,
-    ``ElfError``, ``DebugInfoMissing`` or ``DebugInfoDamaged``.
+    All lines are explained without ``top``; ``struct x`` and ``x`` are the same. Raises ``NothingToSuggest`` when no
+    line holds one, ``BuildIdDiffers``, ``ProfileError``, ``ElfError``, ``DebugInfoMissing`` or ``DebugInfoDamaged``.
     """
     reports = read_profiles(profile)
     chosen = _chosen(reports, section, profile)
     reading = _with_code(load(elf), elf)
-    asked = functions_asked(chosen)
+    _same_build(chosen, reading)
     wanted = type_.split()[-1] if type_ else None
-    found = findings(chosen, reading.layouts, touched(elf, *asked), operands(elf, *asked), wanted)
-    analysis = Analysis(reading, chosen, section, len(reports), found)
+    kept, left_out = _hottest(chosen, None if wanted else top)
+    asked = functions_asked(kept)
+    found = findings(kept, reading.layouts, touched(elf, *asked), operands(elf, *asked), wanted)
+    analysis = Analysis(reading, chosen, section, len(reports), found, left_out)
     return analysis if wanted is None else _holding(analysis, wanted)
 
 
@@ -64,6 +76,25 @@ def _holding(analysis: Analysis, wanted: str) -> Analysis:
 def _foremost(finding: Finding, wanted: str) -> Finding:
     """The finding with the objects of the wanted type first: what is proposed is for the first object."""
     return replace(finding, objects=tuple(sorted(finding.objects, key=lambda one: one.type != wanted)))
+
+
+def _hottest(profile: Profile, top: int | None) -> tuple[Profile, tuple[SharedLine, ...]]:
+    """The profile with the ``top`` lines that count, in its order, and the other lines."""
+    counting = [line for line in profile.lines if not line.apart]
+    kept = counting[:top]
+    left_out = (*counting[len(kept) :], *(line for line in profile.lines if line.apart))
+    return replace(profile, lines=tuple(kept)), left_out
+
+
+def _same_build(profile: Profile, reading: Reading) -> None:
+    """A recording's addresses are those of one build; raises ``BuildIdDiffers`` for another."""
+    recorded = profile.recording.build_id if profile.recording else None
+    given = reading.identity.build_id
+    if recorded and given and recorded != given:
+        raise BuildIdDiffers(
+            f"{profile.source} was recorded on build-id {recorded}, but {reading.identity.path} has {given}; "
+            "give the ELF file of the same build"
+        )
 
 
 def _with_code(reading: Reading, elf: Path) -> Reading:

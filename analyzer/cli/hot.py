@@ -15,17 +15,22 @@ from linesmith.analyzer.cli import options
 @options.profile
 @options.type_
 @options.section
+@options.top
 @options.format_
 @options.output
-def command(elf: Path, profile: Path, type_: str | None, section: int, format_: str, output: Path | None) -> None:
+def command(
+    elf: Path, profile: Path, type_: str | None, section: int, top: int, format_: str, output: Path | None
+) -> None:
     """Name the members that meet on the hot cache lines of PROFILE, by the layouts in ELF.
 
-    PROFILE is the text of `perf c2c report --stdio`, whole or in part, also as pasted into a mail.
+    PROFILE is what `linesmith record` wrote, or the text of `perf c2c report --stdio`, whole or in part, also as
+    pasted into a mail.
     """
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
     from linesmith.analyzer.report import hot, hot_json
+    from linesmith.analyzer.report.chosen import Chosen
 
-    found = with_offsets(analyse(elf, profile, section, type_))
+    found = with_offsets(analyse(elf, profile, section, type_, top))
+    chosen = Chosen(found.profile, found.section, found.sections, found.left_out)
     render = hot_json.render_json if format_ == "json" else hot.render_text
-    text = render(found.findings, found.reading.identity, found.profile, found.section, found.sections)
-    options.write(text, output)
+    options.write(render(found.findings, found.reading.identity, chosen), output)

@@ -46,6 +46,15 @@ section = click.option(
     help="Which report of a text that holds several, counted from 1.",
 )
 
+top = click.option(
+    "--top",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="Look at the N hottest lines only; those left out are counted.",
+)
+
 format_ = click.option(
     "--format",
     "format_",

@@ -17,6 +17,7 @@ from linesmith.analyzer.dwarf import Reading
 from linesmith.analyzer.errors import VerificationFailed
 from linesmith.analyzer.model import Candidate, Finding, Patch, Profile
 from linesmith.analyzer.report import hot, pahole, suggest
+from linesmith.analyzer.report.chosen import Chosen
 from linesmith.analyzer.report.excerpt import excerpt
 from linesmith.patches import child
 from linesmith.patches.patch import Tree, file_text, write
@@ -70,7 +71,7 @@ def chapters(workshop: Workshop, reading: Reading, profile: Profile, found: Sequ
     profile = replace(profile, source=program.PROFILE)
     yield _the_program(workshop)
     yield Chapter("Its layout", pahole.render_text(reading.layouts.variants(TYPE), reading.layouts))
-    yield Chapter("What a profile shows", _ABOUT_PROFILE + hot.render_text(found, identity, profile, 1, 1))
+    yield Chapter("What a profile shows", _ABOUT_PROFILE + hot.render_text(found, identity, Chosen(profile, 1, 1)))
     candidates = propose(found[0], reading.layouts, 1)
     shown = suggest.render_text([(found[0], candidates)], [], identity, program.PROFILE, reading.layouts)
     yield Chapter("The smallest change", shown)

@@ -18,6 +18,7 @@ class Outcome(StrEnum):
     NO_EVIDENCE = "no evidence"
     NO_OFFSETS = "no offsets"
     USER_SPACE = "user space"
+    NO_TYPE = "no type"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class LineObject:
     """A type laid over a line: ``start`` is the object's first byte counted from the line's (may be negative).
 
     ``phase`` is ``start`` modulo the line size; ``score`` and ``margin`` (to the runner-up) are shares 0 … 1.
+    Of an object that a snapshot knows, ``origin`` is what it calls the memory (``slab inode_cache``), ``variable``
+    the symbol of one whose type is no record, and ``size`` the bytes from ``start`` that belong to it.
     """
 
     type: str
@@ -37,6 +40,9 @@ class LineObject:
     runner_up: LineObject | None = None
     containers: tuple[str, ...] = ()
     reason: str = ""
+    origin: str = ""
+    variable: str = ""
+    size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +99,7 @@ class TriageKind(StrEnum):
 class ConflictPair:
     """Two members of one object that meet on a line, at least one of them written; paths are top-level members.
 
-    ``weight`` is the contended samples that the meeting can explain.
+    ``weight`` is the contended samples that the meeting can explain; of a recording, the misses that it caused.
     """
 
     first: str
@@ -114,7 +120,10 @@ class Triage:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One hot line explained: the object, its members, who touches them, and the diagnosis."""
+    """One hot line explained: the object, its members, who touches them, and the diagnosis.
+
+    ``apart`` tells why the line does not count although it is hot (``timekeeping``), as its recording says.
+    """
 
     rank: int
     address: int | None
@@ -126,3 +135,4 @@ class Finding:
     triage: Triage
     bytes: int = CACHE_LINE_BYTES
     outcomes: tuple[tuple[Outcome, int], ...] = ()
+    apart: str = ""

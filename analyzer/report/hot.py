@@ -14,28 +14,39 @@ from linesmith.analyzer.model import (
     Profile,
     Remark,
 )
+from linesmith.analyzer.report.chosen import Chosen
+from linesmith.analyzer.report.recording import left_out_rows, recording_rows
 
 MOST_FUNCTIONS = 3
 MOST_CONTAINERS = 4
 MOST_REMARKS = 8
 
 
-def render_text(found: Sequence[Finding], elf: ElfIdentity, profile: Profile, section: int, sections: int) -> str:
-    """The findings, hottest first, then what the reader of the profile had to remark."""
-    blocks = [_head(elf, profile, section, sections), *(_finding(one) for one in found)]
-    blocks += [_accounts(found), *_remarks(profile.remarks)]
+def render_text(found: Sequence[Finding], elf: ElfIdentity, chosen: Chosen) -> str:
+    """The findings, hottest first, then what is not shown and what the reader of the profile had to remark."""
+    profile = chosen.profile
+    blocks = [_head(elf, chosen), *(_finding(one, _accesses(profile)) for one in found)]
+    ending = [_accounts(found), *left_out_rows(chosen.left_out, profile)]
+    blocks += ["\n".join(row for row in ending if row), *_remarks(profile.remarks)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def _head(elf: ElfIdentity, profile: Profile, section: int, sections: int) -> str:
+def _head(elf: ElfIdentity, chosen: Chosen) -> str:
+    profile, several = chosen.profile, chosen.sections > 1
     title = f" ({profile.title})" if profile.title else ""
-    which = f", report {section} of {sections}{title}; --section chooses" if sections > 1 else title
+    which = f", report {chosen.section} of {chosen.sections}{title}; --section chooses" if several else title
     build = f" build-id {elf.build_id}" if elf.build_id else ""
-    return f"{profile.source}{which}\n{elf.path}{build}"
+    rows = [f"{profile.source}{which}", f"{elf.path}{build}"]
+    return "\n".join(rows + (recording_rows(profile.recording) if profile.recording else []))
 
 
-def _finding(finding: Finding) -> str:
-    rows = [_title(finding), *(_object(one, finding) for one in finding.objects)]
+def _accesses(profile: Profile) -> str:
+    """What is counted as contended: a recording also counts stores that took the line from another CPU."""
+    return "accesses" if profile.recording else "loads"
+
+
+def _finding(finding: Finding, accesses: str) -> str:
+    rows = [_title(finding, accesses), *(_object(one, finding) for one in finding.objects)]
     if finding.members:
         rows += ["", _members_head(), *(_member(member, finding) for member in finding.members), ""]
     rows.append(f"  {', '.join(kind.value for kind in finding.triage.kinds)}: {finding.triage.sentence}")
@@ -43,19 +54,21 @@ def _finding(finding: Finding) -> str:
     return "\n".join(rows)
 
 
-def _title(finding: Finding) -> str:
+def _title(finding: Finding, accesses: str) -> str:
     address = f" at {finding.address:#x}" if finding.address is not None else ""
     stores = f"{finding.stores:,} stores" if finding.stores else "no stores sampled"
-    return f"line {finding.rank}{address}: {finding.share:.1%} of all, {finding.contended:,} contended loads, {stores}"
+    contended = f"{finding.contended:,} contended {accesses}"
+    return f"line {finding.rank}{address}: {finding.share:.1%} of all, {contended}, {stores}"
 
 
 def _object(one: LineObject, finding: Finding) -> str:
     if not one.type:
-        return f"  object   {one.outcome.value}: {one.reason}"
+        return f"  object   {': '.join(words for words in (one.outcome.value, one.origin, one.reason) if words)}"
     where = f"{-one.start} bytes before the line" if one.start < 0 else f"{one.start} bytes into the line"
     if not one.start:
         where = "with the line"
     rows = [f"  object   {one.type}, begins {where} (phase {one.phase:#x} of {finding.bytes})"]
+    rows += [f"  memory   {one.origin}"] if one.origin else []
     rows += _confidence(one)
     if one.containers and one.outcome is not Outcome.INNER_TYPE_ONLY:
         more = len(one.containers) - MOST_CONTAINERS

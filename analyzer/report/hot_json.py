@@ -16,10 +16,12 @@ from linesmith.analyzer.model import (
     Finding,
     LineMember,
     LineObject,
-    Profile,
+    Recording,
     Remark,
+    SharedLine,
     Triage,
 )
+from linesmith.analyzer.report.chosen import Chosen
 
 SCHEMA_VERSION = 1
 
@@ -45,6 +47,8 @@ class ObjectDocument(msgspec.Struct, frozen=True):
     runner_up: RivalDocument | None
     containers: tuple[str, ...]
     reason: str
+    origin: str
+    variable: str
 
 
 class FunctionDocument(msgspec.Struct, frozen=True):
@@ -97,6 +101,15 @@ class LineDocument(msgspec.Struct, frozen=True):
     outcomes: dict[str, int]
 
 
+class LeftOutDocument(msgspec.Struct, frozen=True):
+    """A line that was not looked at: below the hottest, or set ``apart`` with the reason."""
+
+    rank: int
+    address: str | None
+    contended: int
+    apart: str
+
+
 class HotDocument(msgspec.Struct, frozen=True):
     """What ``linesmith hot --format json`` prints; ``section`` counts the reports of the text from 1."""
 
@@ -108,19 +121,27 @@ class HotDocument(msgspec.Struct, frozen=True):
     sections: int
     lines: tuple[LineDocument, ...]
     remarks: tuple[Remark, ...]
+    recording: Recording | None
+    left_out: tuple[LeftOutDocument, ...]
 
 
-def render_json(found: Sequence[Finding], elf: ElfIdentity, profile: Profile, section: int, sections: int) -> str:
+def render_json(found: Sequence[Finding], elf: ElfIdentity, chosen: Chosen) -> str:
     """The findings as one JSON document, indented, with a newline at the end."""
+    profile = chosen.profile
     document = HotDocument(
         SCHEMA_VERSION,
         elf,
         profile.source,
         profile.title,
-        section,
-        sections,
+        chosen.section,
+        chosen.sections,
         tuple(_line(finding) for finding in found),
         profile.remarks,
+        profile.recording,
+        tuple(
+            LeftOutDocument(line.rank, _hexadecimal(line.address), line.contended, line.apart)
+            for line in chosen.left_out
+        ),
     )
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
@@ -133,7 +154,7 @@ def schema() -> dict[str, object]:
 def _line(finding: Finding) -> LineDocument:
     return LineDocument(
         finding.rank,
-        None if finding.address is None else f"{finding.address:#x}",
+        _hexadecimal(finding.address),
         finding.bytes,
         finding.share,
         finding.contended,
@@ -143,6 +164,14 @@ def _line(finding: Finding) -> LineDocument:
         _triage(finding.triage),
         {outcome.value: count for outcome, count in finding.outcomes},
     )
+
+
+def _left_out(line: SharedLine) -> LeftOutDocument:
+    return LeftOutDocument(line.rank, _hexadecimal(line.address), line.contended, line.apart)
+
+
+def _hexadecimal(address: int | None) -> str | None:
+    return None if address is None else f"{address:#x}"
 
 
 def _object(one: LineObject) -> ObjectDocument:
@@ -157,6 +186,8 @@ def _object(one: LineObject) -> ObjectDocument:
         RivalDocument(rival.type, rival.phase, rival.start, rival.score) if rival else None,
         one.containers,
         one.reason,
+        one.origin,
+        one.variable,
     )
 
 

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which objects lie on a line, by its address: a snapshot gives start and size, the code confirms the type.
+
+What a snapshot calls by one type is that type; a slab cache that serves several (``kmalloc-512``) leaves the
+type to a vote of the functions seen, among the types that fit at the known start. Of nested records the one is
+named that holds what is hot: an ``address_space`` rather than the ``inode`` around it. docs/attribution.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from linesmith.analyzer.attribute import attribute_at
+from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.evidence import Evidence, evidence_of
+from linesmith.analyzer.lock import is_lock
+from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
+    Access,
+    Layout,
+    LineObject,
+    ObjectArea,
+    ObjectKind,
+    Outcome,
+    SharedLine,
+)
+from linesmith.analyzer.object_map import ObjectMap, PlacedObject
+
+# A nested record must hold this share of the accesses to stand for the whole object.
+NEARLY_ALL = 0.9
+# Below this agreement of the code with the snapshot's type, the report says that they disagree.
+AGREEMENT = 0.5
+
+
+def identify(
+    line: SharedLine,
+    known: ObjectMap,
+    evidence: Evidence,
+    containment: Containment,
+    neighbours: Sequence[SharedLine] = (),
+) -> tuple[LineObject, ...]:
+    """The objects of the snapshot that the accesses of a line meet, most accessed first; none where none is known."""
+    if line.address is None:
+        return ()
+    met: dict[PlacedObject, list[Access]] = {}
+    for access in line.accesses:
+        place = None if access.offset is None else known.at(line.address + access.offset)
+        if place is not None:
+            met.setdefault(place, []).append(access)
+    ordered = sorted(met.items(), key=lambda item: (-sum(map(_weight, item[1])), item[0].start))
+    return tuple(_object(place, seen, line, evidence, containment, neighbours) for place, seen in ordered)
+
+
+def _weight(access: Access) -> int:
+    return access.contended + access.stores or access.records or 0
+
+
+def _object(
+    place: PlacedObject,
+    seen: Sequence[Access],
+    line: SharedLine,
+    evidence: Evidence,
+    containment: Containment,
+    neighbours: Sequence[SharedLine],
+) -> LineObject:
+    start = place.start - (line.address or 0)
+    layout = _told(place.area, containment)
+    if layout is not None:
+        return _typed(layout, start, seen, line, place.area, evidence, containment)
+    if place.area.kind is ObjectKind.SLAB:
+        voted = attribute_at(start, place.area.size, line, evidence, containment, neighbours)
+        if voted is not None:
+            return _voted(voted, place.area, seen, line, evidence, containment)
+    return _untyped(place.area, start, line)
+
+
+def _untyped(area: ObjectArea, start: int, line: SharedLine) -> LineObject:
+    slab = area.kind is ObjectKind.SLAB
+    return LineObject(
+        "",
+        None,
+        start,
+        start % line.bytes,
+        1.0,
+        Outcome.NO_TYPE,
+        1.0,
+        reason="nothing tells which type the cache serves here" if slab else "",
+        origin=_origin(area),
+        variable=area.name if area.kind in (ObjectKind.GLOBAL, ObjectKind.PER_CPU) else "",
+        size=area.size,
+    )
+
+
+def _told(area: ObjectArea, containment: Containment) -> Layout | None:
+    """The layout of the only type that a snapshot names, if the ELF file has one that fits."""
+    if len(area.types) != 1:
+        return None
+    fitting = [layout for layout in containment.layouts.variants(area.types[0]) if layout.size <= area.size]
+    return fitting[0] if fitting else None
+
+
+def _voted(
+    voted: LineObject,
+    area: ObjectArea,
+    seen: Sequence[Access],
+    line: SharedLine,
+    evidence: Evidence,
+    containment: Containment,
+) -> LineObject:
+    if voted.layout is None or voted.outcome not in (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY):
+        return replace(voted, origin=_origin(area), size=area.size)
+    layout = containment.layouts.by_id(voted.layout)
+    typed = _typed(layout, voted.start, seen, line, area, evidence, containment)
+    reason = "start by the snapshot, type by the functions seen"
+    return replace(typed, score=voted.score, margin=voted.margin, runner_up=voted.runner_up, reason=reason)
+
+
+def _typed(
+    outer: Layout,
+    start: int,
+    seen: Sequence[Access],
+    line: SharedLine,
+    area: ObjectArea,
+    evidence: Evidence,
+    containment: Containment,
+) -> LineObject:
+    layout, begin = _innermost(outer, start, seen, containment)
+    agreement = _agreement(outer, start, seen, evidence, containment)
+    reason = "" if agreement >= AGREEMENT else "by its address; the functions seen seem to work on other types"
+    holders = () if layout.id == outer.id else (outer.name,)
+    where = start + begin
+    return LineObject(
+        layout.name,
+        layout.id,
+        where,
+        where % line.bytes,
+        agreement,
+        Outcome.RESOLVED,
+        1.0,
+        containers=holders,
+        reason=reason,
+        origin=_origin(area),
+        size=layout.size,
+    )
+
+
+def _innermost(outer: Layout, start: int, seen: Sequence[Access], containment: Containment) -> tuple[Layout, int]:
+    """The smallest nested record, longer than a line, that holds nearly all accesses, and its offset in ``outer``."""
+    total = sum(map(_weight, seen))
+    enclosed: dict[tuple[str, int], int] = {}
+    for access in seen:
+        leaves = containment.leaves(outer.id, (access.offset or 0) - start)
+        for record in {step for leaf in leaves for step in leaf.chain}:
+            enclosed[record] = enclosed.get(record, 0) + _weight(access)
+    best = outer, 0
+    for (name, begin), weight in enclosed.items():
+        if weight >= NEARLY_ALL * total and not is_lock(name):
+            sizes = [one for one in containment.layouts.variants(name) if CACHE_LINE_BYTES < one.size < best[0].size]
+            best = (sizes[0], begin) if sizes else best
+    return best
+
+
+def _agreement(
+    outer: Layout, start: int, seen: Sequence[Access], evidence: Evidence, containment: Containment
+) -> float:
+    """Share of the accesses whose function works on a record that the type has there; 1 where no code is known."""
+    agreeing = judged = 0
+    for access in seen:
+        records = evidence_of(access, evidence).records
+        if not records:
+            continue
+        leaves = containment.leaves(outer.id, (access.offset or 0) - start)
+        judged += _weight(access)
+        if any(name in records for leaf in leaves for name, _ in leaf.chain):
+            agreeing += _weight(access)
+    return agreeing / judged if judged else 1.0
+
+
+def _origin(area: ObjectArea) -> str:
+    """What the snapshot calls the memory: ``slab inode_cache (608 bytes)``, ``per-CPU runqueues of CPU 3``."""
+    words = f"{area.kind.value} {area.name}".strip()
+    if area.kind is ObjectKind.SLAB:
+        words += f" ({area.size} bytes)"
+    if area.cpu is not None:
+        words += f" of CPU {area.cpu}"
+    if area.merged:
+        words += f", merged with {', '.join(area.merged)}"
+    return f"{words}; {area.detail}" if area.detail else words

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Lines of a recording: who took the line from whom is counted, so the diagnosis need not guess."""
+
+from __future__ import annotations
+
+from linesmith.analyzer.findings import findings
+from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.model import Access, Conflict, Profile, SharedLine, Triage, TriageKind
+
+
+def conflict(victim: int, writer: int, misses: int, true_sharing: bool = False) -> Conflict:
+    return Conflict(victim, 8, f"victim_{victim}", writer, 8, f"writer_{writer}", true_sharing, misses)
+
+
+def diagnose(accesses: tuple[Access, ...], *conflicts: Conflict) -> Triage:
+    hitm = sum(access.contended for access in accesses)
+    line = SharedLine(0, 0x1000, accesses, hitm_local=hitm, conflicts=conflicts)
+    return findings(Profile("test", "", "hitm", (line,)), LayoutTable([]), ())[0].triage
+
+
+def member(offset: int, hitm: int = 0, taken: int = 0) -> Access:
+    return Access(offset, f"function_{offset}", hitm_local=hitm, taken=taken, stores_l1_miss=taken)
+
+
+def test_only_members_that_did_take_the_line_from_each_other_are_a_pair() -> None:
+    accesses = (member(0, hitm=90), member(8, taken=50), member(16, taken=50))
+    found = diagnose(accesses, conflict(0, 8, 90))
+    assert [(pair.first, pair.second, pair.writer, pair.weight) for pair in found.pairs] == [("0x0", "0x8", "0x8", 90)]
+
+
+def test_both_directions_of_a_pair_add_up_and_the_one_to_blame_is_named() -> None:
+    found = diagnose((member(0, 30), member(8, 60)), conflict(0, 8, 30), conflict(8, 0, 60))
+    assert [(pair.writer, pair.weight) for pair in found.pairs] == [("0x0", 90)]
+
+
+def test_misses_on_bytes_that_were_written_are_true_sharing() -> None:
+    found = diagnose((member(0, 100, 1),), conflict(0, 0, 100, true_sharing=True))
+    assert found.kinds == (TriageKind.TRUE_SHARING,)
+    assert "true sharing on 0x0 (99% of the line)" in found.sentence
+
+
+def test_a_miss_caused_by_a_neighbour_is_no_pair_if_the_own_bytes_were_written_too() -> None:
+    found = diagnose((member(0, 100), member(8, taken=1)), conflict(0, 8, 100, true_sharing=True))
+    assert found.pairs == ()
+
+
+def test_the_heaviest_conflicts_are_told_with_their_functions() -> None:
+    found = diagnose((member(0, 90), member(8, taken=9)), conflict(0, 8, 60), conflict(0, 8, 30, true_sharing=True))
+    assert "90 misses on 0x0 (victim_0) after 0x8 was written (writer_8), 67% of them false sharing" in found.reasons
