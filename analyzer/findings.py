@@ -95,7 +95,7 @@ def _objects(
         outcome = Outcome.USER_SPACE if kernel else Outcome.NO_EVIDENCE
         return (LineObject("", None, 0, 0, 0.0, outcome, reason=f"every access comes from {place}"),)
     neighbours = [_own(other, kernel) for other in profile.lines if _close(other, line)]
-    if identified := identify(own, known, evidence, containment, neighbours):
+    if identified := identify(own, known, evidence, containment, neighbours, wanted):
         return identified
     if wanted is not None:
         return attribute_as(wanted, own, evidence, containment, neighbours)

@@ -31,6 +31,7 @@ from linesmith.analyzer.object_map import ObjectMap, PlacedObject
 NEARLY_ALL = 0.9
 # Below this agreement of the code with the snapshot's type, the report says that they disagree.
 AGREEMENT = 0.5
+_TYPELESS = (ObjectKind.STACK, ObjectKind.PAGE_TABLE, ObjectKind.PAGE_CACHE)
 
 
 def identify(
@@ -39,8 +40,12 @@ def identify(
     evidence: Evidence,
     containment: Containment,
     neighbours: Sequence[SharedLine] = (),
+    wanted: str | None = None,
 ) -> tuple[LineObject, ...]:
-    """The objects of the snapshot that the accesses of a line meet, most accessed first; none where none is known."""
+    """The objects of the snapshot that the accesses of a line meet, most accessed first; none where none is known.
+
+    Of nested records a ``wanted`` one is named, if there is one.
+    """
     if line.address is None:
         return ()
     met: dict[PlacedObject, list[Access]] = {}
@@ -49,7 +54,9 @@ def identify(
         if place is not None:
             met.setdefault(place, []).append(access)
     ordered = sorted(met.items(), key=lambda item: (-sum(map(_weight, item[1])), item[0].start))
-    return tuple(_object(place, seen, line, evidence, containment, neighbours) for place, seen in ordered)
+    found = (_object(place, seen, line, evidence, containment, neighbours) for place, seen in ordered)
+    whole = zip(ordered, found, strict=True)
+    return tuple(_narrowed(one, seen, line, containment, wanted) for (_, seen), one in whole)
 
 
 def _weight(access: Access) -> int:
@@ -68,10 +75,10 @@ def _object(
     layout = _told(place.area, containment)
     if layout is not None:
         return _typed(layout, start, seen, line, place.area, evidence, containment)
-    if place.area.kind is ObjectKind.SLAB:
-        voted = attribute_at(start, place.area.size, line, evidence, containment, neighbours)
-        if voted is not None:
-            return _voted(voted, place.area, seen, line, evidence, containment)
+    voted = attribute_at(start, place.area.size, line, evidence, containment, neighbours)
+    sure = voted is not None and voted.outcome is Outcome.RESOLVED
+    if voted is not None and (sure or place.area.kind is ObjectKind.SLAB) and place.area.kind not in _TYPELESS:
+        return _voted(voted, place.area, seen, line, evidence, containment)
     return _untyped(place.area, start, line)
 
 
@@ -125,39 +132,65 @@ def _typed(
     evidence: Evidence,
     containment: Containment,
 ) -> LineObject:
-    layout, begin = _innermost(outer, start, seen, containment)
     agreement = _agreement(outer, start, seen, evidence, containment)
     reason = "" if agreement >= AGREEMENT else "by its address; the functions seen seem to work on other types"
-    holders = () if layout.id == outer.id else (outer.name,)
-    where = start + begin
     return LineObject(
-        layout.name,
-        layout.id,
-        where,
-        where % line.bytes,
+        outer.name,
+        outer.id,
+        start,
+        start % line.bytes,
         agreement,
         Outcome.RESOLVED,
         1.0,
-        containers=holders,
         reason=reason,
         origin=_origin(area),
-        size=layout.size,
+        size=outer.size,
     )
 
 
-def _innermost(outer: Layout, start: int, seen: Sequence[Access], containment: Containment) -> tuple[Layout, int]:
-    """The smallest nested record, longer than a line, that holds nearly all accesses, and its offset in ``outer``."""
-    total = sum(map(_weight, seen))
+def _narrowed(
+    one: LineObject, seen: Sequence[Access], line: SharedLine, containment: Containment, wanted: str | None
+) -> LineObject:
+    """The object as the nested record that says most, with the outer one as its container."""
+    if one.layout is None or one.outcome is not Outcome.RESOLVED or one.type == wanted:
+        return one
+    outer = containment.layouts.by_id(one.layout)
+    layout, begin = _innermost(outer, _enclosing(outer, one.start, seen, containment), seen, containment, wanted)
+    if layout.id == outer.id:
+        return one
+    start = one.start + begin
+    where = replace(one, start=start, phase=start % line.bytes, size=layout.size)
+    return replace(where, type=layout.name, layout=layout.id, containers=(outer.name,))
+
+
+def _enclosing(
+    outer: Layout, start: int, seen: Sequence[Access], containment: Containment
+) -> dict[tuple[str, int], int]:
+    """Samples within each nested record, by its name and its offset in ``outer``."""
     enclosed: dict[tuple[str, int], int] = {}
     for access in seen:
         leaves = containment.leaves(outer.id, (access.offset or 0) - start)
         for record in {step for leaf in leaves for step in leaf.chain}:
             enclosed[record] = enclosed.get(record, 0) + _weight(access)
+    return enclosed
+
+
+def _innermost(
+    outer: Layout,
+    enclosed: dict[tuple[str, int], int],
+    seen: Sequence[Access],
+    containment: Containment,
+    wanted: str | None,
+) -> tuple[Layout, int]:
+    """A ``wanted`` record, else the smallest one longer than a line that holds nearly all accesses; and its offset."""
+    total = sum(map(_weight, seen))
     best = outer, 0
     for (name, begin), weight in enclosed.items():
-        if weight >= NEARLY_ALL * total and not is_lock(name):
-            sizes = [one for one in containment.layouts.variants(name) if CACHE_LINE_BYTES < one.size < best[0].size]
-            best = (sizes[0], begin) if sizes else best
+        smaller = [one for one in containment.layouts.variants(name) if CACHE_LINE_BYTES < one.size < best[0].size]
+        if name == wanted:
+            return containment.layouts.variants(name)[0], begin
+        if smaller and weight >= NEARLY_ALL * total and not is_lock(name):
+            best = smaller[0], begin
     return best
 
 

@@ -31,11 +31,12 @@ def slab(name: str, start: int, size: int, *types: str) -> ObjectArea:
     return ObjectArea(ObjectKind.SLAB, name, LINE + start, size, size, 1, types)
 
 
-def explain(program: Path, areas: tuple[ObjectArea, ...], *accesses: Access) -> Finding:
+def explain(program: Path, areas: tuple[ObjectArea, ...], *accesses: Access, wanted: str | None = None) -> Finding:
     line = SharedLine(0, LINE, accesses, hitm_local=sum(access.contended for access in accesses))
     profile = Profile("test", "", "hitm", (line,), areas=areas)
     asked = functions_asked(profile)
-    return findings(profile, read_layouts(program).layouts, touched(program, *asked), operands(program, *asked))[0]
+    layouts = read_layouts(program).layouts
+    return findings(profile, layouts, touched(program, *asked), operands(program, *asked), wanted)[0]
 
 
 def load(offset: int, function: str | None, hitm: int = 100) -> Access:
@@ -53,6 +54,12 @@ def test_the_nested_record_that_holds_all_accesses_is_named(program: Path) -> No
     one = found.objects[0]
     assert (one.type, one.start, one.containers) == ("mapping", 0, ("file_node",))
     assert [member.path for member in found.members] == ["tree.root", "lock.count"]
+
+
+def test_the_outer_record_is_named_when_it_is_asked_for(program: Path) -> None:
+    areas = (slab("nodes", -40, 192, "file_node"),)
+    one = explain(program, areas, load(0x18, "tree_insert"), wanted="file_node").objects[0]
+    assert (one.type, one.start) == ("file_node", -40)
 
 
 def test_a_cache_of_several_types_leaves_the_type_to_the_functions(program: Path) -> None:
@@ -78,6 +85,12 @@ def test_a_plain_variable_stands_by_its_symbol(program: Path) -> None:
     found = explain(program, (area,), load(8, "tick"), load(0xC, "tick"))
     assert [member.path for member in found.members] == ["jiffies_64", "jiffies_64+0x4"]
     assert found.outcomes == ((Outcome.NO_TYPE, 2),)
+
+
+def test_a_variable_without_a_known_type_gets_the_one_its_functions_work_on(program: Path) -> None:
+    area = ObjectArea(ObjectKind.GLOBAL, "the_mapping", LINE, 96, 96)
+    found = explain(program, (area,), load(0x18, "tree_insert"), load(0x28, "lock_slowpath"))
+    assert (found.objects[0].type, found.objects[0].origin) == ("mapping", "global the_mapping")
 
 
 def test_two_variables_on_one_line_meet_by_their_symbols(program: Path) -> None:
