@@ -66,3 +66,11 @@ class VerificationFailed(LinesmithError):
 
 class OutputError(LinesmithError):
     """The result cannot be written where the user asked."""
+
+
+class TraceError(LinesmithError):
+    """The trace cannot be read, is cut off, damaged, or of another version."""
+
+
+class NotSimulated(LinesmithError):
+    """A candidate cannot be simulated on the trace at hand; the message says why."""
