@@ -74,3 +74,15 @@ class TraceError(LinesmithError):
 
 class NotSimulated(LinesmithError):
     """A candidate cannot be simulated on the trace at hand; the message says why."""
+
+
+class KernelNotBootable(LinesmithError):
+    """The file is no kernel image that QEMU can boot."""
+
+
+class GuestFailed(LinesmithError):
+    """The guest panicked, hung, ended early, or could not run the command; the message has its last lines."""
+
+
+class NotRecorded(LinesmithError):
+    """There is no recording, or it is cut off, empty, or of another build; the message says what to do."""

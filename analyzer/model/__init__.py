@@ -26,8 +26,17 @@ if TYPE_CHECKING:
     )
     from linesmith.analyzer.model.layout import ElfIdentity, Layout, Leaf, Member, MemberCategory, RecordKind
     from linesmith.analyzer.model.lines import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES
+    from linesmith.analyzer.model.order import Guest, Order, Recorded, Simulation
     from linesmith.analyzer.model.profile import Access, Profile, Remark, SharedLine
     from linesmith.analyzer.model.recording import Conflict, Recording
+    from linesmith.analyzer.model.simulation import (
+        Interval,
+        Latencies,
+        Misses,
+        SimulatedLines,
+        SimulatedPair,
+        Simulation,
+    )
     from linesmith.analyzer.model.snapshot import ObjectArea, ObjectKind, Snapshot
 else:
     from importlib import import_module
@@ -75,6 +84,12 @@ _NAMES = {
         "ADJACENT_LINE_BYTES",
         "CACHE_LINE_BYTES",
     ),
+    "order": (
+        "Guest",
+        "Order",
+        "Recorded",
+        "Simulation",
+    ),
     "profile": (
         "Access",
         "Profile",
@@ -84,6 +99,14 @@ _NAMES = {
     "recording": (
         "Conflict",
         "Recording",
+    ),
+    "simulation": (
+        "Interval",
+        "Latencies",
+        "Misses",
+        "SimulatedLines",
+        "SimulatedPair",
+        "Simulation",
     ),
     "snapshot": (
         "ObjectArea",
@@ -103,6 +126,9 @@ __all__ = [
     "Considered",
     "ElfIdentity",
     "Finding",
+    "Guest",
+    "Interval",
+    "Latencies",
     "Layout",
     "Leaf",
     "LineMember",
@@ -110,20 +136,27 @@ __all__ = [
     "Member",
     "MemberCategory",
     "MemberFunction",
+    "Misses",
     "Move",
     "MoveKind",
     "ObjectArea",
     "ObjectKind",
     "Operand",
+    "Order",
     "Outcome",
     "Patch",
     "Prediction",
     "Profile",
     "RecordKind",
+    "Recorded",
     "Recording",
     "Remark",
     "Residual",
     "SharedLine",
+    "SimulatedLines",
+    "SimulatedPair",
+    "Simulation",
+    "Simulation",
     "Snapshot",
     "Touched",
     "Triage",
