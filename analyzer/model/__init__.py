@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from linesmith.analyzer.model.layout import ElfIdentity, Layout, Leaf, Member, MemberCategory, RecordKind
     from linesmith.analyzer.model.lines import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES
-    from linesmith.analyzer.model.order import Guest, Order, Recorded, Simulation
+    from linesmith.analyzer.model.order import Emulation, Guest, Order, Recorded
     from linesmith.analyzer.model.profile import Access, Profile, Remark, SharedLine
     from linesmith.analyzer.model.recording import Conflict, Recording
     from linesmith.analyzer.model.simulation import (
@@ -85,10 +85,10 @@ _NAMES = {
         "CACHE_LINE_BYTES",
     ),
     "order": (
+        "Emulation",
         "Guest",
         "Order",
         "Recorded",
-        "Simulation",
     ),
     "profile": (
         "Access",
@@ -125,6 +125,7 @@ __all__ = [
     "ConflictPair",
     "Considered",
     "ElfIdentity",
+    "Emulation",
     "Finding",
     "Guest",
     "Interval",
@@ -155,7 +156,6 @@ __all__ = [
     "SharedLine",
     "SimulatedLines",
     "SimulatedPair",
-    "Simulation",
     "Simulation",
     "Snapshot",
     "Touched",

@@ -11,7 +11,7 @@ from linesmith.analyzer.model.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)
-class Simulation:
+class Emulation:
     """The simulated caches, and how the CPUs take turns.
 
     ``ring`` is ``kernel``, ``user`` or ``both``; ``interleave`` is ``exact`` (repeatable) or ``turns`` (faster).
@@ -52,7 +52,7 @@ class Order:
     """One recording: the command, the machine, the caches, and where by-products go; ``seconds`` bounds the run."""
 
     command: tuple[str, ...]
-    simulation: Simulation = field(default_factory=Simulation)
+    emulation: Emulation = field(default_factory=Emulation)
     guest: Guest | None = None
     log: Path | None = None
     trace: Path | None = None
