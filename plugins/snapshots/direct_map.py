@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The kernel's map of all memory: pages by their ``struct page``, slab pages by their objects."""
+
+from __future__ import annotations
+
+import drgn
+from drgn.helpers.linux.mm import compound_head, follow_phys, page_size, pfn_to_page, phys_to_virt
+
+from linesmith.analyzer.model import ObjectArea, ObjectKind
+from linesmith.plugins.snapshots.page_kinds import PageKind, PageTypes, PageWords
+from linesmith.plugins.snapshots.slabs import Slabs
+from linesmith.plugins.snapshots.variables import Variables
+
+_OBJECT_KINDS = {
+    PageKind.FREE: (ObjectKind.PAGES, "free page"),
+    PageKind.TABLE: (ObjectKind.PAGE_TABLE, "page table"),
+    PageKind.BOOT: (ObjectKind.BOOT, "boot memory"),
+    PageKind.ANONYMOUS: (ObjectKind.PAGES, "anonymous memory"),
+    PageKind.CACHE: (ObjectKind.PAGE_CACHE, "page cache"),
+    PageKind.OTHER: (ObjectKind.PAGES, "pages"),
+}
+
+
+class DirectMap:
+    """Addresses of the direct map, and the array of ``struct page`` that describes it."""
+
+    def __init__(self, program: drgn.Program, slabs: Slabs, variables: Variables) -> None:
+        """Reads the bounds of the map and how this kernel encodes page types."""
+        self._program = program
+        self._slabs = slabs
+        self._variables = variables
+        self._types = _page_types(program)
+        self._page_bytes = program["PAGE_SIZE"].value_()
+        pages = program["max_pfn"].value_()
+        start = phys_to_virt(program, 0).value_()
+        self._map = range(start, start + pages * self._page_bytes)
+        first = pfn_to_page(program, 0)
+        self._frame_bytes = first.type_.type.size or 0
+        self._frames = range(first.value_(), first.value_() + pages * self._frame_bytes)
+        # Physical memory of the image: its addresses in the direct map are aliases.
+        self._image = _image_alias(program, start)
+
+    def area(self, address: int) -> ObjectArea | None:
+        """What lies at ``address`` of the direct map; none outside it, and where the memory has no page."""
+        if address not in self._map:
+            return None
+        if self._image and address in self._image[0]:
+            return self._variables.alias(address, address + self._image[1])
+        try:
+            return self._page_area(address)
+        except drgn.FaultError:
+            return None
+
+    def frame(self, address: int) -> ObjectArea | None:
+        """The array of ``struct page``, when ``address`` lies within it."""
+        if address not in self._frames:
+            return None
+        size, count = self._frame_bytes, len(self._frames) // self._frame_bytes
+        return ObjectArea(ObjectKind.STRUCT_PAGE, "struct page", self._frames.start, size, size, count, ("page",))
+
+    def _page_area(self, address: int) -> ObjectArea | None:
+        number = (address - self._map.start) // self._page_bytes
+        head = compound_head(pfn_to_page(self._program, number))
+        page = head[0].read_()
+        kind = self._types.kind(_words(page))
+        start = self._map.start + (head.value_() - self._frames.start) // self._frame_bytes * self._page_bytes
+        if kind == PageKind.SLAB:
+            return self._slabs.area(head.value_(), start)
+        size = page_size(head).value_()
+        object_kind, name = _OBJECT_KINDS[kind]
+        return ObjectArea(object_kind, name, start, size, size)
+
+
+def _page_types(program: drgn.Program) -> PageTypes:
+    flags = _enumerators(program.type("enum pageflags"))
+    for name in ("PGTY_buddy", "PG_buddy"):
+        try:
+            return PageTypes(flags, _enumerators(program.constant(name).type_))
+        except LookupError:
+            continue
+    return PageTypes(flags, {})
+
+
+def _enumerators(kind: drgn.Type) -> dict[str, int]:
+    return {item.name: item.value for item in kind.enumerators or ()}
+
+
+def _words(page: drgn.Object) -> PageWords:
+    return PageWords(
+        flags=_word(page.flags),
+        mapping=page.mapping.value_(),
+        page_type=page._mapcount.counter.value_() & 0xFFFF_FFFF,
+        references=page._refcount.counter.value_(),
+    )
+
+
+def _word(flags: drgn.Object) -> int:
+    # Since 6.18 the flags are a record of one word (memdesc_flags_t).
+    value = flags.f if flags.type_.unaliased_kind() == drgn.TypeKind.STRUCT else flags
+    return int(value.value_())
+
+
+def _image_alias(program: drgn.Program, start: int) -> tuple[range, int] | None:
+    """The image within the direct map, and what leads from an address there to the linked one."""
+    linked, end = program.symbol("_text").address, program.symbol("_end").address
+    try:
+        physical = follow_phys(program["init_mm"].address_of_(), linked).value_()
+    except (LookupError, drgn.FaultError, NotImplementedError):
+        return None
+    return range(start + physical, start + physical + end - linked), linked - start - physical

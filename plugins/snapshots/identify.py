@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Asks every part of a kernel's memory in turn what lies at an address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from functools import cache
+from pathlib import Path
+
+import drgn
+
+from linesmith.analyzer.model import ObjectArea, Snapshot
+from linesmith.plugins.snapshots.direct_map import DirectMap
+from linesmith.plugins.snapshots.kernel import opened
+from linesmith.plugins.snapshots.per_cpu_chunks import PerCpuChunks
+from linesmith.plugins.snapshots.slabs import Slabs
+from linesmith.plugins.snapshots.variables import Variables
+from linesmith.plugins.snapshots.vmalloc import stacks, vmalloc
+
+Finder = Callable[[int], ObjectArea | None]
+
+
+def snapshot(memory: Path, vmlinux: Path, addresses: Collection[int]) -> Snapshot:
+    """The areas of the kernel ``vmlinux`` in ``memory`` that hold ``addresses``; see ``SnapshotSource``."""
+    program = opened(memory, vmlinux)
+    slabs = Slabs(program, _record_sizes(program))
+    areas = areas_of(addresses, _finders(program, slabs))
+    remarks = () if slabs.readable else ("only the SLUB allocator is read; slab objects of this kernel have no names",)
+    build_id = program.main_module().build_id
+    return Snapshot(
+        source=str(memory),
+        areas=areas,
+        kernel_release=program["init_uts_ns"].name.release.string_().decode("utf-8", "backslashreplace"),
+        build_id=build_id and build_id.hex(),
+        remarks=remarks,
+    )
+
+
+def areas_of(addresses: Iterable[int], finders: Collection[Finder]) -> tuple[ObjectArea, ...]:
+    """The areas that hold ``addresses``, by address; the first finder that knows one is believed."""
+    found: list[ObjectArea] = []
+    for address in sorted(set(addresses)):
+        if found and address < found[-1].end:
+            continue
+        area = next((area for finder in finders if (area := finder(address)) is not None), None)
+        if area is not None and (not found or area.address >= found[-1].end):
+            found.append(area)
+    return tuple(found)
+
+
+def _finders(program: drgn.Program, slabs: Slabs) -> tuple[Finder, ...]:
+    """Special parts first: per-CPU memory, stacks and the image lie within the direct map or vmalloc memory too."""
+    variables = Variables(program)
+    direct = DirectMap(program, slabs, variables)
+    task_stacks = stacks(program)
+    return (
+        variables.image,
+        variables.per_cpu,
+        PerCpuChunks(program).area,
+        direct.frame,
+        task_stacks.area,
+        vmalloc(program, task_stacks).area,
+        direct.area,
+    )
+
+
+def _record_sizes(program: drgn.Program) -> Callable[[str], int | None]:
+    @cache
+    def size_of(record: str) -> int | None:
+        for tag in ("struct", "union"):
+            try:
+                return int(program.type(f"{tag} {record}").size or 0)
+            except LookupError:
+                continue
+        return None
+
+    return size_of

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Global and per-CPU variables: the symbol at an address, and the record type DWARF gives it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import drgn
+from drgn.helpers.linux.cpumask import for_each_possible_cpu
+
+from linesmith.analyzer.model import ObjectArea, ObjectKind
+from linesmith.plugins.snapshots.symbols import DataSymbol, SymbolMap
+
+_RECORDS = (drgn.TypeKind.STRUCT, drgn.TypeKind.UNION, drgn.TypeKind.CLASS)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a variable is made of: ``count`` elements of ``size`` bytes, records where ``types`` names one."""
+
+    types: tuple[str, ...]
+    size: int
+    count: int
+
+
+def record_name(kind: drgn.Type) -> str | None:
+    """The tag of a record, or the typedef that names one without a tag; none for what is no record."""
+    alias = None
+    while kind.kind == drgn.TypeKind.TYPEDEF:
+        alias, kind = kind.name, kind.type
+    return (kind.tag or alias) if kind.kind in _RECORDS else None
+
+
+class Variables:
+    """Variables of the kernel image and of its CPUs."""
+
+    def __init__(self, program: drgn.Program) -> None:
+        """Reads the symbols of ``vmlinux`` and where the CPUs' copies of the per-CPU section begin."""
+        self._program = program
+        self._symbols = SymbolMap(_data_symbols(program))
+        self._image = range(program.symbol("_text").address, program.symbol("_end").address)
+        self._copies = tuple(_copies(program))
+        self._shape_of = cache(self._shape)
+
+    def image(self, address: int) -> ObjectArea | None:
+        """The variable of the kernel image at ``address``."""
+        symbol = self._symbols.at(address) if address in self._image else None
+        return self._area(symbol, ObjectKind.GLOBAL, symbol.address) if symbol else None
+
+    def alias(self, address: int, linked: int) -> ObjectArea | None:
+        """The variable that the image holds at ``linked``, seen through its alias at ``address``."""
+        area = self.image(linked)
+        return _moved(area, area.address + address - linked, "seen through the direct map") if area else None
+
+    def per_cpu(self, address: int) -> ObjectArea | None:
+        """The CPU's copy of a static per-CPU variable at ``address``."""
+        for cpu, copy, start in self._copies:
+            if address in copy:
+                symbol = self._symbols.at(address - copy.start + start)
+                if symbol is not None:
+                    return self._area(symbol, ObjectKind.PER_CPU, symbol.address + copy.start - start, cpu)
+        return None
+
+    def _area(self, symbol: DataSymbol, kind: ObjectKind, address: int, cpu: int | None = None) -> ObjectArea:
+        shape = self._shape_of(symbol)
+        return ObjectArea(kind, symbol.name, address, shape.size, shape.size, shape.count, shape.types, cpu=cpu)
+
+    def _shape(self, symbol: DataSymbol) -> Shape:
+        try:
+            variable = self._program.variable(symbol.name)
+            kind = variable.type_
+        except LookupError:
+            return Shape((), symbol.size, 1)
+        # A static variable shares its name with others; only the address tells which one DWARF describes.
+        if variable.address_ != symbol.address:
+            return Shape((), symbol.size, 1)
+        return shape_of(kind, symbol.size)
+
+
+def shape_of(kind: drgn.Type, size: int) -> Shape:
+    """The shape of a variable of type ``kind`` that has ``size`` bytes."""
+    while kind.kind == drgn.TypeKind.ARRAY or (kind.kind == drgn.TypeKind.TYPEDEF and record_name(kind) is None):
+        kind = kind.type
+    name = record_name(kind)
+    if name is None or not kind.size or size % kind.size:
+        return Shape((), size, 1)
+    return Shape((name,), kind.size, size // kind.size)
+
+
+def _data_symbols(program: drgn.Program) -> list[DataSymbol]:
+    data = (drgn.SymbolKind.OBJECT, drgn.SymbolKind.UNKNOWN)
+    return [DataSymbol(symbol.address, symbol.size, symbol.name) for symbol in program.symbols() if symbol.kind in data]
+
+
+def _copies(program: drgn.Program) -> list[tuple[int, range, int]]:
+    """CPU, the addresses of its copy of the per-CPU section, and the section's own address."""
+    try:
+        offsets = program["__per_cpu_offset"]
+    except LookupError:
+        return []
+    start, end = program.symbol("__per_cpu_start").address, program.symbol("__per_cpu_end").address
+    bases = ((cpu, (offsets[cpu].value_() + start) % (1 << 64)) for cpu in for_each_possible_cpu(program))
+    return [(cpu, range(base, base + end - start), start) for cpu, base in bases]
+
+
+def _moved(area: ObjectArea, address: int, detail: str) -> ObjectArea:
+    return ObjectArea(
+        area.kind, area.name, address, area.size, area.stride, area.count, area.types, cpu=area.cpu, detail=detail
+    )

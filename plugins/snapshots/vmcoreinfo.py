@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Finds the kernel's own description of itself in its memory, or makes one from vmlinux where it wrote none.
+
+A guest's dump carries the VMCOREINFO note only when the guest wrote it to QEMU. It lies in memory all the same, unless
+the kernel was built without kexec (Documentation/admin-guide/kdump/vmcoreinfo.rst of the kernel).
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterator
+
+from linesmith.analyzer.errors import SnapshotError
+from linesmith.plugins.snapshots.elf_file import ElfFile
+
+# A note header (16-byte aligned owner of 11 characters and its terminator) stands in front of the text.
+_OWNER = b"VMCOREINFO\0\0"
+_NOTE_HEADER = struct.Struct("<III")
+_MOST_BYTES = 64 * 1024
+_START_KERNEL_MAP = 0xFFFF_FFFF_8000_0000
+_ADDRESS_MASK = (1 << 64) - 1
+_BANNER = re.compile(rb"Linux version (\S+)")
+
+# Address and size in bytes of a symbol of vmlinux; raises LookupError.
+SymbolTable = Callable[[str], tuple[int, int]]
+
+
+def vmcoreinfo_of(dump: ElfFile, vmlinux: ElfFile, symbols: SymbolTable) -> bytes:
+    """The text of VMCOREINFO that belongs to the kernel ``vmlinux`` in the memory ``dump``.
+
+    Raises ``SnapshotError`` when the memory is another kernel's.
+    """
+    build_id = vmlinux.build_id
+    if build_id is None:
+        raise SnapshotError(
+            f"{vmlinux.path} has no build-id; give the vmlinux of the dumped kernel, not stripped of it"
+        )
+    others = []
+    for text in _texts_in(dump):
+        found = value_of(text, "BUILD-ID")
+        if found is None or found == build_id.content.hex():
+            return text
+        others.append(found)
+    # Some kernels wrote a wrong BUILD-ID, so the note itself has the last word.
+    for address in dump.find(_note_bytes(build_id.content)):
+        made = _made(_Image(dump, address - build_id.virtual, symbols))
+        if made is not None:
+            return made
+    owner = (
+        f"is the memory of the kernel with the build-id {others[0]}" if others else "is no memory of a running kernel"
+    )
+    raise SnapshotError(
+        f"{dump.path} {owner}, not of {vmlinux.path} ({build_id.content.hex()}); give the vmlinux of the dumped kernel"
+    )
+
+
+def value_of(text: bytes, key: str) -> str | None:
+    """The value of ``key`` in the lines ``KEY=value`` of VMCOREINFO."""
+    match = re.search(rb"^" + re.escape(key.encode()) + rb"=(.*)$", text, re.MULTILINE)
+    return match and match[1].decode("ascii", "replace")
+
+
+def _texts_in(dump: ElfFile) -> Iterator[bytes]:
+    """Notes of the file itself, then those that lie in the memory."""
+    for note in dump.notes():
+        if note.owner == b"VMCOREINFO":
+            yield note.content
+    for address in dump.find(_OWNER):
+        owner_size, size, kind = _NOTE_HEADER.unpack(dump.physical(address - _NOTE_HEADER.size, _NOTE_HEADER.size))
+        if (owner_size, kind) == (len("VMCOREINFO") + 1, 0) and 0 < size <= _MOST_BYTES:
+            text = dump.physical(address + len(_OWNER), size)
+            if text.startswith(b"OSRELEASE="):
+                yield text
+
+
+def _note_bytes(build_id: bytes) -> bytes:
+    return _NOTE_HEADER.pack(4, len(build_id), 3) + b"GNU\0" + build_id
+
+
+class _Image:
+    """A kernel image in memory: ``delta`` is physical minus linked address, in bytes."""
+
+    def __init__(self, dump: ElfFile, delta: int, symbols: SymbolTable) -> None:
+        self._dump = dump
+        self.delta = delta
+        self.symbols = symbols
+
+    def number(self, name: str, size: int = 8) -> int | None:
+        """The little-endian number in the variable ``name``, or none without such a variable."""
+        try:
+            address, _ = self.symbols(name)
+        except LookupError:
+            return None
+        return int.from_bytes(self._dump.physical(address + self.delta, size), "little")
+
+    def text(self, name: str, size: int) -> bytes:
+        """``size`` bytes at the symbol ``name``."""
+        return self._dump.physical(self.symbols(name)[0] + self.delta, size)
+
+
+def _made(image: _Image) -> bytes | None:
+    """VMCOREINFO for drgn from the variables of the image, or none where the image is but a copy of some part."""
+    banner = _BANNER.match(image.text("linux_banner", 256))
+    if banner is None:
+        return None
+    lines = [b"OSRELEASE=" + banner[1], f"PAGESIZE={_page_bytes(image)}".encode()]
+    numbers = _x86_64(image) if image.number("phys_base") is not None else _aarch64(image)
+    return b"\n".join([*lines, *(line.encode() for line in numbers), b""])
+
+
+def _page_bytes(image: _Image) -> int:
+    return image.symbols("empty_zero_page")[1] or 4096
+
+
+def _x86_64(image: _Image) -> tuple[str, ...]:
+    base = image.number("phys_base") or 0
+    offset = (image.delta + _START_KERNEL_MAP - base) & _ADDRESS_MASK
+    table = (image.symbols("init_top_pgt")[0] + offset) & _ADDRESS_MASK
+    return (
+        f"KERNELOFFSET={offset:x}",
+        f"SYMBOL(swapper_pg_dir)={table:x}",
+        f"NUMBER(phys_base)={base}",
+        f"NUMBER(pgtable_l5_enabled)={image.number('__pgtable_l5_enabled', 4) or 0}",
+    )
+
+
+def _aarch64(image: _Image) -> tuple[str, ...]:
+    shift = image.number("kimage_voffset") or 0
+    offset = (image.delta + shift) & _ADDRESS_MASK
+    table = (image.symbols("swapper_pg_dir")[0] + offset) & _ADDRESS_MASK
+    # The image lies a little above the middle of the kernel's half: -(1 << (bits - 1)).
+    bits = image.number("vabits_actual") or (-image.symbols("_text")[0] & _ADDRESS_MASK).bit_length() + 1
+    return (
+        f"KERNELOFFSET={offset:x}",
+        f"SYMBOL(swapper_pg_dir)={table:x}",
+        f"NUMBER(VA_BITS)={bits}",
+        f"NUMBER(kimage_voffset)=0x{shift:x}",
+    )
