@@ -99,6 +99,7 @@ struct coherence_pair {
   uint32_t writer_width;
   uint32_t writer_site;
   uint32_t victim_cpu;
+  uint32_t writer_cpu;
   uint32_t true_sharing;  // 1: others wrote bytes of the victim's access since its last copy; 0: they did not
   uint64_t local;         // the modified copy, or else the writer, was on the victim's node
   uint64_t remote;

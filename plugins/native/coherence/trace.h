@@ -57,7 +57,8 @@ void trace_slice(struct trace_writer *writer, uint32_t cpu);
 void trace_access(struct trace_writer *writer, uint64_t address, uint32_t width, enum coherence_kind kind,
                   uint32_t site);
 
-struct trace_counts trace_writer_counts(const struct trace_writer *writer);
+// Writes the events that wait for their block to fill, so that the counts are those of the file.
+struct trace_counts trace_writer_counts(struct trace_writer *writer);
 
 // Writes what is left, the instruction address of each site (`ips[site]`), and the end mark. Returns 0, or
 // the errno of the first write that failed. Frees the writer; does not close the file.
