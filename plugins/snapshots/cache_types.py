@@ -121,4 +121,5 @@ def _names(cache: str) -> Iterator[str]:
         match = pattern.match(cache)
         if match:
             stem = match[1] if match.re.groups else cache
-            yield from (template.format(stem, l=stem.lower()) for template in templates)
+            names = (template.format(stem, l=stem.lower()) for template in templates)
+            yield from (name for name in names if name.isidentifier())

@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import drgn
 from drgn.helpers.linux.mm import compound_head, follow_phys, page_size, pfn_to_page, phys_to_virt
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
-from linesmith.plugins.snapshots.page_kinds import PageKind, PageTypes, PageWords
+from linesmith.plugins.snapshots.page_kinds import FrameLayout, PageKind, PageTypes, PageWords
 from linesmith.plugins.snapshots.slabs import Slabs
-from linesmith.plugins.snapshots.variables import Variables
+from linesmith.plugins.snapshots.variables import Variables, image_range
 
+# The description of 64 MiB of memory in pages of 4 KiB.
+_PIECE_BYTES = 1 << 20
 _OBJECT_KINDS = {
     PageKind.FREE: (ObjectKind.PAGES, "free page"),
     PageKind.TABLE: (ObjectKind.PAGE_TABLE, "page table"),
@@ -35,7 +39,8 @@ class DirectMap:
         start = phys_to_virt(program, 0).value_()
         self._map = range(start, start + pages * self._page_bytes)
         first = pfn_to_page(program, 0)
-        self._frame_bytes = first.type_.type.size or 0
+        self._frame_bytes = first.type_.type.size
+        self._layout = _frame_layout(first.type_.type)
         self._frames = range(first.value_(), first.value_() + pages * self._frame_bytes)
         # Physical memory of the image: its addresses in the direct map are aliases.
         self._image = _image_alias(program, start)
@@ -58,12 +63,30 @@ class DirectMap:
         size, count = self._frame_bytes, len(self._frames) // self._frame_bytes
         return ObjectArea(ObjectKind.STRUCT_PAGE, "struct page", self._frames.start, size, size, count, ("page",))
 
+    def slab_areas(self) -> Iterator[ObjectArea]:
+        """Every slab page of the memory."""
+        for first in range(0, len(self._frames), _PIECE_BYTES):
+            piece = self._frames[first : first + _PIECE_BYTES]
+            try:
+                content = self._program.read(piece.start, len(piece))
+            except drgn.FaultError:
+                # Memory has holes, and so has its description.
+                continue
+            for index in self._types.slabs(content, self._layout):
+                head = piece.start + index * self._frame_bytes
+                area = self._slabs.area(head, self._start_of(head))
+                if area is not None:
+                    yield area
+
+    def _start_of(self, head: int) -> int:
+        return int(self._map.start + (head - self._frames.start) // self._frame_bytes * self._page_bytes)
+
     def _page_area(self, address: int) -> ObjectArea | None:
         number = (address - self._map.start) // self._page_bytes
         head = compound_head(pfn_to_page(self._program, number))
         page = head[0].read_()
         kind = self._types.kind(_words(page))
-        start = self._map.start + (head.value_() - self._frames.start) // self._frame_bytes * self._page_bytes
+        start = self._start_of(head.value_())
         if kind == PageKind.SLAB:
             return self._slabs.area(head.value_(), start)
         size = page_size(head).value_()
@@ -79,6 +102,10 @@ def _page_types(program: drgn.Program) -> PageTypes:
         except LookupError:
             continue
     return PageTypes(flags, {})
+
+
+def _frame_layout(frame: drgn.Type) -> FrameLayout:
+    return FrameLayout(frame.size, drgn.offsetof(frame, "flags"), drgn.offsetof(frame, "_mapcount"))
 
 
 def _enumerators(kind: drgn.Type) -> dict[str, int]:
@@ -102,9 +129,9 @@ def _word(flags: drgn.Object) -> int:
 
 def _image_alias(program: drgn.Program, start: int) -> tuple[range, int] | None:
     """The image within the direct map, and what leads from an address there to the linked one."""
-    linked, end = program.symbol("_text").address, program.symbol("_end").address
+    image = image_range(program)
     try:
-        physical = follow_phys(program["init_mm"].address_of_(), linked).value_()
+        physical = follow_phys(program["init_mm"].address_of_(), image.start).value_()
     except (LookupError, drgn.FaultError, NotImplementedError):
         return None
-    return range(start + physical, start + physical + end - linked), linked - start - physical
+    return range(start + physical, start + physical + len(image)), image.start - start - physical

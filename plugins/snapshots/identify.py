@@ -12,8 +12,10 @@ import drgn
 from linesmith.analyzer.model import ObjectArea, Snapshot
 from linesmith.plugins.snapshots.direct_map import DirectMap
 from linesmith.plugins.snapshots.kernel import opened
+from linesmith.plugins.snapshots.object_types import typed
 from linesmith.plugins.snapshots.per_cpu_chunks import PerCpuChunks
 from linesmith.plugins.snapshots.slabs import Slabs
+from linesmith.plugins.snapshots.typed_memory import KernelMemory
 from linesmith.plugins.snapshots.variables import Variables
 from linesmith.plugins.snapshots.vmalloc import stacks, vmalloc
 
@@ -23,8 +25,12 @@ Finder = Callable[[int], ObjectArea | None]
 def snapshot(memory: Path, vmlinux: Path, addresses: Collection[int]) -> Snapshot:
     """The areas of the kernel ``vmlinux`` in ``memory`` that hold ``addresses``; see ``SnapshotSource``."""
     program = opened(memory, vmlinux)
-    slabs = Slabs(program, _record_sizes(program))
-    areas = areas_of(addresses, _finders(program, slabs))
+    size_of = _record_sizes(program)
+    slabs = Slabs(program, size_of)
+    variables = Variables(program)
+    direct = DirectMap(program, slabs, variables)
+    areas = areas_of(addresses, _finders(program, variables, direct))
+    areas = typed(areas, addresses, KernelMemory(program, variables, direct), size_of)
     remarks = () if slabs.readable else ("only the SLUB allocator is read; slab objects of this kernel have no names",)
     build_id = program.main_module().build_id
     return Snapshot(
@@ -48,17 +54,15 @@ def areas_of(addresses: Iterable[int], finders: Collection[Finder]) -> tuple[Obj
     return tuple(found)
 
 
-def _finders(program: drgn.Program, slabs: Slabs) -> tuple[Finder, ...]:
+def _finders(program: drgn.Program, variables: Variables, direct: DirectMap) -> tuple[Finder, ...]:
     """Special parts first: per-CPU memory, stacks and the image lie within the direct map or vmalloc memory too."""
-    variables = Variables(program)
-    direct = DirectMap(program, slabs, variables)
     task_stacks = stacks(program)
     return (
+        task_stacks.area,
         variables.image,
         variables.per_cpu,
         PerCpuChunks(program).area,
         direct.frame,
-        task_stacks.area,
         vmalloc(program, task_stacks).area,
         direct.area,
     )

@@ -10,9 +10,8 @@ import drgn
 from drgn.helpers.linux.cpumask import for_each_possible_cpu
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
+from linesmith.plugins.snapshots.pointees import pointees, record_name
 from linesmith.plugins.snapshots.symbols import DataSymbol, SymbolMap
-
-_RECORDS = (drgn.TypeKind.STRUCT, drgn.TypeKind.UNION, drgn.TypeKind.CLASS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +23,10 @@ class Shape:
     count: int
 
 
-def record_name(kind: drgn.Type) -> str | None:
-    """The tag of a record, or the typedef that names one without a tag; none for what is no record."""
-    alias = None
-    while kind.kind == drgn.TypeKind.TYPEDEF:
-        alias, kind = kind.name, kind.type
-    return (kind.tag or alias) if kind.kind in _RECORDS else None
+def image_range(program: drgn.Program) -> range:
+    """The addresses of the kernel image."""
+    start, end = program.main_module().address_ranges[0]
+    return range(start, end)
 
 
 class Variables:
@@ -39,7 +36,7 @@ class Variables:
         """Reads the symbols of ``vmlinux`` and where the CPUs' copies of the per-CPU section begin."""
         self._program = program
         self._symbols = SymbolMap(_data_symbols(program))
-        self._image = range(program.symbol("_text").address, program.symbol("_end").address)
+        self._image = image_range(program)
         self._copies = tuple(_copies(program))
         self._shape_of = cache(self._shape)
 
@@ -62,20 +59,41 @@ class Variables:
                     return self._area(symbol, ObjectKind.PER_CPU, symbol.address + copy.start - start, cpu)
         return None
 
+    def sections(self) -> tuple[range, ...]:
+        """Addresses of the image's data and of the CPUs' copies of the per-CPU section."""
+        first = next((symbol.address for symbol in self._program.symbols("_sdata")), self._image.start)
+        data = range(max(first, self._image.start), self._image.stop)
+        return (data, *(copy for _, copy, _ in self._copies))
+
+    def per_cpu_pointer(self, address: int, cpu: int) -> int:
+        """The pointer (``__percpu``) whose copy for ``cpu`` lies at ``address``."""
+        offsets = (copy.start - start for owner, copy, start in self._copies if owner == cpu)
+        return (address - next(offsets, 0)) % (1 << 64)
+
+    def pointees(self, address: int) -> tuple[str, ...]:
+        """Records that the pointer in a variable at ``address`` is declared to point to."""
+        for _, copy, start in self._copies:
+            if address in copy:
+                address += start - copy.start
+        symbol = self._symbols.at(address)
+        kind = self._type_of(symbol) if symbol else None
+        return tuple(pointees(kind, address - symbol.address)) if symbol and kind else ()
+
     def _area(self, symbol: DataSymbol, kind: ObjectKind, address: int, cpu: int | None = None) -> ObjectArea:
         shape = self._shape_of(symbol)
         return ObjectArea(kind, symbol.name, address, shape.size, shape.size, shape.count, shape.types, cpu=cpu)
 
     def _shape(self, symbol: DataSymbol) -> Shape:
+        kind = self._type_of(symbol)
+        return shape_of(kind, symbol.size) if kind else Shape((), symbol.size, 1)
+
+    def _type_of(self, symbol: DataSymbol) -> drgn.Type | None:
         try:
             variable = self._program.variable(symbol.name)
-            kind = variable.type_
         except LookupError:
-            return Shape((), symbol.size, 1)
+            return None
         # A static variable shares its name with others; only the address tells which one DWARF describes.
-        if variable.address_ != symbol.address:
-            return Shape((), symbol.size, 1)
-        return shape_of(kind, symbol.size)
+        return variable.type_ if variable.address_ == symbol.address else None
 
 
 def shape_of(kind: drgn.Type, size: int) -> Shape:
@@ -83,9 +101,17 @@ def shape_of(kind: drgn.Type, size: int) -> Shape:
     while kind.kind == drgn.TypeKind.ARRAY or (kind.kind == drgn.TypeKind.TYPEDEF and record_name(kind) is None):
         kind = kind.type
     name = record_name(kind)
-    if name is None or not kind.size or size % kind.size:
+    # An incomplete record has no size.
+    element = _complete_size(kind)
+    if name is None or not element or size % element:
         return Shape((), size, 1)
-    return Shape((name,), kind.size, size // kind.size)
+    return Shape((name,), element, size // element)
+
+
+def _complete_size(kind: drgn.Type) -> int:
+    while kind.kind == drgn.TypeKind.TYPEDEF:
+        kind = kind.type
+    return kind.size or 0
 
 
 def _data_symbols(program: drgn.Program) -> list[DataSymbol]:

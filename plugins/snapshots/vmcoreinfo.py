@@ -20,6 +20,8 @@ _NOTE_HEADER = struct.Struct("<III")
 _MOST_BYTES = 64 * 1024
 _START_KERNEL_MAP = 0xFFFF_FFFF_8000_0000
 _ADDRESS_MASK = (1 << 64) - 1
+_SECTION_BITS = 27
+_SECTIONS_PER_ROOT = 256
 _BANNER = re.compile(rb"Linux version (\S+)")
 
 # Address and size in bytes of a symbol of vmlinux; raises LookupError.
@@ -116,12 +118,14 @@ def _page_bytes(image: _Image) -> int:
 def _x86_64(image: _Image) -> tuple[str, ...]:
     base = image.number("phys_base") or 0
     offset = (image.delta + _START_KERNEL_MAP - base) & _ADDRESS_MASK
+    five_levels = image.number("__pgtable_l5_enabled", 4) or 0
     table = (image.symbols("init_top_pgt")[0] + offset) & _ADDRESS_MASK
     return (
         f"KERNELOFFSET={offset:x}",
         f"SYMBOL(swapper_pg_dir)={table:x}",
         f"NUMBER(phys_base)={base}",
-        f"NUMBER(pgtable_l5_enabled)={image.number('__pgtable_l5_enabled', 4) or 0}",
+        f"NUMBER(pgtable_l5_enabled)={five_levels}",
+        *_sections(52 if five_levels else 46),
     )
 
 
@@ -136,4 +140,15 @@ def _aarch64(image: _Image) -> tuple[str, ...]:
         f"SYMBOL(swapper_pg_dir)={table:x}",
         f"NUMBER(VA_BITS)={bits}",
         f"NUMBER(kimage_voffset)=0x{shift:x}",
+        *_sections(52 if bits == 52 else 48),
+    )
+
+
+def _sections(physical_bits: int) -> tuple[str, ...]:
+    """How memory is split into sections, for an address space of so many bits (asm/sparsemem.h)."""
+    roots = (1 << (physical_bits - _SECTION_BITS)) // _SECTIONS_PER_ROOT
+    return (
+        f"NUMBER(SECTION_SIZE_BITS)={_SECTION_BITS}",
+        f"NUMBER(MAX_PHYSMEM_BITS)={physical_bits}",
+        f"LENGTH(mem_section)={roots}",
     )

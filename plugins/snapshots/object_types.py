@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Gives the objects that were asked for their records, where only pointers to them can tell."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from linesmith.analyzer.model import ObjectArea, ObjectKind
+from linesmith.plugins.snapshots.cache_types import RecordSize
+from linesmith.plugins.snapshots.pointed import TypedMemory, as_array, believed, split, votes_for
+from linesmith.plugins.snapshots.typed_memory import KernelMemory
+
+# Kinds of memory that were handed out without a type; their areas are of one allocation each, slab pages are of many.
+_UNTYPED = (ObjectKind.SLAB, ObjectKind.PER_CPU, ObjectKind.VMALLOC, ObjectKind.PAGES)
+
+
+def typed(
+    areas: Collection[ObjectArea], addresses: Iterable[int], memory: KernelMemory, size_of: RecordSize
+) -> tuple[ObjectArea, ...]:
+    """``areas`` with a record for those objects at ``addresses`` that had none or several, as far as pointers tell."""
+    asked = _unclear_objects(tuple(areas), addresses)
+    pointers = {memory.pointer_to(area, start) for area, starts in asked.items() for start in starts}
+    votes = _votes(pointers, memory, size_of) if pointers else {}
+    return tuple(piece for area in areas for piece in _pieces(area, asked.get(area, ()), votes, memory, size_of))
+
+
+def _votes(pointers: set[int], memory: KernelMemory, size_of: RecordSize) -> dict[int, Counter[str]]:
+    """What clearly typed memory points to, then what the objects typed by that point to in turn."""
+    unclear = tuple(area for area in memory.slab_areas() if len(area.types) != 1)
+    reached = {area.address + index * area.stride: area for area in unclear for index in range(area.count)}
+    votes = votes_for(pointers | reached.keys(), memory.typed())
+    for pointer, more in votes_for(pointers, _typed_objects(reached, votes, memory, size_of)).items():
+        votes.setdefault(pointer, Counter()).update(more)
+    return votes
+
+
+def _typed_objects(
+    objects: Mapping[int, ObjectArea], votes: Mapping[int, Counter[str]], memory: KernelMemory, size_of: RecordSize
+) -> Iterator[TypedMemory]:
+    for start in votes.keys() & objects.keys():
+        types = believed(votes[start], objects[start].size, size_of)
+        if len(types) == 1:
+            yield memory.record(start, objects[start].size, types[0])
+
+
+def _unclear_objects(areas: tuple[ObjectArea, ...], addresses: Iterable[int]) -> dict[ObjectArea, set[int]]:
+    """Starts of the objects at ``addresses`` whose record is not clear, by area."""
+    found: dict[ObjectArea, set[int]] = {}
+    firsts = [area.address for area in areas]
+    for address in addresses:
+        index = bisect_right(firsts, address) - 1
+        area = areas[index] if index >= 0 else None
+        if area is not None and area.kind in _UNTYPED and len(area.types) != 1 and address < area.end:
+            found.setdefault(area, set()).add(address - (address - area.address) % area.stride)
+    return found
+
+
+def _pieces(
+    area: ObjectArea,
+    starts: Iterable[int],
+    votes: Mapping[int, Counter[str]],
+    memory: KernelMemory,
+    size_of: RecordSize,
+) -> tuple[ObjectArea, ...]:
+    counted = {start: votes[pointer] for start in starts if (pointer := memory.pointer_to(area, start)) in votes}
+    types = {start: believed(votes, area.size, size_of) for start, votes in counted.items()}
+    if not any(types.values()) and area.kind in (ObjectKind.VMALLOC, ObjectKind.PAGES):
+        return tuple(_array(area, votes, size_of) for votes in counted.values()) or (area,)
+    return split(area, {(start - area.address) // area.stride: names for start, names in types.items() if names})
+
+
+def _array(area: ObjectArea, votes: Counter[str], size_of: RecordSize) -> ObjectArea:
+    element = as_array(votes, size_of)
+    if element is None:
+        return area
+    record, size = element
+    return replace(area, types=(record,), size=size, stride=size, count=area.size // size)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Finds out what untyped memory holds by the typed pointers to it.
+
+Nothing in a slab page of ``kmalloc-192`` says which records its objects are. What the kernel reaches, though, it
+reaches through a pointer, and the declaration of that pointer is in DWARF: variables, per-CPU variables and objects
+of caches that hold one type only are searched for words that are the start of such an object.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from linesmith.analyzer.model import ObjectArea
+from linesmith.plugins.snapshots.cache_types import RecordSize
+
+_WORD = 8
+_BUCKET_BYTES = 64
+
+# Records that a word at an address may point to.
+Declared = Callable[[int], tuple[str, ...]]
+Votes = Mapping[int, Counter[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class TypedMemory:
+    """Contiguous memory from ``address`` on, and how its words are declared."""
+
+    address: int
+    content: bytes
+    declared: Declared
+
+
+def votes_for(targets: Iterable[int], sources: Iterable[TypedMemory]) -> dict[int, Counter[str]]:
+    """How often each record is declared to lie at each of ``targets`` (values of pointers)."""
+    wanted = frozenset(targets)
+    votes: dict[int, Counter[str]] = {}
+    for source in sources:
+        for address, value in _words_in(source, wanted):
+            votes.setdefault(value, Counter()).update(source.declared(address))
+    return votes
+
+
+def _words_in(source: TypedMemory, wanted: frozenset[int]) -> Iterator[tuple[int, int]]:
+    words = memoryview(source.content)[: len(source.content) & -_WORD].cast("Q")
+    return ((source.address + index * _WORD, word) for index, word in enumerate(words) if word in wanted)
+
+
+def believed(votes: Counter[str], object_bytes: int, size_of: RecordSize) -> tuple[str, ...]:
+    """Records of ``votes`` that fill the object, most voted first.
+
+    Smaller ones are rather its first member (a list node, a lock): the allocator would have served a record of up to
+    half the size from a smaller cache.
+    """
+    fitting = (
+        (-count, record)
+        for record, count in votes.items()
+        if object_bytes < 2 * (size_of(record) or 0) <= 2 * object_bytes
+    )
+    return tuple(record for _, record in sorted(fitting))
+
+
+def as_array(votes: Counter[str], size_of: RecordSize) -> tuple[str, int] | None:
+    """The small record that memory of many is an array of (the buckets of a hash table), and its size in bytes."""
+    small = ((-count, record) for record, count in votes.items() if 0 < (size_of(record) or 0) <= _BUCKET_BYTES)
+    record = next((record for _, record in sorted(small)), None)
+    return (record, size_of(record) or 0) if record else None
+
+
+def split(area: ObjectArea, types: Mapping[int, tuple[str, ...]]) -> tuple[ObjectArea, ...]:
+    """``area`` with the objects whose index is in ``types`` as areas of their own."""
+    pieces, first = [], 0
+    for index in sorted(types):
+        if index > first:
+            pieces.append(_part(area, first, index - first, area.types))
+        pieces.append(_part(area, index, 1, tuple(dict.fromkeys((*types[index], *area.types)))))
+        first = index + 1
+    if first < area.count:
+        pieces.append(_part(area, first, area.count - first, area.types))
+    return tuple(pieces)
+
+
+def _part(area: ObjectArea, first: int, count: int, types: tuple[str, ...]) -> ObjectArea:
+    address = area.address + first * area.stride
+    return ObjectArea(
+        area.kind, area.name, address, area.size, area.stride, count, types, area.merged, area.cpu, area.detail
+    )
