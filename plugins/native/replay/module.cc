@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The Python module linesmith.tuner._replay (its interface: tuner/_replay.pyi).
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "outcome.h"
+#include "trace_file.h"
+
+namespace nb = nanobind;
+
+namespace linesmith::replay {
+namespace {
+
+using RowTuple = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t>;
+using PieceTuple = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
+using PlacementTuple = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
+using KindTuple = std::tuple<std::vector<PieceTuple>, std::int64_t, std::optional<PlacementTuple>>;
+using CodeRange = std::tuple<std::uint64_t, std::uint64_t>;
+using ShardingTuple =
+    std::tuple<std::vector<PieceTuple>, std::uint64_t, std::vector<std::uint32_t>, std::vector<CodeRange>>;
+using CountTuple = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
+
+std::vector<ObjectMap> MapsOf(const std::vector<std::vector<RowTuple>>& scenes) {
+  std::vector<ObjectMap> maps;
+  for (const std::vector<RowTuple>& tuples : scenes) {
+    std::vector<ObjectRow> rows;
+    for (const auto& [address, stride, count, kind] : tuples) rows.push_back({address, stride, count, kind});
+    maps.emplace_back(std::move(rows));
+  }
+  return maps;
+}
+
+KindPlan KindPlanOf(const KindTuple& tuple) {
+  const auto& [pieces, tail, placement] = tuple;
+  KindPlan plan;
+  for (const auto& [old_offset, size, new_offset] : pieces)
+    plan.pieces.push_back({old_offset, size, new_offset});
+  plan.tail = tail;
+  if (placement) {
+    const auto& [stride, per_slab, slab_bytes, first] = *placement;
+    plan.placement = {stride, per_slab, slab_bytes, first};
+  }
+  return plan;
+}
+
+Sharding ShardingOf(const ShardingTuple& tuple, const std::vector<std::uint64_t>& instructions) {
+  const auto& [ranges, alignment, shard_of_cpu, code] = tuple;
+  Sharding sharding;
+  sharding.alignment = alignment;
+  for (const auto& [kind, offset, size] : ranges) sharding.ranges.push_back({kind, offset, size});
+  for (std::size_t cpu = 0; cpu < std::min(shard_of_cpu.size(), sharding.shard_of_cpu.size()); ++cpu) {
+    sharding.shard_of_cpu[cpu] = shard_of_cpu[cpu];
+    sharding.ways = std::max(sharding.ways, shard_of_cpu[cpu] + 1);
+  }
+  for (std::uint32_t site = 0; site < instructions.size(); ++site) {
+    for (const auto& [begin, end] : code) {
+      if (instructions[site] >= begin && instructions[site] < end) sharding.everywhere.insert(site);
+    }
+  }
+  return sharding;
+}
+
+// A trace as it was read; scenes are numbered as the maps were given.
+class Replayer {
+ public:
+  explicit Replayer(TraceFile trace) : trace_(std::move(trace)) {}
+
+  std::size_t Events(std::size_t scene) const { return SceneAt(scene).events().size(); }
+
+  Outcome Run(std::size_t scene, const std::vector<KindTuple>& kinds, std::uint32_t line_bytes,
+              std::uint32_t windows, const std::optional<ShardingTuple>& sharding) const {
+    Plan plan;
+    for (const KindTuple& kind : kinds) plan.kinds.push_back(KindPlanOf(kind));
+    if (sharding) plan.sharding = ShardingOf(*sharding, trace_.instructions);
+    const nb::gil_scoped_release release;
+    return Simulate(SceneAt(scene), trace_.machine, plan, line_bytes, windows);
+  }
+
+  CountTuple Counts() const {
+    return {trace_.counts.seen, trace_.counts.events, trace_.counts.slices, trace_.counts.dropped};
+  }
+  std::vector<unsigned> Nodes() const {
+    const auto& nodes = trace_.machine.node_of_cpu;
+    return {nodes.begin(), nodes.begin() + trace_.machine.cpus};
+  }
+  const std::vector<Total>& Totals() const { return trace_.totals; }
+
+ private:
+  const Scene& SceneAt(std::size_t number) const {
+    if (number >= trace_.scenes.size()) throw nb::index_error("no scene has this number");
+    return trace_.scenes[number];
+  }
+
+  TraceFile trace_;
+};
+
+// Lets an interrupt end the reading.
+void HandleSignals() {
+  const nb::gil_scoped_acquire acquire;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+Replayer OpenTrace(const std::string& path, const std::vector<std::vector<RowTuple>>& scenes,
+                   const std::vector<std::uint32_t>& line_sizes) {
+  std::vector<ObjectMap> maps = MapsOf(scenes);
+  const nb::gil_scoped_release release;
+  return Replayer(ReadTrace(path, std::move(maps), line_sizes, HandleSignals));
+}
+
+void BindCounts(nb::module_& module) {
+  nb::class_<coherence_events>(module, "Events")
+      .def_ro("hitm_local", &coherence_events::hitm_local)
+      .def_ro("hitm_remote", &coherence_events::hitm_remote)
+      .def_ro("shared_miss", &coherence_events::shared_miss)
+      .def_ro("cold_miss", &coherence_events::cold_miss)
+      .def_ro("upgrade", &coherence_events::upgrade)
+      .def_ro("own_local", &coherence_events::own_local)
+      .def_ro("own_remote", &coherence_events::own_remote);
+  nb::class_<Pair>(module, "Pair")
+      .def_ro("victim_kind", &Pair::victim_kind)
+      .def_ro("victim_offset", &Pair::victim_offset)
+      .def_ro("writer_kind", &Pair::writer_kind)
+      .def_ro("writer_offset", &Pair::writer_offset)
+      .def_ro("true_sharing", &Pair::true_sharing)
+      .def_ro("local", &Pair::local)
+      .def_ro("remote", &Pair::remote);
+  nb::class_<Outcome>(module, "Outcome")
+      .def_ro("events", &Outcome::events)
+      .def_ro("windows", &Outcome::windows)
+      .def_ro("pairs", &Outcome::pairs)
+      .def_ro("dropped", &Outcome::dropped);
+  nb::class_<Total>(module, "Total")
+      .def_ro("line_bytes", &Total::line_bytes)
+      .def_ro("events", &Total::events)
+      .def_ro("dropped", &Total::dropped);
+}
+
+}  // namespace
+}  // namespace linesmith::replay
+
+NB_MODULE(_replay, module) {
+  using namespace nb::literals;
+  using linesmith::replay::Replayer;
+  nb::exception<linesmith::replay::TraceError>(module, "TraceError");
+  linesmith::replay::BindCounts(module);
+  nb::class_<Replayer>(module, "Replayer")
+      .def("events", &Replayer::Events, "scene"_a)
+      .def("run", &Replayer::Run, "scene"_a, "kinds"_a, "line_bytes"_a, "windows"_a,
+           "sharding"_a = nb::none())
+      .def_prop_ro("counts", &Replayer::Counts)
+      .def_prop_ro("nodes", &Replayer::Nodes)
+      .def_prop_ro("totals", &Replayer::Totals);
+  module.def("open_trace", &linesmith::replay::OpenTrace, "path"_a, "scenes"_a, "line_sizes"_a);
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "relocated.h"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+namespace linesmith::replay {
+namespace {
+
+// Where objects go that leave their place: no traced program has memory there, and no two kinds meet.
+constexpr std::uint64_t kNewMemory = std::uint64_t{1} << 60;
+constexpr std::uint64_t kKindMemory = std::uint64_t{1} << 44;
+constexpr std::uint64_t kShardMemory = std::uint64_t{1} << 62;
+constexpr std::uint32_t kMostKinds = 1 << 16;
+
+void Check(bool holds, const char* complaint) {
+  if (!holds) throw std::invalid_argument(complaint);
+}
+
+std::uint64_t RoundUp(std::uint64_t value, std::uint64_t step) { return (value + step - 1) / step * step; }
+
+bool Fits(const Placement& placement) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
+  return placement.stride > 0 && placement.per_slab > 0 && placement.slab_bytes > 0 &&
+         placement.stride < kMost && placement.per_slab < kMost && placement.slab_bytes < kMost &&
+         placement.first < kMost;
+}
+
+void CheckPieces(const std::vector<Piece>& pieces) {
+  std::uint64_t end = 0;
+  for (const Piece& piece : pieces) {
+    Check(piece.old_offset >= end, "pieces of an object overlap or are not in order");
+    end = std::uint64_t{piece.old_offset} + piece.size;
+  }
+}
+
+}  // namespace
+
+Relocated::Relocated(const Scene& scene, const Plan& plan) : plan_(plan) {
+  Check(plan.kinds.size() == scene.objects().kinds() && plan.kinds.size() < kMostKinds,
+        "the plan has not one entry for each kind of object");
+  for (const KindPlan& kind : plan.kinds) {
+    CheckPieces(kind.pieces);
+    Check(!kind.placement || Fits(*kind.placement), "a placement is empty or too large");
+  }
+  PlaceObjects(scene);
+  if (plan.sharding) PlaceShards(scene);
+  PlaceSites(scene);
+}
+
+void Relocated::PlaceObjects(const Scene& scene) {
+  for (const Object& object : scene.objects().objects()) {
+    const bool planned = object.kind < plan_.kinds.size() && plan_.kinds[object.kind].placement;
+    if (!planned) {
+      bases_.push_back(object.address);
+      continue;
+    }
+    const Placement& slab = *plan_.kinds[object.kind].placement;
+    const std::uint64_t memory = kNewMemory + object.kind * kKindMemory;
+    bases_.push_back(memory + object.rank / slab.per_slab * slab.slab_bytes + slab.first +
+                     object.rank % slab.per_slab * slab.stride);
+  }
+}
+
+void Relocated::PlaceShards(const Scene& scene) {
+  const Sharding& sharding = *plan_.sharding;
+  Check(sharding.ways >= 1 && sharding.ways <= COHERENCE_MAX_CPUS, "a lock is sharded 1 to 64 ways");
+  Check(sharding.alignment >= 1 && sharding.alignment <= 4096, "shards are aligned to 1 to 4096 bytes");
+  for (const std::uint32_t shard : sharding.shard_of_cpu)
+    Check(shard < sharding.ways, "a CPU has no such shard");
+  std::vector<std::uint64_t> ends(plan_.kinds.size());  // of a shard so far, by kind
+  for (const Sharding::Range& range : sharding.ranges) {
+    Check(range.kind < ends.size(), "a sharded member is of no kind");
+    // Members keep their place in a word, so that none straddles a line that did not before.
+    const std::uint64_t begin = RoundUp(ends[range.kind], 8) + range.offset % 8;
+    range_offset_.push_back(begin);
+    ends[range.kind] = begin + range.size;
+    shard_bytes_ = std::max(shard_bytes_, ends[range.kind]);
+  }
+  shard_bytes_ = RoundUp(std::max<std::uint64_t>(shard_bytes_, 1), sharding.alignment);
+  const std::uint64_t family = RoundUp(shard_bytes_ * sharding.ways, ObjectMap::kBlock);
+  const std::vector<Object>& objects = scene.objects().objects();
+  for (std::size_t number = 0; number < objects.size(); ++number)
+    shards_.push_back(kShardMemory + number * family);
+}
+
+void Relocated::PlaceSites(const Scene& scene) {
+  for (const Site& site : scene.sites()) {
+    first_part_.push_back(static_cast<std::uint32_t>(parts_.size()));
+    for (std::uint32_t byte = 0; byte < site.width; ++byte) {
+      const Part next = ByteOf(site, site.offset + byte);
+      const bool follows = byte > 0 && parts_.back().sharded == next.sharded &&
+                           parts_.back().offset + parts_.back().width == next.offset;
+      if (follows) {
+        ++parts_.back().width;
+      } else {
+        parts_.push_back(next);
+      }
+    }
+  }
+  first_part_.push_back(static_cast<std::uint32_t>(parts_.size()));
+}
+
+Relocated::Part Relocated::ByteOf(const Site& site, std::uint32_t offset) const {
+  if (plan_.sharding) {
+    for (std::size_t index = 0; index < plan_.sharding->ranges.size(); ++index) {
+      const Sharding::Range& range = plan_.sharding->ranges[index];
+      if (range.kind == site.kind && offset >= range.offset && offset - range.offset < range.size) {
+        const bool everywhere = plan_.sharding->everywhere.contains(site.instruction);
+        return {range_offset_[index] + offset - range.offset, 1, true, everywhere};
+      }
+    }
+  }
+  return {MovedTo(site.kind, offset), 1, false, false};
+}
+
+std::uint32_t Relocated::MovedTo(std::uint32_t kind, std::uint32_t offset) const {
+  if (kind >= plan_.kinds.size()) return offset;
+  const KindPlan& plan = plan_.kinds[kind];
+  const auto behind =
+      std::upper_bound(plan.pieces.begin(), plan.pieces.end(), offset,
+                       [](std::uint32_t wanted, const Piece& one) { return wanted < one.old_offset; });
+  if (behind == plan.pieces.begin()) return offset;
+  const Piece& piece = *std::prev(behind);
+  if (offset - piece.old_offset < piece.size) return offset - piece.old_offset + piece.new_offset;
+  return static_cast<std::uint32_t>(offset + plan.tail);
+}
+
+}  // namespace linesmith::replay

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Reads a trace once: what concerns some sets of objects, and the misses of all of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "coherence.h"
+#include "outcome.h"
+#include "scene.h"
+#include "trace.h"
+
+namespace linesmith::replay {
+
+// The file cannot be read or is damaged; the message is one sentence for the user.
+struct TraceError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Misses of everything in a trace, as it was recorded, for one line size.
+struct Total {
+  std::uint32_t line_bytes = 0;
+  coherence_events events{};
+  std::uint64_t dropped = 0;  // accesses that found the directory full
+};
+
+struct TraceFile {
+  std::vector<Scene> scenes;
+  std::vector<Total> totals;
+  std::vector<std::uint64_t> instructions;  // address by site
+  Machine machine;
+  trace_counts counts{};
+};
+
+// Reads the trace at `path`; one scene comes of each map, one total of each line size. `pulse` is called now
+// and then, and may throw to end the reading. Throws TraceError, std::invalid_argument for a line size that
+// is none, std::length_error, std::bad_alloc.
+TraceFile ReadTrace(const std::string& path, std::vector<ObjectMap> maps,
+                    const std::vector<std::uint32_t>& line_sizes, const std::function<void()>& pulse);
+
+}  // namespace linesmith::replay

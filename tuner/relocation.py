@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where every byte of an object goes when a record inside it gets another layout.
+
+A record that keeps its size and alignment leaves all that hold it as they are. One that grows, shrinks or asks for
+another alignment has its holders laid out anew, outwards to the object itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+from linesmith.analyzer.errors import NotSimulated
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Layout, Member, RecordKind
+from linesmith.tuner.inference import record_alignment, with_inferred_alignment
+from linesmith.tuner.placement import BYTE, first_bit, lay_out, refusal, round_up
+
+# Nesting in real kernels is below 12; the bounds keep damaged input from recursing or growing for ever.
+DEPTH = 32
+MOST_PIECES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """``size`` bytes that move together from offset ``old`` of the object to offset ``new``."""
+
+    old: int
+    size: int
+    new: int
+
+
+@dataclass(frozen=True, slots=True)
+class Relocation:
+    """All pieces of an object by old offset, with its sizes and alignments (bytes) before and after.
+
+    Bytes that no piece covers (holes, what is allocated behind the record) go with the piece before them.
+    """
+
+    pieces: tuple[Piece, ...]
+    old_size: int
+    new_size: int
+    old_alignment: int
+    new_alignment: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether the object can stay at its address."""
+        return self.old_size == self.new_size and self.new_alignment <= self.old_alignment
+
+    @property
+    def stays(self) -> bool:
+        """Whether no byte moves at all."""
+        return self.fits and all(piece.old == piece.new for piece in self.pieces)
+
+
+def unmoved(layout: Layout) -> Relocation:
+    """The relocation that leaves everything where it is."""
+    alignment = record_alignment(with_inferred_alignment(layout))
+    return Relocation((Piece(0, layout.size, 0),), layout.size, layout.size, alignment, alignment)
+
+
+def holds(outer: Layout, layouts: Layouts, ids: frozenset[int], depth: int = 0) -> bool:
+    """Whether ``outer`` is one of the records ``ids`` or holds one by value at any depth."""
+    if outer.id in ids:
+        return True
+    inner = {member.record for member in outer.members if member.record is not None}
+    return depth < DEPTH and any(holds(layouts.by_id(one), layouts, ids, depth + 1) for one in inner)
+
+
+def relocation(outer: Layout, layouts: Layouts, after: Mapping[int, Layout]) -> Relocation:
+    """What happens to an ``outer`` object when each record whose id is a key of ``after`` gets that layout.
+
+    Raises ``NotSimulated`` where a holder cannot be laid out by C's rules (it is packed, or a member overlaps).
+    """
+    if not holds(outer, layouts, frozenset(after)):
+        return unmoved(outer)
+    inner = {} if outer.id in after else _inner(outer, layouts, after)
+    explained = with_inferred_alignment(outer)
+    changed = after[outer.id] if outer.id in after else _around(explained, inner)
+    pairs = _matched(outer.members, changed.members)
+    moved = [piece for position, (old, new) in enumerate(pairs) for piece in _pieces(old, new, inner.get(position))]
+    if len(moved) > MOST_PIECES:
+        raise NotSimulated(f"{outer.title} has {len(moved)} parts that move, more than can be simulated")
+    alignments = record_alignment(explained), record_alignment(changed)
+    return Relocation(_merged(moved, outer.size, changed.size), outer.size, changed.size, *alignments)
+
+
+def _inner(outer: Layout, layouts: Layouts, after: Mapping[int, Layout]) -> dict[int, Relocation]:
+    """The relocations of the members that are or hold a changed record, by position."""
+    ids = frozenset(after)
+    records = {at: layouts.by_id(one.record) for at, one in enumerate(outer.members) if one.record is not None}
+    return {at: relocation(record, layouts, after) for at, record in records.items() if holds(record, layouts, ids)}
+
+
+def _around(outer: Layout, inner: Mapping[int, Relocation]) -> Layout:
+    """``outer`` around members of other sizes; itself when all of them fit where they are."""
+    if all(one.fits for one in inner.values()):
+        return outer
+    members = tuple(_resized(member, inner.get(position)) for position, member in enumerate(outer.members))
+    if outer.kind is RecordKind.UNION:
+        alignment = max(member.natural_alignment for member in members)
+        size = round_up(max(member.size for member in members), alignment)
+        return replace(outer, members=members, natural_alignment=alignment, size=size)
+    if reason := refusal(outer):
+        raise NotSimulated(f"{outer.title} cannot be laid out around a member of another size: {reason}")
+    return lay_out(outer, members)
+
+
+def _resized(member: Member, inner: Relocation | None) -> Member:
+    if inner is None or inner.fits:
+        return member
+    alignment = max(member.natural_alignment, inner.new_alignment)
+    return replace(member, size=elements(member) * _stride(inner), natural_alignment=alignment)
+
+
+def elements(member: Member) -> int:
+    """How many elements an array has; 1 for a member that is none."""
+    return prod(member.dimensions) if member.dimensions else 1
+
+
+def _stride(inner: Relocation) -> int:
+    return (
+        round_up(inner.new_size, inner.new_alignment) if inner.new_alignment > inner.old_alignment else inner.new_size
+    )
+
+
+def _matched(before: Iterable[Member], after: Iterable[Member]) -> Iterator[tuple[Member, Member]]:
+    """Each member of ``before`` with itself in ``after``; those that look alike keep their order."""
+    waiting: dict[tuple[object, ...], list[Member]] = {}
+    for member in after:
+        waiting.setdefault(_looks(member), []).append(member)
+    for member in before:
+        yield member, waiting[_looks(member)].pop(0)
+
+
+def _looks(member: Member) -> tuple[object, ...]:
+    return member.name, member.type, member.declarator, member.bit_size, member.record, member.line
+
+
+def _pieces(old: Member, new: Member, inner: Relocation | None) -> Iterator[Piece]:
+    """What of a member moves together: all of it, or the pieces of each element of a changed record."""
+    if inner is not None and not inner.stays:
+        for element in range(elements(old)):
+            here, there = old.offset + element * inner.old_size, new.offset + element * _stride(inner)
+            yield from (Piece(here + one.old, one.size, there + one.new) for one in inner.pieces)
+        return
+    start, behind = first_bit(old) // BYTE, old.end
+    if old.bit_size is not None:
+        behind = (first_bit(old) + old.bit_size - 1) // BYTE + 1
+    if behind > start:
+        yield Piece(start, behind - start, first_bit(new) // BYTE)
+
+
+def _merged(pieces: Iterable[Piece], old_size: int, new_size: int) -> tuple[Piece, ...]:
+    """The pieces by old offset without overlaps, holes filled; the first of two that claim a byte has it."""
+    whole: list[Piece] = []
+    end = shift = 0
+    for piece in (*sorted(pieces, key=lambda one: one.old), Piece(old_size, 0, new_size)):
+        if piece.old > end:
+            _append(whole, end, piece.old, min(shift, new_size - piece.old))
+            end = piece.old
+        if piece.old + piece.size > end:
+            shift = piece.new - piece.old
+            _append(whole, end, piece.old + piece.size, shift)
+            end = piece.old + piece.size
+    return tuple(whole)
+
+
+def _append(whole: list[Piece], start: int, end: int, shift: int) -> None:
+    """Add bytes ``start`` to ``end``, which move by ``shift``, to the piece before them when it moves as far."""
+    last = whole[-1] if whole else None
+    if last and last.old + last.size == start and last.new - last.old == shift:
+        whole[-1] = Piece(last.old, end - last.old, last.new)
+    elif end > start:
+        whole.append(Piece(start, end - start, start + shift))

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Replays a recorded trace as if its objects had another layout; docs/replay.md tells what that assumes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from linesmith.analyzer.errors import TraceError
+from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Misses
+from linesmith.tuner import _replay
+from linesmith.tuner.plan import KindPlan, Plan, ShardBy, Sharding
+from linesmith.tuner.scene import Scene
+
+LINE_SIZES = (CACHE_LINE_BYTES, ADJACENT_LINE_BYTES)
+# Parts of the trace, of as many slices each, for which misses are counted apart.
+WINDOWS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PlacePair:
+    """Misses of the bytes at one place by the doing of stores to another.
+
+    Kinds are those of the scene, offsets those of the old layout.
+    """
+
+    victim_kind: int
+    victim_offset: int
+    writer_kind: int
+    writer_offset: int
+    true_sharing: bool
+    local: int
+    remote: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Misses of a scene under a plan, all of them, by window (between CPUs only) and by pair, most first.
+
+    ``dropped`` counts accesses and misses that a full table left out; 0 in any run that can be trusted.
+    """
+
+    line_bytes: int
+    misses: Misses
+    windows: tuple[int, ...]
+    pairs: tuple[PlacePair, ...]
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TraceCounts:
+    """What the writer of a trace counted: accesses it saw, those it kept, slices, and what no longer fitted."""
+
+    seen: int
+    kept: int
+    slices: int
+    dropped: int
+
+
+class Replay:
+    """A trace, read once, from which any plan for its scenes can be run."""
+
+    def __init__(self, native: _replay.Replayer, scenes: tuple[Scene, ...]) -> None:
+        self._native = native
+        self.scenes = scenes
+        self.counts = TraceCounts(*native.counts)
+        self.nodes = tuple(native.nodes)
+        self.traced = {total.line_bytes: _misses(total.events) for total in native.totals}
+        self.untraced = sum(total.dropped for total in native.totals)
+
+    def accesses(self, scene: int) -> int:
+        """How many accesses of the trace concern the scene with this number."""
+        return self._native.events(scene)
+
+    def run(self, scene: int, plan: Plan, line_bytes: int = CACHE_LINE_BYTES) -> Outcome:
+        """What the scene with this number costs under ``plan``, with lines of 64, 128 or 256 bytes."""
+        kinds = [_kind_plan(kind) for kind in plan.kinds]
+        sharding = None if plan.sharding is None else self._sharding(self.scenes[scene], plan.sharding)
+        done = self._native.run(scene, kinds, line_bytes, WINDOWS, sharding)
+        pairs = tuple(_pair(pair) for pair in done.pairs)
+        return Outcome(line_bytes, _misses(done.events), tuple(done.windows), pairs, done.dropped)
+
+    def _sharding(self, scene: Scene, sharding: Sharding) -> _replay.Sharding:
+        members = [member for member in scene.record.members if member.name in sharding.members]
+        ranges = [
+            (number, place + member.offset, member.size)
+            for number, kind in enumerate(scene.kinds)
+            for place in kind.places
+            for member in members
+        ]
+        shards = range(len(self.nodes)) if sharding.by is ShardBy.CPU else self.nodes
+        code = [(one.start, one.stop) for one in sharding.everywhere]
+        return ranges, sharding.alignment, [shard % sharding.ways for shard in shards], code
+
+
+def open_trace(path: Path, scenes: Sequence[Scene], line_sizes: Sequence[int] = LINE_SIZES) -> Replay:
+    """Read the trace at ``path`` for these scenes; ``Replay.traced`` has the misses of all of it by line size.
+
+    Raises ``TraceError`` when the file cannot be read, is damaged, or has more of these objects than memory holds.
+    """
+    rows = [
+        [
+            (area.address, area.stride, area.count, number)
+            for number, kind in enumerate(one.kinds)
+            for area in kind.areas
+        ]
+        for one in scenes
+    ]
+    try:
+        native = _replay.open_trace(str(path), rows, list(line_sizes))
+    except _replay.TraceError as error:
+        raise TraceError(str(error)) from None
+    except (ValueError, MemoryError) as error:
+        raise TraceError(
+            f"{path} cannot be replayed: {error}; record a shorter region, or narrow it with --type"
+        ) from None
+    return Replay(native, tuple(scenes))
+
+
+def _kind_plan(plan: KindPlan) -> _replay.KindPlan:
+    slabs = plan.placement
+    placement = None if slabs is None else (slabs.stride, slabs.per_slab, slabs.slab_bytes, slabs.first)
+    return [(piece.old, piece.size, piece.new) for piece in plan.pieces], plan.tail, placement
+
+
+def _pair(pair: _replay.Pair) -> PlacePair:
+    return PlacePair(
+        pair.victim_kind,
+        pair.victim_offset,
+        pair.writer_kind,
+        pair.writer_offset,
+        pair.true_sharing,
+        pair.local,
+        pair.remote,
+    )
+
+
+def _misses(events: _replay.Events) -> Misses:
+    return Misses(
+        hitm_local=events.hitm_local,
+        hitm_remote=events.hitm_remote,
+        shared=events.shared_miss,
+        upgrade=events.upgrade,
+        taken_local=events.own_local,
+        taken_remote=events.own_remote,
+        cold=events.cold_miss,
+    )
