@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "instruction.h"
+
+#include <string.h>
+
+static const uint8_t x86_start[] = {0x0f, 0x1f, 0x80, 0x01, 0x4d, 0x53, 0x4c};
+static const uint8_t x86_stop[] = {0x0f, 0x1f, 0x80, 0x00, 0x4d, 0x53, 0x4c};
+static const uint32_t arm_start = 0xd2a9803f;
+static const uint32_t arm_stop = 0xd2a9801f;
+
+enum { ARM_BYTES = 4 };
+
+static uint32_t arm_word(const uint8_t *bytes) {
+  return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+size_t instruction_marker_bytes(enum instruction_set set) {
+  return set == INSTRUCTION_X86_64 ? sizeof x86_start : ARM_BYTES;
+}
+
+static enum instruction_marker x86_marker(const uint8_t *bytes) {
+  if (!memcmp(bytes, x86_start, sizeof x86_start)) return MARKER_START;
+  return memcmp(bytes, x86_stop, sizeof x86_stop) ? MARKER_NONE : MARKER_STOP;
+}
+
+static enum instruction_marker arm_marker(uint32_t word) {
+  if (word == arm_start) return MARKER_START;
+  return word == arm_stop ? MARKER_STOP : MARKER_NONE;
+}
+
+enum instruction_marker instruction_marker(enum instruction_set set, const uint8_t *bytes, size_t size) {
+  if (size != instruction_marker_bytes(set)) return MARKER_NONE;
+  return set == INSTRUCTION_X86_64 ? x86_marker(bytes) : arm_marker(arm_word(bytes));
+}
+
+/** Operand-size, address-size, segment, repeat and lock prefixes, then at most one REX. */
+static bool x86_is_prefix(uint8_t byte) {
+  return byte == 0x66 || byte == 0x67 || byte == 0xf0 || byte == 0xf2 || byte == 0xf3 || byte == 0x2e ||
+         byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 || byte == 0x65;
+}
+
+static bool x86_is_atomic(const uint8_t *bytes, size_t size) {
+  size_t at = 0;
+  for (; at < size && x86_is_prefix(bytes[at]); at++)
+    if (bytes[at] == 0xf0) return true;
+  if (at < size && (bytes[at] & 0xf0) == 0x40) at++;
+  bool exchange = at + 1 < size && (bytes[at] & 0xfe) == 0x86;
+  return exchange && bytes[at + 1] >> 6 != 3;
+}
+
+static bool arm_is_atomic(uint32_t word) {
+  bool load_acquire_rcpc = (word & 0x3ffffc00) == 0x38bfc000;
+  bool read_modify_write = (word & 0x3b200c00) == 0x38200000 && !load_acquire_rcpc;
+  bool compare_and_swap = (word & 0x3fa07c00) == 0x08a07c00 || (word & 0xbfa07c00) == 0x08207c00;
+  bool store_exclusive = (word & 0x3fe00000) == 0x08000000 || (word & 0xbfe00000) == 0x88200000;
+  return read_modify_write || compare_and_swap || store_exclusive;
+}
+
+bool instruction_is_atomic(enum instruction_set set, const uint8_t *bytes, size_t size) {
+  if (set == INSTRUCTION_X86_64) return x86_is_atomic(bytes, size);
+  return size == ARM_BYTES && arm_is_atomic(arm_word(bytes));
+}

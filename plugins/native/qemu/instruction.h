@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the bytes of an instruction say: a marker of the region of interest, or an atomic access.
+#ifndef LINESMITH_INSTRUCTION_H
+#define LINESMITH_INSTRUCTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Instruction sets whose guests can be followed. */
+enum instruction_set { INSTRUCTION_X86_64, INSTRUCTION_AARCH64 };
+
+enum instruction_marker { MARKER_NONE, MARKER_START, MARKER_STOP };
+
+/** Bytes of a marker: no instruction of another size needs to be looked at. */
+size_t instruction_marker_bytes(enum instruction_set set);
+
+/** Tells the markers from every other instruction of `size` bytes.
+ *
+ * x86-64: nopl 0x4c534d01(%rax) starts and nopl 0x4c534d00(%rax) stops. AArch64: movz xzr, #0x4c01, lsl #16
+ * starts and movz xzr, #0x4c00, lsl #16 stops. */
+enum instruction_marker instruction_marker(enum instruction_set set, const uint8_t *bytes, size_t size);
+
+/** True for an instruction that reads and writes one location as one access.
+ *
+ * x86-64: a lock prefix, or xchg with memory. AArch64: LSE atomics, CAS, SWP and store-exclusive. Sources:
+ * Intel SDM volume 2, "LOCK" and "XCHG"; Arm ARM, "Loads and stores" encodings. */
+bool instruction_is_atomic(enum instruction_set set, const uint8_t *bytes, size_t size);
+
+#endif

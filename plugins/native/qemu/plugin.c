@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The object that QEMU loads: turns what QEMU calls back for into accesses, slices and regions.
+//
+// Outside the region of interest only the instructions that may open one call back. At its borders QEMU is
+// asked to throw its translations away, and to translate anew under the callbacks registered then.
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run.h"
+
+// The API hands nothing to most callbacks that leads back to a simulation.
+static struct run *run;
+
+static void say(const char *sentence) { fprintf(stderr, "linesmith: %s\n", sentence); }
+
+static bool in_upper_half(uint64_t address) { return address >> 63; }
+
+// ---- memory ----
+
+/** Counts one access; the load of an atomic instruction is part of the store that follows it. */
+static inline void count_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address,
+                                const struct site *site) {
+  bool store = qemu_plugin_mem_is_store(info);
+  if (site->atomic && !store) return;
+  if (cpu >= run->options.coherence.cpus) {
+    run->foreign++;
+    return;
+  }
+  enum coherence_kind kind = site->atomic ? COHERENCE_ATOMIC : store ? COHERENCE_STORE : COHERENCE_LOAD;
+  run_access(run, cpu, address, 1U << qemu_plugin_mem_size_shift(info), kind, site->number);
+}
+
+static void on_program_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *site) {
+  count_access(cpu, info, address, site);
+}
+
+static void on_kernel_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *site) {
+  if (in_upper_half(address) && !device_pages_has(&run->device_pages, info, address))
+    count_access(cpu, info, address, site);
+}
+
+/** Processes share memory under different virtual addresses: theirs goes by the physical one. */
+static void on_user_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *site) {
+  const struct qemu_plugin_hwaddr *place = qemu_plugin_get_hwaddr(info, address);
+  if (place && !qemu_plugin_hwaddr_is_io(place))
+    count_access(cpu, info, qemu_plugin_hwaddr_phys_addr(place), site);
+}
+
+static void on_machine_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *site) {
+  if (in_upper_half(address))
+    on_kernel_access(cpu, info, address, site);
+  else
+    on_user_access(cpu, info, address, site);
+}
+
+static qemu_memory_cb *access_callback(void) {
+  if (!run->guest.system) return on_program_access;
+  return run->options.ring == RING_KERNEL ? on_kernel_access : on_machine_access;
+}
+
+static bool is_followed(uint64_t instruction) {
+  enum ring ring = run->options.ring;
+  return !run->guest.system || ring == RING_BOTH || in_upper_half(instruction) == (ring == RING_KERNEL);
+}
+
+// ---- interleaving ----
+
+/** Ends QEMU where its threads are not those that the interleaving was chosen for: the result would be wrong.
+ */
+static void check_threads(unsigned cpu, bool alone) {
+  uintptr_t thread = (uintptr_t)pthread_self(), none = 0;
+  if (atomic_compare_exchange_strong(&run->thread, &none, thread)) run->thread_cpu = cpu;
+  if (run->thread_cpu == cpu || (run->thread == thread) == alone) return;
+  say(alone ? "interleave=exact needs all virtual CPUs on one thread: give QEMU -accel tcg,thread=single"
+            : "interleave=turns needs a thread for each virtual CPU: give QEMU -accel tcg,thread=multi");
+  exit(EXIT_FAILURE);
+}
+
+static void end_slice(unsigned cpu) {
+  enum interleave interleave = run->options.interleave;
+  if (run->guest.system && interleave != INTERLEAVE_HOST) check_threads(cpu, interleave == INTERLEAVE_EXACT);
+  if (interleave == INTERLEAVE_EXACT) qemu_host_end_slice(&run->host, cpu);
+  if (interleave == INTERLEAVE_TURNS) turns_pass(&run->turns, cpu);
+}
+
+static void on_block(unsigned cpu, void *instructions) {
+  if (cpu >= COHERENCE_MAX_CPUS) return;
+  if (slices_count(&run->slices, cpu, (uintptr_t)instructions)) end_slice(cpu);
+}
+
+static void on_sleep(qemu_plugin_id_t id, unsigned cpu) {
+  (void)id;
+  if (cpu < COHERENCE_MAX_CPUS) turns_leave(&run->turns, cpu);
+}
+
+static void on_wake(qemu_plugin_id_t id, unsigned cpu) {
+  (void)id;
+  if (cpu < COHERENCE_MAX_CPUS) turns_pass(&run->turns, cpu);
+}
+
+static void on_syscall(qemu_plugin_id_t id, unsigned cpu, int64_t number, uint64_t a1, uint64_t a2,
+                       uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8) {
+  (void)number, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5, (void)a6, (void)a7, (void)a8;
+  on_sleep(id, cpu);
+}
+
+static void on_syscall_return(qemu_plugin_id_t id, unsigned cpu, int64_t number, int64_t result) {
+  (void)number, (void)result;
+  on_wake(id, cpu);
+}
+
+/** A thread that waits in the kernel, or a virtual CPU that is halted, must not keep its turn. */
+static void register_sleep(qemu_plugin_id_t id) {
+  if (run->options.interleave != INTERLEAVE_TURNS) return;
+  qemu_plugin_register_vcpu_exit_cb(id, on_sleep);
+  if (run->guest.system) {
+    qemu_plugin_register_vcpu_idle_cb(id, on_sleep);
+    qemu_plugin_register_vcpu_resume_cb(id, on_wake);
+  } else {
+    qemu_plugin_register_vcpu_syscall_cb(id, on_syscall);
+    qemu_plugin_register_vcpu_syscall_ret_cb(id, on_syscall_return);
+  }
+}
+
+// ---- region of interest ----
+
+static void register_callbacks(qemu_plugin_id_t id);
+
+static void write_recording(void) {
+  if (run->forked) return;
+  int error = run_write(run);
+  if (error)
+    fprintf(stderr, "linesmith: the recording %s cannot be written: %s\n", run->options.out, strerror(error));
+}
+
+/** Runs while every virtual CPU is stopped. */
+static void on_border(qemu_plugin_id_t id) {
+  if (run->region == REGION_CLOSING) {
+    run->region = REGION_OUTSIDE;
+    run->regions++;
+    run->turns.holder = TURNS_NOBODY;
+    write_recording();
+  } else {
+    run->region = REGION_INSIDE;
+  }
+  register_callbacks(id);
+}
+
+static void cross(enum region_state from, enum region_state over) {
+  int expected = from;
+  if (atomic_compare_exchange_strong(&run->region, &expected, over)) qemu_plugin_reset(run->id, on_border);
+}
+
+static void on_start(unsigned cpu, void *data) {
+  (void)cpu, (void)data;
+  cross(REGION_OUTSIDE, REGION_OPENING);
+}
+
+static void on_stop(unsigned cpu, void *data) {
+  (void)cpu, (void)data;
+  cross(REGION_INSIDE, REGION_CLOSING);
+}
+
+// ---- translation ----
+
+static enum instruction_marker marker_by_address(uint64_t address) {
+  const struct options *options = &run->options;
+  if (address == options->start) return MARKER_START;
+  return address == options->stop ? MARKER_STOP : MARKER_NONE;
+}
+
+static enum instruction_marker marker_by_bytes(const struct qemu_plugin_insn *instruction) {
+  enum instruction_set set = run->guest.set;
+  if (qemu_plugin_insn_size(instruction) != instruction_marker_bytes(set)) return MARKER_NONE;
+  uint8_t bytes[QEMU_INSTRUCTION_BYTES];
+  return instruction_marker(set, bytes, qemu_host_instruction(&run->host, instruction, bytes));
+}
+
+/** Watches an instruction that crosses the border from this side. */
+static void watch_border(struct qemu_plugin_insn *instruction, enum instruction_marker crossing) {
+  enum instruction_marker marker = MARKER_NONE;
+  if (run->options.region == REGION_MARKER) marker = marker_by_bytes(instruction);
+  if (run->options.region == REGION_SYMBOL) marker = marker_by_address(qemu_plugin_insn_vaddr(instruction));
+  if (marker == MARKER_NONE || marker != crossing) return;
+  qemu_plugin_register_vcpu_insn_exec_cb(instruction, marker == MARKER_START ? on_start : on_stop,
+                                         QEMU_NO_REGISTERS, NULL);
+}
+
+static void watch_accesses(struct qemu_plugin_insn *instruction) {
+  uint64_t address = qemu_plugin_insn_vaddr(instruction);
+  if (!is_followed(address)) return;
+  uint8_t bytes[QEMU_INSTRUCTION_BYTES];
+  size_t size = qemu_host_instruction(&run->host, instruction, bytes);
+  bool atomic = instruction_is_atomic(run->guest.set, bytes, size);
+  struct site *site = sites_find_or_add(&run->sites, address, atomic);
+  if (!site) return;
+  qemu_plugin_register_vcpu_mem_cb(instruction, access_callback(), QEMU_NO_REGISTERS, QEMU_READS_AND_WRITES,
+                                   site);
+}
+
+static void on_translation_outside(qemu_plugin_id_t id, struct qemu_plugin_tb *block) {
+  (void)id;
+  size_t count = qemu_plugin_tb_n_insns(block);
+  for (size_t i = 0; i < count; i++) watch_border(qemu_plugin_tb_get_insn(block, i), MARKER_START);
+}
+
+static void on_translation_inside(qemu_plugin_id_t id, struct qemu_plugin_tb *block) {
+  (void)id;
+  size_t count = qemu_plugin_tb_n_insns(block);
+  qemu_plugin_register_vcpu_tb_exec_cb(block, on_block, QEMU_NO_REGISTERS, (void *)(uintptr_t)count);
+  for (size_t i = 0; i < count; i++) {
+    struct qemu_plugin_insn *instruction = qemu_plugin_tb_get_insn(block, i);
+    watch_border(instruction, MARKER_STOP);
+    watch_accesses(instruction);
+  }
+}
+
+// ---- life of the object ----
+
+static void on_exit_of_qemu(qemu_plugin_id_t id, void *data) {
+  (void)id, (void)data;
+  if (run->forked) return;
+  if (run->region != REGION_OUTSIDE) write_recording();
+  if (run->region == REGION_OUTSIDE && !run->regions)
+    say("the guest never entered a region of interest: no recording was written");
+  int error = tracing_close(&run->tracing, &run->sites);
+  if (error)
+    fprintf(stderr, "linesmith: the trace %s cannot be written: %s\n", run->options.trace, strerror(error));
+}
+
+static void on_flush(qemu_plugin_id_t id) {
+  (void)id;
+  qemu_host_end_memory_callbacks(&run->host);
+}
+
+/** A reset of the plugin takes all of its callbacks away: each side of the border registers all of its own.
+ */
+static void register_callbacks(qemu_plugin_id_t id) {
+  bool inside = run->region == REGION_INSIDE;
+  qemu_plugin_register_atexit_cb(id, on_exit_of_qemu, NULL);
+  qemu_plugin_register_flush_cb(id, on_flush);
+  qemu_plugin_register_vcpu_tb_trans_cb(id, inside ? on_translation_inside : on_translation_outside);
+  if (inside) register_sleep(id);
+}
+
+static void on_fork(void) { run_disown(run); }
+
+static bool know_guest(struct guest *guest, const qemu_info_t *info, char *problem, size_t bytes) {
+  bool arm = !strcmp(info->target_name, "aarch64");
+  *guest = (struct guest){.set = arm ? INSTRUCTION_AARCH64 : INSTRUCTION_X86_64,
+                          .system = info->system_emulation,
+                          .cpus = COHERENCE_MAX_CPUS};
+  if (!arm && strcmp(info->target_name, "x86_64")) {
+    snprintf(problem, bytes, "guests of x86_64 and aarch64 can be followed, not of %s", info->target_name);
+    return false;
+  }
+  if (guest->system) guest->cpus = (uint32_t)info->system.smp_vcpus;
+  if (guest->cpus <= COHERENCE_MAX_CPUS) return true;
+  snprintf(problem, bytes, "at most %d virtual CPUs can be followed, not %" PRIu32, COHERENCE_MAX_CPUS,
+           guest->cpus);
+  return false;
+}
+
+static bool install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv, char *problem,
+                    size_t bytes) {
+  struct guest guest;
+  struct options options;
+  struct qemu_host host = qemu_host_probe(info->version.cur);
+  if (!know_guest(&guest, info, problem, bytes)) return false;
+  if (!options_parse(&options, &guest, argc, argv, problem, bytes)) return false;
+  if (options.interleave == INTERLEAVE_EXACT && !qemu_host_ends_slices(&host)) {
+    snprintf(problem, bytes, "this QEMU cannot end a slice from a plugin: say interleave=turns");
+    return false;
+  }
+  run = run_create(&options, &guest, problem, bytes);
+  if (!run) return false;
+  run->id = id;
+  run->host = host;
+  return true;
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv) {
+  char problem[256];
+  if (!install(id, info, argc, argv, problem, sizeof problem)) {
+    say(problem);
+    return EXIT_FAILURE;
+  }
+  if (run->options.region == REGION_ALL) run->region = REGION_INSIDE;
+  pthread_atfork(NULL, NULL, on_fork);
+  register_callbacks(id);
+  return EXIT_SUCCESS;
+}

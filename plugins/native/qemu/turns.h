@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Lets the host threads of virtual CPUs run one at a time, in the order of their numbers.
+#ifndef LINESMITH_TURNS_H
+#define LINESMITH_TURNS_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "coherence.h"
+
+enum { TURNS_NOBODY = -1 };
+
+/** Who runs and who waits. QEMU stops all virtual CPUs for some work and must not wait for one that waits
+ * here: where nobody's turn has ended for a while, everyone is let go, and counted. */
+struct turns {
+  pthread_mutex_t lock;
+  pthread_cond_t wake[COHERENCE_MAX_CPUS];
+  uint64_t waiting;  // a bit per CPU
+  int holder;        // whose turn it is; TURNS_NOBODY: nobody's
+  uint64_t passed;   // turns that ended
+  uint64_t forced;   // times that everyone was let go
+};
+
+void turns_open(struct turns *turns);
+void turns_close(struct turns *turns);
+
+/** Ends the turn of `cpu`, where it has it, and returns when it may run on: at once where nobody waits. */
+void turns_pass(struct turns *turns, unsigned cpu);
+
+/** Ends the turn of `cpu`, which sleeps or is gone. */
+void turns_leave(struct turns *turns, unsigned cpu);
+
+#endif
