@@ -64,6 +64,13 @@ format_ = click.option(
     help="How the result is written.",
 )
 
+trace = click.option(
+    "--trace",
+    metavar="FILE",
+    type=_EXISTING_FILE,
+    help="Replay every candidate on a trace that `linesmith record --trace` wrote with PROFILE.",
+)
+
 output = click.option(
     "-o",
     "--output",

@@ -3,11 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from linesmith.analyzer.cli import options
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.cli.analysis import Analysis
+    from linesmith.analyzer.model import Simulation
+    from linesmith.tuner.suggestions import Suggestion
 
 
 @click.command()
@@ -16,10 +23,18 @@ from linesmith.analyzer.cli import options
 @options.type_
 @options.section
 @click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Show the first N candidates only.")
+@options.trace
 @options.format_
 @options.output
 def command(
-    elf: Path, profile: Path, type_: str | None, section: int, limit: int | None, format_: str, output: Path | None
+    elf: Path,
+    profile: Path,
+    type_: str | None,
+    section: int,
+    limit: int | None,
+    trace: Path | None,
+    format_: str,
+    output: Path | None,
 ) -> None:
     """Propose a few changes of the structs on the hot lines of PROFILE, smallest first.
 
@@ -33,10 +48,18 @@ def command(
     reading, source = found.reading, found.profile.source
     answers = suggestions(found.findings, reading.layouts)
     answers = first_candidates(answers, limit) if limit else answers
+    simulations = _simulations(answers, found, trace) if trace else {}
     proposed = [(one.finding, one.candidates) for one in answers if one.candidates]
     refused = [(one.finding, one.refusal) for one in answers if not one.candidates]
     if format_ == "json":
-        text = suggest_json.render_json(proposed, refused, reading.identity, source)
+        text = suggest_json.render_json(proposed, refused, reading.identity, source, simulations)
     else:
-        text = suggest.render_text(proposed, refused, reading.identity, source, reading.layouts)
+        text = suggest.render_text(proposed, refused, reading.identity, source, reading.layouts, simulations)
     options.write(text, output)
+
+
+def _simulations(answers: Sequence[Suggestion], found: Analysis, trace: Path) -> dict[int, Simulation]:
+    """Each candidate replayed on ``trace``; the replayer is loaded by those who ask for it only."""
+    from linesmith.tuner.simulated import simulate
+
+    return simulate(answers, found.profile.areas, found.reading.layouts, trace)

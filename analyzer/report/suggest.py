@@ -3,13 +3,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import gcd
+from types import MappingProxyType
 
 from linesmith.analyzer.geometry import lines
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Candidate, Considered, ElfIdentity, Finding, Layout, Move, MoveKind, Residual
+from linesmith.analyzer.model import (
+    Candidate,
+    Considered,
+    ElfIdentity,
+    Finding,
+    Layout,
+    Move,
+    MoveKind,
+    Residual,
+    Simulation,
+)
 from linesmith.analyzer.report.excerpt import excerpt
+from linesmith.analyzer.report.simulation import simulated_rows
 
 LABEL = 12
 
@@ -20,16 +32,21 @@ def render_text(
     elf: ElfIdentity,
     source: str,
     layouts: Layouts,
+    simulations: Mapping[int, Simulation] = MappingProxyType({}),
 ) -> str:
-    """Every line's candidates, numbered through as ``linesmith patch --candidate`` takes them, then the refusals."""
+    """Every line's candidates, numbered through as ``linesmith patch --candidate`` takes them, then the refusals.
+
+    A line's candidates come in the order in which ``simulations`` has their numbers.
+    """
     build = f" build-id {elf.build_id}" if elf.build_id else ""
     blocks = [f"{source}\n{elf.path}{build}"]
-    number = 0
+    places = {number: place for place, number in enumerate(simulations)}
+    first = 1
     for finding, candidates in proposed:
         blocks.append(_meeting(finding, candidates[0]))
-        for candidate in candidates:
-            number += 1
-            blocks.append(_candidate(number, candidate, layouts))
+        numbered = sorted(enumerate(candidates, start=first), key=lambda pair: places.get(pair[0], 0))
+        blocks += [_candidate(number, one, layouts, simulations.get(number)) for number, one in numbered]
+        first += len(candidates)
     blocks += [reason for _, reason in refused]
     return "\n\n".join(blocks) + "\n"
 
@@ -40,9 +57,11 @@ def _meeting(finding: Finding, candidate: Candidate) -> str:
     return f"line {finding.rank}, {title}: {finding.triage.sentence}"
 
 
-def _candidate(number: int, candidate: Candidate, layouts: Layouts) -> str:
+def _candidate(number: int, candidate: Candidate, layouts: Layouts, simulation: Simulation | None) -> str:
     rows = [f"candidate {number}: {'; '.join(_said(move) for move in candidate.moves)}"]
     rows += [f"  {label:<{LABEL}}{text}" for label, text in _table(candidate)]
+    for place, text in enumerate(simulated_rows(simulation) if simulation else ()):
+        rows.append(f"  {'' if place else 'simulated':<{LABEL}}{text}")
     rows += [f"  - {note}" for note in candidate.notes]
     rows += [f"  - {constraint}." for constraint in candidate.constraints]
     rows += _others(candidate)

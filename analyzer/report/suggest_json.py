@@ -6,7 +6,8 @@ Offsets, sizes and alignments are in bytes; shares run from 0 to 1; counts are s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
@@ -17,10 +18,15 @@ from linesmith.analyzer.model import (
     Considered,
     ElfIdentity,
     Finding,
+    Interval,
     Layout,
+    Misses,
     Move,
     Prediction,
     Residual,
+    SimulatedLines,
+    SimulatedPair,
+    Simulation,
 )
 
 SCHEMA_VERSION = 1
@@ -48,6 +54,31 @@ class LayoutDocument(msgspec.Struct, frozen=True):
     members: tuple[PlacedDocument, ...]
 
 
+class SimulatedLinesDocument(msgspec.Struct, frozen=True):
+    """Misses before and after with lines of one size; ``cycles`` by the model's default latencies."""
+
+    line_bytes: int
+    before: Misses
+    after: Misses
+    traced: int
+    change: float
+    interval: Interval
+    cycles_before: int
+    cycles_after: int
+    pairs: tuple[SimulatedPair, ...]
+
+
+class SimulationDocument(msgspec.Struct, frozen=True):
+    """What replaying the trace says; ``refusal`` tells why it says nothing, and is empty otherwise."""
+
+    lines: tuple[SimulatedLinesDocument, ...]
+    objects: int
+    accesses: int
+    milliseconds: float
+    remarks: tuple[str, ...]
+    refusal: str
+
+
 class CandidateDocument(msgspec.Struct, frozen=True):
     """One candidate; ``number`` is what ``linesmith patch --candidate`` takes, ``line`` the rank of the hot line."""
 
@@ -65,6 +96,7 @@ class CandidateDocument(msgspec.Struct, frozen=True):
     constraints: tuple[str, ...]
     notes: tuple[str, ...]
     considered: tuple[Considered, ...]
+    simulated: SimulationDocument | msgspec.UnsetType = msgspec.UNSET
 
 
 class RefusedDocument(msgspec.Struct, frozen=True):
@@ -89,14 +121,18 @@ def render_json(
     refused: Sequence[tuple[Finding, str]],
     elf: ElfIdentity,
     source: str,
+    simulations: Mapping[int, Simulation] = MappingProxyType({}),
 ) -> str:
-    """The candidates of every line as one JSON document, indented, with a newline at the end."""
+    """The candidates of every line as one JSON document, indented, with a newline at the end.
+
+    They stay in the order of their numbers, ``simulations`` or not.
+    """
     flat = [(finding, candidate) for finding, candidates in proposed for candidate in candidates]
     document = SuggestDocument(
         SCHEMA_VERSION,
         elf,
         source,
-        tuple(_candidate(number, *pair) for number, pair in enumerate(flat, start=1)),
+        tuple(_candidate(number, *pair, simulations.get(number)) for number, pair in enumerate(flat, start=1)),
         tuple(RefusedDocument(finding.rank, reason) for finding, reason in refused),
     )
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
@@ -107,7 +143,7 @@ def schema() -> dict[str, object]:
     return msgspec.json.schema(SuggestDocument)
 
 
-def _candidate(number: int, finding: Finding, candidate: Candidate) -> CandidateDocument:
+def _candidate(number: int, finding: Finding, candidate: Candidate, simulation: Simulation | None) -> CandidateDocument:
     return CandidateDocument(
         number,
         finding.rank,
@@ -123,6 +159,25 @@ def _candidate(number: int, finding: Finding, candidate: Candidate) -> Candidate
         candidate.constraints,
         candidate.notes,
         candidate.considered,
+        _simulation(simulation) if simulation else msgspec.UNSET,
+    )
+
+
+def _simulation(simulation: Simulation) -> SimulationDocument:
+    return SimulationDocument(
+        tuple(_simulated(one) for one in simulation.lines),
+        simulation.objects,
+        simulation.accesses,
+        simulation.milliseconds,
+        simulation.remarks,
+        simulation.refusal,
+    )
+
+
+def _simulated(one: SimulatedLines) -> SimulatedLinesDocument:
+    cycles = one.before.cycles(), one.after.cycles()
+    return SimulatedLinesDocument(
+        one.line_bytes, one.before, one.after, one.traced, one.change, one.interval, *cycles, one.pairs
     )
 
 
