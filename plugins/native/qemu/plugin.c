@@ -91,6 +91,12 @@ static void on_block(unsigned cpu, void *instructions) {
   if (slices_count(&run->slices, cpu, (uintptr_t)instructions)) end_slice(cpu);
 }
 
+/** QEMU 7.2 lets a virtual CPU that waits for another use up the time of all where instructions are the
+ * clock. */
+static void on_block_outside(unsigned cpu, void *instructions) {
+  if (slices_count(&run->slices_outside, cpu, (uintptr_t)instructions)) qemu_host_end_slice(&run->host, cpu);
+}
+
 static void on_sleep(qemu_plugin_id_t id, unsigned cpu) {
   (void)id;
   if (cpu < COHERENCE_MAX_CPUS) turns_leave(&run->turns, cpu);
@@ -204,6 +210,9 @@ static void watch_accesses(struct qemu_plugin_insn *instruction) {
 static void on_translation_outside(qemu_plugin_id_t id, struct qemu_plugin_tb *block) {
   (void)id;
   size_t count = qemu_plugin_tb_n_insns(block);
+  if (run->options.interleave == INTERLEAVE_EXACT)
+    qemu_plugin_register_vcpu_tb_exec_cb(block, on_block_outside, QEMU_NO_REGISTERS,
+                                         (void *)(uintptr_t)count);
   for (size_t i = 0; i < count; i++) watch_border(qemu_plugin_tb_get_insn(block, i), MARKER_START);
 }
 

@@ -9,6 +9,8 @@
 
 #include "recording.h"
 
+enum { QUANTUM_OUTSIDE = 20000 };
+
 static bool fill(struct run *run, char *problem, size_t problem_bytes) {
   const struct options *options = &run->options;
   run->coherence = coherence_create(&options->coherence);
@@ -17,6 +19,7 @@ static bool fill(struct run *run, char *problem, size_t problem_bytes) {
     return false;
   }
   slices_open(&run->slices, options->quantum, options->seed);
+  slices_open(&run->slices_outside, QUANTUM_OUTSIDE, options->seed);
   turns_open(&run->turns);
   int error = tracing_open(&run->tracing, options);
   if (error)

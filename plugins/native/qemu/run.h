@@ -25,7 +25,8 @@ struct run {
   struct coherence *coherence;
   struct sites sites;
   struct device_pages device_pages;
-  struct slices slices;
+  struct slices slices;          // in the region
+  struct slices slices_outside;  // before and after, where QEMU needs them
   struct turns turns;
   struct tracing tracing;
   _Atomic int region;        // enum region_state
