@@ -63,7 +63,7 @@ _RECORDS = {
     "fscrypt_info": ("fscrypt_info", "fscrypt_inode_info"),
 }
 # The kernel sizes these at boot for the machine, and may leave off the end of the declared record.
-_CUT_AT_BOOT = frozenset({"task_struct"})
+_CUT_AT_BOOT = frozenset({"task_struct", "kmem_cache"})
 # What holds raw memory of any kind.
 _RAW = re.compile(r"(?:(?:dma-|cg-|rcl-|rnd-\d+-)*kmalloc-.*|biovec-.*|sgpool-.*|names_cache|bio-\d+)\Z")
 

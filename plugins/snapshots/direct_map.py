@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import drgn
 from drgn.helpers.linux.mm import compound_head, follow_phys, page_size, pfn_to_page, phys_to_virt
@@ -42,6 +43,7 @@ class DirectMap:
         self._frame_bytes = first.type_.type.size
         self._layout = _frame_layout(first.type_.type)
         self._frames = range(first.value_(), first.value_() + pages * self._frame_bytes)
+        self._page = lru_cache(maxsize=1)(self._read_page)
         # Physical memory of the image: its addresses in the direct map are aliases.
         self._image = _image_alias(program, start)
 
@@ -49,12 +51,26 @@ class DirectMap:
         """What lies at ``address`` of the direct map; none outside it, and where the memory has no page."""
         if address not in self._map:
             return None
-        if self._image and address in self._image[0]:
-            return self._variables.alias(address, address + self._image[1])
+        number = (address - self._map.start) // self._page_bytes
         try:
-            return self._page_area(address)
+            kind, head = self._page(number)
         except drgn.FaultError:
             return None
+        return self._area(kind, head, address)
+
+    @property
+    def addresses(self) -> range:
+        """All addresses of the map."""
+        return self._map
+
+    def is_boot_memory(self, address: int) -> bool:
+        """Whether the page at ``address`` was never given to the page allocator."""
+        if address not in self._map:
+            return False
+        try:
+            return self._page((address - self._map.start) // self._page_bytes)[0] == PageKind.BOOT
+        except drgn.FaultError:
+            return False
 
     def frame(self, address: int) -> ObjectArea | None:
         """The array of ``struct page``, when ``address`` lies within it."""
@@ -81,16 +97,20 @@ class DirectMap:
     def _start_of(self, head: int) -> int:
         return int(self._map.start + (head - self._frames.start) // self._frame_bytes * self._page_bytes)
 
-    def _page_area(self, address: int) -> ObjectArea | None:
-        number = (address - self._map.start) // self._page_bytes
+    def _read_page(self, number: int) -> tuple[PageKind, drgn.Object]:
+        """The kind of a page, and the first ``struct page`` of its allocation."""
         head = compound_head(pfn_to_page(self._program, number))
-        page = head[0].read_()
-        kind = self._types.kind(_words(page))
+        return self._types.kind(_words(head[0].read_())), head
+
+    def _area(self, kind: PageKind, head: drgn.Object, address: int) -> ObjectArea | None:
         start = self._start_of(head.value_())
         if kind == PageKind.SLAB:
             return self._slabs.area(head.value_(), start)
-        size = page_size(head).value_()
+        # Parts of the image that only the start needed were given back and may be anything.
+        if kind == PageKind.BOOT and self._image and address in self._image[0]:
+            return self._variables.alias(address, address + self._image[1])
         object_kind, name = _OBJECT_KINDS[kind]
+        size = page_size(head).value_()
         return ObjectArea(object_kind, name, start, size, size)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import drgn
 
 from linesmith.analyzer.model import ObjectArea, Snapshot
+from linesmith.plugins.snapshots.boot_memory import BootMemory
 from linesmith.plugins.snapshots.direct_map import DirectMap
 from linesmith.plugins.snapshots.kernel import opened
 from linesmith.plugins.snapshots.object_types import typed
@@ -29,8 +30,10 @@ def snapshot(memory: Path, vmlinux: Path, addresses: Collection[int]) -> Snapsho
     slabs = Slabs(program, size_of)
     variables = Variables(program)
     direct = DirectMap(program, slabs, variables)
-    areas = areas_of(addresses, _finders(program, variables, direct))
-    areas = typed(areas, addresses, KernelMemory(program, variables, direct), size_of)
+    typed_memory = KernelMemory(program, variables, direct)
+    boot = BootMemory(typed_memory, direct, size_of)
+    areas = areas_of(addresses, (*_special(program, variables), direct.frame, boot.area, direct.area))
+    areas = typed(areas, addresses, typed_memory, size_of)
     remarks = () if slabs.readable else ("only the SLUB allocator is read; slab objects of this kernel have no names",)
     build_id = program.main_module().build_id
     return Snapshot(
@@ -54,17 +57,15 @@ def areas_of(addresses: Iterable[int], finders: Collection[Finder]) -> tuple[Obj
     return tuple(found)
 
 
-def _finders(program: drgn.Program, variables: Variables, direct: DirectMap) -> tuple[Finder, ...]:
-    """Special parts first: per-CPU memory, stacks and the image lie within the direct map or vmalloc memory too."""
+def _special(program: drgn.Program, variables: Variables) -> tuple[Finder, ...]:
+    """What has to be asked before the direct map and vmalloc memory, since it may lie within them."""
     task_stacks = stacks(program)
     return (
         task_stacks.area,
         variables.image,
         variables.per_cpu,
         PerCpuChunks(program).area,
-        direct.frame,
         vmalloc(program, task_stacks).area,
-        direct.area,
     )
 
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from linesmith.analyzer.model import ObjectArea
 from linesmith.plugins.snapshots.cache_types import RecordSize
 
-_WORD = 8
-_BUCKET_BYTES = 64
+WORD_BYTES = 8
+BUCKET_BYTES = 64
 
 # Records that a word at an address may point to.
 Declared = Callable[[int], tuple[str, ...]]
@@ -37,14 +37,15 @@ def votes_for(targets: Iterable[int], sources: Iterable[TypedMemory]) -> dict[in
     wanted = frozenset(targets)
     votes: dict[int, Counter[str]] = {}
     for source in sources:
-        for address, value in _words_in(source, wanted):
+        for address, value in words_where(source, wanted.__contains__):
             votes.setdefault(value, Counter()).update(source.declared(address))
     return votes
 
 
-def _words_in(source: TypedMemory, wanted: frozenset[int]) -> Iterator[tuple[int, int]]:
-    words = memoryview(source.content)[: len(source.content) & -_WORD].cast("Q")
-    return ((source.address + index * _WORD, word) for index, word in enumerate(words) if word in wanted)
+def words_where(source: TypedMemory, wanted: Callable[[int], bool]) -> Iterator[tuple[int, int]]:
+    """Address and value of every word (8 bytes, little-endian) of ``source`` whose value is ``wanted``."""
+    words = memoryview(source.content)[: len(source.content) & -WORD_BYTES].cast("Q")
+    return ((source.address + index * WORD_BYTES, word) for index, word in enumerate(words) if wanted(word))
 
 
 def believed(votes: Counter[str], object_bytes: int, size_of: RecordSize) -> tuple[str, ...]:
@@ -63,7 +64,7 @@ def believed(votes: Counter[str], object_bytes: int, size_of: RecordSize) -> tup
 
 def as_array(votes: Counter[str], size_of: RecordSize) -> tuple[str, int] | None:
     """The small record that memory of many is an array of (the buckets of a hash table), and its size in bytes."""
-    small = ((-count, record) for record, count in votes.items() if 0 < (size_of(record) or 0) <= _BUCKET_BYTES)
+    small = ((-count, record) for record, count in votes.items() if 0 < (size_of(record) or 0) <= BUCKET_BYTES)
     record = next((record for _, record in sorted(small)), None)
     return (record, size_of(record) or 0) if record else None
 

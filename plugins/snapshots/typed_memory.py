@@ -10,7 +10,7 @@ import drgn
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
 from linesmith.plugins.snapshots.direct_map import DirectMap
-from linesmith.plugins.snapshots.pointed import TypedMemory
+from linesmith.plugins.snapshots.pointed import WORD_BYTES, TypedMemory
 from linesmith.plugins.snapshots.pointees import Pointees
 from linesmith.plugins.snapshots.variables import Variables
 
@@ -29,13 +29,25 @@ class KernelMemory:
 
     def typed(self) -> Iterator[TypedMemory]:
         """All memory of known types."""
+        yield from self.variables()
+        for area in self.slab_areas():
+            if len(area.types) == 1:
+                yield self._objects(area)
+
+    def variables(self) -> Iterator[TypedMemory]:
+        """The memory of variables."""
         for section in self._variables.sections():
             for address in section[::_PIECE_BYTES]:
                 content = _present(self._program, address, min(_PIECE_BYTES, section.stop - address))
                 yield from (TypedMemory(at, piece, self._variables.pointees) for at, piece in content)
-        for area in self.slab_areas():
-            if len(area.types) == 1:
-                yield self._objects(area)
+
+    def variable(self, address: int) -> str | None:
+        """The name of the variable of the image at ``address``."""
+        return self._variables.name_at(address)
+
+    def is_pointer_variable(self, address: int) -> bool:
+        """Whether the word at ``address`` is a variable of its own, no part of a record."""
+        return self._variables.is_whole(address, WORD_BYTES)
 
     def record(self, start: int, size: int, record: str) -> TypedMemory:
         """One object of a record known otherwise."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import drgn
+from drgn.helpers.linux.boot import kaslr_offset
 from drgn.helpers.linux.cpumask import for_each_possible_cpu
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
@@ -24,9 +25,11 @@ class Shape:
 
 
 def image_range(program: drgn.Program) -> range:
-    """The addresses of the kernel image."""
+    """The addresses of the kernel image; what lies behind ``_end`` is given back during boot."""
     start, end = program.main_module().address_ranges[0]
-    return range(start, end)
+    # This symbol is in no section, so it may be as linked, without the random offset of the kernel.
+    last = program.symbol("_end").address
+    return range(start, next((at for at in (last, last + kaslr_offset(program)) if start < at < end), end))
 
 
 class Variables:
@@ -39,6 +42,7 @@ class Variables:
         self._image = image_range(program)
         self._copies = tuple(_copies(program))
         self._shape_of = cache(self._shape)
+        self._pointees_in = cache(self._pointees)
 
     def image(self, address: int) -> ObjectArea | None:
         """The variable of the kernel image at ``address``."""
@@ -60,10 +64,21 @@ class Variables:
         return None
 
     def sections(self) -> tuple[range, ...]:
-        """Addresses of the image's data and of the CPUs' copies of the per-CPU section."""
-        first = next((symbol.address for symbol in self._program.symbols("_sdata")), self._image.start)
-        data = range(max(first, self._image.start), self._image.stop)
-        return (data, *(copy for _, copy, _ in self._copies))
+        """Addresses of the image behind its code, and of the CPUs' copies of the per-CPU section."""
+        starts = (symbol.address for symbol in self._program.symbols("__start_rodata"))
+        first = next((start for start in starts if start in self._image), self._image.start)
+        return (range(first, self._image.stop), *(copy for _, copy, _ in self._copies))
+
+    def name_at(self, address: int) -> str | None:
+        """The name of the variable at ``address``."""
+        symbol = self._symbols.at(self._linked(address))
+        return symbol.name if symbol else None
+
+    def is_whole(self, address: int, size: int) -> bool:
+        """Whether a variable of just ``size`` bytes lies at ``address``."""
+        linked = self._linked(address)
+        symbol = self._symbols.at(linked)
+        return symbol is not None and (symbol.address, symbol.size) == (linked, size)
 
     def per_cpu_pointer(self, address: int, cpu: int) -> int:
         """The pointer (``__percpu``) whose copy for ``cpu`` lies at ``address``."""
@@ -72,12 +87,17 @@ class Variables:
 
     def pointees(self, address: int) -> tuple[str, ...]:
         """Records that the pointer in a variable at ``address`` is declared to point to."""
-        for _, copy, start in self._copies:
-            if address in copy:
-                address += start - copy.start
+        address = self._linked(address)
         symbol = self._symbols.at(address)
-        kind = self._type_of(symbol) if symbol else None
-        return tuple(pointees(kind, address - symbol.address)) if symbol and kind else ()
+        return self._pointees_in(symbol, address - symbol.address) if symbol else ()
+
+    def _pointees(self, symbol: DataSymbol, offset: int) -> tuple[str, ...]:
+        kind = self._type_of(symbol)
+        return tuple(pointees(kind, offset)) if kind else ()
+
+    def _linked(self, address: int) -> int:
+        """Where the symbol table has the variable at ``address``, which may be one CPU's copy."""
+        return next((address - copy.start + start for _, copy, start in self._copies if address in copy), address)
 
     def _area(self, symbol: DataSymbol, kind: ObjectKind, address: int, cpu: int | None = None) -> ObjectArea:
         shape = self._shape_of(symbol)
