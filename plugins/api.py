@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from linesmith.analyzer.model import Profile, Snapshot
+from linesmith.analyzer.model import Order, Profile, Recorded, Snapshot
 
 
 @runtime_checkable
@@ -39,4 +39,24 @@ class SnapshotSource(Protocol):
         kernel with DWARF whose memory it is. Addresses of user space, and those whose memory cannot be told, are in
         no area. Raises ``SnapshotError`` when the memory cannot be read or is another kernel's, ``ToolMissing`` when
         a library is not installed.
+        """
+
+
+@runtime_checkable
+class Recorder(Protocol):
+    """A way to run a command and come back with a profile."""
+
+    name: str
+
+    def obstacle(self, order: Order) -> str | None:
+        """Why this recorder cannot carry out the order here, a sentence without its full stop; ``None`` if it can."""
+
+    def commands(self, order: Order) -> tuple[str, ...]:
+        """The commands that ``record`` would run, as for a shell. Raises what ``record`` raises before it runs any."""
+
+    def record(self, order: Order, scratch: Path, tell: Callable[[str], None]) -> Recorded:
+        """Run the order's command; by-products go into ``scratch``, ``tell`` hears what is being done.
+
+        Raises ``GuestFailed`` when the command or its machine fails, ``NotRecorded`` when nothing was recorded,
+        ``KernelNotBootable``, ``ElfError`` or ``ToolMissing``.
         """

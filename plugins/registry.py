@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from linesmith.analyzer.errors import ProfileError, SnapshotError
+from linesmith.analyzer.errors import LinesmithError, NotRecorded, ProfileError, SnapshotError
 from linesmith.analyzer.model import Profile
-from linesmith.plugins.api import ProfileSource, SnapshotSource
+from linesmith.plugins.api import ProfileSource, Recorder, SnapshotSource
 from linesmith.plugins.text import decode
 
 _HEAD_CHARACTERS = 64 * 1024
@@ -33,20 +33,31 @@ def snapshot_source(name: str) -> SnapshotSource:
 
     Raises ``SnapshotError`` when none of that name is installed or it cannot be loaded.
     """
-    points = entry_points(group="linesmith.snapshots")
+    source = _called(name, "linesmith.snapshots", "reader of memory", SnapshotError)
+    if not isinstance(source, SnapshotSource):
+        raise SnapshotError(f"the plugin {name} is no reader of memory; reinstall or remove its package")
+    return source
+
+
+def recorder(name: str) -> Recorder:
+    """The recorder called ``name`` (entry point group ``linesmith.recorders``); raises ``NotRecorded``."""
+    found = _called(name, "linesmith.recorders", "recorder", NotRecorded)
+    if not isinstance(found, Recorder):
+        raise NotRecorded(f"the plugin {name} is no recorder; reinstall or remove its package")
+    return found
+
+
+def _called(name: str, group: str, kind: str, failure: type[LinesmithError]) -> object:
+    """What the entry point ``name`` of ``group`` makes: foreign plugins may raise anything."""
+    points = entry_points(group=group)
     if name not in points.names:
         known = ", ".join(sorted(points.names)) or "none"
-        raise SnapshotError(f"no reader of memory is called {name} (installed: {known}); reinstall linesmith")
+        raise failure(f"no {kind} is called {name} (installed: {known}); reinstall linesmith")
     try:
-        source = points[name].load()()
-        if not isinstance(source, SnapshotSource):
-            raise TypeError(f"{points[name].value} is no reader of memory")
+        return points[name].load()()
     except Exception as error:
-        raise SnapshotError(
-            f"the reader of memory {name} cannot be loaded ({type(error).__name__}: {error}); "
-            "reinstall or remove its package"
-        ) from error
-    return source
+        reason = f"{type(error).__name__}: {error}"
+        raise failure(f"the {kind} {name} cannot be loaded ({reason}); reinstall or remove its package") from error
 
 
 def read_profiles(path: Path) -> tuple[Profile, ...]:

@@ -13,7 +13,7 @@ from linesmith.analyzer.errors import LinesmithError
 
 GROUPS = {
     "look": ("layout", "diff", "index"),
-    "find": ("hot", "suggest"),
+    "find": ("record", "hot", "suggest"),
     "change": ("patch",),
     "more": ("demo",),
 }

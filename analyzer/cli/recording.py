@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The way from an order to a profile in a file, and what is told on the way."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import FrameType
+
+import click
+
+from linesmith.analyzer.cli.loading import CLEAR_LINE
+from linesmith.analyzer.cli.output import deliver
+from linesmith.analyzer.cli.terminal import inert
+from linesmith.analyzer.errors import LinesmithError, NotRecorded, OutputError
+from linesmith.analyzer.model import Order, Profile, Recorded, Remark
+from linesmith.plugins.api import Recorder
+from linesmith.plugins.profiles.recorded import encode
+from linesmith.plugins.registry import recorder, snapshot_source
+
+_SNAPSHOT_SOURCE = "drgn"
+_RECORDERS = ("perf", "qemu-user", "qemu")
+
+
+def choose(machine: str, order: Order) -> Recorder:
+    """The recorder called ``machine``; for ``auto`` the first that can do it, and why is said on standard error.
+
+    A kernel that was named is booted. Raises ``NotRecorded`` when none can.
+    """
+    if machine != "auto":
+        return recorder(machine)
+    reasons: list[str] = []
+    for name in ("qemu",) if order.guest else _RECORDERS:
+        found = recorder(name)
+        obstacle = found.obstacle(order)
+        if obstacle is None:
+            passed_over = "".join(f"; {reason}" for reason in reasons)
+            click.echo(inert(f"linesmith: recording on {name}{passed_over}"), err=True)
+            return found
+        reasons.append(f"not on {name}: {obstacle}")
+    raise NotRecorded(f"nothing here can record: {'; '.join(reasons)}")
+
+
+def record(chosen: Recorder, order: Order, output: Path) -> Profile | None:
+    """Carry out the order and write what comes back to ``output``; ``None`` for the text of another tool's report."""
+    with _scratch() as scratch, _interruptible():
+        recorded = chosen.record(order, scratch, _tell)
+        profile = _with_objects(recorded, order)
+    deliver(encode(profile) if profile else recorded.report.encode("utf-8", "surrogateescape"), output)
+    for fact in recorded.facts:
+        click.echo(inert(f"linesmith: {fact}"), err=True)
+    return profile
+
+
+def summary(profile: Profile, output: Path, order: Order) -> str:
+    """A few lines that say what was found, what was dropped, and where things are."""
+    apart = [line for line in profile.lines if line.apart]
+    hitm = sum((line.hitm_local or 0) + (line.hitm_remote or 0) for line in profile.lines)
+    taken = sum(line.taken or 0 for line in profile.lines)
+    counts = profile.recording.counts if profile.recording else ()
+    dropped = ", ".join(f"{name} {value}" for name, value in counts if name.startswith("dropped_") and value)
+    rows = [
+        f"{len(profile.lines)} contended lines, {hitm} HITM loads, {taken} lines taken by stores",
+        f"{len(apart)} lines set apart (timekeeping, scheduler), which emulation makes hot",
+        f"dropped: {dropped or 'nothing'}",
+        *(f"note: {remark.text}" for remark in profile.remarks),
+        f"profile: {output}",
+    ]
+    if order.log and order.log.is_file():
+        rows.append(f"log: {order.log}")
+    if order.trace and order.trace.is_file():
+        rows.append(f"trace: {order.trace}")
+    return "".join(f"{row}\n" for row in rows)
+
+
+def _with_objects(recorded: Recorded, order: Order) -> Profile | None:
+    """The profile with the objects that lay on its lines, where there is a memory dump to look at."""
+    profile = recorded.profile
+    if profile is None or recorded.memory is None or order.guest is None or order.guest.vmlinux is None:
+        return profile
+    _tell("looking up objects in the memory dump")
+    addresses = [line.address for line in profile.lines if line.address is not None]
+    try:
+        snapshot = snapshot_source(_SNAPSHOT_SOURCE).read(recorded.memory, order.guest.vmlinux, addresses)
+    except LinesmithError as error:
+        remark = Remark(f"objects are not known: {error}")
+        return replace(profile, remarks=(*profile.remarks, remark))
+    remarks = (*profile.remarks, *map(Remark, snapshot.remarks))
+    return replace(profile, areas=snapshot.areas, remarks=remarks)
+
+
+def _tell(progress: str) -> None:
+    """What takes time is told to a person who waits, not to a log."""
+    if sys.stderr.isatty():
+        click.echo(f"{CLEAR_LINE}{inert(progress)} ...", err=True)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Being told to end is an interrupt: children end, by-products go."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise click.Abort
+
+    former = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    try:
+        folder = TemporaryDirectory(prefix="linesmith-record-")
+    except OSError as error:
+        raise OutputError(
+            f"no temporary directory can be made ({error.strerror}); set TMPDIR to one that can be written"
+        ) from error
+    with folder as name:
+        yield Path(name)

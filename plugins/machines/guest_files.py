@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the guest's file system holds: the command, the files it names, what those need, and the user's folder."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from linesmith.analyzer.errors import OutputError, ToolMissing
+from linesmith.plugins.machines.closure import absolute, closure
+from linesmith.plugins.machines.cpio import Entry, archive, file, folder, link
+from linesmith.plugins.machines.elf_image import is_elf, read_elf
+from linesmith.plugins.machines.guest_init import FILES, HOME, init_script
+from linesmith.plugins.machines.marker import Border, marker_program
+
+_PROVIDED = ("/proc", "/sys", "/dev", "/linesmith")
+_DEVICES = {"console": (5, 1), "null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9)}
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What the first file system is made of; ``folder`` is where the command runs."""
+
+    machine: str
+    command: tuple[str, ...]
+    folder: str
+    programs: tuple[Path, ...]
+    busybox: Path
+    overlay: Path | None
+
+
+def plan(command: tuple[str, ...], machine: str, overlay: Path | None, place: Path) -> Contents:
+    """What running ``command`` from the folder ``place`` takes.
+
+    Raises ``ToolMissing`` when the command is neither a file, nor in the overlay, nor a busybox applet, nor in PATH.
+    """
+    busybox = _busybox(machine, overlay)
+    program = _program(command[0], busybox, overlay, place)
+    words = (str(program) if program else command[0], *command[1:])
+    wanted = [] if program is None or _in_overlay(program, overlay) else [program]
+    wanted += [one for one in _named_files(command[1:], place) if not _in_overlay(one, overlay)]
+    needed = dict.fromkeys(path for one in wanted for path in closure(one, machine))
+    return Contents(machine, words, str(place), tuple(needed), busybox, overlay)
+
+
+def initramfs(contents: Contents, port: str) -> bytes:
+    """The archive that boots into our first program, which reports over the serial port called ``port``."""
+    script = init_script(contents.command, contents.folder, port)
+    home = HOME.lstrip("/")
+    entries = [
+        folder("dev"),
+        *(Entry(f"dev/{name}", stat.S_IFCHR | 0o666, device=number) for name, number in _DEVICES.items()),
+        Entry(f"dev/{port}", stat.S_IFCHR | 0o600, device=(4, 64 + int(port.removeprefix("ttyS")))),
+        folder("proc"),
+        folder("sys"),
+        folder(home),
+        file(f"{home}/init", script.encode("utf-8", "surrogateescape"), 0o755),
+        file(f"{home}/busybox", _content(contents.busybox), 0o755),
+        file(f"{home}/start", marker_program(contents.machine, Border.START), 0o755),
+        file(f"{home}/stop", marker_program(contents.machine, Border.STOP), 0o755),
+        file(FILES.lstrip("/"), archive(user_files(contents)), 0o644),
+    ]
+    return archive(entries)
+
+
+def user_files(contents: Contents) -> Iterator[Entry]:
+    """Files that the command needs, behind those of the overlay, which stand in for them."""
+    seen: dict[str, Entry] = {}
+    if contents.overlay:
+        seen = {entry.name: entry for entry in _tree(contents.overlay)}
+    for path in contents.programs:
+        for entry in _with_link(path):
+            for parent in _parents(entry.name):
+                seen.setdefault(parent, folder(parent))
+            seen.setdefault(entry.name, entry)
+    yield from seen.values()
+
+
+def _program(name: str, busybox: Path, overlay: Path | None, place: Path) -> Path | None:
+    """Path of the command's program in the guest; ``None`` for an applet of busybox."""
+    if "/" in name:
+        inside = overlay / name.lstrip("/") if overlay else None
+        path = place / name
+        if not (inside and inside.is_file()) and not os.access(path, os.X_OK | os.R_OK):
+            raise ToolMissing(
+                f"{name} is not there or cannot be run; name a program, or put it into an --overlay folder"
+            )
+        if path.is_dir():
+            raise ToolMissing(f"{name} is a folder; name the program to run behind --")
+        return Path(name) if inside and inside.is_file() else absolute(path)
+    if _has_applet(busybox, name):
+        return None
+    found = shutil.which(name)
+    if found is None:
+        raise ToolMissing(
+            f"the command {name} is not found in PATH and is no applet of busybox; name its path behind --"
+        )
+    return Path(found)
+
+
+def _has_applet(busybox: Path, name: str) -> bool:
+    """Whether the name is in the list that busybox carries: names in a row, each ended by a zero byte."""
+    return b"\0" + os.fsencode(name) + b"\0" in _content(busybox)
+
+
+def _named_files(words: Iterable[str], place: Path) -> Iterator[Path]:
+    """Files that the command's words name by a path, also inside a line for the shell."""
+    for word in words:
+        for part in {word, *_shell_words(word)}:
+            path = place / part
+            if "/" in part and path.is_file() and not str(path.resolve()).startswith(_PROVIDED):
+                yield absolute(path)
+
+
+def _shell_words(text: str) -> list[str]:
+    try:
+        lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        return [part.rpartition("=")[2] for part in lexer]
+    except ValueError:
+        return text.split()
+
+
+def _in_overlay(path: Path, overlay: Path | None) -> bool:
+    return overlay is not None and (overlay / str(path).lstrip("/")).is_file()
+
+
+def _busybox(machine: str, overlay: Path | None) -> Path:
+    """A static busybox for ``machine``: the overlay's, else this machine's own."""
+    own = [overlay / folder / "busybox" for folder in ("bin", "usr/bin")] if overlay else []
+    places = [*own, *map(Path, filter(None, [shutil.which("busybox")])), Path("/bin/busybox")]
+    for path in places:
+        if path.is_file() and is_elf(path):
+            image = read_elf(path)
+            if image.machine == machine and image.interpreter is None:
+                return path
+    if machine == os.uname().machine:
+        raise ToolMissing(
+            "the guest's shell is a static busybox, which is not here; install the package busybox-static"
+        )
+    raise ToolMissing(
+        f"the guest's shell is a static busybox for {machine}; put one at bin/busybox into a folder and name that by "
+        "--overlay"
+    )
+
+
+def _tree(root: Path) -> Iterator[Entry]:
+    for directory, folders, names in os.walk(root):
+        for name in sorted((*folders, *names)):
+            path = Path(directory) / name
+            yield from _entry(path, str(path.relative_to(root)))
+
+
+def _with_link(path: Path) -> Iterator[Entry]:
+    """The file at its real place, for loaders look beside it, and a link where it is reached by another name."""
+    real = path.resolve()
+    yield from _entry(real, str(real).lstrip("/"))
+    if real != path:
+        yield link(str(path).lstrip("/"), str(real))
+
+
+def _entry(path: Path, name: str) -> Iterator[Entry]:
+    mode = path.lstat().st_mode
+    if stat.S_ISLNK(mode):
+        yield link(name, str(path.readlink()))
+    elif stat.S_ISDIR(mode):
+        yield folder(name)
+    elif stat.S_ISREG(mode):
+        yield file(name, _content(path), stat.S_IMODE(mode))
+
+
+def _parents(name: str) -> Iterator[str]:
+    parts = name.split("/")
+    for count in range(1, len(parts)):
+        yield "/".join(parts[:count])
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise OutputError(f"cannot read {path} for the guest: {error.strerror}; make it readable") from error

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The conversation with a guest over its second serial port, while its console is watched for signs of death."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import time
+from pathlib import Path
+
+from linesmith.analyzer.errors import GuestFailed
+from linesmith.plugins.machines.console import Console
+
+_POLL_SECONDS = 0.2
+_MOST_BYTES = 64 << 20
+
+
+class Talk:
+    """Lines from and to a guest; ``errors`` is the file with what QEMU itself had to say."""
+
+    def __init__(self, process: subprocess.Popen[bytes], console: Console, errors: Path, seconds: float) -> None:
+        self._process = process
+        self._console = console
+        self._errors = errors
+        self._seconds = seconds
+        self._end = time.monotonic() + seconds
+        self._pending = b""
+
+    def line(self, doing: str) -> str:
+        """The guest's next line; ``doing`` says in messages what the guest was about.
+
+        Raises ``GuestFailed`` when it panics, QEMU ends, or the time is up.
+        """
+        while b"\n" not in self._pending:
+            self._pending += self._more(doing)
+            if len(self._pending) > _MOST_BYTES:
+                raise GuestFailed(f"the guest sends without end while {doing}; see {self._console.log}")
+        line, _, self._pending = self._pending.partition(b"\n")
+        return line.decode("utf-8", "replace").rstrip("\r")
+
+    def say(self, word: str) -> None:
+        """Send one line to the guest."""
+        if self._process.stdin:
+            self._process.stdin.write(word.encode() + b"\n")
+            self._process.stdin.flush()
+
+    def wait(self, doing: str) -> None:
+        """Wait until QEMU has ended of its own accord; raises ``GuestFailed`` as ``line`` does."""
+        while self._process.poll() is None:
+            self._check(doing)
+            time.sleep(_POLL_SECONDS / 4)
+        if self._process.returncode != 0:
+            raise self._failure(f"QEMU ended with status {self._process.returncode} while {doing}")
+
+    def _more(self, doing: str) -> bytes:
+        output = self._process.stdout
+        if output and select.select([output], [], [], _POLL_SECONDS)[0]:
+            data = os.read(output.fileno(), 1 << 16)
+            if data:
+                return data
+            self._process.wait()
+            raise self._ended(doing)
+        self._check(doing)
+        return b""
+
+    def _check(self, doing: str) -> None:
+        if died := self._console.death():
+            raise self._failure(f"the guest's kernel died while {doing}: {died}")
+        if time.monotonic() > self._end:
+            raise self._failure(f"the guest was still {doing} after {self._seconds:.0f} s (--timeout)")
+
+    def _ended(self, doing: str) -> GuestFailed:
+        if died := self._console.death():
+            return self._failure(f"the guest's kernel died while {doing}: {died}")
+        complaint = self._errors.read_text("utf-8", "replace").strip().splitlines()
+        if complaint:
+            return GuestFailed(f"QEMU ended while the guest was {doing}: {complaint[-1]}")
+        return self._failure(f"the guest ended while {doing}")
+
+    def _failure(self, what: str) -> GuestFailed:
+        return GuestFailed(
+            f"{what}; its last lines: {self._console.last_lines()}; all of them are in {self._console.log}"
+        )

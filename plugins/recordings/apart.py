@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Sets lines apart that are hot only because the machine is emulated: the tick and the run queues.
+
+Emulated CPUs execute far fewer instructions between two ticks than real ones do, so that the code that keeps time and
+the code that spreads work make up far more of a recording than of a real machine's misses. Such lines stay in the
+profile; they are marked, so that nobody takes them for findings.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+from linesmith.analyzer.model import SharedLine
+from linesmith.plugins.recordings.apart_symbols import (
+    ANYBODYS_FUNCTIONS,
+    SCHEDULER_FUNCTIONS,
+    SCHEDULER_VARIABLES,
+    TIMEKEEPING_FUNCTIONS,
+    TIMEKEEPING_VARIABLES,
+)
+
+TIMEKEEPING = "timekeeping"
+SCHEDULER = "scheduler"
+# A line is apart when this share of the contended accesses that say anything comes from such functions.
+_MOSTLY = 0.75
+
+
+def set_apart(line: SharedLine, variable: str | None) -> SharedLine:
+    """The line, marked when it is the tick's or the scheduler's; ``variable`` is what lies on it, if it is known."""
+    if kind := _kind_of_variable(variable):
+        return replace(line, apart=kind)
+    weights: defaultdict[str, int] = defaultdict(int)
+    for access in line.accesses:
+        if access.function and not access.function.startswith(ANYBODYS_FUNCTIONS):
+            weights[_kind_of_function(access.function)] += access.contended
+    total = sum(weights.values())
+    apart = weights[TIMEKEEPING] + weights[SCHEDULER]
+    if not total or apart < _MOSTLY * total:
+        return line
+    return replace(line, apart=max((TIMEKEEPING, SCHEDULER), key=lambda kind: weights[kind]))
+
+
+def _kind_of_variable(variable: str | None) -> str:
+    if variable in TIMEKEEPING_VARIABLES:
+        return TIMEKEEPING
+    return SCHEDULER if variable in SCHEDULER_VARIABLES else ""
+
+
+def _kind_of_function(function: str) -> str:
+    if function.startswith(TIMEKEEPING_FUNCTIONS):
+        return TIMEKEEPING
+    return SCHEDULER if function.startswith(SCHEDULER_FUNCTIONS) else ""
