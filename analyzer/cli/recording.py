@@ -84,7 +84,12 @@ def _with_objects(recorded: Recorded, order: Order) -> Profile | None:
     if profile is None or recorded.memory is None or order.guest is None or order.guest.vmlinux is None:
         return profile
     _tell("looking up objects in the memory dump")
-    addresses = [line.address for line in profile.lines if line.address is not None]
+    addresses = {
+        line.address + (access.offset or 0)
+        for line in profile.lines
+        if line.address is not None
+        for access in line.accesses
+    }
     try:
         snapshot = snapshot_source(_SNAPSHOT_SOURCE).read(recorded.memory, order.guest.vmlinux, addresses)
     except LinesmithError as error:
