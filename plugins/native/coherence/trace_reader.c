@@ -134,6 +134,12 @@ static bool set_slice(struct trace_reader *reader, uint64_t slice) {
   return true;
 }
 
+// Blocks that hold one thing hold nothing else.
+static bool at_single_end(struct trace_reader *reader) {
+  return (reader->head.entries == 1 && reader->used == reader->head.unpacked) ||
+         fail(reader, "a block of the trace goes on behind its entry");
+}
+
 static bool read_settings(struct trace_reader *reader) {
   uint8_t magic[TRACE_MAGIC_BYTES];
   if (!read_bytes(reader, magic, sizeof magic)) return false;
@@ -152,13 +158,14 @@ static bool read_settings(struct trace_reader *reader) {
     reader->settings.node_of_cpu[cpu] = (uint8_t)node;
   }
   reader->begun = true;
-  return true;
+  return at_single_end(reader);
 }
 
 static bool begin_events(struct trace_reader *reader) {
   uint64_t slice;
   uint64_t cpu;
   if (!get_varint(reader, &slice) || !get_varint(reader, &cpu)) return false;
+  if (reader->head.entries == 0) return fail(reader, "a block of the trace has no events");
   reader->left = reader->head.entries;
   reader->last.address = 0;
   reader->last.site = 0;
@@ -178,7 +185,8 @@ static bool read_sites(struct trace_reader *reader) {
     ips[reader->sites] = (reader->sites > 0 ? ips[reader->sites - 1] : 0) + unzigzag(step);
     ++reader->sites;
   }
-  return true;
+  return reader->used == reader->head.unpacked ||
+         fail(reader, "a block of the trace goes on behind its sites");
 }
 
 static bool read_end(struct trace_reader *reader) {
@@ -189,8 +197,8 @@ static bool read_end(struct trace_reader *reader) {
   if (counts->events != reader->events || counts->slices != reader->slices)
     return fail(reader, "the trace says that it has %llu events and has %llu",
                 (unsigned long long)counts->events, (unsigned long long)reader->events);
-  reader->ended = true;
-  return true;
+  reader->ended = at_single_end(reader);
+  return reader->ended;
 }
 
 // The next block with events, or the end.
