@@ -6,9 +6,9 @@ SHELL := /bin/bash
 
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := $(shell find analyzer/native -type f -name '[!.]*')
+NATIVE := $(shell find analyzer/native plugins/native -type f -name '[!.]*')
 SCRIPTS := $(shell grep -rlE '^\#!.*\bbash' .ci tests --include='*' --exclude-dir=__pycache__)
-CXX_FILES := $(shell find analyzer/native tests/native -name '*.cc' -o -name '*.h' 2>/dev/null)
+CXX_FILES := $(filter-out tests/find/%,$(shell find analyzer/native plugins/native tests -name '*.[ch]' -o -name '*.cc'))
 DEMO_C := $(shell find analyzer/demo -name '*.[ch]' 2>/dev/null)
 PYTEST_ARGS ?= -n 2
 
