@@ -10,10 +10,11 @@ import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from linesmith.analyzer.errors import ToolMissing
+from linesmith.analyzer.errors import GuestFailed, ToolMissing
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -27,11 +28,20 @@ def find(program: str, package: str) -> str:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """A child's standard streams as ``subprocess`` takes them: ``None`` are our own."""
+
+    input: int | None = None
+    output: int | IO[bytes] | None = None
+    errors: IO[bytes] | None = None
+
+
 @contextmanager
 def child(
-    argv: Sequence[str], directory: Path, errors: IO[bytes], kept: Sequence[int] = ()
+    argv: Sequence[str], directory: Path, streams: Streams, kept: Sequence[int] = ()
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run ``argv`` in ``directory`` with pipes to its input and output; whatever is left of it ends with the block.
+    """Run ``argv`` in ``directory``; whatever is left of it ends with the block.
 
     ``kept`` are file descriptors that the child gets too. Raises ``ToolMissing`` when it cannot be started.
     """
@@ -40,9 +50,9 @@ def child(
         process = subprocess.Popen(
             argv,
             cwd=directory,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
+            stdin=streams.input,
+            stdout=streams.output,
+            stderr=streams.errors,
             pass_fds=kept,
             start_new_session=True,
             preexec_fn=lambda: _die_with(parent),
@@ -53,6 +63,19 @@ def child(
         yield process
     finally:
         end(process)
+
+
+def wait(process: subprocess.Popen[bytes], program: str, seconds: float) -> int:
+    """The status of a child that ends in time; raises ``GuestFailed`` when it does not."""
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired as error:
+        raise late(program, seconds) from error
+
+
+def late(program: str, seconds: float) -> GuestFailed:
+    """The error of a program that has not ended in time."""
+    return GuestFailed(f"{program} did not end within {seconds:.0f} s and was stopped; give more with --timeout")
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

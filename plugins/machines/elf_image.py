@@ -30,6 +30,11 @@ class Segment:
     address: int
     file_bytes: int
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the bytes are mapped when the file is run."""
+        return self.kind == _PT_LOAD
+
 
 @dataclass(frozen=True, slots=True)
 class ElfImage:

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.errors import GuestFailed, NotRecorded
-from linesmith.plugins.machines.child import child
+from linesmith.plugins.machines.child import Streams, child
 from linesmith.plugins.machines.console import Console
 from linesmith.plugins.machines.elf_image import build_id_in_notes
 from linesmith.plugins.machines.guest_init import END_OF_SYMBOLS
@@ -57,7 +58,8 @@ def run(command: Callable[[int], tuple[str, ...]], scratch: Path, log: Path, err
     with ExitStack() as open_things:
         near, far = (open_things.enter_context(end) for end in socket.socketpair())
         complaints = open_things.enter_context(errors.open("wb"))
-        process = open_things.enter_context(child(command(far.fileno()), scratch, complaints, (far.fileno(),)))
+        streams = Streams(subprocess.PIPE, subprocess.PIPE, complaints)
+        process = open_things.enter_context(child(command(far.fileno()), scratch, streams, (far.fileno(),)))
         far.close()
         talk = Talk(process, Console(log), errors, errand.seconds)
         errand.tell("booting")

@@ -11,7 +11,8 @@ from linesmith.analyzer.model import Emulation
 
 _PLACE = "plugins/bin/coherence_plugin.so"
 RECORDING = "recording"
-TRACE = "trace"
+# Records of one CPU: an instruction that touches many contended lines has one for each.
+_MOST_ACCESSES = 1 << 19
 
 
 def plugin_file() -> Path:
@@ -29,6 +30,7 @@ def plugin_argument(plugin: Path, emulation: Emulation, settings: dict[str, str]
         "line_bytes": str(emulation.line_bytes),
         "adjacent": str(int(emulation.adjacent)),
         "cache_bytes": str(emulation.cache_bytes),
+        "max_accesses": str(_MOST_ACCESSES),
         "quantum": str(emulation.quantum),
         "seed": str(emulation.seed),
         "ring": emulation.ring,

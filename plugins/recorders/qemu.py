@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import platform
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from linesmith.analyzer.errors import KernelNotBootable, NotRecorded
-from linesmith.analyzer.model import Guest, Order, Recorded, Recording
+from linesmith.analyzer.errors import KernelNotBootable, LinesmithError, NotRecorded
+from linesmith.analyzer.model import Guest, Order, Recorded
 from linesmith.plugins.machines.child import find
 from linesmith.plugins.machines.elf_image import read_elf
 from linesmith.plugins.machines.guest_files import initramfs, plan
@@ -20,6 +20,7 @@ from linesmith.plugins.machines.system import Ending, Errand, run
 from linesmith.plugins.machines.system_command import BOARDS, INITRAMFS, nodes_of_cpus, system_command
 from linesmith.plugins.machines.tcg_plugin import RECORDING, escaped, plugin_argument, plugin_file
 from linesmith.plugins.recorders.kernel_names import KernelNames, of_kallsyms, of_vmlinux
+from linesmith.plugins.recordings.circumstances import circumstances
 from linesmith.plugins.recordings.profile import to_profile
 from linesmith.plugins.recordings.text import RecordingText, read_recording
 
@@ -39,7 +40,7 @@ class QemuRecorder:
         try:
             find(program.program, program.package)
             plugin_file()
-        except Exception as error:
+        except LinesmithError as error:
             return str(error)
         return None
 
@@ -117,25 +118,8 @@ def _write_initramfs(order: Order, guest: Guest, image: KernelImage, scratch: Pa
 
 
 def _recorded(order: Order, guest: Guest, ending: Ending, text: RecordingText, names: KernelNames) -> Recorded:
-    recording = Recording(
-        on="qemu",
-        command=order.command,
-        nodes=tuple(text.nodes.get(cpu, 0) for cpu in range(int(text.settings.get("cpus", guest.cpus)))),
-        machine=text.settings.get("target", ""),
-        line_bytes=order.emulation.line_bytes,
-        ring=order.emulation.ring,
-        quantum=order.emulation.quantum,
-        interleave=order.emulation.interleave,
-        seed=order.emulation.seed,
-        cache_bytes=order.emulation.cache_bytes,
-        adjacent=order.emulation.adjacent,
-        kernel_release=ending.release or None,
-        build_id=ending.build_id,
-        versions=(("qemu", ending.qemu), ("host", platform.platform())),
-        counts=tuple(text.counts.items()),
-    )
-    remarks = list(names.remarks)
-    if ending.status:
-        remarks.append(f"the command ended with status {ending.status}")
-    profile = names.with_apart(to_profile(text, recording, names, str(guest.kernel), remarks))
-    return Recorded(profile, memory=ending.memory)
+    recording = circumstances(order, text, "qemu", ending.qemu, ending.build_id)
+    recording = replace(recording, kernel_release=ending.release or None)
+    failed = (f"the command ended with status {ending.status}; its output is in the log",) if ending.status else ()
+    profile = to_profile(text, recording, names, str(guest.kernel), (*names.remarks, *failed))
+    return Recorded(names.with_apart(profile), memory=ending.memory)

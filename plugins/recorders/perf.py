@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Records with ``perf c2c`` where the machine's PMU samples data addresses; the profile is the text of its report."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from linesmith.analyzer.errors import NotRecorded, ToolMissing
+from linesmith.analyzer.model import Order, Recorded
+from linesmith.plugins.machines.child import Streams, child, find, wait
+
+_PACKAGE = "linux-perf"
+_DATA = "perf.data"
+_PROBE_SECONDS = 20
+_REPORT_SECONDS = 600
+
+
+class PerfRecorder:
+    """Wraps ``perf c2c record`` and ``perf c2c report``. Source: perf-c2c(1)."""
+
+    name = "perf"
+
+    def obstacle(self, order: Order) -> str | None:
+        """Why perf cannot carry out the order here; found out by sampling a command that does nothing."""
+        if order.emulation.first:
+            return "perf samples the whole command, so there is no --from"
+        perf = shutil.which("perf")
+        if perf is None:
+            return f"perf is not installed (package {_PACKAGE})"
+        argv = (perf, "c2c", "record", "-o", "/dev/null", "--", "true")
+        try:
+            done = subprocess.run(argv, capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return f"perf does not run ({error})"
+        return None if done.returncode == 0 else f"the PMU samples no data addresses here ({_first_line(done.stderr)})"
+
+    def commands(self, order: Order) -> tuple[str, ...]:
+        """Both commands."""
+        data = Path(_DATA)
+        return tuple(shlex.join(argv) for argv in (_record(order, data), _report(data)))
+
+    def record(self, order: Order, scratch: Path, tell: Callable[[str], None]) -> Recorded:
+        """Sample the order's command; its report is the profile. Raises ``ToolMissing`` or ``NotRecorded``."""
+        if obstacle := self.obstacle(order):
+            raise ToolMissing(f"{obstacle}; record with --on qemu or --on qemu-user, which need no PMU")
+        data = scratch / _DATA
+        tell("running the command")
+        with child(_record(order, data), Path.cwd(), Streams()) as sampled:
+            status = wait(sampled, order.command[0], order.seconds)
+        if not data.is_file():
+            raise NotRecorded(f"perf c2c record ended with status {status} and wrote nothing; see what it said above")
+        tell("making the report")
+        return Recorded(report=_report_text(data, scratch))
+
+
+def _record(order: Order, data: Path) -> tuple[str, ...]:
+    return (find("perf", _PACKAGE), "c2c", "record", "-o", str(data), "--", *order.command)
+
+
+def _report(data: Path) -> tuple[str, ...]:
+    return (find("perf", _PACKAGE), "c2c", "report", "--stdio", "--full-symbols", "-i", str(data))
+
+
+def _report_text(data: Path, scratch: Path) -> str:
+    text = scratch / "report.txt"
+    with text.open("wb") as output, child(_report(data), scratch, Streams(subprocess.DEVNULL, output)) as reporting:
+        status = wait(reporting, "perf c2c report", _REPORT_SECONDS)
+    if status != 0:
+        raise NotRecorded(f"perf c2c report ended with status {status}; see what it said above")
+    return text.read_text("utf-8", "surrogateescape")
+
+
+def _first_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0] if lines else "it says nothing"

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Records one program, with its threads, under QEMU's user-mode emulation."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from linesmith.analyzer.errors import LinesmithError, NotRecorded
+from linesmith.analyzer.model import Emulation, Order, Profile, Recorded
+from linesmith.plugins.machines import user
+from linesmith.plugins.machines.elf_image import ElfImage
+from linesmith.plugins.machines.symbols import SymbolTable, code_symbols
+from linesmith.plugins.machines.tcg_plugin import RECORDING, escaped, plugin_argument, plugin_file
+from linesmith.plugins.recorders.program_names import ProgramNames, variables
+from linesmith.plugins.recordings.circumstances import circumstances
+from linesmith.plugins.recordings.profile import to_profile
+from linesmith.plugins.recordings.text import RecordingText, read_recording
+
+
+class QemuUserRecorder:
+    """Runs the program of the order in an emulator and follows what its threads do to cache lines."""
+
+    name = "qemu-user"
+
+    def obstacle(self, order: Order) -> str | None:
+        """Why this recorder cannot carry out the order; ``None`` when it can."""
+        try:
+            user.emulator(user.program_of(order.command[0]).machine)
+            plugin_file()
+        except LinesmithError as error:
+            return str(error)
+        return None
+
+    def commands(self, order: Order) -> tuple[str, ...]:
+        """The command that ``record`` would run; a region's addresses are known only when the program is loaded."""
+        return (shlex.join(_command(order, user.program_of(order.command[0]), Path(), {"region": "all"})),)
+
+    def record(self, order: Order, scratch: Path, tell: Callable[[str], None]) -> Recorded:
+        """Run the order's program; raises ``ToolMissing``, ``GuestFailed``, ``NotRecorded`` or ``ElfError``."""
+        program = user.program_of(order.command[0])
+        settings = _region(order.emulation, program, scratch)
+        command = _command(order, program, scratch, settings)
+        tell("running the program")
+        ran = user.run(command, order.command[0], order.seconds)
+        tell("reading the recording")
+        text = read_recording(scratch / RECORDING)
+        return Recorded(_profile(order, program, ran, text))
+
+
+def _command(order: Order, program: ElfImage, scratch: Path, settings: dict[str, str]) -> tuple[str, ...]:
+    path = user.emulator(program.machine)
+    # A program has no kernel to follow, and its threads cannot be run on one host thread.
+    emulation = replace(order.emulation, ring="user", interleave="turns")
+    trace = {"trace": escaped(order.trace)} if order.trace else {}
+    plugin = plugin_argument(plugin_file(), emulation, {"out": escaped(scratch / RECORDING), **settings, **trace})
+    return (path, "-plugin", plugin, "-0", order.command[0], str(program.path), *order.command[1:])
+
+
+def _region(emulation: Emulation, program: ElfImage, scratch: Path) -> dict[str, str]:
+    if emulation.first is None:
+        return {"region": "all"}
+    moved = user.probe_load_address(user.emulator(program.machine), program, scratch) - program.base
+    table = SymbolTable(code_symbols(program.path, moved))
+    region = {"region": "symbol", "start": _address(table, emulation.first, program)}
+    return region | ({"stop": _address(table, emulation.last, program)} if emulation.last else {})
+
+
+def _address(table: SymbolTable, function: str, program: ElfImage) -> str:
+    address = table.address_of(function)
+    if address is None:
+        raise NotRecorded(f"{program.path} has no function {function}; name one that `nm` lists")
+    return f"{address:x}"
+
+
+def _profile(order: Order, program: ElfImage, ran: user.Ran, text: RecordingText) -> Profile:
+    version = user.version(user.emulator(program.machine))
+    recording = circumstances(order, text, "qemu-user", version, program.build_id)
+    remarks = (f"the program ended with status {ran.status}",) if ran.status else ()
+    profile = to_profile(text, recording, ProgramNames(ran.mappings), str(program.path), remarks)
+    return replace(profile, areas=variables(profile, program, ran.mappings))
