@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
-from linesmith.analyzer.errors import ToolMissing
+from linesmith.analyzer.errors import SnapshotError, ToolMissing
 from linesmith.analyzer.model import Snapshot
 
 
@@ -21,6 +22,14 @@ class DrgnMemory:
         if find_spec("drgn") is None:
             raise ToolMissing("naming objects in memory needs drgn; install it with: pip install 'linesmith[snapshot]'")
         # Loaded on use: everything else works without drgn.
+        import drgn
+
         from linesmith.plugins.snapshots.identify import snapshot
 
-        return snapshot(memory, vmlinux, addresses)
+        try:
+            return snapshot(memory, vmlinux, addresses)
+        except (LookupError, AttributeError, ValueError, drgn.FaultError, drgn.BadDataError) as error:
+            # Kernels move their records; drgn and this reader know them up to their own release.
+            raise SnapshotError(
+                f"drgn {version('drgn')} cannot find its way in {memory} ({error}); a newer drgn may know this kernel"
+            ) from error

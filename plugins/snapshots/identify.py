@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from functools import cache
 from pathlib import Path
 
 import drgn
@@ -15,6 +14,7 @@ from linesmith.plugins.snapshots.direct_map import DirectMap
 from linesmith.plugins.snapshots.kernel import opened
 from linesmith.plugins.snapshots.object_types import typed
 from linesmith.plugins.snapshots.per_cpu_chunks import PerCpuChunks
+from linesmith.plugins.snapshots.records import KernelRecords
 from linesmith.plugins.snapshots.slabs import Slabs
 from linesmith.plugins.snapshots.typed_memory import KernelMemory
 from linesmith.plugins.snapshots.variables import Variables
@@ -26,14 +26,14 @@ Finder = Callable[[int], ObjectArea | None]
 def snapshot(memory: Path, vmlinux: Path, addresses: Collection[int]) -> Snapshot:
     """The areas of the kernel ``vmlinux`` in ``memory`` that hold ``addresses``; see ``SnapshotSource``."""
     program = opened(memory, vmlinux)
-    size_of = _record_sizes(program)
-    slabs = Slabs(program, size_of)
+    records = KernelRecords(program)
+    slabs = Slabs(program, records.size)
     variables = Variables(program)
     direct = DirectMap(program, slabs, variables)
     typed_memory = KernelMemory(program, variables, direct)
-    boot = BootMemory(typed_memory, direct, size_of)
+    boot = BootMemory(typed_memory, direct, records.size)
     areas = areas_of(addresses, (*_special(program, variables), direct.frame, boot.area, direct.area))
-    areas = typed(areas, addresses, typed_memory, size_of)
+    areas = typed(areas, addresses, typed_memory, records)
     remarks = () if slabs.readable else ("only the SLUB allocator is read; slab objects of this kernel have no names",)
     build_id = program.main_module().build_id
     return Snapshot(
@@ -67,16 +67,3 @@ def _special(program: drgn.Program, variables: Variables) -> tuple[Finder, ...]:
         PerCpuChunks(program).area,
         vmalloc(program, task_stacks).area,
     )
-
-
-def _record_sizes(program: drgn.Program) -> Callable[[str], int | None]:
-    @cache
-    def size_of(record: str) -> int | None:
-        for tag in ("struct", "union"):
-            try:
-                return int(program.type(f"{tag} {record}").size or 0)
-            except LookupError:
-                continue
-        return None
-
-    return size_of

@@ -9,41 +9,47 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
-from linesmith.plugins.snapshots.cache_types import RecordSize
-from linesmith.plugins.snapshots.pointed import TypedMemory, as_array, believed, split, votes_for
+from linesmith.plugins.snapshots.pointed import Records, TypedMemory, as_array, believed, split, votes_for
 from linesmith.plugins.snapshots.typed_memory import KernelMemory
 
 # Kinds of memory that were handed out without a type; their areas are of one allocation each, slab pages are of many.
 _UNTYPED = (ObjectKind.SLAB, ObjectKind.PER_CPU, ObjectKind.VMALLOC, ObjectKind.PAGES)
+# Steps from a variable to an object that has to be typed, through others that had to be.
+_MOST_STEPS = 5
 
 
 def typed(
-    areas: Collection[ObjectArea], addresses: Iterable[int], memory: KernelMemory, size_of: RecordSize
+    areas: Collection[ObjectArea], addresses: Iterable[int], memory: KernelMemory, records: Records
 ) -> tuple[ObjectArea, ...]:
     """``areas`` with a record for those objects at ``addresses`` that had none or several, as far as pointers tell."""
     asked = _unclear_objects(tuple(areas), addresses)
     pointers = {memory.pointer_to(area, start) for area, starts in asked.items() for start in starts}
-    votes = _votes(pointers, memory, size_of) if pointers else {}
-    return tuple(piece for area in areas for piece in _pieces(area, asked.get(area, ()), votes, memory, size_of))
+    votes = _votes(pointers, memory, records) if pointers else {}
+    return tuple(piece for area in areas for piece in _pieces(area, asked.get(area, ()), votes, memory, records))
 
 
-def _votes(pointers: set[int], memory: KernelMemory, size_of: RecordSize) -> dict[int, Counter[str]]:
-    """What clearly typed memory points to, then what the objects typed by that point to in turn."""
+def _votes(pointers: set[int], memory: KernelMemory, records: Records) -> dict[int, Counter[str]]:
+    """What clearly typed memory points to, then what the objects typed by that point to, and so on."""
     unclear = tuple(area for area in memory.slab_areas() if len(area.types) != 1)
-    reached = {area.address + index * area.stride: area for area in unclear for index in range(area.count)}
-    votes = votes_for(pointers | reached.keys(), memory.typed())
-    for pointer, more in votes_for(pointers, _typed_objects(reached, votes, memory, size_of)).items():
-        votes.setdefault(pointer, Counter()).update(more)
+    objects = {area.address + index * area.stride: area for area in unclear for index in range(area.count)}
+    votes: dict[int, Counter[str]] = {}
+    sources: Iterable[TypedMemory] = memory.typed()
+    for _ in range(_MOST_STEPS):
+        more = votes_for(pointers | objects.keys(), sources)
+        for pointer, counted in more.items():
+            votes.setdefault(pointer, Counter()).update(counted)
+        reached = {start: objects.pop(start) for start in more.keys() & objects.keys()}
+        sources = tuple(_typed_objects(reached, votes, memory, records))
     return votes
 
 
 def _typed_objects(
-    objects: Mapping[int, ObjectArea], votes: Mapping[int, Counter[str]], memory: KernelMemory, size_of: RecordSize
+    objects: Mapping[int, ObjectArea], votes: Mapping[int, Counter[str]], memory: KernelMemory, records: Records
 ) -> Iterator[TypedMemory]:
-    for start in votes.keys() & objects.keys():
-        types = believed(votes[start], objects[start].size, size_of)
+    for start, area in objects.items():
+        types = believed(votes[start], area.size, records)
         if len(types) == 1:
-            yield memory.record(start, objects[start].size, types[0])
+            yield memory.record(start, area.size, types[0])
 
 
 def _unclear_objects(areas: tuple[ObjectArea, ...], addresses: Iterable[int]) -> dict[ObjectArea, set[int]]:
@@ -63,17 +69,17 @@ def _pieces(
     starts: Iterable[int],
     votes: Mapping[int, Counter[str]],
     memory: KernelMemory,
-    size_of: RecordSize,
+    records: Records,
 ) -> tuple[ObjectArea, ...]:
     counted = {start: votes[pointer] for start in starts if (pointer := memory.pointer_to(area, start)) in votes}
-    types = {start: believed(votes, area.size, size_of) for start, votes in counted.items()}
+    types = {start: believed(votes, area.size, records) for start, votes in counted.items()}
     if not any(types.values()) and area.kind in (ObjectKind.VMALLOC, ObjectKind.PAGES):
-        return tuple(_array(area, votes, size_of) for votes in counted.values()) or (area,)
+        return tuple(_array(area, votes, records) for votes in counted.values()) or (area,)
     return split(area, {(start - area.address) // area.stride: names for start, names in types.items() if names})
 
 
-def _array(area: ObjectArea, votes: Counter[str], size_of: RecordSize) -> ObjectArea:
-    element = as_array(votes, size_of)
+def _array(area: ObjectArea, votes: Counter[str], records: Records) -> ObjectArea:
+    element = as_array(votes, records.size)
     if element is None:
         return area
     record, size = element

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from linesmith.analyzer.model import ObjectArea
 from linesmith.plugins.snapshots.cache_types import RecordSize
@@ -48,18 +49,29 @@ def words_where(source: TypedMemory, wanted: Callable[[int], bool]) -> Iterator[
     return ((source.address + index * WORD_BYTES, word) for index, word in enumerate(words) if wanted(word))
 
 
-def believed(votes: Counter[str], object_bytes: int, size_of: RecordSize) -> tuple[str, ...]:
+class Records(Protocol):
+    """What the records of a kernel say about the memory that they take."""
+
+    def size(self, record: str, /) -> int | None:
+        """Bytes of the record; none when the kernel has no such record."""
+
+    def grows(self, record: str, /) -> bool:
+        """Whether the record ends in a flexible array."""
+
+
+def believed(votes: Counter[str], object_bytes: int, records: Records) -> tuple[str, ...]:
     """Records of ``votes`` that fill the object, most voted first.
 
     Smaller ones are rather its first member (a list node, a lock): the allocator would have served a record of up to
-    half the size from a smaller cache.
+    half the size from a smaller cache, unless its end is flexible.
     """
-    fitting = (
-        (-count, record)
-        for record, count in votes.items()
-        if object_bytes < 2 * (size_of(record) or 0) <= 2 * object_bytes
-    )
+    fitting = ((-count, record) for record, count in votes.items() if _fills(record, object_bytes, records))
     return tuple(record for _, record in sorted(fitting))
+
+
+def _fills(record: str, object_bytes: int, records: Records) -> bool:
+    size = records.size(record) or 0
+    return 0 < size <= object_bytes and (object_bytes < 2 * size or records.grows(record))
 
 
 def as_array(votes: Counter[str], size_of: RecordSize) -> tuple[str, int] | None:

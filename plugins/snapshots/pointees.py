@@ -32,7 +32,7 @@ class Pointees:
         for tag in ("struct", "union"):
             try:
                 return tuple(dict.fromkeys(pointees(self._program.type(f"{tag} {record}"), offset)))
-            except LookupError:
+            except (LookupError, drgn.BadDataError):
                 continue
         return ()
 
@@ -57,10 +57,8 @@ def pointees(kind: drgn.Type, offset: int) -> Iterator[str]:
 def _in_member(member: drgn.TypeMember, offset: int) -> Iterator[str]:
     if member.bit_field_size is not None:
         return
-    inside = offset - member.offset
-    try:
-        if 0 <= inside < drgn.sizeof(member.type):
-            yield from pointees(member.type, inside)
-    except TypeError:
-        # A flexible array or another incomplete type has no size.
-        return
+    inside, kind = offset - member.offset, member.type
+    # A flexible array has no end, so it holds everything behind its beginning.
+    flexible = kind.kind == drgn.TypeKind.ARRAY and not kind.length
+    if inside >= 0 and (flexible or inside < drgn.sizeof(kind)):
+        yield from pointees(kind, inside)

@@ -110,7 +110,7 @@ class Variables:
     def _type_of(self, symbol: DataSymbol) -> drgn.Type | None:
         try:
             variable = self._program.variable(symbol.name)
-        except LookupError:
+        except (LookupError, drgn.BadDataError):
             return None
         # A static variable shares its name with others; only the address tells which one DWARF describes.
         return variable.type_ if variable.address_ == symbol.address else None
@@ -121,17 +121,10 @@ def shape_of(kind: drgn.Type, size: int) -> Shape:
     while kind.kind == drgn.TypeKind.ARRAY or (kind.kind == drgn.TypeKind.TYPEDEF and record_name(kind) is None):
         kind = kind.type
     name = record_name(kind)
-    # An incomplete record has no size.
-    element = _complete_size(kind)
-    if name is None or not element or size % element:
+    if name is None or not kind.is_complete():
         return Shape((), size, 1)
-    return Shape((name,), element, size // element)
-
-
-def _complete_size(kind: drgn.Type) -> int:
-    while kind.kind == drgn.TypeKind.TYPEDEF:
-        kind = kind.type
-    return kind.size or 0
+    element = drgn.sizeof(kind)
+    return Shape((name,), element, size // element) if element and size % element == 0 else Shape((), size, 1)
 
 
 def _data_symbols(program: drgn.Program) -> list[DataSymbol]:
