@@ -28,6 +28,13 @@ def vmlinux() -> Path:
 
 
 @pytest.fixture(scope="session")
+def kernel_image() -> Path:
+    """Debian's cloud kernel as it boots, of the same build as ``vmlinux``."""
+    found = sorted(REAL_PARTS.glob("vmlinuz-*"))
+    return found[-1] if found else absent("vmlinuz")
+
+
+@pytest.fixture(scope="session")
 def kernel_tree() -> Path:
     """Debian's kernel source 6.1 with the ``.config`` of x86_64_defconfig, otherwise unprepared; never written to."""
     tree = REAL_PARTS / "linux-source-6.1"
