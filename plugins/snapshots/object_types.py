@@ -38,18 +38,24 @@ def _votes(pointers: set[int], memory: KernelMemory, records: Records) -> dict[i
         more = votes_for(pointers | objects.keys(), sources)
         for pointer, counted in more.items():
             votes.setdefault(pointer, Counter()).update(counted)
-        reached = {start: objects.pop(start) for start in more.keys() & objects.keys()}
-        sources = tuple(_typed_objects(reached, votes, memory, records))
+        sources = tuple(_typed_objects(more.keys() & objects.keys(), objects, votes, memory, records))
+        for source in sources:
+            del objects[source.address]
     return votes
 
 
 def _typed_objects(
-    objects: Mapping[int, ObjectArea], votes: Mapping[int, Counter[str]], memory: KernelMemory, records: Records
+    starts: Iterable[int],
+    objects: Mapping[int, ObjectArea],
+    votes: Mapping[int, Counter[str]],
+    memory: KernelMemory,
+    records: Records,
 ) -> Iterator[TypedMemory]:
-    for start, area in objects.items():
-        types = believed(votes[start], area.size, records)
+    """The memory of those objects at ``starts`` of which one record is believed."""
+    for start in starts:
+        types = believed(votes[start], objects[start].size, records)
         if len(types) == 1:
-            yield memory.record(start, area.size, types[0])
+            yield memory.record(start, objects[start].size, types[0])
 
 
 def _unclear_objects(areas: tuple[ObjectArea, ...], addresses: Iterable[int]) -> dict[ObjectArea, set[int]]:

@@ -39,7 +39,9 @@ def votes_for(targets: Iterable[int], sources: Iterable[TypedMemory]) -> dict[in
     votes: dict[int, Counter[str]] = {}
     for source in sources:
         for address, value in words_where(source, wanted.__contains__):
-            votes.setdefault(value, Counter()).update(source.declared(address))
+            records = source.declared(address)
+            if records:
+                votes.setdefault(value, Counter()).update(records)
     return votes
 
 
