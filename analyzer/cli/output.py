@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,15 @@ def deliver(content: bytes, destination: Path | None) -> None:
         destination.write_bytes(content)
     except OSError as error:
         raise OutputError(f"cannot write {destination}: {error.strerror}; name another file with -o") from None
+
+
+def check_destination(destination: Path) -> None:
+    """Raise ``OutputError`` where ``deliver`` would, before the work is done that makes the result."""
+    folder = destination.absolute().parent
+    if not os.access(destination if destination.exists() else folder, os.W_OK):
+        raise OutputError(f"cannot write {destination}: no access to it; name another file")
+    if destination.is_file():
+        _refuse_to_destroy(destination)
 
 
 def _refuse_to_destroy(existing: Path) -> None:

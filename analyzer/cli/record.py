@@ -38,7 +38,7 @@ def command(command_: tuple[str, ...], output: Path, machine: str, dry_run: bool
     from linesmith.analyzer.cli.record_options import order
     from linesmith.analyzer.cli.recording import choose, record, summary
 
-    wanted = order(command_, output, given)
+    wanted = order(command_, output, machine, given)
     chosen = choose(machine, wanted)
     if dry_run:
         click.echo("\n".join(chosen.commands(wanted)))

@@ -16,6 +16,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 _MOST_CPUS = 64
+_OF_A_KERNEL = ("vmlinux", "initrd", "overlay", "append")
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30}
 
 
@@ -124,12 +125,16 @@ def record_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def order(command: tuple[str, ...], output: Path, given: Mapping[str, Any]) -> Order:
+def order(command: tuple[str, ...], output: Path, machine: str, given: Mapping[str, Any]) -> Order:
     """The order that the options make; raises ``click.UsageError`` for options that contradict each other."""
     if given["cpus"] % given["nodes"]:
         raise click.UsageError(f"--smp {given['cpus']} cannot be divided among --numa {given['nodes']}")
     if given["last"] and not given["first"]:
         raise click.UsageError("--to needs --from: a region that ends must begin")
+    if given["kernel"] is None and any(given[name] for name in _OF_A_KERNEL):
+        raise click.UsageError(f"{_spelt(_OF_A_KERNEL)} go with a --kernel to boot")
+    if given["kernel"] is not None and machine in ("qemu-user", "perf"):
+        raise click.UsageError(f"--on {machine} runs under the kernel of this machine; leave --kernel away")
     return Order(
         command=command,
         emulation=_emulation(given),
@@ -138,6 +143,10 @@ def order(command: tuple[str, ...], output: Path, given: Mapping[str, Any]) -> O
         trace=given["trace"],
         seconds=given["seconds"],
     )
+
+
+def _spelt(names: tuple[str, ...]) -> str:
+    return ", ".join(f"--{name}" for name in names)
 
 
 def _emulation(given: Mapping[str, Any]) -> Emulation:

@@ -15,11 +15,12 @@ from types import FrameType
 import click
 
 from linesmith.analyzer.cli.loading import CLEAR_LINE
-from linesmith.analyzer.cli.output import deliver
+from linesmith.analyzer.cli.output import check_destination, deliver
 from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.errors import LinesmithError, NotRecorded, OutputError
 from linesmith.analyzer.model import Order, Profile, Recorded, Remark
 from linesmith.plugins.api import Recorder
+from linesmith.plugins.machines.kvm import kvm_verdict
 from linesmith.plugins.profiles.recorded import encode
 from linesmith.plugins.registry import recorder, snapshot_source
 
@@ -34,7 +35,7 @@ def choose(machine: str, order: Order) -> Recorder:
     """
     if machine != "auto":
         return recorder(machine)
-    reasons: list[str] = []
+    reasons = [kvm_verdict()] if order.guest else []
     for name in ("qemu",) if order.guest else _RECORDERS:
         found = recorder(name)
         obstacle = found.obstacle(order)
@@ -48,12 +49,12 @@ def choose(machine: str, order: Order) -> Recorder:
 
 def record(chosen: Recorder, order: Order, output: Path) -> Profile | None:
     """Carry out the order and write what comes back to ``output``; ``None`` for the text of another tool's report."""
+    for written in filter(None, (output, order.log, order.trace)):
+        check_destination(written)
     with _scratch() as scratch, _interruptible():
         recorded = chosen.record(order, scratch, _tell)
         profile = _with_objects(recorded, order)
     deliver(encode(profile) if profile else recorded.report.encode("utf-8", "surrogateescape"), output)
-    for fact in recorded.facts:
-        click.echo(inert(f"linesmith: {fact}"), err=True)
     return profile
 
 
@@ -64,9 +65,10 @@ def summary(profile: Profile, output: Path, order: Order) -> str:
     taken = sum(line.taken or 0 for line in profile.lines)
     counts = profile.recording.counts if profile.recording else ()
     dropped = ", ".join(f"{name} {value}" for name, value in counts if name.startswith("dropped_") and value)
-    rows = [
-        f"{len(profile.lines)} contended lines, {hitm} HITM loads, {taken} lines taken by stores",
-        f"{len(apart)} lines set apart (timekeeping, scheduler), which emulation makes hot",
+    rows = [f"{len(profile.lines)} contended lines, {hitm} HITM loads, {taken} lines taken by stores"]
+    if apart:
+        rows.append(f"{len(apart)} of them set apart (timekeeping, scheduler): emulation makes them hot")
+    rows += [
         f"dropped: {dropped or 'nothing'}",
         *(f"note: {remark.text}" for remark in profile.remarks),
         f"profile: {output}",

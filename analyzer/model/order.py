@@ -63,11 +63,9 @@ class Order:
 class Recorded:
     """A finished recording: our own profile, or the text of another tool's report (``report``).
 
-    ``memory`` is a dump of the guest's memory at the end of the region, in the scratch directory. ``facts`` are
-    short sentences for the summary.
+    ``memory`` is a dump of the guest's memory at the end of the region, in the scratch directory.
     """
 
     profile: Profile | None = None
     report: str = ""
     memory: Path | None = None
-    facts: tuple[str, ...] = ()
