@@ -59,10 +59,7 @@ class Pair:
     def remote(self) -> int: ...
 
 class Outcome:
-    """One run: misses, those between CPUs by window, and pairs with most misses first.
-
-    ``dropped`` counts accesses and misses for which a table was too small.
-    """
+    """One run: misses, those between CPUs by window, and pairs with most misses first."""
 
     @property
     def events(self) -> Events: ...
@@ -70,11 +67,12 @@ class Outcome:
     def windows(self) -> list[int]: ...
     @property
     def pairs(self) -> list[Pair]: ...
-    @property
-    def dropped(self) -> int: ...
 
 class Total:
-    """Misses of the whole trace as it was recorded, for one line size."""
+    """Misses of the whole trace as it was recorded, for one line size.
+
+    ``dropped`` counts accesses to lines for which there was no room.
+    """
 
     @property
     def line_bytes(self) -> int: ...

@@ -36,16 +36,12 @@ class PlacePair:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Misses of a scene under a plan, all of them, by window (between CPUs only) and by pair, most first.
-
-    ``dropped`` counts accesses and misses that a full table left out; 0 in any run that can be trusted.
-    """
+    """Misses of a scene under a plan, all of them, by window (between CPUs only) and by pair, most first."""
 
     line_bytes: int
     misses: Misses
     windows: tuple[int, ...]
     pairs: tuple[PlacePair, ...]
-    dropped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +75,7 @@ class Replay:
         sharding = None if plan.sharding is None else self._sharding(self.scenes[scene], plan.sharding)
         done = self._native.run(scene, kinds, line_bytes, WINDOWS, sharding)
         pairs = tuple(_pair(pair) for pair in done.pairs)
-        return Outcome(line_bytes, _misses(done.events), tuple(done.windows), pairs, done.dropped)
+        return Outcome(line_bytes, _misses(done.events), tuple(done.windows), pairs)
 
     def _sharding(self, scene: Scene, sharding: Sharding) -> _replay.Sharding:
         members = [member for member in scene.record.members if member.name in sharding.members]

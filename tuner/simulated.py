@@ -106,8 +106,7 @@ def run(replay: Replay, number: int, plan: Plan, before: Mapping[int, Outcome], 
         )
         for size, outcome in before.items()
     )
-    remarks = _remarks(replay, here, (*before.values(), *after.values()))
-    return Simulation(lines, here.objects, replay.accesses(number), round(spent, 3), remarks)
+    return Simulation(lines, here.objects, replay.accesses(number), round(spent, 3), _remarks(replay, here))
 
 
 def _missing(stage: _Stage, candidate: Candidate) -> str:
@@ -136,7 +135,7 @@ def _by_member(here: Scene, outcome: Outcome, layouts: Layouts) -> Counter[tuple
     return counts
 
 
-def _remarks(replay: Replay, here: Scene, outcomes: Iterable[Outcome]) -> tuple[str, ...]:
+def _remarks(replay: Replay, here: Scene) -> tuple[str, ...]:
     """What makes the numbers doubtful, as sentences."""
     said = []
     if replay.counts.dropped:
@@ -144,6 +143,6 @@ def _remarks(replay: Replay, here: Scene, outcomes: Iterable[Outcome]) -> tuple[
         said.append(f"the trace was full before the end: the last {share:.1%} of its accesses are missing")
     if here.doubtful:
         said.append(f"taken as objects of one type, though other types may be among them: {', '.join(here.doubtful)}")
-    if lost := sum(outcome.dropped for outcome in outcomes) + replay.untraced:
-        said.append(f"{lost} accesses found a table of the simulation full and were not followed")
+    if replay.untraced:
+        said.append(f"{replay.untraced:,} accesses to lines beyond the first 25 million are not among all misses")
     return tuple(said)

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "coherence.h"
-#include "directory.h"
 #include "outcome.h"
 #include "trace.h"
 #include "trace_file.h"
@@ -93,11 +92,19 @@ class TracedProgram {
   std::string path_;
 };
 
+struct DestroySimulation {
+  void operator()(coherence* sim) const { coherence_destroy(sim); }
+};
+using Simulation = std::unique_ptr<coherence, DestroySimulation>;
+
 // The program with its bytes at `place`, simulated without any trace; bytes of a step that part are accesses
 // of their own.
-inline Directory SimulateDirectly(const Program& program, const Place& place, const Machine& machine,
-                                  std::uint32_t line_bytes) {
-  Directory sim = MakeDirectory(machine, {line_bytes, 1 << 14, 1 << 14});
+inline Simulation SimulateDirectly(const Program& program, const Place& place, const Machine& machine,
+                                   std::uint32_t line_bytes) {
+  coherence_config config = coherence_default_config(machine.cpus);
+  config.line_bytes = line_bytes;
+  std::copy(machine.node_of_cpu.begin(), machine.node_of_cpu.end(), config.node_of_cpu);
+  Simulation sim(coherence_create(&config));
   for (const std::vector<Step>& slice : program) {
     for (const Step& step : slice) {
       for (std::uint32_t first = 0, next = 1; first < step.width; first = next) {

@@ -138,8 +138,7 @@ void BindCounts(nb::module_& module) {
   nb::class_<Outcome>(module, "Outcome")
       .def_ro("events", &Outcome::events)
       .def_ro("windows", &Outcome::windows)
-      .def_ro("pairs", &Outcome::pairs)
-      .def_ro("dropped", &Outcome::dropped);
+      .def_ro("pairs", &Outcome::pairs);
   nb::class_<Total>(module, "Total")
       .def_ro("line_bytes", &Total::line_bytes)
       .def_ro("events", &Total::events)

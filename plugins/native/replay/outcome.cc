@@ -2,63 +2,43 @@
 #include "outcome.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <stdexcept>
 #include <tuple>
 
-#include "directory.h"
+#include "blame.h"
+#include "line_totals.h"
 #include "relocated.h"
 
 namespace linesmith::replay {
 namespace {
 
-constexpr std::uint64_t kFewestLines = 1 << 10;
-constexpr std::uint64_t kMostLines = 1 << 24;
-constexpr std::uint64_t kMostPairs = 1 << 16;
-
-// Slots of a directory with room to spare for every line that the scene can touch; a small one is quick to
-// make.
-std::uint64_t LinesFor(const Scene& scene, const Plan& plan) {
-  const std::uint64_t objects = scene.objects().objects().size();
-  const std::uint64_t shards = plan.sharding ? objects * plan.sharding->ways : 0;
-  const std::uint64_t most = scene.objects().bytes() / 64 + 2 * objects + 2 * shards;
-  return std::clamp(std::bit_ceil(4 * std::min<std::uint64_t>(most, 2 * scene.events().size())), kFewestLines,
-                    kMostLines);
-}
-
-// Adds up the pairs of all lines and CPUs by the places of the accesses.
-class PairSum {
- public:
-  explicit PairSum(const Scene& scene) : sites_(scene.sites()) {}
-
-  void Add(const coherence_pair& pair) {
-    const Site& victim = sites_[pair.victim_site];
-    const Site& writer = sites_[pair.writer_site];
-    Pair& sum = sums_[{victim.kind, victim.offset, writer.kind, writer.offset, pair.true_sharing != 0}];
-    sum.local += pair.local;
-    sum.remote += pair.remote;
-  }
-
-  std::vector<Pair> Sorted() const {
-    std::vector<Pair> sorted;
-    for (const auto& [key, sum] : sums_) {
-      const auto& [victim_kind, victim_offset, writer_kind, writer_offset, true_sharing] = key;
-      sorted.push_back(
-          {victim_kind, victim_offset, writer_kind, writer_offset, true_sharing, sum.local, sum.remote});
-    }
-    std::stable_sort(sorted.begin(), sorted.end(), [](const Pair& one, const Pair& other) {
-      return one.local + one.remote > other.local + other.remote;
-    });
-    return sorted;
-  }
-
- private:
+// Adds up the blames by the places of the accesses.
+std::vector<Pair> PairsOf(const BlamedLines& lines, const std::vector<Site>& sites) {
   using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, bool>;
-
-  const std::vector<Site>& sites_;
-  std::map<Key, Pair> sums_;
-};
+  std::map<Key, Pair> sums;
+  for (const auto& [key, blame] : lines.blames()) {
+    const Site& victim = sites[key >> 32];
+    const Site& writer = sites[key & 0xffffffff];
+    for (const bool own_bytes : {false, true}) {
+      if (blame.local[own_bytes] + blame.remote[own_bytes] == 0) continue;
+      Pair& sum = sums[{victim.kind, victim.offset, writer.kind, writer.offset, own_bytes}];
+      sum = {victim.kind,
+             victim.offset,
+             writer.kind,
+             writer.offset,
+             own_bytes,
+             sum.local + blame.local[own_bytes],
+             sum.remote + blame.remote[own_bytes]};
+    }
+  }
+  std::vector<Pair> sorted;
+  for (const auto& [key, sum] : sums) sorted.push_back(sum);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Pair& one, const Pair& other) {
+    return one.local + one.remote > other.local + other.remote;
+  });
+  return sorted;
+}
 
 // First slice behind part `index` of `parts`.
 std::uint64_t WindowEnd(const Machine& machine, std::uint32_t index, std::uint32_t parts) {
@@ -75,12 +55,12 @@ std::uint64_t SharedMisses(const coherence_events& events) {
 Outcome Simulate(const Scene& scene, const Machine& machine, const Plan& plan, std::uint32_t line_bytes,
                  std::uint32_t windows) {
   if (windows == 0) throw std::invalid_argument("a trace has at least one window");
-  const Relocated places(scene, plan);
-  const Directory sim = MakeDirectory(machine, {line_bytes, LinesFor(scene, plan), kMostPairs});
+  const Relocated places(scene, plan, line_bytes);
+  BlamedLines lines(machine, LineShift(line_bytes), places.lines());
   Outcome outcome;
   std::uint64_t counted = 0;
   const auto close_window = [&] {
-    const std::uint64_t misses = SharedMisses(coherence_count(sim.get()).events);
+    const std::uint64_t misses = SharedMisses(lines.events());
     outcome.windows.push_back(misses - counted);
     counted = misses;
   };
@@ -89,20 +69,14 @@ Outcome Simulate(const Scene& scene, const Machine& machine, const Plan& plan, s
            event.slice >= WindowEnd(machine, static_cast<std::uint32_t>(outcome.windows.size()), windows)) {
       close_window();
     }
-    const coherence_kind kind = scene.sites()[event.site].access;
-    places.Visit(event, [&](std::uint64_t address, std::uint32_t width) {
-      coherence_access(sim.get(), event.cpu, address, width, kind, event.site);
+    const bool stores = scene.sites()[event.site].access != COHERENCE_LOAD;
+    places.Visit(event, [&](std::uint64_t line, std::uint32_t offset, std::uint32_t width) {
+      lines.Access(line, {event.cpu, event.site, offset, width, stores});
     });
   }
   while (outcome.windows.size() < windows) close_window();
-  PairSum pairs(scene);
-  coherence_visit_pairs(
-      sim.get(),
-      [](void* context, const coherence_pair* pair) { static_cast<PairSum*>(context)->Add(*pair); }, &pairs);
-  outcome.pairs = pairs.Sorted();
-  const coherence_counts counts = coherence_count(sim.get());
-  outcome.events = counts.events;
-  outcome.dropped = counts.dropped_lines + counts.dropped_contended + counts.dropped_pairs;
+  outcome.pairs = PairsOf(lines, scene.sites());
+  outcome.events = lines.events();
   return outcome;
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "coherence.h"
-#include "directory.h"
+#include "machine.h"
 #include "plan.h"
 #include "scene.h"
 
@@ -27,9 +27,8 @@ struct Pair {
 struct Outcome {
   coherence_events events{};
   std::vector<std::uint64_t>
-      windows;                // misses between CPUs in each part of the trace, by equal numbers of slices
-  std::vector<Pair> pairs;    // most misses first
-  std::uint64_t dropped = 0;  // accesses and misses that found a table full
+      windows;              // misses between CPUs in each part of the trace, by equal numbers of slices
+  std::vector<Pair> pairs;  // most misses first
 };
 
 // Misses for which another CPU is to blame: all but the cold ones.

@@ -5,6 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "line_totals.h"
+
 namespace linesmith::replay {
 namespace {
 
@@ -37,7 +39,8 @@ void CheckPieces(const std::vector<Piece>& pieces) {
 
 }  // namespace
 
-Relocated::Relocated(const Scene& scene, const Plan& plan) : plan_(plan) {
+Relocated::Relocated(const Scene& scene, const Plan& plan, std::uint32_t line_bytes)
+    : plan_(plan), line_shift_(LineShift(line_bytes)), objects_(scene.objects().objects().size()) {
   Check(plan.kinds.size() == scene.objects().kinds() && plan.kinds.size() < kMostKinds,
         "the plan has not one entry for each kind of object");
   for (const KindPlan& kind : plan.kinds) {
@@ -47,19 +50,36 @@ Relocated::Relocated(const Scene& scene, const Plan& plan) : plan_(plan) {
   PlaceObjects(scene);
   if (plan.sharding) PlaceShards(scene);
   PlaceSites(scene);
+  Measure(scene);
+  numbers_.emplace(spans_, line_shift_);
 }
 
 void Relocated::PlaceObjects(const Scene& scene) {
   for (const Object& object : scene.objects().objects()) {
     const bool planned = object.kind < plan_.kinds.size() && plan_.kinds[object.kind].placement;
     if (!planned) {
-      bases_.push_back(object.address);
+      spans_.push_back({object.address, 0});
       continue;
     }
     const Placement& slab = *plan_.kinds[object.kind].placement;
     const std::uint64_t memory = kNewMemory + object.kind * kKindMemory;
-    bases_.push_back(memory + object.rank / slab.per_slab * slab.slab_bytes + slab.first +
-                     object.rank % slab.per_slab * slab.stride);
+    const std::uint64_t place =
+        object.rank / slab.per_slab * slab.slab_bytes + object.rank % slab.per_slab * slab.stride;
+    spans_.push_back({memory + slab.first + place, 0});
+  }
+}
+
+// How far the accesses to objects reach; those without any need no lines.
+void Relocated::Measure(const Scene& scene) {
+  std::vector<std::uint64_t> reach(plan_.kinds.size() + 1);
+  for (std::size_t site = 0; site < scene.sites().size(); ++site) {
+    std::uint64_t& furthest = reach[scene.sites()[site].kind];
+    for (std::uint32_t index = first_part_[site]; index < first_part_[site + 1]; ++index) {
+      if (!parts_[index].sharded) furthest = std::max(furthest, parts_[index].offset + parts_[index].width);
+    }
+  }
+  for (std::size_t number = 0; number < objects_; ++number) {
+    if (scene.touched()[number]) spans_[number].bytes = reach[scene.objects().objects()[number].kind];
   }
 }
 
@@ -80,9 +100,9 @@ void Relocated::PlaceShards(const Scene& scene) {
   }
   shard_bytes_ = RoundUp(std::max<std::uint64_t>(shard_bytes_, 1), sharding.alignment);
   const std::uint64_t family = RoundUp(shard_bytes_ * sharding.ways, ObjectMap::kBlock);
-  const std::vector<Object>& objects = scene.objects().objects();
-  for (std::size_t number = 0; number < objects.size(); ++number)
-    shards_.push_back(kShardMemory + number * family);
+  for (std::size_t number = 0; number < objects_; ++number) {
+    spans_.push_back({kShardMemory + number * family, scene.touched()[number] ? family : 0});
+  }
 }
 
 void Relocated::PlaceSites(const Scene& scene) {

@@ -40,6 +40,7 @@ void Scene::Add(const trace_event& event) {
     const auto width = static_cast<std::uint8_t>(size);
     const std::uint32_t site = Number({event.site, spot.kind, spot.offset, width, event.kind});
     events_.push_back({site, spot.object, event.slice, static_cast<std::uint8_t>(event.cpu)});
+    touched_[spot.object] = true;
     address += size;
     left -= size;
   }

@@ -32,7 +32,7 @@ struct Event {
 
 class Scene {
  public:
-  explicit Scene(ObjectMap objects) : objects_(std::move(objects)) {}
+  explicit Scene(ObjectMap objects) : objects_(std::move(objects)), touched_(objects_.objects().size()) {}
 
   // Keeps what of the event concerns the objects, in pieces of one object each. Throws std::length_error when
   // there are more events than memory is meant for.
@@ -41,6 +41,7 @@ class Scene {
   const ObjectMap& objects() const { return objects_; }
   const std::vector<Site>& sites() const { return sites_; }
   const std::vector<Event>& events() const { return events_; }
+  const std::vector<bool>& touched() const { return touched_; }  // by object: whether an event is of it
 
  private:
   struct SiteHash {
@@ -50,6 +51,7 @@ class Scene {
   std::uint32_t Number(const Site& site);
 
   ObjectMap objects_;
+  std::vector<bool> touched_;
   std::vector<Site> sites_;
   std::vector<Event> events_;
   std::unordered_map<Site, std::uint32_t, SiteHash> numbers_;

@@ -8,12 +8,11 @@
 #include <memory>
 #include <utility>
 
-#include "directory.h"
+#include "line_totals.h"
 
 namespace linesmith::replay {
 namespace {
 
-constexpr std::uint64_t kTracedLines = std::uint64_t{1} << 22;
 constexpr std::uint64_t kEventsPerPulse = std::uint64_t{1} << 20;
 
 struct CloseFile {
@@ -39,25 +38,10 @@ Machine MachineOf(const trace_reader* reader) {
   return machine;
 }
 
-std::vector<Directory> Directories(const Machine& machine, const std::vector<std::uint32_t>& line_sizes) {
-  std::vector<Directory> directories;
-  for (const std::uint32_t line_bytes : line_sizes) {
-    directories.push_back(
-        MakeDirectory(machine, {.line_bytes = line_bytes, .lines = kTracedLines, .pairs = 0}));
-  }
-  return directories;
-}
-
-void Feed(const trace_event& event, std::vector<Scene>& scenes, const std::vector<Directory>& directories) {
-  for (const Directory& directory : directories) {
-    coherence_access(directory.get(), event.cpu, event.address, event.width, event.kind, event.site);
-  }
+void Feed(const trace_event& event, std::vector<Scene>& scenes, std::vector<LineTotals>& totals) {
+  for (LineTotals& total : totals)
+    total.Access(event.cpu, event.address, event.width, event.kind != COHERENCE_LOAD);
   for (Scene& scene : scenes) scene.Add(event);
-}
-
-Total TotalOf(const Directory& directory) {
-  const coherence_counts counts = coherence_count(directory.get());
-  return {coherence_configuration(directory.get())->line_bytes, counts.events, counts.dropped_lines};
 }
 
 }  // namespace
@@ -72,9 +56,10 @@ TraceFile ReadTrace(const std::string& path, std::vector<ObjectMap> maps,
   trace_event event{};
   trace_status status = trace_next(reader.get(), &event);
   if (status != TRACE_DAMAGED) trace.machine = MachineOf(reader.get());
-  const std::vector<Directory> directories = Directories(trace.machine, line_sizes);
+  std::vector<LineTotals> totals;
+  for (const std::uint32_t line_bytes : line_sizes) totals.emplace_back(trace.machine, line_bytes);
   for (std::uint64_t read = 1; status == TRACE_EVENT; ++read) {
-    Feed(event, trace.scenes, directories);
+    Feed(event, trace.scenes, totals);
     if (read % kEventsPerPulse == 0) pulse();
     status = trace_next(reader.get(), &event);
   }
@@ -82,7 +67,9 @@ TraceFile ReadTrace(const std::string& path, std::vector<ObjectMap> maps,
     throw TraceError(path + " is no whole trace: " + trace_problem(reader.get()) +
                      "; record it again with --trace");
   }
-  for (const Directory& directory : directories) trace.totals.push_back(TotalOf(directory));
+  for (const LineTotals& total : totals) {
+    trace.totals.push_back({total.line_bytes(), total.events(), total.dropped()});
+  }
   std::uint32_t sites = 0;
   const std::uint64_t* instructions = trace_reader_ips(reader.get(), &sites);
   trace.instructions.assign(instructions, instructions + sites);

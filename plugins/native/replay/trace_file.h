@@ -24,7 +24,7 @@ struct TraceError : std::runtime_error {
 struct Total {
   std::uint32_t line_bytes = 0;
   coherence_events events{};
-  std::uint64_t dropped = 0;  // accesses that found the directory full
+  std::uint64_t dropped = 0;  // accesses to lines for which there was no room
 };
 
 struct TraceFile {

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Lines with all that tells which store is to blame for a miss.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "copies.h"
+#include "machine.h"
+
+namespace linesmith::replay {
+
+// The part of an access that is in one line; `offset` and `width` are bytes.
+struct LineAccess {
+  std::uint32_t cpu = 0;
+  std::uint32_t site = 0;
+  std::uint32_t offset = 0;
+  std::uint32_t width = 0;
+  bool stores = false;
+};
+
+// Misses of one site by the doing of stores at another.
+struct Blame {
+  std::uint64_t local[2] = {};  // by whether the victim's own bytes had been stored to
+  std::uint64_t remote[2] = {};
+};
+
+class BlamedLines {
+ public:
+  // `lines` of 2^line_shift bytes, numbered from 0, of which nobody has a copy.
+  BlamedLines(const Machine& machine, std::uint32_t line_shift, std::uint64_t lines);
+
+  void Access(std::uint64_t line, const LineAccess& access);
+
+  const coherence_events& events() const { return events_; }
+  // By victim's site in the upper and writer's site in the lower half.
+  const std::unordered_map<std::uint64_t, Blame>& blames() const { return blames_; }
+
+ private:
+  // A store that took ownership; cpu 0 is none, else 1 + CPU.
+  struct Origin {
+    std::uint32_t site = 0;
+    std::uint32_t cpu = 0;
+  };
+  struct Line {
+    Copies copies;
+    std::uint64_t written = 0;  // 64ths of the line that the owner stored to since it took ownership
+    Origin writer;
+  };
+  // What a CPU without a copy has missed since it had one.
+  struct Loss {
+    std::uint64_t unseen = 0;  // 64ths that others stored to
+    Origin taker;              // the store that took the copy away
+  };
+
+  void Publish(Line& line, Loss* losses) const;
+  void Own(Line& line, Loss* losses, const LineAccess& access) const;
+  void Record(const Line& line, const Loss& loss, const LineAccess& access);
+  std::uint64_t Touched(const LineAccess& access) const;
+
+  Machine machine_;
+  std::uint32_t unit_shift_;  // log2 of the bytes of a 64th
+  std::vector<Line> lines_;
+  std::vector<Loss> losses_;  // by line and CPU
+  coherence_events events_{};
+  std::unordered_map<std::uint64_t, Blame> blames_;
+};
+
+}  // namespace linesmith::replay
