@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 
 import msgspec
 
@@ -48,8 +48,16 @@ class RecordedProfile:
 
 
 def encode(profile: Profile) -> bytes:
-    """The document for a profile, one line of UTF-8 JSON with a newline."""
-    return msgspec.json.encode({"linesmith-profile": VERSION, "profile": profile}) + b"\n"
+    """The document for a profile, one line of UTF-8 JSON with a newline; fields at their defaults are left out."""
+    return msgspec.json.encode({"linesmith-profile": VERSION, "profile": _terse(profile)}) + b"\n"
+
+
+def _terse(value: object) -> object:
+    """Dataclasses as dictionaries without the fields that reading would fill in anyway: half the size."""
+    if is_dataclass(value):
+        found = ((one.name, getattr(value, one.name), one.default) for one in fields(value))
+        return {name: _terse(item) for name, item, default in found if default is MISSING or item != default}
+    return [_terse(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _other_version(source: str, version: int) -> str:
