@@ -151,6 +151,22 @@ TEST(Sharing, RecordsTellHitsFromMisses) {
   EXPECT_EQ(sim.Records().size(), 1U) << "the store came before the first meeting";
 }
 
+TEST(Sharing, HitsAreRecordedOnceALineHasConflictsEnough) {
+  coherence_config config = Simulation::SmallConfig(2);
+  config.hits_after = 2;
+  Simulation sim(config);
+  for (int round = 0; round < 2; ++round) {
+    sim.Store(0, kLine);
+    for (int repeat = 0; repeat < 5; ++repeat) sim.Load(1, kLine + 8);
+  }
+  for (const coherence_record& record : sim.Records()) {
+    if (record.cpu != 1) continue;
+    EXPECT_EQ(record.events.hitm_local, 2U) << "events are recorded from the first on";
+    EXPECT_EQ(record.events.hits, 4U) << "the upgrade was the second conflict";
+  }
+  EXPECT_EQ(sim.Lines().at(0).loads, 10U);
+}
+
 TEST(Sharing, TheLineCountsFromItsFirstAccess) {
   Simulation sim(2);
   sim.Store(1, kLine);

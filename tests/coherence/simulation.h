@@ -17,11 +17,12 @@ class Simulation {
   explicit Simulation(std::uint32_t cpus) : Simulation(SmallConfig(cpus)) {}
   explicit Simulation(const coherence_config& config) : sim_(coherence_create(&config), coherence_destroy) {}
 
-  // Bounds that keep the tables of a test small.
+  // Bounds that keep the tables of a test small; every hit after the first meeting has its record.
   static coherence_config SmallConfig(std::uint32_t cpus) {
     coherence_config config = coherence_default_config(cpus);
     config.max_lines = 1 << 12;
     config.max_contended = 1 << 10;
+    config.hits_after = 0;
     return config;
   }
 

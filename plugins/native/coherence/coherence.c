@@ -23,7 +23,8 @@ struct coherence_config coherence_default_config(uint32_t cpus) {
                                    .max_lines = UINT64_C(1) << 22,
                                    .max_contended = UINT64_C(1) << 19,
                                    .max_accesses = UINT64_C(1) << 17,
-                                   .max_pairs = UINT64_C(1) << 17};
+                                   .max_pairs = UINT64_C(1) << 17,
+                                   .hits_after = 8};
 }
 
 static uint64_t cache_lines(const struct coherence_config *config) {
@@ -151,7 +152,7 @@ static void hit(struct coherence *sim, struct cpu_state *cpu, struct line_slot *
     if ((touched & ~written) != 0)
       atomic_store_explicit(&slot->written, written | touched, memory_order_relaxed);
   }
-  if (state & STATE_DETAILED) transition_record(sim, cpu, slot, access, EVENT_HIT);
+  if (state & STATE_HITS) transition_record(sim, cpu, slot, access, EVENT_HIT);
   if (sim->config.adjacent && (atomic_load_explicit(&slot->prefetched, memory_order_relaxed) & cpu->bit))
     atomic_fetch_and_explicit(&slot->prefetched, ~cpu->bit, memory_order_relaxed);
 }

@@ -36,6 +36,8 @@ struct coherence_config {
   uint64_t max_contended;  // lines that may have detailed records
   uint64_t max_accesses;   // access records of one CPU; 0: keep none
   uint64_t max_pairs;      // pair records of one CPU; 0: keep none
+  uint64_t
+      hits_after;  // conflicts of a line before its hits go to access records; 0: from the first detail on
 };
 
 // How one kind of event was counted. Every access to one line ends in exactly one of the first eight.

@@ -12,6 +12,7 @@ enum {
   STATE_OWNER = 0xff,      // 1 + CPU that may store without asking (states E and M); 0: nobody
   STATE_MODIFIED = 0x100,  // the owner has stored
   STATE_DETAILED = 0x200,  // line_slot.detail is valid
+  STATE_HITS = 0x400,      // config.hits_after was reached: hits go to access records
   STATE_FIRST = 0xff0000,  // 1 + CPU of the first access
   STATE_FIRST_SHIFT = 16,
   STATE_LOCKED = 0x40000000  // a transition is under way

@@ -68,7 +68,7 @@ static void add_detail(struct transition *t) {
   t->detail = detail_at(sim, index);
   t->detail->slot = t->slot;
   t->slot->detail = (uint32_t)index;
-  t->state |= STATE_DETAILED;
+  t->state |= sim->config.hits_after == 0 ? STATE_DETAILED | STATE_HITS : STATE_DETAILED;
   const uint64_t holders = t->holders;
   if (t->slot->writer != 0) t->holders |= UINT64_C(1) << store_origin_unpack(t->slot->writer).cpu;
   publish_written(t);
@@ -208,7 +208,8 @@ static void account(struct transition *t, const struct line_access *access, cons
   ++*event_counter(&counts->events, outcome->event);
   if (outcome->loss.taker != 0) ++counts->events.invalidated;
   if (t->detail == NULL) return;
-  transition_record(t->sim, t->cpu, t->slot, access, outcome->event);
+  if (outcome->event != EVENT_HIT || t->state & STATE_HITS)
+    transition_record(t->sim, t->cpu, t->slot, access, outcome->event);
   if (outcome->loss.taker != 0) transition_record(t->sim, t->cpu, t->slot, access, EVENT_INVALIDATED);
   if (outcome->writer == 0) return;
   const bool true_sharing = (outcome->loss.unseen & touched_64ths(t->sim, access)) != 0;
@@ -221,6 +222,7 @@ static void count_conflict(struct transition *t, const struct outcome *outcome) 
     ++t->cpu->counts.prefetch_upgrades;
   if (!outcome->conflict || t->detail == NULL) return;
   if (t->detail->conflicts++ == 0) atomic_fetch_add_explicit(&t->sim->contended, 1, memory_order_relaxed);
+  if (t->detail->conflicts >= t->sim->config.hits_after) t->state |= STATE_HITS;
 }
 
 // The other line of the aligned pair comes along, shared. Its owner will have to ask again before it stores.
