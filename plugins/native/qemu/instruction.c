@@ -39,13 +39,21 @@ static bool x86_is_prefix(uint8_t byte) {
          byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 || byte == 0x65;
 }
 
-static bool x86_is_atomic(const uint8_t *bytes, size_t size) {
+static bool x86_is_string(uint8_t opcode) {
+  return (opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf);
+}
+
+static struct instruction_habit x86_habit(const uint8_t *bytes, size_t size) {
+  bool lock = false, repeat = false;
   size_t at = 0;
-  for (; at < size && x86_is_prefix(bytes[at]); at++)
-    if (bytes[at] == 0xf0) return true;
+  for (; at < size && x86_is_prefix(bytes[at]); at++) {
+    lock |= bytes[at] == 0xf0;
+    repeat |= bytes[at] == 0xf2 || bytes[at] == 0xf3;
+  }
   if (at < size && (bytes[at] & 0xf0) == 0x40) at++;
-  bool exchange = at + 1 < size && (bytes[at] & 0xfe) == 0x86;
-  return exchange && bytes[at + 1] >> 6 != 3;
+  bool exchange = at + 1 < size && (bytes[at] & 0xfe) == 0x86 && bytes[at + 1] >> 6 != 3;
+  return (struct instruction_habit){.atomic = lock || exchange,
+                                    .repeated = repeat && at < size && x86_is_string(bytes[at])};
 }
 
 static bool arm_is_atomic(uint32_t word) {
@@ -56,7 +64,7 @@ static bool arm_is_atomic(uint32_t word) {
   return read_modify_write || compare_and_swap || store_exclusive;
 }
 
-bool instruction_is_atomic(enum instruction_set set, const uint8_t *bytes, size_t size) {
-  if (set == INSTRUCTION_X86_64) return x86_is_atomic(bytes, size);
-  return size == ARM_BYTES && arm_is_atomic(arm_word(bytes));
+struct instruction_habit instruction_habit(enum instruction_set set, const uint8_t *bytes, size_t size) {
+  if (set == INSTRUCTION_X86_64) return x86_habit(bytes, size);
+  return (struct instruction_habit){.atomic = size == ARM_BYTES && arm_is_atomic(arm_word(bytes))};
 }

@@ -21,10 +21,17 @@ size_t instruction_marker_bytes(enum instruction_set set);
  * starts and movz xzr, #0x4c00, lsl #16 stops. */
 enum instruction_marker instruction_marker(enum instruction_set set, const uint8_t *bytes, size_t size);
 
-/** True for an instruction that reads and writes one location as one access.
+/** How an instruction touches memory. */
+struct instruction_habit {
+  bool atomic;    // it reads and writes one location as one access
+  bool repeated;  // it touches adjoining locations, any number of them
+};
+
+/** Reads the habit from the bytes.
  *
- * x86-64: a lock prefix, or xchg with memory. AArch64: LSE atomics, CAS, SWP and store-exclusive. Sources:
- * Intel SDM volume 2, "LOCK" and "XCHG"; Arm ARM, "Loads and stores" encodings. */
-bool instruction_is_atomic(enum instruction_set set, const uint8_t *bytes, size_t size);
+ * x86-64: a lock prefix, or xchg with memory, is atomic; string instructions with a repeat prefix are
+ * repeated. AArch64: LSE atomics, CAS, SWP and store-exclusive are atomic. Sources: Intel SDM volume 2,
+ * "LOCK", "XCHG" and "REP"; Arm ARM, encodings of "Loads and stores". */
+struct instruction_habit instruction_habit(enum instruction_set set, const uint8_t *bytes, size_t size);
 
 #endif

@@ -109,6 +109,7 @@ static const struct option known[] = {
     {"max_lines", read_number64, PLACE(coherence.max_lines), NULL, 1, UINT32_MAX, A_NUMBER},
     {"max_contended", read_number64, PLACE(coherence.max_contended), NULL, 1, UINT32_MAX, A_NUMBER},
     {"max_accesses", read_number64, PLACE(coherence.max_accesses), NULL, 0, UINT32_MAX, "a whole number"},
+    {"hits_after", read_number64, PLACE(coherence.hits_after), NULL, 0, UINT32_MAX, "a whole number"},
     {"max_pairs", read_number64, PLACE(coherence.max_pairs), NULL, 0, UINT32_MAX, "a whole number"},
 };
 

@@ -24,13 +24,17 @@ static bool in_upper_half(uint64_t address) { return address >> 63; }
 static inline void count_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address,
                                 const struct site *site) {
   bool store = qemu_plugin_mem_is_store(info);
-  if (site->atomic && !store) return;
+  if (site->habit.atomic && !store) return;
   if (cpu >= run->options.coherence.cpus) {
     run->foreign++;
     return;
   }
-  enum coherence_kind kind = site->atomic ? COHERENCE_ATOMIC : store ? COHERENCE_STORE : COHERENCE_LOAD;
-  run_access(run, cpu, address, 1U << qemu_plugin_mem_size_shift(info), kind, site->number);
+  enum coherence_kind kind = site->habit.atomic ? COHERENCE_ATOMIC : store ? COHERENCE_STORE : COHERENCE_LOAD;
+  uint32_t width = 1U << qemu_plugin_mem_size_shift(info);
+  if (site->habit.repeated)
+    run_repeated_access(run, cpu, address, width, kind, site->number);
+  else
+    run_access(run, cpu, address, width, kind, site->number);
 }
 
 static void on_program_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *site) {
@@ -88,6 +92,7 @@ static void end_slice(unsigned cpu) {
 
 static void on_block(unsigned cpu, void *instructions) {
   if (cpu >= COHERENCE_MAX_CPUS) return;
+  run_end_repeats(run, cpu);
   if (slices_count(&run->slices, cpu, (uintptr_t)instructions)) end_slice(cpu);
 }
 
@@ -195,13 +200,16 @@ static void watch_border(struct qemu_plugin_insn *instruction, enum instruction_
                                          QEMU_NO_REGISTERS, NULL);
 }
 
-static void watch_accesses(struct qemu_plugin_insn *instruction) {
-  uint64_t address = qemu_plugin_insn_vaddr(instruction);
-  if (!is_followed(address)) return;
+static struct instruction_habit habit_of(const struct qemu_plugin_insn *instruction) {
   uint8_t bytes[QEMU_INSTRUCTION_BYTES];
   size_t size = qemu_host_instruction(&run->host, instruction, bytes);
-  bool atomic = instruction_is_atomic(run->guest.set, bytes, size);
-  struct site *site = sites_find_or_add(&run->sites, address, atomic);
+  return instruction_habit(run->guest.set, bytes, size);
+}
+
+static void watch_accesses(struct qemu_plugin_insn *instruction, struct instruction_habit habit) {
+  uint64_t address = qemu_plugin_insn_vaddr(instruction);
+  if (!is_followed(address)) return;
+  struct site *site = sites_find_or_add(&run->sites, address, habit);
   if (!site) return;
   qemu_plugin_register_vcpu_mem_cb(instruction, access_callback(), QEMU_NO_REGISTERS, QEMU_READS_AND_WRITES,
                                    site);
@@ -219,11 +227,14 @@ static void on_translation_outside(qemu_plugin_id_t id, struct qemu_plugin_tb *b
 static void on_translation_inside(qemu_plugin_id_t id, struct qemu_plugin_tb *block) {
   (void)id;
   size_t count = qemu_plugin_tb_n_insns(block);
-  qemu_plugin_register_vcpu_tb_exec_cb(block, on_block, QEMU_NO_REGISTERS, (void *)(uintptr_t)count);
   for (size_t i = 0; i < count; i++) {
     struct qemu_plugin_insn *instruction = qemu_plugin_tb_get_insn(block, i);
+    struct instruction_habit habit = habit_of(instruction);
+    // QEMU runs a block for each repetition; the instruction was counted with the block that led to it.
+    if (i == 0 && !habit.repeated)
+      qemu_plugin_register_vcpu_tb_exec_cb(block, on_block, QEMU_NO_REGISTERS, (void *)(uintptr_t)count);
     watch_border(instruction, MARKER_STOP);
-    watch_accesses(instruction);
+    watch_accesses(instruction, habit);
   }
 }
 

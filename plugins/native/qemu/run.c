@@ -56,6 +56,29 @@ void run_disown(struct run *run) {
   turns_open(&run->turns);
 }
 
+static void count_repeat(struct run *run, unsigned cpu, struct repeat *repeat) {
+  if (repeat->width) run_access(run, cpu, repeat->address, repeat->width, repeat->kind, repeat->site);
+  repeat->width = 0;
+}
+
+void run_repeated_access(struct run *run, unsigned cpu, uint64_t address, uint32_t width,
+                         enum coherence_kind kind, uint32_t site) {
+  struct repeats *repeats = &run->repeats[cpu];
+  struct repeat *repeat = kind == COHERENCE_LOAD ? &repeats->loads : &repeats->stores;
+  if (repeat_join(repeat, address, width, site)) return;
+  count_repeat(run, cpu, repeat);
+  *repeat = (struct repeat){.address = address, .width = width, .site = site, .kind = kind};
+  repeats->pending = true;
+}
+
+void run_end_repeats(struct run *run, unsigned cpu) {
+  struct repeats *repeats = &run->repeats[cpu];
+  if (!repeats->pending) return;
+  repeats->pending = false;
+  count_repeat(run, cpu, &repeats->loads);
+  count_repeat(run, cpu, &repeats->stores);
+}
+
 enum { SETTINGS = 6, COUNTS = 12 };
 
 static void list_settings(const struct run *run, const char *quantum,

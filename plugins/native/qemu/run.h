@@ -9,6 +9,7 @@
 #include "device_pages.h"
 #include "options.h"
 #include "qemu_host.h"
+#include "repeats.h"
 #include "sites.h"
 #include "slices.h"
 #include "tracing.h"
@@ -27,6 +28,7 @@ struct run {
   struct device_pages device_pages;
   struct slices slices;          // in the region
   struct slices slices_outside;  // before and after, where QEMU needs them
+  struct repeats repeats[COHERENCE_MAX_CPUS];
   struct turns turns;
   struct tracing tracing;
   _Atomic int region;        // enum region_state
@@ -52,6 +54,13 @@ static inline void run_access(struct run *run, unsigned cpu, uint64_t address, u
   coherence_access(run->coherence, cpu, address, width, kind, site);
   if (run->tracing.writer) tracing_access(&run->tracing, cpu, address, width, kind, site);
 }
+
+/** One access of a repeated string instruction, counted when those that adjoin it have come. */
+void run_repeated_access(struct run *run, unsigned cpu, uint64_t address, uint32_t width,
+                         enum coherence_kind kind, uint32_t site);
+
+/** Counts what the string instruction of a virtual CPU has touched, if there was one. */
+void run_end_repeats(struct run *run, unsigned cpu);
 
 /** Writes the recording so far under its name; returns 0 or an errno. */
 int run_write(struct run *run);

@@ -29,15 +29,20 @@ void sites_close(struct sites *sites) {
 }
 
 /** Fibonacci hashing: instruction addresses differ in their low bits. */
-static uint32_t first_slot(uint64_t address, bool atomic) {
-  return (uint32_t)(((address << 1 | atomic) * 0x9e3779b97f4a7c15ULL) >> 32) & (SLOTS - 1);
+static uint32_t first_slot(uint64_t address, struct instruction_habit habit) {
+  return (uint32_t)(((address << 2 | habit.atomic << 1 | habit.repeated) * 0x9e3779b97f4a7c15ULL) >> 32) &
+         (SLOTS - 1);
 }
 
-static struct site *find_or_add(struct sites *sites, uint64_t address, bool atomic) {
-  uint32_t slot = first_slot(address, atomic);
+static bool same_habit(struct instruction_habit one, struct instruction_habit other) {
+  return one.atomic == other.atomic && one.repeated == other.repeated;
+}
+
+static struct site *find_or_add(struct sites *sites, uint64_t address, struct instruction_habit habit) {
+  uint32_t slot = first_slot(address, habit);
   for (; sites->slots[slot]; slot = (slot + 1) & (SLOTS - 1)) {
     struct site *site = &sites->sites[sites->slots[slot] - 1];
-    if (site->address == address && site->atomic == atomic) return site;
+    if (site->address == address && same_habit(site->habit, habit)) return site;
   }
   if (sites->count == SITES_MAX) {
     sites->dropped++;
@@ -46,13 +51,13 @@ static struct site *find_or_add(struct sites *sites, uint64_t address, bool atom
   uint32_t number = sites->count++;
   sites->slots[slot] = number + 1;
   sites->addresses[number] = address;
-  sites->sites[number] = (struct site){.address = address, .number = number, .atomic = atomic};
+  sites->sites[number] = (struct site){.address = address, .number = number, .habit = habit};
   return &sites->sites[number];
 }
 
-struct site *sites_find_or_add(struct sites *sites, uint64_t address, bool atomic) {
+struct site *sites_find_or_add(struct sites *sites, uint64_t address, struct instruction_habit habit) {
   pthread_mutex_lock(&sites->lock);
-  struct site *site = find_or_add(sites, address, atomic);
+  struct site *site = find_or_add(sites, address, habit);
   pthread_mutex_unlock(&sites->lock);
   return site;
 }

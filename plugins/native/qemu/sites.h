@@ -7,11 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "instruction.h"
+
 /** One instruction; lives as long as the table, across retranslations. */
 struct site {
   uint64_t address;
   uint32_t number;
-  bool atomic;  // its load and its store are one access
+  struct instruction_habit habit;
 };
 
 struct sites {
@@ -28,6 +30,6 @@ bool sites_open(struct sites *sites);
 void sites_close(struct sites *sites);
 
 /** The site of an instruction, made where it is new; NULL where the table is full. */
-struct site *sites_find_or_add(struct sites *sites, uint64_t address, bool atomic);
+struct site *sites_find_or_add(struct sites *sites, uint64_t address, struct instruction_habit habit);
 
 #endif
