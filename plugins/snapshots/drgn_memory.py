@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 
 from linesmith.analyzer.errors import SnapshotError, ToolMissing
@@ -19,11 +18,13 @@ class DrgnMemory:
 
     def read(self, memory: Path, vmlinux: Path, addresses: Collection[int]) -> Snapshot:
         """The areas that hold ``addresses``; see ``SnapshotSource``."""
-        if find_spec("drgn") is None:
-            raise ToolMissing("naming objects in memory needs drgn; install it with: pip install 'linesmith[snapshot]'")
         # Loaded on use: everything else works without drgn.
-        import drgn
-
+        try:
+            import drgn
+        except ImportError as error:
+            raise ToolMissing(
+                f"naming objects in memory needs drgn ({error}); install it with: pip install 'linesmith[snapshot]'"
+            ) from error
         from linesmith.plugins.snapshots.identify import snapshot
 
         try:
