@@ -9,6 +9,8 @@
 #include "transition.h"
 #include "zero_pages.h"
 
+#define MAX_ROWS (UINT64_C(1) << 31)  // their numbers fit into 32 bits
+
 enum {
   MAX_WAYS = 64,
   MAX_LINE_SLOTS = 1 << 30  // an index fits into 32 bits, and the table into the address space
@@ -24,7 +26,7 @@ struct coherence_config coherence_default_config(uint32_t cpus) {
                                    .max_contended = UINT64_C(1) << 19,
                                    .max_accesses = UINT64_C(1) << 17,
                                    .max_pairs = UINT64_C(1) << 17,
-                                   .hits_after = 8};
+                                   .hits_after = 32};
 }
 
 static uint64_t cache_lines(const struct coherence_config *config) {
@@ -49,6 +51,8 @@ const char *coherence_check(const struct coherence_config *config) {
   if (config->max_lines == 0 || config->max_lines > MAX_LINE_SLOTS)
     return "the directory has 1 to 2^30 lines";
   if (config->max_contended > MAX_LINE_SLOTS) return "at most 2^30 lines have details";
+  if (config->max_accesses > MAX_ROWS || config->max_pairs > MAX_ROWS)
+    return "a CPU has at most 2^31 records of a kind";
   return check_cache(config);
 }
 

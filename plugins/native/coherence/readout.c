@@ -61,7 +61,7 @@ void coherence_visit_lines(struct coherence *sim,
 // The slot of a record or pair, by the first word of its key; NULL when its line was not contended in the
 // end.
 static const struct line_slot *contended_slot(const struct coherence *sim, uint64_t word) {
-  const struct line_slot *slot = &sim->lines.slots[word - 1];
+  const struct line_slot *slot = &sim->lines.slots[word];
   return detail_at(sim, slot->detail)->conflicts != 0 ? slot : NULL;
 }
 
@@ -69,10 +69,10 @@ static void visit_cpu_records(struct coherence *sim, uint32_t cpu,
                               void (*visit)(void *context, const struct coherence_record *record),
                               void *context) {
   const struct tally *tally = &sim->cpus[cpu]->records;
-  for (uint64_t index = 0; index < tally->capacity; ++index) {
+  for (uint64_t number = 0; number < tally->used; ++number) {
     const uint64_t *counters;
-    const struct tally_key *key = tally_row(tally, index, &counters);
-    const struct line_slot *slot = key == NULL ? NULL : contended_slot(sim, key->words[0]);
+    const struct tally_key *key = tally_row(tally, number, &counters);
+    const struct line_slot *slot = contended_slot(sim, key->words[0]);
     if (slot == NULL) continue;
     struct coherence_record record = {.line = line_address(sim, slot),
                                       .offset = key->words[1] >> 16 & 0xff,
@@ -94,10 +94,10 @@ void coherence_visit_records(struct coherence *sim,
 static void visit_cpu_pairs(struct coherence *sim, uint32_t cpu,
                             void (*visit)(void *context, const struct coherence_pair *pair), void *context) {
   const struct tally *tally = &sim->cpus[cpu]->pairs;
-  for (uint64_t index = 0; index < tally->capacity; ++index) {
+  for (uint64_t number = 0; number < tally->used; ++number) {
     const uint64_t *counters;
-    const struct tally_key *key = tally_row(tally, index, &counters);
-    const struct line_slot *slot = key == NULL ? NULL : contended_slot(sim, key->words[0]);
+    const struct tally_key *key = tally_row(tally, number, &counters);
+    const struct line_slot *slot = contended_slot(sim, key->words[0]);
     if (slot == NULL) continue;
     const struct store_origin writer = store_origin_unpack(key->words[2]);
     const struct coherence_pair pair = {.line = line_address(sim, slot),

@@ -4,26 +4,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 256 };
+enum { FIRST_ROOM = 256 };  // rows; always half as many as places
 
 static size_t row_words(const struct tally *tally) { return TALLY_KEY_WORDS + tally->counters; }
 
-static uint64_t *row_at(const struct tally *tally, uint64_t index) {
-  return tally->rows + (index & (tally->capacity - 1)) * row_words(tally);
+static uint64_t *row_at(const struct tally *tally, uint64_t number) {
+  return tally->rows + number * row_words(tally);
 }
 
 bool tally_init(struct tally *tally, size_t counters, uint64_t limit) {
-  *tally = (struct tally){.capacity = FIRST_CAPACITY, .limit = limit, .counters = counters};
-  tally->rows = calloc(tally->capacity, row_words(tally) * sizeof(uint64_t));
-  return tally->rows != NULL;
+  *tally =
+      (struct tally){.room = FIRST_ROOM, .limit = limit, .mask = 2 * FIRST_ROOM - 1, .counters = counters};
+  tally->rows = malloc(tally->room * row_words(tally) * sizeof *tally->rows);
+  tally->places = calloc(tally->mask + 1, sizeof *tally->places);
+  return tally->rows != NULL && tally->places != NULL;
 }
 
 void tally_clear(struct tally *tally) {
-  memset(tally->rows, 0, tally->capacity * row_words(tally) * sizeof(uint64_t));
+  memset(tally->places, 0, (tally->mask + 1) * sizeof *tally->places);
   tally->used = 0;
 }
 
-void tally_free(struct tally *tally) { free(tally->rows); }
+void tally_free(struct tally *tally) {
+  free(tally->rows);
+  free(tally->places);
+}
 
 // Odd constants of the splitmix64 generator (Steele, Lea, Flood: Fast splittable pseudorandom number
 // generators, 2014).
@@ -38,44 +43,55 @@ static bool same_key(const uint64_t *row, const struct tally_key *key) {
   return row[0] == key->words[0] && row[1] == key->words[1] && row[2] == key->words[2];
 }
 
-// The row of `key`, or the free one where it belongs; one in four rows at least is free.
-static uint64_t *find(const struct tally *tally, const struct tally_key *key) {
-  for (uint64_t index = hash_of(key);; ++index) {
-    uint64_t *row = row_at(tally, index);
-    if (row[0] == 0 || same_key(row, key)) return row;
+// The place of `key`, or the free one where it belongs; every other place at least is free.
+static uint64_t *find_place(const struct tally *tally, const struct tally_key *key, uint64_t hash) {
+  for (uint64_t index = hash;; ++index) {
+    uint64_t *place = &tally->places[index & tally->mask];
+    if (*place == 0) return place;
+    if (*place >> 32 == hash >> 32 && same_key(row_at(tally, (*place & UINT32_MAX) - 1), key)) return place;
   }
 }
 
 static bool grow(struct tally *tally) {
-  struct tally bigger = *tally;
-  bigger.capacity *= 2;
-  bigger.rows = calloc(bigger.capacity, row_words(tally) * sizeof(uint64_t));
-  if (bigger.rows == NULL) return false;
-  for (uint64_t index = 0; index < tally->capacity; ++index) {
-    const uint64_t *row = row_at(tally, index);
-    if (row[0] == 0) continue;
-    memcpy(find(&bigger, (const struct tally_key *)row), row, row_words(tally) * sizeof(uint64_t));
+  const uint64_t room = 2 * tally->room;
+  uint64_t *rows = realloc(tally->rows, room * row_words(tally) * sizeof *rows);
+  if (rows == NULL) return false;
+  tally->rows = rows;
+  uint64_t *places = calloc(2 * room, sizeof *places);
+  if (places == NULL) return false;
+  free(tally->places);
+  tally->places = places;
+  tally->mask = 2 * room - 1;
+  tally->room = room;
+  for (uint64_t number = 0; number < tally->used; ++number) {
+    const struct tally_key *key = (const struct tally_key *)row_at(tally, number);
+    const uint64_t hash = hash_of(key);
+    *find_place(tally, key, hash) = hash >> 32 << 32 | (number + 1);
   }
-  free(tally->rows);
-  *tally = bigger;
   return true;
 }
 
-uint64_t *tally_counters(struct tally *tally, const struct tally_key *key) {
-  uint64_t *row = find(tally, key);
-  if (row[0] != 0) return row + TALLY_KEY_WORDS;
-  if (tally->used >= tally->limit) return NULL;
-  if (tally->used >= tally->capacity / 4 * 3) {
-    if (!grow(tally)) return NULL;
-    row = find(tally, key);
-  }
+static uint64_t *add_row(struct tally *tally, const struct tally_key *key) {
+  uint64_t *row = row_at(tally, tally->used++);
   memcpy(row, key->words, sizeof key->words);
-  ++tally->used;
-  return row + TALLY_KEY_WORDS;
+  return memset(row + TALLY_KEY_WORDS, 0, tally->counters * sizeof *row);
 }
 
-const struct tally_key *tally_row(const struct tally *tally, uint64_t index, const uint64_t **counters) {
-  const uint64_t *row = row_at(tally, index);
+uint64_t *tally_counters(struct tally *tally, const struct tally_key *key) {
+  const uint64_t hash = hash_of(key);
+  uint64_t *place = find_place(tally, key, hash);
+  if (*place != 0) return row_at(tally, (*place & UINT32_MAX) - 1) + TALLY_KEY_WORDS;
+  if (tally->used >= tally->limit) return NULL;
+  if (tally->used == tally->room) {
+    if (!grow(tally)) return NULL;
+    place = find_place(tally, key, hash);
+  }
+  *place = hash >> 32 << 32 | (tally->used + 1);
+  return add_row(tally, key);
+}
+
+const struct tally_key *tally_row(const struct tally *tally, uint64_t number, const uint64_t **counters) {
+  const uint64_t *row = row_at(tally, number);
   *counters = row + TALLY_KEY_WORDS;
-  return row[0] == 0 ? NULL : (const struct tally_key *)row;
+  return (const struct tally_key *)row;
 }

@@ -9,16 +9,19 @@
 
 enum { TALLY_KEY_WORDS = 3 };
 
-// Word 0 is never 0.
 struct tally_key {
   uint64_t words[TALLY_KEY_WORDS];
 };
 
+// Rows lie in the order in which they were made, so those of one line lie together; the places that find them
+// are small.
 struct tally {
-  uint64_t *rows;     // a key, then the counters; word 0 of a free row is 0
-  uint64_t capacity;  // rows, a power of two
-  uint64_t used;
-  uint64_t limit;  // most rows in use
+  uint64_t *rows;    // a key, then the counters
+  uint64_t used;     // rows
+  uint64_t room;     // likewise
+  uint64_t limit;    // most rows
+  uint64_t *places;  // by hash: the hash's upper 32 bits, then 1 + number of the row; 0: free
+  uint64_t mask;     // places - 1
   size_t counters;
 };
 
@@ -29,7 +32,7 @@ void tally_free(struct tally *tally);
 // The counters of `key`, zeros at first; valid until the next call. NULL when the bound is reached.
 uint64_t *tally_counters(struct tally *tally, const struct tally_key *key);
 
-// The key of row `index`, its counters in *counters; NULL when the row is free.
-const struct tally_key *tally_row(const struct tally *tally, uint64_t index, const uint64_t **counters);
+// The key of row `number`, which is below `used`, and its counters in *counters.
+const struct tally_key *tally_row(const struct tally *tally, uint64_t number, const uint64_t **counters);
 
 #endif

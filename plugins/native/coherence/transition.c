@@ -169,7 +169,7 @@ static void apply(struct transition *t, const struct line_access *access) {
 void transition_record(struct coherence *sim, struct cpu_state *cpu, const struct line_slot *slot,
                        const struct line_access *access, enum event event) {
   if (sim->config.max_accesses == 0) return;
-  const uint64_t line = (uint64_t)line_table_index(&sim->lines, slot) + 1;
+  const uint64_t line = line_table_index(&sim->lines, slot);
   const uint64_t place =
       (uint64_t)access->offset << 16 | (uint64_t)access->width << 8 | (uint64_t)access->kind;
   const struct tally_key key = {{line, (uint64_t)access->site << 32 | place, 0}};
@@ -184,7 +184,7 @@ void transition_record(struct coherence *sim, struct cpu_state *cpu, const struc
 static void record_pair(struct transition *t, const struct line_access *access, const struct outcome *outcome,
                         bool true_sharing) {
   if (t->sim->config.max_pairs == 0) return;
-  const uint64_t line = (uint64_t)line_table_index(&t->sim->lines, t->slot) + 1;
+  const uint64_t line = line_table_index(&t->sim->lines, t->slot);
   const uint64_t place =
       (uint64_t)access->offset << 16 | (uint64_t)access->width << 8 | (uint64_t)access->kind;
   const struct tally_key key = {
