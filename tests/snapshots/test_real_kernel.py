@@ -29,7 +29,7 @@ pytestmark = pytest.mark.real
 COMMAND_LINES = {"plain": "nokaslr", "debugging": "slub_debug=FZPU"}
 
 
-@pytest.fixture(scope="session", params=COMMAND_LINES.values(), ids=COMMAND_LINES.keys())
+@pytest.fixture(scope="session", params=COMMAND_LINES.values(), ids=list(COMMAND_LINES))
 def memory(request: pytest.FixtureRequest, kernel_image: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The dump of a guest, taken once for all tests."""
     return dumped(kernel_image, request.param, tmp_path_factory.mktemp("guest"))
@@ -54,6 +54,12 @@ def area_at(snapshot: Snapshot, address: int) -> ObjectArea:
 
 def start_at(area: ObjectArea, address: int) -> int:
     return address - (address - area.address) % area.stride
+
+
+def cache_called(program: drgn.Program, name: str) -> drgn.Object:
+    cache = find_slab_cache(program, name)
+    assert cache is not None
+    return cache
 
 
 def one(memory: Path, vmlinux: Path, address: int) -> ObjectArea:
@@ -91,7 +97,7 @@ def test_inodes_lie_within_what_their_file_systems_allocate(memory: Path, vmlinu
 def test_slab_page_is_one_area_with_all_its_objects(memory: Path, vmlinux: Path, program: drgn.Program) -> None:
     root = program["init_fs"].root.dentry.value_()
     area = one(memory, vmlinux, root)
-    cache = find_slab_cache(program, "dentry")
+    cache = cache_called(program, "dentry")
     assert (area.kind, area.name, area.types, area.merged) == (ObjectKind.SLAB, "dentry", ("dentry",), ())
     assert (area.size, area.stride) == (cache.object_size.value_(), cache.size.value_())
     assert area.count > 1
@@ -103,7 +109,9 @@ def test_merged_cache_names_those_that_share_it(memory: Path, vmlinux: Path, pro
     area = one(memory, vmlinux, signals.value_())
     assert area.types[0] == "signal_struct"
     # The first name is the cache's own; with slub_debug there is no other.
-    assert len(area.merged) == slab_object_info(signals).slab_cache.refcount.value_() - 1
+    found = slab_object_info(signals)
+    assert found is not None
+    assert len(area.merged) == found.slab_cache.refcount.value_() - 1
 
 
 def test_kmalloc_memory_gets_its_record_from_pointers(memory: Path, vmlinux: Path, program: drgn.Program) -> None:
@@ -143,7 +151,7 @@ def test_per_cpu_variables_tell_their_cpu(memory: Path, vmlinux: Path, program: 
 
 
 def test_dynamic_per_cpu_memory(memory: Path, vmlinux: Path, program: drgn.Program) -> None:
-    cache = find_slab_cache(program, "dentry")
+    cache = cache_called(program, "dentry")
     place = per_cpu(cache.cpu_slab[0], 1).address_
     area = one(memory, vmlinux, place + 8)
     assert (area.kind, area.address, area.cpu) == (ObjectKind.PER_CPU, place, 1)
