@@ -89,6 +89,7 @@ using PairCounts = std::map<PairKey, std::pair<std::uint64_t, std::uint64_t>>;
 PairCounts PairsOf(coherence* sim) {
   PairCounts counts;
   const auto add = [](void* context, const coherence_pair* pair) {
+    if (pair->local + pair->remote == 0) return;  // it was only shadowed: no miss
     auto& [local, remote] =
         (*static_cast<PairCounts*>(context))[{pair->victim_site, pair->writer_site, pair->true_sharing != 0}];
     local += pair->local;
