@@ -14,6 +14,7 @@ from linesmith.plugins.snapshots.typed_memory import KernelMemory
 
 # Other variables may point into the midst of a record.
 _LOOK_BACK = 64
+_MOST_TABLE_BYTES = 64 << 20
 
 
 class BootMemory:
@@ -45,10 +46,16 @@ class BootMemory:
         name = self._memory.variable(place) or "a variable"
         for record in source.declared(place):
             size = self._size_of(record) or 0
-            count = 1 if size > BUCKET_BYTES else _whole_table(behind - value, size)
+            count = 1 if size > BUCKET_BYTES else _whole_table(self._room(value, behind), size)
             if size > BUCKET_BYTES or (size and self._memory.is_pointer_variable(place)):
                 detail = f"pointed to by {name}"
                 yield ObjectArea(ObjectKind.BOOT, name, value, size, size, count, (record,), detail=detail)
+
+    def _room(self, start: int, behind: int) -> int:
+        """Bytes of boot memory from ``start`` on, up to what another variable points to."""
+        pages = range(start, min(max(behind, start), start + _MOST_TABLE_BYTES), self._direct.page_bytes)
+        end = next((page for page in pages if not self._direct.is_boot_memory(page)), pages.stop)
+        return end - start
 
 
 def _whole_table(room: int, size: int) -> int:

@@ -35,10 +35,10 @@ class DirectMap:
         self._slabs = slabs
         self._variables = variables
         self._types = _page_types(program)
-        self._page_bytes = program["PAGE_SIZE"].value_()
+        self.page_bytes = program["PAGE_SIZE"].value_()
         pages = program["max_pfn"].value_()
         start = phys_to_virt(program, 0).value_()
-        self._map = range(start, start + pages * self._page_bytes)
+        self._map = range(start, start + pages * self.page_bytes)
         first = pfn_to_page(program, 0)
         self._frame_bytes = first.type_.type.size
         self._layout = _frame_layout(first.type_.type)
@@ -51,7 +51,7 @@ class DirectMap:
         """What lies at ``address`` of the direct map; none outside it, and where the memory has no page."""
         if address not in self._map:
             return None
-        number = (address - self._map.start) // self._page_bytes
+        number = (address - self._map.start) // self.page_bytes
         try:
             kind, head = self._page(number)
         except drgn.FaultError:
@@ -68,7 +68,7 @@ class DirectMap:
         if address not in self._map:
             return False
         try:
-            return self._page((address - self._map.start) // self._page_bytes)[0] == PageKind.BOOT
+            return self._page((address - self._map.start) // self.page_bytes)[0] == PageKind.BOOT
         except drgn.FaultError:
             return False
 
@@ -95,7 +95,7 @@ class DirectMap:
                     yield area
 
     def _start_of(self, head: int) -> int:
-        return int(self._map.start + (head - self._frames.start) // self._frame_bytes * self._page_bytes)
+        return int(self._map.start + (head - self._frames.start) // self._frame_bytes * self.page_bytes)
 
     def _read_page(self, number: int) -> tuple[PageKind, drgn.Object]:
         """The kind of a page, and the first ``struct page`` of its allocation."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import drgn
@@ -52,9 +53,21 @@ def areas_of(addresses: Iterable[int], finders: Collection[Finder]) -> tuple[Obj
         if found and address < found[-1].end:
             continue
         area = next((area for finder in finders if (area := finder(address)) is not None), None)
-        if area is not None and (not found or area.address >= found[-1].end):
+        if area is not None and _made_room(found, area.address):
             found.append(area)
     return tuple(found)
+
+
+def _made_room(found: list[ObjectArea], address: int) -> bool:
+    """Whether the last area ends before ``address``; memory of which nothing is known but its pages is cut there."""
+    if not found or address >= found[-1].end:
+        return True
+    last = found[-1]
+    if last.types or last.count > 1 or address <= last.address:
+        return False
+    size = address - last.address
+    found[-1] = replace(last, size=size, stride=size)
+    return True
 
 
 def _special(program: drgn.Program, variables: Variables) -> tuple[Finder, ...]:

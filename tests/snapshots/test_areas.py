@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from linesmith.analyzer.model import ObjectArea, ObjectKind
 from linesmith.plugins.snapshots.identify import areas_of
 from linesmith.plugins.snapshots.per_cpu_chunks import Chunk
@@ -63,7 +65,13 @@ def test_each_area_once_by_address_and_the_first_finder_is_believed() -> None:
     )
 
 
-def test_area_that_would_overlap_is_left_out() -> None:
-    first = AreaMap([area(0x100, 0x20, "first")])
-    second = AreaMap([area(0x110, 0x80, "second")])
-    assert areas_of([0x100, 0x130], (first.area, second.area)) == (area(0x100, 0x20, "first"),)
+def test_area_of_untyped_memory_is_cut_where_a_known_one_begins() -> None:
+    page = AreaMap([area(0x100, 0x20, "page")])
+    table = AreaMap([area(0x110, 0x80, "table")])
+    assert areas_of([0x100, 0x130], (page.area, table.area)) == (area(0x100, 0x10, "page"), area(0x110, 0x80, "table"))
+
+
+def test_area_that_would_overlap_a_typed_one_is_left_out() -> None:
+    record = AreaMap([replace(area(0x100, 0x20), types=("inode",))])
+    other = AreaMap([area(0x110, 0x80)])
+    assert areas_of([0x100, 0x130], (record.area, other.area)) == (replace(area(0x100, 0x20), types=("inode",)),)
