@@ -154,15 +154,28 @@ def own_contention(told: Sequence[Blame]) -> dict[str, int]:
 
 def _blamed_most(told: Sequence[Blame], names: frozenset[str]) -> str:
     blamed = [one for one in told if one.victim != one.writer and {one.victim, one.writer} == names]
-    return max(blamed, key=lambda one: one.false).writer
+    return max(blamed, key=lambda one: one.false + one.false_shadowed).writer
 
 
 def _blame_reasons(told: Sequence[Blame]) -> tuple[str, ...]:
-    return tuple(
-        f"{one.misses:,} misses on {one.victim} ({one.victim_function}) after {one.writer} was written"
-        f" ({one.writer_function}), {one.false / one.misses:.0%} of them false sharing"
-        for one in told[:MOST_BLAMES]
-        if one.misses
+    missed = [one for one in told if one.misses][:MOST_BLAMES]
+    least = max(1.0, PAIR_SHARE * sum(one.misses for one in told))
+    behind = [one for one in told if one.false_shadowed >= least and one.victim != one.writer]
+    behind.sort(key=lambda one: -one.false_shadowed)
+    return (*(_miss_words(one) for one in missed), *(_shadow_words(one) for one in behind[:MOST_BLAMES]))
+
+
+def _miss_words(one: Blame) -> str:
+    misses = f"{one.misses:,} miss{'es' if one.misses > 1 else ''} on {one.victim} ({one.victim_function})"
+    return (
+        f"{misses} after {one.writer} was written ({one.writer_function}), {one.false / one.misses:.0%} false sharing"
+    )
+
+
+def _shadow_words(one: Blame) -> str:
+    return (
+        f"{one.false_shadowed:,} accesses to {one.victim} ({one.victim_function}) came just behind such a miss"
+        f" and would miss in its place, after {one.writer} was written"
     )
 
 

@@ -99,7 +99,8 @@ class TriageKind(StrEnum):
 class ConflictPair:
     """Two members of one object that meet on a line, at least one of them written; paths are top-level members.
 
-    ``weight`` is the contended samples that the meeting can explain; of a recording, the misses that it caused.
+    ``weight`` is the contended samples that the meeting can explain; of a recording, the misses that it caused and
+    those that it would cause on members fetched by another one's miss.
     """
 
     first: str

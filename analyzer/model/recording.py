@@ -41,7 +41,8 @@ class Conflict:
 
     Offsets and widths are bytes in the line. ``true_sharing`` tells that the victim's own bytes had been written
     elsewhere since it last held the line; otherwise only its neighbours had. ``local`` and ``remote`` count misses
-    by whether both CPUs are of one NUMA node.
+    by whether both CPUs are of one NUMA node. ``shadowed`` counts accesses that hit only because a miss elsewhere on
+    the line had just brought it back: apart from the bytes that missed, they would have missed themselves.
     """
 
     offset: int
@@ -54,6 +55,7 @@ class Conflict:
     local: int
     remote: int = 0
     stores: bool = False
+    shadowed: int = 0
     code_address: int | None = None
     writer_code_address: int | None = None
 

@@ -133,6 +133,7 @@ def _conflict(row: PairRow, places: _Places) -> Conflict:
         true_sharing=row.true_sharing,
         local=row.local,
         remote=row.remote,
+        shadowed=row.shadowed,
         stores=row.kind != "L",
         code_address=row.ip,
         writer_code_address=row.writer_ip,

@@ -60,6 +60,7 @@ class PairRow:
     true_sharing: bool
     local: int
     remote: int
+    shadowed: int = 0
 
 
 @dataclass(slots=True)
@@ -125,10 +126,10 @@ def _access(recording: RecordingText, words: list[str]) -> None:
 
 
 def _pair(recording: RecordingText, words: list[str]) -> None:
-    line, offset, width, ip, kind, writer_offset, writer_width, writer_ip, sharing, local, remote = words
+    line, offset, width, ip, kind, writer_offset, writer_width, writer_ip, sharing, *counts = words
     victim = (int(line, 16), int(offset), int(width), int(ip, 16), kind)
     writer = (int(writer_offset), int(writer_width), int(writer_ip, 16))
-    recording.pairs.append(PairRow(*victim, *writer, sharing == "true", int(local), int(remote)))
+    recording.pairs.append(PairRow(*victim, *writer, sharing == "true", *map(int, counts)))
 
 
 _ROWS: dict[str, Callable[[RecordingText, list[str]], None]] = {

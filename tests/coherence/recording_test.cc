@@ -77,7 +77,7 @@ TEST(Recording, AContendedLineHasItsRows) {
             "access ffff888000001000 0 8 ffffffff81000000 A 0 0 0 0 0 0 1 0 0 0\n"
             "access ffff888000001000 16 4 ffffffff81000040 L 1 1 1 0 0 0 0 0 0 0\n");
   EXPECT_EQ(Rows(text, "pair"),
-            "pair ffff888000001000 16 4 ffffffff81000040 L 0 8 ffffffff81000000 false 1 0\n");
+            "pair ffff888000001000 16 4 ffffffff81000040 L 0 8 ffffffff81000000 false 1 0 0\n");
 }
 
 TEST(Recording, UncontendedLinesAreOnlyCounted) {
@@ -96,7 +96,7 @@ TEST(Recording, SitesOfOneInstructionAreAddedUp) {
   sim.Store(0, 0x1000, 8, 1);
   sim.Load(1, 0x1000, 8, 2);
   const std::string text = Write(sim);
-  EXPECT_EQ(Rows(text, "pair"), "pair 1000 0 8 ffffffff81000000 L 0 8 ffffffff81000040 true 2 0\n");
+  EXPECT_EQ(Rows(text, "pair"), "pair 1000 0 8 ffffffff81000000 L 0 8 ffffffff81000040 true 2 0 0\n");
   EXPECT_NE(text.find("access 1000 0 8 ffffffff81000000 L 1 0 2 0 0 0 0 0 0 1\n"), std::string::npos);
 }
 

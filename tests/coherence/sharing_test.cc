@@ -179,5 +179,38 @@ TEST(Sharing, TheLineCountsFromItsFirstAccess) {
   EXPECT_EQ(line.conflicts, 1U);
 }
 
+// Conflicts by which hits are recorded, then one more round: CPU 1 misses on the first word and hits the
+// second.
+void Rounds(Simulation* sim, int count) {
+  for (int round = 0; round < count; ++round) {
+    sim->Store(0, kLine, 8, 1);
+    sim->Load(1, kLine + 8, 8, 2);
+    sim->Load(1, kLine + 16, 8, 3);
+    sim->Load(1, kLine + 16, 8, 3);
+  }
+}
+
+TEST(Sharing, BytesBehindTheOneThatMissedAreShadowedOnceAStay) {
+  Simulation sim(2);
+  Rounds(&sim, 10);
+  const std::vector<coherence_pair> pairs = sim.Pairs();
+  ASSERT_EQ(pairs.size(), 2U);
+  EXPECT_EQ(pairs[0].local, 10U);
+  EXPECT_EQ(pairs[0].shadowed, 0U);
+  EXPECT_EQ(pairs[1].victim_site, 3U);
+  EXPECT_EQ(pairs[1].writer_site, 1U);
+  EXPECT_FALSE(pairs[1].true_sharing);
+  EXPECT_EQ(pairs[1].local, 0U);
+  EXPECT_EQ(pairs[1].shadowed, 10U);
+}
+
+TEST(Sharing, ACopyThatNobodyTookShadowsNothing) {
+  Simulation sim(2);
+  sim.Load(0, kLine + 8);
+  sim.Load(1, kLine + 8);
+  sim.Load(1, kLine + 16);
+  EXPECT_TRUE(sim.Pairs().empty());
+}
+
 }  // namespace
 }  // namespace linesmith

@@ -8,8 +8,9 @@ from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.model import Access, Conflict, Profile, SharedLine, Triage, TriageKind
 
 
-def conflict(victim: int, writer: int, misses: int, true_sharing: bool = False) -> Conflict:
-    return Conflict(victim, 8, f"victim_{victim}", writer, 8, f"writer_{writer}", true_sharing, misses)
+def conflict(victim: int, writer: int, misses: int, true_sharing: bool = False, shadowed: int = 0) -> Conflict:
+    functions = (f"victim_{victim}", f"writer_{writer}")
+    return Conflict(victim, 8, functions[0], writer, 8, functions[1], true_sharing, misses, shadowed=shadowed)
 
 
 def diagnose(accesses: tuple[Access, ...], *conflicts: Conflict) -> Triage:
@@ -46,4 +47,14 @@ def test_a_miss_caused_by_a_neighbour_is_no_pair_if_the_own_bytes_were_written_t
 
 def test_the_heaviest_conflicts_are_told_with_their_functions() -> None:
     found = diagnose((member(0, 90), member(8, taken=9)), conflict(0, 8, 60), conflict(0, 8, 30, true_sharing=True))
-    assert "90 misses on 0x0 (victim_0) after 0x8 was written (writer_8), 67% of them false sharing" in found.reasons
+    assert "90 misses on 0x0 (victim_0) after 0x8 was written (writer_8), 67% false sharing" in found.reasons
+
+
+def test_a_member_behind_the_one_that_missed_is_a_pair_too() -> None:
+    accesses = (member(0, hitm=90), member(8), member(16, taken=9))
+    found = diagnose(accesses, conflict(0, 16, 90), conflict(8, 16, 0, shadowed=80))
+    assert [(pair.first, pair.second, pair.weight) for pair in found.pairs] == [
+        ("0x0", "0x10", 90),
+        ("0x8", "0x10", 80),
+    ]
+    assert "80 accesses to 0x8 (victim_8) came just behind such a miss" in found.reasons[-1]

@@ -98,7 +98,8 @@ struct coherence *coherence_create(const struct coherence_config *config) {
   sim->config = *config;
   sim->line_shift = (uint32_t)__builtin_ctz(config->line_bytes);
   sim->all_cpus = ~UINT64_C(0) >> (COHERENCE_MAX_CPUS - config->cpus);
-  sim->detail_bytes = sizeof(struct line_detail) + config->cpus * sizeof(struct copy_loss);
+  sim->detail_bytes =
+      sizeof(struct line_detail) + config->cpus * (sizeof(struct copy_loss) + sizeof(struct copy_stay));
   if (create_parts(sim)) return sim;
   coherence_destroy(sim);
   return NULL;
@@ -156,7 +157,7 @@ static void hit(struct coherence *sim, struct cpu_state *cpu, struct line_slot *
     if ((touched & ~written) != 0)
       atomic_store_explicit(&slot->written, written | touched, memory_order_relaxed);
   }
-  if (state & STATE_HITS) transition_record(sim, cpu, slot, access, EVENT_HIT);
+  if (state & STATE_HITS) transition_hit(sim, cpu, slot, access);
   if (sim->config.adjacent && (atomic_load_explicit(&slot->prefetched, memory_order_relaxed) & cpu->bit))
     atomic_fetch_and_explicit(&slot->prefetched, ~cpu->bit, memory_order_relaxed);
 }

@@ -105,6 +105,7 @@ struct coherence_pair {
   uint32_t true_sharing;  // 1: others wrote bytes of the victim's access since its last copy; 0: they did not
   uint64_t local;         // the modified copy, or else the writer, was on the victim's node
   uint64_t remote;
+  uint64_t shadowed;  // accesses to further bytes that hit only as another miss had brought the line back
 };
 
 struct coherence;

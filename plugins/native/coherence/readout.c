@@ -112,7 +112,8 @@ static void visit_cpu_pairs(struct coherence *sim, uint32_t cpu,
                                         .writer_cpu = writer.cpu,
                                         .true_sharing = key->words[1] >> 24 & 1,
                                         .local = counters[PAIR_LOCAL],
-                                        .remote = counters[PAIR_REMOTE]};
+                                        .remote = counters[PAIR_REMOTE],
+                                        .shadowed = counters[PAIR_SHADOWED]};
     visit(context, &pair);
   }
 }

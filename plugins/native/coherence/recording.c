@@ -117,6 +117,7 @@ static void merge_pair(void *into, const void *from) {
   const struct coherence_pair *part = &((const struct pair_row *)from)->pair;
   sum->local += part->local;
   sum->remote += part->remote;
+  sum->shadowed += part->shadowed;
 }
 
 // Sorts rows and adds up those that compare equal.
@@ -225,9 +226,9 @@ static void write_pairs(FILE *out, const struct rows *rows) {
     const struct coherence_pair *pair = &row->pair;
     fprintf(out, "pair %" PRIx64 " %" PRIu32 " %" PRIu32 " %" PRIx64 " %c", pair->line, pair->victim_offset,
             pair->victim_width, row->victim_ip, kind_letter(pair->victim_kind));
-    fprintf(out, " %" PRIu32 " %" PRIu32 " %" PRIx64 " %s %" PRIu64 " %" PRIu64 "\n", pair->writer_offset,
-            pair->writer_width, row->writer_ip, pair->true_sharing ? "true" : "false", pair->local,
-            pair->remote);
+    fprintf(out, " %" PRIu32 " %" PRIu32 " %" PRIx64 " %s %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+            pair->writer_offset, pair->writer_width, row->writer_ip, pair->true_sharing ? "true" : "false",
+            pair->local, pair->remote, pair->shadowed);
   }
 }
 

@@ -23,7 +23,7 @@ enum event {
 };
 
 // Counters of a pair record.
-enum { PAIR_LOCAL, PAIR_REMOTE, PAIR_COUNTERS };
+enum { PAIR_LOCAL, PAIR_REMOTE, PAIR_SHADOWED, PAIR_COUNTERS };
 
 // The part of an access that lies in one line.
 struct line_access {
@@ -39,7 +39,14 @@ struct copy_loss {
   uint64_t unseen;  // 64ths of the line that others stored to since
 };
 
-// Of a line where CPUs met and one of them wrote.
+// What a CPU did with the copy that its last miss brought; its own thread alone reads and writes it.
+struct copy_stay {
+  uint64_t writer;  // the store to blame for the miss, packed as a store_origin; 0: nobody
+  uint64_t unseen;  // 64ths of the line that others had stored to before the miss
+  uint64_t seen;    // 64ths that the CPU has accessed since
+};
+
+// Of a line where CPUs met and one of them wrote; the stays of the CPUs follow their losses.
 struct line_detail {
   uint64_t conflicts;  // coherence events between two CPUs
   struct line_slot *slot;
@@ -109,6 +116,11 @@ static inline struct store_origin store_origin_unpack(uint64_t packed) {
 
 static inline struct line_detail *detail_at(const struct coherence *sim, uint64_t index) {
   return (struct line_detail *)(sim->details + index * sim->detail_bytes);
+}
+
+static inline struct copy_stay *stay_of(const struct coherence *sim, struct line_detail *detail,
+                                        uint32_t cpu) {
+  return (struct copy_stay *)(detail->losses + sim->config.cpus) + cpu;
 }
 
 // The 64ths of a line that an access touches.

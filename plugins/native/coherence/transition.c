@@ -166,8 +166,9 @@ static void apply(struct transition *t, const struct line_access *access) {
   atomic_store_explicit(&t->slot->prefetched, unused, memory_order_relaxed);
 }
 
-void transition_record(struct coherence *sim, struct cpu_state *cpu, const struct line_slot *slot,
-                       const struct line_access *access, enum event event) {
+// Counts an event in the access record of a line with a detail.
+static void record_event(struct coherence *sim, struct cpu_state *cpu, const struct line_slot *slot,
+                         const struct line_access *access, enum event event) {
   if (sim->config.max_accesses == 0) return;
   const uint64_t line = line_table_index(&sim->lines, slot);
   const uint64_t place =
@@ -181,20 +182,43 @@ void transition_record(struct coherence *sim, struct cpu_state *cpu, const struc
   }
 }
 
-static void record_pair(struct transition *t, const struct line_access *access, const struct outcome *outcome,
-                        bool true_sharing) {
-  if (t->sim->config.max_pairs == 0) return;
-  const uint64_t line = line_table_index(&t->sim->lines, t->slot);
+static void record_pair(struct coherence *sim, struct cpu_state *cpu, const struct line_slot *slot,
+                        const struct line_access *access, uint64_t writer, bool true_sharing, int counter) {
+  if (sim->config.max_pairs == 0) return;
+  const uint64_t line = line_table_index(&sim->lines, slot);
   const uint64_t place =
       (uint64_t)access->offset << 16 | (uint64_t)access->width << 8 | (uint64_t)access->kind;
   const struct tally_key key = {
-      {line, (uint64_t)access->site << 32 | (uint64_t)true_sharing << 24 | place, outcome->writer}};
-  uint64_t *counters = tally_counters(&t->cpu->pairs, &key);
+      {line, (uint64_t)access->site << 32 | (uint64_t)true_sharing << 24 | place, writer}};
+  uint64_t *counters = tally_counters(&cpu->pairs, &key);
   if (counters == NULL) {
-    ++t->cpu->counts.dropped_pairs;
+    ++cpu->counts.dropped_pairs;
   } else {
-    ++counters[is_remote(t, outcome->supplier) ? PAIR_REMOTE : PAIR_LOCAL];
+    ++counters[counter];
   }
+}
+
+// The first access to bytes of a copy that a miss on other bytes brought: on a line of their own it would
+// have been these bytes that missed.
+static void record_shadowed(struct coherence *sim, struct cpu_state *cpu, const struct line_slot *slot,
+                            const struct line_access *access) {
+  struct copy_stay *stay = stay_of(sim, detail_at(sim, slot->detail), cpu->number);
+  const uint64_t touched = touched_64ths(sim, access);
+  if (stay->writer == 0 || (touched & ~stay->seen) == 0) return;
+  stay->seen |= touched;
+  record_pair(sim, cpu, slot, access, stay->writer, (stay->unseen & touched) != 0, PAIR_SHADOWED);
+}
+
+void transition_hit(struct coherence *sim, struct cpu_state *cpu, const struct line_slot *slot,
+                    const struct line_access *access) {
+  record_event(sim, cpu, slot, access, EVENT_HIT);
+  record_shadowed(sim, cpu, slot, access);
+}
+
+static void begin_stay(const struct transition *t, const struct line_access *access,
+                       const struct outcome *outcome) {
+  *stay_of(t->sim, t->detail, t->cpu->number) = (struct copy_stay){
+      .writer = outcome->writer, .unseen = outcome->loss.unseen, .seen = touched_64ths(t->sim, access)};
 }
 
 static uint64_t *event_counter(struct coherence_events *events, enum event event) {
@@ -209,12 +233,15 @@ static void account(struct transition *t, const struct line_access *access, cons
   if (outcome->loss.taker != 0) ++counts->events.invalidated;
   if (t->detail == NULL) return;
   if (outcome->event != EVENT_HIT || t->state & STATE_HITS)
-    transition_record(t->sim, t->cpu, t->slot, access, outcome->event);
-  if (outcome->loss.taker != 0) transition_record(t->sim, t->cpu, t->slot, access, EVENT_INVALIDATED);
+    record_event(t->sim, t->cpu, t->slot, access, outcome->event);
+  if (outcome->loss.taker != 0) record_event(t->sim, t->cpu, t->slot, access, EVENT_INVALIDATED);
+  if (outcome->event == EVENT_UPGRADE) record_shadowed(t->sim, t->cpu, t->slot, access);
+  if (outcome->event != EVENT_UPGRADE && outcome->event != EVENT_HIT) begin_stay(t, access, outcome);
   if (outcome->writer == 0) return;
   const bool true_sharing = (outcome->loss.unseen & touched_64ths(t->sim, access)) != 0;
   ++*(true_sharing ? &counts->true_sharing : &counts->false_sharing);
-  record_pair(t, access, outcome, true_sharing);
+  const int counter = is_remote(t, outcome->supplier) ? PAIR_REMOTE : PAIR_LOCAL;
+  record_pair(t->sim, t->cpu, t->slot, access, outcome->writer, true_sharing, counter);
 }
 
 static void count_conflict(struct transition *t, const struct outcome *outcome) {

@@ -9,9 +9,9 @@
 void transition_access(struct coherence *sim, struct cpu_state *cpu, struct line_slot *slot,
                        const struct line_access *access);
 
-// Counts an event in the access record of a line with a detail.
-void transition_record(struct coherence *sim, struct cpu_state *cpu, const struct line_slot *slot,
-                       const struct line_access *access, enum event event);
+// Records an access that hit, of a line whose hits are recorded.
+void transition_hit(struct coherence *sim, struct cpu_state *cpu, const struct line_slot *slot,
+                    const struct line_access *access);
 
 // Marks a line as just used by a finite cache; the line that makes room loses its copy.
 void transition_use(struct coherence *sim, struct cpu_state *cpu, struct line_slot *slot);
