@@ -62,18 +62,21 @@ def open_workshop(directory: Path) -> Workshop:
     return workshop
 
 
-def chapters(workshop: Workshop, reading: Reading, profile: Profile, found: Sequence[Finding]) -> Iterator[Chapter]:
+def chapters(
+    workshop: Workshop, about: str, reading: Reading, profile: Profile, found: Sequence[Finding]
+) -> Iterator[Chapter]:
     """Everything after the reading of both files; each chapter is made when it is asked for.
 
-    Raises ``NothingToSuggest``, ``EditRefused``, ``VerificationFailed`` or ``ToolMissing``.
+    ``about`` says where the profile comes from. Raises ``NothingToSuggest``, ``EditRefused``,
+    ``VerificationFailed`` or ``ToolMissing``.
     """
     identity = replace(reading.identity, path="bench")
-    profile = replace(profile, source=program.PROFILE)
+    profile = replace(profile, source=Path(profile.source).name)
     yield _the_program(workshop)
     yield Chapter("Its layout", pahole.render_text(reading.layouts.variants(TYPE), reading.layouts))
-    yield Chapter("What a profile shows", _ABOUT_PROFILE + hot.render_text(found, identity, Chosen(profile, 1, 1)))
+    yield Chapter("What a profile shows", about + hot.render_text(found, identity, Chosen(profile, 1, 1)))
     candidates = propose(found[0], reading.layouts, 1)
-    shown = suggest.render_text([(found[0], candidates)], [], identity, program.PROFILE, reading.layouts)
+    shown = suggest.render_text([(found[0], candidates)], [], identity, profile.source, reading.layouts)
     yield Chapter("The smallest change", shown)
     patch = _written(workshop, candidates[0], found[0])
     yield Chapter("The patch", f"{patch.diff}\nVerified: {patch.verified}\n", is_diff=True)
@@ -81,12 +84,6 @@ def chapters(workshop: Workshop, reading: Reading, profile: Profile, found: Sequ
     choice = here()
     yield Chapter("Before and after, on this machine", _announcement(choice))
     yield Chapter("", race_text(race(workshop.before / "bench", workshop.after / "bench", choice)))
-
-
-_ABOUT_PROFILE = """\
-bench.c2c has the form of a perf c2c report. Its figures were written for this example; they were not recorded.
-
-"""
 
 
 def _the_program(workshop: Workshop) -> Chapter:

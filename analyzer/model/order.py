@@ -49,13 +49,17 @@ class Guest:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One recording: the command, the machine, the caches, and where by-products go; ``seconds`` bounds the run."""
+    """One recording: the command, the machine, the caches, and where by-products go; ``seconds`` bounds the run.
+
+    ``output`` takes what a program prints; without it that goes where ours goes. A guest's console is its ``log``.
+    """
 
     command: tuple[str, ...]
     emulation: Emulation = field(default_factory=Emulation)
     guest: Guest | None = None
     log: Path | None = None
     trace: Path | None = None
+    output: Path | None = None
     seconds: int = 600
 
 

@@ -38,6 +38,16 @@ class Streams:
 
 
 @contextmanager
+def printing_to(path: Path | None) -> Iterator[Streams]:
+    """Streams whose output goes to the file at ``path``, or where ours goes without one."""
+    if path is None:
+        yield Streams()
+        return
+    with path.open("wb") as file:
+        yield Streams(output=file)
+
+
+@contextmanager
 def child(
     argv: Sequence[str], directory: Path, streams: Streams, kept: Sequence[int] = ()
 ) -> Iterator[subprocess.Popen[bytes]]:

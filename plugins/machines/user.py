@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.errors import GuestFailed, ToolMissing
-from linesmith.plugins.machines.child import Streams, child, find, late
+from linesmith.plugins.machines.child import Streams, child, find, late, printing_to
 from linesmith.plugins.machines.elf_image import ElfImage, is_elf, read_elf
 from linesmith.plugins.machines.mappings import Mapping, load_address, read_mappings
 
@@ -74,11 +74,14 @@ def probe_load_address(path: str, program: ElfImage, scratch: Path) -> int:
     raise GuestFailed(f"{path} does not start {program.path}; run it by hand to see why: {path} {program.path}")
 
 
-def run(argv: Sequence[str], program: str, seconds: float) -> Ran:
-    """Run the emulator where we are, with our own input and output; raises ``GuestFailed`` when time is up."""
+def run(argv: Sequence[str], program: str, seconds: float, output: Path | None = None) -> Ran:
+    """Run the emulator where we are, with our own input and, without ``output``, our own output.
+
+    Raises ``GuestFailed`` when time is up.
+    """
     seen: dict[tuple[int, str], Mapping] = {}
     end = time.monotonic() + seconds
-    with child(argv, Path.cwd(), Streams()) as process:
+    with printing_to(output) as streams, child(argv, Path.cwd(), streams) as process:
         while process.poll() is None:
             seen |= {(one.start, one.path): one for one in read_mappings(process.pid)}
             if time.monotonic() > end:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from linesmith.analyzer.errors import NotRecorded, ToolMissing
 from linesmith.analyzer.model import Order, Recorded
-from linesmith.plugins.machines.child import Streams, child, find, wait
+from linesmith.plugins.machines.child import Streams, child, find, printing_to, wait
 
 _PACKAGE = "linux-perf"
 _DATA = "perf.data"
@@ -49,7 +49,7 @@ class PerfRecorder:
             raise ToolMissing(f"{obstacle}; record with --on qemu or --on qemu-user, which need no PMU")
         data = scratch / _DATA
         tell("running the command")
-        with child(_record(order, data), Path.cwd(), Streams()) as sampled:
+        with printing_to(order.output) as streams, child(_record(order, data), Path.cwd(), streams) as sampled:
             status = wait(sampled, order.command[0], order.seconds)
         if not data.is_file():
             raise NotRecorded(f"perf c2c record ended with status {status} and wrote nothing; see what it said above")

@@ -14,7 +14,8 @@ from linesmith.plugins.machines import user
 from linesmith.plugins.machines.elf_image import ElfImage
 from linesmith.plugins.machines.symbols import SymbolTable, code_symbols
 from linesmith.plugins.machines.tcg_plugin import RECORDING, escaped, plugin_argument, plugin_file
-from linesmith.plugins.recorders.program_names import ProgramNames, variables
+from linesmith.plugins.recorders.program_names import ProgramNames
+from linesmith.plugins.recorders.program_variables import variables
 from linesmith.plugins.recordings.circumstances import circumstances
 from linesmith.plugins.recordings.profile import to_profile
 from linesmith.plugins.recordings.text import RecordingText, read_recording
@@ -44,7 +45,7 @@ class QemuUserRecorder:
         settings = _region(order.emulation, program, scratch)
         command = _command(order, program, scratch, settings)
         tell("running the program")
-        ran = user.run(command, order.command[0], order.seconds)
+        ran = user.run(command, order.command[0], order.seconds, order.output)
         tell("reading the recording")
         text = read_recording(scratch / RECORDING)
         return Recorded(_profile(order, program, ran, text))

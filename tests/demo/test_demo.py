@@ -40,8 +40,18 @@ def test_the_chapters_come_in_order(output: str) -> None:
     ]
 
 
-def test_the_profile_is_said_to_be_written_for_the_example(output: str) -> None:
-    assert "figures were written for this example; they were not recorded" in output
+def test_the_profile_is_recorded_here_and_the_command_is_shown(output: str) -> None:
+    assert "$ linesmith record --on " in output
+    assert " -- ./bench 400 " in output
+
+
+def test_without_a_recorder_the_profile_is_said_to_be_written_for_the_example(tmp_path: Path) -> None:
+    for name in ("cc", "gcc", "patch", "ld", "as"):
+        if found := shutil.which(name):
+            (tmp_path / name).symlink_to(found)
+    done = demo(PATH=str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "figures were written for this example; they were not recorded: not on perf, for " in done.stdout
 
 
 def test_the_finding_is_false_sharing_of_root_and_lock(output: str) -> None:
