@@ -87,9 +87,7 @@ def _program(name: str, busybox: Path, overlay: Path | None, place: Path) -> Pat
         inside = overlay / name.lstrip("/") if overlay else None
         path = place / name
         if not (inside and inside.is_file()) and not os.access(path, os.X_OK | os.R_OK):
-            raise ToolMissing(
-                f"{name} is not there or cannot be run; name a program, or put it into an --overlay folder"
-            )
+            raise ToolMissing(f"{name} cannot be run here; name a program, or put it into an --overlay folder")
         if path.is_dir():
             raise ToolMissing(f"{name} is a folder; name the program to run behind --")
         return Path(name) if inside and inside.is_file() else absolute(path)
@@ -97,9 +95,7 @@ def _program(name: str, busybox: Path, overlay: Path | None, place: Path) -> Pat
         return None
     found = shutil.which(name)
     if found is None:
-        raise ToolMissing(
-            f"the command {name} is not found in PATH and is no applet of busybox; name its path behind --"
-        )
+        raise ToolMissing(f"the command {name} is neither in PATH nor an applet of busybox; name its path behind --")
     return Path(found)
 
 

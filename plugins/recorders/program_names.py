@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Names for the code and data addresses of a program and its libraries."""
+"""Names for the code addresses of a program and its libraries."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.errors import ElfError
-from linesmith.analyzer.model import CACHE_LINE_BYTES, ObjectArea, ObjectKind, Profile
-from linesmith.plugins.machines.elf_image import ElfImage, Segment, read_elf
-from linesmith.plugins.machines.mappings import Mapping, load_address
-from linesmith.plugins.machines.symbols import Symbol, SymbolTable, code_symbols, data_symbols
+from linesmith.plugins.machines.elf_image import Segment, read_elf
+from linesmith.plugins.machines.mappings import Mapping
+from linesmith.plugins.machines.symbols import SymbolTable, code_symbols
 from linesmith.plugins.recordings.profile import Place
 
 
@@ -56,21 +55,3 @@ def _read(path: Path) -> _File:
         return _File(read_elf(path).segments, SymbolTable(code_symbols(path)))
     except ElfError:
         return _File((), SymbolTable(()))
-
-
-def variables(profile: Profile, program: ElfImage, mappings: Sequence[Mapping]) -> tuple[ObjectArea, ...]:
-    """The program's own variables that lie on lines of the profile, by address."""
-    start = load_address(mappings, program.path)
-    if start is None:
-        return ()
-    lines = sorted(line.address for line in profile.lines if line.address is not None)
-    bytes_of_line = profile.recording.line_bytes if profile.recording else CACHE_LINE_BYTES
-
-    def is_met(one: Symbol) -> bool:
-        first = bisect_right(lines, one.address - bytes_of_line)
-        return one.size > 0 and first < len(lines) and lines[first] < one.address + one.size
-
-    met = {one.address: one for one in data_symbols(program.path, start - program.base) if is_met(one)}
-    return tuple(
-        ObjectArea(ObjectKind.GLOBAL, one.name, one.address, one.size, one.size) for _, one in sorted(met.items())
-    )

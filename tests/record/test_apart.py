@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Lines that are hot because the machine is emulated are marked, and only those."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from linesmith.analyzer.model import Access, SharedLine
+from linesmith.plugins.recordings.apart import set_apart
+
+
+def line(**contended: int) -> SharedLine:
+    """A line with so many contended accesses by each function."""
+    accesses = (Access(0, function, hitm_local=count) for function, count in contended.items())
+    return SharedLine(1, 0xFFFFFFFF82000000, tuple(accesses))
+
+
+@pytest.mark.parametrize(
+    ("accesses", "kind"),
+    [
+        ({"tick_do_update_jiffies64": 20, "ktime_get": 70}, "timekeeping"),
+        ({"rcu_sched_clock_irq": 30, "note_gp_changes": 30}, "timekeeping"),
+        ({"update_sd_lb_stats.constprop.0": 20, "idle_cpu": 8, "_raw_spin_lock": 3}, "scheduler"),
+        ({"find_idlest_group": 10, "tick_nohz_next_event": 2}, "scheduler"),
+        ({"vma_interval_tree_insert": 50, "down_write": 20, "ktime_get": 9}, ""),
+        ({"_raw_spin_lock": 90, "native_queued_spin_lock_slowpath": 80}, ""),
+        ({"_raw_spin_lock": 90, "dup_fd": 1}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_functions_that_miss_decide(accesses: dict[str, int], kind: str) -> None:
+    assert set_apart(line(**accesses), None).apart == kind
+
+
+def test_a_known_variable_decides_alone() -> None:
+    assert set_apart(line(some_driver_poll=50), "jiffies_64").apart == "timekeeping"
+
+
+def test_another_variable_leaves_it_to_the_functions() -> None:
+    assert set_apart(line(get_ucounts=50), "init_ucounts").apart == ""
+
+
+def test_nothing_else_of_the_line_changes() -> None:
+    before = line(ktime_get=9)
+    assert replace(set_apart(before, None), apart="") == before

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``linesmith record`` on a real kernel: Debian's, booted by QEMU. Each boot takes some seconds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from linesmith_command import linesmith
+
+from linesmith.analyzer.model import Profile, Recording
+from linesmith.plugins.registry import read_profiles
+
+pytestmark = pytest.mark.real
+
+FORKS = "i=0; while [ $i -lt 8 ]; do ls / >/dev/null & i=$((i+1)); done; wait; echo all done"
+
+
+def record(
+    kernel: Path, profile: Path, *words: str | Path, command: tuple[str, ...]
+) -> subprocess.CompletedProcess[str]:
+    return linesmith("record", "--on", "qemu", "--kernel", kernel, *words, "-o", profile, "--", *command)
+
+
+@pytest.fixture(scope="module")
+def recorded(kernel_image: Path, vmlinux: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The profile of eight forks on four CPUs and two nodes, with its log beside it."""
+    profile = tmp_path_factory.mktemp("recorded") / "profile"
+    done = record(kernel_image, profile, "--vmlinux", vmlinux, "--numa", "2", command=("sh", "-c", FORKS))
+    assert done.returncode == 0, done.stderr
+    return profile
+
+
+def profile_of(file: Path) -> Profile:
+    (profile,) = read_profiles(file)
+    return profile
+
+
+def recording_of(file: Path) -> Recording:
+    recording = profile_of(file).recording
+    assert recording
+    return recording
+
+
+def functions_of(file: Path) -> set[str | None]:
+    """Every function that the profile names."""
+    return {access.function for line in profile_of(file).lines for access in line.accesses}
+
+
+def test_the_kernel_is_told_by_its_release_and_build(recorded: Path, vmlinux: Path) -> None:
+    recording = recording_of(recorded)
+    notes = subprocess.run(["readelf", "-n", vmlinux], capture_output=True, text=True, check=True).stdout
+    assert f"Build ID: {recording.build_id}" in notes
+    assert recording.kernel_release == vmlinux.name.removeprefix("vmlinux-")
+
+
+def test_functions_are_named(recorded: Path) -> None:
+    accesses = [access for line in profile_of(recorded).lines for access in line.accesses]
+    unnamed = [access for access in accesses if access.function is None]
+    assert len(unnamed) * 100 <= len(accesses)
+
+
+def test_misses_on_the_same_and_on_another_node_are_told_apart(recorded: Path) -> None:
+    lines = profile_of(recorded).lines
+    assert sum(line.hitm_local or 0 for line in lines) > 0
+    assert sum(line.hitm_remote or 0 for line in lines) > 0
+    assert recording_of(recorded).nodes == (0, 0, 1, 1)
+
+
+def test_the_fork_counters_of_the_kernel_are_found(recorded: Path) -> None:
+    functions = functions_of(recorded)
+    assert {"copy_process", "release_task"} <= functions
+
+
+def test_the_tick_is_set_apart(recorded: Path) -> None:
+    apart = [line for line in profile_of(recorded).lines if line.apart == "timekeeping"]
+    functions = {access.function for line in apart for access in line.accesses}
+    assert any(name and name.startswith("rcu_") for name in functions)
+    assert not any(name and name.startswith("vma_") for name in functions)
+
+
+def test_the_log_holds_what_the_command_said(recorded: Path) -> None:
+    assert "all done" in recorded.with_name("profile.log").read_text()
+
+
+def test_hot_reads_the_profile(recorded: Path, vmlinux: Path) -> None:
+    done = linesmith("hot", vmlinux, recorded)
+    assert done.returncode == 0, done.stderr
+    assert "simulated: 4 CPUs on 2 nodes" in done.stdout
+
+
+def test_without_vmlinux_functions_come_from_the_guest(kernel_image: Path, tmp_path: Path) -> None:
+    done = record(kernel_image, tmp_path / "profile", "--smp", "2", command=("sh", "-c", FORKS))
+    assert "note: no --vmlinux was given: functions are named by the guest's /proc/kallsyms" in done.stderr
+    functions = functions_of(tmp_path / "profile")
+    assert "copy_process" in functions
+
+
+def test_a_vmlinux_of_another_build_is_refused(kernel_image: Path, tmp_path: Path) -> None:
+    other = tmp_path / "vmlinux"
+    (tmp_path / "empty.c").write_text("")
+    words = ("-nostdlib", "-static", "-Wl,-e,0", "-Wl,--build-id=0x0123456789abcdef0123456789abcdef01234567")
+    subprocess.run(["gcc", "-o", other, tmp_path / "empty.c", *words], check=True)
+    done = record(kernel_image, tmp_path / "profile", "--vmlinux", other, "--smp", "2", command=("true",))
+    assert done.returncode == 2
+    assert (
+        "--vmlinux has the build-id 0123456789abcdef0123456789abcdef01234567, but the kernel that booted" in done.stderr
+    )
+
+
+def test_a_panic_is_told_with_its_last_lines(kernel_image: Path, tmp_path: Path) -> None:
+    words = ("--smp", "2", "--append", "rdinit=/absent root=/dev/none")
+    done = record(kernel_image, tmp_path / "profile", *words, command=("true",))
+    assert done.returncode == 2
+    assert "the guest's kernel died while booting: VFS: Unable to mount root fs" in done.stderr
+    assert f"all of them are in {tmp_path}/profile.log" in done.stderr
+    assert not (tmp_path / "profile").exists()
+
+
+def test_a_guest_that_hangs_is_stopped(kernel_image: Path, tmp_path: Path) -> None:
+    words = ("--smp", "1", "--interleave", "turns", "--timeout", "15")
+    done = record(kernel_image, tmp_path / "profile", *words, command=("sleep", "9999"))
+    assert done.returncode == 2
+    assert "the guest was still running the command after 15 s (--timeout)" in done.stderr
+
+
+def test_a_command_that_is_not_found_in_the_guest_is_told(kernel_image: Path, tmp_path: Path) -> None:
+    done = record(kernel_image, tmp_path / "profile", "--smp", "1", command=("sh", "-c", "no-such-thing"))
+    assert done.returncode == 2
+    assert "the command was not found in the guest (status 127)" in done.stderr
+
+
+def test_a_given_first_file_system_is_built_upon_and_the_overlay_added(kernel_image: Path, tmp_path: Path) -> None:
+    (tmp_path / "own").write_text("from the initrd, ")
+    packed = subprocess.run(
+        ["/usr/bin/busybox", "cpio", "-o", "-H", "newc"], input=b"own\n", cwd=tmp_path, capture_output=True, check=True
+    )
+    (tmp_path / "initrd").write_bytes(packed.stdout)
+    (tmp_path / "overlay/data").mkdir(parents=True)
+    (tmp_path / "overlay/data/file").write_text("from the overlay")
+    words = ("--smp", "1", "--initrd", tmp_path / "initrd", "--overlay", tmp_path / "overlay")
+    record(kernel_image, tmp_path / "profile", *words, command=("cat", "/own", "/data/file"))
+    assert "from the initrd, from the overlay" in (tmp_path / "profile.log").read_text()
+
+
+def test_a_dry_run_shows_how_qemu_would_be_called(kernel_image: Path, tmp_path: Path) -> None:
+    words = ("--dry-run", "--smp", "8", "--numa", "2", "--append", "quiet memcg")
+    shown = record(kernel_image, tmp_path / "profile", *words, command=("true",)).stdout
+    assert "-smp 8,sockets=2,cores=4,threads=1" in shown
+    assert f"-kernel {os.path.realpath(kernel_image)} -initrd initramfs.cpio" in shown
+    assert "rdinit=/linesmith/init" in shown

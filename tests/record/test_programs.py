@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``linesmith record`` on programs: two threads that count in neighbouring members, under emulation."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from linesmith_command import LINESMITH, linesmith
+from record.programs import TWO_THREADS, compile_c
+
+from linesmith.analyzer.model import Profile, Recording
+from linesmith.plugins.registry import read_profiles
+
+KINDS = {"PIE": ("-fPIE", "-pie"), "fixed": ("-no-pie",), "static": ("-static",)}
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compile_c(TWO_THREADS, tmp_path_factory.mktemp("two") / "two")
+
+
+def profile_of(file: Path) -> Profile:
+    (profile,) = read_profiles(file)
+    return profile
+
+
+def recording_of(file: Path) -> Recording:
+    recording = profile_of(file).recording
+    assert recording
+    return recording
+
+
+def functions_of(file: Path) -> set[str | None]:
+    """Every function that the profile names."""
+    return {access.function for line in profile_of(file).lines for access in line.accesses}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_line_where_two_threads_meet_is_the_hottest(tmp_path: Path, kind: str) -> None:
+    program = compile_c(TWO_THREADS, tmp_path / "two", *KINDS[kind])
+    done = linesmith("record", "--on", "qemu-user", "-o", tmp_path / "profile", "--", program)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    hottest = profile_of(tmp_path / "profile").lines[0]
+    met = {access.function for access in hottest.accesses if access.taken}
+    assert {"add_left", "add_right"} <= met
+
+
+def test_hot_names_the_members_of_the_recorded_program(tmp_path: Path, program: Path) -> None:
+    linesmith("record", "--on", "qemu-user", "-o", tmp_path / "profile", "--", program)
+    shown = linesmith("hot", program, tmp_path / "profile").stdout
+    assert re.search(r"false sharing of (left with right|right with left), which is written", shown)
+
+
+def test_the_profile_tells_how_it_was_recorded(tmp_path: Path, program: Path) -> None:
+    words = ("--line-bytes", "128", "--quantum", "500", "--cache", "32K", "--adjacent", "--seed", "7")
+    linesmith("record", "--on", "qemu-user", *words, "-o", tmp_path / "profile", "--", program)
+    recording = recording_of(tmp_path / "profile")
+    assert (recording.on, recording.command, recording.ring) == ("qemu-user", (str(program),), "user")
+    assert (recording.line_bytes, recording.adjacent, recording.cache_bytes) == (128, True, 32 * 1024)
+    assert (recording.quantum, recording.seed) == (500, 7)
+    assert re.fullmatch(r"[0-9a-f]{40}", recording.build_id or "")
+
+
+def test_a_region_begins_where_its_function_is_called(tmp_path: Path, program: Path) -> None:
+    linesmith("record", "--from", "add_left", "-o", tmp_path / "profile", "--", program)
+    functions = functions_of(tmp_path / "profile")
+    assert "add_left" in functions
+    assert "main" not in functions
+
+
+def test_a_function_that_is_never_called_is_told(tmp_path: Path) -> None:
+    program = compile_c("void unused(void) {} int main(void) { return 0; }", tmp_path / "idle")
+    done = linesmith("record", "--from", "unused", "-o", tmp_path / "profile", "--", program)
+    assert done.returncode == 2
+    assert "the region of interest was never reached" in done.stderr
+    assert not (tmp_path / "profile").exists()
+
+
+def test_a_function_that_the_program_lacks_is_told(tmp_path: Path, program: Path) -> None:
+    done = linesmith("record", "--from", "absent", "-o", tmp_path / "profile", "--", program)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{program} has no function absent; name one that `nm` lists" in done.stderr
+
+
+def test_the_status_of_the_program_is_told(tmp_path: Path, program: Path) -> None:
+    done = linesmith("record", "-o", tmp_path / "profile", "--", program, "3")
+    assert done.returncode == 0
+    assert "note: the program ended with status 3" in done.stderr
+
+
+def test_input_and_output_are_the_program_s_own(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [LINESMITH, "record", "--on", "qemu-user", "-o", tmp_path / "profile", "--", "/bin/cat"],
+        input="through\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "through\n")
+
+
+def test_auto_says_what_it_chose_and_why(tmp_path: Path, program: Path) -> None:
+    done = linesmith("record", "-o", tmp_path / "profile", "--", program)
+    assert re.match(r"linesmith: recording on (perf\n|qemu-user; not on perf: the PMU samples no data)", done.stderr)
+
+
+def test_a_dry_run_shows_the_command_and_runs_nothing(tmp_path: Path, program: Path) -> None:
+    done = linesmith("record", "--on", "qemu-user", "--dry-run", "-o", tmp_path / "profile", "--", program, "a b")
+    assert done.stdout.startswith("/usr/bin/qemu-") or "qemu-" in done.stdout.split()[0]
+    assert done.stdout.endswith(f" -0 {program} {program} 'a b'\n")
+    assert not (tmp_path / "profile").exists()
+
+
+def test_a_program_that_does_not_end_is_stopped(tmp_path: Path) -> None:
+    done = linesmith(
+        "record", "--on", "qemu-user", "--timeout", "1", "-o", tmp_path / "profile", "--", "/bin/sleep", "99"
+    )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "linesmith: /bin/sleep did not end within 1 s and was stopped; give more with --timeout\n",
+    )
+
+
+def test_a_script_is_refused(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    done = linesmith("record", "--on", "qemu-user", "-o", tmp_path / "profile", "--", script)
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"linesmith: {script} is a script; name the program that it runs, with its arguments, behind --\n",
+    )
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupt_leaves_no_child(tmp_path: Path, how: signal.Signals) -> None:
+    argv: list[str | Path] = [
+        LINESMITH,
+        "record",
+        "--on",
+        "qemu-user",
+        "-o",
+        tmp_path / "profile",
+        "--",
+        "/bin/sleep",
+        "98765",
+    ]
+    recording = subprocess.Popen(argv, stderr=subprocess.DEVNULL, start_new_session=True)
+    child = wait_for(lambda: next(iter(children_of(recording.pid)), None))
+    os.kill(recording.pid, how)
+    recording.wait(20)
+    assert wait_for(lambda: not Path(f"/proc/{child}").exists())
+
+
+def children_of(process: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+def wait_for(happens: Any) -> Any:
+    """What ``happens`` gives once it gives something; the last answer after 20 s."""
+    end = time.monotonic() + 20
+    while not (answer := happens()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return answer
