@@ -12,6 +12,8 @@ from linesmith.analyzer.model import Access, Conflict, Profile, Recording, Remar
 from linesmith.plugins.recordings.text import AccessRow, LineRow, PairRow, RecordingText
 
 _KERNEL_HALF = 1 << 63
+# A kernel has many thousand lines that two CPUs met on once or twice, as pages go from one to the other.
+MOST_LINES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,9 @@ def to_profile(
     lines = [_line(row, accesses[row.address], pairs[row.address], places, recording) for row in text.lines]
     hot = sorted((line for line in lines if line.contended), key=lambda line: (-line.contended, line.address or 0))
     total = sum(line.contended for line in hot)
-    ranked = tuple(replace(line, rank=rank, share=line.contended / total) for rank, line in enumerate(hot, 1))
+    kept = hot[:MOST_LINES]
+    ranked = tuple(replace(line, rank=rank, share=line.contended / total) for rank, line in enumerate(kept, 1))
+    remarks = (*remarks, *_left_out(hot[MOST_LINES:], total))
     return Profile(
         source=source,
         title="",
@@ -44,6 +48,13 @@ def to_profile(
         totals=tuple(sorted(text.counts.items())),
         recording=recording,
     )
+
+
+def _left_out(lines: Sequence[SharedLine], total: int) -> tuple[str, ...]:
+    if not lines:
+        return ()
+    share = sum(line.contended for line in lines) / total
+    return (f"{len(lines):,} lines with {share:.1%} of all contended accesses are below those in the profile",)
 
 
 class _Places:
