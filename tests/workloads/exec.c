@@ -30,6 +30,19 @@ static void exec_storm(const struct worker *worker, void *shared) {
   }
 }
 
+// Built without -static, the program maps its libraries anew each time, as every ordinary program does.
+static void exec_self(const struct worker *worker, void *shared) {
+  (void)shared;
+  for (long done = 0; done < worker->iterations; ++done) {
+    const pid_t child = forked();
+    if (child == 0) {
+      execl("/proc/self/exe", "workload", "--nothing", (char *)NULL);
+      _exit(127);
+    }
+    reap(child);
+  }
+}
+
 static void fork_exit(const struct worker *worker, void *shared) {
   (void)shared;
   for (long done = 0; done < worker->iterations; ++done) {
@@ -41,6 +54,7 @@ static void fork_exit(const struct worker *worker, void *shared) {
 
 const struct workload exec_workloads[] = {
     {.name = "exec_storm", .about = "fork and exec of a shell that ends at once", .run = exec_storm},
+    {.name = "exec_self", .about = "fork and exec of this program, which ends at once", .run = exec_self},
     {.name = "fork_exit", .about = "fork of a child that ends at once", .run = fork_exit},
     {0},
 };

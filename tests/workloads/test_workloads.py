@@ -11,6 +11,7 @@ import pytest
 HERE = Path(__file__).parent
 NAMES = [
     "exec_storm",
+    "exec_self",
     "fork_exit",
     "fault_anonymous",
     "fault_private",
