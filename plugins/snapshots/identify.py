@@ -13,6 +13,7 @@ from linesmith.analyzer.model import ObjectArea, Snapshot
 from linesmith.plugins.snapshots.boot_memory import BootMemory
 from linesmith.plugins.snapshots.direct_map import DirectMap
 from linesmith.plugins.snapshots.kernel import opened
+from linesmith.plugins.snapshots.modules import Modules
 from linesmith.plugins.snapshots.object_types import typed
 from linesmith.plugins.snapshots.per_cpu_chunks import PerCpuChunks
 from linesmith.plugins.snapshots.records import KernelRecords
@@ -78,5 +79,6 @@ def _special(program: drgn.Program, variables: Variables) -> tuple[Finder, ...]:
         variables.image,
         variables.per_cpu,
         PerCpuChunks(program).area,
+        Modules(program).area,
         vmalloc(program, task_stacks).area,
     )
