@@ -204,6 +204,20 @@ TEST(Sharing, BytesBehindTheOneThatMissedAreShadowedOnceAStay) {
   EXPECT_EQ(pairs[1].shadowed, 10U);
 }
 
+TEST(Sharing, ACopyThatWasFetchedAheadShadowsNothing) {
+  coherence_config config = Simulation::SmallConfig(2);
+  config.adjacent = 1;
+  Simulation sim(config);
+  sim.Store(0, kLine, 8, 1);
+  sim.Load(1, kLine, 8, 2);
+  sim.Store(0, kLine, 8, 1);
+  sim.Load(1, kLine + 64, 8, 4);
+  sim.Load(1, kLine + 8, 8, 3);
+  std::uint64_t shadowed = 0;
+  for (const coherence_pair& pair : sim.Pairs()) shadowed += pair.shadowed;
+  EXPECT_EQ(shadowed, 0U);
+}
+
 TEST(Sharing, ACopyThatNobodyTookShadowsNothing) {
   Simulation sim(2);
   sim.Load(0, kLine + 8);

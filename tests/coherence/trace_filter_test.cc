@@ -103,7 +103,8 @@ std::vector<std::uint64_t> Misses(const Simulation& sim) {
   std::vector<std::vector<std::uint64_t>> pairs;
   for (const coherence_pair& pair : sim.Pairs())
     pairs.push_back({pair.line, pair.victim_offset, pair.victim_width, pair.victim_site, pair.writer_offset,
-                     pair.writer_width, pair.writer_site, pair.true_sharing, pair.local, pair.remote});
+                     pair.writer_width, pair.writer_site, pair.true_sharing, pair.local, pair.remote,
+                     pair.shadowed});
   std::sort(pairs.begin(), pairs.end());
   for (const auto& pair : pairs) values.insert(values.end(), pair.begin(), pair.end());
   return values;

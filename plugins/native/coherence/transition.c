@@ -232,11 +232,17 @@ static void account(struct transition *t, const struct line_access *access, cons
   ++*event_counter(&counts->events, outcome->event);
   if (outcome->loss.taker != 0) ++counts->events.invalidated;
   if (t->detail == NULL) return;
-  if (outcome->event != EVENT_HIT || t->state & STATE_HITS)
-    record_event(t->sim, t->cpu, t->slot, access, outcome->event);
+  if (outcome->event == EVENT_HIT) {
+    if (t->state & STATE_HITS) transition_hit(t->sim, t->cpu, t->slot, access);
+    return;
+  }
+  record_event(t->sim, t->cpu, t->slot, access, outcome->event);
   if (outcome->loss.taker != 0) record_event(t->sim, t->cpu, t->slot, access, EVENT_INVALIDATED);
-  if (outcome->event == EVENT_UPGRADE) record_shadowed(t->sim, t->cpu, t->slot, access);
-  if (outcome->event != EVENT_UPGRADE && outcome->event != EVENT_HIT) begin_stay(t, access, outcome);
+  if (outcome->event == EVENT_UPGRADE) {
+    record_shadowed(t->sim, t->cpu, t->slot, access);
+    return;
+  }
+  begin_stay(t, access, outcome);
   if (outcome->writer == 0) return;
   const bool true_sharing = (outcome->loss.unseen & touched_64ths(t->sim, access)) != 0;
   ++*(true_sharing ? &counts->true_sharing : &counts->false_sharing);
@@ -252,6 +258,12 @@ static void count_conflict(struct transition *t, const struct outcome *outcome) 
   if (t->detail->conflicts >= t->sim->config.hits_after) t->state |= STATE_HITS;
 }
 
+// A copy that comes or goes by nobody's doing.
+static void forget_stay(const struct transition *t) {
+  t->detail->losses[t->cpu->number] = (struct copy_loss){0};
+  *stay_of(t->sim, t->detail, t->cpu->number) = (struct copy_stay){0};
+}
+
 // The other line of the aligned pair comes along, shared. Its owner will have to ask again before it stores.
 static void prefetch_buddy(struct coherence *sim, struct cpu_state *cpu, const struct line_slot *missed) {
   const uint64_t line = atomic_load_explicit(&missed->key, memory_order_relaxed) - 1;
@@ -261,7 +273,7 @@ static void prefetch_buddy(struct coherence *sim, struct cpu_state *cpu, const s
   const bool held = holds(&t);
   if (!held) {
     prepare(&t, COHERENCE_LOAD);
-    if (t.detail != NULL) t.detail->losses[cpu->number] = (struct copy_loss){0};
+    if (t.detail != NULL) forget_stay(&t);
     share(&t);
     atomic_fetch_or_explicit(&slot->prefetched, cpu->bit, memory_order_relaxed);
     ++cpu->counts.prefetches;
@@ -287,7 +299,7 @@ static void evict(struct coherence *sim, struct cpu_state *cpu, struct line_slot
   struct transition t = begin(sim, cpu, slot);
   if (holds(&t)) {
     publish_written(&t);
-    if (t.detail != NULL) t.detail->losses[cpu->number] = (struct copy_loss){0};
+    if (t.detail != NULL) forget_stay(&t);
     t.holders &= ~cpu->bit;
     if ((t.state & STATE_OWNER) == cpu->number + 1) t.state &= ~(uint32_t)(STATE_OWNER | STATE_MODIFIED);
     atomic_fetch_and_explicit(&slot->prefetched, ~cpu->bit, memory_order_relaxed);
