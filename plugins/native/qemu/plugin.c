@@ -118,9 +118,19 @@ static void on_syscall(qemu_plugin_id_t id, unsigned cpu, int64_t number, uint64
   on_sleep(id, cpu);
 }
 
+/** Number of the system call. Source: syscalls(2), the tables of the two architectures. */
+static int64_t futex_number(void) { return run->guest.set == INSTRUCTION_X86_64 ? 202 : 98; }
+
 static void on_syscall_return(qemu_plugin_id_t id, unsigned cpu, int64_t number, int64_t result) {
-  (void)number, (void)result;
+  // Of all futex operations only those that wake others return more than 0: how many. The caller comes as
+  // well.
+  if (number == futex_number() && result > 0) turns_expect(&run->turns, (unsigned)result + 1);
   on_wake(id, cpu);
+}
+
+static void on_birth(qemu_plugin_id_t id, unsigned cpu) {
+  (void)id, (void)cpu;
+  turns_expect(&run->turns, 1);
 }
 
 /** A thread that waits in the kernel, or a virtual CPU that is halted, must not keep its turn. */
@@ -131,6 +141,7 @@ static void register_sleep(qemu_plugin_id_t id) {
     qemu_plugin_register_vcpu_idle_cb(id, on_sleep);
     qemu_plugin_register_vcpu_resume_cb(id, on_wake);
   } else {
+    qemu_plugin_register_vcpu_init_cb(id, on_birth);
     qemu_plugin_register_vcpu_syscall_cb(id, on_syscall);
     qemu_plugin_register_vcpu_syscall_ret_cb(id, on_syscall_return);
   }

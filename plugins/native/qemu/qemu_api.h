@@ -47,6 +47,7 @@ typedef void qemu_syscall_return_cb(qemu_plugin_id_t id, unsigned cpu, int64_t n
 void qemu_plugin_reset(qemu_plugin_id_t id, qemu_simple_cb *done);
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_exit_cb *callback, void *data);
 void qemu_plugin_register_flush_cb(qemu_plugin_id_t id, qemu_simple_cb *callback);
+void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, qemu_vcpu_cb *callback);
 void qemu_plugin_register_vcpu_exit_cb(qemu_plugin_id_t id, qemu_vcpu_cb *callback);
 void qemu_plugin_register_vcpu_idle_cb(qemu_plugin_id_t id, qemu_vcpu_cb *callback);
 void qemu_plugin_register_vcpu_resume_cb(qemu_plugin_id_t id, qemu_vcpu_cb *callback);

@@ -3,11 +3,13 @@
 #include "turns.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <time.h>
 
-// A slice takes some 0.1 ms; a turn that lasts 5 ms is held by a thread that sleeps inside QEMU.
-enum { STALL_NANOSECONDS = 5000000 };
+#include "host_thread.h"
+
+// A slice takes some 0.1 ms; a turn that lasts 20 ms is held by a thread that sleeps inside QEMU.
+// Whether another sleeps is looked at again after 0.2 ms.
+enum { STALL_NANOSECONDS = 20000000, LOOK_NANOSECONDS = 200000 };
 
 void turns_open(struct turns *turns) {
   pthread_condattr_t monotonic;
@@ -16,8 +18,10 @@ void turns_open(struct turns *turns) {
   pthread_mutex_init(&turns->lock, NULL);
   for (int i = 0; i < COHERENCE_MAX_CPUS; i++) pthread_cond_init(&turns->wake[i], &monotonic);
   pthread_condattr_destroy(&monotonic);
-  turns->waiting = turns->passed = turns->forced = 0;
+  turns->waiting = turns->passed = turns->forced = turns->leaving = 0;
+  turns->expected = 0;
   turns->holder = TURNS_NOBODY;
+  turns->lingering = false;
 }
 
 void turns_close(struct turns *turns) {
@@ -40,10 +44,10 @@ static void give(struct turns *turns, int cpu) {
   pthread_cond_signal(&turns->wake[cpu]);
 }
 
-static struct timespec stall_limit(void) {
+static struct timespec time_in(long nanoseconds) {
   struct timespec limit;
   clock_gettime(CLOCK_MONOTONIC, &limit);
-  limit.tv_nsec += STALL_NANOSECONDS;
+  limit.tv_nsec += nanoseconds;
   if (limit.tv_nsec >= 1000000000) {
     limit.tv_nsec -= 1000000000;
     limit.tv_sec++;
@@ -66,26 +70,72 @@ static void wait_for_turn(struct turns *turns, unsigned cpu) {
   turns->waiting |= bit;
   while (turns->waiting & bit) {
     uint64_t passed = turns->passed;
-    struct timespec limit = stall_limit();
+    struct timespec limit = time_in(STALL_NANOSECONDS);
     int error = pthread_cond_timedwait(&turns->wake[cpu], &turns->lock, &limit);
     if (error == ETIMEDOUT && passed == turns->passed && turns->waiting & bit) let_everyone_go(turns);
   }
 }
 
+/** Takes the turn where it is nobody's, and waits for it where it is another's. */
+static void come(struct turns *turns, unsigned cpu) {
+  if (turns->expected) turns->expected--;
+  turns->leaving &= ~(1ULL << cpu);
+  if (turns->holder == TURNS_NOBODY) {
+    turns->holder = (int)cpu;
+    return;
+  }
+  if (turns->lingering) pthread_cond_signal(&turns->wake[turns->holder]);
+  wait_for_turn(turns, cpu);
+}
+
+/** True where somebody may come soon: was woken, or has left without having fallen asleep. */
+static bool somebody_may_come(struct turns *turns) {
+  for (uint64_t left = turns->leaving; left; left &= left - 1) {
+    int cpu = __builtin_ctzll(left);
+    if (host_thread_sleeps(turns->threads[cpu])) turns->leaving &= ~(1ULL << cpu);
+  }
+  return turns->expected || turns->leaving;
+}
+
+static void linger(struct turns *turns, unsigned cpu) {
+  turns->lingering = true;
+  for (int looks = STALL_NANOSECONDS / LOOK_NANOSECONDS; !turns->waiting && somebody_may_come(turns);
+       looks--) {
+    struct timespec limit = time_in(LOOK_NANOSECONDS);
+    if (looks > 0) {
+      pthread_cond_timedwait(&turns->wake[cpu], &turns->lock, &limit);
+    } else {
+      turns->expected = 0;
+      turns->leaving = 0;
+    }
+  }
+  turns->lingering = false;
+}
+
 void turns_pass(struct turns *turns, unsigned cpu) {
   pthread_mutex_lock(&turns->lock);
-  if (turns->holder == TURNS_NOBODY) turns->holder = (int)cpu;
   if (turns->holder != (int)cpu) {
-    wait_for_turn(turns, cpu);
-  } else if (turns->waiting) {
-    give(turns, next_waiting(turns, cpu));
-    wait_for_turn(turns, cpu);
+    come(turns, cpu);
+  } else {
+    linger(turns, cpu);
+    if (turns->waiting) {
+      give(turns, next_waiting(turns, cpu));
+      wait_for_turn(turns, cpu);
+    }
   }
+  pthread_mutex_unlock(&turns->lock);
+}
+
+void turns_expect(struct turns *turns, unsigned cpus) {
+  pthread_mutex_lock(&turns->lock);
+  turns->expected += cpus;
   pthread_mutex_unlock(&turns->lock);
 }
 
 void turns_leave(struct turns *turns, unsigned cpu) {
   pthread_mutex_lock(&turns->lock);
+  turns->leaving |= 1ULL << cpu;
+  turns->threads[cpu] = host_thread_number();
   if (turns->holder == (int)cpu) give(turns, next_waiting(turns, cpu));
   pthread_mutex_unlock(&turns->lock);
 }

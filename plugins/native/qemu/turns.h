@@ -4,6 +4,7 @@
 #define LINESMITH_TURNS_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "coherence.h"
@@ -15,16 +16,25 @@ enum { TURNS_NOBODY = -1 };
 struct turns {
   pthread_mutex_t lock;
   pthread_cond_t wake[COHERENCE_MAX_CPUS];
-  uint64_t waiting;  // a bit per CPU
-  int holder;        // whose turn it is; TURNS_NOBODY: nobody's
-  uint64_t passed;   // turns that ended
-  uint64_t forced;   // times that everyone was let go
+  uint64_t waiting;                 // a bit per CPU
+  int holder;                       // whose turn it is; TURNS_NOBODY: nobody's
+  uint64_t leaving;                 // a bit per CPU that has left and was not seen asleep yet
+  int threads[COHERENCE_MAX_CPUS];  // of the host, of those that have left
+  unsigned expected;                // CPUs that were woken and have not come yet
+  bool lingering;                   // the holder waits for them
+  uint64_t passed;                  // turns that ended
+  uint64_t forced;                  // times that everyone was let go
 };
 
 void turns_open(struct turns *turns);
 void turns_close(struct turns *turns);
 
-/** Ends the turn of `cpu`, where it has it, and returns when it may run on: at once where nobody waits. */
+/** Says that `cpus` more are about to come: threads that were made or woken, which a busy host may leave
+ * waiting for milliseconds. Without this the one that woke them would run alone for as long. */
+void turns_expect(struct turns *turns, unsigned cpus);
+
+/** Ends the turn of `cpu`, where it has it, and returns when it may run on: at once where nobody waits and
+ * none is expected. */
 void turns_pass(struct turns *turns, unsigned cpu);
 
 /** Ends the turn of `cpu`, which sleeps or is gone. */

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs that run under qemu-user with the plugin, and what it wrote of them."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from linesmith.plugins.machines.tcg_plugin import plugin_file
+from linesmith.plugins.recordings.text import AccessRow, PairRow, RecordingText, read_recording
+
+PRELUDE = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define START __asm__ volatile(".byte 0x0f, 0x1f, 0x80, 0x01, 0x4d, 0x53, 0x4c" ::: "memory")
+#define STOP __asm__ volatile(".byte 0x0f, 0x1f, 0x80, 0x00, 0x4d, 0x53, 0x4c" ::: "memory")
+enum { ROUNDS = 100000 };
+static _Alignas(64) struct { pthread_barrier_t barrier; char apart[128]; } start;
+#define both start.barrier
+/* Runs the two at once, however late the second thread starts. */
+static void together(void *(*one)(void *), void *(*two)(void *)) {
+  pthread_t first, second;
+  pthread_barrier_init(&both, NULL, 2);
+  pthread_create(&first, NULL, one, NULL);
+  pthread_create(&second, NULL, two, NULL);
+  pthread_join(first, NULL);
+  pthread_join(second, NULL);
+}
+"""
+
+
+def compiled(directory: Path, source: str) -> Path:
+    """A static program, so that all it does is its own doing."""
+    program = directory / "program"
+    text = program.with_suffix(".c")
+    text.write_text(PRELUDE + source)
+    subprocess.run(["gcc", "-O1", "-static", "-pthread", "-o", program, text], check=True, timeout=60)
+    return program
+
+
+def emulated(program: Path, options: Sequence[str] = (), qemu: str = "qemu-x86_64") -> subprocess.CompletedProcess[str]:
+    """Run a program under the plugin, which writes ``recording`` beside it unless the options say otherwise."""
+    argument = ",".join((str(plugin_file()), f"out={program.with_name('recording')}", *options))
+    words = [qemu, "-plugin", argument, str(program)]
+    return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+
+
+def recorded(directory: Path, source: str, options: Sequence[str] = ()) -> tuple[RecordingText, tuple[int, ...]]:
+    """Compile and run a program; the recording, and the addresses that the program printed."""
+    program = compiled(directory, source)
+    done = emulated(program, options)
+    assert done.returncode == 0, done.stderr
+    return read_recording(program.with_name("recording")), tuple(int(word, 16) for word in done.stdout.split())
+
+
+def accesses_at(recording: RecordingText, address: int) -> Iterator[AccessRow]:
+    """The accesses that begin at an address."""
+    return (row for row in recording.accesses if row.line + row.offset == address)
+
+
+def pairs_between(recording: RecordingText, victim: int, writer: int) -> Iterator[PairRow]:
+    """The misses at one address that stores to another caused."""
+    return (
+        row for row in recording.pairs if row.line + row.offset == victim and row.line + row.writer_offset == writer
+    )
+
+
+def lines_of(recording: RecordingText) -> set[int]:
+    """The lines where CPUs met."""
+    return {row.address for row in recording.lines}
+
+
+def address_of(program: Path, function: str) -> str:
+    """The hexadecimal address of a function of a program that is not position-independent."""
+    listing = subprocess.run(["nm", str(program)], capture_output=True, text=True, check=True).stdout
+    return next(line.split()[0] for line in listing.splitlines() if line.split()[-1] == function)

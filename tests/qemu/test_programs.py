@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs with a known way of sharing, recorded under qemu-user: the pair is named, and nothing else is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from qemu.guest_programs import accesses_at, address_of, compiled, emulated, lines_of, pairs_between, recorded
+
+from linesmith.plugins.recordings.text import read_recording
+
+TWO_COUNTERS = """
+static struct {{ int left; char between[{apart}]; int right; }} counters __attribute__((aligned(256)));
+static void *add_left(void *unused) {{
+  pthread_barrier_wait(&both);
+  for (int i = 0; i < ROUNDS; i++) ++*(volatile int *)&counters.left;
+  return unused;
+}}
+static void *add_right(void *unused) {{
+  pthread_barrier_wait(&both);
+  for (int i = 0; i < ROUNDS; i++) ++*(volatile int *)&counters.right;
+  return unused;
+}}
+int main(void) {{
+  START;
+  together(add_left, add_right);
+  STOP;
+  printf("%p %p", (void *)&counters.left, (void *)&counters.right);
+}}
+"""
+
+
+def test_two_counters_on_one_line_are_false_sharing_of_that_pair(tmp_path: Path) -> None:
+    recording, (left, right) = recorded(tmp_path, TWO_COUNTERS.format(apart=4))
+    (loses,) = pairs_between(recording, left, right)
+    (takes,) = pairs_between(recording, right, left)
+    assert min(loses.local, takes.local) > 50
+    assert not loses.true_sharing
+    assert loses.kind == "L"
+
+
+def test_counters_on_lines_of_their_own_meet_nowhere(tmp_path: Path) -> None:
+    recording, (left, right) = recorded(tmp_path, TWO_COUNTERS.format(apart=124))
+    assert not lines_of(recording) & {left, right & -64}
+
+
+def test_a_line_of_128_bytes_brings_counters_100_bytes_apart_together(tmp_path: Path) -> None:
+    recording, (left, right) = recorded(tmp_path, TWO_COUNTERS.format(apart=96), ["line_bytes=128"])
+    assert recording.settings["line_bytes"] == "128"
+    assert next(pairs_between(recording, left, right)).local > 50
+
+
+def test_cpus_of_two_nodes_take_lines_from_afar(tmp_path: Path) -> None:
+    """The program's first thread is CPU 0, its two workers are CPUs 1 and 2."""
+    recording, (left, right) = recorded(tmp_path, TWO_COUNTERS.format(apart=4), ["nodes=0:0:1"])
+    (pair,) = pairs_between(recording, left, right)
+    assert pair.remote > 50
+    assert pair.local == 0
+
+
+ONE_COUNTER = """
+static _Alignas(64) long counter;
+static void *add(void *unused) {
+  pthread_barrier_wait(&both);
+  for (int i = 0; i < ROUNDS; i++) __atomic_fetch_add(&counter, 1, __ATOMIC_SEQ_CST);
+  return unused;
+}
+int main(void) {
+  START;
+  together(add, add);
+  STOP;
+  printf("%p", (void *)&counter);
+}
+"""
+
+
+def test_an_atomic_addition_is_one_access(tmp_path: Path) -> None:
+    recording, (counter,) = recorded(tmp_path, ONE_COUNTER)
+    (line,) = (row for row in recording.lines if row.address == counter)
+    assert (line.loads, line.stores) == (0, 200000)
+    assert {row.kind for row in accesses_at(recording, counter)} == {"A"}
+    assert next(pairs_between(recording, counter, counter)).true_sharing
+
+
+def test_an_exchange_with_memory_is_atomic_without_a_prefix(tmp_path: Path) -> None:
+    source = ONE_COUNTER.replace("__atomic_fetch_add", "__atomic_exchange_n")
+    recording, (counter,) = recorded(tmp_path, source)
+    assert {row.kind for row in accesses_at(recording, counter)} == {"A"}
+
+
+STRING = """
+static _Alignas(64) char page[4096];
+static void clear(unsigned long bytes) {
+  void *to = page;
+  __asm__ volatile("rep stosb" : "+D"(to), "+c"(bytes) : "a"(0) : "memory");
+}
+int main(void) {
+  START;
+  for (int i = 0; i < 100; i++) clear(sizeof page);
+  STOP;
+}
+"""
+
+
+def test_a_repeated_string_instruction_is_one_access_to_each_line(tmp_path: Path) -> None:
+    """Byte by byte it would be 409,600 accesses; the loop around it adds a few."""
+    recording, _ = recorded(tmp_path, STRING)
+    assert 6400 - 64 <= recording.counts["accesses"] < 8000
+    assert recording.counts["instructions"] < 4000
+
+
+REGIONS = """
+static struct { _Alignas(64) int it; } before, within, after;
+#define WORKER(place)                                                    \\
+  static void *touch_##place(void *unused) {                             \\
+    pthread_barrier_wait(&both);                                         \\
+    for (int i = 0; i < ROUNDS; i++) ++*(volatile int *)&place.it;       \\
+    return unused;                                                       \\
+  }
+WORKER(before)
+WORKER(within)
+WORKER(after)
+int main(void) {
+  together(touch_before, touch_before);
+  START;
+  together(touch_within, touch_within);
+  STOP;
+  together(touch_after, touch_after);
+  START;
+  together(touch_within, touch_within);
+  STOP;
+  printf("%p %p %p", (void *)&before, (void *)&within, (void *)&after);
+}
+"""
+
+
+def test_only_what_runs_in_a_region_is_counted_and_regions_add_up(tmp_path: Path) -> None:
+    recording, (before, within, after) = recorded(tmp_path, REGIONS)
+    assert not {before, after} & lines_of(recording)
+    assert recording.counts["regions"] == 2
+    (line,) = (row for row in recording.lines if row.address == within)
+    assert line.stores == 400000
+
+
+def test_the_whole_program_may_be_the_region(tmp_path: Path) -> None:
+    source = TWO_COUNTERS.format(apart=4).replace("START;", "").replace("STOP;", "")
+    recording, (left, right) = recorded(tmp_path, source, ["region=all"])
+    assert next(pairs_between(recording, left, right)).local > 50
+    assert recording.counts["open_regions"] == 1
+
+
+def test_a_function_may_begin_and_another_end_the_region(tmp_path: Path) -> None:
+    source = """
+__attribute__((noinline)) void opens(void) { __asm__ volatile(""); }
+__attribute__((noinline)) void closes(void) { __asm__ volatile(""); }
+""" + TWO_COUNTERS.format(apart=4).replace("START", "opens()").replace("STOP", "closes()")
+    program = compiled(tmp_path, source)
+    start, stop = (address_of(program, name) for name in ("opens", "closes"))
+    done = emulated(program, ["region=symbol", f"start={start}", f"stop={stop}"])
+    left, right = (int(word, 16) for word in done.stdout.split())
+    recording = read_recording(tmp_path / "recording")
+    assert recording.counts["regions"] == 1
+    assert next(pairs_between(recording, left, right)).local > 50
+
+
+def test_a_program_that_dies_in_its_region_leaves_what_was_counted(tmp_path: Path) -> None:
+    program = compiled(tmp_path, TWO_COUNTERS.format(apart=4).replace("STOP;", "fflush(stdout); _exit(3);"))
+    assert emulated(program).returncode == 3
+    recording = read_recording(tmp_path / "recording")
+    assert recording.counts["regions"] == 0
+    assert recording.counts["open_regions"] == 1
+    assert recording.pairs
+
+
+def test_a_child_of_a_fork_does_not_write_the_recording_of_its_parent(tmp_path: Path) -> None:
+    recording, _ = recorded(
+        tmp_path,
+        """
+int main(void) {
+  static volatile int work;
+  START;
+  if (fork() == 0) { for (int i = 0; i < ROUNDS; i++) work++; STOP; _exit(0); }
+  wait(NULL);
+  STOP;
+}
+""",
+    )
+    assert recording.counts["regions"] == 1
+    assert recording.counts["accesses"] < 50000
+
+
+def test_a_program_without_a_region_is_told_so(tmp_path: Path) -> None:
+    program = compiled(tmp_path, "int main(void) { return 0; }")
+    done = emulated(program)
+    assert "the guest never entered a region of interest: no recording was written" in done.stderr
+    assert not (tmp_path / "recording").exists()
+
+
+def test_a_recording_that_cannot_be_written_is_told_and_the_program_runs_on(tmp_path: Path) -> None:
+    program = compiled(tmp_path, 'int main(void) { START; STOP; printf("went on"); }')
+    done = emulated(program, ["out=/nowhere/at/all"])
+    assert "the recording /nowhere/at/all cannot be written: No such file or directory" in done.stderr
+    assert done.stdout == "went on"
+
+
+def test_a_trace_appears_whole_beside_the_recording(tmp_path: Path) -> None:
+    recording, _ = recorded(tmp_path, TWO_COUNTERS.format(apart=4), [f"trace={tmp_path / 'trace'}"])
+    assert (tmp_path / "trace").read_bytes().startswith(b"LSMTRACE")
+    assert not list(tmp_path.glob("*.part"))
+    assert recording.counts["trace_seen"] > 400000
+    assert 100 < recording.counts["trace_events"] < recording.counts["trace_seen"] / 10
+    assert recording.counts["dropped_trace"] == 0
+
+
+def test_slices_have_about_the_length_of_the_quantum(tmp_path: Path) -> None:
+    recording, _ = recorded(tmp_path, TWO_COUNTERS.format(apart=4), ["quantum=5000"])
+    slices = recording.counts["instructions"] / 5000
+    assert 0.8 * slices < recording.counts["slices"] < 1.2 * slices + 10
