@@ -68,6 +68,17 @@ TEST(FiniteCache, WhatWasWrittenBeforeTheEvictionIsRemembered) {
   EXPECT_EQ(sim.Counts().true_sharing, 1U);
 }
 
+TEST(FiniteCache, WhatTheEvictedWriterWroteIsNoNewsToItself) {
+  Simulation sim(TwoLines(2));
+  sim.Store(0, kLine);
+  sim.Load(0, kLine + 64);
+  sim.Load(0, kLine + 128);
+  sim.Store(1, kLine + 8);
+  sim.Load(0, kLine);
+  EXPECT_EQ(sim.Events().hitm_local, 1U);
+  EXPECT_EQ(sim.Counts().false_sharing, 1U);
+}
+
 TEST(FiniteCache, ACopyThatWasTakenMakesRoomFirst) {
   Simulation sim(TwoLines(2));
   sim.Load(0, kLine);
