@@ -80,7 +80,7 @@ def _kernel_words(board: Board, guest: Guest) -> Iterator[str]:
     Emulation is slow enough to look like a stall, and to make the kernel give up the TSC for a shared slow clock.
     """
     yield from (f"console={board.console}", "nokaslr", "quiet", "panic=-1", "oops=panic", f"rdinit={HOME}/init")
-    yield from ("tsc=reliable", "nowatchdog", "rcupdate.rcu_cpu_stall_suppress=1")
+    yield from ("tsc=reliable", "nowatchdog", "rcupdate.rcu_cpu_stall_suppress=1", "random.trust_cpu=on")
     yield from guest.words
 
 
