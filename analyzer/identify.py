@@ -14,7 +14,7 @@ from dataclasses import replace
 from linesmith.analyzer.attribute import attribute_at
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.evidence import Evidence, evidence_of
-from linesmith.analyzer.lock import is_lock
+from linesmith.analyzer.lock import has_lock, is_lock, takes_lock
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Access,
@@ -144,7 +144,7 @@ def _typed(
         1.0,
         reason=reason,
         origin=_origin(area),
-        size=outer.size,
+        size=area.size,
     )
 
 
@@ -205,7 +205,8 @@ def _agreement(
             continue
         leaves = containment.leaves(outer.id, (access.offset or 0) - start)
         judged += _weight(access)
-        if any(name in records for leaf in leaves for name, _ in leaf.chain):
+        names = {name for leaf in leaves for name, _ in leaf.chain}
+        if names & records.keys() or (has_lock(names) and takes_lock(access.function or "")):
             agreeing += _weight(access)
     return agreeing / judged if judged else 1.0
 

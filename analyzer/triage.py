@@ -258,7 +258,7 @@ def _sentence(
     if TriageKind.FALSE_SHARING in kinds:
         parts += [_pair_words(pair) for pair in pairs[:3]]
     for top in tops:
-        share = own.get(top.name, 0) / total
+        share = min(1.0, own.get(top.name, 0) / total)
         if top.between_elements:
             parts.append(f"false sharing between {', '.join(top.elements)}: pad or align the elements of {top.name}")
         if TriageKind.LOCK_CONTENTION in kinds and top.waited_for and share >= MAIN_SHARE:

@@ -104,9 +104,12 @@ def _leaf(place: _Place, member: Member, size: int, word: Layout | None) -> Leaf
 def _stride(member: Member, inner: Layout | None) -> int:
     """Bytes from one element to the next; the member's size when it is no array, 0 when it is not known."""
     count = prod(member.dimensions)
-    if member.flexible or not count:
-        return inner.size if inner else 0
-    return member.size // count
+    if count and not member.flexible:
+        return member.size // count
+    if inner is not None:
+        return inner.size
+    # The debug information gives no size of the element; scalars and pointers are as long as they are aligned.
+    return 0 if member.record is not None else member.natural_alignment
 
 
 def _holds(member: Member, base: int, offset: int) -> bool:

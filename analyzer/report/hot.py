@@ -15,7 +15,7 @@ from linesmith.analyzer.model import (
     Remark,
 )
 from linesmith.analyzer.report.chosen import Chosen
-from linesmith.analyzer.report.recording import left_out_rows, recording_rows
+from linesmith.analyzer.report.recording import left_out_rows, object_rows, recording_rows
 
 MOST_FUNCTIONS = 3
 MOST_CONTAINERS = 4
@@ -27,7 +27,7 @@ def render_text(found: Sequence[Finding], elf: ElfIdentity, chosen: Chosen) -> s
     profile = chosen.profile
     blocks = [_head(elf, chosen), *(_finding(one, _accesses(profile)) for one in found)]
     ending = [_accounts(found), *left_out_rows(chosen.left_out, profile)]
-    blocks += ["\n".join(row for row in ending if row), *_remarks(profile.remarks)]
+    blocks += ["\n".join(object_rows(profile)), "\n".join(row for row in ending if row), *_remarks(profile.remarks)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 

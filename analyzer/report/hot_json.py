@@ -21,6 +21,7 @@ from linesmith.analyzer.model import (
     SharedLine,
     Triage,
 )
+from linesmith.analyzer.object_totals import ObjectTotal, object_totals
 from linesmith.analyzer.report.chosen import Chosen
 
 SCHEMA_VERSION = 1
@@ -123,6 +124,7 @@ class HotDocument(msgspec.Struct, frozen=True):
     remarks: tuple[Remark, ...]
     recording: Recording | None
     left_out: tuple[LeftOutDocument, ...]
+    totals: tuple[ObjectTotal, ...]
 
 
 def render_json(found: Sequence[Finding], elf: ElfIdentity, chosen: Chosen) -> str:
@@ -138,10 +140,8 @@ def render_json(found: Sequence[Finding], elf: ElfIdentity, chosen: Chosen) -> s
         tuple(_line(finding) for finding in found),
         profile.remarks,
         profile.recording,
-        tuple(
-            LeftOutDocument(line.rank, _hexadecimal(line.address), line.contended, line.apart)
-            for line in chosen.left_out
-        ),
+        tuple(map(_left_out, chosen.left_out)),
+        object_totals(profile) if profile.areas else (),
     )
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 

@@ -8,6 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from linesmith.analyzer.model import Profile, Recording, SharedLine
+from linesmith.analyzer.object_totals import ObjectTotal, object_totals
+
+MOST_OBJECTS = 12
 
 
 def recording_rows(recording: Recording) -> list[str]:
@@ -22,6 +25,21 @@ def recording_rows(recording: Recording) -> list[str]:
     ]
     dropped = [f"{count:,} {name.removeprefix('dropped_')}" for name, count in _dropped(recording)]
     return rows + ([f"dropped for want of room: {', '.join(dropped)}"] if dropped else [])
+
+
+def object_rows(profile: Profile) -> list[str]:
+    """The caches and variables that carry most of a recording, whatever the number of their lines."""
+    if not profile.areas:
+        return []
+    shown = object_totals(profile)[:MOST_OBJECTS]
+    return ["by object, all lines that count:", *(_object_row(one) for one in shown)]
+
+
+def _object_row(one: ObjectTotal) -> str:
+    name = f"{one.kind.value} {one.name}" if one.kind else "not known"
+    types = f" ({' or '.join(one.types[:3])})" if one.types and one.types != (one.name,) else ""
+    lines = f"{one.lines:>5,} line{' ' if one.lines == 1 else 's'}"
+    return f"  {one.share:>6.1%} {one.contended:>9,} on {lines}  {name}{types}"
 
 
 def left_out_rows(left_out: Sequence[SharedLine], profile: Profile) -> list[str]:

@@ -90,6 +90,13 @@ def test_an_array_of_arrays_is_indexed_row_by_row() -> None:
     assert paths(leaves_at(layout, table, 4 * 7)) == ["grid[1][3]@28+4"]
 
 
+def test_a_flexible_array_of_pointers_goes_on_too() -> None:
+    nodes = Member("nodes", "type *", "nodes[]", 8, 0, 8, flexible=True, category=MemberCategory.POINTER)
+    holder = Layout(1, "holder", STRUCT, 8, (scalar("count", 0, 8), nodes))
+    found = [(leaf.path, leaf.offset, leaf.size) for leaf in leaves_at(holder, LayoutTable([holder]), 20)]
+    assert found == [("nodes[1]", 16, 8)]
+
+
 def test_a_flexible_array_goes_on_behind_the_record() -> None:
     tail = Member("tail", "vec", "tail[]", 8, 0, flexible=True, category=MemberCategory.RECORD, record=VEC.id)
     layout, table = outer(scalar("count", 0, 4), tail, size=8)
