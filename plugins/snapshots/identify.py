@@ -54,21 +54,27 @@ def areas_of(addresses: Iterable[int], finders: Collection[Finder]) -> tuple[Obj
         if found and address < found[-1].end:
             continue
         area = next((area for finder in finders if (area := finder(address)) is not None), None)
-        if area is not None and _made_room(found, area.address):
-            found.append(area)
+        found.extend(() if area is None else _beside(found, area))
     return tuple(found)
 
 
-def _made_room(found: list[ObjectArea], address: int) -> bool:
-    """Whether the last area ends before ``address``; memory of which nothing is known but its pages is cut there."""
-    if not found or address >= found[-1].end:
-        return True
-    last = found[-1]
-    if last.types or last.count > 1 or address <= last.address:
-        return False
-    size = address - last.address
-    found[-1] = replace(last, size=size, stride=size)
-    return True
+def _beside(found: list[ObjectArea], area: ObjectArea) -> tuple[ObjectArea, ...]:
+    """``area`` where it does not overlap the last one; of memory known by its pages only, what the other leaves."""
+    last = found[-1] if found else None
+    if last is None or area.address >= last.end:
+        return (area,)
+    if _is_bare(last) and area.address > last.address:
+        found[-1] = _part(last, last.address, area.address)
+        return (area,)
+    return (_part(area, last.end, area.end),) if _is_bare(area) else ()
+
+
+def _is_bare(area: ObjectArea) -> bool:
+    return not area.types and area.count == 1
+
+
+def _part(area: ObjectArea, start: int, end: int) -> ObjectArea:
+    return replace(area, address=start, size=end - start, stride=end - start)
 
 
 def _special(program: drgn.Program, variables: Variables) -> tuple[Finder, ...]:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cache
 
 import drgn
@@ -17,11 +18,20 @@ from linesmith.plugins.snapshots.symbols import DataSymbol, SymbolMap
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a variable is made of: ``count`` elements of ``size`` bytes, records where ``types`` names one."""
+    """What a variable, or its part called ``path``, is made of: ``count`` elements of ``size`` bytes.
+
+    They are records where ``types`` names one. ``offset`` is that of the part, in bytes.
+    """
 
     types: tuple[str, ...]
     size: int
     count: int
+    path: str = ""
+    offset: int = 0
+
+    def holds(self, offset: int) -> bool:
+        """Whether byte ``offset`` of the variable belongs to this part."""
+        return self.offset <= offset < self.offset + self.size * self.count
 
 
 def image_range(program: drgn.Program) -> range:
@@ -41,26 +51,29 @@ class Variables:
         self._symbols = SymbolMap(_data_symbols(program))
         self._image = image_range(program)
         self._copies = tuple(_copies(program))
-        self._shape_of = cache(self._shape)
+        self._parts_of = cache(self._parts)
         self._pointees_in = cache(self._pointees)
 
     def image(self, address: int) -> ObjectArea | None:
         """The variable of the kernel image at ``address``."""
         symbol = self._symbols.at(address) if address in self._image else None
-        return self._area(symbol, ObjectKind.GLOBAL, symbol.address) if symbol else None
+        return self._area(symbol, ObjectKind.GLOBAL, address, address) if symbol else None
 
     def alias(self, address: int, linked: int) -> ObjectArea | None:
         """The variable that the image holds at ``linked``, seen through its alias at ``address``."""
         area = self.image(linked)
-        return _moved(area, area.address + address - linked, "seen through the direct map") if area else None
+        if area is None:
+            return None
+        return replace(area, address=area.address + address - linked, detail="seen through the direct map")
 
     def per_cpu(self, address: int) -> ObjectArea | None:
         """The CPU's copy of a static per-CPU variable at ``address``."""
         for cpu, copy, start in self._copies:
             if address in copy:
-                symbol = self._symbols.at(address - copy.start + start)
+                linked = address - copy.start + start
+                symbol = self._symbols.at(linked)
                 if symbol is not None:
-                    return self._area(symbol, ObjectKind.PER_CPU, symbol.address + copy.start - start, cpu)
+                    return self._area(symbol, ObjectKind.PER_CPU, address, linked, cpu)
         return None
 
     def sections(self) -> tuple[range, ...]:
@@ -99,13 +112,18 @@ class Variables:
         """Where the symbol table has the variable at ``address``, which may be one CPU's copy."""
         return next((address - copy.start + start for _, copy, start in self._copies if address in copy), address)
 
-    def _area(self, symbol: DataSymbol, kind: ObjectKind, address: int, cpu: int | None = None) -> ObjectArea:
-        shape = self._shape_of(symbol)
-        return ObjectArea(kind, symbol.name, address, shape.size, shape.size, shape.count, shape.types, cpu=cpu)
+    def _area(
+        self, symbol: DataSymbol, kind: ObjectKind, address: int, linked: int, cpu: int | None = None
+    ) -> ObjectArea:
+        """The variable that the symbol table has at ``linked``, as it lies at ``address``."""
+        offset = linked - symbol.address
+        shape = next((part for part in self._parts_of(symbol) if part.holds(offset)), Shape((), symbol.size, 1))
+        name, start = symbol.name + shape.path, address - offset + shape.offset
+        return ObjectArea(kind, name, start, shape.size, shape.size, shape.count, shape.types, cpu=cpu)
 
-    def _shape(self, symbol: DataSymbol) -> Shape:
+    def _parts(self, symbol: DataSymbol) -> tuple[Shape, ...]:
         kind = self._type_of(symbol)
-        return shape_of(kind, symbol.size) if kind else Shape((), symbol.size, 1)
+        return tuple(shapes_of(kind, symbol.size)) if kind else ()
 
     def _type_of(self, symbol: DataSymbol) -> drgn.Type | None:
         try:
@@ -116,8 +134,19 @@ class Variables:
         return variable.type_ if variable.address_ == symbol.address else None
 
 
-def shape_of(kind: drgn.Type, size: int) -> Shape:
-    """The shape of a variable of type ``kind`` that has ``size`` bytes."""
+def shapes_of(kind: drgn.Type, size: int) -> Iterator[Shape]:
+    """The shape of a variable of type ``kind`` with ``size`` bytes; of its members, where its record has no name."""
+    plain = _unaliased(kind)
+    if plain.kind == drgn.TypeKind.STRUCT and plain.is_complete() and record_name(kind) is None:
+        for member in plain.members:
+            if member.name and member.bit_field_size is None:
+                inner = _shape(member.type, drgn.sizeof(member.type))
+                yield replace(inner, path=f".{member.name}", offset=member.offset)
+    else:
+        yield _shape(kind, size)
+
+
+def _shape(kind: drgn.Type, size: int) -> Shape:
     while kind.kind == drgn.TypeKind.ARRAY or (kind.kind == drgn.TypeKind.TYPEDEF and record_name(kind) is None):
         kind = kind.type
     name = record_name(kind)
@@ -125,6 +154,12 @@ def shape_of(kind: drgn.Type, size: int) -> Shape:
         return Shape((), size, 1)
     element = drgn.sizeof(kind)
     return Shape((name,), element, size // element) if element and size % element == 0 else Shape((), size, 1)
+
+
+def _unaliased(kind: drgn.Type) -> drgn.Type:
+    while kind.kind == drgn.TypeKind.TYPEDEF:
+        kind = kind.type
+    return kind
 
 
 def _data_symbols(program: drgn.Program) -> list[DataSymbol]:
@@ -141,9 +176,3 @@ def _copies(program: drgn.Program) -> list[tuple[int, range, int]]:
     start, end = program.symbol("__per_cpu_start").address, program.symbol("__per_cpu_end").address
     bases = ((cpu, (offsets[cpu].value_() + start) % (1 << 64)) for cpu in for_each_possible_cpu(program))
     return [(cpu, range(base, base + end - start), start) for cpu, base in bases]
-
-
-def _moved(area: ObjectArea, address: int, detail: str) -> ObjectArea:
-    return ObjectArea(
-        area.kind, area.name, address, area.size, area.stride, area.count, area.types, cpu=area.cpu, detail=detail
-    )

@@ -71,7 +71,13 @@ def test_area_of_untyped_memory_is_cut_where_a_known_one_begins() -> None:
     assert areas_of([0x100, 0x130], (page.area, table.area)) == (area(0x100, 0x10, "page"), area(0x110, 0x80, "table"))
 
 
+def test_area_of_untyped_memory_begins_where_a_known_one_ends() -> None:
+    table = AreaMap([replace(area(0x100, 0x30, "table"), types=("inode",))])
+    page = AreaMap([area(0x120, 0x20, "page")])
+    assert areas_of([0x100, 0x13F], (table.area, page.area))[1] == area(0x130, 0x10, "page")
+
+
 def test_area_that_would_overlap_a_typed_one_is_left_out() -> None:
     record = AreaMap([replace(area(0x100, 0x20), types=("inode",))])
-    other = AreaMap([area(0x110, 0x80)])
+    other = AreaMap([replace(area(0x110, 0x80), types=("file",))])
     assert areas_of([0x100, 0x130], (record.area, other.area)) == (replace(area(0x100, 0x20), types=("inode",)),)

@@ -137,6 +137,14 @@ def test_variables_of_the_image(memory: Path, vmlinux: Path, program: drgn.Progr
     assert (area.address, area.size, area.count) == (variable.address_, variable.type_.size, 1)
 
 
+def test_variable_of_a_record_without_a_name_is_told_by_its_members(
+    memory: Path, vmlinux: Path, program: drgn.Program
+) -> None:
+    member = program["tk_core"].timekeeper
+    area = one(memory, vmlinux, member.address_ + 8)
+    assert (area.name, area.address, area.types) == ("tk_core.timekeeper", member.address_, ("timekeeper",))
+
+
 def test_array_of_records_is_one_area(memory: Path, vmlinux: Path, program: drgn.Program) -> None:
     variable = program["softirq_vec"]
     area = one(memory, vmlinux, variable.address_ + 8)
