@@ -139,7 +139,7 @@ def main() -> None:
     parser.add_argument("--options", default="", help="further options of the plugin: key=value,...")
     parser.add_argument("--icount", action="store_true", help="let instructions be the clock")
     given = parser.parse_args()
-    timing = ("-icount", "shift=0,sleep=off", "-rtc", "clock=vm", "-seed", "1") if given.icount else ()
+    timing = ("-icount", "shift=0,sleep=off", "-rtc", "base=2020-01-01,clock=vm", "-seed", "1") if given.icount else ()
     machine = Machine(given.qemu.split(), given.kernel, given.smp, given.shells, timing)
     options = f",{given.options}" if given.options else ""
     ways = (Way("plain", None, False), Way("outside", options, False), Way("inside", options, True))

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A real kernel under the plugin: shells that start at once on two virtual CPUs."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from linesmith.plugins.machines.cpio import archive, file, folder
+from linesmith.plugins.machines.marker import Border, marker_program
+from linesmith.plugins.machines.tcg_plugin import plugin_file
+from linesmith.plugins.recordings.text import RecordingText, read_recording
+
+pytestmark = pytest.mark.real
+
+INIT = b"""#!/bin/busybox sh
+/bin/busybox mkdir -p /dev
+/bin/busybox mount -t devtmpfs dev /dev
+/bin/start
+for cpu in 1 2; do
+  (for i in 1 2 3 4 5; do /bin/busybox sh -c 'exit 0'; done) &
+done
+wait
+/bin/stop
+/bin/busybox poweroff -f
+"""
+EXACT = (
+    "-accel",
+    "tcg,thread=single",
+    "-icount",
+    "shift=0,sleep=off",
+    "-rtc",
+    "base=2020-01-01,clock=vm",
+    "-seed",
+    "1",
+)
+TURNS = ("-accel", "tcg,thread=multi")
+KERNEL_HALF = 1 << 63
+
+
+@pytest.fixture(scope="module")
+def initramfs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    busybox = shutil.which("busybox")
+    assert busybox, "install busybox-static"
+    place = tmp_path_factory.mktemp("guest") / "initramfs"
+    files = (
+        file("init", INIT, 0o755),
+        file("bin/busybox", Path(busybox).read_bytes(), 0o755),
+        file("bin/start", marker_program("x86_64", Border.START), 0o755),
+        file("bin/stop", marker_program("x86_64", Border.STOP), 0o755),
+    )
+    place.write_bytes(archive((folder("bin"), *files)))
+    return place
+
+
+def booted(
+    kernel: Path, initramfs: Path, timing: Sequence[str], plugin: Sequence[str]
+) -> subprocess.CompletedProcess[str]:
+    """Boot to the end of the guest; what the plugin says is on the error output."""
+    words = (
+        *("qemu-system-x86_64", "-M", "q35", "-cpu", "max", "-smp", "2", "-m", "512M", *timing),
+        *("-kernel", str(kernel), "-initrd", str(initramfs), "-append", "nokaslr quiet panic=-1 console=ttyS0"),
+        *("-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio", "-no-reboot"),
+        *("-plugin", ",".join((str(plugin_file()), *plugin))),
+    )
+    return subprocess.run(
+        words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240, check=False, errors="replace"
+    )
+
+
+def test_the_same_seed_gives_the_same_recording_and_trace(tmp_path: Path, kernel_image: Path, initramfs: Path) -> None:
+    for name in ("one", "two"):
+        booted(kernel_image, initramfs, EXACT, [f"out={tmp_path / name}", f"trace={tmp_path / name}.trace"])
+    recording = read_recording(tmp_path / "one")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    assert (tmp_path / "one.trace").read_bytes() == (tmp_path / "two.trace").read_bytes()
+    assert recording.counts["regions"] == 1
+    assert shared_by_both(recording) > 100
+
+
+def shared_by_both(recording: RecordingText) -> int:
+    """Checks that the lines are the kernel's own and none of a device's; how many CPUs met on."""
+    assert {row.space for row in recording.lines} == {"k"}
+    assert not any(0xFFFFFFFFFF5FC000 <= row.address < 0xFFFFFFFFFF600000 for row in recording.lines)
+    return len(recording.lines)
+
+
+def test_cpus_with_a_thread_each_take_turns(tmp_path: Path, kernel_image: Path, initramfs: Path) -> None:
+    booted(kernel_image, initramfs, TURNS, [f"out={tmp_path / 'recording'}", "interleave=turns"])
+    recording = read_recording(tmp_path / "recording")
+    assert recording.settings["interleave"] == "turns"
+    assert shared_by_both(recording) > 100
+    assert recording.counts["forced_passes"] < recording.counts["slices"] / 100
+
+
+def test_user_data_of_a_machine_goes_by_its_physical_address(
+    tmp_path: Path, kernel_image: Path, initramfs: Path
+) -> None:
+    booted(kernel_image, initramfs, EXACT, [f"out={tmp_path / 'recording'}", "ring=both"])
+    recording = read_recording(tmp_path / "recording")
+    physical = [row.address for row in recording.lines if row.space == "p"]
+    assert physical
+    assert max(physical) < 3 << 30
+    assert {row.space for row in recording.lines} == {"k", "p"}
+
+
+def test_exact_interleaving_refuses_threads_of_their_own(tmp_path: Path, kernel_image: Path, initramfs: Path) -> None:
+    done = booted(kernel_image, initramfs, TURNS, [f"out={tmp_path / 'recording'}"])
+    assert "linesmith: interleave=exact needs all virtual CPUs on one thread" in done.stderr
+    assert done.returncode == 1
