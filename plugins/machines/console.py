@@ -38,15 +38,20 @@ class Console:
         return death(self.text())
 
     def last_lines(self) -> str:
-        """The last lines that are not empty, in one line for a message."""
-        lines = [_TIMESTAMP.sub("", line).strip() for line in self.text().splitlines()]
+        """The last lines that are not empty, in one line for a message; of a dead guest those up to its death."""
+        text = self.text()
+        died = _first_death(text)
+        lines = [_TIMESTAMP.sub("", line).strip() for line in text[: died.end() if died else None].splitlines()]
         shown = [line for line in lines if line][-LAST_LINES:]
         return " | ".join(shown) if shown else "nothing was printed"
 
 
 def death(text: str) -> str | None:
     """The reason that the first report of a panic or an oops in ``text`` gives; ``None`` without one."""
-    found = [match for pattern in _DEATHS if (match := pattern.search(text))]
-    if not found:
-        return None
-    return min(found, key=lambda match: match.start())["why"].strip()
+    found = _first_death(text)
+    return found["why"].strip() if found else None
+
+
+def _first_death(text: str) -> re.Match[str] | None:
+    found = (match for pattern in _DEATHS if (match := pattern.search(text)))
+    return min(found, key=lambda match: match.start(), default=None)

@@ -35,7 +35,7 @@ class Qmp:
             if "return" in answer:
                 return answer["return"]
             if "error" in answer:
-                raise GuestFailed(f"QEMU refuses {command}: {answer['error']}; use another version of QEMU")
+                raise GuestFailed(f"QEMU refuses {command} ({_description(answer['error'])}); is there room in TMPDIR?")
 
     def dump(self, destination: Path) -> None:
         """Stop the guest, write its memory as an ELF core file to ``destination``, and let it go on."""
@@ -52,6 +52,10 @@ class Qmp:
         if not isinstance(answer, dict):
             raise _silent(command, "the connection ended")
         return answer
+
+
+def _description(error: object) -> str:
+    return str(error.get("desc", error)) if isinstance(error, dict) else str(error)
 
 
 def _version(greeting: dict[str, object]) -> str:

@@ -29,7 +29,11 @@ class Board:
 BOARDS = {
     "x86_64": Board("qemu-system-x86_64", "qemu-system-x86", ("-M", "q35", "-cpu", "max,la57=off"), "ttyS0", "ttyS1"),
     "aarch64": Board(
-        "qemu-system-aarch64", "qemu-system-arm", ("-M", "virt", "-cpu", "max,pauth-impdef=on"), "ttyAMA0", "ttyS0"
+        "qemu-system-aarch64",
+        "qemu-system-arm",
+        ("-M", "virt,gic-version=3", "-cpu", "max,pauth-impdef=on"),
+        "ttyAMA0",
+        "ttyS0",
     ),
 }
 
@@ -67,9 +71,10 @@ def _topology(guest: Guest) -> Iterator[str]:
         yield from ("-smp", str(guest.cpus))
         return
     share = guest.cpus // guest.nodes
+    total = guest.memory >> 20
     yield from ("-smp", f"{guest.cpus},sockets={guest.nodes},cores={share},threads=1")
     for node in range(guest.nodes):
-        memory = guest.memory // guest.nodes >> 20
+        memory = total * (node + 1) // guest.nodes - total * node // guest.nodes
         yield from ("-object", f"memory-backend-ram,id=node{node},size={memory}M")
         yield from ("-numa", f"node,nodeid={node},cpus={node * share}-{(node + 1) * share - 1},memdev=node{node}")
 

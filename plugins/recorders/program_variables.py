@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, ObjectArea, ObjectKind, Profile
@@ -12,7 +13,8 @@ from linesmith.plugins.machines.elf_image import ElfImage
 from linesmith.plugins.machines.mappings import Mapping, load_address
 from linesmith.plugins.machines.symbols import Symbol, data_symbols
 
-Typing = Callable[[Symbol], tuple[tuple[str, ...], int]]
+# The objects that a variable is made of, at the addresses where it is linked.
+Typing = Callable[[Symbol], tuple[ObjectArea, ...]]
 
 
 def variables(profile: Profile, program: ElfImage, mappings: Sequence[Mapping]) -> tuple[ObjectArea, ...]:
@@ -22,7 +24,8 @@ def variables(profile: Profile, program: ElfImage, mappings: Sequence[Mapping]) 
         return ()
     moved = start - program.base
     typing = _typing(program.path)
-    return tuple(_area(one, moved, typing) for one in sorted(_met(profile, program.path, moved), key=_address))
+    met = sorted(_met(profile, program.path, moved), key=_address)
+    return tuple(replace(area, address=area.address + moved) for one in met for area in typing(one))
 
 
 def _address(symbol: Symbol) -> int:
@@ -40,24 +43,18 @@ def _met(profile: Profile, path: Path, moved: int) -> Iterator[Symbol]:
             yield one
 
 
-def _area(symbol: Symbol, moved: int, typing: Typing) -> ObjectArea:
-    types, stride = typing(symbol)
-    place = symbol.address + moved
-    return ObjectArea(ObjectKind.GLOBAL, symbol.name, place, stride, stride, symbol.size // stride, types)
-
-
 def _typing(path: Path) -> Typing:
-    """Answers the record types of a variable and the size of one, an element where it is an array."""
+    """Answers of which records a variable is made, by DWARF."""
     try:
         import drgn
 
-        from linesmith.plugins.snapshots.variables import shape_of
+        from linesmith.plugins.snapshots.variables import shapes_of
     except ImportError:
         return _untyped
     program = drgn.Program(drgn.host_platform)
     program.extra_module(path.name, create=True).try_file(path)
 
-    def typed(symbol: Symbol) -> tuple[tuple[str, ...], int]:
+    def typed(symbol: Symbol) -> tuple[ObjectArea, ...]:
         try:
             variable = program.variable(symbol.name)
         except (LookupError, drgn.BadDataError):
@@ -65,11 +62,22 @@ def _typing(path: Path) -> Typing:
         # A static variable shares its name with others; only the address tells which one DWARF describes.
         if variable.address_ != symbol.address:
             return _untyped(symbol)
-        shape = shape_of(variable.type_, symbol.size)
-        return shape.types, shape.size
+        return tuple(
+            ObjectArea(
+                kind=ObjectKind.GLOBAL,
+                name=f"{symbol.name}{shape.path}",
+                address=symbol.address + shape.offset,
+                size=shape.size,
+                stride=shape.size,
+                count=shape.count,
+                types=shape.types,
+            )
+            for shape in shapes_of(variable.type_, symbol.size)
+            if shape.size
+        )
 
     return typed
 
 
-def _untyped(symbol: Symbol) -> tuple[tuple[str, ...], int]:
-    return (), symbol.size
+def _untyped(symbol: Symbol) -> tuple[ObjectArea, ...]:
+    return (ObjectArea(ObjectKind.GLOBAL, symbol.name, symbol.address, symbol.size, symbol.size),)

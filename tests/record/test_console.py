@@ -49,3 +49,11 @@ def test_the_last_lines_come_without_stamps_and_colours(tmp_path: Path) -> None:
 
 def test_a_console_without_output_says_so(tmp_path: Path) -> None:
     assert Console(tmp_path / "absent").last_lines() == "nothing was printed"
+
+
+def test_a_dead_guest_s_last_lines_end_with_its_death(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(
+        "[    0.1] before\n[    0.2] Kernel panic - not syncing: gone\n[    0.2] Call Trace:\n[    0.2]  f+0x1\n"
+    )
+    assert Console(log).last_lines() == "before | Kernel panic - not syncing: gone"
