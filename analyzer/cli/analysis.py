@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.cli.loading import load
+from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.dwarf import Reading, operands, touched
 from linesmith.analyzer.errors import (
     BuildIdDiffers,
@@ -18,8 +19,12 @@ from linesmith.analyzer.errors import (
 )
 from linesmith.analyzer.evidence import functions_asked
 from linesmith.analyzer.findings import findings
+from linesmith.analyzer.holders import lines_that_may_hold
 from linesmith.analyzer.model import Finding, Profile, SharedLine
 from linesmith.plugins.registry import read_profiles
+
+# Lines that are looked at unless the user asks for another number.
+TOP = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +42,10 @@ class Analysis:
     left_out: tuple[SharedLine, ...] = ()
 
 
-def analyse(elf: Path, profile: Path, section: int, type_: str | None = None, top: int | None = None) -> Analysis:
-    """Read both files and explain the ``top`` lines of the chosen report, or those that hold a ``type_`` only.
+def analyse(elf: Path, profile: Path, section: int, type_: str | None = None, top: int = TOP) -> Analysis:
+    """Read both files and explain the ``top`` lines of the chosen report, or of those that hold a ``type_``.
 
-    All lines are explained without ``top``; ``struct x`` and ``x`` are the same. Raises ``NothingToSuggest`` when no
+    ``struct x`` and ``x`` are the same. Raises ``NothingToSuggest`` when no
     line holds one, ``BuildIdDiffers``, ``ProfileError``, ``ElfError``, ``DebugInfoMissing`` or ``DebugInfoDamaged``.
     """
     reports = read_profiles(profile)
@@ -48,7 +53,7 @@ def analyse(elf: Path, profile: Path, section: int, type_: str | None = None, to
     reading = _with_code(load(elf), elf)
     _same_build(chosen, reading)
     wanted = type_.split()[-1] if type_ else None
-    kept, left_out = _hottest(chosen, None if wanted else top)
+    kept, left_out = _hottest(chosen, wanted, reading, top)
     asked = functions_asked(kept)
     found = findings(kept, reading.layouts, touched(elf, *asked), operands(elf, *asked), wanted)
     analysis = Analysis(reading, chosen, section, len(reports), found, left_out)
@@ -78,12 +83,21 @@ def _foremost(finding: Finding, wanted: str) -> Finding:
     return replace(finding, objects=tuple(sorted(finding.objects, key=lambda one: one.type != wanted)))
 
 
-def _hottest(profile: Profile, top: int | None) -> tuple[Profile, tuple[SharedLine, ...]]:
-    """The profile with the ``top`` lines that count, in its order, and the other lines."""
+def _hottest(
+    profile: Profile, wanted: str | None, reading: Reading, top: int
+) -> tuple[Profile, tuple[SharedLine, ...]]:
+    """The profile with the ``top`` lines that count, in its order, and the other lines.
+
+    Only a look at every line of a pasted report can tell which of them hold the ``wanted`` type.
+    """
     counting = [line for line in profile.lines if not line.apart]
-    kept = counting[:top]
-    left_out = (*counting[len(kept) :], *(line for line in profile.lines if line.apart))
-    return replace(profile, lines=tuple(kept)), left_out
+    if wanted and profile.areas:
+        may_hold = lines_that_may_hold(wanted, replace(profile, lines=tuple(counting)), Containment(reading.layouts))
+        kept = may_hold[:top]
+    else:
+        kept = tuple(counting if wanted else counting[:top])
+    chosen = set(map(id, kept))
+    return replace(profile, lines=kept), tuple(line for line in profile.lines if id(line) not in chosen)
 
 
 def _same_build(profile: Profile, reading: Reading) -> None:

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which lines of a recording may hold an object of a type, by what the snapshot says of their memory."""
+
+from __future__ import annotations
+
+from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.model import Profile, SharedLine
+from linesmith.analyzer.object_map import ObjectMap
+
+
+def lines_that_may_hold(wanted: str, profile: Profile, containment: Containment) -> tuple[SharedLine, ...]:
+    """The lines whose memory has the ``wanted`` type, a type that holds it by value, or a type that is not known."""
+    known = ObjectMap(profile.areas)
+    holders = _holders(wanted, containment)
+    return tuple(line for line in profile.lines if _may_hold(line, known, holders))
+
+
+def _holders(wanted: str, containment: Containment) -> frozenset[str]:
+    layouts = containment.layouts
+    places = (place for layout in layouts.variants(wanted) for place in containment.places(layout.id))
+    return frozenset({wanted, *(layouts.by_id(place.container).name for place in places)})
+
+
+def _may_hold(line: SharedLine, known: ObjectMap, holders: frozenset[str]) -> bool:
+    if line.address is None:
+        return True
+    places = [known.at(line.address + access.offset) for access in line.accesses if access.offset is not None]
+    return any(place is None or not place.area.types or holders & set(place.area.types) for place in places)
