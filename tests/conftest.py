@@ -35,6 +35,13 @@ def kernel_image() -> Path:
 
 
 @pytest.fixture(scope="session")
+def kernel_module() -> Path:
+    """A module of the same kernel, not compressed."""
+    module = REAL_PARTS / "fat.ko"
+    return module if module.is_file() else absent("fat.ko")
+
+
+@pytest.fixture(scope="session")
 def kernel_tree() -> Path:
     """Debian's kernel source 6.1 with the ``.config`` of x86_64_defconfig, otherwise unprepared; never written to."""
     tree = REAL_PARTS / "linux-source-6.1"

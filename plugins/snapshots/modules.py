@@ -21,20 +21,22 @@ class Modules:
         self._modules = tuple(_modules(program))
 
     def area(self, address: int) -> ObjectArea | None:
-        """The variable at ``address``, or the region of the module where no symbol covers it."""
+        """The variable at ``address``, or the part of the module that no symbol covers."""
         for name, regions, symbols in self._modules:
             for region in regions:
                 if address in region:
-                    return _area(name, region, symbols.at(address))
+                    symbol = symbols.at(address)
+                    return _variable(name, symbol) if symbol else _unnamed(name, symbols.gap(address, region))
         return None
 
 
-def _area(module: str, region: range, symbol: DataSymbol | None) -> ObjectArea:
-    if symbol is None or symbol.address not in region:
-        return ObjectArea(ObjectKind.VMALLOC, f"module {module}", region.start, len(region), len(region))
-    return ObjectArea(
-        ObjectKind.GLOBAL, symbol.name, symbol.address, symbol.size, symbol.size, detail=f"of the module {module}"
-    )
+def _variable(module: str, symbol: DataSymbol) -> ObjectArea:
+    detail = f"of the module {module}"
+    return ObjectArea(ObjectKind.GLOBAL, symbol.name, symbol.address, symbol.size, symbol.size, detail=detail)
+
+
+def _unnamed(module: str, part: range) -> ObjectArea:
+    return ObjectArea(ObjectKind.VMALLOC, f"module {module}", part.start, len(part), len(part))
 
 
 def _modules(program: drgn.Program) -> Iterator[tuple[str, tuple[range, ...], SymbolMap]]:

@@ -43,3 +43,10 @@ class SymbolMap:
         if covering is not None or not before or before[-1].size or index == len(self._symbols):
             return covering
         return DataSymbol(before[-1].address, self._starts[index] - before[-1].address, before[-1].name)
+
+    def gap(self, address: int, within: range) -> range:
+        """The addresses of ``within`` around ``address`` up to the next symbols on both sides."""
+        index = bisect_right(self._starts, address)
+        start = max((one.address + one.size for one in self._symbols[max(index - _LOOK_BACK, 0) : index]), default=0)
+        end = self._starts[index] if index < len(self._starts) else within.stop
+        return range(max(start, within.start), min(end, within.stop))

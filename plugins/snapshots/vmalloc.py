@@ -36,7 +36,8 @@ class AreaMap:
 def stacks(program: drgn.Program) -> AreaMap:
     """The stacks of all tasks, idle ones included."""
     size = _stack_bytes(program)
-    starts = {task.stack.value_() for task in _tasks(program)}
+    # A task that has ended gives its stack back before it leaves the list.
+    starts = {task.stack.value_() for task in _tasks(program)} - {0}
     return AreaMap([ObjectArea(ObjectKind.STACK, "task stack", start, size, size) for start in starts])
 
 

@@ -19,6 +19,7 @@ _INIT = """\
 /busybox mount -t proc proc /proc
 /busybox mount -t sysfs sys /sys
 /busybox mount -t tmpfs tmp /tmp
+/busybox insmod /module.ko
 i=0
 while :; do
     /busybox mkdir /tmp/$i
@@ -29,12 +30,16 @@ done
 """
 
 
-def dumped(kernel: Path, words: str, place: Path) -> Path:
-    """The memory of a guest of 4 CPUs and 256 MiB that ``kernel`` was booted in with ``words`` on its command line."""
+def dumped(kernel: Path, module: Path, words: str, place: Path) -> Path:
+    """The memory of a guest of 4 CPUs and 256 MiB that ``kernel`` was booted in with ``words`` on its command line.
+
+    Its one loaded module is ``module``.
+    """
     busybox = shutil.which("busybox")
     assert busybox, "busybox is not installed; .ci/packages/dev names its package"
     entries = [
         *map(folder, ("proc", "sys", "tmp", "dev")),
+        file("module.ko", module.read_bytes(), 0o644),
         file("busybox", Path(busybox).read_bytes(), 0o755),
         file("init", _INIT.encode(), 0o755),
     ]

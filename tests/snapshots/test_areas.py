@@ -37,6 +37,12 @@ def test_addresses_between_symbols_and_outside() -> None:
     assert SYMBOLS.at(0x301) is None
 
 
+def test_gap_between_symbols() -> None:
+    assert SYMBOLS.gap(0x150, range(0x50, 0x400)) == range(0x140, 0x200)
+    assert SYMBOLS.gap(0x60, range(0x50, 0x400)) == range(0x50, 0x100)
+    assert SYMBOLS.gap(0x350, range(0x50, 0x400)) == range(0x300, 0x400)
+
+
 def test_allocation_of_a_per_cpu_chunk() -> None:
     # A bit for 4 bytes, set where an allocation begins: at 0, 8 and 40.
     chunk = Chunk((), bytes([0b101, 0b100]))

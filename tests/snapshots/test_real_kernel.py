@@ -11,7 +11,9 @@ from pathlib import Path
 
 import drgn
 import pytest
+from drgn.helpers.linux.kallsyms import module_kallsyms
 from drgn.helpers.linux.mm import follow_phys, for_each_vmap_area, phys_to_virt, virt_to_page
+from drgn.helpers.linux.module import find_module, module_address_regions
 from drgn.helpers.linux.percpu import per_cpu
 from drgn.helpers.linux.pid import for_each_task
 from drgn.helpers.linux.slab import find_slab_cache, slab_object_info
@@ -30,9 +32,11 @@ COMMAND_LINES = {"plain": "nokaslr", "debugging": "slub_debug=FZPU"}
 
 
 @pytest.fixture(scope="session", params=COMMAND_LINES.values(), ids=list(COMMAND_LINES))
-def memory(request: pytest.FixtureRequest, kernel_image: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def memory(
+    request: pytest.FixtureRequest, kernel_image: Path, kernel_module: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """The dump of a guest, taken once for all tests."""
-    return dumped(kernel_image, request.param, tmp_path_factory.mktemp("guest"))
+    return dumped(kernel_image, kernel_module, request.param, tmp_path_factory.mktemp("guest"))
 
 
 @pytest.fixture(scope="session")
@@ -209,6 +213,17 @@ def test_image_seen_through_the_direct_map(memory: Path, vmlinux: Path, program:
     alias = phys_to_virt(program, follow_phys(program["init_mm"].address_of_(), place)).value_()
     area = one(memory, vmlinux, alias + 8)
     assert (area.kind, area.name, area.address) == (ObjectKind.GLOBAL, "init_task", alias)
+
+
+def test_variables_of_a_module(memory: Path, vmlinux: Path, program: drgn.Program) -> None:
+    module = find_module(program, "fat")
+    symbol = next(symbol for symbol in module_kallsyms(module) if symbol.name == "floppy_defaults")
+    start = module_address_regions(module)[0][0]
+    snapshot = read(memory, vmlinux, [start, symbol.address + 4])
+    area = area_at(snapshot, symbol.address)
+    assert (area.kind, area.name, area.size) == (ObjectKind.GLOBAL, "floppy_defaults", symbol.size)
+    assert area.detail == "of the module fat"
+    assert area_at(snapshot, start).name == "module fat"
 
 
 def test_addresses_of_user_space_and_of_nothing_are_in_no_area(memory: Path, vmlinux: Path) -> None:
