@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -23,26 +23,32 @@ def deliver(content: bytes, destination: Path | None) -> None:
         return
     try:
         if destination.is_file():
-            _refuse_to_destroy(destination)
+            _refuse_to_destroy(destination, _inputs(("output",)))
         destination.write_bytes(content)
     except OSError as error:
         raise OutputError(f"cannot write {destination}: {error.strerror}; name another file with -o") from None
 
 
-def check_destination(destination: Path) -> None:
-    """Raise ``OutputError`` where ``deliver`` would, before the work is done that makes the result."""
-    folder = destination.absolute().parent
-    if not os.access(destination if destination.exists() else folder, os.W_OK):
-        raise OutputError(f"cannot write {destination}: no access to it; name another file")
-    if destination.is_file():
-        _refuse_to_destroy(destination)
+def check_destinations(destinations: Sequence[Path], options: Collection[str]) -> None:
+    """Raise ``OutputError`` where ``deliver`` would, before the work is done that makes the results.
+
+    ``options`` are the names of the command's parameters that name results.
+    """
+    places = [destination.absolute() for destination in destinations]
+    for place in places:
+        if places.count(place) > 1:
+            raise OutputError(f"{place} would be written twice; name different files")
+        if not os.access(place if place.exists() else place.parent, os.W_OK):
+            raise OutputError(f"cannot write {place}: no access to it; name another file")
+        if place.is_file():
+            _refuse_to_destroy(place, _inputs(options))
 
 
-def _refuse_to_destroy(existing: Path) -> None:
+def _refuse_to_destroy(existing: Path, inputs: Iterable[Path]) -> None:
     with existing.open("rb") as file:
         if file.read(4).startswith(_BINARY):
             raise OutputError(f"{existing} is an ELF or BTF file and stays as it is; name another file with -o")
-    for given in _inputs():
+    for given in inputs:
         if given.is_file() and existing.samefile(given):
             raise OutputError(f"{existing} is what this command reads and stays as it is; name another file with -o")
         inside = given.is_dir() and existing.resolve().is_relative_to(given.resolve())
@@ -50,9 +56,9 @@ def _refuse_to_destroy(existing: Path) -> None:
             raise OutputError(f"{existing} belongs to {given}, which is only read; name another file with -o")
 
 
-def _inputs() -> Iterator[Path]:
-    """Every path among the running command's arguments and options but ``-o`` itself."""
+def _inputs(results: Collection[str]) -> Iterator[Path]:
+    """Every path among the running command's arguments and options but those that name ``results``."""
     given = click.get_current_context().params
     for name, value in given.items():
-        if name != "output":
+        if name not in results:
             yield from (one for one in (value if isinstance(value, tuple) else (value,)) if isinstance(one, Path))

@@ -15,7 +15,7 @@ from types import FrameType
 import click
 
 from linesmith.analyzer.cli.loading import CLEAR_LINE
-from linesmith.analyzer.cli.output import check_destination, deliver
+from linesmith.analyzer.cli.output import check_destinations, deliver
 from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.errors import LinesmithError, NotRecorded, OutputError
 from linesmith.analyzer.model import Order, Profile, Recorded, Remark
@@ -25,6 +25,7 @@ from linesmith.plugins.profiles.recorded import encode
 from linesmith.plugins.registry import recorder, snapshot_source
 
 _SNAPSHOT_SOURCE = "drgn"
+_RESULTS = ("output", "log", "trace")
 _RECORDERS = ("perf", "qemu-user", "qemu")
 
 
@@ -49,8 +50,7 @@ def choose(machine: str, order: Order) -> Recorder:
 
 def record(chosen: Recorder, order: Order, output: Path) -> Profile | None:
     """Carry out the order and write what comes back to ``output``; ``None`` for the text of another tool's report."""
-    for written in filter(None, (output, order.log, order.trace)):
-        check_destination(written)
+    check_destinations([place for place in (output, order.log, order.trace) if place], _RESULTS)
     with _scratch() as scratch, _interruptible():
         recorded = chosen.record(order, scratch, _tell)
         profile = _with_objects(recorded, order)

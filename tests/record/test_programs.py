@@ -89,6 +89,15 @@ def test_a_function_that_the_program_lacks_is_told(tmp_path: Path, program: Path
     assert f"{program} has no function absent; name one that `nm` lists" in done.stderr
 
 
+def test_what_an_earlier_run_wrote_is_replaced(tmp_path: Path, program: Path) -> None:
+    words = ("--on", "qemu-user", "--trace", tmp_path / "trace", "--log", tmp_path / "log", "-o", tmp_path / "profile")
+    for name in ("trace", "log", "profile"):
+        (tmp_path / name).write_text("earlier")
+    assert linesmith("record", *words, "--", program).returncode == 0
+    assert "earlier" not in (tmp_path / "profile").read_text()
+    assert (tmp_path / "trace").read_bytes() != b"earlier"
+
+
 def test_the_status_of_the_program_is_told(tmp_path: Path, program: Path) -> None:
     done = linesmith("record", "-o", tmp_path / "profile", "--", program, "3")
     assert done.returncode == 0

@@ -73,6 +73,11 @@ def test_a_place_that_cannot_be_written_is_told_before_the_run(tmp_path: Path) -
     assert said == f"linesmith: cannot write {tmp_path}/absent/profile: no access to it; name another file\n"
 
 
+def test_two_results_in_one_file_are_refused(tmp_path: Path) -> None:
+    said = refusal("--on", "qemu-user", "--trace", tmp_path / "one", "-o", tmp_path / "one", "--", "/bin/true")
+    assert said == f"linesmith: {tmp_path}/one would be written twice; name different files\n"
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
