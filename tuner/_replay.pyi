@@ -2,8 +2,9 @@
 """The seam to the native replayer; sizes, offsets and addresses are in bytes.
 
 Objects come in rows ``(address, stride, count, kind)``; kinds are numbered from 0 within a scene. What happens to a
-kind is ``(pieces, tail, placement)``: pieces ``(old offset, size, new offset)`` sorted by old offset, how far bytes
-behind them move, and ``(stride, objects per slab, bytes per slab, first object's offset)`` or ``None``. A sharding is
+kind is ``(pieces, tail, placement, shift)``: pieces ``(old offset, size, new offset)`` sorted by old offset, how far
+bytes behind them move, ``(stride, objects per slab, bytes per slab, first object's offset)`` or ``None``, and how far
+all objects are moved on top, below 256. A sharding is
 ``(ranges, alignment, shard by CPU, code)``: bytes ``(kind, old offset, size)`` that each shard has, and addresses
 ``(begin, end)`` of instructions that go through all shards.
 """
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 Row = tuple[int, int, int, int]
 Piece = tuple[int, int, int]
 Placement = tuple[int, int, int, int]
-KindPlan = tuple[Sequence[Piece], int, Placement | None]
+KindPlan = tuple[Sequence[Piece], int, Placement | None, int]
 Sharding = tuple[Sequence[tuple[int, int, int]], int, Sequence[int], Sequence[tuple[int, int]]]
 
 class TraceError(Exception):

@@ -8,8 +8,9 @@ slab's bytes hold, the first at its beginning. So the mix of phases follows from
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import gcd
 
 from linesmith.analyzer.errors import NotSimulated
 from linesmith.analyzer.layouts import Layouts
@@ -37,12 +38,13 @@ class Placement:
 class KindPlan:
     """What happens to the objects of one kind; without a placement they stay at their addresses.
 
-    Bytes behind the last piece move by ``tail``.
+    Bytes behind the last piece move by ``tail``. All objects are then moved by ``shift`` bytes, fewer than 256.
     """
 
     pieces: tuple[Piece, ...] = ()
     tail: int = 0
     placement: Placement | None = None
+    shift: int = 0
 
 
 class ShardBy(StrEnum):
@@ -98,6 +100,29 @@ def aligned(scene: Scene, stride: int) -> Plan:
     if any(kind.outer.size > stride for kind in scene.kinds if kind.slab):
         raise NotSimulated(f"objects do not fit {stride} bytes; give a larger stride")
     return Plan(tuple(KindPlan(placement=_slabs(kind, stride)) if kind.slab else KindPlan() for kind in scene.kinds))
+
+
+def in_all_phases(plan: Plan, scene: Scene) -> tuple[Plan, ...]:
+    """The plan with slab objects shifted to each phase that their stride lets an object have, neighbours kept.
+
+    Which phase a hot object has is the allocator's choice at boot. A single plan where strides leave no choice.
+    """
+    strides = [kind.placement.stride if kind.placement else old.stride for kind, old in _slab_plans(plan, scene)]
+    step = min((gcd(stride, CACHE_LINE_BYTES) for stride in strides), default=CACHE_LINE_BYTES)
+    return tuple(_shifted(plan, scene, shift) for shift in range(0, CACHE_LINE_BYTES, step))
+
+
+def _slab_plans(plan: Plan, scene: Scene) -> list[tuple[KindPlan, Kind]]:
+    return [pair for pair in zip(plan.kinds, scene.kinds, strict=True) if pair[1].slab]
+
+
+def _shifted(plan: Plan, scene: Scene, shift: int) -> Plan:
+    """Each slab kind moved by the multiple of its own step that is next to ``shift``."""
+    kinds = []
+    for kind, old in zip(plan.kinds, scene.kinds, strict=True):
+        step = gcd(kind.placement.stride if kind.placement else old.stride, CACHE_LINE_BYTES)
+        kinds.append(replace(kind, shift=shift // step * step) if old.slab else kind)
+    return replace(plan, kinds=tuple(kinds))
 
 
 def _kind_plan(kind: Kind, moved: Relocation) -> KindPlan:

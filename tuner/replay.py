@@ -40,7 +40,7 @@ class Outcome:
 
     line_bytes: int
     misses: Misses
-    windows: tuple[int, ...]
+    windows: tuple[float, ...]
     pairs: tuple[PlacePair, ...]
 
 
@@ -114,10 +114,19 @@ def open_trace(path: Path, scenes: Sequence[Scene], line_sizes: Sequence[int] = 
     return Replay(native, tuple(scenes))
 
 
+def mean(outcomes: Sequence[Outcome]) -> Outcome:
+    """The mean of several runs of one scene with one line size, misses rounded; pairs are not followed."""
+    count = len(outcomes)
+    names = Misses.__slots__
+    misses = {name: round(sum(getattr(one.misses, name) for one in outcomes) / count) for name in names}
+    windows = (sum(window) / count for window in zip(*(one.windows for one in outcomes), strict=True))
+    return Outcome(outcomes[0].line_bytes, Misses(**misses), tuple(windows), ())
+
+
 def _kind_plan(plan: KindPlan) -> _replay.KindPlan:
     slabs = plan.placement
     placement = None if slabs is None else (slabs.stride, slabs.per_slab, slabs.slab_bytes, slabs.first)
-    return [(piece.old, piece.size, piece.new) for piece in plan.pieces], plan.tail, placement
+    return [(piece.old, piece.size, piece.new) for piece in plan.pieces], plan.tail, placement, plan.shift
 
 
 def _pair(pair: _replay.Pair) -> PlacePair:

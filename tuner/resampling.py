@@ -17,7 +17,7 @@ RESAMPLES = 1000
 TAIL = 0.025
 
 
-def change_interval(before: Sequence[int], after: Sequence[int]) -> Interval:
+def change_interval(before: Sequence[float], after: Sequence[float]) -> Interval:
     """The middle 95 % of the change (after - before) / before; ``before`` and ``after`` are misses by window.
 
     The same windows give the same interval. 0 to 0 where nothing was missed before.

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
 from linesmith.analyzer.errors import NotSimulated
 from linesmith.analyzer.layouts import Layouts
@@ -20,8 +21,8 @@ from linesmith.analyzer.model import (
     SimulatedPair,
     Simulation,
 )
-from linesmith.tuner.plan import Plan, plan_for, unchanged
-from linesmith.tuner.replay import LINE_SIZES, Outcome, Replay, open_trace
+from linesmith.tuner.plan import Plan, in_all_phases, plan_for, unchanged
+from linesmith.tuner.replay import LINE_SIZES, Outcome, Replay, mean, open_trace
 from linesmith.tuner.resampling import change_interval
 from linesmith.tuner.scene import Scene, scene
 from linesmith.tuner.suggestions import Suggestion
@@ -30,13 +31,20 @@ from linesmith.tuner.suggestions import Suggestion
 MOST_PAIRS = 5
 
 
+class View(NamedTuple):
+    """What is looked at: a line size, and whether objects are where they were or in each phase they may have."""
+
+    line_bytes: int
+    everywhere: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """A scene ready to replay: its number, and what it costs as it was recorded, by line size."""
+    """A scene ready to replay: its number, and what it costs in the layout that was recorded."""
 
     number: int
     scene: Scene
-    before: Mapping[int, Outcome]
+    before: Mapping[View, Outcome]
 
 
 def simulate(
@@ -68,15 +76,29 @@ def _effort(candidate: Candidate) -> tuple[bool, int]:
 
 
 def _cost(simulation: Simulation) -> float:
-    """Misses at the usual line size; a candidate that could not be simulated comes last of its like."""
-    found = (one.after.total for one in simulation.lines if one.line_bytes == CACHE_LINE_BYTES)
-    return next(found, float("inf"))
+    """Misses at the usual line size over all phases; a candidate that was not simulated comes last of its like."""
+    found = [(one.phases, one.after.total) for one in simulation.lines if one.line_bytes == CACHE_LINE_BYTES]
+    return max(found)[1] if found else float("inf")
 
 
 def _staged(replay: Replay, number: int) -> _Stage:
     here = replay.scenes[number]
-    sizes = LINE_SIZES if here.kinds and replay.accesses(number) else ()
-    return _Stage(number, here, {size: replay.run(number, unchanged(here), size) for size in sizes})
+    if not here.kinds or not replay.accesses(number):
+        return _Stage(number, here, {})
+    return _Stage(number, here, outcomes(replay, number, unchanged(here)))
+
+
+def outcomes(replay: Replay, number: int, plan: Plan) -> dict[View, Outcome]:
+    """The scene with this number under ``plan``, with lines of 64 bytes as placed and in all phases, and of 128.
+
+    Phases are looked at where objects of slabs have several, in the layout recorded.
+    """
+    here = replay.scenes[number]
+    found = {View(size): replay.run(number, plan, size) for size in LINE_SIZES}
+    if len(in_all_phases(unchanged(here), here)) > 1:
+        runs = [replay.run(number, shifted) for shifted in in_all_phases(plan, here)]
+        found[View(CACHE_LINE_BYTES, everywhere=True)] = mean(runs)
+    return found
 
 
 def _simulation(replay: Replay, stage: _Stage, candidate: Candidate, layouts: Layouts) -> Simulation:
@@ -89,22 +111,23 @@ def _simulation(replay: Replay, stage: _Stage, candidate: Candidate, layouts: La
     return run(replay, stage.number, plan, stage.before, layouts)
 
 
-def run(replay: Replay, number: int, plan: Plan, before: Mapping[int, Outcome], layouts: Layouts) -> Simulation:
-    """The scene with this number under ``plan``, against ``before``, which has an outcome by line size."""
+def run(replay: Replay, number: int, plan: Plan, before: Mapping[View, Outcome], layouts: Layouts) -> Simulation:
+    """The scene with this number under ``plan`` against ``before``, which ``outcomes`` gave."""
     begin = perf_counter()
-    after = {size: replay.run(number, plan, size) for size in before}
+    after = outcomes(replay, number, plan)
     spent = 1000 * (perf_counter() - begin)
     here = replay.scenes[number]
     lines = tuple(
         SimulatedLines(
-            size,
+            view.line_bytes,
             outcome.misses,
-            after[size].misses,
-            replay.traced[size].total,
-            change_interval(outcome.windows, after[size].windows),
-            _pairs(here, outcome, after[size], layouts),
+            after[view].misses,
+            replay.traced[view.line_bytes].total - before[View(view.line_bytes)].misses.total + outcome.misses.total,
+            change_interval(outcome.windows, after[view].windows),
+            _pairs(here, outcome, after[view], layouts),
+            len(in_all_phases(unchanged(here), here)) if view.everywhere else 1,
         )
-        for size, outcome in before.items()
+        for view, outcome in sorted(before.items())
     )
     return Simulation(lines, here.objects, replay.accesses(number), round(spent, 3), _remarks(replay, here))
 

@@ -74,7 +74,8 @@ class SimulatedLines:
     """Misses on the objects concerned with lines of ``line_bytes``, and ``traced``: those of the whole trace.
 
     ``change`` is that of the misses as a share of those before, ``interval`` its bounds; ``pairs`` are those with
-    the largest difference.
+    the largest difference. More than one of ``phases`` tells that counts are means over the places in a line at which
+    objects of these slabs may begin, where one is recorded by chance.
     """
 
     line_bytes: int
@@ -83,6 +84,7 @@ class SimulatedLines:
     traced: int
     interval: Interval
     pairs: tuple[SimulatedPair, ...] = ()
+    phases: int = 1
 
     @property
     def change(self) -> float:

@@ -14,7 +14,8 @@ def simulated_rows(simulation: Simulation) -> Iterator[str]:
         yield simulation.refusal
         return
     for one in simulation.lines:
-        yield f"{one.line_bytes}-byte lines: {_misses(one)}, {_of_all(one)}"
+        phases = f", mean of {one.phases} phases" if one.phases > 1 else ""
+        yield f"{one.line_bytes}-byte lines{phases}: {_misses(one)}, {_of_all(one)}"
     for one in simulation.lines[:1]:
         yield from map(_pair, one.pairs)
     yield f"{simulation.accesses:,} accesses to {simulation.objects:,} objects, replayed in {_time(simulation)}"

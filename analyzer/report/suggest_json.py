@@ -66,6 +66,7 @@ class SimulatedLinesDocument(msgspec.Struct, frozen=True):
     cycles_before: int
     cycles_after: int
     pairs: tuple[SimulatedPair, ...]
+    phases: int
 
 
 class SimulationDocument(msgspec.Struct, frozen=True):
@@ -177,7 +178,7 @@ def _simulation(simulation: Simulation) -> SimulationDocument:
 def _simulated(one: SimulatedLines) -> SimulatedLinesDocument:
     cycles = one.before.cycles(), one.after.cycles()
     return SimulatedLinesDocument(
-        one.line_bytes, one.before, one.after, one.traced, one.change, one.interval, *cycles, one.pairs
+        one.line_bytes, one.before, one.after, one.traced, one.change, one.interval, *cycles, one.pairs, one.phases
     )
 
 

@@ -114,6 +114,19 @@ TEST(Replay, ThePhaseDecidesWhetherTwoMembersMeet) {
   EXPECT_EQ(Replayed(trace, shifted).events.hitm_local, 2 * kRounds);
 }
 
+TEST(Replay, AShiftGivesEveryObjectAnotherPhaseAndTheSameNeighbours) {
+  const Place packed = [](std::uint32_t object, std::uint32_t offset) {
+    return kBase + object * 160 + offset;
+  };
+  const Program program = Turns({Store(0, 48, 0), Load(1, 64, 0), Store(0, 152, 1), Load(1, 0, 2)}, kRounds);
+  const TracedProgram traced(program, packed, 2);
+  const TraceFile trace = traced.Read({{kBase, 160, 25, 0}});
+  EXPECT_EQ(SharedMisses(Replayed(trace, Unchanged()).events), 0u);
+  Plan shifted = Unchanged();
+  shifted.kinds[0].shift = 32;
+  EXPECT_EQ(Replayed(trace, shifted).events.hitm_local, 2 * kRounds);
+}
+
 TEST(Replay, MemoryBesideAnObjectStaysAndIsFollowed) {
   const Program program = Turns({Store(0, 0), Load(1, 32)}, kRounds);
   const TracedProgram traced(program, AsRecorded, 2);

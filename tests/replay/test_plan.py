@@ -11,7 +11,7 @@ from hand_made import held, scalar, struct, table
 from linesmith.analyzer.errors import NotSimulated
 from linesmith.analyzer.model import Layout, ObjectArea, ObjectKind
 from linesmith.tuner.placement import lay_out
-from linesmith.tuner.plan import KindPlan, Placement, aligned, relaid
+from linesmith.tuner.plan import KindPlan, Placement, aligned, in_all_phases, relaid, unchanged
 from linesmith.tuner.scene import scene
 
 RECORD = struct("s", scalar("a"), scalar("b"), *(scalar(f"w{number}") for number in range(10)))
@@ -101,3 +101,15 @@ def test_another_stride_gives_another_mix_of_phases() -> None:
     assert aligned(found, 128).kinds == (KindPlan(placement=Placement(128, 32, 4096)),)
     with pytest.raises(NotSimulated, match="do not fit 64 bytes"):
         aligned(found, 64)
+
+
+def test_the_stride_of_a_slab_tells_its_phases_and_variables_stay() -> None:
+    variable = ObjectArea(ObjectKind.GLOBAL, "one", 0x30000, 96, 96, 1, ("s",))
+    found = scene(RECORD, [slab("s_cache", 96, 42), variable], table(RECORD))
+    shifts = [[kind.shift for kind in plan.kinds] for plan in in_all_phases(unchanged(found), found)]
+    assert shifts == [[0, 0], [32, 0]]
+
+
+def test_objects_that_all_begin_with_a_line_have_one_phase() -> None:
+    found = scene(RECORD, [slab("s_cache", 128, 32)], table(RECORD))
+    assert len(in_all_phases(unchanged(found), found)) == 1

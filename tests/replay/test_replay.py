@@ -12,8 +12,8 @@ from replay.traces import Step, turns, write_trace
 from linesmith.analyzer.errors import TraceError
 from linesmith.analyzer.model import Layout, Misses, ObjectArea, ObjectKind
 from linesmith.tuner.placement import lay_out
-from linesmith.tuner.plan import KindPlan, Plan, ShardBy, Sharding, aligned, relaid, unchanged
-from linesmith.tuner.replay import Replay, open_trace
+from linesmith.tuner.plan import KindPlan, Plan, ShardBy, Sharding, aligned, in_all_phases, relaid, unchanged
+from linesmith.tuner.replay import Replay, mean, open_trace
 from linesmith.tuner.scene import Scene, scene
 
 KERNEL = 0xFFFF888000000000
@@ -78,6 +78,18 @@ def test_neighbours_in_a_slab_part_when_objects_begin_on_lines(tmp_path: Path) -
     replay = open_trace(write_trace(tmp_path / "trace", steps, (0, 0)), [here])
     assert replay.run(0, unchanged(here)).misses.hitm_local == ROUNDS
     assert replay.run(0, aligned(here, 128)).misses.total == 0
+
+
+def test_a_phase_met_by_chance_is_followed_by_all_others(tmp_path: Path) -> None:
+    # The first object begins with a line, where its members at 48 and 64 are apart; 32 bytes on they meet.
+    record = struct("record", *(scalar(f"w{number}") for number in range(20)))
+    steps = turns([Step(0, "S", KERNEL + 48), Step(1, "L", KERNEL + 64)], ROUNDS)
+    here = scene(record, [objects(record, 25, 160)], table(record))
+    replay = open_trace(write_trace(tmp_path / "trace", steps, (0, 0)), [here])
+    runs = [replay.run(0, plan) for plan in in_all_phases(unchanged(here), here)]
+    assert [run.misses.hitm_local for run in runs] == [0, ROUNDS]
+    assert mean(runs).misses == Misses(hitm_local=ROUNDS // 2, upgrade=ROUNDS // 2, cold=2)
+    assert sum(mean(runs).windows) == sum(run.misses.total for run in runs) / 2
 
 
 def test_a_lock_for_each_cpu_ends_its_contention(tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ namespace {
 using RowTuple = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t>;
 using PieceTuple = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
 using PlacementTuple = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
-using KindTuple = std::tuple<std::vector<PieceTuple>, std::int64_t, std::optional<PlacementTuple>>;
+using KindTuple =
+    std::tuple<std::vector<PieceTuple>, std::int64_t, std::optional<PlacementTuple>, std::uint64_t>;
 using CodeRange = std::tuple<std::uint64_t, std::uint64_t>;
 using ShardingTuple =
     std::tuple<std::vector<PieceTuple>, std::uint64_t, std::vector<std::uint32_t>, std::vector<CodeRange>>;
@@ -42,11 +43,12 @@ std::vector<ObjectMap> MapsOf(const std::vector<std::vector<RowTuple>>& scenes) 
 }
 
 KindPlan KindPlanOf(const KindTuple& tuple) {
-  const auto& [pieces, tail, placement] = tuple;
+  const auto& [pieces, tail, placement, shift] = tuple;
   KindPlan plan;
   for (const auto& [old_offset, size, new_offset] : pieces)
     plan.pieces.push_back({old_offset, size, new_offset});
   plan.tail = tail;
+  plan.shift = shift;
   if (placement) {
     const auto& [stride, per_slab, slab_bytes, first] = *placement;
     plan.placement = {stride, per_slab, slab_bytes, first};

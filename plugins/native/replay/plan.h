@@ -34,6 +34,7 @@ struct KindPlan {
   std::vector<Piece> pieces;
   std::int64_t tail = 0;
   std::optional<Placement> placement;
+  std::uint64_t shift = 0;
 };
 
 // Bytes that each object has `ways` times, in shards at multiples of `alignment`; a CPU uses that of its

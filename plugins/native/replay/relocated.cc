@@ -29,6 +29,16 @@ bool Fits(const Placement& placement) {
          placement.first < kMost;
 }
 
+// Moved objects have memory of their own, where those that stay cannot be in the way.
+std::uint64_t AddressOf(const Object& object, const KindPlan& plan) {
+  const std::uint64_t memory = kNewMemory + object.kind * kKindMemory + plan.shift;
+  if (!plan.placement) return plan.shift == 0 ? object.address : memory + object.address % (kKindMemory / 2);
+  const Placement& slab = *plan.placement;
+  const std::uint64_t place =
+      object.rank / slab.per_slab * slab.slab_bytes + object.rank % slab.per_slab * slab.stride;
+  return memory + slab.first + place;
+}
+
 void CheckPieces(const std::vector<Piece>& pieces) {
   std::uint64_t end = 0;
   for (const Piece& piece : pieces) {
@@ -46,6 +56,7 @@ Relocated::Relocated(const Scene& scene, const Plan& plan, std::uint32_t line_by
   for (const KindPlan& kind : plan.kinds) {
     CheckPieces(kind.pieces);
     Check(!kind.placement || Fits(*kind.placement), "a placement is empty or too large");
+    Check(kind.shift < ObjectMap::kBlock, "objects are shifted within a line only");
   }
   PlaceObjects(scene);
   if (plan.sharding) PlaceShards(scene);
@@ -56,16 +67,8 @@ Relocated::Relocated(const Scene& scene, const Plan& plan, std::uint32_t line_by
 
 void Relocated::PlaceObjects(const Scene& scene) {
   for (const Object& object : scene.objects().objects()) {
-    const bool planned = object.kind < plan_.kinds.size() && plan_.kinds[object.kind].placement;
-    if (!planned) {
-      spans_.push_back({object.address, 0});
-      continue;
-    }
-    const Placement& slab = *plan_.kinds[object.kind].placement;
-    const std::uint64_t memory = kNewMemory + object.kind * kKindMemory;
-    const std::uint64_t place =
-        object.rank / slab.per_slab * slab.slab_bytes + object.rank % slab.per_slab * slab.stride;
-    spans_.push_back({memory + slab.first + place, 0});
+    const KindPlan* plan = object.kind < plan_.kinds.size() ? &plan_.kinds[object.kind] : nullptr;
+    spans_.push_back({plan == nullptr ? object.address : AddressOf(object, *plan), 0});
   }
 }
 
