@@ -13,6 +13,8 @@ from linesmith.analyzer.errors import GuestFailed
 from linesmith.plugins.machines.console import Console
 
 _POLL_SECONDS = 0.2
+# What the plugin says at the end of any guest that was never followed.
+_NO_REGION = "never entered a region of interest"
 _MOST_BYTES = 64 << 20
 
 
@@ -73,10 +75,14 @@ class Talk:
     def _ended(self, doing: str) -> GuestFailed:
         if died := self._console.death():
             return self._failure(f"the guest's kernel died while {doing}: {died}")
-        complaint = self._errors.read_text("utf-8", "replace").strip().splitlines()
-        if complaint:
-            return GuestFailed(f"QEMU ended while the guest was {doing}: {complaint[-1]}")
+        if complaints := self._complaints():
+            return GuestFailed(f"QEMU ended while the guest was {doing}: {complaints[0]}")
         return self._failure(f"the guest ended while {doing}")
+
+    def _complaints(self) -> list[str]:
+        """What QEMU and the plugin said that is not a mere consequence of the early end."""
+        lines = self._errors.read_text("utf-8", "replace").splitlines()
+        return [line.strip() for line in lines if line.strip() and _NO_REGION not in line]
 
     def _failure(self, what: str) -> GuestFailed:
         return GuestFailed(

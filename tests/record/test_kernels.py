@@ -132,6 +132,13 @@ def test_a_command_that_is_not_found_in_the_guest_is_told(kernel_image: Path, tm
     assert "the command was not found in the guest (status 127)" in done.stderr
 
 
+def test_a_command_that_powers_off_is_told(kernel_image: Path, tmp_path: Path) -> None:
+    done = record(kernel_image, tmp_path / "profile", "--smp", "1", command=("poweroff", "-f"))
+    assert done.returncode == 2
+    assert "the guest ended while running the command; its last lines: " in done.stderr
+    assert "reboot: Power down" in done.stderr
+
+
 def test_a_given_first_file_system_is_built_upon_and_the_overlay_added(kernel_image: Path, tmp_path: Path) -> None:
     (tmp_path / "own").write_text("from the initrd, ")
     packed = subprocess.run(
