@@ -22,6 +22,7 @@ from linesmith.analyzer.model import Order, Profile, Recorded, Remark
 from linesmith.plugins.api import Recorder
 from linesmith.plugins.machines.kvm import kvm_verdict
 from linesmith.plugins.profiles.recorded import encode
+from linesmith.plugins.recordings.apart import apart_by_objects
 from linesmith.plugins.registry import recorder, snapshot_source
 
 _SNAPSHOT_SOURCE = "drgn"
@@ -98,7 +99,7 @@ def _with_objects(recorded: Recorded, order: Order) -> Profile | None:
         remark = Remark(f"objects are not known: {error}")
         return replace(profile, remarks=(*profile.remarks, remark))
     remarks = (*profile.remarks, *map(Remark, snapshot.remarks))
-    return replace(profile, areas=snapshot.areas, remarks=remarks)
+    return apart_by_objects(replace(profile, areas=snapshot.areas, remarks=remarks))
 
 
 def _tell(progress: str) -> None:

@@ -8,10 +8,11 @@ profile; they are marked, so that nobody takes them for findings.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import replace
 
-from linesmith.analyzer.model import SharedLine
+from linesmith.analyzer.model import ObjectArea, ObjectKind, Profile, SharedLine
 from linesmith.plugins.recordings.apart_symbols import (
     ANYBODYS_FUNCTIONS,
     SCHEDULER_FUNCTIONS,
@@ -39,6 +40,28 @@ def set_apart(line: SharedLine, variable: str | None) -> SharedLine:
     if not total or apart < _MOSTLY * total:
         return line
     return replace(line, apart=max((TIMEKEEPING, SCHEDULER), key=lambda kind: weights[kind]))
+
+
+def apart_by_objects(profile: Profile) -> Profile:
+    """The profile with those lines marked too whose every known object is a variable of the tick or the scheduler."""
+    areas = sorted(profile.areas, key=lambda area: area.address)
+    starts = [area.address for area in areas]
+
+    def marked(line: SharedLine) -> SharedLine:
+        if line.address is None or line.apart:
+            return line
+        first = max(bisect_right(starts, line.address) - 1, 0)
+        met = areas[first : bisect_left(starts, line.address + line.bytes)]
+        kinds = {_kind_of_area(area) for area in met if area.end > line.address}
+        return replace(line, apart=kinds.pop()) if len(kinds) == 1 else line
+
+    return replace(profile, lines=tuple(map(marked, profile.lines)))
+
+
+def _kind_of_area(area: ObjectArea) -> str:
+    """Kind of a variable; a part of one is named after it, with its member."""
+    is_variable = area.kind in (ObjectKind.GLOBAL, ObjectKind.PER_CPU)
+    return _kind_of_variable(area.name.partition(".")[0]) if is_variable else ""
 
 
 def _kind_of_variable(variable: str | None) -> str:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from linesmith.analyzer.model import Access, SharedLine
-from linesmith.plugins.recordings.apart import set_apart
+from linesmith.analyzer.model import Access, ObjectArea, ObjectKind, Profile, SharedLine
+from linesmith.plugins.recordings.apart import apart_by_objects, set_apart
 
 
 def line(**contended: int) -> SharedLine:
@@ -40,6 +40,32 @@ def test_a_known_variable_decides_alone() -> None:
 
 def test_another_variable_leaves_it_to_the_functions() -> None:
     assert set_apart(line(get_ucounts=50), "init_ucounts").apart == ""
+
+
+def kind_beside(*areas: ObjectArea) -> str:
+    """What a line that kfree misses on is marked as, with these objects on it."""
+    profile = Profile("kernel", "", "hitm", (line(kfree=9),), areas=areas)
+    return apart_by_objects(profile).lines[0].apart
+
+
+def per_cpu(name: str, address: int, size: int = 8) -> ObjectArea:
+    return ObjectArea(ObjectKind.PER_CPU, name, address, size, size)
+
+
+def test_a_line_of_a_run_queue_is_known_by_its_object() -> None:
+    assert kind_beside(per_cpu("runqueues", 0xFFFFFFFF81FFF000, 0x1100)) == "scheduler"
+
+
+def test_a_part_of_a_variable_counts_as_the_variable() -> None:
+    assert kind_beside(per_cpu("tk_core.timekeeper", 0xFFFFFFFF82000008)) == "timekeeping"
+
+
+def test_a_line_with_anything_else_on_it_stays() -> None:
+    assert kind_beside(per_cpu("runqueues", 0xFFFFFFFF82000000), per_cpu("files", 0xFFFFFFFF82000020)) == ""
+
+
+def test_an_object_that_ends_before_the_line_does_not_count() -> None:
+    assert kind_beside(per_cpu("runqueues", 0xFFFFFFFF81FFFFF8)) == ""
 
 
 def test_nothing_else_of_the_line_changes() -> None:
