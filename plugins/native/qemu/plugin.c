@@ -25,6 +25,7 @@ static inline void count_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64
                                 const struct site *site) {
   bool store = qemu_plugin_mem_is_store(info);
   if (site->habit.atomic && !store) return;
+  cpu = qemu_host_cpu(&run->host, cpu);
   if (cpu >= run->options.coherence.cpus) {
     run->foreign++;
     return;
@@ -74,23 +75,26 @@ static bool is_followed(uint64_t instruction) {
 
 /** Ends QEMU where its threads are not those that the interleaving was chosen for: the result would be wrong.
  */
-static void check_threads(unsigned cpu, bool alone) {
+static void check_threads(unsigned cpu, bool one_for_all) {
   uintptr_t thread = (uintptr_t)pthread_self(), none = 0;
   if (atomic_compare_exchange_strong(&run->thread, &none, thread)) run->thread_cpu = cpu;
-  if (run->thread_cpu == cpu || (run->thread == thread) == alone) return;
-  say(alone ? "interleave=exact needs all virtual CPUs on one thread: give QEMU -accel tcg,thread=single"
-            : "interleave=turns needs a thread for each virtual CPU: give QEMU -accel tcg,thread=multi");
+  bool shared = run->thread == thread && (one_for_all || run->thread_cpu != cpu);
+  if (shared == one_for_all) return;
+  say(one_for_all
+          ? "interleave=exact needs all virtual CPUs on one thread: give QEMU -accel tcg,thread=single"
+          : "only interleave=exact has all virtual CPUs on one thread: give QEMU -accel tcg,thread=multi");
   exit(EXIT_FAILURE);
 }
 
 static void end_slice(unsigned cpu) {
   enum interleave interleave = run->options.interleave;
-  if (run->guest.system && interleave != INTERLEAVE_HOST) check_threads(cpu, interleave == INTERLEAVE_EXACT);
+  if (run->guest.system) check_threads(cpu, interleave == INTERLEAVE_EXACT);
   if (interleave == INTERLEAVE_EXACT) qemu_host_end_slice(&run->host, cpu);
   if (interleave == INTERLEAVE_TURNS) turns_pass(&run->turns, cpu);
 }
 
 static void on_block(unsigned cpu, void *instructions) {
+  cpu = qemu_host_cpu(&run->host, cpu);
   if (cpu >= COHERENCE_MAX_CPUS) return;
   run_end_repeats(run, cpu);
   if (slices_count(&run->slices, cpu, (uintptr_t)instructions)) end_slice(cpu);
@@ -99,6 +103,8 @@ static void on_block(unsigned cpu, void *instructions) {
 /** QEMU 7.2 lets a virtual CPU that waits for another use up the time of all where instructions are the
  * clock. */
 static void on_block_outside(unsigned cpu, void *instructions) {
+  cpu = qemu_host_cpu(&run->host, cpu);
+  if (cpu >= COHERENCE_MAX_CPUS) return;
   if (slices_count(&run->slices_outside, cpu, (uintptr_t)instructions)) qemu_host_end_slice(&run->host, cpu);
 }
 
@@ -228,6 +234,7 @@ static void watch_accesses(struct qemu_plugin_insn *instruction, struct instruct
 
 static void on_translation_outside(qemu_plugin_id_t id, struct qemu_plugin_tb *block) {
   (void)id;
+  if (run->options.interleave == INTERLEAVE_EXACT) qemu_host_watch_cpus(&run->host);
   size_t count = qemu_plugin_tb_n_insns(block);
   if (run->options.interleave == INTERLEAVE_EXACT)
     qemu_plugin_register_vcpu_tb_exec_cb(block, on_block_outside, QEMU_NO_REGISTERS,
@@ -237,6 +244,7 @@ static void on_translation_outside(qemu_plugin_id_t id, struct qemu_plugin_tb *b
 
 static void on_translation_inside(qemu_plugin_id_t id, struct qemu_plugin_tb *block) {
   (void)id;
+  if (run->options.interleave == INTERLEAVE_EXACT) qemu_host_watch_cpus(&run->host);
   size_t count = qemu_plugin_tb_n_insns(block);
   for (size_t i = 0; i < count; i++) {
     struct qemu_plugin_insn *instruction = qemu_plugin_tb_get_insn(block, i);
@@ -302,8 +310,8 @@ static bool install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char
   struct qemu_host host = qemu_host_probe(info->version.cur);
   if (!know_guest(&guest, info, problem, bytes)) return false;
   if (!options_parse(&options, &guest, argc, argv, problem, bytes)) return false;
-  if (options.interleave == INTERLEAVE_EXACT && !qemu_host_ends_slices(&host)) {
-    snprintf(problem, bytes, "this QEMU cannot end a slice from a plugin: say interleave=turns");
+  if (options.interleave == INTERLEAVE_EXACT && !qemu_host_controls_cpus(&host)) {
+    snprintf(problem, bytes, "this QEMU leaves no control of its CPUs to a plugin: say interleave=turns");
     return false;
   }
   run = run_create(&options, &guest, problem, bytes);

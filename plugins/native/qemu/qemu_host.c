@@ -28,7 +28,23 @@ struct qemu_host qemu_host_probe(int version) {
   return host;
 }
 
-bool qemu_host_ends_slices(const struct qemu_host *host) { return host->get_cpu && host->exit_cpu; }
+/** The address of a variable of the calling thread; NULL where QEMU does not export it. */
+static void **running_cpu(void) { return dlsym(RTLD_DEFAULT, "current_cpu"); }
+
+void qemu_host_watch_cpus(struct qemu_host *host) {
+  if (host->copies_instructions && !host->running) host->running = running_cpu();
+}
+
+bool qemu_host_controls_cpus(const struct qemu_host *host) {
+  return host->get_cpu && host->exit_cpu && (!host->copies_instructions || running_cpu());
+}
+
+unsigned qemu_host_find_cpu(struct qemu_host *host) {
+  host->last = *host->running;
+  for (host->last_index = 0; host->last_index < COHERENCE_MAX_CPUS; host->last_index++)
+    if (host->get_cpu((int)host->last_index) == host->last) break;
+  return host->last_index;
+}
 
 void qemu_host_end_slice(const struct qemu_host *host, unsigned cpu) {
   void *state = host->get_cpu((int)cpu);

@@ -3,6 +3,7 @@
 #ifndef LINESMITH_QEMU_HOST_H
 #define LINESMITH_QEMU_HOST_H
 
+#include "coherence.h"
 #include "qemu_api.h"
 
 enum { QEMU_INSTRUCTION_BYTES = 16 };
@@ -13,14 +14,33 @@ struct qemu_host {
   void (*exit_cpu)(void *cpu);              // NULL where QEMU does not export it
   void (*end_memory_callbacks)(void *cpu);  // NULL where QEMU needs no help with it
   void (*instruction_data)(void);           // of one of two signatures
-  bool copies_instructions;                 // API version 3 on: data goes to a buffer of ours
+  void **running;                           // the CPU that runs; NULL: callbacks tell the right one
+  void *last;                               // the CPU that ran when it was asked for last
+  unsigned last_index;
+  bool copies_instructions;  // API version 3 on: data goes to a buffer of ours
 };
 
 /** Probes the running QEMU, whose API version is `version`. */
 struct qemu_host qemu_host_probe(int version);
 
-/** True where the slice of a virtual CPU can be ended from outside. */
-bool qemu_host_ends_slices(const struct qemu_host *host);
+/** True where virtual CPUs that share a thread can be told apart, and their slices ended. */
+bool qemu_host_controls_cpus(const struct qemu_host *host);
+
+/** Finds out which virtual CPU runs, in a QEMU whose callbacks may name another one. Called on the one thread
+ * that runs them all.
+ *
+ * QEMU 10.0 writes the CPU that translates a block into it as a constant unless each has a thread of its own,
+ * and lets all of them run that block. */
+void qemu_host_watch_cpus(struct qemu_host *host);
+
+/** The CPU that runs, looked up. */
+unsigned qemu_host_find_cpu(struct qemu_host *host);
+
+/** The CPU that runs; `told` by a callback. */
+static inline unsigned qemu_host_cpu(struct qemu_host *host, unsigned told) {
+  if (!host->running) return told;
+  return *host->running == host->last ? host->last_index : qemu_host_find_cpu(host);
+}
 
 /** Ends the slice of `cpu` after the block that it runs; a no-op where QEMU cannot. */
 void qemu_host_end_slice(const struct qemu_host *host, unsigned cpu);
