@@ -178,7 +178,8 @@ static void access_line(struct coherence *sim, struct cpu_state *cpu, uint64_t l
   }
   ++*(access->kind == COHERENCE_LOAD ? &recent->loads : &recent->stores);
   struct line_slot *slot = recent->slot;
-  const uint32_t state = atomic_load_explicit(&slot->state, memory_order_relaxed);
+  // Acquired, since a hit may use the detail that another thread gave the line.
+  const uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
   if (allowed(cpu, slot, access->kind, state)) {
     hit(sim, cpu, slot, access, state);
   } else {
