@@ -63,7 +63,7 @@ void MeasureHits() {
     coherence_access(sim, cpu, address, 8, OneStoreIn(4, step), 5);
   });
   MeasureSimulation("hit, a line that was contended before", [](coherence* sim, std::uint64_t step) {
-    const std::uint32_t cpu = step == 0 ? 1 : 0;
+    const std::uint32_t cpu = step < 100 ? step % 2 : 0;
     coherence_access(sim, cpu, kBase, 8, OneStoreIn(2, step), 5);
   });
 }
