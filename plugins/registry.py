@@ -52,7 +52,7 @@ def _called(name: str, group: str, kind: str, failure: type[LinesmithError]) -> 
     points = entry_points(group=group)
     if name not in points.names:
         known = ", ".join(sorted(points.names)) or "none"
-        raise failure(f"no {kind} is called {name} (installed: {known}); reinstall linesmith")
+        raise failure(f"no {kind} is called {name} (installed: {known}); name one of those or reinstall linesmith")
     try:
         return points[name].load()()
     except Exception as error:

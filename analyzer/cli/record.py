@@ -10,7 +10,7 @@ import click
 from linesmith.analyzer.cli.record_options import record_options
 
 
-@click.command()
+@click.command(context_settings={"allow_interspersed_args": False})
 @record_options
 @click.option(
     "-o",
@@ -27,14 +27,16 @@ def command(command_: tuple[str, ...], output: Path, machine: str, dry_run: bool
     No PMU is needed: QEMU emulates the CPUs, and a simulation of their caches counts every miss. To begin with a
     program of yours, built with -g:
 
+    \b
         linesmith record -o profile -- ./prog args
 
     For a kernel, which runs CMD (a program of this machine, an applet of busybox or a line for its shell):
 
-        linesmith record --kernel /boot/vmlinuz --vmlinux vmlinux -o profile -- sh -c 'ls -lR / | wc'
+    \b
+        linesmith record --kernel vmlinuz --vmlinux vmlinux -o profile -- sh -c 'ls | wc'
 
     Then `linesmith hot ELF profile` names the members, ELF being the program or the vmlinux.
-    """
+    """  # noqa: D301 - click's mark for lines to leave alone
     from linesmith.analyzer.cli.record_options import order
     from linesmith.analyzer.cli.recording import choose, record, summary
 

@@ -38,7 +38,7 @@ _OPTIONS = (
     click.option(
         "--on",
         "machine",
-        type=click.Choice(["auto", "qemu", "qemu-user", "perf"]),
+        metavar="[auto|qemu|qemu-user|perf]",
         default="auto",
         show_default=True,
         help="Where to run: a whole kernel in QEMU, one program in QEMU, or this machine's PMU.",

@@ -57,6 +57,14 @@ def test_without_any_recorder_each_reason_is_told(tmp_path: Path, monkeypatch: p
     )
 
 
+def test_an_unknown_recorder_is_told_with_those_there_are(tmp_path: Path) -> None:
+    said = refusal("--on", "ptrace", "-o", tmp_path / "profile", "--", "true")
+    assert said == (
+        "linesmith: no recorder is called ptrace (installed: perf, qemu, qemu-user); name one of those or reinstall "
+        "linesmith\n"
+    )
+
+
 def test_an_unknown_command_is_told(tmp_path: Path) -> None:
     said = refusal("--on", "qemu", "--kernel", bzimage(tmp_path), "-o", tmp_path / "profile", "--", "no-such-thing")
     assert "the command no-such-thing is neither in PATH nor an applet of busybox" in said
