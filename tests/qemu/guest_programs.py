@@ -63,11 +63,12 @@ def accesses_at(recording: RecordingText, address: int) -> Iterator[AccessRow]:
     return (row for row in recording.accesses if row.line + row.offset == address)
 
 
-def pairs_between(recording: RecordingText, victim: int, writer: int) -> Iterator[PairRow]:
-    """The misses at one address that stores to another caused."""
-    return (
+def worst_pair(recording: RecordingText, victim: int, writer: int) -> PairRow:
+    """The most misses at one address that stores to another caused."""
+    rows = (
         row for row in recording.pairs if row.line + row.offset == victim and row.line + row.writer_offset == writer
     )
+    return max(rows, key=lambda row: row.local + row.remote)
 
 
 def lines_of(recording: RecordingText) -> set[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from qemu.guest_programs import accesses_at, address_of, compiled, emulated, lines_of, pairs_between, recorded
+from qemu.guest_programs import accesses_at, address_of, compiled, emulated, lines_of, recorded, worst_pair
 
 from linesmith.plugins.recordings.text import read_recording
 
@@ -32,8 +32,8 @@ int main(void) {{
 
 def test_two_counters_on_one_line_are_false_sharing_of_that_pair(tmp_path: Path) -> None:
     recording, (left, right) = recorded(tmp_path, TWO_COUNTERS.format(apart=4))
-    (loses,) = pairs_between(recording, left, right)
-    (takes,) = pairs_between(recording, right, left)
+    loses = worst_pair(recording, left, right)
+    takes = worst_pair(recording, right, left)
     assert min(loses.local, takes.local) > 50
     assert not loses.true_sharing
     assert loses.kind == "L"
@@ -47,13 +47,13 @@ def test_counters_on_lines_of_their_own_meet_nowhere(tmp_path: Path) -> None:
 def test_a_line_of_128_bytes_brings_counters_100_bytes_apart_together(tmp_path: Path) -> None:
     recording, (left, right) = recorded(tmp_path, TWO_COUNTERS.format(apart=96), ["line_bytes=128"])
     assert recording.settings["line_bytes"] == "128"
-    assert next(pairs_between(recording, left, right)).local > 50
+    assert worst_pair(recording, left, right).local > 50
 
 
 def test_cpus_of_two_nodes_take_lines_from_afar(tmp_path: Path) -> None:
     """The program's first thread is CPU 0, its two workers are CPUs 1 and 2."""
     recording, (left, right) = recorded(tmp_path, TWO_COUNTERS.format(apart=4), ["nodes=0:0:1"])
-    (pair,) = pairs_between(recording, left, right)
+    pair = worst_pair(recording, left, right)
     assert pair.remote > 50
     assert pair.local == 0
 
@@ -79,7 +79,7 @@ def test_an_atomic_addition_is_one_access(tmp_path: Path) -> None:
     (line,) = (row for row in recording.lines if row.address == counter)
     assert (line.loads, line.stores) == (0, 200000)
     assert {row.kind for row in accesses_at(recording, counter)} == {"A"}
-    assert next(pairs_between(recording, counter, counter)).true_sharing
+    assert worst_pair(recording, counter, counter).true_sharing
 
 
 def test_an_exchange_with_memory_is_atomic_without_a_prefix(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_only_what_runs_in_a_region_is_counted_and_regions_add_up(tmp_path: Path
 def test_the_whole_program_may_be_the_region(tmp_path: Path) -> None:
     source = TWO_COUNTERS.format(apart=4).replace("START;", "").replace("STOP;", "")
     recording, (left, right) = recorded(tmp_path, source, ["region=all"])
-    assert next(pairs_between(recording, left, right)).local > 50
+    assert worst_pair(recording, left, right).local > 50
     assert recording.counts["open_regions"] == 1
 
 
@@ -160,7 +160,7 @@ __attribute__((noinline)) void closes(void) { __asm__ volatile(""); }
     left, right = (int(word, 16) for word in done.stdout.split())
     recording = read_recording(tmp_path / "recording")
     assert recording.counts["regions"] == 1
-    assert next(pairs_between(recording, left, right)).local > 50
+    assert worst_pair(recording, left, right).local > 50
 
 
 def test_a_program_that_dies_in_its_region_leaves_what_was_counted(tmp_path: Path) -> None:
