@@ -108,7 +108,8 @@ def _mapped(path: Path) -> mmap.mmap:
 def _segments(data: mmap.mmap, path: Path) -> tuple[int, tuple[Segment, ...]]:
     if data[:6] != _CLASS64_LITTLE_ENDIAN or len(data) < _ELF_HEADER.size:
         raise SnapshotError(
-            f"{path} is no 64-bit little-endian ELF file; write the memory with QEMU's dump-guest-memory (format elf)"
+            f"{path} is no 64-bit little-endian ELF file; QEMU's dump-guest-memory writes memory as one (format elf), "
+            "and a kernel build its vmlinux"
         )
     header = _ELF_HEADER.unpack_from(data)
     kind, table, section_table, entry_size, count = header[1], header[5], header[6], header[9], header[10]

@@ -37,7 +37,9 @@ def _live() -> drgn.Program:
     try:
         program.set_kernel()
     except (OSError, ValueError) as error:
-        raise SnapshotError(f"cannot read the running kernel from {LIVE}: {error}; run as root") from error
+        raise SnapshotError(
+            f"cannot read the running kernel from {LIVE}: {error}; that takes root and CONFIG_PROC_KCORE"
+        ) from error
     return program
 
 

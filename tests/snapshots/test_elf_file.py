@@ -46,7 +46,7 @@ def test_note_that_is_longer_than_its_segment_ends_it(tmp_path: Path) -> None:
     ("content", "words"),
     [
         (b"", "it is empty"),
-        (b"KDUMP   " + bytes(100), "no 64-bit little-endian ELF file; write the memory with QEMU's dump-guest-memory"),
+        (b"KDUMP   " + bytes(100), "no 64-bit little-endian ELF file; QEMU's dump-guest-memory writes memory as one"),
         (DUMP[:100], "cut off within its program headers"),
         (DUMP[:-1], f"cut off: it has {len(DUMP) - 1} of {len(DUMP)} bytes"),
     ],
