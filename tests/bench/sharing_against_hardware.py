@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Simulated cost beside measured slowdown: ``python tests/bench/sharing_against_hardware.py PLUGIN KERNEL``.
+"""Simulated cost beside measured slowdown: ``python tests/bench/sharing_against_hardware.py KERNEL``.
 
 Two threads run a family of access patterns, each pair of loops once on the same lines and once on lines far apart.
 The machine's two cores are timed; an emulated machine of two CPUs counts the misses of the same code, and each kind of
@@ -18,6 +18,8 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from linesmith.plugins.machines.tcg_plugin import plugin_file
 
 HERE = Path(__file__).parent / "sharing"
 PLACES = ("shared", "private")
@@ -200,7 +202,6 @@ def cycles_missed(recording: str, owner: Mapping[int, tuple[int, int]]) -> dict[
 class Simulator:
     """A machine of two CPUs that does nothing but the loops; ``quantum`` is in guest instructions."""
 
-    plugin: Path
     kernel: Path
     quantum: int
     iterations: int
@@ -233,7 +234,7 @@ class Simulator:
             *("-nodefaults", "-display", "none", "-no-reboot"),
             *("-kernel", self.kernel, "-initrd", program.parent / "initramfs"),
             *("-append", f"quiet nokaslr panic=-1 rdinit=/loops -- count {self.iterations}"),
-            *("-plugin", f"{self.plugin.resolve()},out={out},quantum={self.quantum},ring=user"),
+            *("-plugin", f"{plugin_file()},out={out},quantum={self.quantum},ring=user"),
         )
         return out.read_text()
 
@@ -267,7 +268,6 @@ def show(measured: Sequence[float], simulated: Sequence[float]) -> None:
 def main() -> None:
     """Time, simulate and compare."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("plugin", type=Path)
     parser.add_argument("kernel", type=Path)
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--milliseconds", type=int, default=30)
@@ -277,7 +277,7 @@ def main() -> None:
     print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, medians of {arguments.runs} runs")
     with tempfile.TemporaryDirectory() as name:
         program = built(Path(name))
-        simulator = Simulator(arguments.plugin, arguments.kernel, arguments.quantum, arguments.iterations)
+        simulator = Simulator(arguments.kernel, arguments.quantum, arguments.iterations)
         simulated = simulator.slowdowns(program)
         times = timed(program, arguments.runs, arguments.milliseconds)
         show([measured_slowdown(times, number) for number in range(len(PATTERNS))], simulated)

@@ -12,6 +12,7 @@ HERE = Path(__file__).parent
 NAMES = [
     "exec_storm",
     "exec_self",
+    "exec_copies",
     "fork_exit",
     "fault_anonymous",
     "fault_private",
