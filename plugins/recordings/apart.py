@@ -25,6 +25,8 @@ TIMEKEEPING = "timekeeping"
 SCHEDULER = "scheduler"
 # A line is apart when this share of the contended accesses that say anything comes from such functions.
 _MOSTLY = 0.75
+# The functions that keep a group's load average also keep the run queues; only the object tells them apart.
+_REAL = "task_group"
 
 
 def set_apart(line: SharedLine, variable: str | None) -> SharedLine:
@@ -43,17 +45,23 @@ def set_apart(line: SharedLine, variable: str | None) -> SharedLine:
 
 
 def apart_by_objects(profile: Profile) -> Profile:
-    """The profile with those lines marked too whose every known object is a variable of the tick or the scheduler."""
+    """The profile with those lines marked too whose every known object is a variable of the tick or the scheduler.
+
+    Lines of a group of tasks lose their mark: CPUs meet on its load average on real machines as well.
+    """
     areas = sorted(profile.areas, key=lambda area: area.address)
     starts = [area.address for area in areas]
 
     def marked(line: SharedLine) -> SharedLine:
-        if line.address is None or line.apart:
+        if line.address is None:
             return line
         first = max(bisect_right(starts, line.address) - 1, 0)
         met = areas[first : bisect_left(starts, line.address + line.bytes)]
-        kinds = {_kind_of_area(area) for area in met if area.end > line.address}
-        return replace(line, apart=kinds.pop()) if len(kinds) == 1 else line
+        met = [area for area in met if area.end > line.address]
+        if any(_REAL in area.types for area in met):
+            return replace(line, apart="")
+        kinds = {_kind_of_area(area) for area in met}
+        return replace(line, apart=kinds.pop()) if len(kinds) == 1 and not line.apart else line
 
     return replace(profile, lines=tuple(map(marked, profile.lines)))
 

@@ -250,7 +250,6 @@ SCHEDULER_VARIABLES = frozenset(
         "csd_data",
         "def_root_domain",
         "nohz",
-        "root_task_group",
         "runqueues",
         "sched_domains_mutex",
         "sd_llc_shared",

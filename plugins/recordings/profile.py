@@ -12,8 +12,10 @@ from linesmith.analyzer.model import Access, Conflict, Profile, Recording, Remar
 from linesmith.plugins.recordings.text import AccessRow, LineRow, PairRow, RecordingText
 
 _KERNEL_HALF = 1 << 63
-# A kernel has many thousand lines that two CPUs met on once or twice, as pages go from one to the other.
-MOST_LINES = 4096
+# A kernel has many thousand lines that two CPUs met on once or twice, as pages go from one to the other. Together they
+# matter, so that they are kept, but each of them only with the accesses that met.
+WHOLE_LINES = 4096
+MOST_LINES = 32768
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ def to_profile(
     lines = [_line(row, accesses[row.address], pairs[row.address], places, recording) for row in text.lines]
     hot = sorted((line for line in lines if line.contended), key=lambda line: (-line.contended, line.address or 0))
     total = sum(line.contended for line in hot)
-    kept = hot[:MOST_LINES]
+    kept = hot[:WHOLE_LINES] + [_bare(line) for line in hot[WHOLE_LINES:MOST_LINES]]
     ranked = tuple(replace(line, rank=rank, share=line.contended / total) for rank, line in enumerate(kept, 1))
     remarks = (*remarks, *_left_out(hot[MOST_LINES:], total))
     return Profile(
@@ -48,6 +50,10 @@ def to_profile(
         totals=tuple(sorted(text.counts.items())),
         recording=recording,
     )
+
+
+def _bare(line: SharedLine) -> SharedLine:
+    return replace(line, accesses=tuple(one for one in line.accesses if one.contended), conflicts=())
 
 
 def _left_out(lines: Sequence[SharedLine], total: int) -> tuple[str, ...]:

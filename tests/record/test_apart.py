@@ -68,6 +68,13 @@ def test_an_object_that_ends_before_the_line_does_not_count() -> None:
     assert kind_beside(per_cpu("runqueues", 0xFFFFFFFF81FFFFF8)) == ""
 
 
+def test_the_load_average_of_a_task_group_is_real() -> None:
+    marked = set_apart(line(update_load_avg=50), None)
+    group = ObjectArea(ObjectKind.SLAB, "kmalloc-512", 0xFFFFFFFF82000000, 512, 512, types=("task_group",))
+    profile = Profile("kernel", "", "hitm", (marked,), areas=(group,))
+    assert (marked.apart, apart_by_objects(profile).lines[0].apart) == ("scheduler", "")
+
+
 def test_nothing_else_of_the_line_changes() -> None:
     before = line(ktime_get=9)
     assert replace(set_apart(before, None), apart="") == before

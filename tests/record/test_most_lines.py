@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from linesmith.analyzer.model import Recording
-from linesmith.plugins.recordings.profile import MOST_LINES, Place, to_profile
+from linesmith.plugins.recordings.profile import MOST_LINES, WHOLE_LINES, Place, to_profile
 from linesmith.plugins.recordings.text import AccessRow, LineRow, RecordingText
 
 RECORDING = Recording("qemu", ("true",), (0, 0), "x86_64")
@@ -24,6 +26,14 @@ def test_the_hottest_are_kept_and_the_others_are_told() -> None:
     assert len(profile.lines) == MOST_LINES
     assert profile.lines[-1].contended == 3
     assert profile.remarks[-1].text.startswith("2 lines with 0.0% of all contended accesses are below those")
+
+
+def test_below_the_hottest_only_accesses_that_met_are_kept() -> None:
+    text = recording_of(WHOLE_LINES + 1)
+    hits_only = [replace(row, ip=2, hits=9, hitm_local=0) for row in text.accesses]
+    text.accesses.extend(hits_only)
+    lines = to_profile(text, RECORDING, lambda _: Place(), "bzImage").lines
+    assert [len(line.accesses) for line in (lines[0], lines[WHOLE_LINES - 1], lines[WHOLE_LINES])] == [2, 2, 1]
 
 
 def test_shares_are_of_all_lines() -> None:
