@@ -76,7 +76,13 @@ def _finding(
         line.bytes,
         _outcomes(line, members, objects),
         line.apart,
+        _simulated(profile),
     )
+
+
+def _simulated(profile: Profile) -> str:
+    recording = profile.recording
+    return f"{len(recording.nodes)} CPUs under {recording.on}" if recording else ""
 
 
 def _objects(

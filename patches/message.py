@@ -68,12 +68,24 @@ def _wrapped(text: str, indent: str = "") -> str:
 
 
 def _problem(finding: Finding, title: str) -> str:
+    if finding.simulated:
+        return _simulated_evidence(finding, title)
     stores = f" and {finding.stores:,} sampled stores" if finding.stores else ""
     text = (
         f"In a profile of shared cache lines, a line of {title} takes {finding.contended:,} contended loads{stores}"
         f" ({finding.share:.1%} of the contended loads of the profile): {finding.triage.sentence.strip().rstrip('.')}."
     )
     return _wrapped(text) + "\n\nSeen on the line, with sampled loads and stores:"
+
+
+def _simulated_evidence(finding: Finding, title: str) -> str:
+    """A reviewer must know that no hardware was measured."""
+    text = (
+        f"In a simulation of the private caches of {finding.simulated}, which counts every access and no time, a line"
+        f" of {title} takes {finding.contended:,} accesses that find it modified in another CPU's cache"
+        f" ({finding.share:.1%} of all such accesses): {finding.triage.sentence.strip().rstrip('.')}."
+    )
+    return _wrapped(text) + "\n\nOn the line, with counted loads and stores:"
 
 
 def _members(finding: Finding) -> str:

@@ -124,6 +124,7 @@ class Finding:
     """One hot line explained: the object, its members, who touches them, and the diagnosis.
 
     ``apart`` tells why the line does not count although it is hot (``timekeeping``), as its recording says.
+    ``simulated`` says on what the caches were simulated; empty for a profile of real ones.
     """
 
     rank: int
@@ -137,3 +138,4 @@ class Finding:
     bytes: int = CACHE_LINE_BYTES
     outcomes: tuple[tuple[Outcome, int], ...] = ()
     apart: str = ""
+    simulated: str = ""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,18 @@ def test_the_message_tells_what_is_known_and_what_is_not(tmp_path: Path) -> None
     assert "No benchmark has been run." in flowing
     assert "Signed-off-by" not in message
     assert all(len(line) <= 75 for line in message.splitlines())
+
+
+def test_the_message_of_a_simulated_profile_claims_no_measurement(tmp_path: Path) -> None:
+    tree = Tree(write_files(tmp_path, FILES))
+    simulated = replace(finding(), simulated="8 CPUs under qemu")
+    message = write(proposal(), simulated, tree, 1, excerpt, lambda _: None).message  # type: ignore[arg-type]
+    flowing = " ".join(message.split())
+    assert (
+        "In a simulation of the private caches of 8 CPUs under qemu, which counts every access and no time" in flowing
+    )
+    assert "200 accesses that find it modified in another CPU's cache (50.0% of all such accesses)" in flowing
+    assert "sampled" not in message
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
