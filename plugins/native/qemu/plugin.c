@@ -100,10 +100,7 @@ static void on_block(unsigned cpu, void *instructions) {
   if (slices_count(&run->slices, cpu, (uintptr_t)instructions)) end_slice(cpu);
 }
 
-/** QEMU 7.2 lets a virtual CPU that waits for another use up the time of all where instructions are the
- * clock. */
 static void on_block_outside(unsigned cpu, void *instructions) {
-  cpu = qemu_host_cpu(&run->host, cpu);
   if (cpu >= COHERENCE_MAX_CPUS) return;
   if (slices_count(&run->slices_outside, cpu, (uintptr_t)instructions)) qemu_host_end_slice(&run->host, cpu);
 }
@@ -234,9 +231,8 @@ static void watch_accesses(struct qemu_plugin_insn *instruction, struct instruct
 
 static void on_translation_outside(qemu_plugin_id_t id, struct qemu_plugin_tb *block) {
   (void)id;
-  if (run->options.interleave == INTERLEAVE_EXACT) qemu_host_watch_cpus(&run->host);
   size_t count = qemu_plugin_tb_n_insns(block);
-  if (run->options.interleave == INTERLEAVE_EXACT)
+  if (run->options.interleave == INTERLEAVE_EXACT && qemu_host_lets_cpus_hog(&run->host))
     qemu_plugin_register_vcpu_tb_exec_cb(block, on_block_outside, QEMU_NO_REGISTERS,
                                          (void *)(uintptr_t)count);
   for (size_t i = 0; i < count; i++) watch_border(qemu_plugin_tb_get_insn(block, i), MARKER_START);

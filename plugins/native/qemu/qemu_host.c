@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-enum { VERSION_THAT_COPIES = 3, CPUS_MAX = 1024 };
+enum { VERSION_THAT_IS_FAIR = 2, VERSION_THAT_COPIES = 3, CPUS_MAX = 1024 };
 
 typedef const void *data_in_place(const struct qemu_plugin_insn *instruction);
 typedef size_t data_copied(const struct qemu_plugin_insn *instruction, void *bytes, size_t size);
@@ -24,6 +24,7 @@ struct qemu_host qemu_host_probe(int version) {
   *(void **)&host.get_cpu = dlsym(RTLD_DEFAULT, "qemu_get_cpu");
   *(void **)&host.exit_cpu = dlsym(RTLD_DEFAULT, "cpu_exit");
   *(void **)&host.end_memory_callbacks = dlsym(RTLD_DEFAULT, "qemu_plugin_disable_mem_helpers");
+  if (version < VERSION_THAT_IS_FAIR) host.icount = dlsym(RTLD_DEFAULT, "use_icount");
   *(void **)&host.instruction_data = dlsym(RTLD_DEFAULT, "qemu_plugin_insn_data");
   return host;
 }
@@ -45,6 +46,8 @@ unsigned qemu_host_find_cpu(struct qemu_host *host) {
     if (host->get_cpu((int)host->last_index) == host->last) break;
   return host->last_index;
 }
+
+bool qemu_host_lets_cpus_hog(const struct qemu_host *host) { return host->icount && *host->icount; }
 
 void qemu_host_end_slice(const struct qemu_host *host, unsigned cpu) {
   void *state = host->get_cpu((int)cpu);

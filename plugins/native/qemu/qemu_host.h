@@ -14,8 +14,9 @@ struct qemu_host {
   void (*exit_cpu)(void *cpu);              // NULL where QEMU does not export it
   void (*end_memory_callbacks)(void *cpu);  // NULL where QEMU needs no help with it
   void (*instruction_data)(void);           // of one of two signatures
-  void **running;                           // the CPU that runs; NULL: callbacks tell the right one
-  void *last;                               // the CPU that ran when it was asked for last
+  const int *icount;  // whether instructions are the clock; NULL where QEMU shares time fairly then
+  void **running;     // the CPU that runs; NULL: callbacks tell the right one
+  void *last;         // the CPU that ran when it was asked for last
   unsigned last_index;
   bool copies_instructions;  // API version 3 on: data goes to a buffer of ours
 };
@@ -41,6 +42,10 @@ static inline unsigned qemu_host_cpu(struct qemu_host *host, unsigned told) {
   if (!host->running) return told;
   return *host->running == host->last ? host->last_index : qemu_host_find_cpu(host);
 }
+
+/** True where a virtual CPU that waits for another is given all the time there is. QEMU up to 8.0 does so
+ * with -icount. */
+bool qemu_host_lets_cpus_hog(const struct qemu_host *host);
 
 /** Ends the slice of `cpu` after the block that it runs; a no-op where QEMU cannot. */
 void qemu_host_end_slice(const struct qemu_host *host, unsigned cpu);

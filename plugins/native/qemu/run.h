@@ -27,7 +27,7 @@ struct run {
   struct sites sites;
   struct device_pages device_pages;
   struct slices slices;          // in the region
-  struct slices slices_outside;  // before and after, where QEMU needs them
+  struct slices slices_outside;  // before and after, where CPUs would hog the time otherwise
   struct repeats repeats[COHERENCE_MAX_CPUS];
   struct turns turns;
   struct tracing tracing;
