@@ -91,7 +91,7 @@ def test_the_message_tells_what_is_known_and_what_is_not(tmp_path: Path) -> None
 def test_the_message_of_a_simulated_profile_claims_no_measurement(tmp_path: Path) -> None:
     tree = Tree(write_files(tmp_path, FILES))
     simulated = replace(finding(), simulated="8 CPUs under qemu")
-    message = write(proposal(), simulated, tree, 1, excerpt, lambda _: None).message  # type: ignore[arg-type]
+    message = write(proposal(), simulated, tree, 1, excerpt, lambda _: None).message
     flowing = " ".join(message.split())
     assert (
         "In a simulation of the private caches of 8 CPUs under qemu, which counts every access and no time" in flowing
