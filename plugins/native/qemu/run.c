@@ -120,6 +120,7 @@ static void list_counts(const struct run *run, struct recording_count counts[COU
 static char low_space(const struct guest *guest) { return guest->system ? 'p' : 'u'; }
 
 int run_write(struct run *run) {
+  for (unsigned cpu = 0; cpu < run->options.coherence.cpus; cpu++) run_end_repeats(run, cpu);
   struct recording_setting settings[SETTINGS];
   struct recording_count counts[COUNTS];
   char quantum[24];
