@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import gzip
-import struct
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def read_kernel(path: Path) -> KernelImage:
     """
     try:
         head = _head(path)
-    except (OSError, EOFError, gzip.BadGzipFile) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise KernelNotBootable(f"the kernel {path} cannot be read ({error}); name a readable bzImage") from error
     if head[0x202:0x206] == b"HdrS":
         return KernelImage(path, "x86_64", _release(head))
@@ -55,7 +55,7 @@ def _head(path: Path) -> bytes:
 
 def _release(head: bytes) -> str | None:
     """The first word of the version text, whose place less 0x200 stands at 0x20e."""
-    (place,) = struct.unpack_from("<H", head, 0x20E)
+    place = int.from_bytes(head[0x20E:0x210], "little")
     start = place + 0x200
     end = head.find(b"\0", start)
     words = head[start:end].decode("utf-8", "replace").split()

@@ -76,7 +76,7 @@ def _symbols(path: Path, offset: int) -> tuple[Symbol, ...]:
         try:
             sections = tuple(_sections(data))
             return tuple(_read(data, sections, offset))
-        except (struct.error, IndexError, ValueError) as error:
+        except (struct.error, IndexError, ValueError, OverflowError) as error:
             raise ElfError(f"the symbols of {path} cannot be read ({error}); give a file that is whole") from error
 
 

@@ -118,7 +118,7 @@ def _segments(data: mmap.mmap, path: Path) -> tuple[int, tuple[Segment, ...]]:
             count = struct.unpack_from("<I", data, section_table + 44)[0]
         rows = (_PROGRAM_HEADER.unpack_from(data, table + index * entry_size) for index in range(count))
         segments = tuple(Segment(row[0], row[2], row[3], row[4], row[5]) for row in rows)
-    except struct.error as error:
+    except (struct.error, OverflowError) as error:
         raise SnapshotError(f"{path} is cut off within its program headers; write it again") from error
     end = max((segment.offset + segment.file_size for segment in segments), default=0)
     if end > len(data):

@@ -36,6 +36,23 @@ def test_a_text_is_no_kernel(tmp_path: Path) -> None:
     assert "text is no kernel that can be booted; give --kernel the bzImage" in said
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\x1f\x8b\x08".ljust(10, b"\0") + b"\xff" * 5, "cannot be read (Error -3 while decompressing data"),
+        (b"".ljust(0x202, b"\0") + b"HdrS", "qemu-system-x86_64 is not installed"),
+    ],
+    ids=["damaged gzip", "cut off behind its mark"],
+)
+def test_a_damaged_kernel_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str
+) -> None:
+    (tmp_path / "kernel").write_bytes(content)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = refusal("--on", "qemu", "--kernel", tmp_path / "kernel", "-o", tmp_path / "profile", "--", "true")
+    assert message in said
+
+
 def test_a_program_is_no_kernel(tmp_path: Path) -> None:
     said = refusal("--on", "qemu", "--kernel", "/usr/bin/git", "-o", tmp_path / "profile", "--", "true")
     assert "/usr/bin/git is an ELF file without an entry for virtual machines; give --kernel the bzImage" in said

@@ -48,9 +48,10 @@ def test_note_that_is_longer_than_its_segment_ends_it(tmp_path: Path) -> None:
         (b"", "it is empty"),
         (b"KDUMP   " + bytes(100), "no 64-bit little-endian ELF file; QEMU's dump-guest-memory writes memory as one"),
         (DUMP[:100], "cut off within its program headers"),
+        (DUMP[:32] + b"\xff" * 8 + DUMP[40:], "cut off within its program headers"),
         (DUMP[:-1], f"cut off: it has {len(DUMP) - 1} of {len(DUMP)} bytes"),
     ],
-    ids=["empty", "kdump", "headers", "memory"],
+    ids=["empty", "kdump", "headers", "headers beyond any file", "memory"],
 )
 def test_refusals(tmp_path: Path, content: bytes, words: str) -> None:
     with pytest.raises(SnapshotError, match=words):
