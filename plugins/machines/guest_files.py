@@ -109,7 +109,8 @@ def _named_files(words: Iterable[str], place: Path) -> Iterator[Path]:
     for word in words:
         for part in {word, *_shell_words(word)}:
             path = place / part
-            if "/" in part and path.is_file() and not str(path.resolve()).startswith(_PROVIDED):
+            is_file = os.path.isfile(path)  # noqa: PTH113 - Path.is_file() raises where a shell's line is no name
+            if "/" in part and is_file and not str(path.resolve()).startswith(_PROVIDED):
                 yield absolute(path)
 
 

@@ -33,6 +33,11 @@ def names(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir() or path.is_symlink()}
 
 
+def test_a_line_for_the_shell_may_be_longer_than_any_name(tmp_path: Path) -> None:
+    line = "true;" * 100 + "/usr/bin/git --version"
+    assert Path("/usr/bin/git") in plan(("sh", "-c", line), MACHINE, None, tmp_path).programs
+
+
 def test_the_archive_holds_a_shell_the_markers_and_init(tmp_path: Path) -> None:
     outer = unpack(initramfs(plan(("true",), MACHINE, None, tmp_path), "ttyS1"), tmp_path / "outer")
     found = {path.name for path in (outer / "linesmith").iterdir()}
