@@ -12,8 +12,8 @@ _DEATHS = (
     re.compile(r"(?P<why>BUG: (?:unable to handle|kernel NULL).*)"),
     re.compile(r"(?P<why>kernel BUG at .*)"),
     re.compile(r"(?P<why>Unable to handle kernel .*)"),
-    re.compile(r"(?P<why>general protection fault.*)"),
-    re.compile(r"(?P<why>Internal error: .*)"),
+    re.compile(r"(?P<why>general protection fault.*\[#\d+\].*)"),
+    re.compile(r"(?P<why>Internal error: .*\[#\d+\].*)"),
 )
 _TIMESTAMP = re.compile(r"^\[\s*\d+\.\d+\](?:\[\s*\w+\])? ?")
 _CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")

@@ -41,6 +41,14 @@ def test_a_program_that_crashes_does_not_end_the_guest() -> None:
     )
 
 
+def test_a_program_s_own_words_do_not_end_the_guest() -> None:
+    assert death("Internal error: no such table\n") is None
+
+
+def test_an_oops_of_arm64_ends_the_guest() -> None:
+    assert death("[    3.0] Internal error: Oops - BUG: 0 [#1] SMP\n") == "Internal error: Oops - BUG: 0 [#1] SMP"
+
+
 def test_the_last_lines_come_without_stamps_and_colours(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_bytes(b"\x1b[2J\r\n" + b"".join(b"[    0.%d] line %d\r\n" % (i, i) for i in range(9)) + b"\x1b[0m\r\n")
