@@ -12,6 +12,7 @@ from linesmith.analyzer.model import Profile
 
 VERSION = 1
 _MARK = '"linesmith-profile"'
+_LINE_SIZES = (64, 128, 256)
 
 
 class _Document(msgspec.Struct, forbid_unknown_fields=True):
@@ -42,8 +43,10 @@ class RecordedProfile:
             if version != VERSION:
                 raise ProfileError(_other_version(source, version))
             profile = msgspec.json.decode(data, type=_Document).profile
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise ProfileError(f"{source} is a damaged profile of linesmith ({error}); record it again") from error
+        if any(line.bytes not in _LINE_SIZES for line in profile.lines):
+            raise ProfileError(f"{source} has a line that is not of 64, 128 or 256 bytes; record it again")
         return (replace(profile, source=source),)
 
 

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from linesmith.analyzer.errors import ProfileError
 from linesmith.analyzer.model import Access, Conflict, ObjectArea, ObjectKind, Profile, Recording, SharedLine
 from linesmith.plugins.profiles.recorded import encode
@@ -42,8 +44,19 @@ def test_a_command_that_names_perf_c2c_does_not_make_it_a_perf_report(tmp_path: 
 
 
 def test_a_cut_document_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ProfileError, match="is a damaged profile of linesmith .*; record it again"):
+    with pytest.raises(ProfileError, match=r"is a damaged profile of linesmith .*; record it again"):
         read_profiles(written(tmp_path, encode(PROFILE)[:-40]))
+
+
+def test_a_document_without_bottom_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProfileError, match="is a damaged profile of linesmith"):
+        read_profiles(written(tmp_path, b'{"linesmith-profile":1,"profile":' + b"[" * 100_000))
+
+
+def test_a_line_without_bytes_is_refused(tmp_path: Path) -> None:
+    nothing = replace(PROFILE, lines=(replace(LINE, bytes=0),))
+    with pytest.raises(ProfileError, match="has a line that is not of 64, 128 or 256 bytes; record it again"):
+        read_profiles(written(tmp_path, encode(nothing)))
 
 
 def test_a_later_version_is_refused_before_its_content_is_read(tmp_path: Path) -> None:
