@@ -16,6 +16,8 @@ from linesmith.tuner.scene import Scene
 LINE_SIZES = (CACHE_LINE_BYTES, ADJACENT_LINE_BYTES)
 # Parts of the trace, of as many slices each, for which misses are counted apart.
 WINDOWS = 20
+# Of one scene; the replayer keeps some 20 bytes of each.
+MOST_OBJECTS = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,11 @@ def open_trace(path: Path, scenes: Sequence[Scene], line_sizes: Sequence[int] = 
 
     Raises ``TraceError`` when the file cannot be read, is damaged, or has more of these objects than memory holds.
     """
+    if crowded := next((one for one in scenes if one.objects > MOST_OBJECTS), None):
+        raise TraceError(
+            f"the profile has {crowded.objects:,} objects that hold a {crowded.record.title}, but {MOST_OBJECTS:,} can "
+            "be followed; record it again"
+        )
     rows = [
         [
             (area.address, area.stride, area.count, number)

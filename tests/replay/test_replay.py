@@ -150,3 +150,8 @@ def test_something_else_is_no_trace(tmp_path: Path) -> None:
 def test_objects_that_overlap_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="rows of objects overlap"):
         opened(tmp_path, contended(0, 8), (0, 0), objects(), objects(address=KERNEL + 128))
+
+
+def test_more_objects_than_memory_holds_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match=r"has 4,000,000,000 objects that hold a .*, but 67,108,864 can be followed"):
+        opened(tmp_path, contended(0, 8), (0, 0), objects(count=4_000_000_000))
