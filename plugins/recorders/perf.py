@@ -28,6 +28,8 @@ class PerfRecorder:
         """Why perf cannot carry out the order here; found out by sampling a command that does nothing."""
         if order.emulation.first:
             return "perf samples the whole command, so there is no --from"
+        if order.trace:
+            return "perf keeps no trace of all accesses, so there is no --trace"
         perf = shutil.which("perf")
         if perf is None:
             return f"perf is not installed (package {_PACKAGE})"

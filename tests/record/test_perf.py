@@ -19,6 +19,12 @@ def test_perf_records_or_says_why_it_cannot(tmp_path: Path) -> None:
         assert re.fullmatch(f"linesmith: {reason}{remedy}", done.stderr)
 
 
+def test_a_trace_is_not_perf_s(tmp_path: Path) -> None:
+    words = ("--trace", tmp_path / "trace", "-o", tmp_path / "profile")
+    done = linesmith("record", "--on", "perf", *words, "--", "true")
+    assert done.stderr.startswith("linesmith: perf keeps no trace of all accesses, so there is no --trace; record with")
+
+
 def test_a_region_is_not_perf_s(tmp_path: Path) -> None:
     done = linesmith("record", "--on", "perf", "--from", "main", "-o", tmp_path / "profile", "--", "true")
     assert done.stderr.startswith("linesmith: perf samples the whole command, so there is no --from; record with")
