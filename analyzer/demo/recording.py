@@ -67,7 +67,7 @@ def _kept(recorded: Recorded, directory: Path, on: str, command: tuple[str, ...]
         recording = replace(recorded.profile.recording, command=shown)
         path.write_bytes(encode(replace(recorded.profile, recording=recording)))
     else:
-        path.write_bytes(recorded.report.encode())
+        path.write_bytes(recorded.report.encode("utf-8", "surrogateescape"))
     return Evidence(path, _RECORDED_HERE.format(on=on, profile=_RECORDED, command=shlex.join(shown)))
 
 
