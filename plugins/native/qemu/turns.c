@@ -24,11 +24,6 @@ void turns_open(struct turns *turns) {
   turns->lingering = false;
 }
 
-void turns_close(struct turns *turns) {
-  for (int i = 0; i < COHERENCE_MAX_CPUS; i++) pthread_cond_destroy(&turns->wake[i]);
-  pthread_mutex_destroy(&turns->lock);
-}
-
 /** The waiting CPU that follows `cpu`, round about; TURNS_NOBODY where none waits. */
 static int next_waiting(const struct turns *turns, unsigned cpu) {
   if (!turns->waiting) return TURNS_NOBODY;

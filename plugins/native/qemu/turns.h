@@ -27,7 +27,6 @@ struct turns {
 };
 
 void turns_open(struct turns *turns);
-void turns_close(struct turns *turns);
 
 /** Says that `cpus` more are about to come: threads that were made or woken, which a busy host may leave
  * waiting for milliseconds. Without this the one that woke them would run alone for as long. */
