@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.cli import options
+from linesmith.analyzer.cli import options, sharding
 
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.analysis import Analysis
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 @options.section
 @click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Show the first N candidates only.")
 @options.trace
+@sharding.MEMBERS
+@sharding.WAYS
+@sharding.BY
 @options.format_
 @options.output
 def command(
@@ -33,6 +36,9 @@ def command(
     section: int,
     limit: int | None,
     trace: Path | None,
+    shard: str | None,
+    ways: int,
+    by: str,
     format_: str,
     output: Path | None,
 ) -> None:
@@ -49,12 +55,13 @@ def command(
     answers = suggestions(found.findings, reading.layouts)
     answers = first_candidates(answers, limit) if limit else answers
     simulations = _simulations(answers, found, trace) if trace else {}
+    split = sharding.sharded(found, type_, trace, shard, ways, by) if shard else None
     proposed = [(one.finding, one.candidates) for one in answers if one.candidates]
     refused = [(one.finding, one.refusal) for one in answers if not one.candidates]
     if format_ == "json":
-        text = suggest_json.render_json(proposed, refused, reading.identity, source, simulations)
+        text = suggest_json.render_json(proposed, refused, reading.identity, source, simulations, split)
     else:
-        text = suggest.render_text(proposed, refused, reading.identity, source, reading.layouts, simulations)
+        text = suggest.render_text(proposed, refused, reading.identity, source, reading.layouts, simulations, split)
     options.write(text, output)
 
 

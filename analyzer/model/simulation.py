@@ -105,3 +105,17 @@ class Simulation:
     milliseconds: float = 0.0
     remarks: tuple[str, ...] = ()
     refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sharded:
+    """``members`` of a record in ``ways`` copies, chosen ``by`` the number of the CPU or of its node.
+
+    The simulation is the best case: every access goes to one copy only.
+    """
+
+    type: str
+    members: tuple[str, ...]
+    ways: int
+    by: str
+    simulation: Simulation

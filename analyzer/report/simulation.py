@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linesmith.analyzer.model import SimulatedLines, SimulatedPair, Simulation
+from linesmith.analyzer.model import Sharded, SimulatedLines, SimulatedPair, Simulation
 
 
 def simulated_rows(simulation: Simulation) -> Iterator[str]:
@@ -20,6 +20,14 @@ def simulated_rows(simulation: Simulation) -> Iterator[str]:
         yield from map(_pair, one.pairs)
     yield f"{simulation.accesses:,} accesses to {simulation.objects:,} objects, replayed in {_time(simulation)}"
     yield from (f"but {remark}" for remark in simulation.remarks)
+
+
+def sharded_rows(sharded: Sharded) -> Iterator[str]:
+    """What is split, what that saves at best, and what has to be true for it."""
+    yield f"shard {', '.join(sharded.members)} of {sharded.type}: {sharded.ways} copies, chosen by {sharded.by}"
+    for place, row in enumerate(simulated_rows(sharded.simulation)):
+        yield f"  {'' if place else 'simulated':<12}{row}"
+    yield "  - The best case: every access goes to one copy; what walks all of them, or finds another's, costs more."
 
 
 def _misses(one: SimulatedLines) -> str:

@@ -18,10 +18,11 @@ from linesmith.analyzer.model import (
     Move,
     MoveKind,
     Residual,
+    Sharded,
     Simulation,
 )
 from linesmith.analyzer.report.excerpt import excerpt
-from linesmith.analyzer.report.simulation import simulated_rows
+from linesmith.analyzer.report.simulation import sharded_rows, simulated_rows
 
 LABEL = 12
 
@@ -33,6 +34,7 @@ def render_text(
     source: str,
     layouts: Layouts,
     simulations: Mapping[int, Simulation] = MappingProxyType({}),
+    sharded: Sharded | None = None,
 ) -> str:
     """Every line's candidates, numbered through as ``linesmith patch --candidate`` takes them, then the refusals.
 
@@ -48,6 +50,7 @@ def render_text(
         blocks += [_candidate(number, one, layouts, simulations.get(number)) for number, one in numbered]
         first += len(candidates)
     blocks += [reason for _, reason in refused]
+    blocks += ["\n".join(sharded_rows(sharded))] if sharded else []
     return "\n\n".join(blocks) + "\n"
 
 

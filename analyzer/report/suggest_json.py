@@ -24,6 +24,7 @@ from linesmith.analyzer.model import (
     Move,
     Prediction,
     Residual,
+    Sharded,
     SimulatedLines,
     SimulatedPair,
     Simulation,
@@ -80,6 +81,16 @@ class SimulationDocument(msgspec.Struct, frozen=True):
     refusal: str
 
 
+class ShardedDocument(msgspec.Struct, frozen=True):
+    """Members of a record in several copies, and what that saves at best."""
+
+    type: str
+    members: tuple[str, ...]
+    ways: int
+    by: str
+    simulated: SimulationDocument
+
+
 class CandidateDocument(msgspec.Struct, frozen=True):
     """One candidate; ``number`` is what ``linesmith patch --candidate`` takes, ``line`` the rank of the hot line."""
 
@@ -115,6 +126,7 @@ class SuggestDocument(msgspec.Struct, frozen=True):
     source: str
     candidates: tuple[CandidateDocument, ...]
     refused: tuple[RefusedDocument, ...]
+    sharded: ShardedDocument | msgspec.UnsetType = msgspec.UNSET
 
 
 def render_json(
@@ -123,6 +135,7 @@ def render_json(
     elf: ElfIdentity,
     source: str,
     simulations: Mapping[int, Simulation] = MappingProxyType({}),
+    sharded: Sharded | None = None,
 ) -> str:
     """The candidates of every line as one JSON document, indented, with a newline at the end.
 
@@ -135,6 +148,7 @@ def render_json(
         source,
         tuple(_candidate(number, *pair, simulations.get(number)) for number, pair in enumerate(flat, start=1)),
         tuple(RefusedDocument(finding.rank, reason) for finding, reason in refused),
+        _sharded(sharded) if sharded else msgspec.UNSET,
     )
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
@@ -162,6 +176,10 @@ def _candidate(number: int, finding: Finding, candidate: Candidate, simulation: 
         candidate.considered,
         _simulation(simulation) if simulation else msgspec.UNSET,
     )
+
+
+def _sharded(one: Sharded) -> ShardedDocument:
+    return ShardedDocument(one.type, one.members, one.ways, one.by, _simulation(one.simulation))
 
 
 def _simulation(simulation: Simulation) -> SimulationDocument:

@@ -123,3 +123,36 @@ def test_a_trace_is_never_written_over(example: Path, tmp_path: Path) -> None:
     before = trace.read_bytes()
     assert suggest(example, trace, "-o", str(trace)).returncode == 2
     assert trace.read_bytes() == before
+
+
+def test_a_lock_in_copies_is_replayed_as_the_best_case(example: Path, tmp_path: Path) -> None:
+    steps = turns([Step(0, "A", GUARD, 4), Step(1, "A", GUARD, 4)], ROUNDS)
+    trace = write_trace(tmp_path / "trace", steps, (0, 1))
+    done = suggest(example, trace, "--limit", "1", "--type", "session_index", "--shard", "guard", "--by", "node")
+    rows = done.stdout[done.stdout.index("shard guard") :].splitlines()
+    assert rows[0] == "shard guard of session_index: 2 copies, chosen by node"
+    assert rows[1].startswith(f"  simulated   64-byte lines: {2 * ROUNDS - 1} -> 0 misses (-100.0%")
+    assert rows[-1].startswith("  - The best case: every access goes to one copy")
+
+
+def test_copies_are_in_the_json_too(example: Path, tmp_path: Path) -> None:
+    trace = write_trace(tmp_path / "trace", CONFLICT, NODES)
+    words = ("--type", "session_index", "--shard", "guard,count", "--ways", "4", "--by", "cpu", "--format", "json")
+    document = json.loads(suggest(example, trace, *words).stdout)
+    jsonschema.validate(document, suggest_json.schema())
+    assert (document["sharded"]["members"], document["sharded"]["ways"]) == (["guard", "count"], 4)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--shard", "guard"), "--shard needs --type, the record of the members, and --trace"),
+        (("--type", "session_index", "--shard", "gaurd"), "struct session_index has no member gaurd; its members are"),
+    ],
+)
+def test_copies_of_what_is_not_there_are_refused(
+    example: Path, tmp_path: Path, words: tuple[str, ...], sentence: str
+) -> None:
+    done = suggest(example, write_trace(tmp_path / "trace", CONFLICT, NODES), *words)
+    assert done.returncode == 2
+    assert sentence in done.stderr
