@@ -8,11 +8,12 @@ from dataclasses import MISSING, fields, is_dataclass, replace
 import msgspec
 
 from linesmith.analyzer.errors import ProfileError
-from linesmith.analyzer.model import Profile
+from linesmith.analyzer.model import ObjectArea, Profile
 
 VERSION = 1
 _MARK = '"linesmith-profile"'
 _LINE_SIZES = (64, 128, 256)
+_ADDRESSES = 1 << 64
 
 
 class _Document(msgspec.Struct, forbid_unknown_fields=True):
@@ -47,12 +48,18 @@ class RecordedProfile:
             raise ProfileError(f"{source} is a damaged profile of linesmith ({error}); record it again") from error
         if any(line.bytes not in _LINE_SIZES for line in profile.lines):
             raise ProfileError(f"{source} has a line that is not of 64, 128 or 256 bytes; record it again")
+        if not all(map(_is_in_memory, profile.areas)):
+            raise ProfileError(f"{source} has an object of no size or beyond all addresses; record it again")
         return (replace(profile, source=source),)
 
 
 def encode(profile: Profile) -> bytes:
     """The document for a profile, one line of UTF-8 JSON with a newline; fields at their defaults are left out."""
     return msgspec.json.encode({"linesmith-profile": VERSION, "profile": _terse(profile)}) + b"\n"
+
+
+def _is_in_memory(area: ObjectArea) -> bool:
+    return min(area.size, area.stride, area.count) > 0 and 0 <= area.address < area.end <= _ADDRESSES
 
 
 def _terse(value: object) -> object:

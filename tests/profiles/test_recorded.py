@@ -59,6 +59,13 @@ def test_a_line_without_bytes_is_refused(tmp_path: Path) -> None:
         read_profiles(written(tmp_path, encode(nothing)))
 
 
+@pytest.mark.parametrize("change", [{"stride": 0}, {"address": -64}, {"count": 1 << 62}])
+def test_an_object_that_no_memory_holds_is_refused(tmp_path: Path, change: dict[str, int]) -> None:
+    nowhere = replace(PROFILE, areas=(replace(INODES, **change),))  # type: ignore[arg-type]
+    with pytest.raises(ProfileError, match="has an object of no size or beyond all addresses; record it again"):
+        read_profiles(written(tmp_path, encode(nowhere)))
+
+
 def test_a_later_version_is_refused_before_its_content_is_read(tmp_path: Path) -> None:
     with pytest.raises(ProfileError, match="in version 9, but this linesmith reads version 1"):
         read_profiles(written(tmp_path, b'{"linesmith-profile":9,"shape":"unheard of"}'))
