@@ -16,6 +16,9 @@ _KERNEL_HALF = 1 << 63
 # matter, so that they are kept, but each of them only with the accesses that met.
 WHOLE_LINES = 4096
 MOST_LINES = 32768
+# Accesses and conflicts; some 280 bytes each in the file, of which no more than 256 MiB are read back.
+WHOLE_ROWS = 400_000
+MOST_ROWS = 800_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +41,9 @@ def to_profile(
     lines = [_line(row, accesses[row.address], pairs[row.address], places, recording) for row in text.lines]
     hot = sorted((line for line in lines if line.contended), key=lambda line: (-line.contended, line.address or 0))
     total = sum(line.contended for line in hot)
-    kept = hot[:WHOLE_LINES] + [_bare(line) for line in hot[WHOLE_LINES:MOST_LINES]]
+    kept = _as_there_is_room(hot)
     ranked = tuple(replace(line, rank=rank, share=line.contended / total) for rank, line in enumerate(kept, 1))
-    remarks = (*remarks, *_left_out(hot[MOST_LINES:], total))
+    remarks = (*remarks, *_left_out(hot[len(kept) :], total))
     return Profile(
         source=source,
         title="",
@@ -50,6 +53,24 @@ def to_profile(
         totals=tuple(sorted(text.counts.items())),
         recording=recording,
     )
+
+
+def _as_there_is_room(hot: Sequence[SharedLine]) -> list[SharedLine]:
+    """The hottest lines, whole as long as there is room for that, then bare."""
+    kept: list[SharedLine] = []
+    rows = 0
+    for line in hot[:MOST_LINES]:
+        whole = len(kept) < WHOLE_LINES and rows + _rows(line) <= WHOLE_ROWS
+        one = line if whole else _bare(line)
+        rows += _rows(one)
+        if rows > MOST_ROWS:
+            break
+        kept.append(one)
+    return kept
+
+
+def _rows(line: SharedLine) -> int:
+    return len(line.accesses) + len(line.conflicts)
 
 
 def _bare(line: SharedLine) -> SharedLine:

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from linesmith.analyzer.model import Recording
+from linesmith.plugins.recordings import profile
 from linesmith.plugins.recordings.profile import MOST_LINES, WHOLE_LINES, Place, to_profile
 from linesmith.plugins.recordings.text import AccessRow, LineRow, RecordingText
 
@@ -22,10 +25,10 @@ def recording_of(lines: int) -> RecordingText:
 
 
 def test_the_hottest_are_kept_and_the_others_are_told() -> None:
-    profile = to_profile(recording_of(MOST_LINES + 2), RECORDING, lambda _: Place(), "bzImage")
-    assert len(profile.lines) == MOST_LINES
-    assert profile.lines[-1].contended == 3
-    assert profile.remarks[-1].text.startswith("2 lines with 0.0% of all contended accesses are below those")
+    kept = to_profile(recording_of(MOST_LINES + 2), RECORDING, lambda _: Place(), "bzImage")
+    assert len(kept.lines) == MOST_LINES
+    assert kept.lines[-1].contended == 3
+    assert kept.remarks[-1].text.startswith("2 lines with 0.0% of all contended accesses are below those")
 
 
 def test_below_the_hottest_only_accesses_that_met_are_kept() -> None:
@@ -36,7 +39,17 @@ def test_below_the_hottest_only_accesses_that_met_are_kept() -> None:
     assert [len(line.accesses) for line in (lines[0], lines[WHOLE_LINES - 1], lines[WHOLE_LINES])] == [2, 2, 1]
 
 
+def test_no_more_rows_are_kept_than_are_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profile, "WHOLE_ROWS", 4)
+    monkeypatch.setattr(profile, "MOST_ROWS", 7)
+    text = recording_of(9)
+    text.accesses.extend([replace(row, ip=2, hits=9, hitm_local=0) for row in text.accesses])
+    kept = to_profile(text, RECORDING, lambda _: Place(), "bzImage")
+    assert [len(line.accesses) for line in kept.lines] == [2, 2, 1, 1, 1]
+    assert kept.remarks[0].text == "4 lines with 22.2% of all contended accesses are below those in the profile"
+
+
 def test_shares_are_of_all_lines() -> None:
-    profile = to_profile(recording_of(3), RECORDING, lambda _: Place(), "bzImage")
-    assert [line.share for line in profile.lines] == [3 / 6, 2 / 6, 1 / 6]
-    assert profile.remarks == ()
+    kept = to_profile(recording_of(3), RECORDING, lambda _: Place(), "bzImage")
+    assert [line.share for line in kept.lines] == [3 / 6, 2 / 6, 1 / 6]
+    assert kept.remarks == ()
