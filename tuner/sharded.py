@@ -10,7 +10,7 @@ from pathlib import Path
 from linesmith.analyzer.errors import NotSimulated, TypeNotFound
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, ObjectArea, Simulation
-from linesmith.tuner.plan import Sharding, unchanged
+from linesmith.tuner.plan import ShardBy, Sharding, unchanged
 from linesmith.tuner.replay import open_trace
 from linesmith.tuner.scene import scene
 from linesmith.tuner.simulated import outcomes, run
@@ -21,12 +21,15 @@ def simulate_shards(
 ) -> Simulation:
     """The members of ``sharding`` in every ``record`` of the profile's ``areas``, split: misses before and after.
 
-    Raises ``TypeNotFound``, ``NotSimulated`` for a member that the record does not have, and ``TraceError``.
+    Raises ``TypeNotFound``, ``NotSimulated`` for a member that the record does not have and for copies by node on
+    one node, and ``TraceError``.
     """
     here = scene(_record(record, sharding, layouts), tuple(areas), layouts)
     if not here.kinds:
         return Simulation(refusal=f"The profile knows no object that is or holds a {record}, so the trace cannot tell.")
     replay = open_trace(trace, (here,))
+    if sharding.by is ShardBy.NODE and len(set(replay.nodes)) < 2:
+        raise NotSimulated(f"all CPUs of {trace} are on one node and would use one copy; say --by cpu")
     as_it_is = unchanged(here)
     before = outcomes(replay, 0, as_it_is)
     return run(replay, 0, replace(as_it_is, sharding=sharding), before, layouts)

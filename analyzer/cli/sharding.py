@@ -38,6 +38,8 @@ def sharded(found: Analysis, type_: str | None, trace: Path | None, shard: str, 
     if type_ is None or trace is None:
         raise click.UsageError("--shard needs --type, the record of the members, and --trace, the accesses to replay")
     members = tuple(name.strip() for name in shard.split(",") if name.strip())
+    if not members:
+        raise click.UsageError("--shard names no member; give those of a lock and what it protects")
     wanted = type_.split()[-1]
     sharding = Sharding(members, ways, ShardBy(by))
     simulation = simulate_shards(wanted, sharding, found.profile.areas, found.reading.layouts, trace)

@@ -148,6 +148,11 @@ def test_copies_are_in_the_json_too(example: Path, tmp_path: Path) -> None:
     [
         (("--shard", "guard"), "--shard needs --type, the record of the members, and --trace"),
         (("--type", "session_index", "--shard", "gaurd"), "struct session_index has no member gaurd; its members are"),
+        (
+            ("--type", "session_index", "--shard", ","),
+            "--shard names no member; give those of a lock and what it protects",
+        ),
+        (("--type", "session_index", "--shard", "guard"), "are on one node and would use one copy; say --by cpu"),
     ],
 )
 def test_copies_of_what_is_not_there_are_refused(
