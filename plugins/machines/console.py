@@ -10,7 +10,7 @@ from pathlib import Path
 _DEATHS = (
     re.compile(r"Kernel panic - not syncing: (?P<why>.*)"),
     re.compile(r"(?P<why>BUG: (?:unable to handle|kernel NULL).*)"),
-    re.compile(r"(?P<why>kernel BUG at .*)"),
+    re.compile(r"(?P<why>kernel BUG at \S+:\d+!)"),
     re.compile(r"(?P<why>Unable to handle kernel .*)"),
     re.compile(r"(?P<why>general protection fault.*\[#\d+\].*)"),
     re.compile(r"(?P<why>Internal error: .*\[#\d+\].*)"),
