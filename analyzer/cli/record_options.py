@@ -16,7 +16,16 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 _MOST_CPUS = 64
-_OF_A_KERNEL = ("vmlinux", "initrd", "overlay", "append")
+# Options of a machine to boot, by the names of their parameters.
+_OF_A_KERNEL = {
+    "vmlinux": "--vmlinux",
+    "cpus": "--smp",
+    "nodes": "--numa",
+    "memory": "--memory",
+    "initrd": "--initrd",
+    "overlay": "--overlay",
+    "append": "--append",
+}
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30}
 
 
@@ -131,8 +140,8 @@ def order(command: tuple[str, ...], output: Path, machine: str, given: Mapping[s
         raise click.UsageError(f"--smp {given['cpus']} cannot be divided among --numa {given['nodes']}")
     if given["last"] and not given["first"]:
         raise click.UsageError("--to needs --from: a region that ends must begin")
-    if given["kernel"] is None and any(given[name] for name in _OF_A_KERNEL):
-        raise click.UsageError(f"{_spelt(_OF_A_KERNEL)} go with a --kernel to boot")
+    if given["kernel"] is None and any(map(_was_given, _OF_A_KERNEL)):
+        raise click.UsageError(f"{', '.join(_OF_A_KERNEL.values())} go with a --kernel to boot")
     if given["kernel"] is not None and machine in ("qemu-user", "perf"):
         raise click.UsageError(f"--on {machine} runs under the kernel of this machine; leave --kernel away")
     return Order(
@@ -145,8 +154,9 @@ def order(command: tuple[str, ...], output: Path, machine: str, given: Mapping[s
     )
 
 
-def _spelt(names: tuple[str, ...]) -> str:
-    return ", ".join(f"--{name}" for name in names)
+def _was_given(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
 
 
 def _emulation(given: Mapping[str, Any]) -> Emulation:

@@ -40,7 +40,7 @@ echo "notes $($b od -An -v -tx1 /sys/kernel/notes | $b tr -d ' \\n')" >&3
 cd {folder}
 echo began >&3
 {home}/start
-{command}
+{command} 3>&-
 status=$?
 {home}/stop
 echo "status $status" >&3

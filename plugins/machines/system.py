@@ -72,6 +72,10 @@ def run(command: Callable[[int], tuple[str, ...]], scratch: Path, log: Path, err
     return ending
 
 
+# What a shell has for a command of which it knows no better.
+_NO_STATUS = 255
+
+
 def _until_command_ended(talk: Talk, errand: Errand) -> Ending:
     doing = "booting"
     ending = Ending(0)
@@ -85,7 +89,7 @@ def _until_command_ended(talk: Talk, errand: Errand) -> Ending:
             doing = "running the command"
             errand.tell("running the command")
         elif word == "status":
-            return _judged(replace(ending, status=int(rest)))
+            return _judged(replace(ending, status=int(rest) if rest.isdecimal() else _NO_STATUS))
 
 
 def _judged(ending: Ending) -> Ending:

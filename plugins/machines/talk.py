@@ -7,6 +7,7 @@ import os
 import select
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from linesmith.analyzer.errors import GuestFailed
@@ -42,10 +43,11 @@ class Talk:
         return line.decode("utf-8", "replace").rstrip("\r")
 
     def say(self, word: str) -> None:
-        """Send one line to the guest."""
+        """Send one line to the guest; one that is gone is told by whoever waits for it next."""
         if self._process.stdin:
-            self._process.stdin.write(word.encode() + b"\n")
-            self._process.stdin.flush()
+            with suppress(BrokenPipeError):
+                self._process.stdin.write(word.encode() + b"\n")
+                self._process.stdin.flush()
 
     def wait(self, doing: str) -> None:
         """Wait until QEMU has ended of its own accord; raises ``GuestFailed`` as ``line`` does."""

@@ -50,7 +50,7 @@ def test_init_runs_the_command_between_the_markers(tmp_path: Path) -> None:
     init = unpack(initramfs(contents, "ttyS1"), tmp_path / "outer") / "linesmith/init"
     begin = init.read_text().index("/linesmith/start\n")
     assert init.read_text()[begin:].startswith(
-        "/linesmith/start\nsh -c 'echo '\"'\"'a  b'\"'\"' $HOME'\nstatus=$?\n/linesmith/stop\n"
+        "/linesmith/start\nsh -c 'echo '\"'\"'a  b'\"'\"' $HOME' 3>&-\nstatus=$?\n/linesmith/stop\n"
     )
 
 

@@ -108,7 +108,11 @@ def test_two_results_in_one_file_are_refused(tmp_path: Path) -> None:
     [
         (("--smp", "4", "--numa", "3"), "--smp 4 cannot be divided among --numa 3"),
         (("--to", "f"), "--to needs --from: a region that ends must begin"),
-        (("--append", "x"), "--vmlinux, --initrd, --overlay, --append go with a --kernel to boot"),
+        (
+            ("--append", "x"),
+            "--vmlinux, --smp, --numa, --memory, --initrd, --overlay, --append go with a --kernel to boot",
+        ),
+        (("--smp", "4"), "--append go with a --kernel to boot"),
         (("--memory", "much"), "'much' is no size; write 512M or 2G"),
         (("--on", "perf", "--kernel", "/usr/bin/git"), "--on perf runs under the kernel of this machine"),
     ],
