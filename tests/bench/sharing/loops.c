@@ -19,7 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CORES = 2, APART = 2048, BATCH = 1024 };
+enum { CORES = 2, APART = 2048, BATCH = 64 };
+enum { WINDOW = 300000, LATE = 10000 };  // nanoseconds
+static const double PATIENCE = 2e9;
 
 #define READ(offset) (void)*(volatile uint64_t *)(bytes + (offset))
 #define WRITE(offset) *(volatile uint64_t *)(bytes + (offset)) = i
@@ -46,17 +48,19 @@ struct runner {
   _Alignas(512) loop *loop;
   char *bytes;
   int core;
-  uint64_t iterations;  // 0: until told to stop
-  double nanoseconds;   // of one iteration
+  uint64_t iterations;  // of a simulation; 0: windows
+  double start;
+  double nanoseconds;  // of one iteration in the last window
+  bool whole;          // it had its core for the whole window
 };
 
 static _Alignas(4096) char memory[PATTERNS][2 * APART];
-static _Alignas(512) atomic_int ready;
+static _Alignas(512) atomic_long arrived;
 static _Alignas(512) atomic_bool stop;
 
-static double now(void) {
+static double now(clockid_t clock) {
   struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
+  clock_gettime(clock, &time);
   return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
@@ -67,26 +71,37 @@ static void pin(int core) {
   sched_setaffinity(0, sizeof(one), &one);
 }
 
-static uint64_t until_stopped(const struct runner *runner) {
-  uint64_t done = 0;
-  for (; !atomic_load_explicit(&stop, memory_order_relaxed); done += BATCH)
-    runner->loop(runner->bytes, done, done + BATCH);
-  return done;
+/// Both wait here for each other. In a simulation, whose CPUs take turns, the one that waits gives its turn
+/// away.
+static void meet(bool gives_way) {
+  const long turn = atomic_fetch_add(&arrived, 1) / CORES;
+  while (atomic_load(&arrived) < (turn + 1) * CORES)
+    if (gives_way) sched_yield();
 }
 
-static uint64_t counted(const struct runner *runner) {
-  runner->loop(runner->bytes, 0, runner->iterations);
-  return runner->iterations;
+static void run_window(struct runner *runner) {
+  uint64_t done = 0;
+  const double computed = now(CLOCK_THREAD_CPUTIME_ID);
+  runner->start = now(CLOCK_MONOTONIC);
+  double spent = 0;
+  for (; spent < WINDOW; done += BATCH) {
+    runner->loop(runner->bytes, done, done + BATCH);
+    spent = now(CLOCK_MONOTONIC) - runner->start;
+  }
+  runner->whole = now(CLOCK_THREAD_CPUTIME_ID) - computed > 0.97 * spent;
+  runner->nanoseconds = spent / (double)done;
 }
 
 static void *run(void *argument) {
   struct runner *runner = argument;
   pin(runner->core);
-  atomic_fetch_add(&ready, 1);
-  while (atomic_load(&ready) < CORES) sched_yield();
-  const double begin = now();
-  const uint64_t done = (runner->iterations ? counted : until_stopped)(runner);
-  runner->nanoseconds = (now() - begin) / (double)done;
+  meet(runner->iterations);
+  if (runner->iterations) runner->loop(runner->bytes, 0, runner->iterations);
+  while (!runner->iterations && !atomic_load(&stop)) {
+    run_window(runner);
+    meet(false);  // both are done
+    meet(false);  // and looked at
+  }
   return NULL;
 }
 
@@ -107,29 +122,53 @@ static void region(bool starts) {
 #endif
 }
 
-static void run_both(struct runner *runners, long milliseconds) {
+/// Prints the last window, where it was good; 1 then, otherwise 0.
+static long printed(const struct runner *runners) {
+  const double apart = runners[0].start - runners[1].start;
+  const bool together = apart < LATE && apart > -LATE;
+  if (!together || !runners[0].whole || !runners[1].whole) return 0;
+  printf("%.4f %.4f\n", runners[0].nanoseconds, runners[1].nanoseconds);
+  return 1;
+}
+
+/// Window after window until `wanted` were good, or patience ends.
+static void time_windows(struct runner *runners, long wanted) {
+  pthread_t second;
+  pthread_create(&second, NULL, run, &runners[1]);
+  pin(runners[0].core);
+  meet(false);
+  const double begin = now(CLOCK_MONOTONIC);
+  for (long good = 0; !atomic_load(&stop);) {
+    run_window(&runners[0]);
+    meet(false);
+    good += printed(runners);
+    atomic_store(&stop, good >= wanted || now(CLOCK_MONOTONIC) - begin > PATIENCE);
+    meet(false);
+  }
+  pthread_join(second, NULL);
+}
+
+static void run_both(struct runner *runners) {
   pthread_t threads[CORES];
-  const struct timespec length = {milliseconds / 1000, milliseconds % 1000 * 1000000};
   for (int each = 0; each < CORES; ++each) pthread_create(&threads[each], NULL, run, &runners[each]);
-  if (milliseconds) nanosleep(&length, NULL);
-  atomic_store(&stop, true);
   for (int each = 0; each < CORES; ++each) pthread_join(threads[each], NULL);
 }
 
-static void run_pattern(int pattern, char *first, char *second, uint64_t iterations, long milliseconds) {
-  char *const places[CORES] = {first, second};
-  struct runner runners[CORES];
+static void make_runners(struct runner *runners, int pattern, char *second, uint64_t iterations) {
+  char *const places[CORES] = {memory[pattern], second};
   for (int each = 0; each < CORES; ++each)
     runners[each] = (struct runner){
         .loop = patterns[pattern].loops[each], .bytes = places[each], .core = each, .iterations = iterations};
-  atomic_store(&ready, 0);
-  run_both(runners, milliseconds);
-  if (milliseconds) printf("%.4f %.4f\n", runners[0].nanoseconds, runners[1].nanoseconds);
+  atomic_store(&arrived, 0);
 }
 
 static void run_all(uint64_t iterations) {
+  struct runner runners[CORES];
   region(true);
-  for (int each = 0; each < PATTERNS; ++each) run_pattern(each, memory[each], memory[each], iterations, 0);
+  for (int each = 0; each < PATTERNS; ++each) {
+    make_runners(runners, each, memory[each], iterations);
+    run_both(runners);
+  }
   region(false);
   if (getpid() == 1) reboot(RB_POWER_OFF);
 }
@@ -138,8 +177,10 @@ int main(int count, char **words) {
   if (count == 3 && !strcmp(words[1], "count")) {
     run_all(strtoull(words[2], NULL, 10));
   } else if (count == 5 && !strcmp(words[1], "time")) {
-    char *apart = memory[0] + (strcmp(words[3], "private") ? 0 : APART);
-    run_pattern(atoi(words[2]), memory[0], apart, 0, atol(words[4]));
+    struct runner runners[CORES];
+    const int pattern = atoi(words[2]);
+    make_runners(runners, pattern, memory[pattern] + (strcmp(words[3], "private") ? 0 : APART), 0);
+    time_windows(runners, atol(words[4]));
   } else {
     return 2;
   }
