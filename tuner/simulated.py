@@ -52,8 +52,8 @@ def simulate(
 ) -> dict[int, Simulation]:
     """One simulation per candidate by its number (from 1, through all answers), each answer's in the order to show.
 
-    Among candidates of an answer that change equally much, fewest misses come first. ``areas`` are the profile's
-    objects. Raises ``TraceError``; a candidate that cannot be simulated says why.
+    Among candidates of an answer that change equally much, fewest misses come first; useless ones come last. ``areas``
+    are the profile's objects. Raises ``TraceError``; a candidate that cannot be simulated says why.
     """
     candidates = [candidate for answer in answers for candidate in answer.candidates]
     records = {candidate.before.id: candidate.before for candidate in candidates}
@@ -64,7 +64,7 @@ def simulate(
     for answer in answers:
         numbered = enumerate(answer.candidates, start=len(simulated) + 1)
         done = [(number, one, _simulation(replay, stages[one.before.id], one, layouts)) for number, one in numbered]
-        done.sort(key=lambda row: (*_effort(row[1]), _cost(row[2])))
+        done.sort(key=lambda row: (row[2].useless, *_effort(row[1]), _cost(row[2])))
         simulated |= {number: simulation for number, _, simulation in done}
     return simulated
 

@@ -26,6 +26,8 @@ _OF_A_KERNEL = {
     "overlay": "--overlay",
     "append": "--append",
 }
+# Of a private cache; the plugin's own number.
+_WAYS = 8
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30}
 
 
@@ -160,6 +162,10 @@ def _was_given(name: str) -> bool:
 
 
 def _emulation(given: Mapping[str, Any]) -> Emulation:
+    least = _WAYS * int(given["line_bytes"])
+    size = given["cache_bytes"]
+    if size and (size < least or size & (size - 1)):
+        raise click.UsageError(f"--cache is a power of two from {least} bytes on, such as 32K or 1M")
     return Emulation(
         ring=given["ring"],
         line_bytes=int(given["line_bytes"]),

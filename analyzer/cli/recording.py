@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ from linesmith.plugins.registry import recorder, snapshot_source
 
 _SNAPSHOT_SOURCE = "drgn"
 _RESULTS = ("output", "log", "trace")
+_TRACE = "accesses.trace"
 _RECORDERS = ("perf", "qemu-user", "qemu")
 
 
@@ -53,10 +55,21 @@ def record(chosen: Recorder, order: Order, output: Path) -> Profile | None:
     """Carry out the order and write what comes back to ``output``; ``None`` for the text of another tool's report."""
     check_destinations([place for place in (output, order.log, order.trace) if place], _RESULTS)
     with _scratch() as scratch, _interruptible():
-        recorded = chosen.record(order, scratch, _tell)
+        trace = scratch / _TRACE if order.trace else None
+        recorded = chosen.record(replace(order, trace=trace), scratch, _tell)
         profile = _with_objects(recorded, order)
+        if trace and order.trace:
+            _keep(trace, order.trace)
     deliver(encode(profile) if profile else recorded.report.encode("utf-8", "surrogateescape"), output)
     return profile
+
+
+def _keep(trace: Path, destination: Path) -> None:
+    """Write a trace where the user wants it, through links and into devices as any output goes."""
+    try:
+        shutil.copyfile(trace, destination)
+    except (OSError, shutil.SpecialFileError) as error:
+        raise OutputError(f"cannot write the trace {destination}: {error}; name another file with --trace") from error
 
 
 def summary(profile: Profile, output: Path, order: Order) -> str:
@@ -67,6 +80,8 @@ def summary(profile: Profile, output: Path, order: Order) -> str:
     counts = profile.recording.counts if profile.recording else ()
     dropped = ", ".join(f"{name} {value}" for name, value in counts if name.startswith("dropped_") and value)
     rows = [f"{len(profile.lines)} contended lines, {hitm} HITM loads, {taken} lines taken by stores"]
+    if not profile.lines:
+        rows.append("note: no two CPUs met on a line in the region; what child processes do is not followed")
     if apart:
         rows.append(f"{len(apart)} of them set apart (timekeeping, scheduler): emulation makes them hot")
     rows += [

@@ -106,6 +106,12 @@ class Simulation:
     remarks: tuple[str, ...] = ()
     refusal: str = ""
 
+    @property
+    def useless(self) -> bool:
+        """Whether the replay found no fewer misses, in as many places as objects may have where it looked at them."""
+        widest = max(self.lines, key=lambda one: (one.phases, -one.line_bytes), default=None)
+        return widest is not None and widest.before.total > 0 and widest.change >= 0
+
 
 @dataclass(frozen=True, slots=True)
 class Sharded:

@@ -19,6 +19,8 @@ def simulated_rows(simulation: Simulation) -> Iterator[str]:
     for one in simulation.lines[:1]:
         yield from map(_pair, one.pairs)
     yield f"{simulation.accesses:,} accesses to {simulation.objects:,} objects, replayed in {_time(simulation)}"
+    if simulation.useless:
+        yield "no better than the layout as it is: the misses go elsewhere"
     yield from (f"but {remark}" for remark in simulation.remarks)
 
 

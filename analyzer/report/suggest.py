@@ -25,6 +25,7 @@ from linesmith.analyzer.report.excerpt import excerpt
 from linesmith.analyzer.report.simulation import sharded_rows, simulated_rows
 
 LABEL = 12
+MOST_REFUSALS = 8
 
 
 def render_text(
@@ -49,9 +50,16 @@ def render_text(
         numbered = sorted(enumerate(candidates, start=first), key=lambda pair: places.get(pair[0], 0))
         blocks += [_candidate(number, one, layouts, simulations.get(number)) for number, one in numbered]
         first += len(candidates)
-    blocks += [reason for _, reason in refused]
+    blocks += _refusals([reason for _, reason in refused])
     blocks += ["\n".join(sharded_rows(sharded))] if sharded else []
     return "\n\n".join(blocks) + "\n"
+
+
+def _refusals(reasons: Sequence[str]) -> list[str]:
+    """The first reasons; a recording has many lines that nothing can be done about."""
+    more = len(reasons) - MOST_REFUSALS
+    rest = [f"{more} more lines have no candidate; --format json has the reasons."] if more > 1 else reasons[-1:]
+    return [*reasons[:MOST_REFUSALS], *rest] if more > 0 else list(reasons)
 
 
 def _meeting(finding: Finding, candidate: Candidate) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from linesmith.analyzer.errors import LinesmithError, NotRecorded
+from linesmith.analyzer.errors import GuestFailed, LinesmithError, NotRecorded
 from linesmith.analyzer.model import Emulation, Order, Profile, Recorded
 from linesmith.plugins.machines import user
 from linesmith.plugins.machines.elf_image import ElfImage
@@ -47,8 +47,15 @@ class QemuUserRecorder:
         tell("running the program")
         ran = user.run(command, order.command[0], order.seconds, order.output)
         tell("reading the recording")
+        if ran.status and not (scratch / RECORDING).is_file():
+            raise GuestFailed(_cut_short(order.command[0], ran.status))
         text = read_recording(scratch / RECORDING)
         return Recorded(_profile(order, program, ran, text))
+
+
+def _cut_short(program: str, status: int) -> str:
+    how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+    return f"{program} {how} before its recording was written; make it end by itself, or end the region with --to"
 
 
 def _command(order: Order, program: ElfImage, scratch: Path, settings: dict[str, str]) -> tuple[str, ...]:

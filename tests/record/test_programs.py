@@ -178,3 +178,23 @@ def wait_for(happens: Any) -> Any:
     while not (answer := happens()) and time.monotonic() < end:
         time.sleep(0.02)
     return answer
+
+
+def test_a_program_that_dies_is_told_as_such(tmp_path: Path) -> None:
+    source = tmp_path / "dies.c"
+    source.write_text("#include <stdlib.h>\nint main(void) { abort(); }\n")
+    subprocess.run(["gcc", "-o", tmp_path / "dies", source], check=True)
+    done = linesmith("record", "--on", "qemu-user", "-o", tmp_path / "p", "--", tmp_path / "dies")
+    assert done.returncode == 2
+    assert "was killed by signal 6 before its recording was written; make it end by itself" in done.stderr
+
+
+def test_a_trace_goes_through_a_link_and_leaves_no_part_behind(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    done = linesmith(
+        "record", "--on", "qemu-user", "--trace", tmp_path / "link", "-o", tmp_path / "p", "--", program, "2000"
+    )
+    assert done.returncode == 0
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").stat().st_size > 0
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["link", "p", "target"]

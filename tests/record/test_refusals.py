@@ -113,6 +113,8 @@ def test_two_results_in_one_file_are_refused(tmp_path: Path) -> None:
             "--vmlinux, --smp, --numa, --memory, --initrd, --overlay, --append go with a --kernel to boot",
         ),
         (("--smp", "4"), "--append go with a --kernel to boot"),
+        (("--cache", "33K"), "--cache is a power of two from 512 bytes on, such as 32K or 1M"),
+        (("--cache", "512", "--line-bytes", "128"), "--cache is a power of two from 1024 bytes on"),
         (("--memory", "much"), "'much' is no size; write 512M or 2G"),
         (("--on", "perf", "--kernel", "/usr/bin/git"), "--on perf runs under the kernel of this machine"),
     ],

@@ -76,6 +76,13 @@ def test_json_has_the_same_and_obeys_the_schema(example: Path, tmp_path: Path) -
     assert at_64["cycles_before"] > at_64["cycles_after"] == 0
 
 
+def test_a_candidate_that_the_replay_finds_useless_is_told(example: Path, tmp_path: Path) -> None:
+    on_the_lock_alone = turns([Step(0, "A", GUARD, 4), Step(1, "A", GUARD, 4)], ROUNDS)
+    said = text_of(example, write_trace(tmp_path / "trace", on_the_lock_alone, NODES))
+    assert "64-byte lines: 199 -> 199 misses (+0.0%" in said
+    assert "no better than the layout as it is: the misses go elsewhere" in said
+
+
 def test_without_a_trace_nothing_is_said_of_it(example: Path) -> None:
     done = linesmith("suggest", example / "bench", example / "profile.json")
     assert "simulated" not in done.stdout
