@@ -94,10 +94,11 @@ def triage(line: SharedLine, objects: Sequence[LineObject], members: Sequence[Li
     told = blames(line.conflicts, {member.offset: top.name for top in tops for member in top.members})
     pairs = recorded_pairs(told, tops) if told else conflict_pairs(tops)
     own = own_contention(told) if told else {top.name: top.contended for top in tops}
+    total = sum(one.misses for one in told) or sum(top.contended for top in tops) or 1
     buddy = _writing_buddy(line, profile)
-    kinds = _kinds(tops, own, pairs, objects, buddy)
+    kinds = _kinds(tops, own, total, pairs, objects, buddy)
     reasons = (*_reasons(tops, line, profile), *_blame_reasons(told), *_writer_reasons(kinds, line, profile))
-    return Triage(kinds, pairs, _sentence(kinds, tops, own, pairs), reasons)
+    return Triage(kinds, pairs, _sentence(kinds, tops, own, total, pairs), reasons)
 
 
 def top_members(members: Sequence[LineMember]) -> tuple[TopMember, ...]:
@@ -196,11 +197,12 @@ def _writer_first(one: TopMember, other: TopMember) -> tuple[TopMember, TopMembe
 def _kinds(
     tops: Sequence[TopMember],
     own: Mapping[str, int],
+    total: int,
     pairs: Sequence[ConflictPair],
     objects: Sequence[LineObject],
     buddy: SharedLine | None,
 ) -> tuple[TriageKind, ...]:
-    half = MAIN_SHARE * (sum(top.contended for top in tops) or 1)
+    half = MAIN_SHARE * total
     kinds = []
     if pairs or any(top.between_elements for top in tops):
         kinds.append(TriageKind.FALSE_SHARING)
@@ -251,14 +253,17 @@ def _reasons(tops: Sequence[TopMember], line: SharedLine, profile: Profile) -> t
 
 
 def _sentence(
-    kinds: Sequence[TriageKind], tops: Sequence[TopMember], own: Mapping[str, int], pairs: Sequence[ConflictPair]
+    kinds: Sequence[TriageKind],
+    tops: Sequence[TopMember],
+    own: Mapping[str, int],
+    total: int,
+    pairs: Sequence[ConflictPair],
 ) -> str:
-    total = sum(top.contended for top in tops) or 1
     parts = []
     if TriageKind.FALSE_SHARING in kinds:
         parts += [_pair_words(pair) for pair in pairs[:3]]
     for top in tops:
-        share = min(1.0, own.get(top.name, 0) / total)
+        share = own.get(top.name, 0) / total
         if top.between_elements:
             parts.append(f"false sharing between {', '.join(top.elements)}: pad or align the elements of {top.name}")
         if TriageKind.LOCK_CONTENTION in kinds and top.waited_for and share >= MAIN_SHARE:

@@ -37,7 +37,7 @@ def test_both_directions_of_a_pair_add_up_and_the_one_to_blame_is_named() -> Non
 def test_misses_on_bytes_that_were_written_are_true_sharing() -> None:
     found = diagnose((member(0, 100, 1),), conflict(0, 0, 100, true_sharing=True))
     assert found.kinds == (TriageKind.TRUE_SHARING,)
-    assert "true sharing on 0x0 (99% of the line)" in found.sentence
+    assert "true sharing on 0x0 (100% of the line)" in found.sentence
 
 
 def test_a_miss_caused_by_a_neighbour_is_no_pair_if_the_own_bytes_were_written_too() -> None:
@@ -58,3 +58,8 @@ def test_a_member_behind_the_one_that_missed_is_a_pair_too() -> None:
         ("0x8", "0x10", 80),
     ]
     assert "80 accesses to 0x8 (victim_8) came just behind such a miss" in found.reasons[-1]
+
+
+def test_misses_served_by_clean_copies_count_in_the_whole_too() -> None:
+    found = diagnose((member(0, 40, 1), member(8, 10, 1)), conflict(0, 0, 40, true_sharing=True), conflict(8, 0, 60))
+    assert found.kinds == (TriageKind.FALSE_SHARING,)
