@@ -69,7 +69,7 @@ def _object(one: LineObject, finding: Finding) -> str:
         where = "with the line"
     rows = [f"  object   {one.type}, begins {where} (phase {one.phase:#x} of {finding.bytes})"]
     rows += [f"  memory   {one.origin}"] if one.origin else []
-    rows += _confidence(one)
+    rows += _confidence(one, "accesses" if finding.simulated else "samples")
     if one.containers and one.outcome is not Outcome.INNER_TYPE_ONLY:
         more = len(one.containers) - MOST_CONTAINERS
         tail = f" and {more} more" if more > 0 else ""
@@ -77,10 +77,10 @@ def _object(one: LineObject, finding: Finding) -> str:
     return "\n".join(rows)
 
 
-def _confidence(one: LineObject) -> list[str]:
+def _confidence(one: LineObject, counted: str) -> list[str]:
     rival = one.runner_up
     against = f"; runner-up {rival.type} (phase {rival.phase:#x}), confidence {one.margin:.1%}" if rival else ""
-    rows = [f"  {one.outcome.value}: {one.score:.0%} of the samples explained{against}"]
+    rows = [f"  {one.outcome.value}: {one.score:.0%} of the {counted} explained{against}"]
     return [*rows, f"           {one.reason}"] if one.reason else rows
 
 

@@ -48,7 +48,8 @@ def render_text(
     for finding, candidates in proposed:
         blocks.append(_meeting(finding, candidates[0]))
         numbered = sorted(enumerate(candidates, start=first), key=lambda pair: places.get(pair[0], 0))
-        blocks += [_candidate(number, one, layouts, simulations.get(number)) for number, one in numbered]
+        counted = "misses" if finding.simulated else "samples"
+        blocks += [_candidate(number, one, layouts, counted, simulations.get(number)) for number, one in numbered]
         first += len(candidates)
     blocks += _refusals([reason for _, reason in refused])
     blocks += ["\n".join(sharded_rows(sharded))] if sharded else []
@@ -68,9 +69,9 @@ def _meeting(finding: Finding, candidate: Candidate) -> str:
     return f"line {finding.rank}, {title}: {finding.triage.sentence}"
 
 
-def _candidate(number: int, candidate: Candidate, layouts: Layouts, simulation: Simulation | None) -> str:
+def _candidate(number: int, candidate: Candidate, layouts: Layouts, counted: str, simulation: Simulation | None) -> str:
     rows = [f"candidate {number}: {'; '.join(_said(move) for move in candidate.moves)}"]
-    rows += [f"  {label:<{LABEL}}{text}" for label, text in _table(candidate)]
+    rows += [f"  {label:<{LABEL}}{text}" for label, text in _table(candidate, counted)]
     for place, text in enumerate(simulated_rows(simulation) if simulation else ()):
         rows.append(f"  {'' if place else 'simulated':<{LABEL}}{text}")
     rows += [f"  - {note}" for note in candidate.notes]
@@ -94,9 +95,9 @@ def _said(move: Move) -> str:
     return f"move {move.member}{whole} {place}{hole}"
 
 
-def _table(candidate: Candidate) -> Iterator[tuple[str, str]]:
+def _table(candidate: Candidate, counted: str) -> Iterator[tuple[str, str]]:
     before, after, gain = candidate.before, candidate.after, candidate.predicted
-    yield "contended", f"{gain.before:,.0f} -> {gain.after:,.0f} samples of this profile that the meeting explains"
+    yield "contended", f"{gain.before:,.0f} -> {gain.after:,.0f} {counted} of this profile that the meeting explains"
     same = " (unchanged)" if before.size == after.size else f" (now {before.size})"
     yield "size", f"{after.size} bytes{same}, {_counted(candidate.lines)} (now {lines(before)})"
     if gain.hot_lines_before != gain.hot_lines_after:
