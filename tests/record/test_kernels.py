@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 from linesmith_command import linesmith
-
-from linesmith.analyzer.model import Profile, Recording
-from linesmith.plugins.registry import read_profiles
+from record.results import functions_of, profile_of, recording_of
 
 pytestmark = pytest.mark.real
 
@@ -31,22 +29,6 @@ def recorded(kernel_image: Path, vmlinux: Path, tmp_path_factory: pytest.TempPat
     done = record(kernel_image, profile, "--vmlinux", vmlinux, "--numa", "2", command=("sh", "-c", FORKS))
     assert done.returncode == 0, done.stderr
     return profile
-
-
-def profile_of(file: Path) -> Profile:
-    (profile,) = read_profiles(file)
-    return profile
-
-
-def recording_of(file: Path) -> Recording:
-    recording = profile_of(file).recording
-    assert recording
-    return recording
-
-
-def functions_of(file: Path) -> set[str | None]:
-    """Every function that the profile names."""
-    return {access.function for line in profile_of(file).lines for access in line.accesses}
 
 
 def test_the_kernel_is_told_by_its_release_and_build(recorded: Path, vmlinux: Path) -> None:

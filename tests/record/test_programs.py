@@ -14,9 +14,7 @@ from typing import Any
 import pytest
 from linesmith_command import LINESMITH, linesmith
 from record.programs import TWO_THREADS, compile_c
-
-from linesmith.analyzer.model import Profile, Recording
-from linesmith.plugins.registry import read_profiles
+from record.results import functions_of, profile_of, recording_of
 
 KINDS = {"PIE": ("-fPIE", "-pie"), "fixed": ("-no-pie",), "static": ("-static",)}
 
@@ -24,22 +22,6 @@ KINDS = {"PIE": ("-fPIE", "-pie"), "fixed": ("-no-pie",), "static": ("-static",)
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compile_c(TWO_THREADS, tmp_path_factory.mktemp("two") / "two")
-
-
-def profile_of(file: Path) -> Profile:
-    (profile,) = read_profiles(file)
-    return profile
-
-
-def recording_of(file: Path) -> Recording:
-    recording = profile_of(file).recording
-    assert recording
-    return recording
-
-
-def functions_of(file: Path) -> set[str | None]:
-    """Every function that the profile names."""
-    return {access.function for line in profile_of(file).lines for access in line.accesses}
 
 
 @pytest.mark.parametrize("kind", KINDS)
