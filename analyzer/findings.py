@@ -34,8 +34,11 @@ def findings(
     touched: Sequence[Touched],
     operands: Sequence[Operand] = (),
     wanted: str | None = None,
+    lines: Sequence[SharedLine] | None = None,
 ) -> tuple[Finding, ...]:
-    """One finding per line of the profile, in its order.
+    """One finding for each of ``lines``, in their order; without them, of all lines of the profile.
+
+    The other lines of the profile still count: in shares, and as neighbours.
 
     ``touched`` and ``operands`` are what ``dwarf.touched`` and ``dwarf.operands`` say of the functions that
     ``evidence.functions_asked`` names; without operands the answer is less sure. Lines that could be of several
@@ -44,7 +47,8 @@ def findings(
     evidence = gather(touched, operands, layouts)
     containment = Containment(layouts)
     known = ObjectMap(profile.areas)
-    return tuple(_finding(line, profile, evidence, containment, known, wanted) for line in profile.lines)
+    explained = profile.lines if lines is None else lines
+    return tuple(_finding(line, profile, evidence, containment, known, wanted) for line in explained)
 
 
 def is_kernel(layouts: Layouts) -> bool:

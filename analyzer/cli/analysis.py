@@ -54,8 +54,8 @@ def analyse(elf: Path, profile: Path, section: int, type_: str | None = None, to
     _same_build(chosen, reading)
     wanted = type_.split()[-1] if type_ else None
     kept, left_out = _hottest(chosen, wanted, reading, top)
-    asked = functions_asked(kept)
-    found = findings(kept, reading.layouts, touched(elf, *asked), operands(elf, *asked), wanted)
+    asked = functions_asked(replace(chosen, lines=kept))
+    found = findings(chosen, reading.layouts, touched(elf, *asked), operands(elf, *asked), wanted, kept)
     analysis = Analysis(reading, chosen, section, len(reports), found, left_out)
     return analysis if wanted is None else _holding(analysis, wanted)
 
@@ -85,8 +85,8 @@ def _foremost(finding: Finding, wanted: str) -> Finding:
 
 def _hottest(
     profile: Profile, wanted: str | None, reading: Reading, top: int
-) -> tuple[Profile, tuple[SharedLine, ...]]:
-    """The profile with the ``top`` lines that count, in its order, and the other lines.
+) -> tuple[tuple[SharedLine, ...], tuple[SharedLine, ...]]:
+    """The ``top`` lines that count, in the profile's order, and the other lines.
 
     Only a look at every line of a pasted report can tell which of them hold the ``wanted`` type.
     """
@@ -97,7 +97,7 @@ def _hottest(
     else:
         kept = tuple(counting if wanted else counting[:top])
     chosen = set(map(id, kept))
-    return replace(profile, lines=kept), tuple(line for line in profile.lines if id(line) not in chosen)
+    return kept, tuple(line for line in profile.lines if id(line) not in chosen)
 
 
 def _same_build(profile: Profile, reading: Reading) -> None:

@@ -74,3 +74,12 @@ def test_elements_of_an_array_share_falsely_with_each_other() -> None:
     found = triage(SharedLine(0, None, ()), (), members, Profile("test", "", "hitm", ()))
     assert found.kinds == (TriageKind.FALSE_SHARING,)
     assert found.sentence == "false sharing between slot[0], slot[1], slot[2]: pad or align the elements of slot"
+
+
+def test_lines_that_are_not_explained_still_count_in_shares_and_as_neighbours() -> None:
+    hot = SharedLine(0, 0x1000, (Access(8, "read", hitm_local=30),), hitm_local=30)
+    written = SharedLine(1, 0x1040, (), hitm_local=10, stores_l1_hit=9)
+    profile = Profile("test", "", "hitm", (hot, written))
+    (found,) = findings(profile, LayoutTable([]), (), lines=(hot,))
+    assert found.share == 0.75
+    assert found.triage.kinds == (TriageKind.ADJACENT_LINE,)
