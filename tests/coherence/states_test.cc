@@ -186,16 +186,5 @@ TEST(States, LongerLinesShareMore) {
   EXPECT_EQ(sim.Lines().at(0).address, kLine);
 }
 
-TEST(States, ResetForgetsEverything) {
-  Simulation sim(2);
-  sim.Store(0, kLine);
-  sim.Load(1, kLine);
-  coherence_reset(sim.get());
-  EXPECT_EQ(sim.Counts().accesses, 0U);
-  EXPECT_TRUE(sim.Lines().empty());
-  sim.Load(1, kLine);
-  EXPECT_EQ(sim.Events().cold_miss, 1U);
-}
-
 }  // namespace
 }  // namespace linesmith

@@ -3,7 +3,6 @@
 #include "coherence.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "simulation.h"
 #include "transition.h"
@@ -116,21 +115,6 @@ void coherence_destroy(struct coherence *sim) {
   zero_pages_unmap(sim->details, (sim->config.max_contended + 1) * sim->detail_bytes);
   line_table_free(&sim->lines);
   free(sim);
-}
-
-void coherence_reset(struct coherence *sim) {
-  line_table_clear(&sim->lines);
-  zero_pages_clear(sim->details, (sim->config.max_contended + 1) * sim->detail_bytes);
-  atomic_store_explicit(&sim->details_used, 0, memory_order_relaxed);
-  atomic_store_explicit(&sim->contended, 0, memory_order_relaxed);
-  for (uint32_t number = 0; number < sim->config.cpus; ++number) {
-    struct cpu_state *cpu = sim->cpus[number];
-    memset(cpu->recent, 0, sizeof cpu->recent);
-    private_cache_clear(&cpu->cache);
-    tally_clear(&cpu->records);
-    tally_clear(&cpu->pairs);
-    cpu->counts = (struct coherence_counts){0};
-  }
 }
 
 const struct coherence_config *coherence_configuration(const struct coherence *sim) { return &sim->config; }

@@ -120,9 +120,6 @@ const char *coherence_check(const struct coherence_config *config);
 struct coherence *coherence_create(const struct coherence_config *config);
 void coherence_destroy(struct coherence *sim);
 
-// Empties caches, records and counts.
-void coherence_reset(struct coherence *sim);
-
 // One access of `width` bytes (0 is none) at `address` by `cpu`; an access that spans lines touches each of
 // them in ascending order. `site` is the caller's number of the instruction. `cpu` must be below config.cpus.
 void coherence_access(struct coherence *sim, uint32_t cpu, uint64_t address, uint32_t width,

@@ -18,11 +18,6 @@ bool line_table_init(struct line_table *table, uint64_t slots) {
   return table->slots != NULL;
 }
 
-void line_table_clear(struct line_table *table) {
-  zero_pages_clear(table->slots, (table->mask + 1) * sizeof(struct line_slot));
-  atomic_store_explicit(&table->used, 0, memory_order_relaxed);
-}
-
 void line_table_free(struct line_table *table) {
   zero_pages_unmap(table->slots, (table->mask + 1) * sizeof(struct line_slot));
 }

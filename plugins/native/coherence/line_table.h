@@ -40,7 +40,6 @@ struct line_table {
 };
 
 bool line_table_init(struct line_table *table, uint64_t slots);
-void line_table_clear(struct line_table *table);
 void line_table_free(struct line_table *table);
 
 // The slot of a line, which is made if need be. NULL when its neighbourhood is full.

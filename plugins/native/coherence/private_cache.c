@@ -4,20 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t way_count(const struct private_cache *cache) {
-  return (cache->set_mask + 1) * cache->ways_per_set;
-}
-
 bool private_cache_init(struct private_cache *cache, uint64_t lines, uint32_t ways, uint32_t cpu) {
   *cache = (struct private_cache){.ways_per_set = ways, .own_bit = UINT64_C(1) << cpu};
   if (lines == 0) return true;
   cache->set_mask = lines / ways - 1;
   cache->ways = calloc(lines, sizeof *cache->ways);
   return cache->ways != NULL;
-}
-
-void private_cache_clear(struct private_cache *cache) {
-  if (cache->ways != NULL) memset(cache->ways, 0, way_count(cache) * sizeof *cache->ways);
 }
 
 void private_cache_free(struct private_cache *cache) { free(cache->ways); }

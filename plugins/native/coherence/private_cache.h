@@ -17,7 +17,6 @@ struct private_cache {
 };
 
 bool private_cache_init(struct private_cache *cache, uint64_t lines, uint32_t ways, uint32_t cpu);
-void private_cache_clear(struct private_cache *cache);
 void private_cache_free(struct private_cache *cache);
 
 // Marks a line as just used. Returns the line that must leave for it, or NULL.

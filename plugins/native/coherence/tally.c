@@ -20,11 +20,6 @@ bool tally_init(struct tally *tally, size_t counters, uint64_t limit) {
   return tally->rows != NULL && tally->places != NULL;
 }
 
-void tally_clear(struct tally *tally) {
-  memset(tally->places, 0, (tally->mask + 1) * sizeof *tally->places);
-  tally->used = 0;
-}
-
 void tally_free(struct tally *tally) {
   free(tally->rows);
   free(tally->places);

@@ -26,7 +26,6 @@ struct tally {
 };
 
 bool tally_init(struct tally *tally, size_t counters, uint64_t limit);
-void tally_clear(struct tally *tally);
 void tally_free(struct tally *tally);
 
 // The counters of `key`, zeros at first; valid until the next call. NULL when the bound is reached.

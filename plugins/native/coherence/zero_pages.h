@@ -8,9 +8,6 @@
 // NULL when the address space is full.
 void *zero_pages_map(size_t bytes);
 
-// Makes everything zero again and gives the memory back.
-void zero_pages_clear(void *pages, size_t bytes);
-
 // NULL is fine.
 void zero_pages_unmap(void *pages, size_t bytes);
 
