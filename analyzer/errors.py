@@ -86,3 +86,59 @@ class GuestFailed(LinesmithError):
 
 class NotRecorded(LinesmithError):
     """There is no recording, or it is cut off, empty, or of another build; the message says what to do."""
+
+
+class GuestNotBooted(GuestFailed):
+    """The kernel never came as far as its first program."""
+
+
+class GuestPanicked(GuestFailed):
+    """The kernel died of a panic or an oops; the message has what it said."""
+
+
+class GuestHung(GuestFailed):
+    """Nothing came from the machine in the time it was given."""
+
+
+class GuestOutOfMemory(GuestFailed):
+    """The kernel killed a process, or itself, for want of memory."""
+
+
+class PatchRefused(LinesmithError):
+    """A patch does not apply to the tree it is for."""
+
+
+class BuildFailed(LinesmithError):
+    """The build ended with an error; the message has its first complaint and the log."""
+
+
+class CompilerKilled(BuildFailed):
+    """A program of the build was killed by a signal, most often for want of memory."""
+
+
+class DiskFull(LinesmithError):
+    """There is no room left where something had to be written."""
+
+
+class BenchmarkUnknown(LinesmithError):
+    """No benchmark of that name, or its settings make no sense."""
+
+
+class BenchmarkFailed(LinesmithError):
+    """A command of a benchmark ended with an error."""
+
+
+class BenchmarkNonsense(LinesmithError):
+    """The output of a benchmark holds no sound number where there should be one."""
+
+
+class PlanError(LinesmithError):
+    """The file that describes what to tune or to benchmark cannot be read or contradicts itself."""
+
+
+class JournalError(LinesmithError):
+    """The run directory is another run's, in use, or damaged."""
+
+
+class ExecutorFailed(LinesmithError):
+    """The workers cannot be reached or cannot do what is asked of them."""

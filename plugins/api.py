@@ -3,11 +3,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
-from linesmith.analyzer.model import Order, Profile, Recorded, Snapshot
+from linesmith.analyzer.model import (
+    Ask,
+    Built,
+    Done,
+    Metric,
+    Order,
+    Profile,
+    Recipe,
+    Recorded,
+    Session,
+    Setting,
+    Site,
+    Snapshot,
+    Space,
+    Step,
+    Told,
+    Variant,
+    Workplace,
+)
+
+T = TypeVar("T")
+Tell = Callable[[str], None]
+Settings = Mapping[str, Setting]
 
 
 @runtime_checkable
@@ -59,4 +83,115 @@ class Recorder(Protocol):
 
         Raises ``GuestFailed`` when the command or its machine fails, ``NotRecorded`` when nothing was recorded,
         ``KernelNotBootable``, ``ElfError`` or ``ToolMissing``.
+        """
+
+
+@runtime_checkable
+class Builder(Protocol):
+    """A way to turn a source tree into something that runs. The tree is only read."""
+
+    name: str
+
+    def obstacle(self, recipe: Recipe) -> str | None:
+        """Why this builder cannot carry out the recipe here, a sentence without its full stop; ``None`` if it can."""
+
+    def commands(self, recipe: Recipe, variant: Variant) -> tuple[str, ...]:
+        """The commands that ``build`` would run, as for a shell."""
+
+    def build(self, recipe: Recipe, variant: Variant, place: Workplace, tell: Tell) -> Built:
+        """The products of this variant; those of an earlier build of the very same input are returned as they are.
+
+        Raises ``PatchRefused``, ``BuildFailed``, ``CompilerKilled``, ``DiskFull``, ``TreeError`` or ``ToolMissing``;
+        then no artifact is left, and the warm folder is good for the next build.
+        """
+
+
+@runtime_checkable
+class Machine(Protocol):
+    """Somewhere that a build is booted, or run, and commands are run with it."""
+
+    name: str
+
+    def obstacle(self, site: Site) -> str | None:
+        """Why there is no such machine here, a sentence without its full stop; ``None`` if there is."""
+
+    def commands(self, site: Site, built: Built, steps: Sequence[Step]) -> tuple[str, ...]:
+        """The commands that ``run`` would run, as for a shell."""
+
+    def run(self, site: Site, built: Built, steps: Sequence[Step], scratch: Path, tell: Tell) -> Session:
+        """Boot once and run the steps in order; logs go into ``scratch`` and stay there.
+
+        A step that ends with another status than 0 is a ``Done`` like any other. Raises ``GuestNotBooted``,
+        ``GuestPanicked``, ``GuestHung``, ``GuestOutOfMemory``, ``GuestFailed`` or ``ToolMissing``.
+        """
+
+
+@runtime_checkable
+class Benchmark(Protocol):
+    """Something that gives numbers: it is described, run by a machine, and what it printed is parsed."""
+
+    name: str
+
+    def metrics(self, settings: Settings) -> tuple[Metric, ...]:
+        """What it measures, the most telling first. Raises ``BenchmarkUnknown`` for settings that make no sense."""
+
+    def obstacle(self, settings: Settings) -> str | None:
+        """Why it cannot run from here, a sentence without its full stop; ``None`` if it can."""
+
+    def steps(self, settings: Settings, threads: int, scratch: Path) -> tuple[Step, ...]:
+        """The commands of one run; programs that have to be compiled first are, into ``scratch``."""
+
+    def parse(self, settings: Settings, done: Sequence[Done]) -> tuple[tuple[str, float], ...]:
+        """The value of each metric, by name: a pure function of what the steps printed.
+
+        Raises ``BenchmarkFailed`` when a step did, ``BenchmarkNonsense`` when its output has no sound number.
+        """
+
+
+@runtime_checkable
+class Search(Protocol):
+    """One run of an optimizer; the same seed and the same answers lead to the same questions."""
+
+    def ask(self, count: int) -> tuple[Ask, ...]:
+        """At most ``count`` points to judge next; none while all that is asked for is unanswered, or at the end."""
+
+    def tell(self, answer: Told) -> None:
+        """Hear the answer to an ask; answers come in any order, and a failure is one too."""
+
+
+@runtime_checkable
+class Optimizer(Protocol):
+    """A way to search a space by asking for few points."""
+
+    name: str
+
+    def obstacle(self) -> str | None:
+        """Why it cannot run here (a library that is missing); ``None`` if it can."""
+
+    def search(self, space: Space, rungs: int, seed: int, trials: int) -> Search:
+        """Begin a search on ``rungs`` fidelities, in which at most ``trials`` points reach the upper two."""
+
+
+class Pool(Protocol):
+    """Workers that take functions; each worker has a warm folder of its own."""
+
+    slots: int
+
+    def submit(self, function: Callable[[Path], T], needs: str) -> Future[T]:
+        """Run ``function``, which can be pickled, with the worker's warm folder; ``needs`` is ``build`` or ``bench``.
+
+        A function whose worker is lost runs again on another one. Raised exceptions are the future's.
+        """
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """Where functions run: in processes of this machine, or on many machines."""
+
+    name: str
+
+    def open(self, settings: Settings, folder: Path) -> AbstractContextManager[Pool]:
+        """Workers with warm folders below ``folder``; what still runs at the end is cancelled and its children killed.
+
+        Raises ``ExecutorFailed`` or ``ToolMissing``.
         """

@@ -8,9 +8,25 @@ from collections.abc import Iterator
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from linesmith.analyzer.errors import LinesmithError, NotRecorded, ProfileError, SnapshotError
+from linesmith.analyzer.errors import (
+    BenchmarkUnknown,
+    LinesmithError,
+    NotRecorded,
+    PlanError,
+    ProfileError,
+    SnapshotError,
+)
 from linesmith.analyzer.model import Profile
-from linesmith.plugins.api import ProfileSource, Recorder, SnapshotSource
+from linesmith.plugins.api import (
+    Benchmark,
+    Builder,
+    Executor,
+    Machine,
+    Optimizer,
+    ProfileSource,
+    Recorder,
+    SnapshotSource,
+)
 from linesmith.plugins.text import decode
 
 _HEAD_CHARACTERS = 64 * 1024
@@ -44,6 +60,46 @@ def recorder(name: str) -> Recorder:
     found = _called(name, "linesmith.recorders", "recorder", NotRecorded)
     if not isinstance(found, Recorder):
         raise NotRecorded(f"the plugin {name} is no recorder; reinstall or remove its package")
+    return found
+
+
+def builder(name: str) -> Builder:
+    """The builder called ``name`` (entry point group ``linesmith.builders``); raises ``PlanError``."""
+    found = _called(name, "linesmith.builders", "builder", PlanError)
+    if not isinstance(found, Builder):
+        raise PlanError(f"the plugin {name} is no builder; reinstall or remove its package")
+    return found
+
+
+def machine(name: str) -> Machine:
+    """The machine called ``name`` (entry point group ``linesmith.machines``); raises ``PlanError``."""
+    found = _called(name, "linesmith.machines", "machine", PlanError)
+    if not isinstance(found, Machine):
+        raise PlanError(f"the plugin {name} is no machine; reinstall or remove its package")
+    return found
+
+
+def benchmark(name: str) -> Benchmark:
+    """The benchmark called ``name`` (entry point group ``linesmith.benchmarks``); raises ``BenchmarkUnknown``."""
+    found = _called(name, "linesmith.benchmarks", "benchmark", BenchmarkUnknown)
+    if not isinstance(found, Benchmark):
+        raise BenchmarkUnknown(f"the plugin {name} is no benchmark; reinstall or remove its package")
+    return found
+
+
+def optimizer(name: str) -> Optimizer:
+    """The optimizer called ``name`` (entry point group ``linesmith.optimizers``); raises ``PlanError``."""
+    found = _called(name, "linesmith.optimizers", "optimizer", PlanError)
+    if not isinstance(found, Optimizer):
+        raise PlanError(f"the plugin {name} is no optimizer; reinstall or remove its package")
+    return found
+
+
+def executor(name: str) -> Executor:
+    """The executor called ``name`` (entry point group ``linesmith.executors``); raises ``PlanError``."""
+    found = _called(name, "linesmith.executors", "executor", PlanError)
+    if not isinstance(found, Executor):
+        raise PlanError(f"the plugin {name} is no executor; reinstall or remove its package")
     return found
 
 

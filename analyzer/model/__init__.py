@@ -12,8 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from linesmith.analyzer.model.build import Built, Recipe, Variant, Workplace
     from linesmith.analyzer.model.candidate import Candidate, Considered, Move, MoveKind, Patch, Prediction, Residual
     from linesmith.analyzer.model.code import Operand, Touched
+    from linesmith.analyzer.model.failure import Failure, FailureKind
     from linesmith.analyzer.model.finding import (
         ConflictPair,
         Finding,
@@ -26,9 +28,13 @@ if TYPE_CHECKING:
     )
     from linesmith.analyzer.model.layout import ElfIdentity, Layout, Leaf, Member, MemberCategory, RecordKind
     from linesmith.analyzer.model.lines import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES
+    from linesmith.analyzer.model.machine import Done, Session, Setting, Site, Step
+    from linesmith.analyzer.model.measurement import Better, Metric, Sample, Use
     from linesmith.analyzer.model.order import Emulation, Guest, Order, Recorded
     from linesmith.analyzer.model.profile import Access, Profile, Remark, SharedLine
     from linesmith.analyzer.model.recording import Conflict, Recording
+    from linesmith.analyzer.model.result import Build, Result, Trial
+    from linesmith.analyzer.model.search import Ask, Dimension, Fidelity, Point, Space, Told
     from linesmith.analyzer.model.simulation import (
         Interval,
         Latencies,
@@ -39,6 +45,8 @@ if TYPE_CHECKING:
         Simulation,
     )
     from linesmith.analyzer.model.snapshot import ObjectArea, ObjectKind, Snapshot
+    from linesmith.analyzer.model.tuning import Budget, Evidence, Searching, TunePlan
+    from linesmith.analyzer.model.verdict import Comparison, Rules, VerdictKind
 else:
     from importlib import import_module
 
@@ -50,6 +58,12 @@ else:
 
 
 _NAMES = {
+    "build": (
+        "Built",
+        "Recipe",
+        "Variant",
+        "Workplace",
+    ),
     "candidate": (
         "Candidate",
         "Considered",
@@ -62,6 +76,10 @@ _NAMES = {
     "code": (
         "Operand",
         "Touched",
+    ),
+    "failure": (
+        "Failure",
+        "FailureKind",
     ),
     "finding": (
         "ConflictPair",
@@ -85,6 +103,19 @@ _NAMES = {
         "ADJACENT_LINE_BYTES",
         "CACHE_LINE_BYTES",
     ),
+    "machine": (
+        "Done",
+        "Session",
+        "Setting",
+        "Site",
+        "Step",
+    ),
+    "measurement": (
+        "Better",
+        "Metric",
+        "Sample",
+        "Use",
+    ),
     "order": (
         "Emulation",
         "Guest",
@@ -101,6 +132,19 @@ _NAMES = {
         "Conflict",
         "Recording",
     ),
+    "result": (
+        "Build",
+        "Result",
+        "Trial",
+    ),
+    "search": (
+        "Ask",
+        "Dimension",
+        "Fidelity",
+        "Point",
+        "Space",
+        "Told",
+    ),
     "simulation": (
         "Interval",
         "Latencies",
@@ -115,6 +159,17 @@ _NAMES = {
         "ObjectKind",
         "Snapshot",
     ),
+    "tuning": (
+        "Budget",
+        "Evidence",
+        "Searching",
+        "TunePlan",
+    ),
+    "verdict": (
+        "Comparison",
+        "Rules",
+        "VerdictKind",
+    ),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
@@ -122,12 +177,24 @@ __all__ = [
     "ADJACENT_LINE_BYTES",
     "CACHE_LINE_BYTES",
     "Access",
+    "Ask",
+    "Better",
+    "Budget",
+    "Build",
+    "Built",
     "Candidate",
+    "Comparison",
     "Conflict",
     "ConflictPair",
     "Considered",
+    "Dimension",
+    "Done",
     "ElfIdentity",
     "Emulation",
+    "Evidence",
+    "Failure",
+    "FailureKind",
+    "Fidelity",
     "Finding",
     "Guest",
     "Interval",
@@ -139,6 +206,7 @@ __all__ = [
     "Member",
     "MemberCategory",
     "MemberFunction",
+    "Metric",
     "Misses",
     "Move",
     "MoveKind",
@@ -148,20 +216,38 @@ __all__ = [
     "Order",
     "Outcome",
     "Patch",
+    "Point",
     "Prediction",
     "Profile",
+    "Recipe",
     "RecordKind",
     "Recorded",
     "Recording",
     "Remark",
     "Residual",
+    "Result",
+    "Rules",
+    "Sample",
+    "Searching",
+    "Session",
+    "Setting",
     "Sharded",
     "SharedLine",
     "SimulatedLines",
     "SimulatedPair",
     "Simulation",
+    "Site",
     "Snapshot",
+    "Space",
+    "Step",
+    "Told",
     "Touched",
     "Triage",
     "TriageKind",
+    "Trial",
+    "TunePlan",
+    "Use",
+    "Variant",
+    "VerdictKind",
+    "Workplace",
 ]
