@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import click
 
 from linesmith.analyzer.model import Emulation, Guest, Order
+from linesmith.tuner.byte_size import byte_size
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -28,7 +28,6 @@ _OF_A_KERNEL = {
 }
 # Of a private cache; the plugin's own number.
 _WAYS = 8
-_UNITS = {"": 0, "K": 10, "M": 20, "G": 30}
 
 
 class _Size(click.ParamType):  # type: ignore[type-arg]
@@ -39,10 +38,10 @@ class _Size(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
             return value
-        match = re.fullmatch(r"(\d+)\s*([KMG]?)i?B?", str(value).strip(), re.IGNORECASE)
-        if not match:
-            self.fail(f"{value!r} is no size; write 512M or 2G", param, ctx)
-        return int(match[1]) << _UNITS[match[2].upper()]
+        try:
+            return byte_size(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 _OPTIONS = (

@@ -16,15 +16,18 @@ from linesmith.analyzer.model.verdict import Rules
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Where the profile comes from: a file of the user, or a recording of ``command`` on the baseline's build.
+    """Where the profile comes from: a file of the user, or a recording made on the baseline's build.
 
-    ``elf`` is the product of the build that carries the debug information. ``operations`` is how many operations the
-    command does, so that misses can be told for each. ``cpus``, ``nodes`` and ``memory`` (bytes) are the guest's.
+    What is recorded is ``command``, in whose words ``{name}`` is a product of the build, or one run of the benchmark
+    ``use`` with its largest number of threads. ``elf`` is the product that carries the debug information.
+    ``operations`` is how many operations the command does, so that misses can be told for each. ``cpus``, ``nodes``
+    and ``memory`` (bytes) are the guest's.
     """
 
     elf: str
     profile: Path | None = None
     command: tuple[str, ...] = ()
+    use: Use | None = None
     operations: int = 1
     cpus: int = 4
     nodes: int = 1

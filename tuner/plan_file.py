@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads the file that says what to tune or to benchmark: TOML in, a plan of frozen values out.
+
+Paths in the file are relative to the folder that it lies in.
+"""
+
+from __future__ import annotations
+
+import shlex
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from linesmith.analyzer.errors import PlanError
+from linesmith.analyzer.model import (
+    Budget,
+    Emulation,
+    Evidence,
+    Fidelity,
+    Recipe,
+    Rules,
+    Searching,
+    Setting,
+    Site,
+    TunePlan,
+    Use,
+)
+from linesmith.tuner.byte_size import byte_size
+
+_MOST_BYTES = 1 << 20
+_KBUILD_FILES = ("Kbuild", "Kconfig", "scripts/Kbuild.include")
+_OF_A_SITE = ("name", "cpus", "nodes", "memory", "timeout", "overlay")
+_OF_A_USE = ("name", "threads", "metric", "guard", "tolerance", "title")
+
+
+class _Source(msgspec.Struct, forbid_unknown_fields=True):
+    tree: str
+    builder: str = ""
+    configuration: str = ""
+    base: str = ""
+    command: str = ""
+    products: tuple[str, ...] = ()
+    compiler: str = ""
+    jobs: int = 0
+    timeout: int = 3600
+
+
+class _Site(msgspec.Struct):
+    name: str = ""
+    cpus: int = 4
+    nodes: int = 1
+    memory: int | str = "1G"
+    timeout: int = 600
+    overlay: str = ""
+
+
+class _Use(msgspec.Struct):
+    name: str
+    threads: int | tuple[int, ...] = 1
+    metric: str = ""
+    guard: bool = False
+    tolerance: float = 0.02
+    title: str = ""
+
+
+class _Record(msgspec.Struct, forbid_unknown_fields=True):
+    profile: str = ""
+    elf: str = ""
+    command: str = ""
+    benchmark: dict[str, Any] = {}
+    operations: int = 1
+    cpus: int = 0
+    nodes: int = 0
+    memory: int | str = "512M"
+    overlay: str = ""
+    append: str = ""
+    timeout: int = 900
+    emulation: Emulation = Emulation()
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    source: _Source
+    machine: dict[str, Any] = {}
+    benchmark: tuple[dict[str, Any], ...] = ()
+    record: _Record | None = None
+    search: Searching = Searching()
+    judge: Rules = Rules()
+    budget: Budget = Budget()
+
+
+def read_plan(path: Path) -> TunePlan:
+    """The plan in the file at ``path``; raises ``PlanError``, which names the file and the place in it."""
+    try:
+        with path.open("rb") as file:
+            text = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise PlanError(f"cannot read the plan {path}: {error.strerror or error}; name a TOML file") from error
+    if len(text) > _MOST_BYTES:
+        raise PlanError(f"{path} is larger than {_MOST_BYTES >> 20} MiB, too large for a plan; name a TOML file")
+    try:
+        return plan_in(text.decode(), path.absolute().parent)
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError, ValueError) as error:
+        raise PlanError(f"{path}: {error}; docs/tuning.md lists what a plan may say") from error
+    except PlanError as error:
+        raise PlanError(f"{path}: {error}") from error
+
+
+def plan_in(text: str, folder: Path) -> TunePlan:
+    """The plan that ``text`` describes, with paths from ``folder`` on.
+
+    Raises ``PlanError``, ``tomllib.TOMLDecodeError``, ``msgspec.ValidationError`` or ``ValueError``.
+    """
+    document = tomllib.loads(text)
+    _refuse_unknown_keys(document)
+    given = msgspec.convert(document, _File)
+    recipe = _recipe(given.source, folder)
+    site = _site(given.machine, recipe, folder)
+    benchmarks = tuple(_use(one) for one in given.benchmark)
+    evidence = _evidence(given.record, recipe, benchmarks, folder)
+    plan = TunePlan(
+        recipe=recipe,
+        site=site,
+        benchmarks=benchmarks,
+        evidence=_on_as_many_cpus(evidence, site) if evidence else None,
+        search=given.search,
+        rules=given.judge,
+        budget=given.budget,
+    )
+    return _checked(_with_ladder(plan, document))
+
+
+def _refuse_unknown_keys(document: Mapping[str, Any]) -> None:
+    """Raise ``PlanError`` for a key of the tables whose values are dataclasses, which take any key in silence."""
+    record = document.get("record", {})
+    emulation = record.get("emulation", {}) if isinstance(record, dict) else {}
+    _check_keys("record.emulation", emulation, [field.name for field in fields(Emulation)])
+    for name, kind in {"search": Searching, "judge": Rules, "budget": Budget}.items():
+        _check_keys(name, document.get(name, {}), [field.name for field in fields(kind)])
+
+
+def _check_keys(name: str, table: object, known: Sequence[str]) -> None:
+    for key in table if isinstance(table, dict) else ():
+        if key not in known:
+            raise PlanError(f"[{name}] has no `{key}`; it may have {', '.join(known)}")
+
+
+def _recipe(given: _Source, folder: Path) -> Recipe:
+    tree = _path(given.tree, folder)
+    if not tree.is_dir():
+        raise PlanError(f"[source] tree = {given.tree!r}: {tree} is no directory; name the root of the sources")
+    builder = given.builder or ("kbuild" if all((tree / name).is_file() for name in _KBUILD_FILES) else "command")
+    if builder == "command" and not (given.command and given.products):
+        raise PlanError("[source] needs `command`, which builds the tree, and `products`, the files to keep of it")
+    return Recipe(
+        builder=builder,
+        tree=tree,
+        configuration=_path(given.configuration, folder) if given.configuration else None,
+        base=given.base,
+        command=given.command,
+        products=given.products,
+        compiler=given.compiler,
+        jobs=given.jobs,
+        seconds=given.timeout,
+    )
+
+
+def _site(given: Mapping[str, Any], recipe: Recipe, folder: Path) -> Site:
+    site = msgspec.convert(dict(given), _Site)
+    return Site(
+        name=site.name or ("qemu" if recipe.builder == "kbuild" else "here"),
+        cpus=site.cpus,
+        nodes=site.nodes,
+        memory=_bytes(site.memory),
+        seconds=site.timeout,
+        overlay=_path(site.overlay, folder) if site.overlay else None,
+        settings=_settings(given, _OF_A_SITE, "machine"),
+    )
+
+
+def _use(given: Mapping[str, Any]) -> Use:
+    use = msgspec.convert(dict(given), _Use)
+    threads = (use.threads,) if isinstance(use.threads, int) else use.threads
+    if not threads or min(threads) < 1:
+        raise PlanError(f"[[benchmark]] {use.name}: `threads` is a number from 1 on, or a list of them")
+    return Use(
+        benchmark=use.name,
+        settings=_settings(given, _OF_A_USE, f"[benchmark]] {use.name}"),
+        threads=threads,
+        metric=use.metric,
+        guard=use.guard,
+        tolerance=use.tolerance,
+        title=use.title,
+    )
+
+
+def _settings(given: Mapping[str, Any], own: tuple[str, ...], place: str) -> tuple[tuple[str, Setting], ...]:
+    """What a plugin gets: all keys that are not our own, lists as tuples of words."""
+    return tuple((key, _setting(value, f"[{place}] {key}")) for key, value in given.items() if key not in own)
+
+
+def _setting(value: object, place: str) -> Setting:
+    if isinstance(value, list):
+        return tuple(map(str, value))
+    if isinstance(value, str | int | float | bool):
+        return value
+    raise PlanError(f"{place} is a table or a date; write a word, a number or a list of words")
+
+
+def _evidence(given: _Record | None, recipe: Recipe, benchmarks: tuple[Use, ...], folder: Path) -> Evidence | None:
+    """What is recorded: as the file says, else the first benchmark that decides."""
+    if given is None and not benchmarks:
+        return None
+    record = given or _Record()
+    use = _use(record.benchmark) if record.benchmark else None
+    if not record.command and use is None:
+        use = next((one for one in benchmarks if not one.guard), None)
+    if not (record.profile or record.command or use):
+        raise PlanError("[record] needs a `profile`, a `command` or a `benchmark` to find hot lines with")
+    return Evidence(
+        elf=record.elf or ("vmlinux" if recipe.builder == "kbuild" else Path(recipe.products[0]).name),
+        profile=_path(record.profile, folder) if record.profile else None,
+        command=tuple(shlex.split(record.command)),
+        use=use,
+        operations=record.operations,
+        cpus=record.cpus,
+        nodes=record.nodes,
+        memory=_bytes(record.memory),
+        overlay=_path(record.overlay, folder) if record.overlay else None,
+        words=tuple(record.append.split()),
+        emulation=record.emulation,
+        seconds=record.timeout,
+    )
+
+
+def _on_as_many_cpus(evidence: Evidence, site: Site) -> Evidence:
+    """The guest that is recorded is like the machine of the benchmarks, unless the file says otherwise."""
+    return replace(evidence, cpus=evidence.cpus or site.cpus, nodes=evidence.nodes or site.nodes)
+
+
+def _with_ladder(plan: TunePlan, document: Mapping[str, Any]) -> TunePlan:
+    """The rungs that the plan has what it takes for, unless it names them."""
+    if "ladder" in document.get("search", {}):
+        return plan
+    recorded = plan.evidence is not None and plan.evidence.profile is None
+    rungs = [Fidelity.ESTIMATE]
+    rungs += [Fidelity.REPLAY, Fidelity.SIMULATION] if recorded else []
+    rungs += [Fidelity.BENCHMARK] if plan.benchmarks else []
+    return replace(plan, search=replace(plan.search, ladder=tuple(rungs)))
+
+
+def _checked(plan: TunePlan) -> TunePlan:
+    """The same plan; raises ``PlanError`` where its parts contradict each other."""
+    ladder = plan.search.ladder
+    order = [tuple(Fidelity).index(rung) for rung in ladder]
+    if not ladder or order != sorted(set(order)):
+        raise PlanError(f"[search] `ladder` lists some of {', '.join(Fidelity)}, each once, in this order")
+    if Fidelity.BENCHMARK in ladder and not any(not use.guard for use in plan.benchmarks):
+        raise PlanError("a `benchmark` on the ladder needs a [[benchmark]] that is no guard")
+    if not 0.5 <= plan.rules.confidence < 1:
+        raise PlanError("[judge] `confidence` lies between 0.5 and 1; 0.95 is usual")
+    if not 2 <= plan.rules.least_blocks <= plan.rules.most_blocks:
+        raise PlanError("[judge] `least_blocks` is at least 2 and at most `most_blocks`")
+    if plan.site.nodes < 1 or plan.site.cpus < 1 or plan.site.cpus % plan.site.nodes:
+        raise PlanError(f"[machine] {plan.site.cpus} CPUs cannot be divided among {plan.site.nodes} nodes")
+    return plan
+
+
+def _bytes(given: int | str) -> int:
+    return given if isinstance(given, int) else byte_size(given)
+
+
+def _path(given: str, folder: Path) -> Path:
+    return (folder / Path(given).expanduser()).absolute()
