@@ -17,6 +17,9 @@ WIDTH = 75
 _FUNCTIONS = 3
 _SUBJECT_WIDTH = 75
 
+# Stands at the end of a message until a benchmark has been run.
+_NOT_MEASURED = "No benchmark has been run."
+
 Excerpt = Callable[[Layout, Layouts, frozenset[str], frozenset[str]], list[str]]
 
 
@@ -51,6 +54,13 @@ def message(
     blocks += [_change(candidate, seen.verification), _layouts(candidate, excerpt, seen.verification)]
     blocks += [_phases(title, seen.verification), _verified(candidate, seen), _unverified(seen)]
     return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def with_evidence(text: str, evidence: str) -> str:
+    """The message ``text`` with what was measured, ``evidence``, before what was not checked."""
+    *blocks, unverified = text.rstrip("\n").split("\n\n")
+    rest = _wrapped(" ".join(unverified.split()).removesuffix(_NOT_MEASURED).rstrip())
+    return "\n\n".join((*blocks, evidence.strip("\n"), rest)) + "\n"
 
 
 def said(move: Move) -> str:
@@ -163,6 +173,6 @@ def _unverified(seen: Confirmation) -> str:
     others = "other configurations and architectures" if seen.is_kernel else "other builds"
     text = (
         f"Not checked: {others}, and code that relies on the order of members (initialisers by position, ranges from "
-        "one member to another, casts). No benchmark has been run."
+        f"one member to another, casts). {_NOT_MEASURED}"
     )
     return _wrapped(text)
