@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The words of a step as they are run and as they are shown."""
+
+from __future__ import annotations
+
+import shlex
+
+from linesmith.analyzer.model import Built, Step
+
+
+def words_of(step: Step, built: Built) -> tuple[str, ...]:
+    """The step's command with each ``{product}`` replaced by that product's path; other braces stay as they are."""
+    places = {f"{{{name}}}": str(path.absolute()) for name, path in built.products}
+    return tuple(_replaced(word, places) for word in step.command)
+
+
+def shown(step: Step, words: tuple[str, ...]) -> str:
+    """The words of a step as for a shell, with its environment and the CPUs that it is pinned to."""
+    environment = tuple(f"{name}={value}" for name, value in step.environment)
+    pinned = ("taskset", "-c", cpu_list(step.cpus)) if step.cpus else ()
+    return shlex.join((*(("env", *environment) if environment else ()), *pinned, *words))
+
+
+def cpu_list(cpus: tuple[int, ...]) -> str:
+    """CPUs as taskset(1) takes them."""
+    return ",".join(map(str, cpus))
+
+
+def name_of(step: Step, number: int) -> str:
+    """What a message calls a step; steps count from 1."""
+    return f"step {number} ({shlex.join(step.command)[:80]})"
+
+
+def _replaced(word: str, places: dict[str, str]) -> str:
+    for name, path in places.items():
+        word = word.replace(name, path)
+    return word
