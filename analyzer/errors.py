@@ -136,6 +136,10 @@ class PlanError(LinesmithError):
     """The file that describes what to tune or to benchmark cannot be read or contradicts itself."""
 
 
+class BaselineFailed(LinesmithError):
+    """The tree as it is does not build, boot or run, so that there is nothing to compare with."""
+
+
 class JournalError(LinesmithError):
     """The run directory is another run's, in use, or damaged."""
 

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The folder in which a run of ``tune`` or ``bench`` keeps everything: one process works in it at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from types import TracebackType
+
+from linesmith.analyzer.errors import JournalError
+from linesmith.tuner.tuning.journal import Journal
+
+PLAN = "tune.toml"
+_LOCK = "lock"
+_JOURNAL = "journal.sqlite"
+_FOLDERS = ("artifacts", "workers", "patches", "logs")
+
+
+def journal_of(path: Path) -> Path:
+    """The journal in the run directory at ``path``; raises ``JournalError`` when that is no run directory."""
+    found = path / _JOURNAL
+    if not found.is_file():
+        raise JournalError(f"{path} holds no run (it has no {_JOURNAL}); name the folder that --run was given")
+    return found
+
+
+class RunDirectory:
+    """A run directory that this process has locked; it is left by ``close`` or at the end of a ``with`` block.
+
+    It holds the plan as given (``tune.toml``), the journal, what was built (``artifacts``), the workers' warm folders
+    (``workers``), the patch of each variant (``patches``) and the logs of each task (``logs``).
+    """
+
+    def __init__(self, path: Path, lock: int, journal: Journal) -> None:
+        self.path = path
+        self.journal = journal
+        self._lock = lock
+
+    @classmethod
+    def create(cls, path: Path, plan: str, folder: Path) -> RunDirectory:
+        """Begin a run in ``path``, which must not exist or be empty; ``plan`` is the text of its file in ``folder``.
+
+        Raises ``JournalError`` when the folder is in use, holds a run or anything else, or cannot be written.
+        """
+        path = path.absolute()
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            _refuse_foreign(path)
+            lock = _locked(path)
+        except OSError as error:
+            raise JournalError(f"cannot begin a run in {path}: {error.strerror}; choose another --run") from error
+        try:
+            _furnish(path, plan)
+            return cls(path, lock, Journal.create(path / _JOURNAL, folder.absolute()))
+        except BaseException:
+            os.close(lock)
+            raise
+
+    @classmethod
+    def open(cls, path: Path) -> RunDirectory:
+        """Go on with the run in ``path``; raises ``JournalError`` when there is none, or it is in use or damaged."""
+        path = path.absolute()
+        journal = journal_of(path)
+        lock = _locked(path)
+        try:
+            return cls(path, lock, Journal.open(journal))
+        except BaseException:
+            os.close(lock)
+            raise
+
+    @property
+    def plan(self) -> str:
+        """The text of the plan's file as it was given."""
+        return (self.path / PLAN).read_text()
+
+    @property
+    def folder(self) -> Path:
+        """The folder from which the paths in the plan go out."""
+        return self.journal.folder
+
+    @property
+    def workers(self) -> Path:
+        """Where an executor keeps the warm folders of its workers."""
+        return self.path / "workers"
+
+    def logs(self, task: str) -> Path:
+        """The folder for the logs of a task; it exists."""
+        path = self.path / "logs" / task
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def close(self) -> None:
+        """Let another process have the run."""
+        self.journal.close()
+        os.close(self._lock)
+
+    def __enter__(self) -> RunDirectory:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def _locked(path: Path) -> int:
+    """A descriptor that holds the folder's lock until it is closed, at the latest by the end of this process."""
+    descriptor = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        holder = os.pread(descriptor, 20, 0).decode(errors="replace").strip()
+        os.close(descriptor)
+        raise JournalError(f"{path} is in use by process {holder}; wait for it, or choose another --run") from error
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+    return descriptor
+
+
+def _refuse_foreign(path: Path) -> None:
+    names = {entry.name for entry in path.iterdir()}
+    if _JOURNAL in names:
+        raise JournalError(f"{path} holds a run already; go on with it by --resume, or choose another --run")
+    # A process that was killed while it began a run has left no more than these.
+    if strange := sorted(names - {_LOCK, PLAN, f"{PLAN}.part", f"{_JOURNAL}.part", *_FOLDERS}):
+        raise JournalError(f"{path} holds something else ({strange[0]}); choose another --run")
+
+
+def _furnish(path: Path, plan: str) -> None:
+    """Put the plan and the empty folders into a locked run directory."""
+    _refuse_foreign(path)  # another process may have been faster
+    try:
+        _write_whole(path / PLAN, plan)
+        for name in _FOLDERS:
+            (path / name).mkdir(exist_ok=True)
+    except OSError as error:
+        raise JournalError(f"cannot begin a run in {path}: {error.strerror}; choose another --run") from error
+
+
+def _write_whole(path: Path, text: str) -> None:
+    part = path.with_name(path.name + ".part")
+    with part.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
