@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.model import Candidate, Move, MoveKind
 from linesmith.patches.atoms import AtomKind, Scope, scope
-from linesmith.patches.pieces import Origin, Piece, find, own_declaration, pieces, split
+from linesmith.patches.pieces import Origin, Piece, find, pieces, split, with_attribute
 from linesmith.patches.records import Record
+from linesmith.patches.spelling import Spelling
 
 _SHOWN = 4
 
@@ -22,8 +23,8 @@ class Edit:
     order: tuple[str, ...]
 
 
-def edit(origin: Origin, record: Record, candidate: Candidate, spelling: str | None = None) -> Edit:
-    """The file with the candidate's moves made; ``spelling`` is the attribute that an alignment is written as.
+def edit(origin: Origin, record: Record, candidate: Candidate, spelling: Spelling | None = None) -> Edit:
+    """The file with the candidate's moves made; ``spelling`` has the attributes that alignments are written as.
 
     Raises ``EditRefused`` with place and reason where whole atoms cannot do it, or would carry other members along.
     """
@@ -35,7 +36,7 @@ def edit(origin: Origin, record: Record, candidate: Candidate, spelling: str | N
     inner = _scope_of(outer, candidate.moves)
     cut = pieces(origin, inner)
     for move in candidate.moves:
-        cut = _made(origin, inner, cut, move, spelling)
+        cut = _made(origin, inner, cut, move, spelling or {})
     text = origin.source[: inner.start] + b"".join(piece.text for piece in cut) + origin.source[inner.end :]
     order = tuple(name for piece in cut for name in piece.names)
     if inner is outer:
@@ -64,13 +65,18 @@ def _scope_of(outer: Scope, moves: Sequence[Move]) -> Scope:
     return outer
 
 
-def _made(origin: Origin, body: Scope, cut: list[Piece], move: Move, spelling: str | None) -> list[Piece]:
-    if move.align is not None:
-        cut = _aligned(origin, body, cut, move, spelling or f"__attribute__((aligned({move.align})))")
-    if move.kind is MoveKind.ALIGN:
-        return cut
+def _made(origin: Origin, body: Scope, cut: list[Piece], move: Move, spelling: Spelling) -> list[Piece]:
     if move.kind is MoveKind.SWAP and move.partner is not None:
-        return _swapped(origin, body, cut, move.member, move.partner)
+        cut = _swapped(origin, body, cut, move.member, move.partner)
+    elif move.kind is not MoveKind.ALIGN:
+        cut = _put_behind(origin, body, cut, move)
+    if move.align is None:
+        return cut
+    attribute = spelling.get(move.align, f"__attribute__((aligned({move.align})))")
+    return _aligned(origin, body, cut, move, attribute)
+
+
+def _put_behind(origin: Origin, body: Scope, cut: list[Piece], move: Move) -> list[Piece]:
     after = move.after
     for name in move.members or (move.member,):
         # Members that move as one may still lie in several atoms, with an #if block that is not compiled between them.
@@ -85,13 +91,10 @@ def _together(cut: Sequence[Piece], first: str, second: str) -> bool:
     return any(piece.atom.declares(first) and piece.atom.declares(second) for piece in cut)
 
 
-def _aligned(origin: Origin, body: Scope, cut: list[Piece], move: Move, spelling: str) -> list[Piece]:
+def _aligned(origin: Origin, body: Scope, cut: list[Piece], move: Move, attribute: str) -> list[Piece]:
     index = find(origin, body, cut, move.member)
-    piece = cut[index]
-    declaration = own_declaration(origin, piece, move.member)
-    semicolon = declaration.end - piece.atom.start - 1
-    text = piece.text[:semicolon] + b" " + spelling.encode() + piece.text[semicolon:]
-    return [*cut[:index], Piece(text, piece.atom), *cut[index + 1 :]]
+    piece = with_attribute(origin, cut[index], move.member, attribute)
+    return [*cut[:index], piece, *cut[index + 1 :]]
 
 
 def _moved(origin: Origin, body: Scope, cut: list[Piece], member: str, after: str | None) -> list[Piece]:

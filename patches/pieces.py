@@ -68,14 +68,37 @@ def find(origin: Origin, scope: Scope, cut: Sequence[Piece], name: str) -> int:
     return found[0]
 
 
-def own_declaration(origin: Origin, piece: Piece, name: str) -> Declaration:
-    """The plain declaration of ``name`` alone; raises ``EditRefused`` when others share it."""
+def with_attribute(origin: Origin, piece: Piece, name: str, attribute: str) -> Piece:
+    """The piece with ``attribute`` behind the declarator of ``name``, which it then holds for alone.
+
+    Raises ``EditRefused`` where the piece is no plain declaration. Source: GCC manual, 6.39 Attribute Syntax.
+    """
     atom = piece.atom
-    alone = atom.kind is AtomKind.DECLARATION and len(atom.declarations) == 1 and atom.names == (name,)
-    if not alone:
+    if atom.kind is not AtomKind.DECLARATION or name not in atom.names or len(atom.declarations) > 1:
         reason = f"`{name}` is not the only member of {atom.kind.value}, so it cannot be aligned by itself"
         raise origin.refuse(atom.start, reason)
-    return atom.declarations[0]
+    if not atom.declarations:
+        return _inserted(piece, piece.text.rindex(b";"), attribute)
+    declaration = atom.declarations[0]
+    one = next(part for part in declaration.declarators if part.name == name)
+    behind = declaration.end - 1 if one is declaration.declarators[-1] else one.end
+    return _inserted(piece, behind - atom.start, attribute)
+
+
+def _inserted(piece: Piece, place: int, attribute: str) -> Piece:
+    """The text with the attribute at byte ``place``; what is declared behind it moves on."""
+    added = b" " + attribute.encode()
+    declarations = tuple(_shifted(one, piece.atom.start + place, len(added)) for one in piece.atom.declarations)
+    atom = replace(piece.atom, declarations=declarations)
+    return Piece(piece.text[:place] + added + piece.text[place:], atom)
+
+
+def _shifted(declaration: Declaration, place: int, size: int) -> Declaration:
+    parts = tuple(
+        replace(part, start=part.start + size, end=part.end + size) if part.start >= place else part
+        for part in declaration.declarators
+    )
+    return replace(declaration, end=declaration.end + size, declarators=parts)
 
 
 def split(origin: Origin, piece: Piece, name: str) -> tuple[Piece, Piece]:

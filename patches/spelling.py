@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How the alignment of a member is written in a tree."""
+"""How alignments of members are written in a tree."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Move
 
 
-def spellings(moves: Sequence[Move], *, kernel: bool) -> tuple[str | None, ...]:
-    """Attributes to try in order for the alignment among ``moves``; ``(None,)`` when there is none.
+Spelling = Mapping[int, str]
+
+
+def spellings(moves: Sequence[Move], *, kernel: bool) -> tuple[Spelling, ...]:
+    """Ways to write the alignments among ``moves``, to try in order: the attribute for each number of bytes.
 
     A header can use ``____cacheline_aligned_in_smp`` only where it sees linux/cache.h; compiling tells.
     """
-    wanted = next((move.align for move in moves if move.align), None)
-    if wanted is None:
-        return (None,)
+    wanted = sorted({move.align for move in moves if move.align})
     if not kernel:
-        return (f"__attribute__((aligned({wanted})))",)
-    line = ("____cacheline_aligned_in_smp",) if wanted == CACHE_LINE_BYTES else ()
-    return (*line, f"__aligned({wanted})")
+        return ({align: f"__attribute__((aligned({align})))" for align in wanted},)
+    plain = {align: f"__aligned({align})" for align in wanted}
+    if CACHE_LINE_BYTES not in plain:
+        return (plain,)
+    return {**plain, CACHE_LINE_BYTES: "____cacheline_aligned_in_smp"}, plain

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from linesmith.analyzer.model import (
@@ -67,7 +67,7 @@ def candidate(before: Layout, after: Layout, moves: Sequence[Move], residuals: S
     return Candidate(before.name, before, after, tuple(moves), tuple(residuals), Prediction(2, 1, 2, 2), 1)
 
 
-def edited(source: bytes, moves: Sequence[Move], order: str, spelling: str | None = None) -> bytes:
+def edited(source: bytes, moves: Sequence[Move], order: str, spelling: Mapping[int, str] | None = None) -> bytes:
     """The file after the moves, which bring the members of the ELF file into ``order``."""
     (record,) = records_named(source, "s")
     proposal = candidate(ordered(order), ordered(order), moves)

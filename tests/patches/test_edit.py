@@ -225,14 +225,26 @@ def test_an_alignment_is_written_behind_the_declarator() -> None:
     source = b"struct s {\n\tchar a[4] __nonstring;\t/* x */\n};\n"
     move = Move(MoveKind.ALIGN, "a", align=64)
     assert (
-        edited(source, [move], "a", "__aligned(64)")
+        edited(source, [move], "a", {64: "__aligned(64)"})
         == b"struct s {\n\tchar a[4] __nonstring __aligned(64);\t/* x */\n};\n"
     )
 
 
-def test_an_alignment_of_one_of_several_names_is_refused() -> None:
+def test_an_alignment_of_one_of_several_names_is_its_own() -> None:
+    aligned = [Move(MoveKind.ALIGN, "b", align=64), Move(MoveKind.ALIGN, "c", align=128)]
+    text = edited(b"struct s {\n\tint *a, b, c;\n};\n", aligned, "a b c")
+    assert text == (b"struct s {\n\tint *a, b __attribute__((aligned(64))), c __attribute__((aligned(128)));\n};\n")
+
+
+def test_a_member_is_moved_out_of_its_declaration_and_aligned() -> None:
+    moves = [behind("b", "c"), Move(MoveKind.ALIGN, "b", align=64), Move(MoveKind.ALIGN, "d", align=64)]
+    text = edited(b"struct s {\n\tint a, b;\n\tint c;\n\tint d;\n};\n", moves, "a c b d", {64: "__hot"})
+    assert text == b"struct s {\n\tint a;\n\tint c;\n\tint b __hot;\n\tint d __hot;\n};\n"
+
+
+def test_an_alignment_inside_an_anonymous_record_is_refused() -> None:
     with pytest.raises(EditRefused, match="cannot be aligned by itself"):
-        edited(b"struct s {\n\tint a, b;\n};\n", [Move(MoveKind.ALIGN, "a", align=64)], "a b")
+        edited(b"struct s {\n\tunion {\n\t\tint a;\n\t};\n};\n", [Move(MoveKind.ALIGN, "a", align=64)], "")
 
 
 ENDINGS = st.sampled_from((b"\n", b"\r\n"))
