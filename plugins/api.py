@@ -168,8 +168,8 @@ class Optimizer(Protocol):
     def obstacle(self) -> str | None:
         """Why it cannot run here (a library that is missing); ``None`` if it can."""
 
-    def search(self, space: Space, rungs: int, seed: int, trials: int) -> Search:
-        """Begin a search on ``rungs`` fidelities, in which at most ``trials`` points reach the upper two."""
+    def search(self, space: Space, rungs: int, seed: int, trials: int, costly: int = 2) -> Search:
+        """Begin a search on ``rungs`` fidelities, in which at most ``trials`` points reach the upper ``costly``."""
 
 
 class Pool(Protocol):

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Member, Move, MoveKind
 from linesmith.tuner.atoms import Atom
@@ -16,31 +16,31 @@ from linesmith.tuner.subject import Subject
 class Arrangement:
     """An order of atoms (numbers in declaration order) and how it came about.
 
-    ``aligned`` holds atoms whose first member is newly aligned to a cache line; ``moved`` the atoms that a reviewer
-    sees change.
+    ``aligned`` holds the atoms whose first member is newly aligned, with its alignment in bytes; ``moved`` the atoms
+    that a reviewer sees change.
     """
 
     order: tuple[int, ...]
-    aligned: tuple[int, ...] = ()
+    aligned: Mapping[int, int] = field(default_factory=dict)
     moves: tuple[Move, ...] = ()
     moved: tuple[int, ...] = ()
 
     def members(self, parts: tuple[Atom, ...]) -> tuple[Member, ...]:
         """The members in this order, alignments set."""
-        return tuple(member for atom in self.order for member in _members_of(parts, atom, atom in self.aligned))
+        return tuple(member for atom in self.order for member in _members_of(parts, atom, self.aligned.get(atom)))
 
     def shapes(self, subject: Subject) -> Iterator[Shape]:
         """Their shapes in this order."""
         for atom in self.order:
             if atom in self.aligned:
-                yield from map(shape_of, _members_of(subject.parts, atom, aligned=True))
+                yield from map(shape_of, _members_of(subject.parts, atom, self.aligned[atom]))
             else:
                 yield from subject.shapes[atom]
 
 
-def _members_of(parts: tuple[Atom, ...], atom: int, aligned: bool) -> tuple[Member, ...]:
+def _members_of(parts: tuple[Atom, ...], atom: int, alignment: int | None) -> tuple[Member, ...]:
     first, *rest = parts[atom].members
-    return (replace(first, alignment=CACHE_LINE_BYTES), *rest) if aligned else parts[atom].members
+    return (replace(first, alignment=alignment), *rest) if alignment else parts[atom].members
 
 
 def unchanged(subject: Subject) -> Arrangement:
@@ -100,4 +100,5 @@ def aligns(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Iterat
         if first.is_bit_field or not first.name or (first.alignment or 1) >= CACHE_LINE_BYTES:
             continue
         move = Move(MoveKind.ALIGN, first.name, align=CACHE_LINE_BYTES)
-        yield replace(start, aligned=(*start.aligned, atom), moves=(*start.moves, move), moved=(*start.moved, atom))
+        aligned = {**start.aligned, atom: CACHE_LINE_BYTES}
+        yield replace(start, aligned=aligned, moves=(*start.moves, move), moved=(*start.moved, atom))

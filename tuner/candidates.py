@@ -52,7 +52,7 @@ def propose(
     if not found:
         raise nothing_helps(finding, target)
     chosen = sorted(_undominated(target, _varied(target, found)), key=partial(_rank, target))
-    return tuple(_candidate(finding, target, option, layouts) for option in _handful(chosen, limit))
+    return tuple(candidate(finding, target, option, layouts) for option in _handful(chosen, limit))
 
 
 def _handful(ranked: Sequence[Option], limit: int) -> list[Option]:
@@ -164,7 +164,8 @@ def _disturbed(target: Subject, option: Option) -> int:
     return sum(1 for position in still if option.starts[position] != target.starts[position])
 
 
-def _candidate(finding: Finding, target: Subject, option: Option, layouts: Layouts) -> Candidate:
+def candidate(finding: Finding, target: Subject, option: Option, layouts: Layouts) -> Candidate:
+    """The option with its layout and all that is said of it."""
     before = layouts.by_id(target.layout.id)
     after = _after(target, option, before)
     return Candidate(
