@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the commands of a benchmark left: whether they ended well, their words, and the sound numbers in them."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Sequence
+
+from linesmith.analyzer.errors import BenchmarkFailed, BenchmarkNonsense
+from linesmith.analyzer.model import Done
+
+Values = tuple[tuple[str, float], ...]
+
+# Numbers that no counter and no clock reaches; what is beyond is a misread text.
+MOST = 1e18
+_NUMBER = re.compile(r"[-+]?(?:\d{1,400}\.?\d{0,400}|\.\d{1,400})(?:[eE][-+]?\d{1,9})?", re.ASCII)
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
+_WORD_CHARACTERS = 40
+_LAST_LINES = 5
+_LINE_CHARACTERS = 160
+
+
+def ended_well(benchmark: str, done: Sequence[Done]) -> tuple[Done, ...]:
+    """The commands whose words count, in order; raises ``BenchmarkFailed`` when any command did not end with 0."""
+    for one in done:
+        if one.status != 0:
+            words = last_lines(one.errors.strip() or one.output)
+            raise BenchmarkFailed(
+                f"the benchmark {benchmark} failed: {command_line(one)} ended with status {one.status}{words}"
+            )
+    loud = tuple(one for one in done if not one.step.silent)
+    if not loud:
+        raise BenchmarkFailed(f"the benchmark {benchmark} failed: none of its commands was run")
+    return loud
+
+
+def nonsense(benchmark: str, what: str, text: str) -> BenchmarkNonsense:
+    """The error of an output in which ``what`` is wrong, with its last lines."""
+    return BenchmarkNonsense(f"the output of the benchmark {benchmark} makes no sense: {what}{last_lines(text)}")
+
+
+def number(benchmark: str, what: str, word: str, text: str) -> float:
+    """The number that ``word`` spells, above 0 and finite; raises ``BenchmarkNonsense``, ``text`` being the output."""
+    plain = word.strip()
+    if _THOUSANDS.fullmatch(plain):
+        plain = plain.replace(",", "")
+    if not _NUMBER.fullmatch(plain):
+        raise nonsense(benchmark, f"{what} is {printable(word)[:_WORD_CHARACTERS]!r}, which is no number", text)
+    return sound(benchmark, what, float(plain), text)
+
+
+def sound(benchmark: str, what: str, value: float, text: str) -> float:
+    """``value``, if it is above 0, finite and no absurdity; raises ``BenchmarkNonsense``."""
+    if not math.isfinite(value) or not 0 < value <= MOST:
+        raise nonsense(benchmark, f"{what} is {value:g}, which cannot be", text)
+    return value
+
+
+def words_of(done: Done) -> str:
+    """All that the command wrote: some programs tell their results on standard error."""
+    return f"{done.output}\n{done.errors}" if done.errors else done.output
+
+
+def command_line(done: Done) -> str:
+    """The command as for a shell, cut where it is long."""
+    line = printable(shlex.join(done.step.command))
+    return line if len(line) <= _LINE_CHARACTERS else f"{line[:_LINE_CHARACTERS]}..."
+
+
+def last_lines(text: str) -> str:
+    """The last lines of a text behind a colon, safe to show; says so when there are none."""
+    tail = text[-_LAST_LINES * 4 * _LINE_CHARACTERS :]
+    lines = [printable(line).strip() for line in tail.splitlines()]
+    last = [line[:_LINE_CHARACTERS] for line in lines if line][-_LAST_LINES:]
+    return "; its last lines: " + " | ".join(last) if last else "; it printed nothing"
+
+
+def printable(text: str) -> str:
+    """The text with everything that a terminal might obey taken out."""
+    return "".join(each if each.isprintable() else " " for each in text)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Threads of one address space that touch pages which are not there yet, as pft does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from linesmith.analyzer.model import Done, Metric, Step
+from linesmith.plugins.api import Settings
+from linesmith.plugins.benchmarks.crew import SETTINGS, amount, linking, rate_metrics, rates
+from linesmith.plugins.benchmarks.outcome import Values, ended_well
+from linesmith.plugins.benchmarks.programs import Program, compiled, compiler_obstacle
+from linesmith.plugins.benchmarks.settings import Given, given, thread_count
+
+PROGRAM = Program("page-faults", ("page_faults.c", "crew.c", "crew.h"))
+MAPPINGS = ("own", "one")
+MEMORIES = ("anonymous", "file")
+WORKERS = ("threads", "processes")
+_OPERATIONS = 400_000
+_PAGES = 64
+_MOST_PAGES = 1 << 20
+
+
+def words_of(options: Given) -> tuple[str, ...]:
+    """The program's words for the settings, the number of workers apart; raises ``BenchmarkUnknown``."""
+    pages = options.whole("pages", _PAGES, 1, _MOST_PAGES)
+    processes = options.choice("workers", WORKERS) == "processes"
+    return (
+        *amount(options, _OPERATIONS).words,
+        *("--pages", str(pages)),
+        *("--mapping", options.choice("mapping", MAPPINGS)),
+        *("--memory", options.choice("memory", MEMORIES)),
+        *(("--processes",) if processes else ()),
+    )
+
+
+class PageFaults:
+    """Faults on every CPU: workers meet at the lock of their address space, or at what one mapping of it keeps."""
+
+    name = "page-faults"
+
+    def metrics(self, settings: Settings) -> tuple[Metric, ...]:
+        """Faults a second, by wall time and by CPU time, of all workers together."""
+        options = self._options(settings)
+        words_of(options)
+        linking(options)
+        return rate_metrics("faults")
+
+    def obstacle(self, settings: Settings) -> str | None:
+        """A compiler that is missing."""
+        return compiler_obstacle(self._options(settings).text("compiler"))
+
+    def steps(self, settings: Settings, threads: int, scratch: Path) -> tuple[Step, ...]:
+        """The faults of ``threads`` workers, each on a CPU of its own, as long as there are any."""
+        options = self._options(settings)
+        words = ("--workers", str(thread_count(self.name, threads)), *words_of(options))
+        program = compiled(PROGRAM, linking(options), options.text("compiler"), scratch)
+        return (Step((str(program), *words), options.limit),)
+
+    def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
+        """Faults a second; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""
+        self._options(settings)
+        return rates(self.name, "faults", ended_well(self.name, done)[-1])
+
+    def _options(self, settings: Settings) -> Given:
+        return given(self.name, settings, (*SETTINGS, "pages", "mapping", "memory", "workers"))

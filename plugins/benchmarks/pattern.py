@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Finds what a user's pattern matches, in a process of its own: a pattern can take longer than anybody waits.
+
+The module ``re`` cannot be interrupted in its thread, and some patterns take time exponential in the length of a line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from linesmith.analyzer.errors import BenchmarkNonsense, BenchmarkUnknown
+from linesmith.plugins.benchmarks.settings import shown
+
+GROUP = "value"
+MOST_CHARACTERS = 1 << 20
+_SECONDS = 10
+_SEARCHER = Path(__file__).with_name("searcher.py")
+
+
+def checked(benchmark: str, pattern: str) -> str:
+    """``pattern``, if it is a regular expression with a group ``value`` or exactly one; raises ``BenchmarkUnknown``."""
+    try:
+        compiled = re.compile(pattern, re.MULTILINE)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise BenchmarkUnknown(
+            f"the pattern {shown(pattern)} of the benchmark {benchmark} is no regular expression of Python: {error}"
+        ) from error
+    if GROUP not in compiled.groupindex and compiled.groups != 1:
+        raise BenchmarkUnknown(
+            f"the pattern {shown(pattern)} of the benchmark {benchmark} does not say where the number is: "
+            f"put (?P<{GROUP}>...) around it"
+        )
+    return pattern
+
+
+def matches(benchmark: str, pattern: str, text: str) -> tuple[str, ...]:
+    """What the group matches in the last ``MOST_CHARACTERS`` of ``text``, in order.
+
+    Raises ``BenchmarkNonsense`` when the search takes too long.
+    """
+    question = json.dumps({"pattern": pattern, "group": GROUP, "text": text[-MOST_CHARACTERS:]})
+    try:
+        answer = subprocess.run(
+            (sys.executable, "-I", "-S", str(_SEARCHER)), input=question.encode(), capture_output=True, timeout=_SECONDS
+        )
+    except subprocess.TimeoutExpired as error:
+        raise BenchmarkNonsense(
+            f"the pattern {shown(pattern)} of the benchmark {benchmark} is not found within {_SECONDS} s in an output "
+            f"of {len(text)} characters; write it with fewer repetitions in repetitions"
+        ) from error
+    if answer.returncode != 0:
+        raise BenchmarkNonsense(
+            f"the pattern {shown(pattern)} of the benchmark {benchmark} cannot be searched for in an output of "
+            f"{len(text)} characters; make it simpler"
+        )
+    return tuple(json.loads(answer.stdout))

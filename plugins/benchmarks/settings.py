@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The settings of a benchmark, as a user wrote them: each is read as what it has to be, unknown ones are refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from linesmith.analyzer.errors import BenchmarkUnknown
+from linesmith.analyzer.model import Setting
+from linesmith.plugins.api import Settings
+
+MOST_THREADS = 1024
+# What every benchmark takes: the longest that one of its commands may run.
+LIMIT = "limit"
+_LIMIT_SECONDS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The settings given to the benchmark of that name; messages name both."""
+
+    benchmark: str
+    settings: Settings
+
+    def refuse(self, name: str, wanted: str) -> BenchmarkUnknown:
+        """The error of the setting called ``name``, which should be as ``wanted`` says."""
+        return BenchmarkUnknown(
+            f"{name} = {shown(self.settings[name])} is no setting for the benchmark {self.benchmark}: give {wanted}"
+        )
+
+    def text(self, name: str, default: str = "") -> str:
+        """A text that is not empty; ``default`` where there is none."""
+        value = self.settings.get(name, default)
+        if not isinstance(value, str) or (name in self.settings and not value.strip()):
+            raise self.refuse(name, "a text")
+        return value
+
+    def choice(self, name: str, choices: Sequence[str]) -> str:
+        """One of ``choices``, the first by default."""
+        value = self.settings.get(name, choices[0])
+        if value not in choices or not isinstance(value, str):
+            raise self.refuse(name, f"one of {', '.join(choices)}{nearest(str(value), choices)}")
+        return value
+
+    def whole(self, name: str, default: int, least: int, most: int) -> int:
+        """A whole number from ``least`` to ``most``."""
+        value = self.settings.get(name, default)
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise self.refuse(name, f"a whole number from {least} to {most}")
+        return value
+
+    def seconds(self, name: str, default: float, most: float) -> float:
+        """A number above 0 and at most ``most``; ``default`` where there is none."""
+        value = self.settings.get(name, default)
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise self.refuse(name, "a number")
+        if name in self.settings and not (math.isfinite(value) and 0 < value <= most):
+            raise self.refuse(name, f"a number of seconds above 0 and at most {most:g}")
+        return float(value)
+
+    def switch(self, name: str) -> bool:
+        """``true`` or ``false``, which is the default."""
+        value = self.settings.get(name, False)
+        if not isinstance(value, bool):
+            raise self.refuse(name, "true or false")
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of texts, or a single one; none by default."""
+        value = self.settings.get(name, ())
+        several = (value,) if isinstance(value, str) else value
+        if not isinstance(several, tuple) or not all(isinstance(each, str) and each.strip() for each in several):
+            raise self.refuse(name, "a list of texts")
+        return several
+
+    def family(self, name: str) -> tuple[tuple[str, str], ...]:
+        """The texts of settings ``name.KEY``, by key, in the order given."""
+        prefix = f"{name}."
+        return tuple((each.removeprefix(prefix), self.text(each)) for each in self.settings if each.startswith(prefix))
+
+    @property
+    def limit(self) -> int:
+        """Seconds that one command may take."""
+        return self.whole(LIMIT, _LIMIT_SECONDS, 1, 24 * 3600)
+
+
+def given(benchmark: str, settings: Settings, known: Collection[str], families: Collection[str] = ()) -> Given:
+    """The settings, if each is ``known`` or one of a family (``name.KEY``); raises ``BenchmarkUnknown``."""
+    names = (*known, LIMIT)
+    for name in settings:
+        family, dot, key = name.partition(".")
+        if name not in names and not (dot and key and family in families):
+            every = (*names, *(f"{each}.NAME" for each in families))
+            raise BenchmarkUnknown(
+                f"the benchmark {benchmark} has no setting {shown(name)}{nearest(name, every)}; "
+                f"its settings are {', '.join(sorted(every))}"
+            )
+    return Given(benchmark, settings)
+
+
+def nearest(word: str, words: Collection[str]) -> str:
+    """A question about the word that may have been meant, behind a comma; empty when none is near."""
+    close = get_close_matches(word, words, 1)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def shown(value: Setting) -> str:
+    """A value as a message shows it: short, on one line, nothing that a terminal obeys."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def thread_count(benchmark: str, threads: int) -> int:
+    """``threads``, if a benchmark can be run with so many; raises ``BenchmarkUnknown``."""
+    if not 1 <= threads <= MOST_THREADS:
+        raise BenchmarkUnknown(f"{benchmark} cannot run with {threads} threads; give 1 to {MOST_THREADS}")
+    return threads

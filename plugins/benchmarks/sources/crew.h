@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Workers that begin together, each on a CPU of its own, and what they got done.
+#ifndef LINESMITH_CREW_H
+#define LINESMITH_CREW_H
+
+#include <stdbool.h>
+
+enum { MOST_WORKERS = 1024 };
+
+/// How much to do: `operations` of each worker, or as many as it can in `seconds` where that is not 0.
+struct order {
+  int workers;
+  bool processes;
+  long operations;
+  double seconds;
+};
+
+/// One of the workers; `done` counts its operations, `until` is a time of the monotonic clock or 0.
+struct worker {
+  int index;
+  long operations;
+  double until;
+  long done;
+};
+
+/// What one worker does: operations, while `more_to_do` says so. `context` is shared by all.
+typedef void work_function(struct worker *worker, void *context);
+
+/// End the process with status 2 and the system's reason; `what` is the call that failed.
+_Noreturn void fail(const char *what);
+
+/// A whole number from `least` to `most`; ends the process with status 2 when `text` is none.
+long whole_number(const char *option, const char *text, long least, long most);
+
+/// A number of seconds above 0; ends the process with status 2 when `text` is none.
+double some_seconds(const char *option, const char *text);
+
+/// Whether the worker has operations, or time, left.
+bool more_to_do(const struct worker *worker);
+
+/// Run the crew to its end and print what it did, a word and a number a line.
+void run_crew(const char *benchmark, const struct order *order, work_function *work, void *context);
+
+#endif
