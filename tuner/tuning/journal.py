@@ -154,7 +154,7 @@ class Journal:
             raise JournalError(f"{self.path} is no journal of linesmith; name another run directory")
         if version != VERSION:
             raise JournalError(
-                f"{self.path} is of version {version}, this linesmith reads version {VERSION}; use the one that wrote it"
+                f"{self.path} is of version {version}, but this linesmith reads version {VERSION}; use the other"
             )
 
 
