@@ -40,7 +40,7 @@ class Comparison:
 
     ``base`` and ``head`` are the means of each boot, oldest first. ``low`` and ``high`` bound the ratio. ``floor`` is
     the change (a share) that variants with equal layouts were seen to have. ``outliers`` are values far from their
-    variant's others; they count like any.
+    variant's others; they count like any. ``tolerance`` is a guard's: the loss (a share) that it lets pass.
     """
 
     benchmark: str
@@ -59,6 +59,7 @@ class Comparison:
     reason: str
     guard: bool = False
     outliers: tuple[float, ...] = ()
+    tolerance: float = 0.0
 
     @property
     def change(self) -> float:

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which variants deserve fresh runs, and which of them won: never the luckiest sample.
+
+The best of many noisy means is good partly by luck. So means are drawn in towards no change, the more the less is known
+of them, before variants are ranked; and what is said of the winner comes from samples taken after it was chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from linesmith.analyzer.model import Comparison, VerdictKind
+from linesmith.tuner.judge.interval import RatioInterval
+from linesmith.tuner.judge.ruling import costs
+
+# Half the width of an interval for each standard error, about: only its size beside other intervals matters here.
+REACH = 2.0
+FEWEST_BLOCKS = 2
+
+
+def cost(comparisons: Iterable[Comparison]) -> tuple[float, float]:
+    """The cost of a variant and half its interval's width, as optimizers are told: below one is better.
+
+    It is the geometric mean over the comparisons that decide (no guards). Raises ``ValueError`` when there is none.
+    """
+    deciding = [one for one in comparisons if not one.guard]
+    if not deciding:
+        raise ValueError("a variant without a deciding comparison has no cost")
+    intervals = [costs(RatioInterval(one.ratio, one.low, one.high), one.metric.better) for one in deciding]
+    mean = math.exp(math.fsum(math.log(max(one.ratio, 1e-9)) for one in intervals) / len(intervals))
+    spread = math.sqrt(math.fsum(one.reach**2 for one in intervals)) / len(intervals)
+    return mean, spread
+
+
+def finalists(explored: Iterable[Comparison], count: int) -> tuple[str, ...]:
+    """At most ``count`` variants to confirm on fresh samples, the most promising first.
+
+    Left out are those whose guards became worse, those with fewer than two blocks, and those that are worse on average.
+    """
+    ranked = _shrunken({name: cost(ones) for name, ones in _by_variant(explored).items() if _eligible(ones)})
+    return tuple(sorted((name for name in ranked if ranked[name] < 1), key=lambda name: (ranked[name], name))[:count])
+
+
+def overall(comparisons: Sequence[Comparison]) -> tuple[VerdictKind, str]:
+    """What a variant is as a whole: one loss makes it worse, one gain without any loss better."""
+    for kind in (VerdictKind.WORSE, VerdictKind.BETTER, VerdictKind.TOO_NOISY):
+        found = [one for one in comparisons if one.verdict == kind and (not one.guard or kind == VerdictKind.WORSE)]
+        if found:
+            return kind, f"{found[0].benchmark} with {found[0].threads} threads: {found[0].reason}"
+    return VerdictKind.NO_DIFFERENCE, "no comparison shows a difference"
+
+
+def winner(confirmed: Iterable[Comparison]) -> str | None:
+    """The variant that is better on fresh samples, of several the one with the lowest cost; ``None`` without one."""
+    variants = _by_variant(confirmed)
+    better = [name for name, ones in variants.items() if overall(ones)[0] == VerdictKind.BETTER]
+    return min(better, key=lambda name: (cost(variants[name]), name), default=None)
+
+
+def _by_variant(comparisons: Iterable[Comparison]) -> dict[str, list[Comparison]]:
+    found: defaultdict[str, list[Comparison]] = defaultdict(list)
+    for one in comparisons:
+        found[one.variant].append(one)
+    return dict(found)
+
+
+def _eligible(comparisons: Sequence[Comparison]) -> bool:
+    deciding = [one for one in comparisons if not one.guard]
+    hurt = any(one.guard and one.verdict == VerdictKind.WORSE for one in comparisons)
+    return bool(deciding) and not hurt and all(one.blocks >= FEWEST_BLOCKS for one in deciding)
+
+
+def _shrunken(told: Mapping[str, tuple[float, float]]) -> dict[str, float]:
+    """Costs drawn in towards one, by the share of the spread between variants that the noise of each one explains.
+
+    Source: the empirical Bayes estimator of Efron and Morris, "Data analysis using Stein's estimator" (1975).
+    """
+    if not told:
+        return {}
+    errors = {name: spread / REACH for name, (_, spread) in told.items()}
+    squares = [(value - 1) ** 2 - errors[name] ** 2 for name, (value, _) in told.items()]
+    between = max(math.fsum(squares) / len(squares), 1e-12)
+    return {name: 1 + (value - 1) * between / (between + errors[name] ** 2) for name, (value, _) in told.items()}

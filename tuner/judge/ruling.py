@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What an interval means: better, worse, no difference seen, or too noisy to say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linesmith.analyzer.model import Better, VerdictKind
+from linesmith.tuner.judge.interval import RatioInterval
+
+# An interval that reaches this many times farther than what matters tells nothing about what matters.
+NOISY = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Changes as shares: ``smallest`` matters, ``floor`` is what equal layouts showed, ``tolerance`` is a guard's."""
+
+    smallest: float
+    floor: float
+    tolerance: float | None = None
+
+    @property
+    def least(self) -> float:
+        """The smallest change that is a difference."""
+        return max(self.smallest, self.floor)
+
+
+def ruling(interval: RatioInterval, better: Better, limits: Limits, blocks: int) -> tuple[VerdictKind, str]:
+    """The verdict and the sentence that says why."""
+    if blocks < 2:
+        return (
+            VerdictKind.TOO_NOISY,
+            f"{blocks or 'no'} block{'s' * (blocks != 1)} with numbers of both; two are needed",
+        )
+    cost = costs(interval, better)
+    verdict, reason = _seen(cost, limits)
+    if limits.tolerance is not None and verdict != VerdictKind.WORSE and cost.high > 1 + limits.tolerance:
+        reason += f"; as a guard it cannot exclude a regression beyond {limits.tolerance:.1%}"
+    return verdict, reason
+
+
+def costs(interval: RatioInterval, better: Better) -> RatioInterval:
+    """The interval turned so that a ratio below one is better."""
+    if better == Better.LOWER:
+        return interval
+    tiny = 1e-9
+    return RatioInterval(*(1 / max(value, tiny) for value in (interval.ratio, interval.high, interval.low)))
+
+
+def _seen(cost: RatioInterval, limits: Limits) -> tuple[VerdictKind, str]:
+    if cost.low <= 1 <= cost.high:
+        return _nothing(cost, limits)
+    change = abs(cost.ratio - 1)
+    if cost.ratio > 1 and change <= (limits.tolerance or 0.0):
+        return VerdictKind.NO_DIFFERENCE, f"worse by {change:.1%}, within the tolerance of {limits.tolerance:.1%}"
+    if change < limits.smallest:
+        return (
+            VerdictKind.NO_DIFFERENCE,
+            f"it differs by {change:.2%}, less than the {limits.smallest:.1%} that matters",
+        )
+    if change <= limits.floor:
+        return VerdictKind.NO_DIFFERENCE, f"it differs by {change:.2%}, and equal layouts by up to {limits.floor:.2%}"
+    kind = VerdictKind.BETTER if cost.ratio < 1 else VerdictKind.WORSE
+    return kind, "the interval excludes no change"
+
+
+def _nothing(cost: RatioInterval, limits: Limits) -> tuple[VerdictKind, str]:
+    if cost.reach > NOISY * limits.least:
+        return (
+            VerdictKind.TOO_NOISY,
+            f"only changes beyond {cost.reach:.1%} can be seen, and {limits.least:.1%} matters",
+        )
+    if 1 - limits.least <= cost.low and cost.high <= 1 + limits.least:
+        return VerdictKind.NO_DIFFERENCE, f"any difference is below {limits.least:.1%}"
+    return VerdictKind.NO_DIFFERENCE, f"the interval includes no change; one beyond {cost.reach:.1%} would be seen"

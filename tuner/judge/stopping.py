@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""When enough blocks were measured: all is clear, or more blocks are not allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linesmith.analyzer.model import Comparison, Rules, VerdictKind
+from linesmith.tuner.judge.interval import RatioInterval
+from linesmith.tuner.judge.ruling import costs
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether to ``stop`` measuring, and why."""
+
+    stop: bool
+    reason: str
+
+
+def enough(comparisons: Sequence[Comparison], rules: Rules) -> bool:
+    """Whether nothing is left to measure about these comparisons of one variant."""
+    return decide(comparisons, rules).stop
+
+
+def decide(comparisons: Sequence[Comparison], rules: Rules) -> Decision:
+    """Stop at the most blocks, when a guard became worse, or when each comparison is clear; else say what is not."""
+    blocks = min((one.blocks for one in comparisons), default=0)
+    if blocks < min(rules.least_blocks, rules.most_blocks):
+        return Decision(False, f"{blocks} of at least {rules.least_blocks} blocks")
+    if blocks >= rules.most_blocks:
+        return Decision(True, f"all {rules.most_blocks} blocks are measured")
+    hurt = [one for one in comparisons if one.guard and one.verdict == VerdictKind.WORSE]
+    if hurt:
+        return Decision(True, f"the guard {hurt[0].benchmark} became worse")
+    unclear = [one for one in comparisons if not settled(one, rules)]
+    if unclear:
+        return Decision(False, f"{unclear[0].benchmark} with {unclear[0].threads} threads is not clear yet")
+    return Decision(True, f"all is clear after {blocks} blocks")
+
+
+def settled(one: Comparison, rules: Rules) -> bool:
+    """Whether more blocks would not change what is said: a difference is told, or none that matters is left."""
+    if one.verdict in (VerdictKind.BETTER, VerdictKind.WORSE):
+        return True
+    cost = costs(RatioInterval(one.ratio, one.low, one.high), one.metric.better)
+    if one.guard:
+        return cost.high <= 1 + one.tolerance
+    least = max(rules.smallest, one.floor)
+    return 1 - least <= cost.low and cost.high <= 1 + least
