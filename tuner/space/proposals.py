@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From what ``suggest`` knows to a space that can be searched: the one interface between proposals and the tuner.
+
+A better proposer brings other dimensions and other priors; whoever searches, builds and measures does not notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Candidate, Dimension, Finding, Point, Searching, Space
+from linesmith.patches.message import said
+from linesmith.tuner.candidates import candidate, propose
+from linesmith.tuner.search import Option
+from linesmith.tuner.space.dimensions import Decision, chosen, decisions
+from linesmith.tuner.space.estimate import estimate
+from linesmith.tuner.space.hot_record import HotRecord, hot_records
+from linesmith.tuner.space.legality import Legality, key_of, legality
+from linesmith.tuner.space.narrowing import narrowed
+
+
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """The layouts of one record as points of ``space``; its priors are the candidates of ``suggest``, best first.
+
+    All methods but ``reason`` raise ``NothingToSuggest`` for a point that is not legal, with the reason.
+    """
+
+    space: Space
+    record: HotRecord
+    layouts: Layouts
+    legality: Legality
+
+    def reason(self, point: Point) -> str:
+        """Why there is nothing to build for the point: a clause, empty where there is something."""
+        return self.legality.refused.get(point, "" if point in self.legality.options else "there is no such point")
+
+    def candidates(self, point: Point) -> tuple[Candidate, ...]:
+        """The changes to make together, one for each record concerned."""
+        option = self._option(point)
+        return (candidate(self.record.leading, self.record.subject, option, self.layouts),)
+
+    def finding(self, point: Point) -> Finding:
+        """The line that the point's candidates are for."""
+        self._option(point)
+        return self.record.leading
+
+    def describe(self, point: Point) -> tuple[str, ...]:
+        """What is done, in words."""
+        return tuple(said(move) for move in self._option(point).arrangement.moves)
+
+    def estimate(self, point: Point) -> float:
+        """The predicted ratio of its cost to that of the baseline; below 1 is better."""
+        return estimate(self.record, self._option(point))
+
+    def key(self, point: Point) -> str:
+        """A digest that is equal for equal layouts."""
+        title = self.record.subject.layout.title
+        return sha256(repr((title, key_of(self._option(point)))).encode()).hexdigest()[:16]
+
+    def _option(self, point: Point) -> Option:
+        if reason := self.reason(point):
+            raise NothingToSuggest(reason)
+        return self.legality.options[point]
+
+
+def proposals(findings: Sequence[Finding], layouts: Layouts, searching: Searching) -> Proposals:
+    """What can be searched for the record asked for, else for the hottest one of which a layout can be changed.
+
+    Raises ``NothingToSuggest`` when there is none, with the reason for the hottest line.
+    """
+    for record in hot_records(findings, layouts, searching.type):
+        found = _proposals(record, layouts, searching.growth)
+        if found.legality.options:
+            return found
+    allowed = f"by more than {searching.growth} bytes" if searching.growth else "at all"
+    raise NothingToSuggest(
+        "no hot member of the profile's records can be moved or aligned without the record growing "
+        f"{allowed}; allow more bytes with growth in [search]"
+    )
+
+
+def _proposals(record: HotRecord, layouts: Layouts, growth: int) -> Proposals:
+    suggested = _suggested(record, layouts, growth)
+    made = narrowed(record, decisions(record, [one for group in suggested for one in group], growth), suggested, growth)
+    legal = legality(record.subject, made, growth)
+    dimensions = tuple(Dimension(one.name, tuple(choice.words for choice in one.choices)) for one in made)
+    points = (point for group in suggested if (point := _point(made, group)) is not None)
+    priors = (legal.same[point] for point in points if point in legal.same)
+    known = tuple(dict.fromkeys(point for point in priors if point in legal.options))
+    return Proposals(Space(dimensions, known), record, layouts, legal)
+
+
+def _suggested(record: HotRecord, layouts: Layouts, growth: int) -> list[tuple[Candidate, ...]]:
+    """Candidates to make together, best first: the best for all lines at once, then each alone."""
+    findings = (record.leading, *record.others)
+    lines = [list(_candidates(one, findings, layouts)) for one in record.lines]
+    fitting = [[one for one in line if _fits(record, one, growth)] for line in lines]
+    best = tuple(line[0] for line in fitting if line)
+    alone: list[tuple[Candidate, ...]] = [(one,) for line in fitting for one in line]
+    return [best, *alone] if len(best) > 1 else alone
+
+
+def _candidates(line: Finding, findings: Sequence[Finding], layouts: Layouts) -> Iterator[Candidate]:
+    try:
+        yield from propose(line, layouts, others=[one for one in findings if one is not line])
+    except NothingToSuggest:
+        return
+
+
+def _fits(record: HotRecord, proposed: Candidate, growth: int) -> bool:
+    """Whether the candidate is of the record that is searched, and small enough."""
+    same = proposed.before.id == record.subject.layout.id
+    return same and proposed.after.size <= proposed.before.size + growth
+
+
+def _point(made: Sequence[Decision], together: Sequence[Candidate]) -> Point | None:
+    """The point at which these candidates are made; ``None`` where one of them, or both at once, cannot be chosen."""
+    point = [0] * len(made)
+    places = {decision.name: number for number, decision in enumerate(made)}
+    for move in (move for one in together for move in one.moves):
+        name, choice = chosen(move)
+        place = places.get(name)
+        if place is None or choice not in made[place].choices:
+            return None
+        number = made[place].choices.index(choice)
+        if point[place] not in (0, number):
+            return None
+        point[place] = number
+    return tuple(point)
