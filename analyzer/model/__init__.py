@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model.layout import ElfIdentity, Layout, Leaf, Member, MemberCategory, RecordKind
     from linesmith.analyzer.model.lines import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES
     from linesmith.analyzer.model.machine import Done, Session, Setting, Site, Step
-    from linesmith.analyzer.model.measurement import Better, Metric, Sample, Use
+    from linesmith.analyzer.model.measurement import SIMULATED, Better, Metric, Sample, Use
     from linesmith.analyzer.model.order import Emulation, Guest, Order, Recorded
     from linesmith.analyzer.model.profile import Access, Profile, Remark, SharedLine
     from linesmith.analyzer.model.recording import Conflict, Recording
@@ -176,6 +176,7 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 __all__ = [
     "ADJACENT_LINE_BYTES",
     "CACHE_LINE_BYTES",
+    "SIMULATED",
     "Access",
     "Ask",
     "Better",

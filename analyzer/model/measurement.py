@@ -8,6 +8,9 @@ from enum import StrEnum
 
 from linesmith.analyzer.model.machine import Setting
 
+# The benchmark of samples that a recording gave: counts of a simulated machine, no time of a real one.
+SIMULATED = "simulated"
+
 
 class Better(StrEnum):
     """Which way a metric should go."""

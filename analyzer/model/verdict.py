@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from linesmith.analyzer.model.measurement import Metric
+from linesmith.analyzer.model.measurement import SIMULATED, Metric
 
 
 class VerdictKind(StrEnum):
@@ -41,6 +41,7 @@ class Comparison:
     ``base`` and ``head`` are the means of each boot, oldest first. ``low`` and ``high`` bound the ratio. ``floor`` is
     the change (a share) that variants with equal layouts were seen to have. ``outliers`` are values far from their
     variant's others; they count like any. ``tolerance`` is a guard's: the loss (a share) that it lets pass.
+    The bounds hold with ``confidence``, over all looks that were taken.
     """
 
     benchmark: str
@@ -60,6 +61,17 @@ class Comparison:
     guard: bool = False
     outliers: tuple[float, ...] = ()
     tolerance: float = 0.0
+    confidence: float = 0.95
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a simulated machine was counted and no real one timed."""
+        return self.benchmark == SIMULATED
+
+    @property
+    def name(self) -> str:
+        """The metric as tables name it: ``exec-storm.ops_per_second``."""
+        return f"{self.benchmark}.{self.metric.name}"
 
     @property
     def change(self) -> float:

@@ -53,4 +53,5 @@ def compare(
         use.guard,
         outliers(sides.base_boots) + outliers(sides.head_boots),
         use.tolerance if use.guard else 0.0,
+        rules.confidence,
     )
