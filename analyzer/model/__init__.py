@@ -111,6 +111,7 @@ _NAMES = {
         "Step",
     ),
     "measurement": (
+        "SIMULATED",
         "Better",
         "Metric",
         "Sample",
