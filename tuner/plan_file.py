@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -198,8 +198,16 @@ def _use(given: Mapping[str, Any]) -> Use:
 
 
 def _settings(given: Mapping[str, Any], own: tuple[str, ...], place: str) -> tuple[tuple[str, Setting], ...]:
-    """What a plugin gets: all keys that are not our own, lists as tuples of words."""
-    return tuple((key, _setting(value, f"[{place}] {key}")) for key, value in given.items() if key not in own)
+    """What a plugin gets: all keys that are not our own, lists as tuples of words, a table's keys behind a dot."""
+    return tuple((key, _setting(value, f"[{place}] {key}")) for key, value in _flat(given) if key not in own)
+
+
+def _flat(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, value in given.items():
+        if isinstance(value, dict):
+            yield from ((f"{key}.{inner}", each) for inner, each in value.items())
+        else:
+            yield key, value
 
 
 def _setting(value: object, place: str) -> Setting:
@@ -207,7 +215,7 @@ def _setting(value: object, place: str) -> Setting:
         return tuple(map(str, value))
     if isinstance(value, str | int | float | bool):
         return value
-    raise PlanError(f"{place} is a table or a date; write a word, a number or a list of words")
+    raise PlanError(f"{place} is a table in a table or a date; write a word, a number or a list of words")
 
 
 def _evidence(given: _Record | None, recipe: Recipe, benchmarks: tuple[Use, ...], folder: Path) -> Evidence | None:
