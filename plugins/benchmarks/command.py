@@ -18,7 +18,8 @@ from linesmith.plugins.benchmarks.pattern import checked, matches
 from linesmith.plugins.benchmarks.settings import Given, given, shown, thread_count
 
 SECONDS = "seconds"
-_KNOWN = ("run", "prepare", "environment", "pattern", "unit", "better", "take", "metric", "wall")
+VALUE = "value"
+_KNOWN = ("run", "prepare", "environment", "pattern", "unit", "better", "take", "wall")
 _FAMILIES = ("pattern", "unit", "better", "take")
 _BETTER = (Better.LOWER.value, Better.HIGHER.value)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:/-]{0,63}")
@@ -59,9 +60,8 @@ def wanted_of(options: Given) -> tuple[Wanted, ...]:
                 raise BenchmarkUnknown(f"the benchmark {options.benchmark} has {name}.{key} but no pattern.{key}")
     if several:
         return tuple(_wanted(options, name, pattern) for name, pattern in several)
-    name = options.text("metric", "value")
     pattern = options.text("pattern")
-    return () if name == SECONDS and not pattern else (_wanted(options, name, pattern),)
+    return () if options.switch("wall") and not pattern else (_wanted(options, VALUE, pattern),)
 
 
 def _wanted(options: Given, name: str, pattern: str) -> Wanted:
@@ -92,7 +92,7 @@ def numbers_in(text: str) -> list[str]:
 
 
 class CommandBenchmark:
-    """A command of the user; the number is what a pattern finds in its output, the last one there, or its wall time."""
+    """A command of the user; its numbers are what patterns find in its output, the last one there, or its wall time."""
 
     name = "command"
 
@@ -100,7 +100,7 @@ class CommandBenchmark:
         """The numbers as named in the settings, then ``seconds`` where it is asked for."""
         options = self._options(settings)
         self._lines(options)
-        wall = (Metric(SECONDS, "s", Better.LOWER),) if self._wall(options) else ()
+        wall = (Metric(SECONDS, "s", Better.LOWER),) if options.switch("wall") else ()
         metrics = (*(each.metric for each in wanted_of(options)), *wall)
         if len({metric.name for metric in metrics}) < len(metrics):
             raise BenchmarkUnknown(f"the benchmark {self.name} has two metrics called {SECONDS}; rename the pattern's")
@@ -125,7 +125,7 @@ class CommandBenchmark:
         options = self._options(settings)
         last = ended_well(self.name, done)[-1]
         values = [(each.metric.name, self._value(each, last)) for each in wanted_of(options)]
-        if self._wall(options):
+        if options.switch("wall"):
             values.append((SECONDS, sound(self.name, "the wall time", last.seconds, last.output)))
         return tuple(values)
 
@@ -145,9 +145,6 @@ class CommandBenchmark:
 
     def _options(self, settings: Settings) -> Given:
         return given(self.name, settings, _KNOWN, _FAMILIES)
-
-    def _wall(self, options: Given) -> bool:
-        return options.switch("wall") or options.settings.get("metric") == SECONDS
 
     def _lines(self, options: Given) -> tuple[list[str], ...]:
         """The words of each command line, the one to measure last."""

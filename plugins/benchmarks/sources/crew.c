@@ -103,7 +103,7 @@ static void pin(int index) {
 static void *work(void *argument) {
   struct place *place = argument;
   struct crew *crew = place->crew;
-  pin(place->worker.index);
+  if (!crew->order->anywhere) pin(place->worker.index);
   pthread_barrier_wait(&crew->together);
   place->began = now();
   if (crew->order->seconds > 0) place->worker.until = place->began + crew->order->seconds;

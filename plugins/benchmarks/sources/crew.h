@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Workers that begin together, each on a CPU of its own, and what they got done.
+// Workers that begin together, and what they got done.
 #ifndef LINESMITH_CREW_H
 #define LINESMITH_CREW_H
 
@@ -7,10 +7,12 @@
 
 enum { MOST_WORKERS = 1024 };
 
-/// How much to do: `operations` of each worker, or as many as it can in `seconds` where that is not 0.
+/// How much to do: `operations` of each worker, or as many as it can in `seconds` where that is not 0. Each
+/// worker has a CPU of its own, as long as there are any, unless it may run `anywhere`.
 struct order {
   int workers;
   bool processes;
+  bool anywhere;
   long operations;
   double seconds;
 };
