@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
@@ -18,12 +19,12 @@ import click
 from linesmith.analyzer.cli.loading import CLEAR_LINE
 from linesmith.analyzer.cli.output import check_destinations, deliver
 from linesmith.analyzer.cli.terminal import inert
-from linesmith.analyzer.errors import LinesmithError, NotRecorded, OutputError
-from linesmith.analyzer.model import Order, Profile, Recorded, Remark
+from linesmith.analyzer.errors import NotRecorded, OutputError
+from linesmith.analyzer.model import Order, Profile, Recorded
 from linesmith.plugins.api import Recorder
 from linesmith.plugins.machines.kvm import kvm_verdict
 from linesmith.plugins.profiles.recorded import encode
-from linesmith.plugins.recordings.apart import apart_by_objects
+from linesmith.plugins.recordings.objects import with_objects
 from linesmith.plugins.registry import recorder, snapshot_source
 
 _SNAPSHOT_SOURCE = "drgn"
@@ -98,23 +99,10 @@ def summary(profile: Profile, output: Path, order: Order) -> str:
 
 def _with_objects(recorded: Recorded, order: Order) -> Profile | None:
     """The profile with the objects that lay on its lines, where there is a memory dump to look at."""
-    profile = recorded.profile
-    if profile is None or recorded.memory is None or order.guest is None or order.guest.vmlinux is None:
-        return profile
-    _tell("looking up objects in the memory dump")
-    addresses = {
-        line.address + (access.offset or 0)
-        for line in profile.lines
-        if line.address is not None
-        for access in line.accesses
-    }
-    try:
-        snapshot = snapshot_source(_SNAPSHOT_SOURCE).read(recorded.memory, order.guest.vmlinux, addresses)
-    except LinesmithError as error:
-        remark = Remark(f"objects are not known: {error}")
-        return replace(profile, remarks=(*profile.remarks, remark))
-    remarks = (*profile.remarks, *map(Remark, snapshot.remarks))
-    return apart_by_objects(replace(profile, areas=snapshot.areas, remarks=remarks))
+    if recorded.memory is not None:
+        _tell("looking up objects in the memory dump")
+    vmlinux = order.guest.vmlinux if order.guest else None
+    return with_objects(recorded, vmlinux, partial(snapshot_source, _SNAPSHOT_SOURCE))
 
 
 def _tell(progress: str) -> None:

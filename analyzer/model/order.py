@@ -52,6 +52,7 @@ class Order:
     """One recording: the command, the machine, the caches, and where by-products go; ``seconds`` bounds the run.
 
     ``output`` takes what a program prints; without it that goes where ours goes. A guest's console is its ``log``.
+    ``environment`` is added to that of a program.
     """
 
     command: tuple[str, ...]
@@ -61,6 +62,7 @@ class Order:
     trace: Path | None = None
     output: Path | None = None
     seconds: int = 600
+    environment: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.model.lines import CACHE_LINE_BYTES
 from linesmith.analyzer.model.recording import Conflict, Recording
+from linesmith.analyzer.model.simulation import Misses
 from linesmith.analyzer.model.snapshot import ObjectArea
 
 
@@ -65,8 +66,9 @@ class SharedLine:
     """One cache line of a profile with everything sampled on it; ``bytes`` is 64, 128 (double line) or 256.
 
     ``nominal`` tells that the text has shares only: counts are then as of 10,000 samples a column, and can be
-    compared within the line, not with other lines. ``conflicts`` say which writer took the line from whom, and
-    ``apart`` why a line does not count (``timekeeping``: slow emulation makes it hot); only recordings have them.
+    compared within the line, not with other lines. ``conflicts`` say which writer took the line from whom,
+    ``apart`` why a line does not count (``timekeeping``: slow emulation makes it hot), and ``misses`` are all of the
+    line's, by kind; only recordings have them.
     """
 
     rank: int
@@ -88,6 +90,7 @@ class SharedLine:
     taken: int | None = None
     conflicts: tuple[Conflict, ...] = ()
     apart: str = ""
+    misses: Misses | None = None
 
     @property
     def contended(self) -> int:

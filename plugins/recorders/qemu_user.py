@@ -64,7 +64,8 @@ def _command(order: Order, program: ElfImage, scratch: Path, settings: dict[str,
     emulation = replace(order.emulation, ring="user", interleave="turns")
     trace = {"trace": escaped(order.trace)} if order.trace else {}
     plugin = plugin_argument(plugin_file(), emulation, {"out": escaped(scratch / RECORDING), **settings, **trace})
-    return (path, "-plugin", plugin, "-0", order.command[0], str(program.path), *order.command[1:])
+    variables = [word for name, value in order.environment for word in ("-E", f"{name}={value}")]
+    return (path, "-plugin", plugin, *variables, "-0", order.command[0], str(program.path), *order.command[1:])
 
 
 def _region(emulation: Emulation, program: ElfImage, scratch: Path) -> dict[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from linesmith.analyzer.model import Access, Conflict, Profile, Recording, Remark, SharedLine
+from linesmith.analyzer.model import Access, Conflict, Misses, Profile, Recording, Remark, SharedLine
 from linesmith.plugins.recordings.text import AccessRow, LineRow, PairRow, RecordingText
 
 _KERNEL_HALF = 1 << 63
@@ -129,6 +129,19 @@ def _line(
         records=row.loads + row.stores,
         loads=row.loads,
         conflicts=tuple(conflicts),
+        misses=_misses(rows),
+    )
+
+
+def _misses(rows: Sequence[AccessRow]) -> Misses:
+    return Misses(
+        hitm_local=sum(one.hitm_local for one in rows),
+        hitm_remote=sum(one.hitm_remote for one in rows),
+        shared=sum(one.shared_miss for one in rows),
+        upgrade=sum(one.upgrade for one in rows),
+        taken_local=sum(one.own_local for one in rows),
+        taken_remote=sum(one.own_remote for one in rows),
+        cold=sum(one.cold_miss for one in rows),
     )
 
 

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From a profile and its ELF file to findings: which lines are looked at, and what lies on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.dwarf import Reading, operands, touched
+from linesmith.analyzer.errors import BuildIdDiffers, DebugInfoMissing
+from linesmith.analyzer.evidence import functions_asked
+from linesmith.analyzer.findings import findings
+from linesmith.analyzer.holders import lines_that_may_hold
+from linesmith.analyzer.model import Finding, Profile, SharedLine
+
+# Lines that are looked at unless the user asks for another number.
+TOP = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Findings of a profile, hottest first.
+
+    ``left_out`` are lines that were not looked at: those set apart, and those below the hottest.
+    """
+
+    findings: tuple[Finding, ...]
+    left_out: tuple[SharedLine, ...] = ()
+
+
+def explain(reading: Reading, elf: Path, profile: Profile, wanted: str | None = None, top: int = TOP) -> Explanation:
+    """Explain the ``top`` lines of the profile, or of those that may hold a record called ``wanted``.
+
+    ``reading`` is that of ``elf``. Raises ``BuildIdDiffers`` when the profile was recorded on another build,
+    ``DebugInfoMissing`` where there is BTF only, ``ElfError`` or ``DebugInfoDamaged``.
+    """
+    _refuse_without_code(reading, elf)
+    _refuse_other_build(profile, reading)
+    kept, left_out = _hottest(profile, wanted, reading, top)
+    asked = functions_asked(replace(profile, lines=kept))
+    found = findings(profile, reading.layouts, touched(elf, *asked), operands(elf, *asked), wanted, kept)
+    return Explanation(found, left_out)
+
+
+def holding(found: tuple[Finding, ...], wanted: str) -> tuple[Finding, ...]:
+    """The findings that hold a ``wanted`` record, with it first: what is proposed is for the first object."""
+    return tuple(_foremost(one, wanted) for one in found if any(it.type == wanted for it in one.objects))
+
+
+def _foremost(finding: Finding, wanted: str) -> Finding:
+    return replace(finding, objects=tuple(sorted(finding.objects, key=lambda one: one.type != wanted)))
+
+
+def _hottest(
+    profile: Profile, wanted: str | None, reading: Reading, top: int
+) -> tuple[tuple[SharedLine, ...], tuple[SharedLine, ...]]:
+    """The ``top`` lines that count, in the profile's order, and the other lines.
+
+    Only a look at every line of a pasted report can tell which of them hold the ``wanted`` type.
+    """
+    counting = [line for line in profile.lines if not line.apart]
+    if wanted and profile.areas:
+        may_hold = lines_that_may_hold(wanted, replace(profile, lines=tuple(counting)), Containment(reading.layouts))
+        kept = may_hold[:top]
+    else:
+        kept = tuple(counting if wanted else counting[:top])
+    chosen = set(map(id, kept))
+    return kept, tuple(line for line in profile.lines if id(line) not in chosen)
+
+
+def _refuse_other_build(profile: Profile, reading: Reading) -> None:
+    """A recording's addresses are those of one build; raises ``BuildIdDiffers`` for another."""
+    recorded = profile.recording.build_id if profile.recording else None
+    given = reading.identity.build_id
+    if recorded and given and recorded != given:
+        raise BuildIdDiffers(
+            f"{profile.source} was recorded on build-id {recorded}, but {reading.identity.path} has {given}; "
+            "give the ELF file of the same build"
+        )
+
+
+def _refuse_without_code(reading: Reading, elf: Path) -> None:
+    if reading.reader == "BTF":
+        message = f"{elf} holds BTF only, which does not tell what functions touch; give the same build with DWARF"
+        raise DebugInfoMissing(message)

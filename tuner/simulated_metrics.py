@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a recording says of a layout: misses for each operation, of everything and of the record in question."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Better, Conflict, Finding, Latencies, Metric, Misses, Profile, SharedLine
+from linesmith.analyzer.object_map import ObjectMap
+
+OF_THE_RECORD = (Metric("type", "misses/op", Better.LOWER), Metric("pair", "misses/op", Better.LOWER))
+OF_EVERYTHING = (Metric("misses", "misses/op", Better.LOWER), Metric("cycles", "cycles/op", Better.LOWER))
+
+# The top member of the record in question at an offset in a line; ``None`` where there is another object.
+MemberAt = Callable[[int], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A record, and the pairs of its members that meet on the line that made it suspicious; no record, no pairs."""
+
+    type: str = ""
+    pairs: frozenset[frozenset[str]] = frozenset()
+
+
+def metrics_for(question: Question) -> tuple[Metric, ...]:
+    """What is measured; the first one decides. A record is a small part of what a whole kernel misses."""
+    return (*OF_THE_RECORD, *OF_EVERYTHING) if question.type else OF_EVERYTHING
+
+
+def question_of(finding: Finding) -> Question:
+    """What a candidate for this finding is to improve."""
+    pairs = (frozenset((pair.first, pair.second)) for pair in finding.triage.pairs if pair.first != pair.second)
+    return Question(finding.objects[0].type, frozenset(pairs))
+
+
+class Places:
+    """Where the members of a record lie on the lines of one recording, by the layouts of the build recorded.
+
+    ``found`` are findings that hold the record, for a recording whose objects are not known by their addresses.
+    """
+
+    def __init__(self, type_: str, profile: Profile, layouts: Layouts, found: Sequence[Finding] = ()) -> None:
+        self._type = type_
+        self._objects = ObjectMap(profile.areas)
+        self._containment = Containment(layouts)
+        self._found = {one.address: one for one in found}
+        self._holders: dict[str, list[tuple[int, int]]] = {}
+        for layout in layouts.variants(type_)[:1]:
+            for place in self._containment.places(layout.id):
+                holder = layouts.by_id(place.container).name
+                self._holders.setdefault(holder, []).append((layout.id, place.offset))
+
+    def on(self, line: SharedLine) -> MemberAt:
+        """What lies on this line."""
+        return lambda offset: self._by_address(line, offset) or self._by_finding(line, offset)
+
+    def _by_address(self, line: SharedLine, offset: int) -> str | None:
+        found = self._objects.at((line.address or 0) + offset)
+        if found is None or not found.area.types:
+            return None
+        place = (line.address or 0) + offset - found.start
+        members = (self._member(id_, place - start) for id_, start in self._holders.get(found.area.types[0], ()))
+        return next(filter(None, members), None)
+
+    def _by_finding(self, line: SharedLine, offset: int) -> str | None:
+        finding = self._found.get(line.address)
+        for one in finding.objects if finding else ():
+            if one.type == self._type and one.layout is not None:
+                return self._member(one.layout, offset - one.start)
+        return None
+
+    def _member(self, layout: int, offset: int) -> str | None:
+        leaves = self._containment.leaves(layout, offset) if offset >= 0 else ()
+        return leaves[0].path.partition(".")[0].partition("[")[0] if leaves else None
+
+
+def simulated_metrics(
+    profile: Profile, places: Places, question: Question, operations: int
+) -> tuple[tuple[str, float], ...]:
+    """The value of each of ``metrics_for(question)``, for each of the ``operations`` that the recorded command did.
+
+    ``misses`` and ``cycles`` are of all lines that are not set apart, ``type`` is of the misses for which a writer is
+    to blame on members of the record, and ``pair`` of those for which the other member of a pair is.
+    """
+    everything = _counting(profile)
+    met = _met(profile, places, question)
+    values = {"misses": everything.total, "cycles": everything.cycles(Latencies())} | met
+    return tuple((metric.name, values[metric.name] / max(operations, 1)) for metric in metrics_for(question))
+
+
+def _met(profile: Profile, places: Places, question: Question) -> dict[str, int]:
+    counts = Counter({"type": 0, "pair": 0})
+    for line in profile.lines:
+        member_at = places.on(line)
+        for one in () if line.apart else line.conflicts:
+            victim = member_at(one.offset)
+            if victim is not None:
+                counts["type"] += one.misses
+                counts["pair"] += one.misses * (_members(victim, one, member_at) in question.pairs)
+    return dict(counts)
+
+
+def _members(victim: str, one: Conflict, member_at: MemberAt) -> frozenset[str | None]:
+    return frozenset((victim, member_at(one.writer_offset)))
+
+
+def _counting(profile: Profile) -> Misses:
+    """All misses of the recording but those on lines set apart."""
+    counts = dict(profile.recording.counts) if profile.recording else {}
+    apart = [line.misses or Misses() for line in profile.lines if line.apart]
+
+    def left(name: str, counted: str) -> int:
+        of_apart: int = sum(getattr(one, name) for one in apart)
+        return counts.get(counted, 0) - of_apart
+
+    return Misses(
+        hitm_local=left("hitm_local", "hitm_local"),
+        hitm_remote=left("hitm_remote", "hitm_remote"),
+        shared=left("shared", "shared_miss"),
+        upgrade=left("upgrade", "upgrade"),
+        taken_local=left("taken_local", "own_local"),
+        taken_remote=left("taken_remote", "own_remote"),
+    )
