@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The points of a space in the order in which an optimizer may come to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice, product
+from random import Random
+
+from linesmith.analyzer.model import Point, Space
+
+# More points than that are not looked at one by one: a sample of as many stands for the space.
+MOST_POINTS = 4096
+
+
+def in_order(space: Space) -> Iterator[Point]:
+    """Every point but the layout as it is, the last dimension changing fastest."""
+    points = product(*(range(len(dimension.choices)) for dimension in space.dimensions))
+    return (point for point in points if any(point))
+
+
+def shuffled(space: Space, seed: int) -> tuple[Point, ...]:
+    """All points but the layout as it is in random order, or ``MOST_POINTS`` of a larger space; equal by seed."""
+    draw = Random(seed)  # noqa: S311 - a repeatable order, no secret
+    if space.size <= MOST_POINTS:
+        points = list(in_order(space))
+        draw.shuffle(points)
+        return tuple(points)
+    return tuple(dict.fromkeys(islice(_drawn(space, draw), MOST_POINTS)))
+
+
+def _drawn(space: Space, draw: Random) -> Iterator[Point]:
+    while True:
+        point = tuple(draw.randrange(len(dimension.choices)) for dimension in space.dimensions)
+        if any(point):
+            yield point
+
+
+def recommended_first(space: Space, seed: int) -> tuple[Point, ...]:
+    """The priors, then what changes least: points of one choice, of two, and so on, each lot in random order."""
+    rest = sorted(shuffled(space, seed), key=lambda point: sum(1 for number in point if number))
+    priors = (point for point in space.priors if any(point))
+    return tuple(dict.fromkeys((*priors, *rest)))
