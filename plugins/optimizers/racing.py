@@ -101,9 +101,11 @@ class RacingSearch(Climb):
 
     def _settled(self, rung: int) -> bool:
         """Whether no other point will come to be judged on this cheap rung."""
-        if any(self._ladder.waits_for(below) for below in range(rung + 1)):
+        if self._ladder.waits_for(rung):
             return False
-        return not any(self._ladder.may_ask(point, 0) for point in self._points)
+        if rung == 0:
+            return not any(self._ladder.may_ask(point, 0) for point in self._points)
+        return self._settled(rung - 1) and self._promoted(rung - 1) is None
 
     def _is_over(self, rung: int) -> bool:
         """Whether nothing new will be judged on this costly rung."""
