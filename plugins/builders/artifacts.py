@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The store of what was built: a folder per key, which appears whole or not at all, and is never changed.
+
+A folder holds ``products/``, ``build.log``, ``build.json`` and, where there is one, ``.config``. Hidden beside them
+lie locks, drafts, and the logs of builds that run or have failed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from linesmith.analyzer.model import Built
+from linesmith.plugins.builders.durable import locked, locked_if_free, sync
+from linesmith.plugins.builders.durable import replace as write
+
+_DRAFT = ".draft-"
+
+
+@dataclass(frozen=True, slots=True)
+class Artifacts:
+    """The store in ``folder``, which many processes may use at once."""
+
+    folder: Path
+
+    def find(self, key: str) -> Built | None:
+        """What an earlier build with that key left, unless someone has damaged it since."""
+        directory = self.folder / key
+        try:
+            facts = json.loads((directory / "build.json").read_bytes())
+            sizes = {name: (directory / "products" / name).stat().st_size for name in facts["products"]}
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        if sizes != facts["products"]:
+            return None
+        built = Built(
+            key=key,
+            directory=directory,
+            products=_products(directory, sizes),
+            compiler=facts["compiler"],
+            configuration=facts["configuration"],
+            commands=tuple(facts["commands"]),
+        )
+        return replace(built, reused=True)
+
+    @contextmanager
+    def turn(self, key: str) -> Iterator[Path]:
+        """Wait until nobody else builds this key; the value is an empty folder for its parts. Raises ``OSError``."""
+        with locked(self._lock(key)):
+            self._sweep()
+            draft = self.folder / f"{_DRAFT}{key}"
+            shutil.rmtree(draft, ignore_errors=True)
+            draft.mkdir()
+            self.log(key).parent.mkdir(exist_ok=True)
+            self.log(key).unlink(missing_ok=True)
+            try:
+                yield draft
+            finally:
+                shutil.rmtree(draft, ignore_errors=True)
+
+    def commit(self, draft: Path, built: Built, products: Mapping[str, Path], configuration: Path | None) -> Built:
+        """Copy the products into the draft and make it the artifact. Raises ``OSError``."""
+        self.log(built.key).rename(draft / "build.log")
+        if configuration:
+            shutil.copyfile(configuration, draft / ".config")
+        (draft / "products").mkdir()
+        for name, origin in products.items():
+            shutil.copyfile(origin, draft / "products" / name)
+            shutil.copymode(origin, draft / "products" / name)
+        sizes = {name: (draft / "products" / name).stat().st_size for name in products}
+        facts = {
+            "products": sizes,
+            "compiler": built.compiler,
+            "configuration": built.configuration,
+            "commands": built.commands,
+            "seconds": round(built.seconds, 3),
+        }
+        write(draft / "build.json", json.dumps(facts, indent=1).encode())
+        for folder, _, names in os.walk(draft):
+            for name in names:
+                sync(Path(folder, name))
+            sync(Path(folder))
+        shutil.rmtree(built.directory, ignore_errors=True)
+        draft.rename(built.directory)
+        sync(self.folder)
+        return replace(built, products=_products(built.directory, sizes))
+
+    def log(self, key: str) -> Path:
+        """The log of the build of that key, while it runs and after it failed."""
+        return self.folder / ".logs" / f"{key}.log"
+
+    def _lock(self, key: str) -> Path:
+        return self.folder / ".locks" / key
+
+    def _sweep(self) -> None:
+        """Remove the drafts of builders that were killed."""
+        for draft in self.folder.glob(f"{_DRAFT}*"):
+            with locked_if_free(self._lock(draft.name.removeprefix(_DRAFT))) as ours:
+                if ours:
+                    shutil.rmtree(draft, ignore_errors=True)
+
+
+def _products(directory: Path, names: Mapping[str, int]) -> tuple[tuple[str, Path], ...]:
+    return tuple((name, directory / "products" / name) for name in names)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One tree's place in a worker's warm folder: its copy of the sources and what builds have left there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from linesmith.plugins.builders.durable import locked, replace
+from linesmith.plugins.builders.working_copy import WorkingCopy
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A folder with the copy; ``lock`` is the descriptor that keeps others out, and that a build's processes share."""
+
+    folder: Path
+    lock: int
+
+    @property
+    def copy(self) -> WorkingCopy:
+        """The worker's copy of the sources."""
+        return WorkingCopy(self.folder / "source")
+
+    @property
+    def unsettled(self) -> Path:
+        """A file that is there while a build runs, and after one was killed."""
+        return self.folder / "unsettled"
+
+    @contextmanager
+    def building(self) -> Iterator[None]:
+        """A build that writes into the copy; unless the block ends well, what it wrote is not trusted any more."""
+        replace(self.unsettled, b"")
+        yield
+        self.unsettled.unlink()
+
+    def settle(self) -> None:
+        """Remove what a build wrote that was killed: its files may be cut off, and make would take them as done."""
+        if not self.unsettled.exists():
+            return
+        since = self.unsettled.stat().st_ctime_ns
+        held = self.copy.held()
+        doubtful: list[str] = []
+        for folder, _, names in os.walk(self.copy.folder):
+            for path in (Path(folder, name) for name in names):
+                if path.lstat().st_ctime_ns < since:
+                    continue
+                if (inner := str(path.relative_to(self.copy.folder))) in held:
+                    doubtful.append(inner)
+                else:
+                    path.unlink()
+        if doubtful:
+            self.copy.doubt(doubtful)
+        self.unsettled.unlink()
+
+
+@contextmanager
+def occupied(folder: Path, purpose: str) -> Iterator[Slot]:
+    """The slot in ``folder``, for us alone; emptied when it was used for another purpose. Raises ``OSError``."""
+    with locked(folder.with_name(f"{folder.name}.lock")) as lock:
+        mark = folder / "purpose"
+        if not mark.is_file() or mark.read_text() != purpose:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            replace(mark, purpose.encode())
+        slot = Slot(folder, lock)
+        slot.settle()
+        yield slot

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Unified diffs, read: which files they change, and the lines of each hunk. See git-apply(1) and diffutils' manual.
+
+Patches come from anywhere: a path that leaves the tree, and a file that is no plain one, are refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from linesmith.analyzer.errors import PatchRefused
+
+_RANGE = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@")
+_BOTH_NAMES = re.compile(r"diff --git (a/(?P<name>.+)) b/(?P=name)$")
+_GIT = "diff --git "
+_PLAIN = {"100644": False, "100755": True}
+_NOTHING = "/dev/null"
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Lines ``before``, expected from line ``start`` on (counted from 1), become ``after``.
+
+    Each line has its end of line, unless the file ends without one.
+    """
+
+    start: int
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """What becomes of one file; ``old`` is none where it is new, ``new`` where it is removed.
+
+    ``renamed`` says that the patch means two names, ``stays`` that the file of the old name stays (a copy);
+    ``executable`` is none where the patch does not tell.
+    """
+
+    old: str | None
+    new: str | None
+    hunks: tuple[Hunk, ...] = ()
+    executable: bool | None = None
+    renamed: bool = False
+    stays: bool = False
+
+    @property
+    def name(self) -> str:
+        """The file, for messages."""
+        return self.new or self.old or "?"
+
+
+def read(patch: str) -> tuple[FileDiff, ...]:
+    """Every file diff of the text, in order; what stands around them is passed over. Raises ``PatchRefused``."""
+    diffs = tuple(_diffs(patch.split("\n")))
+    if not diffs:
+        raise PatchRefused("the patch holds no unified diff; give one as `git diff` or `diff -u` writes it")
+    return diffs
+
+
+def _diffs(lines: Sequence[str]) -> Iterator[FileDiff]:
+    head: list[str] = []
+    place = 0
+    while place < len(lines):
+        line = lines[place]
+        if line.startswith("--- ") and place + 1 < len(lines) and lines[place + 1].startswith("+++ "):
+            names = _name(line[4:]), _name(lines[place + 1][4:])
+            hunks, place = _hunks(lines, place + 2, names[1] or names[0] or _NOTHING)
+            yield _diff(head, names, hunks)
+            head = []
+            continue
+        if line.startswith(_GIT):
+            yield from _without_hunks(head)
+            head = []
+        head.append(line)
+        place += 1
+    yield from _without_hunks(head)
+
+
+def _diff(head: Sequence[str], names: tuple[str | None, str | None], hunks: tuple[Hunk, ...]) -> FileDiff:
+    told = _headers(head)
+    old, new = names
+    if old is None and new is None:
+        raise PatchRefused(f"the patch changes {_NOTHING}; it must name a file of the tree")
+    return FileDiff(old, new, hunks, _executable(told, new or old or ""), _renamed(told), "copy from" in told)
+
+
+def _without_hunks(head: Sequence[str]) -> Iterator[FileDiff]:
+    """The diff of a file that only got another name or mode, or of an empty one."""
+    told = _headers(head)
+    if "binary" in told:
+        raise PatchRefused(f"the patch changes the binary file {told['binary']}; only text can be patched")
+    both = _BOTH_NAMES.match(head[0]) if told else None
+    name = _inside(both["name"]) if both else ""
+    old = told.get("rename from") or told.get("copy from") or name
+    new = told.get("rename to") or told.get("copy to") or name
+    if not told.keys() & {"rename from", "copy from", "new file mode", "deleted file mode", "new mode"}:
+        return
+    if not old or not new:
+        raise PatchRefused(f"the patch does not say which file it changes: {head[0]}")
+    made, removed = "new file mode" in told, "deleted file mode" in told
+    yield FileDiff(
+        None if made else _inside(old),
+        None if removed else _inside(new),
+        executable=_executable(told, new),
+        renamed=_renamed(told),
+        stays="copy from" in told,
+    )
+
+
+def _headers(head: Sequence[str]) -> dict[str, str]:
+    """What git says of a file before its hunks: the words of each line and the value behind them."""
+    if not head or not head[0].startswith(_GIT):
+        return {}
+    told = {"git": head[0]}
+    for line in head[1:]:
+        for word in ("rename from", "rename to", "copy from", "copy to"):
+            if line.startswith(f"{word} "):
+                told[word] = _inside(_unquoted(line[len(word) + 1 :]))
+        for word in ("new file mode", "deleted file mode", "new mode"):
+            if line.startswith(f"{word} "):
+                told[word] = line[len(word) + 1 :].strip()
+        if line.startswith(("GIT binary patch", "Binary files ")):
+            told["binary"] = head[0].removeprefix(_GIT)
+    return told
+
+
+def _renamed(told: dict[str, str]) -> bool:
+    return "rename to" in told or "copy to" in told
+
+
+def _executable(told: dict[str, str], name: str) -> bool | None:
+    modes = [told[word] for word in ("new file mode", "new mode", "deleted file mode") if word in told]
+    if any(mode not in _PLAIN for mode in modes):
+        raise PatchRefused(f"the patch makes {name} something else than a plain file; only plain files can be patched")
+    return _PLAIN[modes[0]] if modes else None
+
+
+def _hunks(lines: Sequence[str], place: int, name: str) -> tuple[tuple[Hunk, ...], int]:
+    hunks: list[Hunk] = []
+    while place < len(lines) and (head := _RANGE.match(lines[place])):
+        hunk, place = _hunk(lines, place + 1, head)
+        if hunk is None:
+            raise PatchRefused(f"hunk {len(hunks) + 1} of {name} is damaged; make the patch again")
+        hunks.append(hunk)
+    return tuple(hunks), place
+
+
+def _hunk(lines: Sequence[str], place: int, head: re.Match[str]) -> tuple[Hunk | None, int]:
+    """The hunk whose lines begin at ``place``, and where it ends; none if they are not those that its head counts."""
+    olds, news = (1 if count is None else int(count) for count in (head[2], head[3]))
+    before: list[str] = []
+    after: list[str] = []
+    previous = ""
+    while place < len(lines):
+        # Mail programs cut the blank of an empty line.
+        kind, text = lines[place][:1] or " ", lines[place][1:]
+        if kind == "\\":
+            _cut_end(previous, before, after)
+        elif len(before) >= olds and len(after) >= news:
+            break
+        else:
+            before += [f"{text}\n"] * (kind in " -")
+            after += [f"{text}\n"] * (kind in " +")
+        if kind not in " -+\\" or len(before) > olds or len(after) > news:
+            return None, place
+        previous = kind
+        place += 1
+    whole = (len(before), len(after)) == (olds, news)
+    return Hunk(int(head[1]), tuple(before), tuple(after)) if whole else None, place
+
+
+def _cut_end(kind: str, before: list[str], after: list[str]) -> None:
+    """The line before, of that kind, is the file's last and has no end of line."""
+    for side in (before if kind in " -" else [], after if kind in " +" else []):
+        if side:
+            side[-1] = side[-1].removesuffix("\n")
+
+
+def _name(text: str) -> str | None:
+    """The file of a ``---`` or ``+++`` line, without its first folder (``-p1``); none for no file."""
+    name = _unquoted(text.partition("\t")[0].rstrip("\r"))
+    if name == _NOTHING:
+        return None
+    if name.startswith("/"):
+        raise PatchRefused(f"the patch names {name}, which is not in the tree; make it relative to the tree")
+    return _inside(name.partition("/")[2])
+
+
+def _inside(name: str) -> str:
+    """The path, which stays within the tree."""
+    if not name or "\0" in name or any(part in ("", ".", "..", ".git") for part in name.split("/")):
+        raise PatchRefused(f"the patch names {name!r}, which is no path within the tree; write a/PATH and b/PATH")
+    return name
+
+
+def _unquoted(name: str) -> str:
+    """The name that git wrote as a string of C, because of unusual characters; any other as it is."""
+    if not (name.startswith('"') and name.endswith('"')):
+        return name
+    try:
+        return os.fsdecode(ast.literal_eval(f"b{name}"))
+    except (SyntaxError, ValueError, TypeError) as error:
+        raise PatchRefused(f"the patch has a damaged name: {name}") from error
