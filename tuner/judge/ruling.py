@@ -62,7 +62,7 @@ def _seen(cost: RatioInterval, limits: Limits) -> tuple[VerdictKind, str]:
     if change <= limits.floor:
         return VerdictKind.NO_DIFFERENCE, f"it differs by {change:.2%}, and equal layouts by up to {limits.floor:.2%}"
     kind = VerdictKind.BETTER if cost.ratio < 1 else VerdictKind.WORSE
-    return kind, "the interval excludes no change"
+    return kind, "zero lies outside the interval"
 
 
 def _nothing(cost: RatioInterval, limits: Limits) -> tuple[VerdictKind, str]:
@@ -73,4 +73,4 @@ def _nothing(cost: RatioInterval, limits: Limits) -> tuple[VerdictKind, str]:
         )
     if 1 - limits.least <= cost.low and cost.high <= 1 + limits.least:
         return VerdictKind.NO_DIFFERENCE, f"any difference is below {limits.least:.1%}"
-    return VerdictKind.NO_DIFFERENCE, f"the interval includes no change; one beyond {cost.reach:.1%} would be seen"
+    return VerdictKind.NO_DIFFERENCE, f"zero lies inside the interval; a change beyond {cost.reach:.1%} would be seen"

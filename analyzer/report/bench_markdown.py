@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run's result in Markdown, for a forge or a wiki."""
+
+from __future__ import annotations
+
+from linesmith.analyzer.model import Result
+from linesmith.analyzer.report.bench import told, verdict_rows
+from linesmith.analyzer.report.comparison import markdown_table
+from linesmith.analyzer.report.figures import duration
+from linesmith.analyzer.report.unchecked import unchecked
+
+
+def render_markdown(result: Result) -> str:
+    """The verdict, the tables, and what was not checked."""
+    sections = [
+        f"# {result.title}",
+        "\n".join(f"- {row.strip()}" for row in verdict_rows(result)),
+        _titled("Confirmed, on runs made after the choice", markdown_table(result.confirmed)),
+        _titled("Explored, on the runs by which it was chosen", markdown_table(result.explored)),
+        _titled("Equal layouts compared", markdown_table(result.noise)),
+        _titled("Machines", "\n".join(f"- {name}: {value}" for name, value in result.facts)),
+        _titled("Not checked", "\n".join(f"- {one}" for one in unchecked(result, told(result)))),
+        f"{len(result.trials)} trials, {duration(result.seconds)}.",
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _titled(title: str, text: str) -> str:
+    return f"## {title}\n\n{text}" if text else ""

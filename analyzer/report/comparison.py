@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Comparisons as tables: base and head with their spreads over boots, the change, its interval, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from textwrap import wrap
+
+from linesmith.analyzer.model import Comparison
+from linesmith.analyzer.report.figures import interval, mean_and_spread, number, signed, strips, threads
+
+MOST_OUTLIERS = 6
+WIDTH = 100
+_Cell = Callable[[Comparison], str]
+_COLUMNS: tuple[tuple[str, _Cell], ...] = (
+    ("base ± sd", lambda one: mean_and_spread(one.base)),
+    ("change", lambda one: signed(one.change)),
+    ("head ± sd", lambda one: mean_and_spread(one.head)),
+    ("interval of the change", interval),
+)
+_WORDS: tuple[tuple[str, _Cell], ...] = (
+    ("verdict", lambda one: one.verdict.value),
+    ("metric", lambda one: metric(one)),
+)
+
+_MARKDOWN: tuple[tuple[str, _Cell], ...] = (
+    ("variant", lambda one: one.variant),
+    ("metric", lambda one: metric(one)),
+    *_COLUMNS,
+    ("verdict", lambda one: one.verdict.value),
+    ("boots", lambda one: runs(one)),
+)
+
+
+def metric(one: Comparison) -> str:
+    """What was measured, in which unit, with how many threads, and for what."""
+    unit = f", {one.metric.unit}" if one.metric.unit else ""
+    guard = f", guard {one.tolerance:.1%}" if one.guard else ""
+    return f"{one.name} ({threads(one.threads)}{unit}, {one.metric.better.value} is better{guard})"
+
+
+def render_comparisons(comparisons: Sequence[Comparison]) -> str:
+    """A table for each pair of variants, and under it why each verdict is as it is; empty without a comparison."""
+    return "\n\n".join(_pair(list(ones)) for _, ones in groupby(comparisons, _sides))
+
+
+def markdown_table(comparisons: Sequence[Comparison]) -> str:
+    """The same as one table in Markdown, a row for each comparison; empty without one."""
+    if not comparisons:
+        return ""
+    rows = [[name for name, _ in _MARKDOWN], ["---"] * len(_MARKDOWN)]
+    rows += [[_escaped(" ".join(cell(one).split())) for _, cell in _MARKDOWN] for one in comparisons]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _sides(one: Comparison) -> tuple[str, str]:
+    return one.baseline, one.variant
+
+
+def _pair(comparisons: Sequence[Comparison]) -> str:
+    first = comparisons[0]
+    notes = [line for one in comparisons for line in _notes(one)]
+    return "\n".join([f"{first.variant} (head) against {first.baseline} (base)", *_table(comparisons), "", *notes])
+
+
+def _table(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    rows = [[name for name, _ in _COLUMNS + _WORDS]]
+    rows += [[cell(one) for _, cell in _COLUMNS + _WORDS] for one in comparisons]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    numbers = len(_COLUMNS)
+    for row in rows:
+        right = [cell.rjust(width) for cell, width in zip(row[:numbers], widths, strict=False)]
+        left = [cell.ljust(width) for cell, width in zip(row[numbers:], widths[numbers:], strict=True)]
+        yield "  " + "   ".join(right + left).rstrip()
+
+
+def _notes(one: Comparison) -> Iterator[str]:
+    base, head = strips(one.base, one.head)
+    yield f"  {one.name}, {threads(one.threads)}: {one.verdict.value}"
+    yield from wrap(f"{one.reason}; {runs(one)}", WIDTH, initial_indent="    ", subsequent_indent="    ")
+    if one.outliers:
+        shown = ", ".join(map(number, one.outliers[:MOST_OUTLIERS]))
+        more = f" and {len(one.outliers) - MOST_OUTLIERS} more" if len(one.outliers) > MOST_OUTLIERS else ""
+        yield f"    outliers, which count like any boot: {shown}{more}"
+    if one.base and one.head:
+        lowest, highest = min(one.base + one.head), max(one.base + one.head)
+        yield f"    base |{base}|  from {number(lowest)}"
+        yield f"    head |{head}|  to {number(highest)}"
+
+
+def runs(one: Comparison) -> str:
+    """How often was measured: ``8 + 8 boots in 4 blocks``."""
+    return f"{len(one.base)} + {len(one.head)} boots in {one.blocks} block{'s' * (one.blocks != 1)}"
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("|", "\\|")

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What was measured, for a commit message: at most 75 columns, and no claim beyond the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from textwrap import wrap
+
+from linesmith.analyzer.model import Comparison, Result
+from linesmith.analyzer.report.figures import mean_and_spread, number, signed, threads
+from linesmith.analyzer.report.unchecked import unchecked
+
+WIDTH = 75
+_ROW = "    {:<12}{:>18}{:>18}{:>9}  {}"
+
+
+def evidence(result: Result, variant: str) -> str:
+    """Paragraphs about ``variant``: a table of timed and one of simulated metrics, the circumstances, what is open.
+
+    Confirmed comparisons are taken; without any those of the search, which are called so. Empty without either.
+    """
+    confirmed = [one for one in result.confirmed if one.variant == variant]
+    ones = confirmed or [one for one in result.explored if one.variant == variant]
+    if not ones:
+        return ""
+    timed, simulated = [one for one in ones if not one.simulated], [one for one in ones if one.simulated]
+    blocks = [*_table(_TIMED, timed), *_table(_SIMULATED, simulated), _method(ones, bool(confirmed))]
+    blocks += [_circumstances(result, variant), _open(unchecked(result, ones))]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+_TIMED = "Measured, baseline against this patch (mean ± standard deviation over boots):"
+_SIMULATED = (
+    "Simulated, baseline against this patch; these are counts of an emulated machine with a model of private caches, "
+    "no time of a real one:"
+)
+
+
+def _table(title: str, ones: Sequence[Comparison]) -> Iterator[str]:
+    if ones:
+        yield _wrapped(title)
+        yield "\n".join(_rows(ones))
+
+
+def _rows(ones: Sequence[Comparison]) -> Iterator[str]:
+    for _, same in groupby(ones, lambda one: (one.name, one.metric.unit, one.guard)):
+        group = list(same)
+        guard = "; a guard" if group[0].guard else ""
+        yield from _row_wrapped(f"{group[0].name} ({_unit(group[0])}{group[0].metric.better.value} is better{guard})")
+        for one in group:
+            base, head = mean_and_spread(one.base), mean_and_spread(one.head)
+            yield _ROW.format(threads(one.threads), base, head, signed(one.change), "").rstrip()
+            bounds = f"{one.confidence:.0%} interval {signed(one.low - 1)} to {signed(one.high - 1)}"
+            yield from _row_wrapped(f"{one.verdict.value}; {bounds}", "      ")
+
+
+def _unit(one: Comparison) -> str:
+    return f"{one.metric.unit}, " if one.metric.unit else ""
+
+
+def _row_wrapped(text: str, indent: str = "  ") -> list[str]:
+    return wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
+
+
+def _method(ones: Sequence[Comparison], confirmed: bool) -> str:
+    blocks, boots = _range([one.blocks for one in ones]), _range([len(one.base) for one in ones])
+    text = f"{boots} boots of each side in {blocks} interleaved blocks; bounds are of the ratio of means, by bootstrap."
+    floor = max(one.floor for one in ones)
+    if floor:
+        text += f" Builds of equal layout were seen to differ by up to {floor:.2%}."
+    outliers = [value for one in ones for value in one.outliers]
+    if outliers:
+        text += f" {len(outliers)} far-out boots are included (such as {number(outliers[0])})."
+    if not confirmed:
+        text += " These are runs of the search itself, not confirmed on fresh ones."
+    return _wrapped(text)
+
+
+def _range(counts: Sequence[int]) -> str:
+    low, high = min(counts), max(counts)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _circumstances(result: Result, variant: str) -> str:
+    build = next((build for build in result.builds if build.variant == variant), None)
+    parts = [f"{name} {value}" for name, value in result.facts]
+    if build is not None:
+        parts = [f"compiler {build.compiler}", f"configuration {build.configuration[:12]}", *parts]
+    return _wrapped(f"On: {'; '.join(part for part in parts)}.") if parts else ""
+
+
+def _open(sentences: Sequence[str]) -> str:
+    return _wrapped(f"Not measured: {'; '.join(sentences)}.") if sentences else ""
+
+
+def _wrapped(text: str) -> str:
+    return "\n".join(wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False))

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a run does not show: a reviewer should not have to guess it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from linesmith.analyzer.model import Comparison, Result, VerdictKind
+from linesmith.analyzer.report.figures import threads
+
+
+def unchecked(result: Result, comparisons: Sequence[Comparison]) -> tuple[str, ...]:
+    """Sentences without their full stop about what ``comparisons`` of this run leave open."""
+    return (*_measured(comparisons), *_sides(result, comparisons), *_guards(comparisons))
+
+
+def _measured(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    timed = [one for one in comparisons if not one.simulated]
+    if not timed:
+        yield "time on real hardware: nothing was timed there"
+    elif all(one.threads != 1 for one in timed):
+        yield "a single thread: the fewest were " + threads(min(one.threads for one in timed))
+    elif all(one.threads == 1 for one in timed):
+        yield "several threads: all was measured with one"
+
+
+def _sides(result: Result, comparisons: Sequence[Comparison]) -> Iterator[str]:
+    if any(not one.simulated for one in comparisons) and not any(
+        one.variant != one.baseline and not one.variant.startswith(f"{one.baseline} ") for one in result.noise
+    ):
+        yield "what another build of the same layout changes: there was no placebo"
+    if len(comparisons) and not any(one.guard for one in comparisons):
+        yield "other workloads: there was no guard benchmark"
+    if not result.finished:
+        yield "the rest of the plan: the run has not come to its end"
+
+
+def _guards(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    for one in comparisons:
+        if one.guard and one.verdict != VerdictKind.WORSE and _loss(one) > one.tolerance:
+            loss = f"a loss of up to {_loss(one):.1%} is not excluded (tolerated: {one.tolerance:.1%})"
+            yield f"{one.name} with {threads(one.threads)} to the end: {loss}"
+
+
+def _loss(one: Comparison) -> float:
+    """The largest loss that the interval holds, as a share."""
+    return 1 - one.low if one.metric.better == "higher" else one.high - 1
