@@ -15,6 +15,7 @@ GROUPS = {
     "look": ("layout", "diff", "index"),
     "find": ("record", "hot", "suggest"),
     "change": ("patch",),
+    "prove": ("bench", "tune", "report"),
     "more": ("demo",),
 }
 
@@ -22,7 +23,7 @@ GROUPS = {
 @click.group(cls=LazyGroup, command_groups=GROUPS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="linesmith")
 def linesmith() -> None:
-    """Find struct members that meet on a cache line, propose the smallest change, write the patch."""
+    """Find struct members that meet on a cache line, propose the smallest change, write the patch, measure it."""
 
 
 def main() -> None:

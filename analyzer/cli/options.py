@@ -64,6 +64,17 @@ format_ = click.option(
     help="How the result is written.",
 )
 
+result_format = click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "markdown", "json", "matrix"]),
+    default="text",
+    show_default=True,
+    help="How the result is written; matrix is {metric: [samples]}.",
+)
+
+dry_run = click.option("--dry-run", is_flag=True, help="Show the commands instead of running them.")
+
 trace = click.option(
     "--trace",
     metavar="FILE",

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import shutil
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,10 +11,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import FrameType
 
 import click
 
+from linesmith.analyzer.cli.interruption import interruptible
 from linesmith.analyzer.cli.loading import CLEAR_LINE
 from linesmith.analyzer.cli.output import check_destinations, deliver
 from linesmith.analyzer.cli.terminal import inert
@@ -55,7 +54,7 @@ def choose(machine: str, order: Order) -> Recorder:
 def record(chosen: Recorder, order: Order, output: Path) -> Profile | None:
     """Carry out the order and write what comes back to ``output``; ``None`` for the text of another tool's report."""
     check_destinations([place for place in (output, order.log, order.trace) if place], _RESULTS)
-    with _scratch() as scratch, _interruptible():
+    with _scratch() as scratch, interruptible():
         trace = scratch / _TRACE if order.trace else None
         recorded = chosen.record(replace(order, trace=trace), scratch, _tell)
         profile = _with_objects(recorded, order)
@@ -109,21 +108,6 @@ def _tell(progress: str) -> None:
     """What takes time is told to a person who waits, not to a log."""
     if sys.stderr.isatty():
         click.echo(f"{CLEAR_LINE}{inert(progress)} ...", err=True)
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Being told to end is an interrupt: children end, by-products go."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise click.Abort
-
-    former = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
 
 
 @contextmanager

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``linesmith bench``: measure given patches against the tree as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from linesmith.analyzer.cli import options
+from linesmith.analyzer.cli.tune_options import PLAN, executor_settings, tune_options, within
+
+_PATCHES = click.argument(
+    "patches", metavar="PATCH...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+
+
+@click.command()
+@PLAN
+@_PATCHES
+@tune_options
+@options.result_format
+@options.output
+@options.dry_run
+def command(
+    plan: Path,
+    patches: tuple[Path, ...],
+    folder: Path | None,
+    resume: bool,
+    executor: str,
+    scheduler: str,
+    workers: int | None,
+    trials: int | None,
+    minutes: float | None,
+    format_: str,
+    output: Path | None,
+    dry_run: bool,
+) -> None:
+    """Measure each PATCH against the tree as it is, in turns with it, until it is clear what it does.
+
+    PLAN.toml names the tree, how it is built and the benchmarks, as for `linesmith tune`. The tree is only read; each
+    patch is applied to a copy.
+    """
+    from linesmith.analyzer.cli import results, tuning
+    from linesmith.tuner.plan_file import read_plan
+    from linesmith.tuner.tuning.bench import bench
+
+    given = within(read_plan(plan), trials, minutes)
+    place = tuning.Place(folder or plan.with_suffix(".run"), resume, executor, executor_settings(scheduler, workers))
+    variants = tuning.variants_of(patches)
+    if dry_run:
+        options.write("".join(f"{line}\n" for line in tuning.commands(given, place.folder)), output)
+        return
+    with tuning.at_work(plan, place) as (run, pool):
+        result = bench(given, variants, run, pool, tuning.Narrator())
+    results.deliver(result, place.folder, format_, output)

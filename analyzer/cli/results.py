@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a run leaves for people: reports in its folder, the best patch with its evidence, and what is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from linesmith.analyzer.cli.options import write
+from linesmith.analyzer.errors import OutputError
+from linesmith.analyzer.model import Result
+from linesmith.analyzer.report.bench import render_text
+from linesmith.analyzer.report.bench_json import render_json
+from linesmith.analyzer.report.bench_markdown import render_markdown
+from linesmith.analyzer.report.evidence import evidence
+from linesmith.analyzer.report.matrix import render_json as render_matrix
+from linesmith.patches.message import with_evidence
+
+BEST = "best.patch"
+_END_OF_MESSAGE = "\n---\n"
+_RENDERED: dict[str, Callable[[Result], str]] = {
+    "text": render_text,
+    "markdown": render_markdown,
+    "json": render_json,
+    "matrix": render_matrix,
+}
+
+
+def deliver(result: Result, folder: Path, format_: str, output: Path | None) -> None:
+    """Keep the result in the run directory ``folder``, and write it where the user wants it.
+
+    Raises ``OutputError``.
+    """
+    for name, text in _files(result, folder):
+        try:
+            (folder / name).write_text(text, "utf-8", "surrogateescape")
+        except OSError as error:
+            raise OutputError(f"cannot write {folder / name}: {error.strerror}; make room there") from error
+    show(result, format_, output)
+
+
+def show(result: Result, format_: str, output: Path | None) -> None:
+    """Write the result in ``format_`` to ``output`` or the terminal."""
+    write(_RENDERED[format_](result), output)
+
+
+def _files(result: Result, folder: Path) -> Iterator[tuple[str, str]]:
+    yield "report.txt", render_text(result)
+    yield "report.json", render_json(result)
+    yield "matrix.json", render_matrix(result)
+    patches = dict(result.patches)
+    for variant, place in patches.items():
+        if text := evidence(result, variant):
+            yield str(Path(place).with_suffix(".evidence.txt")), text
+    if result.best in patches:
+        text = (folder / patches[result.best]).read_text("utf-8", "surrogateescape")
+        yield BEST, _measured(text, evidence(result, result.best))
+
+
+def _measured(patch: str, text: str) -> str:
+    """The patch with what was measured in its message, where it has one."""
+    message, end, diff = patch.partition(_END_OF_MESSAGE)
+    return with_evidence(message, text) + end.lstrip("\n") + diff if end and text else patch

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``linesmith tune``: search for the best layout by rebuilding and measuring."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from linesmith.analyzer.cli import options
+from linesmith.analyzer.cli.tune_options import PLAN, executor_settings, tune_options, within
+
+
+@click.command()
+@PLAN
+@tune_options
+@options.result_format
+@options.output
+@options.dry_run
+def command(
+    plan: Path,
+    folder: Path | None,
+    resume: bool,
+    executor: str,
+    scheduler: str,
+    workers: int | None,
+    trials: int | None,
+    minutes: float | None,
+    format_: str,
+    output: Path | None,
+    dry_run: bool,
+) -> None:
+    """Find the best layout for a workload: propose, rebuild, boot, benchmark, and say what is certain.
+
+    PLAN.toml names the tree, how it is built, the workload and the budget. The tree is only read. Everything is kept
+    in a run directory, from which an interrupted run goes on with --resume.
+    """
+    from linesmith.analyzer.cli import results, tuning
+    from linesmith.analyzer.report.excerpt import excerpt
+    from linesmith.tuner.plan_file import read_plan
+    from linesmith.tuner.tuning.tune import tune
+
+    given = within(read_plan(plan), trials, minutes)
+    place = tuning.Place(folder or plan.with_suffix(".run"), resume, executor, executor_settings(scheduler, workers))
+    if dry_run:
+        options.write("".join(f"{line}\n" for line in tuning.commands(given, place.folder)), output)
+        return
+    with tuning.at_work(plan, place) as (run, pool):
+        result = tune(given, run, pool, tuning.Narrator(), excerpt)
+    results.deliver(result, place.folder, format_, output)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The options that ``tune`` and ``bench`` share, and the plan that they change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from linesmith.analyzer.model import TunePlan
+
+PLAN = click.argument("plan", metavar="PLAN.toml", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+_OPTIONS = (
+    click.option(
+        "--run",
+        "folder",
+        metavar="DIR",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Where everything is kept.  [default: PLAN.run]",
+    ),
+    click.option("--resume", is_flag=True, help="Go on with the run that is there."),
+    click.option(
+        "--executor", metavar="[local|dask]", default="local", show_default=True, help="Where builds and boots run."
+    ),
+    click.option("--scheduler", metavar="ADDRESS", default="", help="Of dask, as tcp://HOST:PORT."),
+    click.option("--workers", metavar="N", type=click.IntRange(1, 256), help="Processes of this machine."),
+    click.option("--trials", metavar="N", type=click.IntRange(min=1), help="Instead of the plan's budget."),
+    click.option("--minutes", metavar="M", type=click.FloatRange(0, min_open=True), help="Likewise."),
+)
+
+
+def tune_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Put the options on a command, in their order."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def within(plan: TunePlan, trials: int | None, minutes: float | None) -> TunePlan:
+    """The plan with another budget."""
+    budget = plan.budget
+    return replace(plan, budget=replace(budget, trials=trials or budget.trials, minutes=minutes or budget.minutes))
+
+
+def executor_settings(scheduler: str, workers: int | None) -> dict[str, str | int]:
+    """What the executor's plugin is told: only what was said."""
+    given: dict[str, str | int | None] = {"scheduler": scheduler or None, "workers": workers}
+    return {name: value for name, value in given.items() if value is not None}

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The way from a plan to a result in a run directory, and what is told on the way."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from linesmith.analyzer.cli.interruption import interruptible
+from linesmith.analyzer.cli.loading import CLEAR_LINE
+from linesmith.analyzer.cli.terminal import inert
+from linesmith.analyzer.errors import JournalError, PlanError
+from linesmith.analyzer.model import Built, TunePlan, Variant
+from linesmith.plugins.api import Pool, Settings
+from linesmith.plugins.registry import benchmark, builder, executor, machine
+from linesmith.tuner.tuning.progress import Progress
+from linesmith.tuner.tuning.run_directory import RunDirectory
+
+BASELINE = "baseline"
+_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run is kept and carried out; ``resume`` tells that it was begun before."""
+
+    folder: Path
+    resume: bool
+    executor: str
+    settings: Settings
+
+
+@contextmanager
+def at_work(plan_file: Path, place: Place) -> Iterator[tuple[RunDirectory, Pool]]:
+    """The run directory, locked, and the workers; an interrupt says how to go on.
+
+    Raises ``JournalError``, ``ExecutorFailed``, ``PlanError``, and ``ToolMissing``.
+    """
+    with _run_directory(plan_file, place) as run, interruptible():
+        try:
+            with executor(place.executor).open(place.settings, run.workers) as pool:
+                yield run, pool
+        except (KeyboardInterrupt, click.Abort):
+            words = [word for word in sys.argv[1:] if word != "--resume"]
+            click.echo(f"\nlinesmith: interrupted; go on with: linesmith {shlex.join(words)} --resume", err=True)
+            raise click.Abort from None
+
+
+def _run_directory(plan_file: Path, place: Place) -> RunDirectory:
+    text = plan_file.read_text("utf-8")
+    if not place.resume:
+        return RunDirectory.create(place.folder, text, plan_file.absolute().parent)
+    run = RunDirectory.open(place.folder)
+    if (run.plan, run.folder) == (text, plan_file.absolute().parent):
+        return run
+    run.close()
+    raise JournalError(
+        f"{plan_file} is not the plan that {place.folder} was begun with (kept there as tune.toml); give that one, "
+        "or begin another run with --run"
+    )
+
+
+def commands(plan: TunePlan, folder: Path) -> Iterator[str]:
+    """What would be run for the baseline, once: its build, and each deciding benchmark on its machine."""
+    baseline = Variant(BASELINE)
+    made = builder(plan.recipe.builder)
+    if reason := made.obstacle(plan.recipe):
+        raise PlanError(f"[source] cannot be built here: {reason}")
+    yield from made.commands(plan.recipe, baseline)
+    built = _as_if_built(plan, folder)
+    for use in plan.benchmarks:
+        settings = dict(use.settings)
+        if reason := benchmark(use.benchmark).obstacle(settings):
+            raise PlanError(f"[[benchmark]] {use.label} cannot run here: {reason}")
+        for threads in use.threads:
+            steps = benchmark(use.benchmark).steps(settings, threads, folder)
+            yield from machine(plan.site.name).commands(plan.site, built, steps)
+
+
+def _as_if_built(plan: TunePlan, folder: Path) -> Built:
+    directory = folder / "artifacts" / "KEY"
+    names = ("kernel", "vmlinux") if plan.recipe.builder == "kbuild" else plan.recipe.products
+    return Built("KEY", directory, tuple((Path(name).name, directory / Path(name).name) for name in names))
+
+
+def variants_of(patches: Sequence[Path]) -> tuple[Variant, ...]:
+    """A variant for each patch, called after its file; raises ``PlanError`` where two have one name."""
+    variants = tuple(Variant(path.stem, (path.read_text("utf-8", "surrogateescape"),)) for path in patches)
+    names = [variant.name for variant in variants]
+    for name in names:
+        if names.count(name) > 1 or name == BASELINE:
+            raise PlanError(f"two variants would be called {name}; rename one of the patches")
+    return variants
+
+
+class Narrator:
+    """Tells a person how a run goes: one line that changes, or a line for each change where nobody looks."""
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def __call__(self, progress: Progress) -> None:
+        """Show ``progress`` on standard error."""
+        if sys.stderr.isatty():
+            click.echo(f"{CLEAR_LINE}{inert(_line(progress))}", err=True, nl=False)
+        elif progress.doing != self._last:
+            click.echo(inert(_line(progress)), err=True)
+        self._last = progress.doing
+
+
+def _line(progress: Progress) -> str:
+    parts = [progress.doing]
+    if progress.budget:
+        parts.append(f"{progress.trials} of {progress.budget} trials")
+    if progress.best is not None and progress.cost is not None:
+        parts.append(f"best so far {progress.best} at {progress.cost:.3f} of the baseline")
+    if progress.limit:
+        parts.append(f"{progress.seconds / _SECONDS:.0f} of {progress.limit / _SECONDS:.0f} min")
+    return "; ".join(parts)
