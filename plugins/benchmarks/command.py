@@ -117,8 +117,8 @@ class CommandBenchmark:
         count = str(thread_count(self.name, threads))
         *before, run = ([word.replace("{threads}", count) for word in line] for line in self._lines(options))
         environment = self._environment(options)
-        silent = (Step(tuple(line), options.limit, environment=environment, silent=True) for line in before)
-        return (*silent, Step(tuple(run), options.limit, environment=environment))
+        silent = (Step(tuple(line), options.limit(), environment=environment, silent=True) for line in before)
+        return (*silent, Step(tuple(run), options.limit(), environment=environment))
 
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """The numbers found; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""

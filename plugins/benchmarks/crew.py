@@ -10,11 +10,11 @@ import re
 from dataclasses import dataclass
 
 from linesmith.analyzer.model import Better, Done, Metric
+from linesmith.plugins.benchmarks import programs
 from linesmith.plugins.benchmarks.outcome import Values, nonsense, number, sound
-from linesmith.plugins.benchmarks.programs import LINKINGS
 from linesmith.plugins.benchmarks.settings import Given
 
-SETTINGS = ("operations", "seconds", "linking", "compiler")
+SETTINGS = ("operations", "seconds", *programs.SETTINGS)
 _MOST_OPERATIONS = 10**12
 _MOST_SECONDS = 3600.0
 _LINE = re.compile(r"(benchmark|workers|operations|seconds|cpu-seconds|per-second) (\S+)")
@@ -62,17 +62,11 @@ def amount(given: Given, operations: int) -> Amount:
     )
 
 
-def linking(given: Given) -> str:
-    """How the program is to be linked."""
-    return given.choice("linking", LINKINGS)
-
-
-def tally(benchmark: str, done: Done) -> Tally:
-    """The lines of the program called ``benchmark``; raises ``BenchmarkNonsense`` when they are not what it prints."""
-    text = done.output
+def tally(benchmark: str, program: str, text: str) -> Tally:
+    """What the program of that name printed; raises ``BenchmarkNonsense`` when the text is not what it prints."""
     found = {match[1]: match[2] for match in map(_LINE.fullmatch, text.splitlines()) if match}
-    if found.get("benchmark") != benchmark:
-        raise nonsense(benchmark, "it does not name the benchmark", text)
+    if found.get("benchmark") != program:
+        raise nonsense(benchmark, f"it has no line 'benchmark {program}'", text)
     values = {name: _value(benchmark, name, found, text) for name in _NUMBERS}
     rate = sound(benchmark, "the rate", values["operations"] / values["seconds"], text)
     if abs(values["per-second"] / rate - 1.0) > _AGREEMENT:
@@ -82,7 +76,7 @@ def tally(benchmark: str, done: Done) -> Tally:
 
 def rates(benchmark: str, plural: str, done: Done) -> Values:
     """Operations for each second of wall time, and for each second of CPU time, of all workers together."""
-    told = tally(benchmark, done)
+    told = tally(benchmark, benchmark, done.output)
     return (
         (f"{plural}_per_sec", told.operations / told.seconds),
         (f"{plural}_per_cpu_sec", sound(benchmark, "the rate", told.operations / told.cpu, done.output)),

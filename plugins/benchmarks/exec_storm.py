@@ -9,9 +9,9 @@ from pathlib import Path
 
 from linesmith.analyzer.model import Done, Metric, Step
 from linesmith.plugins.api import Settings
-from linesmith.plugins.benchmarks.crew import SETTINGS, Amount, amount, linking, rate_metrics, rates
+from linesmith.plugins.benchmarks.crew import SETTINGS, Amount, amount, rate_metrics, rates
 from linesmith.plugins.benchmarks.outcome import Values, ended_well
-from linesmith.plugins.benchmarks.programs import Program, compiled, compiler_obstacle
+from linesmith.plugins.benchmarks.programs import Program, compiled, compiler_obstacle, linking
 from linesmith.plugins.benchmarks.settings import Given, given, thread_count
 
 PROGRAM = Program("exec-storm", ("exec_storm.c", "crew.c", "crew.h"))
@@ -50,15 +50,15 @@ class ExecStorm:
 
     def obstacle(self, settings: Settings) -> str | None:
         """A compiler that is missing."""
-        return compiler_obstacle(self._options(settings).text("compiler"))
+        return compiler_obstacle(self._options(settings))
 
     def steps(self, settings: Settings, threads: int, scratch: Path) -> tuple[Step, ...]:
         """The storm with ``threads`` workers; each is a process on a CPU of its own, as long as there are any."""
         options = self._options(settings)
         storm = storm_of(options)
-        program = compiled(PROGRAM, linking(options), options.text("compiler"), scratch)
+        program = compiled(PROGRAM, options, scratch)
         words = ("--workers", str(thread_count(self.name, threads)), *storm.amount.words, "--files", str(storm.files))
-        return (Step((str(program), *words, "--directory", storm.directory), options.limit),)
+        return (Step((str(program), *words, "--directory", storm.directory), options.limit(storm.amount.seconds)),)
 
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """Programs run a second; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""

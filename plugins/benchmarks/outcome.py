@@ -26,7 +26,7 @@ def ended_well(benchmark: str, done: Sequence[Done]) -> tuple[Done, ...]:
     """The commands whose words count, in order; raises ``BenchmarkFailed`` when any command did not end with 0."""
     for one in done:
         if one.status != 0:
-            words = last_lines(one.errors.strip() or one.output)
+            words = last_lines(words_of(one))
             raise BenchmarkFailed(
                 f"the benchmark {benchmark} failed: {command_line(one)} ended with status {one.status}{words}"
             )

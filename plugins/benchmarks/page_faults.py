@@ -8,9 +8,9 @@ from pathlib import Path
 
 from linesmith.analyzer.model import Done, Metric, Step
 from linesmith.plugins.api import Settings
-from linesmith.plugins.benchmarks.crew import SETTINGS, amount, linking, rate_metrics, rates
+from linesmith.plugins.benchmarks.crew import SETTINGS, amount, rate_metrics, rates
 from linesmith.plugins.benchmarks.outcome import Values, ended_well
-from linesmith.plugins.benchmarks.programs import Program, compiled, compiler_obstacle
+from linesmith.plugins.benchmarks.programs import Program, compiled, compiler_obstacle, linking
 from linesmith.plugins.benchmarks.settings import Given, given, thread_count
 
 PROGRAM = Program("page-faults", ("page_faults.c", "crew.c", "crew.h"))
@@ -49,14 +49,14 @@ class PageFaults:
 
     def obstacle(self, settings: Settings) -> str | None:
         """A compiler that is missing."""
-        return compiler_obstacle(self._options(settings).text("compiler"))
+        return compiler_obstacle(self._options(settings))
 
     def steps(self, settings: Settings, threads: int, scratch: Path) -> tuple[Step, ...]:
         """The faults of ``threads`` workers, each on a CPU of its own, as long as there are any."""
         options = self._options(settings)
         words = ("--workers", str(thread_count(self.name, threads)), *words_of(options))
-        program = compiled(PROGRAM, linking(options), options.text("compiler"), scratch)
-        return (Step((str(program), *words), options.limit),)
+        program = compiled(PROGRAM, options, scratch)
+        return (Step((str(program), *words), options.limit(amount(options, _OPERATIONS).seconds)),)
 
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """Faults a second; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""

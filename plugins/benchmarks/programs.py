@@ -13,8 +13,11 @@ from importlib.resources import files
 from pathlib import Path
 
 from linesmith.analyzer.errors import DiskFull, ToolMissing
+from linesmith.plugins.benchmarks.settings import Given
 from linesmith.plugins.machines.child import Streams, child
 
+# What a user can say of compiling, for every benchmark that has a program compiled.
+SETTINGS = ("linking", "compiler")
 # How a program is linked; `automatic` is static where the C library can be had so: a guest may have no libraries.
 LINKINGS = ("automatic", "static", "dynamic")
 COMPILERS = ("cc", "gcc", "clang")
@@ -35,48 +38,59 @@ class Program:
         return (files("linesmith.plugins.benchmarks") / "sources" / source).read_text("utf-8")
 
 
-def find_compiler(named: str = "") -> str | None:
-    """The path of the compiler called ``named``, or of the first there is; ``None`` without one."""
+def find_compiler(given: Given) -> str | None:
+    """The path of the compiler that the settings name, or of the first there is; ``None`` without one."""
+    named = given.text("compiler")
     return next(filter(None, map(shutil.which, (named,) if named else COMPILERS)), None)
 
 
-def compiler_obstacle(named: str) -> str | None:
+def compiler_obstacle(given: Given) -> str | None:
     """Why nothing can be compiled here, a sentence without its full stop."""
-    if find_compiler(named):
+    if find_compiler(given):
         return None
+    named = given.text("compiler")
     return f"the compiler {named} is not found" if named else "no C compiler was found; install the package gcc"
 
 
-def compiled(program: Program, linking: str, compiler: str, scratch: Path) -> Path:
+def linking(given: Given) -> str:
+    """How programs are to be linked; raises ``BenchmarkUnknown``."""
+    return given.choice("linking", LINKINGS)
+
+
+def compiled(program: Program, given: Given, scratch: Path) -> Path:
     """The program, compiled below ``scratch`` unless it is there already from the same sources.
 
     Raises ``ToolMissing`` when there is no compiler or it cannot compile, ``DiskFull``.
     """
-    found = find_compiler(compiler)
+    found = find_compiler(given)
     if found is None:
-        raise ToolMissing(f"the benchmark {program.name} has to be compiled: {compiler_obstacle(compiler)}")
-    place = scratch / "programs" / _digest(program, linking, found) / program.name
+        raise ToolMissing(f"the benchmark {given.benchmark} has to be compiled: {compiler_obstacle(given)}")
+    return _kept(program, linking(given), found, scratch)
+
+
+def _kept(program: Program, linked: str, found: str, scratch: Path) -> Path:
+    place = scratch / "programs" / _digest(program, linked, found) / program.name
     if place.is_file():
         return place
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place.parent) as folder:
-            made = _compile(program, linking, found, Path(folder))
+            made = _compile(program, linked, found, Path(folder))
             made.replace(place)  # whole or not at all, whoever else compiles it now
     except OSError as error:
         raise DiskFull(f"the benchmark {program.name} cannot be put into {place.parent} ({error.strerror})") from error
     return place
 
 
-def _digest(program: Program, linking: str, compiler: str) -> str:
-    parts = (linking, compiler, *_FLAGS, *(program.text(source) for source in program.sources))
+def _digest(program: Program, linked: str, compiler: str) -> str:
+    parts = (linked, compiler, *_FLAGS, *(program.text(source) for source in program.sources))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
-def _compile(program: Program, linking: str, compiler: str, folder: Path) -> Path:
+def _compile(program: Program, linked: str, compiler: str, folder: Path) -> Path:
     for source in program.sources:
         (folder / source).write_text(program.text(source), "utf-8")
-    ways = {"automatic": (("-static",), ()), "static": (("-static",),), "dynamic": ((),)}[linking]
+    ways = {"automatic": (("-static",), ()), "static": (("-static",),), "dynamic": ((),)}[linked]
     made = folder / program.name
     complaint = ""
     for way in ways:

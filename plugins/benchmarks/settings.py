@@ -81,10 +81,9 @@ class Given:
         prefix = f"{name}."
         return tuple((each.removeprefix(prefix), self.text(each)) for each in self.settings if each.startswith(prefix))
 
-    @property
-    def limit(self) -> int:
-        """Seconds that one command may take."""
-        return self.whole(LIMIT, _LIMIT_SECONDS, 1, 24 * 3600)
+    def limit(self, seconds: float = 0.0) -> int:
+        """Seconds that one command may take which is meant to take ``seconds``."""
+        return self.whole(LIMIT, _LIMIT_SECONDS + math.ceil(2 * seconds), 1, 7 * 24 * 3600)
 
 
 def given(benchmark: str, settings: Settings, known: Collection[str], families: Collection[str] = ()) -> Given:

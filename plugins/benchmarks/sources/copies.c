@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// copies [--workers N] [--file PATH]... -- COMMAND...
+// copies [--workers N] [--file PATH]... [--nobody] -- COMMAND...
 //
-// Runs so many copies of a command at the same time, in a fresh folder that holds a link to each of the
-// files, and tells how long that took. The copies run where the scheduler puts them. The folder goes when
-// they end.
+// Runs so many copies of a command at the same time, in a fresh folder that holds a link to each of the files, and
+// tells how long that took. The copies run where the scheduler puts them. With --nobody, root runs them as a user
+// without rights, for some programs refuse to run as root. The folder goes when they end.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <ftw.h>
 #include <getopt.h>
+#include <grp.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,13 @@
 
 #include "crew.h"
 
-enum { OPEN_FOLDERS = 16 };
+enum { OPEN_FOLDERS = 16, NOBODY = 65534 };
+
+/// What every worker runs.
+struct task {
+  char **command;
+  bool nobody;
+};
 
 static char folder[PATH_MAX];
 static pid_t owner;
@@ -50,43 +57,54 @@ static void link_here(const char *path) {
   if (symlink(path, slash ? slash + 1 : path)) fail(path);
 }
 
+static _Noreturn void become(const struct task *task) {
+  if (task->nobody && !geteuid() && (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY)))
+    perror("setuid");
+  execvp(*task->command, task->command);
+  perror(*task->command);
+  _exit(127);
+}
+
 static void run_command(struct worker *worker, void *context) {
-  char **command = context;
+  const struct task *task = context;
   const pid_t child = fork();
   if (child < 0) fail("fork");
-  if (child == 0) {
-    execvp(*command, command);
-    perror(*command);
-    _exit(127);
-  }
+  if (child == 0) become(task);
   int status;
   if (waitpid(child, &status, 0) < 0) fail("waitpid");
   if (status) {
-    fprintf(stderr, "copies: %s ended with status %d\n", *command,
+    fprintf(stderr, "copies: %s ended with status %d\n", *task->command,
             WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
     _exit(2);
   }
   worker->done = 1;
 }
 
-static const struct option options[] = {
-    {"workers", required_argument, NULL, 'w'}, {"file", required_argument, NULL, 'f'}, {0}};
+static const struct option options[] = {{"workers", required_argument, NULL, 'w'},
+                                        {"file", required_argument, NULL, 'f'},
+                                        {"nobody", no_argument, NULL, 'n'},
+                                        {0}};
 
 int main(int count, char **words) {
   struct order order = {.workers = 1, .processes = true, .anywhere = true, .operations = 1};
+  struct task task = {0};
   enter_folder();
   for (int option; (option = getopt_long(count, words, "+", options, NULL)) != -1;) {
     if (option == 'w')
       order.workers = (int)whole_number("--workers", optarg, 1, MOST_WORKERS);
     else if (option == 'f')
       link_here(optarg);
+    else if (option == 'n')
+      task.nobody = true;
     else
       return 2;
   }
   if (optind == count) {
-    fprintf(stderr, "usage: copies [--workers N] [--file PATH]... -- COMMAND...\n");
+    fprintf(stderr, "usage: copies [--workers N] [--file PATH]... [--nobody] -- COMMAND...\n");
     return 2;
   }
-  run_crew("copies", &order, run_command, words + optind);
+  if (task.nobody && !geteuid() && chown(folder, NOBODY, NOBODY)) fail(folder);
+  task.command = words + optind;
+  run_crew("copies", &order, run_command, &task);
   return 0;
 }

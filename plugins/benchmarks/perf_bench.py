@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``perf bench``: the scheduler, system calls, memory, futexes and epoll. Source: perf-bench(1)."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from linesmith.analyzer.model import Better, Done, Metric, Step
+from linesmith.plugins.api import Settings
+from linesmith.plugins.benchmarks.copies import copies, copies_told
+from linesmith.plugins.benchmarks.installed import PROGRAM, program, program_obstacle
+from linesmith.plugins.benchmarks.outcome import Values, ended_well, nonsense, number, sound, words_of
+from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, linking
+from linesmith.plugins.benchmarks.settings import Given, given, nearest, thread_count
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """One benchmark of perf: its words, with places for the threads and the settings it has, and what its number is.
+
+    ``copied`` ones use one CPU: so many copies run as threads are wanted, and ``combine`` puts their numbers together.
+    """
+
+    words: str
+    metric: Metric
+    number: re.Pattern[str]
+    loops: int = 0
+    seconds: int = 0
+    copied: bool = False
+    combine: Callable[[Sequence[float]], float] = statistics.fmean
+
+
+_PER_OPERATION = Metric("usecs_per_op", "us", Better.LOWER)
+_PER_THREAD = Metric("ops_per_sec_per_thread", "ops/s", Better.HIGHER)
+_USECS = re.compile(r"^\s*([\d.]+) usecs/op$", re.MULTILINE)
+_AVERAGED = re.compile(r"^Averaged (\S+) operations/sec", re.MULTILINE)
+_PLAIN = re.compile(r"^([\d.]+)$", re.MULTILINE)
+
+
+def _call(loops: int) -> Suite:
+    return Suite("-l {loops}", _PER_OPERATION, _USECS, loops=loops, copied=True)
+
+
+def _copying() -> Suite:
+    metric = Metric("bytes_per_sec", "B/s", Better.HIGHER)
+    return Suite("-s {size} -l {loops} -f default", metric, _PLAIN, loops=20_000, copied=True, combine=sum)
+
+
+def _waking(sentence: str) -> Suite:
+    number = re.compile(rf"^{sentence} in ([\d.]+) ms", re.MULTILINE)
+    return Suite("-t {threads}", Metric("ms", "ms", Better.LOWER), number)
+
+
+SUITES = {
+    "sched messaging": Suite(
+        "-g {threads} -l {loops}",
+        Metric("seconds", "s", Better.LOWER),
+        re.compile(r"^\s*Total time: ([\d.]+) \[sec\]", re.MULTILINE),
+        loops=1000,
+    ),
+    "sched pipe": _call(200_000),
+    "syscall basic": _call(10_000_000),
+    "syscall getpgid": _call(10_000_000),
+    "syscall fork": _call(5_000),
+    "syscall execve": _call(5_000),
+    "mem memcpy": _copying(),
+    "mem memset": _copying(),
+    "futex hash": Suite("-t {threads} -r {seconds}", _PER_THREAD, _AVERAGED, seconds=5),
+    "futex lock-pi": Suite("-t {threads} -r {seconds}", _PER_THREAD, _AVERAGED, seconds=5),
+    "futex wake": _waking(r"Wokeup \d+ of \d+ threads"),
+    "futex wake-parallel": _waking(r"Avg per-thread latency \(waking \d+/\d+ threads\)"),
+    "futex requeue": _waking(r"Requeued \d+ of \d+ threads"),
+    "epoll wait": Suite("-t {threads} -r {seconds}", _PER_THREAD, _AVERAGED, seconds=5),
+    "epoll ctl": Suite(
+        "-t {threads} -r {seconds}",
+        Metric("add_ops_per_thread", "ops", Better.HIGHER),
+        re.compile(r"^Averaged (\S+) ADD operations", re.MULTILINE),
+        seconds=5,
+    ),
+}
+_SIZE = re.compile(r"\d{1,6}(?:B|KB|MB|GB)")
+
+
+class PerfBench:
+    """One of the benchmarks that perf has."""
+
+    name = "perf-bench"
+
+    def metrics(self, settings: Settings) -> tuple[Metric, ...]:
+        """The one number of the suite."""
+        options, suite = self._suite(settings)
+        self._words(options, suite, 1)
+        linking(options)
+        return (suite.metric,)
+
+    def obstacle(self, settings: Settings) -> str | None:
+        """A perf that is not installed, or a compiler that is not there."""
+        options, suite = self._suite(settings)
+        missing = compiler_obstacle(options) if suite.copied else None
+        return missing or program_obstacle(options, "perf", "linux-perf")
+
+    def steps(self, settings: Settings, threads: int, scratch: Path) -> tuple[Step, ...]:
+        """The suite with so many threads, groups of ``sched messaging``, or copies where it has but one."""
+        options, suite = self._suite(settings)
+        count = thread_count(self.name, threads)
+        style = "simple" if suite.number is _PLAIN else "default"
+        command = (
+            *(program(options, "perf"), "bench", "-f", style, *options.text("suite").split()),
+            *self._words(options, suite, count),
+        )
+        words = copies(options, count, scratch, command) if suite.copied else command
+        return (Step(words, options.limit(self._seconds(options, suite))),)
+
+    def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
+        """The number, of all copies together; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""
+        _, suite = self._suite(settings)
+        last = ended_well(self.name, done)[-1]
+        text, name = words_of(last), suite.metric.name
+        found = [number(self.name, name, word, text) for word in suite.number.findall(text)]
+        expected = copies_told(self.name, last).workers if suite.copied else 1
+        if len(found) != expected:
+            raise nonsense(self.name, f"it has {len(found)} results where {expected} should be", text)
+        return ((name, sound(self.name, name, suite.combine(found), text)),)
+
+    def _suite(self, settings: Settings) -> tuple[Given, Suite]:
+        options = given(self.name, settings, ("suite", "loops", "seconds", "size", PROGRAM, *SETTINGS))
+        chosen = options.text("suite", "sched messaging")
+        if chosen not in SUITES:
+            raise options.refuse("suite", f"one of {', '.join(SUITES)}{nearest(chosen, SUITES)}")
+        return options, SUITES[chosen]
+
+    def _words(self, options: Given, suite: Suite, threads: int) -> list[str]:
+        """The suite's words; raises ``BenchmarkUnknown`` for a setting that it does not have."""
+        for name in ("loops", "seconds", "size"):
+            if name in options.settings and f"{{{name}}}" not in suite.words:
+                raise options.refuse(name, "none, for this suite has no such thing")
+        loops = options.whole("loops", suite.loops or 1, 1, 10**12)
+        size = options.text("size", "1MB")
+        if not _SIZE.fullmatch(size):
+            raise options.refuse("size", "a size such as 64KB or 1MB")
+        return suite.words.format(
+            threads=threads, loops=loops, seconds=self._seconds(options, suite), size=size
+        ).split()
+
+    def _seconds(self, options: Given, suite: Suite) -> int:
+        return options.whole("seconds", suite.seconds or 1, 1, 24 * 3600)
