@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // copies [--workers N] [--file PATH]... [--nobody] -- COMMAND...
 //
-// Runs so many copies of a command at the same time, in a fresh folder that holds a link to each of the files, and
-// tells how long that took. The copies run where the scheduler puts them. With --nobody, root runs them as a user
-// without rights, for some programs refuse to run as root. The folder goes when they end.
+// Runs so many copies of a command at the same time, in a fresh folder that holds a link to each of the
+// files, and tells how long that took. The copies run where the scheduler puts them. With --nobody, root runs
+// them as a user without rights, for some programs refuse to run as root. The folder goes when they end.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <ftw.h>
