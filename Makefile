@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(shell find analyzer/native plugins/native -type f -name '[!.]*')
 SCRIPTS := $(shell grep -rlE '^\#!.*\bbash' .ci tests --include='*' --exclude-dir=__pycache__)
-CXX_FILES := $(filter-out tests/find/%,$(shell find analyzer/native plugins/native tests -name '*.[ch]' -o -name '*.cc'))
+CXX_FILES := $(filter-out tests/find/%,$(shell find analyzer/native plugins/native plugins/benchmarks tests -name '*.[ch]' -o -name '*.cc'))
 DEMO_C := $(shell find analyzer/demo -name '*.[ch]' 2>/dev/null)
 PYTEST_ARGS ?= -n 2
 
