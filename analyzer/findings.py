@@ -25,6 +25,7 @@ from linesmith.analyzer.model import (
     Touched,
 )
 from linesmith.analyzer.object_map import ObjectMap
+from linesmith.analyzer.straddle import straddling
 from linesmith.analyzer.triage import infer_writers, triage
 
 
@@ -76,7 +77,7 @@ def _finding(
         line.stores,
         objects,
         members,
-        triage(line, objects, members, profile),
+        triage(line, objects, members, profile, straddling(line, objects, containment.layouts, profile)),
         line.bytes,
         _outcomes(line, members, objects),
         line.apart,

@@ -3,8 +3,8 @@
 
 Rules in the order in which they are told: false sharing (two top-level members, one line, one of them
 written), lock contention (a lock's own words carry the contention: moving it is a band-aid), true sharing
-(one member carries it), adjacent-line sharing (no writer here, one in the other half of the 128-byte pair),
-no writer seen. Several can hold at once.
+(one member carries it; straddling, where it lies on two hot lines), adjacent-line sharing (no writer here, one in the
+other half of the 128-byte pair), no writer seen. Several can hold at once.
 """
 
 from __future__ import annotations
@@ -88,8 +88,17 @@ def infer_writers(members: Sequence[LineMember], profile: Profile) -> tuple[Line
     )
 
 
-def triage(line: SharedLine, objects: Sequence[LineObject], members: Sequence[LineMember], profile: Profile) -> Triage:
-    """Diagnose one line; ``members`` as ``line_members`` and ``infer_writers`` gave them."""
+def triage(
+    line: SharedLine,
+    objects: Sequence[LineObject],
+    members: Sequence[LineMember],
+    profile: Profile,
+    straddler: str = "",
+) -> Triage:
+    """Diagnose one line; ``members`` as ``line_members`` and ``infer_writers`` gave them.
+
+    ``straddler`` is the member that ``straddling`` found.
+    """
     tops = top_members(members)
     told = blames(line.conflicts, {member.offset: top.name for top in tops for member in top.members})
     pairs = recorded_pairs(told, tops) if told else conflict_pairs(tops)
@@ -97,8 +106,13 @@ def triage(line: SharedLine, objects: Sequence[LineObject], members: Sequence[Li
     total = sum(one.misses for one in told) or sum(top.contended for top in tops) or 1
     buddy = _writing_buddy(line, profile)
     kinds = _kinds(tops, own, total, pairs, objects, buddy)
+    if straddler and own.get(straddler, 0) >= MAIN_SHARE * total:
+        kinds = (TriageKind.STRADDLE, *kinds)
     reasons = (*_reasons(tops, line, profile), *_blame_reasons(told), *_writer_reasons(kinds, line, profile))
-    return Triage(kinds, pairs, _sentence(kinds, tops, own, total, pairs), reasons)
+    sentence = _sentence(kinds, tops, own, total, pairs)
+    if TriageKind.STRADDLE in kinds:
+        sentence = f"{straddler} lies on this line and on another hot one, so both travel; {sentence}"
+    return Triage(kinds, pairs, sentence, reasons)
 
 
 def top_members(members: Sequence[LineMember]) -> tuple[TopMember, ...]:
