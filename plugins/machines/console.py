@@ -15,6 +15,11 @@ _DEATHS = (
     re.compile(r"(?P<why>general protection fault.*\[#\d+\].*)"),
     re.compile(r"(?P<why>Internal error: .*\[#\d+\].*)"),
 )
+# Source: mm/oom_kill.c.
+_STARVATION = re.compile(
+    r"[Oo]ut of memory: Killed process .*"
+    r"|Kernel panic - not syncing: .*(?:[Oo]ut of memory|deadlocked on memory).*"
+)
 _TIMESTAMP = re.compile(r"^\[\s*\d+\.\d+\](?:\[\s*\w+\])? ?")
 _CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 LAST_LINES = 5
@@ -36,6 +41,11 @@ class Console:
     def death(self) -> str | None:
         """What the kernel said when it died; ``None`` while it lives."""
         return death(self.text())
+
+    def starved(self) -> str | None:
+        """What the kernel said when it first killed for want of memory; ``None`` when it never did."""
+        found = _STARVATION.search(self.text())
+        return found[0].strip() if found else None
 
     def last_lines(self) -> str:
         """The last lines that are not empty, in one line for a message; of a dead guest those up to its death."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the guest's file system holds: the command, the files it names, what those need, and the user's folder."""
+"""What the guest's file system holds: the commands, the files they name, what those need, and the user's folder."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import shlex
 import shutil
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +15,7 @@ from linesmith.analyzer.errors import OutputError, ToolMissing
 from linesmith.plugins.machines.closure import absolute, closure
 from linesmith.plugins.machines.cpio import Entry, archive, file, folder, link
 from linesmith.plugins.machines.elf_image import is_elf, read_elf
-from linesmith.plugins.machines.guest_init import FILES, HOME, init_script
-from linesmith.plugins.machines.marker import Border, marker_program
+from linesmith.plugins.machines.guest_init import FILES, HOME
 
 _PROVIDED = ("/proc", "/sys", "/dev", "/linesmith")
 _DEVICES = {"console": (5, 1), "null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9)}
@@ -24,33 +23,38 @@ _DEVICES = {"console": (5, 1), "null": (1, 3), "zero": (1, 5), "full": (1, 7), "
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What the first file system is made of; ``folder`` is where the command runs."""
+    """What the first file system is made of; ``commands`` have the paths that their programs have in the guest."""
 
     machine: str
-    command: tuple[str, ...]
-    folder: str
+    commands: tuple[tuple[str, ...], ...]
     programs: tuple[Path, ...]
     busybox: Path
     overlay: Path | None
 
 
-def plan(command: tuple[str, ...], machine: str, overlay: Path | None, place: Path) -> Contents:
-    """What running ``command`` from the folder ``place`` takes.
+def plan(commands: Sequence[tuple[str, ...]], machine: str, overlay: Path | None, place: Path) -> Contents:
+    """What running the commands takes; relative paths in them start from the folder ``place``.
 
-    Raises ``ToolMissing`` when the command is neither a file, nor in the overlay, nor a busybox applet, nor in PATH.
+    Raises ``ToolMissing`` when a command is neither a file, nor in the overlay, nor a busybox applet, nor in PATH.
     """
     busybox = _busybox(machine, overlay)
-    program = _program(command[0], busybox, overlay, place)
-    words = (str(program) if program else command[0], *command[1:])
-    wanted = [] if program is None or _in_overlay(program, overlay) else [program]
-    wanted += [one for one in _named_files(command[1:], place) if not _in_overlay(one, overlay)]
-    needed = dict.fromkeys(path for one in wanted for path in closure(one, machine))
-    return Contents(machine, words, str(place), tuple(needed), busybox, overlay)
+    ran: list[tuple[str, ...]] = []
+    wanted: list[Path] = []
+    for command in commands:
+        program = _program(command[0], busybox, overlay, place)
+        ran.append((str(program) if program else command[0], *command[1:]))
+        wanted += [] if program is None else [program]
+        wanted += _named_files(command[1:], place)
+    given = [one for one in wanted if not _in_overlay(one, overlay)]
+    needed = dict.fromkeys(path for one in given for path in closure(one, machine))
+    return Contents(machine, tuple(ran), tuple(needed), busybox, overlay)
 
 
-def initramfs(contents: Contents, port: str) -> bytes:
-    """The archive that boots into our first program, which reports over the serial port called ``port``."""
-    script = init_script(contents.command, contents.folder, port)
+def initramfs(contents: Contents, own: Mapping[str, bytes], port: str) -> bytes:
+    """The archive that boots into ``own["init"]``, which reports over the serial port called ``port``.
+
+    ``own`` are programs of ours by name; they lie beside busybox.
+    """
     home = HOME.lstrip("/")
     entries = [
         folder("dev"),
@@ -59,17 +63,15 @@ def initramfs(contents: Contents, port: str) -> bytes:
         folder("proc"),
         folder("sys"),
         folder(home),
-        file(f"{home}/init", script.encode("utf-8", "surrogateescape"), 0o755),
         file(f"{home}/busybox", _content(contents.busybox), 0o755),
-        file(f"{home}/start", marker_program(contents.machine, Border.START), 0o755),
-        file(f"{home}/stop", marker_program(contents.machine, Border.STOP), 0o755),
+        *(file(f"{home}/{name}", content, 0o755) for name, content in own.items()),
         file(FILES.lstrip("/"), archive(user_files(contents)), 0o644),
     ]
     return archive(entries)
 
 
 def user_files(contents: Contents) -> Iterator[Entry]:
-    """Files that the command needs, behind those of the overlay, which stand in for them."""
+    """Files that the commands need, behind those of the overlay, which stand in for them."""
     seen: dict[str, Entry] = {}
     if contents.overlay:
         seen = {entry.name: entry for entry in _tree(contents.overlay)}

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The first program of the guest: a shell script that runs the command between two markers and reports.
+"""The first program of the guest: a shell script that prepares the machine, runs what it is for, and reports.
 
-It speaks over a serial port of its own, one line a message: ``release R``, ``notes HEX``, ``began``, ``status N``.
-Then it answers what the host asks: ``symbols`` gives the names of the kernel's functions, ``go`` powers off.
+It speaks over a serial port of its own, one line a message. To record, it tells ``release R`` and ``notes HEX``, runs
+one command between two markers, and tells ``began`` and ``status N``. Then it answers what the host asks: ``symbols``
+gives the names of the kernel's functions, ``go`` powers off.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ FILES = f"{HOME}/files.cpio"
 _PATH = f"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:{HOME}/bin"
 END_OF_SYMBOLS = "symbols-end"
 
-_SCRIPT = """\
+_PREPARE = """\
 #!{home}/busybox sh
 b={home}/busybox
 $b mkdir -p /proc /sys /dev /tmp /run /bin {home}/bin
@@ -35,9 +36,12 @@ $b rm {files}
 $b ip link set lo up
 $b stty -F /dev/{port} raw -echo
 exec 3<>/dev/{port}
+cd {folder}
+"""
+
+_RECORD = """\
 echo "release $($b uname -r)" >&3
 echo "notes $($b od -An -v -tx1 /sys/kernel/notes | $b tr -d ' \\n')" >&3
-cd {folder}
 echo began >&3
 {home}/start
 {command} 3>&-
@@ -50,18 +54,18 @@ while read -r word <&3; do
         *) break ;;
     esac
 done
-$b poweroff -f
 """
 
+_POWER_OFF = "$b poweroff -f\n"
 
-def init_script(command: Sequence[str], folder: str, port: str) -> str:
+
+def recording_init(command: Sequence[str], folder: str, port: str) -> bytes:
     """The script that runs ``command`` in ``folder`` and reports over the serial port ``port`` (``ttyS1``)."""
-    return _SCRIPT.format(
-        home=HOME,
-        path=_PATH,
-        files=FILES,
-        folder=shlex.quote(folder),
-        port=port,
-        command=shlex.join(command),
-        end_of_symbols=END_OF_SYMBOLS,
-    )
+    record = _RECORD.format(home=HOME, command=shlex.join(command), end_of_symbols=END_OF_SYMBOLS)
+    return init_script(record, folder, port)
+
+
+def init_script(script: str, folder: str, port: str) -> bytes:
+    """A script that prepares the machine, runs ``script`` in ``folder`` with the port as descriptor 3, and ends it."""
+    prepare = _PREPARE.format(home=HOME, path=_PATH, files=FILES, folder=shlex.quote(folder), port=port)
+    return f"{prepare}{script}{_POWER_OFF}".encode("utf-8", "surrogateescape")

@@ -20,7 +20,7 @@ from linesmith.plugins.api import Tell
 from linesmith.plugins.machines import keeper
 from linesmith.plugins.machines.host_facts import host_facts
 from linesmith.plugins.machines.output import MOST_BYTES, read_output
-from linesmith.plugins.machines.step_words import name_of, shown, words_of
+from linesmith.plugins.machines.step_words import check_cpus, name_of, shown, words_of
 
 # What the keeper takes to end a step and to tell, beyond the step's own time.
 _GRACE_SECONDS = 30
@@ -47,7 +47,8 @@ class HereMachine:
         Raises ``GuestHung`` when a step takes longer than it may, ``GuestOutOfMemory`` when the kernel killed it for
         want of memory, and ``GuestFailed`` when it cannot be pinned or prints without end.
         """
-        _check_cpus(steps)
+        for number, step in enumerate(steps, 1):
+            check_cpus(step, number, os.sched_getaffinity(0))
         facts = host_facts()
         end = time.monotonic() + site.seconds
         done = []
@@ -62,14 +63,6 @@ def _told(process: subprocess.Popen[bytes], seconds: float) -> bytes:
     """What the keeper writes in one piece at its end."""
     stream = process.stdout
     return stream.read() if stream and select.select([stream], [], [], seconds)[0] else b""
-
-
-def _check_cpus(steps: Sequence[Step]) -> None:
-    usable = os.sched_getaffinity(0)
-    for number, step in enumerate(steps, 1):
-        if absent := set(step.cpus) - usable:
-            wanted = f"{name_of(step, number)} is to run on CPU {min(absent)}"
-            raise GuestFailed(f"{wanted}, but here are {sorted(usable)}; pin it to those")
 
 
 class _Sitting:

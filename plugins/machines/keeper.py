@@ -89,8 +89,8 @@ def _become(job: Job, writer: int) -> NoReturn:
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         for number in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
-        for path, number in ((os.devnull, 0), (job.output, 1), (job.errors, 2)):
-            os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644), number)
+        for path, descriptor in ((os.devnull, 0), (job.output, 1), (job.errors, 2)):
+            os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644), descriptor)
         os.chdir(job.folder)
         if job.cpus:
             os.sched_setaffinity(0, job.cpus)

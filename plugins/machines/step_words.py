@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection
 
+from linesmith.analyzer.errors import GuestFailed
 from linesmith.analyzer.model import Built, Step
 
 
@@ -29,6 +31,14 @@ def cpu_list(cpus: tuple[int, ...]) -> str:
 def name_of(step: Step, number: int) -> str:
     """What a message calls a step; steps count from 1."""
     return f"step {number} ({shlex.join(step.command)[:80]})"
+
+
+def check_cpus(step: Step, number: int, usable: Collection[int]) -> None:
+    """Raises ``GuestFailed`` when the step is to run on a CPU that is not there to be used."""
+    for cpu in step.cpus:
+        if cpu not in usable:
+            there = ", ".join(map(str, sorted(usable)))
+            raise GuestFailed(f"{name_of(step, number)} is to run on CPU {cpu}, but there are {there}; pin it to those")
 
 
 def _replaced(word: str, places: dict[str, str]) -> str:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,44 +16,69 @@ INITRAMFS = "initramfs.cpio"
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """How a kind of machine is emulated: QEMU's words, and what Linux calls its two serial ports."""
+    """A kind of machine: QEMU's words, those of its ``cpu`` when emulated, and Linux's names of its two ports."""
 
     program: str
     package: str
     words: tuple[str, ...]
+    cpu: tuple[str, ...]
     console: str
     port: str
 
 
 # Five-level page tables only move addresses about; pointer authentication in full is slow to emulate.
 BOARDS = {
-    "x86_64": Board("qemu-system-x86_64", "qemu-system-x86", ("-M", "q35", "-cpu", "max,la57=off"), "ttyS0", "ttyS1"),
+    "x86_64": Board("qemu-system-x86_64", "qemu-system-x86", ("-M", "q35"), ("-cpu", "max,la57=off"), "ttyS0", "ttyS1"),
     "aarch64": Board(
         "qemu-system-aarch64",
         "qemu-system-arm",
-        ("-M", "virt,gic-version=3", "-cpu", "max,pauth-impdef=on"),
+        ("-M", "virt,gic-version=3"),
+        ("-cpu", "max,pauth-impdef=on"),
         "ttyAMA0",
         "ttyS0",
     ),
 }
 
 
-def system_command(
+# Emulation is slow enough to look like a stall, and to make the kernel give up the TSC for a shared slow clock.
+SLOW_WORDS = ("tsc=reliable", "nowatchdog", "rcupdate.rcu_cpu_stall_suppress=1")
+# A host thread for each CPU of the guest.
+EMULATED = ("-accel", "tcg,thread=multi")
+
+
+def recording_command(
     program: str, guest: Guest, board: Board, emulation: Emulation, plugin: str, log: Path, qmp: int
 ) -> tuple[str, ...]:
-    """QEMU's words; ``plugin`` is the argument of the plugin, ``log`` gets the console, ``qmp`` is a socket."""
+    """QEMU's words to record; ``plugin`` is the argument of the plugin, ``log`` gets the console, ``qmp`` is a socket.
+
+    Addresses are those of the ELF file without KASLR.
+    """
+    return (
+        *system_command(program, guest, board, (*board.cpu, *_time(emulation)), ("nokaslr", *SLOW_WORDS), log),
+        *("-chardev", f"socket,id=qmp,fd={qmp}", "-mon", "chardev=qmp,mode=control"),
+        *("-plugin", plugin),
+    )
+
+
+def system_command(
+    program: str, guest: Guest, board: Board, processor: Sequence[str], kernel_words: Sequence[str], log: Path
+) -> tuple[str, ...]:
+    """QEMU's words to boot the guest with our first file system; ``log`` gets the console.
+
+    ``processor`` are the words for what executes it. A panic ends QEMU because a reboot does. The guest's own words
+    come last.
+    """
+    words = (f"console={board.console}", "quiet", "panic=-1", "oops=panic", f"rdinit={HOME}/init")
     return (
         program,
         *board.words,
-        *_time(emulation),
+        *processor,
         *_topology(guest),
         *("-kernel", str(guest.kernel.resolve()), "-initrd", INITRAMFS),
-        *("-append", " ".join(_kernel_words(board, guest))),
+        *("-append", " ".join((*words, "random.trust_cpu=on", *kernel_words, *guest.words))),
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
         *("-chardev", f"file,id=console,path={escaped(log)}", "-serial", "chardev:console"),
         *("-chardev", "stdio,id=talk,signal=off", *_port(board)),
-        *("-chardev", f"socket,id=qmp,fd={qmp}", "-mon", "chardev=qmp,mode=control"),
-        *("-plugin", plugin),
     )
 
 
@@ -62,7 +87,7 @@ def _time(emulation: Emulation) -> tuple[str, ...]:
     if emulation.interleave == "exact":
         exact = ("-icount", "shift=0,sleep=off", "-rtc", "base=2020-01-01,clock=vm", "-seed", str(emulation.seed))
         return ("-accel", "tcg,thread=single", *exact)
-    return ("-accel", "tcg,thread=multi")
+    return EMULATED
 
 
 def _topology(guest: Guest) -> Iterator[str]:
@@ -77,16 +102,6 @@ def _topology(guest: Guest) -> Iterator[str]:
         memory = total * (node + 1) // guest.nodes - total * node // guest.nodes
         yield from ("-object", f"memory-backend-ram,id=node{node},size={memory}M")
         yield from ("-numa", f"node,nodeid={node},cpus={node * share}-{(node + 1) * share - 1},memdev=node{node}")
-
-
-def _kernel_words(board: Board, guest: Guest) -> Iterator[str]:
-    """Addresses are those of the ELF file without KASLR; a panic ends QEMU because a reboot does.
-
-    Emulation is slow enough to look like a stall, and to make the kernel give up the TSC for a shared slow clock.
-    """
-    yield from (f"console={board.console}", "nokaslr", "quiet", "panic=-1", "oops=panic", f"rdinit={HOME}/init")
-    yield from ("tsc=reliable", "nowatchdog", "rcupdate.rcu_cpu_stall_suppress=1", "random.trust_cpu=on")
-    yield from guest.words
 
 
 def _port(board: Board) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from linesmith.analyzer.errors import GuestFailed
+from linesmith.analyzer.errors import GuestFailed, GuestHung, GuestPanicked
 from linesmith.plugins.machines.console import Console
 
 _POLL_SECONDS = 0.2
@@ -27,13 +27,13 @@ class Talk:
         self._console = console
         self._errors = errors
         self._seconds = seconds
-        self._end = time.monotonic() + seconds
+        self._end = self._last = time.monotonic() + seconds
         self._pending = b""
 
     def line(self, doing: str) -> str:
         """The guest's next line; ``doing`` says in messages what the guest was about.
 
-        Raises ``GuestFailed`` when it panics, QEMU ends, or the time is up.
+        Raises ``GuestPanicked``, ``GuestHung`` when the time is up, and ``GuestFailed`` when QEMU ends.
         """
         while b"\n" not in self._pending:
             self._pending += self._more(doing)
@@ -41,6 +41,23 @@ class Talk:
                 raise GuestFailed(f"the guest sends without end while {doing}; see {self._console.log}")
         line, _, self._pending = self._pending.partition(b"\n")
         return line.decode("utf-8", "replace").rstrip("\r")
+
+    def take(self, count: int, doing: str) -> bytes:
+        """The guest's next ``count`` bytes, whatever they are; raises as ``line`` does."""
+        parts = [self._pending]
+        missing = count - len(self._pending)
+        while missing > 0:
+            parts.append(self._more(doing))
+            missing -= len(parts[-1])
+        whole = b"".join(parts)
+        self._pending = whole[count:]
+        return whole[:count]
+
+    def limit(self, seconds: float) -> None:
+        """From now on give the guest so many seconds, within those that it has altogether."""
+        left = max(0.0, self._last - time.monotonic())
+        self._seconds = min(seconds, left)
+        self._end = time.monotonic() + self._seconds
 
     def say(self, word: str) -> None:
         """Send one line to the guest; one that is gone is told by whoever waits for it next."""
@@ -55,7 +72,7 @@ class Talk:
             self._check(doing)
             time.sleep(_POLL_SECONDS / 4)
         if self._process.returncode != 0:
-            raise self._failure(f"QEMU ended with status {self._process.returncode} while {doing}")
+            raise GuestFailed(self._told(f"QEMU ended with status {self._process.returncode} while {doing}"))
 
     def _more(self, doing: str) -> bytes:
         output = self._process.stdout
@@ -70,23 +87,21 @@ class Talk:
 
     def _check(self, doing: str) -> None:
         if died := self._console.death():
-            raise self._failure(f"the guest's kernel died while {doing}: {died}")
+            raise GuestPanicked(self._told(f"the guest's kernel died while {doing}: {died}"))
         if time.monotonic() > self._end:
-            raise self._failure(f"the guest was still {doing} after {self._seconds:.0f} s (--timeout)")
+            raise GuestHung(self._told(f"the guest was still {doing} after {self._seconds:.0f} s (--timeout)"))
 
     def _ended(self, doing: str) -> GuestFailed:
         if died := self._console.death():
-            return self._failure(f"the guest's kernel died while {doing}: {died}")
+            return GuestPanicked(self._told(f"the guest's kernel died while {doing}: {died}"))
         if complaints := self._complaints():
             return GuestFailed(f"QEMU ended while the guest was {doing}: {complaints[0]}")
-        return self._failure(f"the guest ended while {doing}")
+        return GuestFailed(self._told(f"the guest ended while {doing}"))
 
     def _complaints(self) -> list[str]:
         """What QEMU and the plugin said that is not a mere consequence of the early end."""
         lines = self._errors.read_text("utf-8", "replace").splitlines()
         return [line.strip() for line in lines if line.strip() and _NO_REGION not in line]
 
-    def _failure(self, what: str) -> GuestFailed:
-        return GuestFailed(
-            f"{what}; its last lines: {self._console.last_lines()}; all of them are in {self._console.log}"
-        )
+    def _told(self, what: str) -> str:
+        return f"{what}; its last lines: {self._console.last_lines()}; all of them are in {self._console.log}"

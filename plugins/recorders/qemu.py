@@ -13,11 +13,13 @@ from linesmith.analyzer.errors import KernelNotBootable, LinesmithError, NotReco
 from linesmith.analyzer.model import Guest, Order, Recorded
 from linesmith.plugins.machines.child import find
 from linesmith.plugins.machines.elf_image import read_elf
-from linesmith.plugins.machines.guest_files import initramfs, plan
+from linesmith.plugins.machines.guest_files import Contents, initramfs, plan
+from linesmith.plugins.machines.guest_init import recording_init
 from linesmith.plugins.machines.kernel_image import KernelImage, read_kernel
+from linesmith.plugins.machines.marker import Border, marker_program
 from linesmith.plugins.machines.symbols import SymbolTable, code_symbols
 from linesmith.plugins.machines.system import Ending, Errand, run
-from linesmith.plugins.machines.system_command import BOARDS, INITRAMFS, nodes_of_cpus, system_command
+from linesmith.plugins.machines.system_command import BOARDS, INITRAMFS, nodes_of_cpus, recording_command
 from linesmith.plugins.machines.tcg_plugin import RECORDING, escaped, plugin_argument, plugin_file
 from linesmith.plugins.recorders.kernel_names import KernelNames, of_kallsyms, of_vmlinux
 from linesmith.plugins.recordings.circumstances import circumstances
@@ -81,7 +83,8 @@ def _log(order: Order) -> Path:
 def _command(order: Order, guest: Guest, image: KernelImage, qmp: int) -> tuple[str, ...]:
     board = BOARDS[image.machine]
     plugin = plugin_argument(plugin_file(), order.emulation, _settings(order, guest))
-    return system_command(find(board.program, board.package), guest, board, order.emulation, plugin, _log(order), qmp)
+    program = find(board.program, board.package)
+    return recording_command(program, guest, board, order.emulation, plugin, _log(order), qmp)
 
 
 def _settings(order: Order, guest: Guest) -> dict[str, str]:
@@ -106,15 +109,24 @@ def _address(function: str, guest: Guest) -> str:
 
 def _write_initramfs(order: Order, guest: Guest, image: KernelImage, scratch: Path) -> None:
     """Our archive behind the user's: the kernel unpacks both. Each begins at a multiple of four bytes."""
-    contents = plan(order.command, image.machine, guest.overlay, Path.cwd())
+    contents = plan((order.command,), image.machine, guest.overlay, Path.cwd())
     given = guest.initrd.read_bytes() if guest.initrd else b""
-    archive = given + bytes(-len(given) % 4) + initramfs(contents, BOARDS[image.machine].port)
+    port = BOARDS[image.machine].port
+    archive = given + bytes(-len(given) % 4) + initramfs(contents, _own_programs(contents, port), port)
     if 3 * len(archive) > guest.memory:
         raise NotRecorded(
             f"the guest's files take {len(archive) >> 20} MiB, too much for {guest.memory >> 20} MiB of memory; "
             "give more with --memory"
         )
     (scratch / INITRAMFS).write_bytes(archive)
+
+
+def _own_programs(contents: Contents, port: str) -> dict[str, bytes]:
+    return {
+        "init": recording_init(contents.commands[0], str(Path.cwd()), port),
+        "start": marker_program(contents.machine, Border.START),
+        "stop": marker_program(contents.machine, Border.STOP),
+    }
 
 
 def _recorded(order: Order, guest: Guest, ending: Ending, text: RecordingText, names: KernelNames) -> Recorded:

@@ -11,6 +11,7 @@ import pytest
 
 from linesmith.analyzer.errors import ToolMissing
 from linesmith.plugins.machines.guest_files import Contents, initramfs, plan
+from linesmith.plugins.machines.guest_init import recording_init
 
 MACHINE = os.uname().machine
 BUSYBOX = "/usr/bin/busybox"
@@ -25,7 +26,7 @@ def unpack(archive: bytes, folder: Path) -> Path:
 
 def files_of(contents: Contents, folder: Path) -> Path:
     """What the guest's init makes of the files inside."""
-    outer = unpack(initramfs(contents, "ttyS1"), folder / "outer")
+    outer = unpack(initramfs(contents, {"init": b""}, "ttyS1"), folder / "outer")
     return unpack((outer / "linesmith/files.cpio").read_bytes(), folder / "inner")
 
 
@@ -35,50 +36,58 @@ def names(folder: Path) -> set[str]:
 
 def test_a_line_for_the_shell_may_be_longer_than_any_name(tmp_path: Path) -> None:
     line = "true;" * 100 + "/usr/bin/git --version"
-    assert Path("/usr/bin/git") in plan(("sh", "-c", line), MACHINE, None, tmp_path).programs
+    assert Path("/usr/bin/git") in plan((("sh", "-c", line),), MACHINE, None, tmp_path).programs
 
 
-def test_the_archive_holds_a_shell_the_markers_and_init(tmp_path: Path) -> None:
-    outer = unpack(initramfs(plan(("true",), MACHINE, None, tmp_path), "ttyS1"), tmp_path / "outer")
+def test_the_archive_holds_a_shell_and_our_own_programs(tmp_path: Path) -> None:
+    contents = plan((("true",),), MACHINE, None, tmp_path)
+    outer = unpack(initramfs(contents, {"init": b"#!", "start": b""}, "ttyS1"), tmp_path / "outer")
     found = {path.name for path in (outer / "linesmith").iterdir()}
-    assert found == {"init", "busybox", "start", "stop", "files.cpio"}
+    assert found == {"init", "busybox", "start", "files.cpio"}
     assert os.access(outer / "linesmith/init", os.X_OK)
 
 
-def test_init_runs_the_command_between_the_markers(tmp_path: Path) -> None:
-    contents = plan(("sh", "-c", "echo 'a  b' $HOME"), MACHINE, None, tmp_path)
-    init = unpack(initramfs(contents, "ttyS1"), tmp_path / "outer") / "linesmith/init"
-    begin = init.read_text().index("/linesmith/start\n")
-    assert init.read_text()[begin:].startswith(
+def test_init_runs_the_command_between_the_markers() -> None:
+    init = recording_init(("sh", "-c", "echo 'a  b' $HOME"), "/", "ttyS1").decode()
+    begin = init.index("/linesmith/start\n")
+    assert init[begin:].startswith(
         "/linesmith/start\nsh -c 'echo '\"'\"'a  b'\"'\"' $HOME' 3>&-\nstatus=$?\n/linesmith/stop\n"
     )
 
 
+def test_what_several_commands_need_comes_once(tmp_path: Path) -> None:
+    contents = plan((("git", "--version"), ("seq", "3"), ("git", "status")), MACHINE, None, tmp_path)
+    assert contents.commands == (("/usr/bin/git", "--version"), ("seq", "3"), ("/usr/bin/git", "status"))
+    assert contents.programs.count(Path("/usr/bin/git")) == 1
+
+
 def test_an_applet_of_busybox_needs_no_files(tmp_path: Path) -> None:
-    assert names(files_of(plan(("seq", "3"), MACHINE, None, tmp_path), tmp_path)) == set()
+    assert names(files_of(plan((("seq", "3"),), MACHINE, None, tmp_path), tmp_path)) == set()
 
 
 def test_a_program_comes_with_its_loader_at_their_places(tmp_path: Path) -> None:
-    found = names(files_of(plan(("/usr/bin/gcc", "--version"), MACHINE, None, tmp_path), tmp_path))
+    found = names(files_of(plan((("/usr/bin/gcc", "--version"),), MACHINE, None, tmp_path), tmp_path))
     assert {"usr/bin/gcc", str(Path("/usr/bin/gcc").resolve())[1:]} <= found
     assert any(name.startswith(("lib64/ld-", "lib/ld-")) for name in found)
 
 
 def test_a_program_in_path_is_found(tmp_path: Path) -> None:
-    contents = plan(("git", "--version"), MACHINE, None, tmp_path)
-    assert contents.command == ("/usr/bin/git", "--version")
+    contents = plan((("git", "--version"),), MACHINE, None, tmp_path)
+    assert contents.commands == (("/usr/bin/git", "--version"),)
 
 
 def test_a_program_is_named_relative_to_where_the_user_is(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("#!/bin/sh\n")
     (tmp_path / "run").chmod(0o755)
-    contents = plan(("./run",), MACHINE, None, tmp_path)
-    assert (contents.command, contents.folder) == ((str(tmp_path / "run"),), str(tmp_path))
+    contents = plan((("./run",),), MACHINE, None, tmp_path)
+    assert contents.commands == ((str(tmp_path / "run"),),)
 
 
 def test_files_that_a_line_for_the_shell_names_come_along(tmp_path: Path) -> None:
     (tmp_path / "input").write_text("content")
-    contents = plan(("sh", "-c", f"/usr/bin/git --version;cat <{tmp_path}/input >/dev/null"), MACHINE, None, tmp_path)
+    contents = plan(
+        (("sh", "-c", f"/usr/bin/git --version;cat <{tmp_path}/input >/dev/null"),), MACHINE, None, tmp_path
+    )
     folder = tmp_path / "inside"
     folder.mkdir()
     inner = files_of(contents, folder)
@@ -92,7 +101,7 @@ def test_the_overlay_stands_in_for_what_would_be_taken_from_here(tmp_path: Path)
     (overlay / "bin").symlink_to("usr/bin")
     (overlay / "usr/bin/git").write_text("#!/bin/sh\n")
     (overlay / "usr/bin/git").chmod(0o750)
-    inner = files_of(plan(("/usr/bin/git",), MACHINE, overlay, tmp_path), tmp_path)
+    inner = files_of(plan((("/usr/bin/git",),), MACHINE, overlay, tmp_path), tmp_path)
     assert names(inner) == {"bin", "usr/bin/git"}
     assert (inner / "usr/bin/git").stat().st_mode & 0o777 == 0o750
     assert (inner / "bin").readlink() == Path("usr/bin")
@@ -100,15 +109,15 @@ def test_the_overlay_stands_in_for_what_would_be_taken_from_here(tmp_path: Path)
 
 def test_a_command_that_is_nowhere_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ToolMissing, match="no-such-thing is neither in PATH nor an applet of busybox; name its path"):
-        plan(("no-such-thing",), MACHINE, None, tmp_path)
+        plan((("no-such-thing",),), MACHINE, None, tmp_path)
 
 
 def test_a_path_that_cannot_be_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no program")
     with pytest.raises(ToolMissing, match=r"\./text cannot be run here; name a program"):
-        plan(("./text",), MACHINE, None, tmp_path)
+        plan((("./text",),), MACHINE, None, tmp_path)
 
 
 def test_another_machine_needs_a_shell_of_its_own(tmp_path: Path) -> None:
     with pytest.raises(ToolMissing, match="a static busybox for aarch64; put one at bin/busybox into a folder"):
-        plan(("true",), "aarch64", None, tmp_path)
+        plan((("true",),), "aarch64", None, tmp_path)

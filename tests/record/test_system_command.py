@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from linesmith.analyzer.model import Emulation, Guest
-from linesmith.plugins.machines.system_command import BOARDS, nodes_of_cpus, system_command
+from linesmith.plugins.machines.system_command import BOARDS, nodes_of_cpus, recording_command
 
 
 def words(guest: Guest, emulation: Emulation | None = None, machine: str = "x86_64") -> str:
     """The command line, joined by blanks."""
     board = BOARDS[machine]
-    return " ".join(system_command("qemu", guest, board, emulation or Emulation(), "plugin", Path("/a,b/log"), 3))
+    return " ".join(recording_command("qemu", guest, board, emulation or Emulation(), "plugin", Path("/a,b/log"), 3))
 
 
 @pytest.mark.parametrize(("memory", "sizes"), [(512, [256, 256]), (513, [256, 257])])
@@ -44,8 +44,8 @@ def test_a_comma_in_the_log_s_name_is_doubled() -> None:
 
 def test_words_of_the_user_come_last() -> None:
     shown = words(Guest(Path("kernel"), words=("quiet", "rdinit=/other")))
-    assert "rdinit=/linesmith/init tsc=reliable" in shown
-    assert "random.trust_cpu=on quiet rdinit=/other -nodefaults" in shown
+    assert "rdinit=/linesmith/init random.trust_cpu=on nokaslr tsc=reliable" in shown
+    assert "rcu_cpu_stall_suppress=1 quiet rdinit=/other -nodefaults" in shown
 
 
 def test_aarch64_has_its_second_port_on_a_card() -> None:
