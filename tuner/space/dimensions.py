@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The decisions that are worth searching: where each hot member goes, and how it is aligned.
+"""The decisions that are worth searching: where hot members go, alone or in company, and how they are aligned.
 
 Not every order: of all places for a member those are kept that differ in the line it comes to, in whom it meets there,
 and in the size of the record. Of places that do not differ so, the one that is predicted cheapest stands for all.
@@ -8,24 +8,23 @@ and in the size of the record. Of places that do not differ so, the one that is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Candidate, Move, MoveKind
 from linesmith.tuner.arrangement import moves, unchanged
 from linesmith.tuner.conflict import meets, residual_share
 from linesmith.tuner.placement import round_up
-from linesmith.tuner.search import Option, price
+from linesmith.tuner.search import Option
+from linesmith.tuner.space.companies import Company, companies, hottest
 from linesmith.tuner.space.composition import Choice, composed
 from linesmith.tuner.space.estimate import estimate
-from linesmith.tuner.space.hot_record import HotRecord, straddling
+from linesmith.tuner.space.hot_record import HotRecord
 from linesmith.tuner.subject import Subject
 
-# Members that get dimensions, the hottest; the others can still be moved out of their way by a candidate's choice.
-MOST_MEMBERS = 4
-# Of those, members that get a dimension for their alignment.
+# Members that get a dimension for their alignment.
 MOST_ALIGNED = 2
-# Places of one member beside the one it has.
+# Places of one member or company beside the one it has.
 MOST_PLACES = 5
 AS_IT_IS = Choice("as it is")
 
@@ -41,78 +40,111 @@ class Decision:
 def decisions(record: HotRecord, candidates: Sequence[Candidate], growth: int) -> tuple[Decision, ...]:
     """The dimensions, each with all that ``candidates`` choose in it, though they may grow by ``growth`` bytes only."""
     target = record.subject
-    hot = hottest(record)[:MOST_MEMBERS]
     found: dict[str, list[Choice]] = {}
-    for atom in hot:
-        found[f"place of {target.parts[atom].name}"] = [AS_IT_IS, *_places(record, atom, growth)]
-    for atom in hot[:MOST_ALIGNED] if target.may_resize else ():
-        found[f"alignment of {target.parts[atom].name}"] = [AS_IT_IS, *_alignments(record, atom, growth)]
-    for move in (move for candidate in candidates for move in candidate.moves):
-        name, choice = chosen(move)
+    for company in companies(record):
+        found[_place_of(target, company)] = [AS_IT_IS, *_places(record, company, growth)]
+    for atom in hottest(record)[:MOST_ALIGNED] if target.may_resize else ():
+        found[f"alignment of {target.parts[atom].members[0].name}"] = [AS_IT_IS, *_alignments(record, atom, growth)]
+    for name, choice in (one for candidate in candidates for one in assigned(record, candidate).items()):
         known = found.setdefault(name, [AS_IT_IS])
         if choice not in known:
             known.append(choice)
     return tuple(Decision(name, tuple(choices)) for name, choices in found.items() if len(choices) > 1)
 
 
-def chosen(move: Move) -> tuple[str, Choice]:
-    """The dimension that a candidate's move decides, and how."""
+def assigned(record: HotRecord, candidate: Candidate) -> dict[str, Choice]:
+    """What a candidate chooses in which dimension."""
+    target = record.subject
+    places = {
+        target.parts[atom].name: _place_of(target, company) for company in companies(record) for atom in company.atoms
+    }
+    moves: dict[str, list[Move]] = {}
+    for move in candidate.moves:
+        if move.kind is MoveKind.ALIGN:
+            moves.setdefault(f"alignment of {move.member}", []).append(move)
+        else:
+            moves.setdefault(places.get(move.member, f"place of {move.member}"), []).append(_plain(move))
+    return {name: Choice(_words(name, made), tuple(made)) for name, made in moves.items()}
+
+
+def _place_of(target: Subject, company: Company) -> str:
+    return f"place of {', '.join(target.parts[atom].name for atom in company.atoms)}"
+
+
+def _plain(move: Move) -> Move:
+    return replace(move, kind=MoveKind.MOVE) if move.kind is MoveKind.FILL_HOLE else move
+
+
+def _words(name: str, moves: Sequence[Move]) -> str:
+    return ", ".join(_clause(name, move) for move in moves)
+
+
+def _clause(name: str, move: Move) -> str:
+    """A move in words; the member goes without saying where the dimension has only its name."""
     if move.kind is MoveKind.ALIGN:
-        return f"alignment of {move.member}", Choice(f"{move.align} bytes", (move,))
-    if move.kind is MoveKind.SWAP:
-        return f"place of {move.member}", Choice(f"swapped with {move.partner}", (move,))
-    plain = Move(MoveKind.MOVE, move.member, after=move.after, members=move.members)
-    where = f"behind {move.after}" if move.after else "at the front"
-    return f"place of {move.member}", Choice(where, (plain,))
+        return f"{move.align} bytes"
+    clause = f"swapped with {move.partner}" if move.kind is MoveKind.SWAP else _where(move)
+    return clause if name == f"place of {move.member}" else f"{move.member} {clause}"
 
 
-def hottest(record: HotRecord) -> list[int]:
-    """Atoms with hot members that may move, those that cost most first; of equal ones the written before the read."""
-    target = record.subject
-    heat = {spot: [0.0, float(spot.written), float(spot.samples)] for spot in target.heat.spots}
-    for contact in target.heat.sampled:
-        for spot in (contact.first, contact.second):
-            heat[spot][0] += contact.weight
-    ranked = sorted(heat, key=lambda spot: [-value for value in heat[spot]])
-    atoms = dict.fromkeys(target.owners[spot.member] for spot in ranked)
-    return [atom for atom in atoms if target.parts[atom].name and len(target.freedom.places(atom)) > 1]
+def _where(move: Move) -> str:
+    return f"behind {move.after}" if move.after else "at the front"
 
 
-def _places(record: HotRecord, atom: int, growth: int) -> list[Choice]:
-    """Places to put the atom at, each for all that amount to the same, those predicted best first."""
-    target = record.subject
-    best: dict[tuple[object, ...], tuple[tuple[float, ...], Option]] = {}
-    for option in _moved(target, atom, growth):
-        rank = (estimate(record, option), option.size, _disturbed(target, option))
-        effect = _effect(target, atom, option)
-        if effect not in best or rank < best[effect][0]:
-            best[effect] = rank, option
+def _places(record: HotRecord, company: Company, growth: int) -> list[Choice]:
+    """Places to put the company or its first atom at, each for all that amount to the same, predicted best first."""
+    best: dict[tuple[object, ...], tuple[tuple[float, ...], Choice]] = {}
+    for choice in _movements(record.subject, company):
+        try:
+            option = composed(record.subject, [choice], growth)
+        except NothingToSuggest:
+            continue
+        disturbed = _disturbed(record.subject, option)
+        rank = (round(estimate(record, option), 3), len(choice.moves), option.size, disturbed)
+        effect = _effect(record.subject, company, option)
+        if disturbed and (effect not in best or rank < best[effect][0]):
+            best[effect] = rank, choice
     ranked = sorted(best.values(), key=lambda one: one[0])[:MOST_PLACES]
-    return [chosen(option.arrangement.moves[0])[1] for _, option in ranked]
+    return [choice for _, choice in ranked]
 
 
-def _moved(target: Subject, atom: int, growth: int) -> Iterator[Option]:
-    """The atom alone at every other place that has a name to find it by."""
-    for arrangement in moves(target, unchanged(target), [atom]):
-        option = price(target, arrangement)
-        same = option.starts == target.starts
-        if arrangement.moves[0].after != "" and not same and option.size <= target.layout.size + growth:
-            yield option
+def _movements(target: Subject, company: Company) -> Iterator[Choice]:
+    """The first atom at every other place that has a name to find it by, alone and with its company behind it."""
+    name = _place_of(target, company)
+    names = {target.parts[atom].last for atom in company.atoms}
+    for arrangement in moves(target, unchanged(target), company.atoms[:1]):
+        (move,) = arrangement.moves
+        if move.after == "":
+            continue
+        yield Choice(_words(name, [move]), (move,))
+        if len(company.atoms) > 1 and move.after not in names:
+            yield Choice(f"all {_where(move)}", (move, *_following(target, company)))
 
 
-def _effect(target: Subject, atom: int, option: Option) -> tuple[object, ...]:
-    """What tells places apart: the line of the atom, the members it meets and how often, and the record's size."""
-    first = target.positions[atom][0]
+def _following(target: Subject, company: Company) -> tuple[Move, ...]:
+    """Moves that put each atom of the company behind the one before it."""
+    pairs = zip(company.atoms, company.atoms[1:], strict=False)
+    return tuple(_behind(target, atom, target.parts[before].last) for before, atom in pairs)
+
+
+def _behind(target: Subject, atom: int, after: str) -> Move:
+    part = target.parts[atom]
+    together = tuple(member.name for member in part.members) if len(part.members) > 1 else ()
+    return Move(MoveKind.MOVE, part.name, after=after, members=together)
+
+
+def _effect(target: Subject, company: Company, option: Option) -> tuple[object, ...]:
+    """What tells places apart: the lines of the company, the members that meet and how often, the record's size."""
     phase = (target.heat.phase or 0) if option.granule == target.heat.granule else 0
+    lines = tuple((option.starts[target.positions[atom][0]] + phase) // CACHE_LINE_BYTES for atom in company.atoms)
     met = tuple(
-        (meets(contact, option.starts, phase, target.heat.line_bytes), _often(target, option, number))
-        for number, contact in enumerate(target.heat.contacts)
+        (
+            meets(contact, option.starts, phase, target.heat.line_bytes),
+            residual_share(contact, option.starts, target.heat.line_bytes, option.granule),
+        )
+        for contact in target.heat.contacts
     )
-    return (option.starts[first] + phase) // CACHE_LINE_BYTES, met, option.size
-
-
-def _often(target: Subject, option: Option, contact: int) -> float:
-    return residual_share(target.heat.contacts[contact], option.starts, target.heat.line_bytes, option.granule)
+    return lines, met, option.size
 
 
 def _disturbed(target: Subject, option: Option) -> float:
@@ -122,13 +154,14 @@ def _disturbed(target: Subject, option: Option) -> float:
 def _alignments(record: HotRecord, atom: int, growth: int) -> list[Choice]:
     """Alignments that the record has room for, to a line, to a pair of lines, alone on either, and within a line."""
     target = record.subject
-    name, size = target.parts[atom].members[0].name, target.layout.size
-    wanted = [(align, alone) for align in (CACHE_LINE_BYTES, ADJACENT_LINE_BYTES) for alone in (False, True)]
-    wanted = [(_own_size(record, atom), False), *wanted] if _own_size(record, atom) else wanted
+    first, size = target.parts[atom].members[0], target.layout.size
+    wanted = [(CACHE_LINE_BYTES, False), (CACHE_LINE_BYTES, True), (ADJACENT_LINE_BYTES, True)]
+    if own := _own_size(record, atom):
+        wanted = [(own, False), *wanted]
     choices = []
     for align, alone in wanted:
         words = f"{align} bytes, alone there" if alone else f"{align} bytes"
-        choice = Choice(words, (Move(MoveKind.ALIGN, name, align=align),), alone)
+        choice = Choice(words, (Move(MoveKind.ALIGN, first.name, align=align),), alone)
         if round_up(size, align) <= size + growth and _can_be(target, choice):
             choices.append(choice)
     return choices
@@ -143,12 +176,9 @@ def _can_be(target: Subject, choice: Choice) -> bool:
 
 
 def _own_size(record: HotRecord, atom: int) -> int:
-    """The power of two that keeps a member within a line that now may lie on two of them; 0 where none is needed."""
+    """The power of two that keeps a member of several hot parts within a line; 0 where there is nothing to keep."""
     target = record.subject
-    split = [
-        spot
-        for spot in target.heat.spots
-        if target.owners[spot.member] == atom and straddling(target, spot, target.starts, target.heat.granule)
-    ]
+    spots = {one.spot for one in record.touches if target.owners[one.spot.member] == atom}
+    parts = max((sum(1 for one in record.touches if one.spot == spot) for spot in spots), default=0)
     size = target.parts[atom].members[0].size
-    return 1 << (size - 1).bit_length() if split and 1 < size <= CACHE_LINE_BYTES // 2 else 0
+    return 1 << (size - 1).bit_length() if parts > 1 and 1 < size <= CACHE_LINE_BYTES // 2 else 0

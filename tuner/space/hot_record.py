@@ -3,37 +3,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.errors import NothingToSuggest
-from linesmith.analyzer.geometry import lines_touched, phases
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.lock import is_lock
 from linesmith.analyzer.model import Finding, LineObject, Outcome
 from linesmith.tuner.advice import refuse_hopeless
-from linesmith.tuner.heat import Contact, Heat, Spot
+from linesmith.tuner.heat import own_members
+from linesmith.tuner.space.record_heat import record_heat
+from linesmith.tuner.space.touches import Neighbours, Touch, neighbours, touches
 from linesmith.tuner.subject import Subject, subject
 
 
 @dataclass(frozen=True, slots=True)
 class HotRecord:
-    """``leading`` is the record's hottest line, ``others`` are the profile's other findings.
+    """``leading`` is the record's hottest line, ``lines`` are all of them, one for each of their objects of this type.
 
-    ``subject`` carries the contacts of all of them. ``contended`` are the samples of the record's lines, at least
-    those that the contacts explain.
+    ``subject`` carries the contacts of all of them; ``others`` are the profile's other findings. ``contended`` are the
+    samples of the record's lines, at least those that the contacts explain.
     """
 
     leading: Finding
+    lines: tuple[Finding, ...]
     others: tuple[Finding, ...]
     subject: Subject
+    touches: tuple[Touch, ...]
+    neighbours: tuple[Neighbours, ...]
     contended: float
-
-    @property
-    def lines(self) -> tuple[Finding, ...]:
-        """The findings on this very record, hottest first."""
-        same = (one for one in self.others if one.objects and one.objects[0].layout == self.leading.objects[0].layout)
-        return (self.leading, *same)
 
 
 def hot_records(findings: Sequence[Finding], layouts: Layouts, wanted: str) -> Iterator[HotRecord]:
@@ -42,7 +40,7 @@ def hot_records(findings: Sequence[Finding], layouts: Layouts, wanted: str) -> I
     Raises ``NothingToSuggest`` with the reason for the hottest line when there is none.
     """
     name = wanted.split()[-1] if wanted else ""
-    chosen = [foremost(one, name) for one in findings if not name or any(it.type == name for it in one.objects)]
+    chosen = [_foremost(one, name) for one in findings if not name or any(it.type == name for it in one.objects)]
     if not chosen:
         held = f"no line of the profile holds {name}" if name else "The profile holds no line to rearrange a record for"
         raise NothingToSuggest(f"{held}; see `linesmith hot` for what it holds")
@@ -60,55 +58,46 @@ def hot_records(findings: Sequence[Finding], layouts: Layouts, wanted: str) -> I
         raise reasons[0]
 
 
-def foremost(finding: Finding, wanted: str) -> Finding:
+def _foremost(finding: Finding, wanted: str) -> Finding:
     """The finding with its objects of type ``wanted`` first."""
     return replace(finding, objects=tuple(sorted(finding.objects, key=lambda one: one.type != wanted)))
 
 
-def _hot_record(leading: Finding, others: list[Finding], layouts: Layouts) -> HotRecord:
-    if not _is_record(leading.objects[0] if leading.objects else None):
+def _hot_record(leading: Finding, others: Sequence[Finding], layouts: Layouts) -> HotRecord:
+    if not _is_known(leading.objects[0] if leading.objects else None):
         refuse_hopeless(leading, layouts)
-    target = subject(leading, layouts, others)
-    record = HotRecord(leading, tuple(others), target, 0.0)
-    heats = [target.heat]
-    for other in record.lines[1:]:
-        seen = subject(other, layouts, (one for one in (leading, *others) if one is not other))
-        heats += [seen.heat] if seen.layout.id == target.layout.id and seen.base == target.base else []
-    heat = _together(heats)
-    explained = sum(contact.weight for contact in heat.sampled)
-    contended = max(explained, sum(one.contended for one in record.lines))
-    return replace(record, subject=replace(target, heat=heat), contended=contended)
+    same = [one for one in (leading, *others) if any(it.layout == leading.objects[0].layout for it in one.objects)]
+    lines = [line for finding in same for line in _by_object(finding, leading.objects[0].layout)]
+    target = subject(lines[0], layouts, lines[1:])
+    heat = record_heat(target, lines)
+    contended = max(sum(contact.weight for contact in heat.sampled), sum(one.contended for one in same))
+    met = tuple(pair for finding in same for pair in neighbours(finding, heat, target.layout.size))
+    return HotRecord(
+        leading,
+        tuple(lines),
+        tuple(others),
+        replace(target, heat=heat),
+        touches(heat, lines, target.starts),
+        met,
+        max(contended, sum(pair.weight for pair in met)),
+    )
 
 
-def _is_record(target: LineObject | None) -> bool:
+def _is_known(target: LineObject | None) -> bool:
     """Whether it is known whose members could move, though it may not be known who meets whom."""
     known = target is not None and target.layout is not None and target.outcome is Outcome.RESOLVED
     return known and target is not None and not is_lock(target.type)
 
 
-def _together(heats: Sequence[Heat]) -> Heat:
-    """All contacts in one heat; the phase is known when all lines agree on it."""
-    found: dict[frozenset[Spot], Contact] = {}
-    for contact in sorted(_contacts(heats), key=lambda one: not one.sampled):
-        key = frozenset((contact.first, contact.second))
-        known = found.get(key)
-        if known is None:
-            found[key] = contact
-        elif contact.sampled:
-            found[key] = replace(known, weight=known.weight + contact.weight)
-    phase = heats[0].phase if len({heat.phase for heat in heats}) == 1 else None
-    return replace(heats[0], contacts=tuple(found.values()), phase=phase)
+def _by_object(finding: Finding, layout: int | None) -> Iterator[Finding]:
+    """The finding once for each object of this layout, which comes first, with the pairs that meet inside it."""
+    for target in finding.objects:
+        if target.layout == layout:
+            rest = (one for one in finding.objects if one is not target)
+            yield _inside(replace(finding, objects=(target, *rest)))
 
 
-def _contacts(heats: Iterable[Heat]) -> Iterator[Contact]:
-    for heat in heats:
-        yield from heat.contacts
-
-
-def straddling(target: Subject, spot: Spot, starts: Sequence[int], granule: int) -> float:
-    """Share of the possible phases in which the spot lies on two lines, in the phase of the profile if it is known."""
-    heat = target.heat
-    phase = heat.phase if granule == heat.granule else None
-    tried = phases(granule, heat.line_bytes) if phase is None else (phase,)
-    first = starts[spot.member] + spot.start
-    return sum(len(lines_touched(first + one, spot.size, heat.line_bytes)) > 1 for one in tried) / len(tried)
+def _inside(finding: Finding) -> Finding:
+    names = {member.top for member in own_members(finding)}
+    pairs = tuple(pair for pair in finding.triage.pairs if pair.first in names and pair.second in names)
+    return replace(finding, triage=replace(finding.triage, pairs=pairs))

@@ -9,7 +9,7 @@ from math import prod
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.model import Candidate
 from linesmith.tuner.space.composition import Choice, composed
-from linesmith.tuner.space.dimensions import Decision, chosen
+from linesmith.tuner.space.dimensions import Decision, assigned
 from linesmith.tuner.space.estimate import estimate
 from linesmith.tuner.space.hot_record import HotRecord
 
@@ -26,7 +26,7 @@ def narrowed(
 
     The largest decision loses a choice first; what ``suggested`` chooses is kept as long as there is anything else.
     """
-    kept = {chosen(move) for group in suggested for one in group for move in one.moves}
+    kept = {item for group in suggested for one in group for item in assigned(record, one).items()}
     ranked = [_ranked(record, decision, growth, kept) for decision in made]
     while prod(len(choices) for choices in ranked) > MOST_POINTS:
         largest = max(range(len(ranked)), key=lambda number: (len(ranked[number]), number))

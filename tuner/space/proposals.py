@@ -6,17 +6,17 @@ A better proposer brings other dimensions and other priors; whoever searches, bu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Candidate, Dimension, Finding, Point, Searching, Space
+from linesmith.analyzer.model import Candidate, Dimension, Finding, MoveKind, Point, Searching, Space
 from linesmith.patches.message import said
 from linesmith.tuner.candidates import candidate, propose
 from linesmith.tuner.search import Option
-from linesmith.tuner.space.dimensions import Decision, chosen, decisions
+from linesmith.tuner.space.dimensions import Decision, assigned, decisions
 from linesmith.tuner.space.estimate import estimate
 from linesmith.tuner.space.hot_record import HotRecord, hot_records
 from linesmith.tuner.space.legality import Legality, key_of, legality
@@ -89,7 +89,7 @@ def _proposals(record: HotRecord, layouts: Layouts, growth: int) -> Proposals:
     made = narrowed(record, decisions(record, [one for group in suggested for one in group], growth), suggested, growth)
     legal = legality(record.subject, made, growth)
     dimensions = tuple(Dimension(one.name, tuple(choice.words for choice in one.choices)) for one in made)
-    points = (point for group in suggested if (point := _point(made, group)) is not None)
+    points = (point for group in suggested if (point := _point(record, made, group)) is not None)
     priors = (legal.same[point] for point in points if point in legal.same)
     known = tuple(dict.fromkeys(point for point in priors if point in legal.options))
     return Proposals(Space(dimensions, known), record, layouts, legal)
@@ -97,19 +97,23 @@ def _proposals(record: HotRecord, layouts: Layouts, growth: int) -> Proposals:
 
 def _suggested(record: HotRecord, layouts: Layouts, growth: int) -> list[tuple[Candidate, ...]]:
     """Candidates to make together, best first: the best for all lines at once, then each alone."""
-    findings = (record.leading, *record.others)
-    lines = [list(_candidates(one, findings, layouts)) for one in record.lines]
+    findings = (*record.lines, *record.others)
+    lines = [_candidates(one, findings, layouts) for one in record.lines]
     fitting = [[one for one in line if _fits(record, one, growth)] for line in lines]
     best = tuple(line[0] for line in fitting if line)
     alone: list[tuple[Candidate, ...]] = [(one,) for line in fitting for one in line]
     return [best, *alone] if len(best) > 1 else alone
 
 
-def _candidates(line: Finding, findings: Sequence[Finding], layouts: Layouts) -> Iterator[Candidate]:
+def _candidates(line: Finding, findings: Sequence[Finding], layouts: Layouts) -> list[Candidate]:
+    """What ``suggest`` shows for the line; no swap where a move of one member does it too."""
     try:
-        yield from propose(line, layouts, others=[one for one in findings if one is not line])
+        found = propose(line, layouts, others=[one for one in findings if one is not line])
     except NothingToSuggest:
-        return
+        return []
+    kinds = [{move.kind for move in one.moves} for one in found]
+    moved = any(MoveKind.SWAP not in one for one in kinds)
+    return [one for one, kind in zip(found, kinds, strict=True) if MoveKind.SWAP not in kind or not moved]
 
 
 def _fits(record: HotRecord, proposed: Candidate, growth: int) -> bool:
@@ -118,12 +122,11 @@ def _fits(record: HotRecord, proposed: Candidate, growth: int) -> bool:
     return same and proposed.after.size <= proposed.before.size + growth
 
 
-def _point(made: Sequence[Decision], together: Sequence[Candidate]) -> Point | None:
+def _point(record: HotRecord, made: Sequence[Decision], together: Sequence[Candidate]) -> Point | None:
     """The point at which these candidates are made; ``None`` where one of them, or both at once, cannot be chosen."""
     point = [0] * len(made)
     places = {decision.name: number for number, decision in enumerate(made)}
-    for move in (move for one in together for move in one.moves):
-        name, choice = chosen(move)
+    for name, choice in (item for one in together for item in assigned(record, one).items()):
         place = places.get(name)
         if place is None or choice not in made[place].choices:
             return None

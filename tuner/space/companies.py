@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Hot members that may stay together: those that do not disturb each other, as far as the profile shows.
+
+A lock and the word it protects, or what one thread writes, move as one; each alone would leave half of the contention.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linesmith.tuner.space.hot_record import HotRecord
+from linesmith.tuner.space.record_heat import contention
+
+# Hot atoms that are looked at, the hottest.
+MOST_ATOMS = 8
+# Groups of them that are moved, and how many atoms move together.
+MOST_COMPANIES = 4
+MOST_TOGETHER = 4
+# What of its own contention an atom may have with the others of its company.
+HARMLESS = 0.3
+# What of the record's contention an atom must have had a part in to be worth a dimension.
+WORTHWHILE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Company:
+    """Atoms that move together, the hottest first."""
+
+    atoms: tuple[int, ...]
+
+
+def companies(record: HotRecord) -> tuple[Company, ...]:
+    """The companies of the record's hot atoms, the hottest first; each atom is in one."""
+    costs = _costs(record)
+    found: list[list[int]] = []
+    for atom in hottest(record)[:MOST_ATOMS]:
+        whole = sum(cost for pair, cost in costs.items() if atom in pair)
+        open_to = [one for one in found if len(one) < MOST_TOGETHER and _among(costs, atom, one) <= HARMLESS * whole]
+        if whole and open_to:
+            min(open_to, key=lambda one: _among(costs, atom, one)).append(atom)
+        else:
+            found.append([atom])
+    return tuple(Company(tuple(one)) for one in found[:MOST_COMPANIES])
+
+
+def hottest(record: HotRecord) -> list[int]:
+    """Atoms with hot members that may move, those that cost most first; of equal ones the written before the read."""
+    target = record.subject
+    heat = {spot: [0.0, float(spot.written), float(spot.samples)] for spot in target.heat.spots}
+    for contact in target.heat.sampled:
+        for spot in (contact.first, contact.second):
+            heat[spot][0] += contact.weight
+    for pair in record.neighbours:
+        for spot in (pair.first, pair.second):
+            heat[spot][0] += pair.weight
+    least = WORTHWHILE * record.contended
+    worth = [spot for spot in heat if contention(spot.name, record.lines) >= least]
+    ranked = sorted(worth, key=lambda spot: [-value for value in heat[spot]])
+    atoms = dict.fromkeys(target.owners[spot.member] for spot in ranked)
+    return [atom for atom in atoms if target.parts[atom].name and len(target.freedom.places(atom)) > 1]
+
+
+def _costs(record: HotRecord) -> dict[frozenset[int], float]:
+    """What each two atoms were seen to cost each other."""
+    owners = record.subject.owners
+    found: dict[frozenset[int], float] = {}
+    for contact in record.subject.heat.sampled:
+        pair = frozenset((owners[contact.first.member], owners[contact.second.member]))
+        found[pair] = found.get(pair, 0.0) + contact.weight
+    return found
+
+
+def _among(costs: dict[frozenset[int], float], atom: int, company: list[int]) -> float:
+    return sum(costs.get(frozenset((atom, other)), 0.0) for other in company)
