@@ -60,11 +60,11 @@ def _listed(tree: Path, *options: str) -> Iterator[str]:
         return
     except subprocess.TimeoutExpired as error:
         raise TreeError(f"git has not listed the files of {tree} within {_GIT_SECONDS} s; try again") from error
-    for name in os.fsdecode(ended.stdout).split("\0") if ended.returncode == 0 else ():
+    for name in filter(None, os.fsdecode(ended.stdout).split("\0") if ended.returncode == 0 else ()):
         path = tree / name
         if path.is_dir() and not path.is_symlink():
-            # A submodule, or a repository within; the empty name at the end of the list is none.
-            yield from (f"{name.rstrip('/')}/{inner}" for inner in sources(path) if name)
+            # A submodule, or a repository within.
+            yield from (f"{name.rstrip('/')}/{inner}" for inner in sources(path))
         elif os.path.lexists(path):
             yield name
 
