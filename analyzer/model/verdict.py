@@ -23,7 +23,8 @@ class Rules:
     """How sure to be: ``confidence`` of the interval of the ratio over all looks together.
 
     Blocks are added one by one from ``least_blocks`` on until the verdict is clear or there are ``most_blocks``.
-    ``smallest`` is the smallest change (a share) that matters: below it there is no difference to tell.
+    ``smallest`` is the smallest change (a share) that matters: below it there is no difference to tell. As many
+    ``placebos`` are built and measured before anything else, to see how far equal layouts differ.
     """
 
     confidence: float = 0.95
@@ -31,6 +32,7 @@ class Rules:
     most_blocks: int = 16
     smallest: float = 0.005
     warm_up: int = 1
+    placebos: int = 1
     seed: int = 1
 
 

@@ -3,18 +3,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 
-from linesmith.analyzer.model import Result, TunePlan, Variant
+from linesmith.analyzer.errors import PlanError
+from linesmith.analyzer.model import Comparison, Failure, Result, Trial, TunePlan, Variant
 from linesmith.plugins.api import Pool
+from linesmith.tuner.simulated_metrics import Question
+from linesmith.tuner.tuning.confirmation import confirm, finish
+from linesmith.tuner.tuning.journal import Journal
+from linesmith.tuner.tuning.laboratory import Laboratory
+from linesmith.tuner.tuning.narration import Narration
+from linesmith.tuner.tuning.noise import calibrated
+from linesmith.tuner.tuning.obstacles import check
+from linesmith.tuner.tuning.patch_files import keep_patch_file
 from linesmith.tuner.tuning.progress import TellProgress
+from linesmith.tuner.tuning.result import result_of
+from linesmith.tuner.tuning.rig import Rig, machine_rig, simulation_rig
 from linesmith.tuner.tuning.run_directory import RunDirectory
+from linesmith.tuner.tuning.simulated import SimulatedBenchmark
+from linesmith.tuner.tuning.terms import Terms, keep_terms, with_measures
+from linesmith.tuner.tuning.trials import keep_trial, trial_of, trials
+from linesmith.tuner.tuning.variants import BASELINE, keep_variant
+
+_MINUTE = 60.0
 
 
 def bench(plan: TunePlan, variants: Sequence[Variant], run: RunDirectory, pool: Pool, tell: TellProgress) -> Result:
     """Measure ``variants`` against the baseline until the judge has seen enough of each.
 
     What an earlier process finished in the same run directory is not done again. Raises ``BaselineFailed``,
-    ``DiskFull`` or ``PlanError``.
+    ``DiskFull``, ``PlanError``, ``BenchmarkUnknown`` or ``ToolMissing``.
     """
-    raise NotImplementedError
+    check(plan, pool)
+    rig = _rig(plan, run)
+    title = f"{plan.recipe.tree.name}: {', '.join(one.name for one in variants)}"
+    keep_terms(run.journal, with_measures(Terms(title, plan.rules), rig.fidelity, rig.judge.measures))
+    narration = Narration(tell, run.journal.seconds, plan.budget.minutes * _MINUTE)
+    asyncio.run(_measure(Laboratory(run, pool, plan.recipe, narration), rig, _entered(run, variants)))
+    return result_of(run.journal, run.path)
+
+
+async def _measure(lab: Laboratory, rig: Rig, variants: Sequence[Variant]) -> None:
+    await lab.baseline()
+    judge = await calibrated(lab, rig)
+    confirmed = await confirm(lab, rig, judge, variants)
+    _keep_trials(lab.run.journal, rig, confirmed)
+    finish(lab.run.journal, confirmed)
+
+
+def _keep_trials(journal: Journal, rig: Rig, confirmed: Mapping[str, tuple[Comparison, ...] | Failure]) -> None:
+    """One trial for each patch, unless an earlier process has kept it."""
+    known = trials(journal)
+    named = {one.variant for one in known}
+    with journal.transaction():
+        fresh = [name for name in confirmed if name not in named and confirmed[name]]
+        for number, name in enumerate(fresh, len(known) + 1):
+            keep_trial(journal, 0, trial_of(Trial(number, name, (), rig.fidelity), confirmed[name]))
+
+
+def _rig(plan: TunePlan, run: RunDirectory) -> Rig:
+    """The plan's benchmarks; without any, the recording that it describes."""
+    if plan.benchmarks:
+        return machine_rig(plan)
+    if plan.evidence is None or plan.evidence.profile is not None:
+        raise PlanError("there is nothing to measure; the plan needs a [[benchmark]], or a [record] with a `command`")
+    question = Question(plan.search.type)
+    return simulation_rig(plan, SimulatedBenchmark(plan.evidence, question, run.path / "recordings"))
+
+
+def _entered(run: RunDirectory, variants: Sequence[Variant]) -> tuple[Variant, ...]:
+    """The variants as the journal has them: two patches that say the same are one."""
+    with run.journal.transaction():
+        keep_variant(run.journal, BASELINE)
+        kept = [keep_variant(run.journal, one) for one in variants]
+    for one in kept:
+        keep_patch_file(run, one.name, "".join(one.patches))
+    return tuple(dict.fromkeys(kept))

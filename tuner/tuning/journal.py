@@ -39,9 +39,11 @@ class Journal:
         part.unlink(missing_ok=True)
         with _told(path):
             database = sqlite3.connect(part, isolation_level=None)
-            database.executescript(f"PRAGMA synchronous = EXTRA; BEGIN; {TABLES}")
+            database.executescript(
+                f"PRAGMA synchronous = EXTRA; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; "
+                f"BEGIN; {TABLES}; COMMIT"
+            )
             database.execute("INSERT INTO notes VALUES ('folder', ?)", (str(folder),))
-            database.executescript(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT")
             database.close()
             part.replace(path)
         return cls.open(path)

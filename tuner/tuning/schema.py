@@ -23,20 +23,18 @@ CREATE TABLE builds (
   variant TEXT PRIMARY KEY REFERENCES variants, built TEXT, failure TEXT, CHECK ((built IS NULL) != (failure IS NULL))
 ) STRICT;
 
--- `tick` orders what the optimizer was asked for and told, so that it can be brought back to the same state.
-CREATE TABLE asks (tick INTEGER PRIMARY KEY, count INTEGER NOT NULL) STRICT;
-
+-- In the order in which the search was told of them; a point, or a given patch, is judged once on each rung.
 CREATE TABLE trials (
-  number INTEGER PRIMARY KEY, ask INTEGER NOT NULL REFERENCES asks, point TEXT NOT NULL, rung INTEGER NOT NULL,
-  fidelity TEXT NOT NULL, variant TEXT REFERENCES variants, moves TEXT, told INTEGER UNIQUE, cost REAL,
-  spread REAL NOT NULL DEFAULT 0.0, failure TEXT, seconds REAL NOT NULL DEFAULT 0.0,
-  UNIQUE (ask, point, rung), CHECK (told IS NULL OR (cost IS NULL) != (failure IS NULL))
+  number INTEGER PRIMARY KEY, subject TEXT NOT NULL, point TEXT NOT NULL, rung INTEGER NOT NULL, fidelity TEXT NOT NULL,
+  variant TEXT REFERENCES variants, moves TEXT NOT NULL, cost REAL, spread REAL NOT NULL,
+  failure TEXT, seconds REAL NOT NULL, UNIQUE (subject, rung), CHECK ((cost IS NULL) != (failure IS NULL))
 ) STRICT;
 
 -- `ordinal` counts the blocks of a variant in a stage; `number` is that of the samples, unique in the run.
 CREATE TABLE blocks (
-  number INTEGER PRIMARY KEY, stage TEXT NOT NULL, variant TEXT NOT NULL REFERENCES variants,
-  ordinal INTEGER NOT NULL, seconds REAL NOT NULL, failure TEXT, UNIQUE (stage, variant, ordinal)
+  number INTEGER PRIMARY KEY, fidelity TEXT NOT NULL, purpose TEXT NOT NULL,
+  variant TEXT NOT NULL REFERENCES variants, ordinal INTEGER NOT NULL, seconds REAL NOT NULL, failure TEXT,
+  UNIQUE (fidelity, purpose, variant, ordinal)
 ) STRICT;
 
 CREATE TABLE samples (

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Samples of a stage as comparisons: which metric of which benchmark decides, and what equal layouts differ by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from linesmith.analyzer.errors import BenchmarkUnknown
+from linesmith.analyzer.model import SIMULATED, Comparison, Metric, Rules, Sample, Use
+from linesmith.plugins.registry import benchmark
+from linesmith.tuner.judge.compare import compare
+from linesmith.tuner.judge.looks import planned_looks
+from linesmith.tuner.judge.noise import floor, noise
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A metric of a benchmark as it is used: the one on which verdicts are given."""
+
+    use: Use
+    metric: Metric
+
+
+def searching(rules: Rules) -> Rules:
+    """The rules while a search goes on: a variant that is hard to tell from the baseline is not worth all blocks."""
+    return replace(rules, most_blocks=min(rules.most_blocks, 2 * rules.least_blocks))
+
+
+def measures(uses: Iterable[Use]) -> tuple[Measure, ...]:
+    """The deciding metric of each benchmark; raises ``BenchmarkUnknown`` for a metric that it has not."""
+    return tuple(Measure(use, _deciding(use)) for use in uses)
+
+
+def simulated_measures(metrics: Sequence[Metric], cpus: int) -> tuple[Measure, ...]:
+    """The first of the simulated metrics decides; it is for as many threads as the simulated machine has CPUs."""
+    return (Measure(Use(SIMULATED, threads=(cpus,)), metrics[0]),)
+
+
+def _deciding(use: Use) -> Metric:
+    offered = benchmark(use.benchmark).metrics(dict(use.settings))
+    if not use.metric:
+        return offered[0]
+    found = next((one for one in offered if one.name == use.metric), None)
+    if found is None:
+        names = ", ".join(one.name for one in offered)
+        raise BenchmarkUnknown(f"the benchmark {use.label} has no metric {use.metric}; it has {names}")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Compares variants with the baseline by some ``measures``; ``floors`` are what equal layouts differed by."""
+
+    measures: tuple[Measure, ...]
+    baseline: str
+    rules: Rules
+    floors: tuple[float, ...] = ()
+
+    def comparisons(self, samples: Sequence[Sample], variant: str) -> tuple[Comparison, ...]:
+        """One for each benchmark and number of threads, on the blocks in which both ran."""
+        looks = planned_looks(self.rules)
+        return tuple(
+            compare(samples, one.metric, one.use, threads, self.baseline, variant, self.rules, least, looks)
+            for (one, threads), least in zip(self._each(), self.floors or self._no_floors(), strict=True)
+        )
+
+    def noise(self, samples: Sequence[Sample], placebos: Sequence[str]) -> tuple[Comparison, ...]:
+        """The baseline against itself and the placebos against it."""
+        return tuple(one for found in self._noise(samples, placebos) for one in found)
+
+    def with_floors(self, samples: Sequence[Sample], placebos: Sequence[str]) -> Judge:
+        """The same judge, who has seen what equal layouts differ by."""
+        return replace(self, floors=tuple(floor(found) for found in self._noise(samples, placebos)))
+
+    def _noise(self, samples: Sequence[Sample], placebos: Sequence[str]) -> Iterable[tuple[Comparison, ...]]:
+        for one, threads in self._each():
+            yield noise(samples, one.metric, one.use, threads, self.baseline, placebos, self.rules)
+
+    def _each(self) -> tuple[tuple[Measure, int], ...]:
+        return tuple(pair for one in self.measures for pair in product((one,), one.use.threads))
+
+    def _no_floors(self) -> tuple[float, ...]:
+        return (0.0,) * len(self._each())

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Builds and blocks of a run: taken from the journal where they are finished, else made by a worker and kept."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from functools import partial
+
+from linesmith.analyzer.errors import BaselineFailed, DiskFull, ExecutorFailed
+from linesmith.analyzer.model import Built, Failure, FailureKind, Fidelity, Recipe, Sample, Variant
+from linesmith.plugins.api import Pool
+from linesmith.tuner.tuning.blocks import Block, Purpose, Stage, blocks, keep_block
+from linesmith.tuner.tuning.builds import keep_build, kept_build
+from linesmith.tuner.tuning.narration import Narration
+from linesmith.tuner.tuning.perform import perform
+from linesmith.tuner.tuning.rig import Place, Rig
+from linesmith.tuner.tuning.run_directory import RunDirectory
+from linesmith.tuner.tuning.tasks import BuildTask, Outcome, Task
+from linesmith.tuner.tuning.variants import BASELINE, keep_variant
+
+# What failed for want of memory, or on a machine that was well a moment ago, may not fail again.
+_ATTEMPTS = 2
+# What machines say of themselves may change from boot to boot (their load): so many values of a name are kept.
+_MOST_VALUES = 8
+_INSERT_FACT = "INSERT OR IGNORE INTO facts SELECT ?, ? WHERE (SELECT count(*) FROM facts WHERE name = ?) < ?"
+
+
+class Laboratory:
+    """Where variants are built and measured; whatever it answers is in the journal."""
+
+    def __init__(self, run: RunDirectory, pool: Pool, recipe: Recipe, narration: Narration) -> None:
+        self.run = run
+        self.recipe = recipe
+        self.narration = narration
+        self._pool = pool
+        self._building: dict[str, asyncio.Task[Built | Failure]] = {}
+        self._blocks = {(one.stage, one.variant, one.ordinal): one for one in blocks(run.journal)}
+        self._last = max((one.number for one in self._blocks.values()), default=0)
+
+    @property
+    def slots(self) -> int:
+        """How many tasks the workers take at a time."""
+        return max(1, self._pool.slots)
+
+    async def built(self, variant: Variant) -> Built | Failure:
+        """The products of a variant, built once however many ask for it at a time."""
+        if variant.name not in self._building:
+            self._building[variant.name] = asyncio.create_task(self._build(variant))
+        return await self._building[variant.name]
+
+    async def baseline(self) -> Built:
+        """The products of the tree as it is; raises ``BaselineFailed``."""
+        outcome = await self.built(BASELINE)
+        if isinstance(outcome, Failure):
+            raise BaselineFailed(_complaint("cannot be built", outcome))
+        return outcome
+
+    def stage_samples(self, stage: Stage) -> tuple[Sample, ...]:
+        """All samples of a stage."""
+        return tuple(sample for block in self._blocks.values() if block.stage == stage for sample in block.samples)
+
+    def measured(self, stage: Stage, variant: str) -> tuple[Block, ...]:
+        """The blocks of a variant that are there, oldest first."""
+        found = [one for one in self._blocks.values() if (one.stage, one.variant) == (stage, variant)]
+        return tuple(sorted(found, key=lambda one: one.ordinal))
+
+    def block_seconds(self, fidelity: Fidelity) -> float:
+        """What a block takes, by those that were measured; 0.0 when none was."""
+        spent = [one.seconds for one in self._blocks.values() if one.stage.fidelity is fidelity]
+        return sum(spent) / len(spent) if spent else 0.0
+
+    async def block(self, rig: Rig, purpose: Purpose, variant: Variant, built: Built, ordinal: int) -> Block:
+        """Measure the block of a variant with this ordinal, which is not there yet; raises ``BaselineFailed``."""
+        self._last += 1
+        place = Place(self._last, ordinal, purpose, self.run.path)
+        task = rig.task(place, (BASELINE.name, await self.baseline()), (variant.name, built))
+        outcome = Outcome(0.0)
+        for _ in range(_ATTEMPTS):
+            outcome = await self.done(task, f"measuring {variant.name}, block {ordinal + 1}")
+            if outcome.failure is None or outcome.variant != BASELINE.name:
+                stage = Stage(rig.fidelity, purpose)
+                return self._kept(Block(place.number, stage, variant.name, ordinal, 0.0), task, outcome)
+        raise BaselineFailed(_complaint("cannot be measured", outcome.failure))
+
+    async def done(self, task: Task, doing: str) -> Outcome:
+        """What a worker makes of a task, which stays noted as begun until the caller ends it in the journal.
+
+        Raises ``DiskFull``, and what ``perform`` raises.
+        """
+        self.run.journal.begin(task.name)
+        with self.narration.during(task.name, doing):
+            try:
+                outcome = await asyncio.wrap_future(self._pool.submit(partial(perform, task), task.needs))
+            except ExecutorFailed as error:
+                return Outcome(0.0, failure=Failure(FailureKind.WORKER, str(error)))
+        if outcome.failure is not None and outcome.failure.kind is FailureKind.DISK_FULL:
+            reason = outcome.failure.reason
+            raise DiskFull(f"no room is left for {task.name} ({reason}); free some and go on with --resume")
+        return outcome
+
+    async def _build(self, variant: Variant) -> Built | Failure:
+        kept = kept_build(self.run.journal, variant.name)
+        if kept is not None:
+            return kept
+        task = BuildTask(self.recipe, variant, self.run.path)
+        outcome = Outcome(0.0)
+        for _ in range(_ATTEMPTS):
+            outcome = await self.done(task, f"building {variant.name}")
+            if outcome.failure is None or outcome.failure.kind is not FailureKind.KILLED:
+                break
+        result = outcome.built or outcome.failure or Failure(FailureKind.OTHER, "the build came to nothing")
+        with self.run.journal.transaction():
+            keep_variant(self.run.journal, variant)
+            keep_build(self.run.journal, variant.name, result)
+            self.run.journal.end(task.name)
+        return result
+
+    def _kept(self, block: Block, task: Task, outcome: Outcome) -> Block:
+        whole = replace(block, seconds=outcome.seconds, samples=outcome.samples, failure=outcome.failure)
+        journal = self.run.journal
+        with journal.transaction():
+            keep_block(journal, whole)
+            for name, value in outcome.facts:
+                journal.write(_INSERT_FACT, (name, value, name, _MOST_VALUES))
+            journal.end(task.name)
+        self._blocks[whole.stage, whole.variant, whole.ordinal] = whole
+        return whole
+
+
+def _complaint(what: str, failure: Failure | None) -> str:
+    """Why there is nothing to compare with, and where to look."""
+    reason = failure.reason if failure else "for no reason that is known"
+    log = f"; its log is {failure.log} in the run directory" if failure and failure.log else ""
+    return f"the tree as it is {what}: {reason}{log}"

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Keeps what a user is told up to date: every change of it is told at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from linesmith.tuner.tuning.progress import Progress, TellProgress
+
+
+class Narration:
+    """Tells how a run goes; ``spent`` are the seconds of earlier processes, ``limit`` those that the run may take."""
+
+    def __init__(self, tell: TellProgress, spent: float, limit: float) -> None:
+        self._tell = tell
+        self._begun = time.monotonic() - spent
+        self._now = Progress("beginning", limit=limit)
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the run so far."""
+        return time.monotonic() - self._begun
+
+    @property
+    def left(self) -> float:
+        """Seconds that the run may still take."""
+        return self._now.limit - self.seconds
+
+    def say(self, doing: str) -> None:
+        """Tell what is being done."""
+        self._now = replace(self._now, doing=doing, seconds=self.seconds)
+        self._tell(self._now)
+
+    def score(self, trials: int, budget: int, best: str | None, cost: float | None) -> None:
+        """From now on tell this of the search."""
+        self._now = replace(self._now, trials=trials, budget=budget, best=best, cost=cost)
+
+    @contextmanager
+    def during(self, task: str, doing: str) -> Iterator[None]:
+        """Tell what is begun, and count the task among those under way while the block lasts."""
+        self._now = replace(self._now, running=(*self._now.running, task))
+        self.say(doing)
+        try:
+            yield
+        finally:
+            self._now = replace(self._now, running=tuple(one for one in self._now.running if one != task))

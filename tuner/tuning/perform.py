@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Carries out a task in a worker: plugins are found there by name, and their errors become failures there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+
+from linesmith.analyzer.model import Workplace
+from linesmith.plugins import registry
+from linesmith.tuner.tuning.block import Interrupted, run_block
+from linesmith.tuner.tuning.failures import failure_of
+from linesmith.tuner.tuning.simulated import simulated_block
+from linesmith.tuner.tuning.tasks import BlockTask, BuildTask, Outcome, SimulatedBlockTask, Task
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Where a task works: the worker's ``warm`` folder, and a fresh one for its ``logs``."""
+
+    warm: Path
+    logs: Path
+
+    def tell(self, sentence: str) -> None:
+        """Note in the log what is being done."""
+        with (self.logs / "log").open("a", encoding="utf-8", errors="backslashreplace") as log:
+            log.write(f"{time.strftime('%H:%M:%S')} {sentence}\n")
+
+
+def perform(task: Task, warm: Path) -> Outcome:
+    """What the task came to; raises the errors that say nothing about a variant, such as ``ToolMissing``."""
+    begin = time.monotonic()
+    try:
+        desk = Desk(warm, _fresh(task.run / "logs", task.name))
+    except OSError as error:
+        return _failed(error, "", "")
+    log = desk.logs.relative_to(task.run)
+    try:
+        outcome = _done(task, desk)
+    except Interrupted as cut:
+        desk.tell(f"failed: {cut.error}")
+        outcome = _failed(cut.error, str(log), cut.variant)
+    except Exception as error:
+        desk.tell(f"failed: {type(error).__name__}: {error}")
+        outcome = _failed(error, str(log), task.variant.name if isinstance(task, BuildTask) else "")
+    return replace(outcome, seconds=time.monotonic() - begin)
+
+
+def _failed(error: Exception, log: str, variant: str) -> Outcome:
+    failure = failure_of(error, log)
+    if failure is None:
+        raise error
+    return Outcome(0.0, failure=failure, variant=variant)
+
+
+def _fresh(logs: Path, name: str) -> Path:
+    """A new folder: what an earlier attempt left may still be written, and is worth reading."""
+    for attempt in count(1):
+        folder = logs / (name if attempt == 1 else f"{name}.{attempt}")
+        try:
+            folder.mkdir(parents=True)
+            return folder
+        except FileExistsError:
+            continue
+    raise AssertionError
+
+
+def _done(task: Task, desk: Desk) -> Outcome:
+    if isinstance(task, BuildTask):
+        return _built(task, desk)
+    if isinstance(task, BlockTask):
+        return run_block(task, desk.warm, desk.logs, desk.tell)
+    return _simulated(task, desk.tell)
+
+
+def _built(task: BuildTask, desk: Desk) -> Outcome:
+    builder = registry.builder(task.recipe.builder)
+    place = Workplace(desk.warm, task.run / "artifacts")
+    return Outcome(0.0, built=builder.build(task.recipe, task.variant, place, desk.tell))
+
+
+def _simulated(task: SimulatedBlockTask, tell: Callable[[str], None]) -> Outcome:
+    samples = simulated_block(task.simulation, task.baseline, task.variant, task.number, task.seed, tell)
+    return Outcome(0.0, samples=samples)

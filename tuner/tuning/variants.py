@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The variants of a run in its journal: each source is one variant, by whatever way it was come to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+
+from linesmith.analyzer.model import Variant
+from linesmith.tuner.tuning.encoding import decoded, encoded
+from linesmith.tuner.tuning.journal import Journal, Row
+
+BASELINE = Variant("baseline")
+PLACEBO = "placebo"
+
+
+def keep_variant(journal: Journal, variant: Variant, moves: Sequence[str] = ()) -> Variant:
+    """Within a transaction: the variant with the same source that is there already, else this one, now there."""
+    digest = sha256(encoded((variant.patches, variant.salt)).encode()).hexdigest()
+    known = journal.rows("SELECT name, patches, salt FROM variants WHERE digest = ?", (digest,))
+    if known:
+        return _variant(known[0])
+    values = (variant.name, digest, variant.salt, encoded(variant.patches), encoded(tuple(moves)))
+    journal.write("INSERT INTO variants (name, digest, salt, patches, moves) VALUES (?, ?, ?, ?, ?)", values)
+    return variant
+
+
+def variants(journal: Journal) -> tuple[Variant, ...]:
+    """All variants in the order in which they were first met."""
+    return tuple(_variant(row) for row in journal.rows("SELECT name, patches, salt FROM variants ORDER BY rowid"))
+
+
+def moves_of(journal: Journal) -> dict[str, tuple[str, ...]]:
+    """What makes each variant, in words."""
+    rows = journal.rows("SELECT name, moves FROM variants")
+    return {str(name): decoded(moves, tuple[str, ...]) for name, moves in rows}
+
+
+def _variant(row: Row) -> Variant:
+    name, patches, salt = row
+    return Variant(str(name), decoded(patches, tuple[str, ...]), int(salt or 0))
