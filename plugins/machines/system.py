@@ -16,7 +16,7 @@ from linesmith.plugins.machines.console import Console
 from linesmith.plugins.machines.elf_image import build_id_in_notes
 from linesmith.plugins.machines.guest_init import END_OF_SYMBOLS
 from linesmith.plugins.machines.qmp import Qmp
-from linesmith.plugins.machines.talk import Talk
+from linesmith.plugins.machines.talk import GuestSigns, Talk
 
 MEMORY_DUMP = "memory.elf"
 _NOT_RUN = {126: "cannot be run", 127: "was not found"}
@@ -61,7 +61,7 @@ def run(command: Callable[[int], tuple[str, ...]], scratch: Path, log: Path, err
         streams = Streams(subprocess.PIPE, subprocess.PIPE, complaints)
         process = open_things.enter_context(child(command(far.fileno()), scratch, streams, (far.fileno(),)))
         far.close()
-        talk = Talk(process, Console(log), errors, errand.seconds)
+        talk = Talk(process, GuestSigns(Console(log), errors, "--timeout"), errand.seconds)
         errand.tell("booting")
         ending = _until_command_ended(talk, errand)
         qmp = Qmp(near, errand.seconds)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a virtual machine is to boot and to run, as QEMU's words and as its first file system."""
+
+from __future__ import annotations
+
+import platform
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from linesmith.analyzer.errors import GuestNotBooted, KernelNotBootable
+from linesmith.analyzer.model import Built, Guest, Site, Step
+from linesmith.plugins.machines.child import find
+from linesmith.plugins.machines.console import Console
+from linesmith.plugins.machines.guest_files import Contents, initramfs, plan
+from linesmith.plugins.machines.guest_init import HOME, init_script
+from linesmith.plugins.machines.kernel_image import KernelImage, read_kernel
+from linesmith.plugins.machines.kvm import KVM, KVM_CPU, kvm_obstacle
+from linesmith.plugins.machines.site_settings import SiteSettings
+from linesmith.plugins.machines.step_words import check_cpus, words_of
+from linesmith.plugins.machines.steps_script import MARK, launch_script, steps_script
+from linesmith.plugins.machines.system_command import BOARDS, EMULATED, SLOW_WORDS, system_command
+
+SETTINGS = ("accelerator", "boot_seconds", "kaslr", "seed", "words")
+_KERNELS = ("kernel", "vmlinux")
+_PLACE = f"{HOME}/steps"
+_LAUNCH = "launch"
+
+
+@dataclass(frozen=True, slots=True)
+class GuestOrder:
+    """What is to be done; ``log`` is where the console goes."""
+
+    site: Site
+    built: Built
+    steps: Sequence[Step]
+    log: Path
+    nonce: str = field(default_factory=lambda: str(uuid.uuid4()))
+
+    @property
+    def settings(self) -> SiteSettings:
+        """The site's, of this plugin."""
+        return SiteSettings(self.site, SETTINGS)
+
+    @property
+    def console(self) -> Console:
+        """Where the kernel speaks."""
+        return Console(self.log)
+
+    @property
+    def accelerator(self) -> str:
+        """``kvm`` where it runs guests, and is not forbidden; ``tcg`` elsewhere."""
+        wanted = self.settings.text("accelerator", "auto")
+        return "kvm" if wanted == "kvm" or (wanted == "auto" and kvm_obstacle() is None) else "tcg"
+
+    def check(self) -> None:
+        """Raise what is wrong with the order before anything is run."""
+        for number, step in enumerate(self.steps, 1):
+            check_cpus(step, number, range(self.site.cpus))
+
+    def image(self) -> KernelImage:
+        """The kernel that was built; raises ``GuestNotBooted`` when there is none that boots."""
+        try:
+            return read_kernel(self._kernel())
+        except KernelNotBootable as error:
+            raise GuestNotBooted(str(error)) from error
+
+    def expected_image(self) -> KernelImage:
+        """The kernel; one that is not built yet is taken for one of this host's kind."""
+        return self.image() if self._kernel().exists() else KernelImage(self._kernel(), platform.machine())
+
+    def command(self, image: KernelImage) -> tuple[str, ...]:
+        """QEMU's words to boot the image."""
+        board = BOARDS[image.machine]
+        site = self.site
+        guest = Guest(image.path, None, site.cpus, site.nodes, site.memory, words=self.settings.words("words"))
+        emulated = self.accelerator == "tcg" or image.machine != platform.machine()
+        processor = (*board.cpu, *EMULATED) if emulated else (*KVM_CPU, *KVM)
+        return system_command(
+            find(board.program, board.package),
+            guest,
+            board,
+            (*processor, *self._seed()),
+            (*(SLOW_WORDS if emulated else ("nowatchdog",)), *self._kaslr()),
+            self.log,
+        )
+
+    def archive(self, machine: str) -> bytes:
+        """The first file system; raises ``GuestNotBooted`` when the guest has no room for it."""
+        commands = [words_of(step, self.built) for step in self.steps]
+        contents = plan(commands, machine, self.site.overlay, Path.cwd())
+        port = BOARDS[contents.machine].port
+        programs = {"init": self._init(contents, port), _LAUNCH: launch_script().encode()}
+        archive = initramfs(contents, programs, port)
+        if 3 * len(archive) > self.site.memory:
+            raise GuestNotBooted(
+                f"the guest's files take {len(archive) >> 20} MiB, too much for {self.site.memory >> 20} MiB of "
+                "memory; give the machine more"
+            )
+        return archive
+
+    def _kernel(self) -> Path:
+        products = dict(self.built.products)
+        found = next((products[name] for name in _KERNELS if name in products), None)
+        if found is None:
+            raise GuestNotBooted(f"the build {self.built.key} has no product called kernel; name one that boots")
+        return found
+
+    def _kaslr(self) -> tuple[str, ...]:
+        return () if self.settings.switch("kaslr", True) else ("nokaslr",)
+
+    def _seed(self) -> tuple[str, ...]:
+        seed = self.settings.number("seed")
+        return () if seed is None else ("-seed", str(seed))
+
+    def _init(self, contents: Contents, port: str) -> bytes:
+        begin = f"place={_PLACE} nonce={self.nonce} mark={MARK}={uuid.uuid4()}\n"
+        script = steps_script(tuple(zip(self.steps, contents.commands, strict=True)), f"{HOME}/{_LAUNCH}")
+        return init_script(begin + script, _PLACE, port)
