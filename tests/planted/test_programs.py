@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The planted programs: they run, they are sound C, and a recording of each shows what was planted in it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from linesmith_command import linesmith
+
+SOURCES = Path(__file__).parent / "programs"
+PROGRAMS = ("channel", "mailbox", "pair", "routes", "server", "tallies")
+PLANTED = {
+    "channel": ("channel", "false sharing of received with sent, which is written"),
+    "mailbox": ("mailbox", "message lies on this line and on another hot one, so both travel"),
+    "routes": ("route_table", "false sharing of mask with lock, which is written"),
+    "server": ("server", "false sharing of settings with accepted, which is written"),
+    "tallies": ("tally", "false sharing, several objects: false sharing of "),
+}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with every program, as its makefile builds it."""
+    folder = tmp_path_factory.mktemp("planted")
+    subprocess.run(["make", "-s", "-C", SOURCES, f"OUT={folder}"], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def profiles(built: Path) -> Path:
+    """The same folder, with a recording of each program beside it."""
+    for name in PLANTED:
+        done = linesmith(
+            "record", "--on", "qemu-user", "-o", built / f"{name}.profile", "--", built / f"{name}.run", "2", "4"
+        )
+        assert done.returncode == 0, done.stderr
+    return built
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_program_prints_its_rate(built: Path, name: str, workers: str) -> None:
+    done = subprocess.run([built / f"{name}.run", workers, "20"], capture_output=True, text=True, check=True)
+    assert re.fullmatch(r"operations_per_second [1-9]\d*\n", done.stdout)
+
+
+@pytest.mark.parametrize("words", [(), ("0",), ("65",), ("2", "0"), ("2", "many"), ("2", "3", "4")])
+def test_words_that_make_no_sense_are_refused(built: Path, words: tuple[str, ...]) -> None:
+    done = subprocess.run([built / "pair.run", *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith("WORKERS [ROUNDS], at most 64 and 1000000\n")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_data_race_is_found(tmp_path: Path, name: str) -> None:
+    flags = "CFLAGS=-O1 -fsanitize=thread"
+    subprocess.run(["make", "-s", "-C", SOURCES, f"OUT={tmp_path}", "CC=clang-19", flags, name], check=True)
+    done = subprocess.run([tmp_path / f"{name}.run", "2", "3"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_the_hottest_line_is_the_planted_one(profiles: Path, name: str) -> None:
+    record, sentence = PLANTED[name]
+    shown = linesmith("hot", profiles / f"{name}.run", profiles / f"{name}.profile").stdout
+    hottest = shown.partition("\nline 2 ")[0]
+    assert f"  object   {record}, begins " in hottest
+    assert sentence in hottest
+
+
+@pytest.mark.parametrize("name", ["channel", "routes", "server"])
+def test_a_suggestion_parts_the_planted_pair(profiles: Path, name: str) -> None:
+    done = linesmith("suggest", "--format", "json", profiles / f"{name}.run", profiles / f"{name}.profile")
+    met = [pair for pair in json.loads(done.stdout)["candidates"][0]["residual_phases"] if pair["line_bytes"] == 64]
+    assert (met[0]["before"], met[0]["after"]) == (1.0, 0.0)
+
+
+def test_a_patch_of_a_suggestion_builds(profiles: Path, tmp_path: Path) -> None:
+    files = (profiles / "server.run", profiles / "server.profile")
+    patch, tree = tmp_path / "server.patch", tmp_path / "programs"
+    done = linesmith("patch", *files, "--tree", SOURCES, "--cflags=-std=c11", "-o", patch)
+    assert done.returncode == 0, done.stderr
+    shutil.copytree(SOURCES, tree)
+    subprocess.run(["patch", "-s", "-p1", "-d", tree, "-i", patch], check=True)
+    subprocess.run(["make", "-s", "-C", tree, "server"], check=True)
+    layout = linesmith("layout", tree / "server.run", "server").stdout
+    assert re.search(r"settings; +/\* +8 .*cacheline 1 boundary.*accepted;", layout, re.DOTALL)
