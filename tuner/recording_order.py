@@ -25,10 +25,7 @@ def steps_of_command(evidence: Evidence) -> tuple[Step, ...]:
 
 
 def kernel_order(built: Built, evidence: Evidence, steps: Sequence[Step], seed: int, folder: Path) -> Order:
-    """Boot the build and run all steps; the console's log goes into ``folder``.
-
-    Each seed makes as many files beforehand, so that inodes made later begin at other places of a cache line.
-    """
+    """Boot the build and run all steps; the console's log goes into ``folder``."""
     guest = Guest(
         kernel=built.product(KERNEL),
         vmlinux=_product(built, evidence.elf),

@@ -21,7 +21,7 @@ MemberAt = Callable[[int], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A record, and the pairs of its members that meet on the line that made it suspicious; no record, no pairs."""
+    """A record, and the pairs of its members that meet on the lines that made it suspicious; no record, no pairs."""
 
     type: str = ""
     pairs: frozenset[frozenset[str]] = frozenset()
@@ -32,10 +32,11 @@ def metrics_for(question: Question) -> tuple[Metric, ...]:
     return (*OF_THE_RECORD, *OF_EVERYTHING) if question.type else OF_EVERYTHING
 
 
-def question_of(finding: Finding) -> Question:
-    """What a candidate for this finding is to improve."""
-    pairs = (frozenset((pair.first, pair.second)) for pair in finding.triage.pairs if pair.first != pair.second)
-    return Question(finding.objects[0].type, frozenset(pairs))
+def question_of(leading: Finding, *others: Finding) -> Question:
+    """What a candidate for the first object of ``leading`` is to improve, on its line and on the ``others``."""
+    met = (pair for finding in (leading, *others) for pair in finding.triage.pairs)
+    pairs = (frozenset((pair.first, pair.second)) for pair in met if pair.first != pair.second)
+    return Question(leading.objects[0].type, frozenset(pairs))
 
 
 class Places:
