@@ -10,21 +10,13 @@ Williams, Gaussian Processes for Machine Learning (2006), equations 2.23-2.24 an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linesmith.analyzer.model import Point
+from linesmith.plugins.optimizers.forecast import LEAST_NOISE, TRUST, Forecast, Observation, Vector
 
-Vector = NDArray[np.float64]
-
-# An interval of 95 % is this many standard deviations to each side.
-DEVIATIONS = 1.96
-# What no answer is more certain than: benchmarks differ between builds of one layout.
-LEAST_NOISE = 0.003
-# How much of what a cheaper rung promises is expected to come true; the answers decide how much does.
-TRUST = 0.5
 # How far costs may lie from the baseline's, and how much of it single choices explain: the likeliest pair is used.
 _SCALES = (0.03, 0.1, 0.3, 0.8)
 _SHARES = (0.3, 0.6, 0.9)
@@ -32,21 +24,16 @@ _SHARES = (0.3, 0.6, 0.9)
 _REACH = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """A point's cost as a ratio to the baseline, with the standard deviation of that ratio."""
-
-    point: Point
-    cost: float
-    deviation: float
-
-
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """Expected costs with their standard deviations, in the order of the points asked for."""
-
-    cost: Vector
-    deviation: Vector
+def expected(
+    seen: Sequence[Observation], awaited: Sequence[Point], guesses: Mapping[Point, float], points: Sequence[Point]
+) -> Forecast:
+    """What to expect of ``points``; those ``awaited`` count as if they turned out as they are expected to."""
+    effects = Effects(seen, guesses)
+    if not awaited:
+        return effects.forecast(points)
+    coming = effects.forecast(awaited)
+    believed = [Observation(*one) for one in zip(awaited, coming.cost, coming.deviation, strict=True)]
+    return Effects([*seen, *believed], guesses).forecast(points)
 
 
 class Effects:

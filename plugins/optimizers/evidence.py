@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from linesmith.analyzer.model import FailureKind, Point, Told
-from linesmith.plugins.optimizers.effects import DEVIATIONS, Effects, Observation
+from linesmith.plugins.optimizers.forecast import DEVIATIONS, Observation
 from linesmith.plugins.optimizers.ladder import Ladder
 
 # Failures that say nothing of the layout.
@@ -19,21 +19,21 @@ def guesses(ladder: Ladder) -> dict[Point, float]:
     return {point: one.cost for answers in cheap for point, one in answers.items() if one.cost is not None}
 
 
-def observations(ladder: Ladder, hints: dict[Point, float]) -> list[Observation]:
-    """The baseline and the answers of the first costly rung; what is under way counts as it is expected to end.
+def answered(ladder: Ladder) -> list[Observation]:
+    """The baseline and the answers of the first costly rung; a failure counts as the worst cost seen.
 
-    A failure counts as the worst cost seen, unless it was an accident.
+    A failure that was an accident counts as nothing.
     """
     answers = ladder.answers[ladder.first_costly].values()
     seen = [Observation(ladder.space.start, 1.0, 0.0)]
     seen += [Observation(one.point, one.cost, one.spread / DEVIATIONS) for one in answers if one.cost is not None]
     worst = max(one.cost for one in seen)
-    seen += [Observation(one.point, worst, _FAILED) for one in answers if _is_bad(one)]
-    coming = [ask.point for ask in ladder.pending if ask.rung == ladder.first_costly]
-    if not coming:
-        return seen
-    found = Effects(seen, hints).forecast(coming)
-    return seen + [Observation(*one) for one in zip(coming, found.cost, found.deviation, strict=True)]
+    return seen + [Observation(one.point, worst, _FAILED) for one in answers if _is_bad(one)]
+
+
+def awaited(ladder: Ladder) -> list[Point]:
+    """Points that the first costly rung is judging."""
+    return [ask.point for ask in ladder.pending if ask.rung == ladder.first_costly]
 
 
 def _is_bad(answer: Told) -> bool:

@@ -13,8 +13,9 @@ from math import ceil
 
 from linesmith.analyzer.model import Point, Space, Told
 from linesmith.plugins.optimizers.climb import Climb
-from linesmith.plugins.optimizers.effects import Effects
-from linesmith.plugins.optimizers.evidence import guesses, observations
+from linesmith.plugins.optimizers.effects import expected
+from linesmith.plugins.optimizers.evidence import answered, awaited, guesses
+from linesmith.plugins.optimizers.forecast import Model
 from linesmith.plugins.optimizers.ladder import Ladder, promising
 from linesmith.plugins.optimizers.points import recommended_first
 
@@ -39,15 +40,19 @@ class Racing:
 
     def search(self, space: Space, rungs: int, seed: int, trials: int, costly: int = 2) -> RacingSearch:
         """Begin a search; the seed decides among points that nothing else tells apart."""
-        return RacingSearch(Ladder(space, rungs, trials, costly), recommended_first(space, seed))
+        return RacingSearch(Ladder(space, rungs, trials, costly), recommended_first(space, seed), expected)
 
 
 class RacingSearch(Climb):
-    """One race over ``points``, which come in the order in which they are worth a look."""
+    """One race over ``points``, which come in the order in which they are worth a look.
 
-    def __init__(self, ladder: Ladder, points: Sequence[Point]) -> None:
+    ``model`` says what to expect of a point.
+    """
+
+    def __init__(self, ladder: Ladder, points: Sequence[Point], model: Model) -> None:
         super().__init__(ladder)
         self._points = points
+        self._model = model
         self._place = {point: place for place, point in enumerate(points)}
 
     def _promoted(self, rung: int) -> Point | None:
@@ -93,9 +98,7 @@ class RacingSearch(Climb):
         """The free point that may cost least, by what is known; the first of equals."""
         if not free:
             return None
-        hints = guesses(self._ladder)
-        model = Effects(observations(self._ladder, hints), hints)
-        found = model.forecast(free)
+        found = self._model(answered(self._ladder), awaited(self._ladder), guesses(self._ladder), free)
         hopes = found.cost - OPTIMISM * found.deviation
         return free[int(hopes.argmin())]
 
