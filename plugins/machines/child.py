@@ -34,7 +34,7 @@ class Streams:
 
     input: int | None = None
     output: int | IO[bytes] | None = None
-    errors: IO[bytes] | None = None
+    errors: int | IO[bytes] | None = None
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    for pipe in (process.stdin, process.stdout):
+    for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe:
             with suppress(OSError):
                 pipe.close()

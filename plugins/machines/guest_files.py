@@ -44,7 +44,7 @@ def plan(commands: Sequence[tuple[str, ...]], machine: str, overlay: Path | None
         program = _program(command[0], busybox, overlay, place)
         ran.append((str(program) if program else command[0], *command[1:]))
         wanted += [] if program is None else [program]
-        wanted += _named_files(command[1:], place)
+        wanted += named_files(command[1:], place)
     given = [one for one in wanted if not _in_overlay(one, overlay)]
     needed = dict.fromkeys(path for one in given for path in closure(one, machine))
     return Contents(machine, tuple(ran), tuple(needed), busybox, overlay)
@@ -106,8 +106,8 @@ def _has_applet(busybox: Path, name: str) -> bool:
     return b"\0" + os.fsencode(name) + b"\0" in _content(busybox)
 
 
-def _named_files(words: Iterable[str], place: Path) -> Iterator[Path]:
-    """Files that the command's words name by a path, also inside a line for the shell."""
+def named_files(words: Iterable[str], place: Path) -> Iterator[Path]:
+    """Files that the words of a command name by a path, also inside a line for the shell."""
     for word in words:
         for part in {word, *_shell_words(word)}:
             path = place / part

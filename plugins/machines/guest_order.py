@@ -19,7 +19,7 @@ from linesmith.plugins.machines.kernel_image import KernelImage, read_kernel
 from linesmith.plugins.machines.kvm import KVM, KVM_CPU, kvm_obstacle
 from linesmith.plugins.machines.site_settings import SiteSettings
 from linesmith.plugins.machines.step_words import check_cpus, words_of
-from linesmith.plugins.machines.steps_script import MARK, launch_script, steps_script
+from linesmith.plugins.machines.steps_script import MARK, functions_script, launch_script, steps_script
 from linesmith.plugins.machines.system_command import BOARDS, EMULATED, SLOW_WORDS, system_command
 
 SETTINGS = ("accelerator", "boot_seconds", "kaslr", "seed", "words")
@@ -117,4 +117,4 @@ class GuestOrder:
     def _init(self, contents: Contents, port: str) -> bytes:
         begin = f"place={_PLACE} nonce={self.nonce} mark={MARK}={uuid.uuid4()}\n"
         script = steps_script(tuple(zip(self.steps, contents.commands, strict=True)), f"{HOME}/{_LAUNCH}")
-        return init_script(begin + script, _PLACE, port)
+        return init_script(begin + functions_script() + script, _PLACE, port)

@@ -34,11 +34,10 @@ class QemuMachine:
     def obstacle(self, site: Site) -> str | None:
         """Why no guest can be booted here; ``None`` if one can."""
         settings = SiteSettings(site, SETTINGS)
-        if unknown := settings.unknown():
-            return unknown
         board = BOARDS["x86_64"]
         try:
             wanted = settings.text("accelerator", "auto")
+            settings.check()
             find(board.program, board.package)
         except LinesmithError as error:
             return str(error)

@@ -83,6 +83,9 @@ step() {
     say "done $number $status $began $ended $(($(starved) - before)) $sizes"
     $b cat "$place/output" "$place/errors" >&3
 }
+"""
+
+_INTRODUCE = """\
 fact release "$($b uname -r)"
 fact notes "$($b od -An -v -tx1 /sys/kernel/notes 2>/dev/null | $b tr -d ' \\n')"
 fact cpu "$(value 'model name' /proc/cpuinfo)"
@@ -102,16 +105,19 @@ def launch_script() -> str:
     return f"{_STAMP}{_LAUNCH}"
 
 
-def steps_script(steps: Sequence[tuple[Step, tuple[str, ...]]], launch: str) -> str:
-    """The script for steps with their words; the file ``launch`` has ``launch_script``.
+def functions_script() -> str:
+    """What ``steps_script`` needs; ``sweep`` ends what is left of the step that runs.
 
-    Before it the caller has set ``b`` (what goes before the name of a tool: a busybox, or nothing), ``place`` (an empty
-    folder), ``nonce`` (the word that messages begin with), ``mark`` (``MARK=`` and a value of its own), and has opened
-    descriptor 3.
+    The caller sets ``b`` (what goes before the name of a tool: a busybox, or nothing), ``place`` (an empty folder),
+    ``nonce`` (the word that messages begin with), ``mark`` (``MARK=`` and a value of its own), and opens descriptor 3.
     """
-    run = _RUN.replace("MOST", str(MOST_BYTES + 1))
-    calls = "".join(f"step {number} {_call(*step, launch)}\n" for number, step in enumerate(steps, 1))
-    return f"{_STAMP}{run}{calls}say end\n"
+    return f"{_STAMP}{_RUN.replace('MOST', str(MOST_BYTES + 1))}"
+
+
+def steps_script(steps: Sequence[tuple[Step, tuple[str, ...]]], launch: str) -> str:
+    """Runs steps with their words; the file ``launch`` has ``launch_script``."""
+    calls = (f"step {number} {_call(*step, launch)}\n" for number, step in enumerate(steps, 1))
+    return f"{_INTRODUCE}{''.join(calls)}say end\n"
 
 
 def _call(step: Step, words: tuple[str, ...], launch: str) -> str:

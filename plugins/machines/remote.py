@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Another computer, reached by ssh: it boots the kernel that was built, or runs programs as it is."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from linesmith.analyzer.errors import GuestFailed, GuestHung, GuestNotBooted, GuestPanicked, LinesmithError
+from linesmith.analyzer.model import Built, Session, Site, Step
+from linesmith.plugins.api import Tell
+from linesmith.plugins.machines.reboot import (
+    KEXEC,
+    KEXEC_WORDS,
+    Running,
+    boot_script,
+    come_back,
+    running_on,
+    wanted_of,
+)
+from linesmith.plugins.machines.shipment import Shipment, shipment
+from linesmith.plugins.machines.site_settings import SiteSettings
+from linesmith.plugins.machines.ssh import Answer, Ssh
+from linesmith.plugins.machines.step_words import check_cpus, shown, words_of
+from linesmith.plugins.machines.steps_script import MARK, functions_script, launch_script, steps_script
+from linesmith.plugins.machines.transcript import Transcript
+from linesmith.plugins.machines.wire import Wire
+
+_SETTINGS = ("host", "user", "port", "key", "config", "options", "boot", "words", "folder", "boot_seconds")
+_FOLDER = "/var/tmp"  # noqa: S108 - mktemp makes a folder of our own in it; it outlives a boot
+_BOOT_SECONDS = 600
+_COPY_SECONDS = 600
+_FILES, _SESSION, _LAUNCH, _BOOT = "files", "session", "launch", "boot"
+_NONE = "none"
+
+# When our side goes away, whatever the reason, the input ends, and with it everything of ours.
+_LIFELINE = """\
+exec 3>&1 4<&0 </dev/null >&2
+main=$$
+(cat <&4 >/dev/null; kill -9 $main; sweep; rm -rf "$place") 3>&- &
+lifeline=$!
+exec 4<&-
+"""
+_END = """\
+kill $lifeline
+cd /
+rm -rf "$place"
+"""
+
+
+class RemoteMachine:
+    """A host that ssh reaches without being asked for a password."""
+
+    name = "ssh"
+
+    def obstacle(self, site: Site) -> str | None:
+        """Why the host cannot be used; ``None`` when it can be reached. This connects to it."""
+        settings = SiteSettings(site, _SETTINGS)
+        if unknown := settings.unknown():
+            return unknown
+        try:
+            if not settings.text("host"):
+                return "no host was named; give [machine] a host"
+            answer = _ssh(settings).call(("true",), b"", Path.cwd(), _COPY_SECONDS)
+        except LinesmithError as error:
+            return str(error)
+        return None if answer.status == 0 else f"{settings.text('host')} cannot be used: {answer.complaint}"
+
+    def commands(self, site: Site, built: Built, steps: Sequence[Step]) -> tuple[str, ...]:
+        """What is run there, as ssh is called for it; files are copied to a folder of our own first."""
+        order = _Order(site, built, steps, Path.cwd())
+        shipped = order.shipment(f"{order.folder}/linesmith.XXXXXX")
+        boot = () if order.boot == _NONE else (("sh", "-c", order.boot_script(shipped.root)),)
+        ran = (shlex.split(shown(_there(step, shipped), order.words(step, shipped))) for step in steps)
+        return tuple(shlex.join(order.ssh.argv(*words)) for words in (*boot, *ran))
+
+    def run(self, site: Site, built: Built, steps: Sequence[Step], scratch: Path, tell: Tell) -> Session:
+        """Boot there if that is asked for, and run the steps in order; what they print stays in ``scratch``.
+
+        Raises ``GuestNotBooted`` when the host does not come back with the kernel that was built, ``GuestPanicked``
+        when it boots again meanwhile, ``GuestHung``, ``GuestOutOfMemory``, ``GuestFailed`` and ``ToolMissing``.
+        """
+        order = _Order(site, built, steps, scratch)
+        running = order.reached()
+        booted = 0.0
+        if order.boot != _NONE:
+            tell(f"booting {order.ssh.host}")
+            began = time.monotonic()
+            running = order.booted(running)
+            booted = time.monotonic() - began
+        return order.session(running, booted, tell)
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What is to be done there; ``scratch`` is where what comes back is kept."""
+
+    site: Site
+    built: Built
+    steps: Sequence[Step]
+    scratch: Path
+
+    @property
+    def settings(self) -> SiteSettings:
+        return SiteSettings(self.site, _SETTINGS)
+
+    @property
+    def ssh(self) -> Ssh:
+        return _ssh(self.settings)
+
+    @property
+    def boot(self) -> str:
+        return self.settings.text("boot", _NONE)
+
+    @property
+    def folder(self) -> str:
+        return self.settings.text("folder", _FOLDER)
+
+    @property
+    def boot_seconds(self) -> int:
+        return self.settings.number("boot_seconds") or _BOOT_SECONDS
+
+    def reached(self) -> Running:
+        """What runs there at first."""
+        running = running_on(self.ssh, self.scratch)
+        if running is None:
+            why = self.ssh.call(("true",), b"", self.scratch, _COPY_SECONDS).complaint
+            raise GuestFailed(f"{self.ssh.host} cannot be reached: {why}; see that `ssh {self.ssh.host}` works unasked")
+        return running
+
+    def booted(self, before: Running) -> Running:
+        """Have it boot the kernel that was built, and wait for it."""
+        wanted = wanted_of(self.built)
+        place = self._place()
+        files = Shipment(tuple(path for _, path in self._kernels()), f"{place}/{_FILES}")
+        self._send(files, place, {_BOOT: self.boot_script(files.root).encode()})
+        answer = self.ssh.call(("sh", f"{place}/{_BOOT}"), b"", self.scratch, self.boot_seconds)
+        (self.scratch / "boot.log").write_text(answer.output.decode("utf-8", "replace") + answer.errors, "utf-8")
+        if answer.status and answer.connected:
+            raise GuestNotBooted(
+                f"the boot command ended with status {answer.status}: {answer.complaint}; see boot.log"
+            )
+        running = come_back(self.ssh, before, wanted, self.scratch, self.boot_seconds)
+        self._did("rm", "-rf", place)
+        return running
+
+    def boot_script(self, root: str) -> str:
+        """What is run there to boot, with kernels below ``root``."""
+        words, template = self.settings.words("words"), self.boot
+        if template == "kexec":
+            words, template = (*KEXEC_WORDS, *words), KEXEC
+        return boot_script(template, {name: f"{root}{path.absolute()}" for name, path in self._kernels()}, words)
+
+    def shipment(self, place: str) -> Shipment:
+        """What the steps need, below ``place``."""
+        return shipment([words_of(step, self.built) for step in self.steps], f"{place}/{_FILES}")
+
+    def session(self, running: Running, booted: float, tell: Tell) -> Session:
+        """Run the steps there."""
+        place, nonce = self._place(), str(uuid.uuid4())
+        shipped = self.shipment(place)
+        script = self._script(place, nonce, shipped).encode("utf-8", "surrogateescape")
+        self._send(shipped, place, {_SESSION: script, _LAUNCH: launch_script().encode()})
+        errors = self.scratch / "ssh.errors"
+        with self.ssh.open(("sh", f"{place}/{_SESSION}"), self.scratch, errors) as process:
+            wire = Wire(process, _Signs(self, running, process, errors), self.site.seconds)
+            return _session(self, Transcript(wire, nonce), booted, tell)
+
+    def _script(self, place: str, nonce: str, shipped: Shipment) -> str:
+        begin = f"b= place={shlex.quote(place)} nonce={nonce} mark={MARK}={uuid.uuid4()}\n"
+        steps = tuple((_there(step, shipped), self.words(step, shipped)) for step in self.steps)
+        return f"{begin}{functions_script()}{_LIFELINE}{steps_script(steps, f'{place}/{_LAUNCH}')}{_END}"
+
+    def words(self, step: Step, shipped: Shipment) -> tuple[str, ...]:
+        """The words of a step as they are there."""
+        return tuple(map(shipped.there, words_of(step, self.built)))
+
+    def _kernels(self) -> list[tuple[str, Path]]:
+        """The products that the boot command names."""
+        template = KEXEC if self.boot == "kexec" else self.boot
+        return [(name, path) for name, path in self.built.products if f"{{{name}}}" in template]
+
+    def _place(self) -> str:
+        answer = self._did("mktemp", "-d", f"{self.folder}/linesmith.XXXXXX")
+        return answer.output.decode("utf-8", "replace").split()[-1]
+
+    def _send(self, files: Shipment, place: str, others: dict[str, bytes]) -> None:
+        self._did("tar", "-C", place, "-xof", "-", given=files.archive(others))
+
+    def _did(self, *command: str, given: bytes = b"") -> Answer:
+        answer = self.ssh.call(command, given, self.scratch, _COPY_SECONDS)
+        if answer.status:
+            raise GuestFailed(f"`{shlex.join(command)}` failed on {self.ssh.host}: {answer.complaint}")
+        return answer
+
+
+def _there(step: Step, shipped: Shipment) -> Step:
+    """The step with the paths in its environment as they are there."""
+    environment = tuple((name, shipped.there(value)) for name, value in step.environment)
+    return Step(step.command, step.seconds, step.cpus, environment, step.silent)
+
+
+@dataclass(frozen=True, slots=True)
+class _Signs:
+    """How it shows that the host is gone; ``before`` ran when the steps began."""
+
+    order: _Order
+    before: Running
+    process: subprocess.Popen[bytes]
+    errors: Path
+
+    def check(self, doing: str) -> None:
+        """Nothing is known of it but what comes."""
+
+    def late(self, doing: str, seconds: float) -> GuestFailed:
+        """It may hang, or be slow."""
+        return GuestHung(f"{self.order.ssh.host} was still {doing} after {seconds:.0f} s (its limit)")
+
+    def ended(self, doing: str) -> GuestFailed:
+        """The connection ended; find out whether the host booted anew, is out of reach, or neither."""
+        host = self.order.ssh.host
+        end = time.monotonic() + self.order.boot_seconds
+        while time.monotonic() < end:
+            now = running_on(self.order.ssh, self.order.scratch)
+            if now and now.boot != self.before.boot:
+                return GuestPanicked(f"{host} booted anew while {doing}; look at its console, it may have panicked")
+            if now:
+                return GuestFailed(f"the connection to {host} ended while {doing}; see {self.errors}")
+            time.sleep(1)
+        return GuestHung(f"{host} went out of reach while {doing}, and did not come back; look at its console")
+
+
+def _session(order: _Order, transcript: Transcript, booted: float, tell: Tell) -> Session:
+    introduction = transcript.introduction()
+    for number, step in enumerate(order.steps, 1):
+        check_cpus(step, number, _cpus_in(introduction.fact("cpus")))
+    done = tuple(transcript.done(step, number, order.scratch, tell) for number, step in enumerate(order.steps, 1))
+    facts = [("machine", f"ssh {order.ssh.host}"), *(("boot seconds", f"{booted:.1f}") for _ in range(booted > 0))]
+    facts += [("build-id", introduction.build_id)] if introduction.build_id else []
+    facts += [(name, value) for name, value in introduction.facts if name not in ("release", "notes")]
+    return Session(done, introduction.fact("release"), tuple(facts))
+
+
+def _cpus_in(text: str) -> tuple[int, ...]:
+    """CPUs of a list such as ``0-3,8``."""
+    ranges = (part.partition("-") for part in text.split(",") if part)
+    return tuple(cpu for first, _, last in ranges for cpu in range(int(first), int(last or first) + 1))
+
+
+def _ssh(settings: SiteSettings) -> Ssh:
+    named = (("-l", settings.text("user")), ("-i", settings.text("key")), ("-F", settings.text("config")))
+    options = [word for option, value in named if value for word in (option, value)]
+    port = settings.number("port")
+    options += ["-p", str(port)] if port else []
+    return Ssh(settings.text("host"), (*options, *settings.words("options")))

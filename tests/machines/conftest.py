@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every kind of machine that can be had anywhere: this host, a guest with the real kernel, a host behind ssh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from machines.places import MEMORY, Place
+from machines.sshd import Sshd, serving
+
+from linesmith.analyzer.model import Site
+from linesmith.plugins.machines.here import HereMachine
+from linesmith.plugins.machines.qemu import QemuMachine
+from linesmith.plugins.machines.remote import RemoteMachine
+
+
+@pytest.fixture(scope="module")
+def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
+    with serving(tmp_path_factory.mktemp("sshd")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def here() -> Place:
+    return Place(HereMachine(), Site("here"))
+
+
+@pytest.fixture(scope="module")
+def qemu(kernel_image: Path) -> Place:
+    site = Site("qemu", cpus=2, memory=MEMORY, settings=(("accelerator", "tcg"),))
+    return Place(QemuMachine(), site, (("kernel", kernel_image),))
+
+
+@pytest.fixture(scope="module")
+def ssh(sshd: Sshd) -> Place:
+    return Place(RemoteMachine(), Site("ssh", settings=sshd.settings()))
+
+
+@pytest.fixture(scope="module", params=["here", pytest.param("qemu", marks=pytest.mark.real), "ssh"])
+def place(request: pytest.FixtureRequest) -> Place:
+    """Each of them in turn."""
+    found = request.getfixturevalue(request.param)
+    assert isinstance(found, Place)
+    return found
