@@ -100,6 +100,7 @@ class CommandBenchmark:
         """The numbers as named in the settings, then ``seconds`` where it is asked for."""
         options = self._options(settings)
         self._lines(options)
+        self._environment(options)
         wall = (Metric(SECONDS, "s", Better.LOWER),) if options.switch("wall") else ()
         metrics = (*(each.metric for each in wanted_of(options)), *wall)
         if len({metric.name for metric in metrics}) < len(metrics):

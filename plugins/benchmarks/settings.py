@@ -97,7 +97,9 @@ def given(benchmark: str, settings: Settings, known: Collection[str], families: 
                 f"the benchmark {benchmark} has no setting {shown(name)}{nearest(name, every)}; "
                 f"its settings are {', '.join(sorted(every))}"
             )
-    return Given(benchmark, settings)
+    found = Given(benchmark, settings)
+    found.limit()
+    return found
 
 
 def nearest(word: str, words: Collection[str]) -> str:

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A command of the user: what is run, which number is taken, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from benchmarks.running import measured
+
+from linesmith.analyzer.errors import BenchmarkNonsense, BenchmarkUnknown
+from linesmith.analyzer.model import Better, Done, Metric, Setting, Step
+from linesmith.plugins.benchmarks.command import CommandBenchmark
+
+COMMAND = CommandBenchmark()
+
+
+def parsed(output: str, errors: str = "", /, **settings: Setting) -> dict[str, float]:
+    """What the benchmark reads in an output; dots of names are written as underscores."""
+    done = Done(Step(("prog",)), 0, output, errors, 0.25)
+    given = {name.replace("_", "."): value for name, value in settings.items()}
+    return dict(COMMAND.parse({"run": "prog", **given}, [done]))
+
+
+def test_a_command_of_this_machine_is_run(scratch: Path) -> None:
+    settings: dict[str, Setting] = {
+        "run": "sh -c 'cat /dev/null; echo $RATE of {threads}'",
+        "prepare": "sh -c 'echo 99'",
+        "environment": ("RATE=12.5",),
+        "pattern.rate": "(.+) of",
+        "pattern.threads": "of (.+)",
+        "better.rate": "higher",
+    }
+    assert measured("command", settings, 2, scratch) == {"rate": 12.5, "threads": 2.0}
+
+
+def test_preparations_come_first_and_are_silent(scratch: Path) -> None:
+    *before, last = COMMAND.steps({"run": "prog -t{threads} {vmlinux}", "prepare": ("a 'b c'", "d")}, 4, scratch)
+    assert [(step.command, step.silent) for step in before] == [(("a", "b c"), True), (("d",), True)]
+    assert (last.command, last.silent) == (("prog", "-t4", "{vmlinux}"), False)
+
+
+@pytest.mark.parametrize(
+    ("output", "value"),
+    [
+        ("7\n", 7.0),
+        ("took 12.5ms\n", 12.5),
+        ("time: 3.25 s, 88%\n", 88.0),
+        ("a=1;b=2\n", 2.0),
+        ("1,234,567.5 ops\n", 1234567.5),
+        ("1e3\n", 1000.0),
+        ("0.25.\n", 0.25),
+        ("12 of 0x7f\n", 12.0),
+        ("version 6.1.0\n5\nbye\n", 5.0),
+    ],
+)
+def test_without_a_pattern_it_is_the_last_number(output: str, value: float) -> None:
+    assert parsed(output) == {"value": value}
+
+
+def test_a_number_on_standard_error_is_read_too() -> None:
+    assert parsed("", "real 0.75\n") == {"value": 0.75}
+
+
+@pytest.mark.parametrize(("take", "value"), [("last", 4), ("mean", 3), ("sum", 9), ("least", 2), ("most", 4)])
+def test_several_matches_become_one_number(take: str, value: float) -> None:
+    assert parsed("n=2\nn=3\nn=4\n", pattern=r"^n=(\d+)$", take=take) == {"value": value}
+
+
+def test_metrics_are_described_as_the_settings_say() -> None:
+    settings: dict[str, Setting] = {
+        "run": "prog",
+        "pattern.misses": "m=(.)",
+        "pattern.rate": "r=(.)",
+        "better": "lower",
+        "better.rate": "higher",
+        "unit.rate": "ops/s",
+        "wall": True,
+    }
+    assert COMMAND.metrics(settings) == (
+        Metric("misses", "", Better.LOWER),
+        Metric("rate", "ops/s", Better.HIGHER),
+        Metric("seconds", "s", Better.LOWER),
+    )
+
+
+def test_wall_time_alone_needs_no_number() -> None:
+    assert parsed("no number", wall=True) == {"seconds": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("output", "settings", "words"),
+    [
+        ("nothing here\n", {}, "it has no number; its last lines: nothing here"),
+        ("score: nan\n", {}, "value is 'nan', which is no number"),
+        ("5 then -inf\n", {}, "value is '-inf', which is no number"),
+        ("0\n", {}, "value is 0, which cannot be"),
+        ("-3\n", {}, "value is -3, which cannot be"),
+        ("1e400\n", {}, "value is inf, which cannot be"),
+        ("12,5\n", {"pattern": r"(\S+)"}, "value is '12,5', which is no number"),
+        ("1_000\n", {"pattern": r"(\S+)"}, "value is '1_000', which is no number"),
+        ("x=٣\n", {"pattern": r"x=(\S+)"}, "value is '٣', which is no number"),
+        ("ten\n", {"pattern": r"n=(\d+)"}, r"nothing in it matches 'n=\\\\(\\\\d\+\\\\)'; its last lines: ten"),
+    ],
+)
+def test_nonsense_is_told(output: str, settings: dict[str, Setting], words: str) -> None:
+    with pytest.raises(BenchmarkNonsense, match=words.replace(r"\\\\(", r"\(").replace(r"\\\\)", r"\)")):
+        parsed(output, **settings)
+
+
+def test_the_last_lines_are_cut_and_harmless() -> None:
+    with pytest.raises(BenchmarkNonsense) as caught:
+        parsed("\x1b]0;title\x07" + "x" * 100_000 + "\n\u202egnirts\n")
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 400
+
+
+def test_a_pattern_that_takes_forever_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linesmith.plugins.benchmarks.pattern._SECONDS", 1)
+    with pytest.raises(BenchmarkNonsense, match="is not found within 1 s in an output of 41 characters"):
+        parsed("a" * 40 + "\n", pattern=r"(a+)+(?P<value>$.)")
+
+
+def test_a_huge_output_is_searched_from_its_end() -> None:
+    assert parsed("n=1\n" + "x" * (2 << 20) + "\nn=2\n", pattern=r"n=(\d)", take="sum") == {"value": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, 'needs the command to run: give run = "PROGRAM WORDS..."'),
+        ({"run": "  "}, "run = '  ' is no setting for the benchmark command: give a text"),
+        ({"run": "a 'b"}, r"give a command line whose quotes are closed \(No closing quotation\)"),
+        ({"run": "a", "pattern": "("}, "is no regular expression of Python: missing \\)"),
+        ({"run": "a", "pattern": "n=.*"}, r"does not say where the number is: put \(\?P<value>...\) around it"),
+        ({"run": "a", "pattern": "(a)(b)"}, "does not say where the number is"),
+        ({"run": "a", "pattern": "(a)", "pattern.b": "(b)"}, "give either one pattern or several named ones"),
+        ({"run": "a", "better": "more"}, "give one of lower, higher"),
+        ({"run": "a", "better": "highest"}, r"one of lower, higher \(did you mean higher\?\)"),
+        ({"run": "a", "take": 3}, "give one of last, mean, sum, least, most"),
+        ({"run": "a", "unit.rate": "s"}, "has unit.rate but no pattern.rate"),
+        ({"run": "a", "pattern.a b": "(a)"}, "cannot call a metric 'a b'"),
+        ({"run": "a", "pattern.seconds": "(a)", "wall": True}, "has two metrics called seconds"),
+        ({"run": "a", "environment": "NAME"}, "give texts NAME=VALUE"),
+        ({"run": "a", "limit": 0}, "limit = 0 is no setting for the benchmark command: give a whole number from 1"),
+        ({"run": "a", "patern": "(a)"}, r"has no setting 'patern' \(did you mean pattern\?\)"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Setting], words: str) -> None:
+    with pytest.raises(BenchmarkUnknown, match=words):
+        COMMAND.metrics(settings)

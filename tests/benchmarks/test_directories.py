@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""UnixBench and will-it-scale, from folders with small programs that print what theirs do."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from benchmarks.running import measured
+
+from linesmith.analyzer.errors import BenchmarkFailed, BenchmarkNonsense, BenchmarkUnknown
+from linesmith.analyzer.model import Done, Setting, Step
+from linesmith.plugins.benchmarks.unixbench import UnixBench
+from linesmith.plugins.benchmarks.will_it_scale import WillItScale
+
+# Counts how often its command ends well within the time.
+LOOPER = """\
+#!/bin/sh
+seconds=$1 done=0
+shift
+end=$(($(date +%s) + seconds))
+while [ "$(date +%s)" -lt "$end" ]; do "$@" || exit 2; done=$((done + 1)); done
+echo "COUNT|$done|60|lpm" >&2
+"""
+SHELLS = """\
+#!/bin/sh
+i=0
+while [ $i -lt "$1" ]; do sh "$UB_BINDIR/tst.sh" & i=$((i + 1)); done
+wait
+"""
+SORTS = "sort sort.src >sorted.$$ && rm sorted.$$\n"
+SCRIPT = """\
+#!/bin/sh
+[ "$1 $3 $5" = "-c -i shell8" ] && [ -f Makefile ] && [ -f "$UB_TESTDIR/sort.src" ] || exit 1
+mkdir results && echo kept >results/log
+echo "Shell Scripts (8 concurrent)                   $2$4.5 lpm   (60.0 s, 2 samples)"
+"""
+TASKS = """\
+#!/bin/sh
+[ "$1 $3" = "-t -s" ] || exit 1
+printf 'testcase:%s\\nwarmup\\nmin:1 max:1 total:1\\nmeasurement\\nmin:5 max:6 total:11\\naverage:11\\n' "$2 tasks"
+"""
+
+
+def write(folder: Path, **texts: str) -> Path:
+    """The folder with executable files of these contents; ``__`` in a name is a slash, ``_sh`` a suffix."""
+    for name, text in texts.items():
+        path = folder / name.replace("__", "/").replace("_sh", ".sh").replace("_src", ".src")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+    return folder
+
+
+@pytest.fixture
+def unixbench(tmp_path: Path) -> Path:
+    """A folder laid out as that of UnixBench after ``make``."""
+    programs = {"pgms__looper": LOOPER, "pgms__multi_sh": SHELLS, "pgms__tst_sh": SORTS, "testdir__sort_src": "b\na\n"}
+    (tmp_path / "src").mkdir()
+    return write(tmp_path, **programs, Run=SCRIPT, Makefile="")
+
+
+def contents(folder: Path) -> list[str]:
+    """All that lies below the folder."""
+    return sorted(str(Path(place, name).relative_to(folder)) for place, _, names in os.walk(folder) for name in names)
+
+
+def test_shells_of_unixbench_run_without_its_script(unixbench: Path, scratch: Path) -> None:
+    before = contents(unixbench)
+    settings: dict[str, Setting] = {"directory": str(unixbench), "test": "shell8", "seconds": 1}
+    assert measured("unixbench", settings, 2, scratch)["shell8"] > 60
+    assert contents(unixbench) == before
+
+
+def test_the_script_of_unixbench_writes_nothing_there(unixbench: Path, scratch: Path) -> None:
+    before = contents(unixbench)
+    settings: dict[str, Setting] = {
+        "directory": str(unixbench),
+        "test": "shell8",
+        "way": "script",
+        "iterations": 4,
+    }
+    assert measured("unixbench", settings, 2, scratch) == {"shell8": 24.5}
+    assert contents(unixbench) == before
+
+
+def test_a_folder_with_spaces_is_one_word(tmp_path: Path, scratch: Path) -> None:
+    step = UnixBench().steps({"directory": str(tmp_path / "my bench"), "test": "spawn"}, 1, scratch)[0]
+    assert step.command[-2:] == (f"{tmp_path}/my bench/pgms/spawn", "10")
+
+
+def test_copies_that_did_not_tell_are_missed() -> None:
+    text = "benchmark copies\nworkers 2\noperations 2\nseconds 10\ncpu-seconds 1\nper-second 0.2\n"
+    done = Done(Step(("copies",)), 0, text, "COUNT|5|60|lpm\n")
+    with pytest.raises(BenchmarkNonsense, match="1 of 2 copies told what they counted"):
+        UnixBench().parse({"directory": "/opt", "test": "shell8"}, [done])
+
+
+def test_a_program_of_unixbench_that_fails_is_told(unixbench: Path, scratch: Path) -> None:
+    (unixbench / "pgms" / "tst.sh").unlink()
+    write(unixbench, pgms__multi_sh="#!/bin/sh\nexit 3\n", pgms__tst_sh="")
+    settings: dict[str, Setting] = {"directory": str(unixbench), "test": "shell1", "seconds": 1}
+    with pytest.raises(BenchmarkFailed, match="looper ended with status 2"):
+        measured("unixbench", settings, 1, scratch)
+
+
+def test_what_is_not_built_is_named(tmp_path: Path) -> None:
+    settings: dict[str, Setting] = {"directory": str(tmp_path), "test": "context1"}
+    assert (
+        UnixBench().obstacle(settings) == f"{tmp_path}/pgms/context1 is not there; build unixbench in its folder first"
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"directory": "/opt"}, "needs a test: give test = one of shell1, shell8"),
+        ({"test": "shell8"}, 'does not come with linesmith; say where it is with directory = "/path/to/UnixBench"'),
+        ({"directory": "/opt", "test": "shel8"}, r"did you mean shell8\?"),
+        ({"directory": "/opt", "test": "execl", "iterations": 3}, "give seconds instead, when the way is programs"),
+        ({"directory": "/opt", "test": "execl", "way": "script", "seconds": 3}, "give iterations instead"),
+    ],
+)
+def test_settings_of_unixbench_that_make_no_sense_are_refused(settings: dict[str, Setting], words: str) -> None:
+    with pytest.raises(BenchmarkUnknown, match=words):
+        UnixBench().metrics(settings)
+
+
+def test_a_test_case_of_will_it_scale_runs(tmp_path: Path, scratch: Path) -> None:
+    write(tmp_path, page_fault1_threads=TASKS)
+    settings: dict[str, Setting] = {"directory": str(tmp_path), "testcase": "page_fault1", "mode": "threads"}
+    assert measured("will-it-scale", settings, 2, scratch) == {"ops_per_sec": 11, "slowest_ops_per_sec": 5}
+
+
+def test_seconds_of_warm_up_are_no_measurement() -> None:
+    done = Done(Step(("x",)), 0, "warmup\nmin:1 max:1 total:1\naverage:11\n")
+    with pytest.raises(BenchmarkNonsense, match="it has no average of a measurement"):
+        WillItScale().parse({"directory": "/opt", "testcase": "open1"}, [done])
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"directory": "/opt"}, 'needs a test case: give testcase = "page_fault1"'),
+        ({"directory": "/opt", "testcase": "../sh"}, r"has no test case '../sh'"),
+        ({"testcase": "open1"}, 'say where it is with directory = "/path/to/will-it-scale"'),
+        ({"directory": "/opt", "testcase": "open1", "mode": "thread"}, r"did you mean threads\?"),
+    ],
+)
+def test_settings_of_will_it_scale_that_make_no_sense_are_refused(settings: dict[str, Setting], words: str) -> None:
+    with pytest.raises(BenchmarkUnknown, match=words):
+        WillItScale().metrics(settings)

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The exec storm and the page faults: compiled, kept, and run for real."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from benchmarks.running import measured
+
+from linesmith.analyzer.errors import BenchmarkFailed, BenchmarkNonsense, BenchmarkUnknown, ToolMissing
+from linesmith.analyzer.model import Done, Setting, Step
+from linesmith.plugins.benchmarks import copies, exec_storm, page_faults
+from linesmith.plugins.benchmarks.exec_storm import ExecStorm
+from linesmith.plugins.benchmarks.page_faults import PageFaults
+from linesmith.plugins.benchmarks.programs import Program, compiled
+from linesmith.plugins.benchmarks.settings import Given
+
+STORM, FAULTS = ExecStorm(), PageFaults()
+
+
+def printed(*command: str) -> dict[str, str]:
+    """The words and numbers that a program prints within a minute."""
+    told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    return dict(line.split() for line in told.stdout.splitlines())
+
+
+def program(of: Program, scratch: Path, **settings: Setting) -> str:
+    """The path of an included program."""
+    return str(compiled(of, Given("test", settings), scratch))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("linking", ["static", "dynamic"])
+def test_an_exec_storm_runs_here(threads: int, linking: str, scratch: Path) -> None:
+    values = measured("exec-storm", {"operations": 20, "linking": linking}, threads, scratch)
+    assert min(values.values()) > 1
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("mapping", ["own", "one"])
+@pytest.mark.parametrize("memory", ["anonymous", "file"])
+@pytest.mark.parametrize("workers", ["threads", "processes"])
+def test_page_faults_happen_here(threads: int, mapping: str, memory: str, workers: str, scratch: Path) -> None:
+    settings: dict[str, Setting] = {"operations": 640, "mapping": mapping, "memory": memory, "workers": workers}
+    assert min(measured("page-faults", settings, threads, scratch).values()) > 1
+
+
+def test_each_page_is_a_fault_of_its_own(scratch: Path) -> None:
+    words = ("--workers", "2", "--operations", "6400", "--pages", "640")
+    script = "import resource,subprocess,sys; subprocess.run(sys.argv[1:], check=True); \
+        print('faults', resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt)"
+    told = printed("python3", "-c", script, program(page_faults.PROGRAM, scratch), *words)
+    assert int(told["operations"]) == 12800
+    assert 12800 <= int(told["faults"]) < 12800 * 1.1
+
+
+def test_work_is_counted_or_timed(scratch: Path) -> None:
+    storm = program(exec_storm.PROGRAM, scratch)
+    assert printed(storm, "--workers", "3", "--operations", "4")["operations"] == "12"
+    assert float(printed(storm, "--workers", "1", "--seconds", "0.2")["seconds"]) >= 0.2
+
+
+def test_programs_of_a_storm_map_the_files_that_they_share(scratch: Path) -> None:
+    storm = program(exec_storm.PROGRAM, scratch, linking="static")
+    words = ("strace", "-f", "-e", "trace=mmap", storm, "--operations", "2", "--files", "3")
+    try:
+        traced = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    except FileNotFoundError:
+        pytest.skip("strace is not installed")
+    assert traced.returncode == 0, traced.stderr
+    assert [traced.stderr.count(f", {file}, 0)") for file in (200, 201, 202, 203)] == [4, 4, 4, 0]
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--workers", "0"), "exec-storm: --workers is 0: give another whole number\n"),
+        (("--seconds", "nan"), "exec-storm: --seconds is nan: give seconds above 0\n"),
+        (("--directory", "/nowhere/at/all"), "exec-storm: /nowhere/at/all/exec-storm."),
+    ],
+)
+def test_a_storm_says_what_it_cannot_do(words: Sequence[str], complaint: str, scratch: Path) -> None:
+    ended = subprocess.run((program(exec_storm.PROGRAM, scratch), *words), capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith(complaint)
+
+
+def test_copies_run_in_a_folder_that_goes_with_them(scratch: Path, tmp_path: Path) -> None:
+    linked = tmp_path / "linked"
+    linked.write_text("content\n")
+    words = ("--file", str(linked), "--", "sh", "-c", "pwd; cat linked; echo left >behind")
+    command = (program(copies.PROGRAM, scratch), *words)
+    told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
+    assert told[1:4] == ["content", "benchmark copies", "workers 1"]
+    assert not Path(told[0]).exists()
+    assert linked.exists()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+def test_copies_of_root_run_without_rights(scratch: Path) -> None:
+    command = (program(copies.PROGRAM, scratch), "--nobody", "--", "sh", "-c", "id -u; id -G; echo left >behind")
+    told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
+    assert told[:2] == ["65534", "65534"]
+
+
+def test_a_copy_that_fails_ends_all(scratch: Path) -> None:
+    command = (program(copies.PROGRAM, scratch), "--workers", "2", "--", "sh", "-c", "exit 7")
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "copies: sh ended with status 7\n" in ended.stderr
+
+
+def test_all_sources_are_in_the_package() -> None:
+    there = {each.name for each in (files("linesmith.plugins.benchmarks") / "sources").iterdir()}
+    assert there == {*exec_storm.PROGRAM.sources, *page_faults.PROGRAM.sources, *copies.PROGRAM.sources}
+
+
+def test_a_program_is_compiled_once(tmp_path: Path) -> None:
+    first = STORM.steps({}, 1, tmp_path)[0].command[0]
+    made = Path(first).stat().st_ino
+    again = STORM.steps({"operations": 7}, 2, tmp_path)[0].command[0]
+    assert (again, Path(again).stat().st_ino) == (first, made)
+    assert STORM.steps({"linking": "dynamic"}, 1, tmp_path)[0].command[0] != first
+
+
+def test_a_missing_compiler_is_named(scratch: Path) -> None:
+    settings: dict[str, Setting] = {"compiler": "no-such-cc"}
+    assert STORM.obstacle(settings) == "the compiler no-such-cc is not found"
+    with pytest.raises(ToolMissing, match="the benchmark exec-storm has to be compiled: the compiler no-such-cc"):
+        STORM.steps(settings, 1, scratch)
+
+
+def test_a_compiler_that_fails_is_quoted(tmp_path: Path) -> None:
+    broken = tmp_path / "cc"
+    broken.write_text("#!/bin/sh\necho error: out of luck >&2\nexit 1\n")
+    broken.chmod(0o755)
+    with pytest.raises(ToolMissing, match=r"cc cannot compile the benchmark page-faults: error: out of luck"):
+        FAULTS.steps({"compiler": str(broken)}, 1, tmp_path)
+
+
+def test_without_a_static_library_it_is_linked_dynamically(tmp_path: Path) -> None:
+    reluctant = tmp_path / "cc"
+    reluctant.write_text('#!/bin/sh\ncase "$*" in *-static*) exit 1 ;; esac\nexec gcc "$@"\n')
+    reluctant.chmod(0o755)
+    assert printed(FAULTS.steps({"compiler": str(reluctant)}, 1, tmp_path)[0].command[0], "--operations", "64")
+    with pytest.raises(ToolMissing):
+        FAULTS.steps({"compiler": str(reluctant), "linking": "static"}, 1, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"operations": 5, "seconds": 1}, "give either operations or seconds, not both"),
+        ({"operations": 0}, "give a whole number from 1 to"),
+        ({"operations": True}, "give a whole number"),
+        ({"seconds": float("nan")}, "give a number of seconds above 0"),
+        ({"linking": "statik"}, r"one of automatic, static, dynamic \(did you mean static\?\)"),
+        ({"files": 65}, "give a whole number from 0 to 64"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Setting], words: str) -> None:
+    with pytest.raises(BenchmarkUnknown, match=words):
+        STORM.metrics(settings)
+
+
+def test_lines_that_contradict_each_other_are_nonsense() -> None:
+    text = "benchmark exec-storm\nworkers 1\noperations 10\nseconds 2\ncpu-seconds 1\nper-second 50\n"
+    with pytest.raises(BenchmarkNonsense, match="operations, seconds and rate contradict each other"):
+        STORM.parse({}, [Done(Step(("storm",)), 0, text)])
+
+
+def test_nothing_run_is_a_failure() -> None:
+    with pytest.raises(BenchmarkFailed, match="none of its commands was run"):
+        STORM.parse({}, [])
