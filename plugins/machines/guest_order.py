@@ -17,12 +17,18 @@ from linesmith.plugins.machines.guest_files import Contents, initramfs, plan
 from linesmith.plugins.machines.guest_init import HOME, init_script
 from linesmith.plugins.machines.kernel_image import KernelImage, read_kernel
 from linesmith.plugins.machines.kvm import KVM, KVM_CPU, kvm_obstacle
-from linesmith.plugins.machines.site_settings import SiteSettings
+from linesmith.plugins.machines.site_settings import Kind, SiteSettings
 from linesmith.plugins.machines.step_words import check_cpus, words_of
 from linesmith.plugins.machines.steps_script import MARK, functions_script, launch_script, steps_script
 from linesmith.plugins.machines.system_command import BOARDS, EMULATED, SLOW_WORDS, system_command
 
-SETTINGS = ("accelerator", "boot_seconds", "kaslr", "seed", "words")
+SETTINGS = {
+    "accelerator": Kind.TEXT,
+    "boot_seconds": Kind.NUMBER,
+    "kaslr": Kind.SWITCH,
+    "seed": Kind.NUMBER,
+    "words": Kind.WORDS,
+}
 _KERNELS = ("kernel", "vmlinux")
 _PLACE = f"{HOME}/steps"
 _LAUNCH = "launch"
@@ -56,6 +62,7 @@ class GuestOrder:
 
     def check(self) -> None:
         """Raise what is wrong with the order before anything is run."""
+        self.settings.check()
         for number, step in enumerate(self.steps, 1):
             check_cpus(step, number, range(self.site.cpus))
 
@@ -111,8 +118,7 @@ class GuestOrder:
         return () if self.settings.switch("kaslr", True) else ("nokaslr",)
 
     def _seed(self) -> tuple[str, ...]:
-        seed = self.settings.number("seed")
-        return () if seed is None else ("-seed", str(seed))
+        return ("-seed", str(self.settings.number("seed", 0))) if self.settings.has("seed") else ()
 
     def _init(self, contents: Contents, port: str) -> bytes:
         begin = f"place={_PLACE} nonce={self.nonce} mark={MARK}={uuid.uuid4()}\n"

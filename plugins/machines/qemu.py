@@ -102,7 +102,7 @@ def _session(order: GuestOrder, talk: Talk, scratch: Path, tell: Tell) -> Sessio
 
 def _booted(order: GuestOrder, talk: Talk, transcript: Transcript) -> Introduction:
     """Whatever goes wrong before the guest is ready to run steps is a failure to boot."""
-    talk.limit(order.settings.number("boot_seconds") or _BOOT_SECONDS)
+    talk.limit(order.settings.number("boot_seconds", _BOOT_SECONDS))
     try:
         return transcript.introduction()
     except GuestFailed as error:

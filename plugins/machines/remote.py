@@ -24,14 +24,25 @@ from linesmith.plugins.machines.reboot import (
     wanted_of,
 )
 from linesmith.plugins.machines.shipment import Shipment, shipment
-from linesmith.plugins.machines.site_settings import SiteSettings
+from linesmith.plugins.machines.site_settings import Kind, SiteSettings
 from linesmith.plugins.machines.ssh import Answer, Ssh
 from linesmith.plugins.machines.step_words import check_cpus, shown, words_of
 from linesmith.plugins.machines.steps_script import MARK, functions_script, launch_script, steps_script
 from linesmith.plugins.machines.transcript import Transcript
 from linesmith.plugins.machines.wire import Wire
 
-_SETTINGS = ("host", "user", "port", "key", "config", "options", "boot", "words", "folder", "boot_seconds")
+_SETTINGS = {
+    "host": Kind.TEXT,
+    "user": Kind.TEXT,
+    "port": Kind.NUMBER,
+    "key": Kind.TEXT,
+    "config": Kind.TEXT,
+    "options": Kind.WORDS,
+    "boot": Kind.TEXT,
+    "words": Kind.WORDS,
+    "folder": Kind.TEXT,
+    "boot_seconds": Kind.NUMBER,
+}
 _FOLDER = "/var/tmp"  # noqa: S108 - mktemp makes a folder of our own in it; it outlives a boot
 _BOOT_SECONDS = 600
 _COPY_SECONDS = 600
@@ -61,9 +72,8 @@ class RemoteMachine:
     def obstacle(self, site: Site) -> str | None:
         """Why the host cannot be used; ``None`` when it can be reached. This connects to it."""
         settings = SiteSettings(site, _SETTINGS)
-        if unknown := settings.unknown():
-            return unknown
         try:
+            settings.check()
             if not settings.text("host"):
                 return "no host was named; give [machine] a host"
             answer = _ssh(settings).call(("true",), b"", Path.cwd(), _COPY_SECONDS)
@@ -123,7 +133,7 @@ class _Order:
 
     @property
     def boot_seconds(self) -> int:
-        return self.settings.number("boot_seconds") or _BOOT_SECONDS
+        return self.settings.number("boot_seconds", _BOOT_SECONDS)
 
     def reached(self) -> Running:
         """What runs there at first."""
@@ -255,6 +265,5 @@ def _cpus_in(text: str) -> tuple[int, ...]:
 def _ssh(settings: SiteSettings) -> Ssh:
     named = (("-l", settings.text("user")), ("-i", settings.text("key")), ("-F", settings.text("config")))
     options = [word for option, value in named if value for word in (option, value)]
-    port = settings.number("port")
-    options += ["-p", str(port)] if port else []
+    options += ["-p", str(settings.number("port", 0))] if settings.has("port") else []
     return Ssh(settings.text("host"), (*options, *settings.words("options")))
