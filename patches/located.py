@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.errors import VerificationFailed
 from linesmith.analyzer.geometry import Span
-from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Candidate, Layout, Member
 
 
@@ -21,7 +21,7 @@ class Located:
 
     outer: Layout
     moved: Layout
-    layouts: LayoutTable
+    layouts: Layouts
 
     @property
     def granule(self) -> int:
@@ -33,7 +33,7 @@ class Located:
         return next((span for found, span in _visible(self.outer, self.layouts, 0) if found == name), None)
 
 
-def locate(candidate: Candidate, layouts: LayoutTable) -> Located:
+def locate(candidate: Candidate, layouts: Layouts) -> Located:
     """The candidate's record in ``layouts``; raises ``VerificationFailed`` when the unit does not know it."""
     found = layouts.variants(candidate.type)
     if not found:
@@ -52,11 +52,11 @@ def _names(layout: Layout) -> set[str]:
     return {member.name for member in layout.members if member.name}
 
 
-def _inner(member: Member, layouts: LayoutTable) -> Layout | None:
+def _inner(member: Member, layouts: Layouts) -> Layout | None:
     return None if member.name or member.record is None else layouts.by_id(member.record)
 
 
-def _anonymous(layout: Layout, layouts: LayoutTable) -> Iterator[Layout]:
+def _anonymous(layout: Layout, layouts: Layouts) -> Iterator[Layout]:
     for member in layout.members:
         inner = _inner(member, layouts)
         if inner is not None:
@@ -64,7 +64,7 @@ def _anonymous(layout: Layout, layouts: LayoutTable) -> Iterator[Layout]:
             yield from _anonymous(inner, layouts)
 
 
-def _visible(layout: Layout, layouts: LayoutTable, start: int) -> Iterator[tuple[str, Span]]:
+def _visible(layout: Layout, layouts: Layouts, start: int) -> Iterator[tuple[str, Span]]:
     for member in layout.members:
         inner = _inner(member, layouts)
         if inner is None:

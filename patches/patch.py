@@ -54,6 +54,26 @@ class _Confirmed:
     commands: tuple[Command, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A change of the source that no compiler has seen."""
+
+    declared: Declared
+    diff: bytes
+
+
+def edited(candidate: Candidate, root: Path) -> Edited:
+    """The change of the tree at ``root`` that makes ``candidate``, spelt so that every file of it can be compiled.
+
+    No configuration is looked at. Raises ``TreeError``, ``DeclarationNotFound`` or ``EditRefused``.
+    """
+    tree = Tree(root)
+    with _readable(tree):
+        declared = _declared(candidate, tree)
+        source = _edits(candidate, declared, kernel=is_kernel_code(tree, declared))[-1]
+        return Edited(declared, unified_diff(declared.source, source, declared.file))
+
+
 def draft(candidate: Candidate, tree: Tree) -> Draft:
     """The edit of ``candidate``, without compiling anything.
 
@@ -61,7 +81,7 @@ def draft(candidate: Candidate, tree: Tree) -> Draft:
     """
     with _readable(tree):
         declared = _declared(candidate, tree)
-        kernel = _is_kernel_code(tree, declared)
+        kernel = is_kernel_code(tree, declared)
         source = _edits(candidate, declared, kernel=kernel)[0]
         commands = planned(tree.root, tree.build) if kernel else ()
         return Draft(declared, unified_diff(declared.source, source, declared.file), commands)
@@ -77,7 +97,7 @@ def write(
     """
     with _readable(tree):
         declared = _declared(candidate, tree)
-        sources = _edits(candidate, declared, kernel=_is_kernel_code(tree, declared))
+        sources = _edits(candidate, declared, kernel=is_kernel_code(tree, declared))
         build = _build(candidate, tree, declared, progress)
         progress(f"compiling {declared.place} as it is and as patched with {build.flags.compiler}")
         confirmed = _confirmed(candidate, declared, build, sources)
@@ -126,13 +146,13 @@ def _readable(tree: Tree) -> Iterator[None]:
         raise TreeError(f"{place}: {error.strerror or error}; {remedy}") from error
 
 
-def _is_kernel_code(tree: Tree, declared: Declared) -> bool:
+def is_kernel_code(tree: Tree, declared: Declared) -> bool:
     """Whether Kbuild compiles the file; the programs in a kernel tree are built in ways of their own."""
     return is_kernel(tree.root) and not declared.file.startswith(("tools/", "samples/", "scripts/"))
 
 
 def _build(candidate: Candidate, tree: Tree, declared: Declared, progress: Progress) -> Build:
-    if _is_kernel_code(tree, declared):
+    if is_kernel_code(tree, declared):
         return kernel_build(tree.root, tree.build, progress)
     return plain_build(tree.root, tree.build, tree.cflags, declared.file, candidate.before.unit)
 

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from linesmith.analyzer.model import Workplace
 from linesmith.plugins import registry
+from linesmith.plugins.profiles.recorded import encode
 from linesmith.tuner.tuning.block import Interrupted, run_block
 from linesmith.tuner.tuning.failures import failure_of
-from linesmith.tuner.tuning.simulated import simulated_block
-from linesmith.tuner.tuning.tasks import BlockTask, BuildTask, Outcome, SimulatedBlockTask, Task
+from linesmith.tuner.tuning.simulated import recorded, simulated_block
+from linesmith.tuner.tuning.tasks import BlockTask, BuildTask, Outcome, RecordTask, SimulatedBlockTask, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,8 @@ def _done(task: Task, desk: Desk) -> Outcome:
         return _built(task, desk)
     if isinstance(task, BlockTask):
         return run_block(task, desk.warm, desk.logs, desk.tell)
+    if isinstance(task, RecordTask):
+        return _recorded(task, desk)
     return _simulated(task, desk.tell)
 
 
@@ -80,6 +83,17 @@ def _built(task: BuildTask, desk: Desk) -> Outcome:
     builder = registry.builder(task.recipe.builder)
     place = Workplace(desk.warm, task.run / "artifacts")
     return Outcome(0.0, built=builder.build(task.recipe, task.variant, place, desk.tell))
+
+
+def _recorded(task: RecordTask, desk: Desk) -> Outcome:
+    trace = task.trace.with_name(task.trace.name + ".part")
+    profile = recorded(task.built, task.evidence, desk.logs, task.seed, desk.tell, trace)
+    part = task.profile.with_name(task.profile.name + ".part")
+    part.write_bytes(encode(profile))
+    if trace.exists():
+        trace.replace(task.trace)
+    part.replace(task.profile)
+    return Outcome(0.0)
 
 
 def _simulated(task: SimulatedBlockTask, tell: Callable[[str], None]) -> Outcome:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from linesmith.analyzer.model import Built, Failure, Recipe, Sample, Site, Use, Variant
+from linesmith.analyzer.model import Built, Evidence, Failure, Recipe, Sample, Site, Use, Variant
 from linesmith.tuner.tuning.simulated import SimulatedBenchmark
 
 BUILD = "build"
@@ -71,7 +71,33 @@ class SimulatedBlockTask:
         return f"simulation-{self.number}"
 
 
-Task = BuildTask | BlockTask | SimulatedBlockTask
+@dataclass(frozen=True, slots=True)
+class RecordTask:
+    """Record the baseline: profile and trace go into the run directory, each whole or not at all."""
+
+    evidence: Evidence
+    built: Built
+    seed: int
+    run: Path
+    needs: str = field(default=BUILD, init=False)
+
+    @property
+    def name(self) -> str:
+        """What journal and logs call it."""
+        return "recording"
+
+    @property
+    def profile(self) -> Path:
+        """Where the profile goes, when the trace is there."""
+        return self.run / "profile.json"
+
+    @property
+    def trace(self) -> Path:
+        """Where the trace goes."""
+        return self.run / "profile.trace"
+
+
+Task = BuildTask | BlockTask | SimulatedBlockTask | RecordTask
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,18 +3,103 @@
 
 from __future__ import annotations
 
-from linesmith.analyzer.model import Result, TunePlan
-from linesmith.plugins.api import Pool
-from linesmith.tuner.tuning.doors import Doors
+import asyncio
+from dataclasses import dataclass
+
+from linesmith.analyzer.errors import PlanError
+from linesmith.analyzer.model import Result, TunePlan, Variant
+from linesmith.patches.message import Excerpt
+from linesmith.plugins import registry
+from linesmith.plugins.api import Pool, Search
+from linesmith.tuner.judge.ranking import finalists
+from linesmith.tuner.space.proposals import Proposals, proposals
+from linesmith.tuner.tuning.blocks import Purpose, Stage, blocks
+from linesmith.tuner.tuning.confirmation import confirm, finish
+from linesmith.tuner.tuning.evidence import Explained, explained
+from linesmith.tuner.tuning.exploration import Exploration
+from linesmith.tuner.tuning.judgement import Judge
+from linesmith.tuner.tuning.laboratory import Laboratory
+from linesmith.tuner.tuning.ladder import Ladder, check_ladder, rigs
+from linesmith.tuner.tuning.narration import Narration
+from linesmith.tuner.tuning.noise import calibrated
+from linesmith.tuner.tuning.obstacles import check
+from linesmith.tuner.tuning.points import Points
 from linesmith.tuner.tuning.progress import TellProgress
+from linesmith.tuner.tuning.result import comparisons, result_of
+from linesmith.tuner.tuning.rig import Rig
 from linesmith.tuner.tuning.run_directory import RunDirectory
+from linesmith.tuner.tuning.terms import Terms, keep_terms, kept_terms, with_measures
+from linesmith.tuner.tuning.variants import BASELINE, keep_variant, variants
+
+_MINUTE = 60.0
+# At most this share of the time is set aside for the confirmation.
+_MOST_RESERVED = 0.5
 
 
-def tune(plan: TunePlan, run: RunDirectory, pool: Pool, tell: TellProgress, doors: Doors) -> Result:
+def tune(plan: TunePlan, run: RunDirectory, pool: Pool, tell: TellProgress, excerpt: Excerpt) -> Result:
     """Search as the plan says; what an earlier process finished in the same run directory is not done again.
 
     An exception in the middle, ``KeyboardInterrupt`` included, leaves a run directory that can be gone on with. Raises
-    ``BaselineFailed`` when the tree as it is does not build, boot or run, ``DiskFull``, ``PlanError``, and what
-    ``doors.analyse`` raises.
+    ``BaselineFailed`` when the tree as it is does not build, boot or run, ``DiskFull``, ``PlanError``,
+    ``NothingToSuggest``, and what reading the profile raises.
     """
-    raise NotImplementedError
+    check_ladder(plan)
+    check(plan, pool)
+    narration = Narration(tell, run.journal.seconds, plan.budget.minutes * _MINUTE)
+    with run.journal.transaction():
+        keep_variant(run.journal, BASELINE)
+    asyncio.run(_Tuning(plan, Laboratory(run, pool, plan.recipe, narration), excerpt).run())
+    return result_of(run.journal, run.path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tuning:
+    plan: TunePlan
+    lab: Laboratory
+    excerpt: Excerpt
+
+    async def run(self) -> None:
+        """Evidence, noise, search, confirmation."""
+        seen = await explained(self.lab, self.plan)
+        proposed = proposals(seen.findings, seen.layouts, self.plan.search)
+        upper = rigs(self.plan, proposed, self.lab)
+        self._keep_terms(proposed, upper)
+        judge = await calibrated(self.lab, upper[-1])
+        await self._explore(seen, proposed, upper, judge)
+        chosen = self._finalists(Stage(upper[-1].fidelity, Purpose.SEARCH))
+        finish(self.lab.run.journal, await confirm(self.lab, upper[-1], judge, chosen))
+
+    def _keep_terms(self, proposed: Proposals, upper: tuple[Rig, ...]) -> None:
+        terms = Terms(f"{self.plan.recipe.tree.name}: {proposed.record.subject.layout.title}", self.plan.rules)
+        for rig in upper:
+            terms = with_measures(terms, rig.fidelity, rig.judge.measures)
+        keep_terms(self.lab.run.journal, terms)
+
+    async def _explore(self, seen: Explained, proposed: Proposals, upper: tuple[Rig, ...], judge: Judge) -> None:
+        plan, run = self.plan, self.lab.run
+        elf = plan.evidence.elf if plan.evidence else ""
+        points = Points(proposed, plan.recipe.tree, elf, run, self.excerpt)
+        ladder = Ladder(self.lab, points, seen, judge, lambda: self.lab.narration.left > self._reserved(upper[-1]))
+        rungs = ladder.rungs(plan.search.ladder, upper)
+        search = self._search(proposed, len(rungs), len(upper))
+        exploration = Exploration(rungs, search, run.journal, self.lab.narration, plan.budget.trials)
+        await exploration.run(self.lab.slots, ladder.in_time)
+
+    def _search(self, proposed: Proposals, rungs: int, costly: int) -> Search:
+        search = self.plan.search
+        optimizer = registry.optimizer(search.optimizer)
+        if reason := optimizer.obstacle():
+            raise PlanError(f"[search] optimizer = {search.optimizer!r} cannot be used: {reason}")
+        return optimizer.search(proposed.space, rungs, search.seed, self.plan.budget.trials, costly)
+
+    def _reserved(self, rig: Rig) -> float:
+        """Seconds that the confirmation will need: at the least its first look at each finalist."""
+        least = self.plan.rules.least_blocks * self.plan.search.confirm
+        needed = least * self.lab.block_seconds(rig.fidelity)
+        return min(needed, _MOST_RESERVED * self.plan.budget.minutes * _MINUTE)
+
+    def _finalists(self, stage: Stage) -> tuple[Variant, ...]:
+        journal = self.lab.run.journal
+        explored = comparisons(kept_terms(journal), blocks(journal), stage)
+        known = {one.name: one for one in variants(journal)}
+        return tuple(known[name] for name in finalists(explored, self.plan.search.confirm))

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a search goes out from: a profile of the tree as it is, explained by the layouts of its build."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from linesmith.analyzer.dwarf import read_layouts
+from linesmith.analyzer.errors import NothingToSuggest, NotRecorded, PlanError, ProfileError, ProfileWithoutOffsets
+from linesmith.analyzer.explain import explain, holding
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Built, Evidence, Finding, Profile, Searching, TunePlan
+from linesmith.plugins.registry import read_profiles
+from linesmith.tuner.tuning.laboratory import Laboratory
+from linesmith.tuner.tuning.tasks import RecordTask
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A profile and what it says; there is a ``trace`` where it was recorded for this run."""
+
+    profile: Profile
+    layouts: Layouts
+    findings: tuple[Finding, ...]
+    trace: Path | None
+
+
+async def explained(lab: Laboratory, plan: TunePlan) -> Explained:
+    """Read the plan's profile, or record one on the baseline's build, and explain it.
+
+    Raises ``PlanError``, ``NotRecorded``, ``NothingToSuggest``, ``ProfileError``, ``BuildIdDiffers``, ``ElfError``,
+    and what the recorder raises.
+    """
+    evidence = plan.evidence
+    if evidence is None:
+        raise PlanError("there is no profile to start from; the plan needs a [record] or a [[benchmark]]")
+    built = await lab.baseline()
+    elf = _elf(built, evidence)
+    profile, trace = await _profile(lab, built, evidence, plan.search)
+    if not profile.has_offsets:
+        raise ProfileWithoutOffsets(
+            f"{profile.source} lists shared lines but no offsets, so members cannot be named; give the whole report"
+        )
+    lab.narration.say("explaining the profile")
+    reading = read_layouts(elf)
+    wanted = plan.search.type.split()[-1] if plan.search.type else None
+    found = explain(reading, elf, profile, wanted).findings
+    kept = found if wanted is None else holding(found, wanted)
+    if not kept:
+        raise NothingToSuggest(
+            f"no line of {profile.source} holds {wanted or 'anything'}; look at `linesmith hot {elf} {profile.source}`"
+        )
+    return Explained(profile, reading.layouts, kept, trace)
+
+
+def _elf(built: Built, evidence: Evidence) -> Path:
+    try:
+        return built.product(evidence.elf)
+    except KeyError:
+        names = ", ".join(name for name, _ in built.products)
+        raise PlanError(f"[record] elf = {evidence.elf!r}, but the build's products are {names}") from None
+
+
+async def _profile(lab: Laboratory, built: Built, evidence: Evidence, search: Searching) -> tuple[Profile, Path | None]:
+    if evidence.profile is not None:
+        reports = read_profiles(evidence.profile)
+        if not 1 <= search.section <= len(reports):
+            raise ProfileError(
+                f"{evidence.profile} holds {len(reports)} report(s), so there is no [search] section {search.section}"
+            )
+        return reports[search.section - 1], None
+    task = RecordTask(evidence, built, search.seed, lab.run.path)
+    if not task.profile.is_file():
+        outcome = await lab.done(task, "recording the workload")
+        with lab.run.journal.transaction():
+            lab.run.journal.end(task.name)
+        if outcome.failure is not None:
+            raise NotRecorded(f"the workload cannot be recorded: {outcome.failure.reason}")
+    return read_profiles(task.profile)[0], task.trace if task.trace.is_file() else None
