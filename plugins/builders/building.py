@@ -72,8 +72,7 @@ def build(recipe: Recipe, variant: Variant, place: Workplace, tell: Tell, plan: 
     """The artifact of this input, made by ``make`` unless it is there. Raises what ``Builder.build`` does."""
     with writing(f"{place.warm} and {place.artifacts}"):
         place.artifacts.mkdir(parents=True, exist_ok=True)
-        kept = place.artifacts / ".trees" / digest((str(recipe.tree.resolve()),))
-        sources = census.take(recipe.tree, kept)
+        sources = _census(recipe.tree.resolve(), place)
         key = key_of(recipe, variant, sources, plan)
         store = Artifacts(place.artifacts)
         if found := store.find(key):
@@ -90,6 +89,12 @@ def build(recipe: Recipe, variant: Variant, place: Workplace, tell: Tell, plan: 
                 made = make(job)
                 built = _built(job, key, plan, made, started, store)
                 return store.commit(draft, built, made.products, made.configuration)
+
+
+def _census(tree: Path, place: Workplace) -> census.Census:
+    """The sources of the tree, in which the run directory itself may lie."""
+    ours = {place.warm.resolve(), place.artifacts.resolve(), place.artifacts.resolve().parent} - {tree}
+    return census.take(tree, place.artifacts / ".trees" / digest((str(tree),)), ours)
 
 
 def _built(job: Job, key: str, plan: Plan, made: Made, started: float, store: Artifacts) -> Built:

@@ -8,7 +8,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,49 +26,45 @@ Stamp = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """The source files of ``tree``: path to what it is (``file``, ``program`` or ``link``) and its digest."""
+    """The source files of ``tree``: path to what it is (``file``, ``program`` or ``link``) with its digest.
+
+    ``stamps`` has what the file system said of each.
+    """
 
     tree: Path
     files: Mapping[str, str]
+    stamps: Mapping[str, Stamp]
 
     def digest(self) -> str:
         """One digest of all paths and contents."""
         total = hashlib.blake2b(digest_size=16)
-        for path, state in sorted(self.files.items()):
-            total.update(f"{path}\0{state}\0".encode("utf-8", "surrogateescape"))
+        for path, seen in sorted(self.files.items()):
+            total.update(f"{path}\0{seen}\0".encode("utf-8", "surrogateescape"))
         return total.hexdigest()
 
 
-def take(tree: Path, kept: Path) -> Census:
-    """The census of ``tree``, which is only read; ``kept`` is a file of ours for the digests. Raises ``TreeError``."""
+def take(tree: Path, kept: Path, ours: Collection[Path] = ()) -> Census:
+    """The census of ``tree``, which is only read, without what lies below the folders ``ours``.
+
+    ``kept`` is a file of ours for the digests. Raises ``TreeError``.
+    """
     known = _known(kept)
     now = time.time_ns()
     files: dict[str, str] = {}
-    stamps: dict[str, tuple[Stamp, str]] = {}
-    for path in sources(tree):
+    stamps: dict[str, Stamp] = {}
+    for path in sources(tree, ours):
+        file = f"{tree}/{path}"
         try:
-            stamp = _stamp(tree / path)
+            found = os.lstat(file)
+            stamps[path] = stamp_of(found)
             before = known.get(path)
-            files[path] = before[1] if before and before[0] == stamp else state(tree / path)
+            files[path] = before[1] if before and before[0] == stamps[path] else _state(file, found.st_mode)
         except OSError as error:
-            raise TreeError(f"{tree / path} cannot be read ({error.strerror})") from error
-        if now - max(stamp[1:3]) > _FRESH:
-            stamps[path] = stamp, files[path]
-    if stamps != known:
-        replace(kept, json.dumps(stamps).encode())
-    return Census(tree, files)
-
-
-def state(path: Path) -> str:
-    """What the file is, and the digest of its content or of its link's target. Raises ``OSError``."""
-    mode = path.lstat().st_mode
-    if stat.S_ISLNK(mode):
-        return of_bytes("link", os.fsencode(path.readlink()))
-    digest = hashlib.blake2b(digest_size=16)
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return f"{'program' if mode & stat.S_IXUSR else 'file'} {digest.hexdigest()}"
+            raise TreeError(f"{file} cannot be read ({error.strerror})") from error
+    settled = {path: (stamp, files[path]) for path, stamp in stamps.items() if now - max(stamp[1:3]) > _FRESH}
+    if settled != known:
+        replace(kept, json.dumps(settled).encode())
+    return Census(tree, files, stamps)
 
 
 def of_bytes(kind: str, content: bytes) -> str:
@@ -76,9 +72,19 @@ def of_bytes(kind: str, content: bytes) -> str:
     return f"{kind} {hashlib.blake2b(content, digest_size=16).hexdigest()}"
 
 
-def _stamp(path: Path) -> Stamp:
-    found = path.lstat()
+def stamp_of(found: os.stat_result) -> Stamp:
+    """What changes whenever the content does."""
     return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+def _state(path: str, mode: int) -> str:
+    if stat.S_ISLNK(mode):
+        return of_bytes("link", os.fsencode(Path(path).readlink()))
+    digest = hashlib.blake2b(digest_size=16)
+    with Path(path).open("rb", buffering=0) as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return f"{'program' if mode & stat.S_IXUSR else 'file'} {digest.hexdigest()}"
 
 
 def _as_stamp(size: int, changed: int, touched: int, inode: int) -> Stamp:

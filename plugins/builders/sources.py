@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.errors import TreeError
@@ -23,15 +24,15 @@ _MADE_FILES = frozenset(("CMakeCache.txt", "config.status", "config.log"))
 _KBUILD_MADE = re.compile(r"\.config(\.old)?|include/(config|generated)|arch/[^/]+/include/generated")
 
 
-def sources(tree: Path) -> tuple[str, ...]:
-    """Paths of the source files, relative to ``tree`` and sorted.
+def sources(tree: Path, ours: Collection[Path] = ()) -> tuple[str, ...]:
+    """Paths of the source files, relative to ``tree`` and sorted; none below the folders ``ours``.
 
     In a git work tree: what is tracked, and what is neither ignored nor left by a build. Raises ``TreeError``.
     """
     if not tree.is_dir():
         raise TreeError(f"{tree} is not a folder; name the source tree")
     try:
-        found = set(_walk(tree, "", is_kernel(tree)))
+        found = set(_walk(tree, "", _Rules(is_kernel(tree), frozenset(map(str, ours)))))
         tracked = set(_listed(tree))
         if tracked:
             found = tracked | found & set(_listed(tree, "--others", "--exclude-standard"))
@@ -69,23 +70,37 @@ def _listed(tree: Path, *options: str) -> Iterator[str]:
             yield name
 
 
-def _walk(tree: Path, folder: str, kernel: bool) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What a walk leaves out beside what every build leaves."""
+
+    kernel: bool
+    folders: frozenset[str]
+
+
+def _walk(tree: Path, folder: str, rules: _Rules) -> Iterator[str]:
     with os.scandir(tree / folder) as found:
         entries = {entry.name: entry for entry in found}
     if _is_build_folder(entries):
         return
     for name, entry in entries.items():
         path = f"{folder}/{name}" if folder else name
-        if _is_made(name, entries) or (kernel and _KBUILD_MADE.fullmatch(path)):
+        if _is_made(name, entries) or (rules.kernel and _KBUILD_MADE.fullmatch(path)):
             continue
         if entry.is_dir(follow_symlinks=False):
-            yield from _walk(tree, path, kernel)
+            if entry.path not in rules.folders:
+                yield from _walk(tree, path, rules)
         elif entry.is_symlink() or entry.is_file():
             yield path
 
 
 def _is_build_folder(entries: dict[str, os.DirEntry[str]]) -> bool:
-    return "meson-private" in entries or ("CMakeCache.txt" in entries and "CMakeLists.txt" not in entries)
+    """Whether Meson or CMake builds there, or linesmith keeps a run there."""
+    return (
+        "meson-private" in entries
+        or ("CMakeCache.txt" in entries and "CMakeLists.txt" not in entries)
+        or ("journal.sqlite" in entries and "artifacts" in entries)
+    )
 
 
 def _is_made(name: str, siblings: dict[str, os.DirEntry[str]]) -> bool:

@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A worker's own copy of the sources, brought from one version to the next by writing only what differs.
-
-Files are copied, not linked: the user's tree may change while a build runs, and a build may write into its sources.
-``copy_file_range`` shares the blocks where the file system can (btrfs, XFS), copy_file_range(2).
-"""
+"""A worker's own copy of the sources, brought from one version to the next by writing only what differs."""
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
@@ -19,13 +14,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from linesmith.analyzer.errors import PatchRefused, TreeError
-from linesmith.plugins.builders.census import Census, of_bytes, state
+from linesmith.plugins.builders.census import Census, of_bytes
+from linesmith.plugins.builders.copying import changing, copy_file, copy_link
 from linesmith.plugins.builders.durable import replace
 from linesmith.plugins.builders.patching import Plain, changes
 
-_CHUNK = 1 << 30
-# What copy_file_range says of two file systems between which it cannot copy.
-_NO_RANGES = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 _NO_PATHS: list[str] = []
 _NO_STATES: dict[str, str] = {}
 T = TypeVar("T")
@@ -38,24 +31,27 @@ class WorkingCopy:
 
     folder: Path
 
-    @property
-    def held_file(self) -> Path:
-        """Path and state of every source file in the copy."""
-        return self.folder.with_name(f"{self.folder.name}.held")
-
-    @property
-    def doubtful_file(self) -> Path:
-        """Paths whose content is not known for sure, because something may have been killed in between."""
-        return self.folder.with_name(f"{self.folder.name}.doubtful")
-
     def held(self) -> Mapping[str, str]:
-        """What the copy holds for sure."""
-        doubtful = frozenset(_loaded(self.doubtful_file, _NO_PATHS))
-        return {path: seen for path, seen in _loaded(self.held_file, _NO_STATES).items() if path not in doubtful}
+        """Path and state of the source files that the copy holds for sure."""
+        doubtful = frozenset(_loaded(self._doubtful_file, _NO_PATHS))
+        return {path: seen for path, seen in _loaded(self._held_file, _NO_STATES).items() if path not in doubtful}
+
+    def hold(self, states: Mapping[str, str]) -> None:
+        """Remember that the copy holds just this. Raises ``OSError``."""
+        replace(self._held_file, json.dumps(states).encode())
+        self._doubtful_file.unlink(missing_ok=True)
 
     def doubt(self, paths: Iterable[str]) -> None:
         """Remember that these files of the copy may be anything. Raises ``OSError``."""
-        replace(self.doubtful_file, json.dumps([*_loaded(self.doubtful_file, _NO_PATHS), *paths]).encode())
+        replace(self._doubtful_file, json.dumps([*_loaded(self._doubtful_file, _NO_PATHS), *paths]).encode())
+
+    @property
+    def _held_file(self) -> Path:
+        return self.folder.with_name(f"{self.folder.name}.held")
+
+    @property
+    def _doubtful_file(self) -> Path:
+        return self.folder.with_name(f"{self.folder.name}.doubtful")
 
 
 def patched(census: Census, patches: tuple[str, ...]) -> Changes:
@@ -75,7 +71,7 @@ def patched(census: Census, patches: tuple[str, ...]) -> Changes:
             raise TreeError(f"{census.tree / path} cannot be read ({error.strerror})") from error
         kind = seen.partition(" ")[0]
         if of_bytes(kind, content) != seen:
-            raise _changing(census.tree / path)
+            raise changing(str(census.tree / path))
         return Plain(content, kind == "program")
 
     return changes(patches, plain)
@@ -96,88 +92,56 @@ def bring(copy: WorkingCopy, census: Census, changed: Changes) -> int:
         return 0
     if held:
         copy.doubt((*gone, *late))
-    copy.folder.mkdir(parents=True, exist_ok=True)
-    for path in gone:
-        _remove(copy.folder / path)
-    for path in late:
-        target = copy.folder / path
-        _make_room(copy.folder, target)
-        if plain := changed.get(path):
-            _write(plain, target)
-        else:
-            _copy(census, path, target)
-        if held and not target.is_symlink():
-            os.utime(target, ns=(time.time_ns(), time.time_ns()))
-    replace(copy.held_file, json.dumps(wanted).encode())
-    copy.doubtful_file.unlink(missing_ok=True)
+        for path in (*gone, *late):
+            _clear(copy.folder, path)
+    else:
+        shutil.rmtree(copy.folder, ignore_errors=True)
+    _fill(copy.folder, census, changed, late)
+    if held:
+        _touch(copy.folder / path for path in late)
+    copy.hold(wanted)
     return len(gone) + len(late)
 
 
-def _state(plain: Plain) -> str:
-    return of_bytes("program" if plain.executable else "file", plain.content)
-
-
-def _write(plain: Plain, target: Path) -> None:
-    target.write_bytes(plain.content)
-    target.chmod(0o755 if plain.executable else 0o644)
-
-
-def _copy(census: Census, path: str, target: Path) -> None:
-    """Copy one file as it is in the census, with its time of change."""
-    origin = census.tree / path
-    try:
-        before = origin.lstat()
-        if census.files[path].startswith("link "):
-            target.symlink_to(_led(census.tree, path))
-            unchanged = state(origin) == census.files[path]
+def _fill(folder: Path, census: Census, changed: Changes, paths: Iterable[str]) -> None:
+    made: set[str] = set()
+    for path in paths:
+        target = f"{folder}/{path}"
+        parent = target.rpartition("/")[0]
+        if parent not in made:
+            Path(parent).mkdir(parents=True, exist_ok=True)
+            made.add(parent)
+        if plain := changed.get(path):
+            Path(target).write_bytes(plain.content)
+            Path(target).chmod(0o755 if plain.executable else 0o644)
+        elif census.files[path].startswith("link "):
+            copy_link(census.tree, path, Path(target))
         else:
-            _copy_content(origin, target)
-            target.chmod(before.st_mode & 0o777 | 0o600)
-            os.utime(target, ns=(before.st_atime_ns, before.st_mtime_ns))
-            unchanged = state(target) == census.files[path]
-    except FileNotFoundError as error:
-        raise _changing(origin) from error
-    if not unchanged:
-        raise _changing(origin)
+            copy_file(f"{census.tree}/{path}", target, census.stamps[path])
 
 
-def _copy_content(origin: Path, target: Path) -> None:
-    with origin.open("rb") as source, target.open("wb") as sink:
-        try:
-            while os.copy_file_range(source.fileno(), sink.fileno(), _CHUNK):
-                pass
-        except OSError as error:
-            if error.errno not in _NO_RANGES:
-                raise
-            shutil.copyfileobj(source, sink)
+def _touch(paths: Iterable[Path]) -> None:
+    """Give the files the present time, finer than the tick that the system uses, so that they are newer than all."""
+    for path in paths:
+        now = time.time_ns()
+        os.utime(path, ns=(now, now), follow_symlinks=False)
 
 
-def _led(tree: Path, path: str) -> str:
-    """Where the link shall lead in the copy: to the copy's file if its own is in the tree, else to the very same."""
-    link = tree / path
-    target = link.readlink()
-    place = Path(os.path.normpath(link.parent / target))
-    top = Path(os.path.normpath(tree))
-    if place.is_relative_to(top):
-        return os.path.relpath(place, link.parent)
-    return str(place)
-
-
-def _make_room(top: Path, target: Path) -> None:
+def _clear(top: Path, path: str) -> None:
     """Nothing may be where the file is to be, and no link on the way to it."""
-    for folder in reversed(target.relative_to(top).parents[:-1]):
+    target = top / path
+    for folder in reversed(Path(path).parents[:-1]):
         if (top / folder).is_symlink() or (top / folder).is_file():
             (top / folder).unlink()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _remove(target)
-
-
-def _remove(target: Path) -> None:
     if target.is_dir() and not target.is_symlink():
         shutil.rmtree(target)
     else:
         with suppress(FileNotFoundError, NotADirectoryError):
             target.unlink()
+
+
+def _state(plain: Plain) -> str:
+    return of_bytes("program" if plain.executable else "file", plain.content)
 
 
 def _loaded(path: Path, default: T) -> T:
@@ -187,7 +151,3 @@ def _loaded(path: Path, default: T) -> T:
     except (OSError, ValueError):
         return default
     return found if isinstance(found, type(default)) else default
-
-
-def _changing(path: Path) -> TreeError:
-    return TreeError(f"{path} changed while it was being read; leave the tree alone for a moment and build again")
