@@ -27,7 +27,7 @@ class Rules:
     ``placebos`` are built and measured before anything else, to see how far equal layouts differ.
     """
 
-    confidence: float = 0.95
+    confidence: float = 0.98
     least_blocks: int = 4
     most_blocks: int = 16
     smallest: float = 0.005
@@ -43,7 +43,7 @@ class Comparison:
     ``base`` and ``head`` are the means of each boot, oldest first. ``low`` and ``high`` bound the ratio. ``floor`` is
     the change (a share) that variants with equal layouts were seen to have. ``outliers`` are values far from their
     variant's others; they count like any. ``tolerance`` is a guard's: the loss (a share) that it lets pass.
-    The bounds hold with ``confidence``, over all looks that were taken.
+    The bounds hold with ``confidence``, over all looks that were taken. What is ``only_shown`` decides nothing.
     """
 
     benchmark: str
@@ -64,6 +64,12 @@ class Comparison:
     outliers: tuple[float, ...] = ()
     tolerance: float = 0.0
     confidence: float = 0.95
+    only_shown: bool = False
+
+    @property
+    def decides(self) -> bool:
+        """Whether a verdict on the variant may rest on it."""
+        return not (self.guard or self.only_shown)
 
     @property
     def simulated(self) -> bool:

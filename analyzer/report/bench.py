@@ -8,6 +8,7 @@ from textwrap import wrap
 
 from linesmith.analyzer.model import Comparison, Result, Trial
 from linesmith.analyzer.report.comparison import WIDTH, metric, render_comparisons
+from linesmith.analyzer.report.facts import merged
 from linesmith.analyzer.report.figures import duration, interval, signed
 from linesmith.analyzer.report.unchecked import unchecked
 
@@ -23,7 +24,7 @@ def render_text(result: Result) -> str:
         _titled("trials", "\n".join(_trials(result))),
         _titled("builds", "\n".join(_builds(result))),
         _titled("patches", "\n".join(f"  {variant}: {path}" for variant, path in result.patches)),
-        _titled("machines", "\n".join(f"  {name}: {value}" for name, value in result.facts)),
+        _titled("machines", "\n".join(f"  {name}: {value}" for name, value in merged(result.facts))),
         _titled("not checked", "\n".join(f"  {one}" for one in unchecked(result, told(result)))),
         _titled("remarks", "\n".join(f"  {remark}" for remark in result.remarks)),
     ]
@@ -46,9 +47,14 @@ def verdict_rows(result: Result) -> Iterator[str]:
 
 def _head(result: Result) -> str:
     state = "finished" if result.finished else "not finished"
+    return f"{result.title}\n{counted(result)}, {duration(result.seconds)}, {state}"
+
+
+def counted(result: Result) -> str:
+    """How many trials there were, and how many of them failed."""
+    trials = len(result.trials)
     failed = sum(trial.failure is not None for trial in result.trials)
-    trials = f"{len(result.trials)} trials ({failed} failed)" if result.trials else "no trial"
-    return f"{result.title}\nbaseline {result.baseline}; {trials}, {duration(result.seconds)}, {state}"
+    return f"{trials or 'no'} trial{'s' * (trials != 1)}" + (f" ({failed} failed)" if failed else "")
 
 
 def _titled(title: str, text: str) -> str:
@@ -67,7 +73,7 @@ def _trials(result: Result) -> Iterator[str]:
     names = max((len(trial.variant) for trial in result.trials), default=0)
     for trial in result.trials:
         head = f"  {trial.number:>4}  {trial.variant:<{names}}  {trial.fidelity.value:<9}  "
-        text = f"{_outcome(trial)}; {', '.join(trial.moves) or 'no change'}"
+        text = "; ".join((_outcome(trial), *trial.moves))
         yield from wrap(text, max(WIDTH, len(head) + 40), initial_indent=head, subsequent_indent=" " * len(head))
 
 
@@ -77,11 +83,13 @@ def _outcome(trial: Trial) -> str:
         return f"failed, {trial.failure.kind.value}: {trial.failure.reason}{log}"
     if trial.cost is None:
         return "no answer yet"
-    return f"{trial.cost:.3f} ± {trial.spread:.3f} of the baseline, {duration(trial.seconds)}"
+    spent = f", {duration(trial.seconds)}" if trial.seconds else ""
+    return f"{trial.cost:.3f} ± {trial.spread:.3f} of the baseline{spent}"
 
 
 def _builds(result: Result) -> Iterator[str]:
     for build in result.builds:
         seconds = duration(build.seconds) if build.seconds else "reused"
-        made = f"{build.compiler}, configuration {build.configuration[:12]}"
-        yield f"  {build.variant}: {build.key[:12]}, {seconds}, {made}"
+        configuration = f"configuration {build.configuration[:12]}" if build.configuration else ""
+        parts = (build.key[:12], seconds, build.compiler, configuration)
+        yield f"  {build.variant}: {', '.join(part for part in parts if part)}"

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from linesmith.analyzer.model import Result
-from linesmith.analyzer.report.bench import told, verdict_rows
+from linesmith.analyzer.report.bench import counted, told, verdict_rows
 from linesmith.analyzer.report.comparison import markdown_table
+from linesmith.analyzer.report.facts import merged
 from linesmith.analyzer.report.figures import duration
 from linesmith.analyzer.report.unchecked import unchecked
 
@@ -18,9 +19,9 @@ def render_markdown(result: Result) -> str:
         _titled("Confirmed, on runs made after the choice", markdown_table(result.confirmed)),
         _titled("Explored, on the runs by which it was chosen", markdown_table(result.explored)),
         _titled("Equal layouts compared", markdown_table(result.noise)),
-        _titled("Machines", "\n".join(f"- {name}: {value}" for name, value in result.facts)),
+        _titled("Machines", "\n".join(f"- {name}: {value}" for name, value in merged(result.facts))),
         _titled("Not checked", "\n".join(f"- {one}" for one in unchecked(result, told(result)))),
-        f"{len(result.trials)} trials, {duration(result.seconds)}.",
+        f"{counted(result)}, {duration(result.seconds)}.",
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 

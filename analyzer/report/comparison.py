@@ -37,7 +37,8 @@ def metric(one: Comparison) -> str:
     """What was measured, in which unit, with how many threads, and for what."""
     unit = f", {one.metric.unit}" if one.metric.unit else ""
     guard = f", guard {one.tolerance:.1%}" if one.guard else ""
-    return f"{one.name} ({threads(one.threads)}{unit}, {one.metric.better.value} is better{guard})"
+    shown = ", decides nothing" if one.only_shown else ""
+    return f"{one.name} ({threads(one.threads)}{unit}, {one.metric.better.value} is better{guard}{shown})"
 
 
 def render_comparisons(comparisons: Sequence[Comparison]) -> str:

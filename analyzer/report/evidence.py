@@ -8,7 +8,8 @@ from itertools import groupby
 from textwrap import wrap
 
 from linesmith.analyzer.model import Comparison, Result
-from linesmith.analyzer.report.figures import mean_and_spread, number, signed, threads
+from linesmith.analyzer.report.facts import merged
+from linesmith.analyzer.report.figures import interval, mean_and_spread, number, signed, threads
 from linesmith.analyzer.report.unchecked import unchecked
 
 WIDTH = 75
@@ -44,14 +45,14 @@ def _table(title: str, ones: Sequence[Comparison]) -> Iterator[str]:
 
 
 def _rows(ones: Sequence[Comparison]) -> Iterator[str]:
-    for _, same in groupby(ones, lambda one: (one.name, one.metric.unit, one.guard)):
+    for _, same in groupby(ones, lambda one: (one.name, one.metric.unit, one.guard, one.only_shown)):
         group = list(same)
-        guard = "; a guard" if group[0].guard else ""
+        guard = "; a guard" if group[0].guard else "; only shown" if group[0].only_shown else ""
         yield from _row_wrapped(f"{group[0].name} ({_unit(group[0])}{group[0].metric.better.value} is better{guard})")
         for one in group:
             base, head = mean_and_spread(one.base), mean_and_spread(one.head)
             yield _ROW.format(threads(one.threads), base, head, signed(one.change), "").rstrip()
-            bounds = f"{one.confidence:.0%} interval {signed(one.low - 1)} to {signed(one.high - 1)}"
+            bounds = f"{100 * one.confidence:.3g}% interval {interval(one)}"
             yield from _row_wrapped(f"{one.verdict.value}; {bounds}", "      ")
 
 
@@ -71,7 +72,7 @@ def _method(ones: Sequence[Comparison], confirmed: bool) -> str:
         text += f" Builds of equal layout were seen to differ by up to {floor:.2%}."
     outliers = [value for one in ones for value in one.outliers]
     if outliers:
-        text += f" {len(outliers)} far-out boots are included (such as {number(outliers[0])})."
+        text += f" Far-out boots are included: {len(outliers)} (such as {number(outliers[0])})."
     if not confirmed:
         text += " These are runs of the search itself, not confirmed on fresh ones."
     return _wrapped(text)
@@ -84,10 +85,9 @@ def _range(counts: Sequence[int]) -> str:
 
 def _circumstances(result: Result, variant: str) -> str:
     build = next((build for build in result.builds if build.variant == variant), None)
-    parts = [f"{name} {value}" for name, value in result.facts]
-    if build is not None:
-        parts = [f"compiler {build.compiler}", f"configuration {build.configuration[:12]}", *parts]
-    return _wrapped(f"On: {'; '.join(part for part in parts)}.") if parts else ""
+    made = (("compiler", build.compiler), ("configuration", build.configuration[:12])) if build else ()
+    parts = [f"{name} {value}" for name, value in (*made, *merged(result.facts)) if value]
+    return _wrapped(f"On: {'; '.join(parts)}.") if parts else ""
 
 
 def _open(sentences: Sequence[str]) -> str:

@@ -23,9 +23,9 @@ FEWEST_BLOCKS = 2
 def cost(comparisons: Iterable[Comparison]) -> tuple[float, float]:
     """The cost of a variant and half its interval's width, as optimizers are told: below one is better.
 
-    It is the geometric mean over the comparisons that decide (no guards). Raises ``ValueError`` when there is none.
+    It is the geometric mean over the comparisons that decide. Raises ``ValueError`` when there is none.
     """
-    deciding = [one for one in comparisons if not one.guard]
+    deciding = [one for one in comparisons if one.decides]
     if not deciding:
         raise ValueError("a variant without a deciding comparison has no cost")
     intervals = [costs(RatioInterval(one.ratio, one.low, one.high), one.metric.better) for one in deciding]
@@ -46,10 +46,15 @@ def finalists(explored: Iterable[Comparison], count: int) -> tuple[str, ...]:
 def overall(comparisons: Sequence[Comparison]) -> tuple[VerdictKind, str]:
     """What a variant is as a whole: one loss makes it worse, one gain without any loss better."""
     for kind in (VerdictKind.WORSE, VerdictKind.BETTER, VerdictKind.TOO_NOISY):
-        found = [one for one in comparisons if one.verdict == kind and (not one.guard or kind == VerdictKind.WORSE)]
+        found = [one for one in comparisons if one.verdict == kind and _counts(one, kind)]
         if found:
             return kind, f"{found[0].benchmark} with {found[0].threads} threads: {found[0].reason}"
     return VerdictKind.NO_DIFFERENCE, "no comparison shows a difference"
+
+
+def _counts(one: Comparison, kind: VerdictKind) -> bool:
+    """A guard can only spoil."""
+    return one.decides or (one.guard and kind == VerdictKind.WORSE)
 
 
 def winner(confirmed: Iterable[Comparison]) -> str | None:
@@ -67,7 +72,7 @@ def _by_variant(comparisons: Iterable[Comparison]) -> dict[str, list[Comparison]
 
 
 def _eligible(comparisons: Sequence[Comparison]) -> bool:
-    deciding = [one for one in comparisons if not one.guard]
+    deciding = [one for one in comparisons if one.decides]
     hurt = any(one.guard and one.verdict == VerdictKind.WORSE for one in comparisons)
     return bool(deciding) and not hurt and all(one.blocks >= FEWEST_BLOCKS for one in deciding)
 

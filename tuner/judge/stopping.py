@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.model import Comparison, Rules, VerdictKind
 from linesmith.tuner.judge.interval import RatioInterval
-from linesmith.tuner.judge.ruling import costs
+from linesmith.tuner.judge.prospect import hopeless, reach_at_the_end
+from linesmith.tuner.judge.ruling import NOISY, costs
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +35,32 @@ def decide(comparisons: Sequence[Comparison], rules: Rules) -> Decision:
     hurt = [one for one in comparisons if one.guard and one.verdict == VerdictKind.WORSE]
     if hurt:
         return Decision(True, f"the guard {hurt[0].benchmark} became worse")
-    unclear = [one for one in comparisons if not settled(one, rules)]
+    unclear = [one for one in _asked(comparisons) if not settled(one, rules)]
     if unclear:
-        return Decision(False, f"{unclear[0].benchmark} with {unclear[0].threads} threads is not clear yet")
+        return Decision(False, f"{unclear[0].name} with {unclear[0].threads} threads is not clear yet")
     return Decision(True, f"all is clear after {blocks} blocks")
 
 
 def settled(one: Comparison, rules: Rules) -> bool:
-    """Whether more blocks would not change what is said: a difference is told, or none that matters is left."""
+    """Whether more blocks would hardly change what is said.
+
+    A difference is told, or none that matters is left, or none will be found. A guard is settled when it is known not
+    to lose more than it may.
+    """
     if one.verdict in (VerdictKind.BETTER, VerdictKind.WORSE):
         return True
     cost = costs(RatioInterval(one.ratio, one.low, one.high), one.metric.better)
     if one.guard:
         return cost.high <= 1 + one.tolerance
     least = max(rules.smallest, one.floor)
-    return 1 - least <= cost.low and cost.high <= 1 + least
+    if 1 - least <= cost.low and cost.high <= 1 + least:
+        return True
+    noisy = one.verdict == VerdictKind.TOO_NOISY and reach_at_the_end(one, rules) <= NOISY * least
+    return not noisy and hopeless(one, rules)
+
+
+def _asked(comparisons: Sequence[Comparison]) -> Sequence[Comparison]:
+    """Guards matter only to a variant that may be better: where nothing is gained nothing needs to be guarded."""
+    deciding = [one for one in comparisons if one.decides]
+    gained = any(one.verdict == VerdictKind.BETTER for one in deciding)
+    return [one for one in comparisons if one.decides or (one.guard and gained)]
