@@ -48,9 +48,9 @@ class CommandBuilder:
 
     def build(self, recipe: Recipe, variant: Variant, place: Workplace, tell: Tell) -> Built:
         """The products of this variant; raises what the protocol says."""
+        compiler = version(recipe.compiler or "cc") if recipe.compiler or shutil.which("cc") else ""
         if obstacle := self.obstacle(recipe):
             raise TreeError(obstacle)
-        compiler = version(recipe.compiler or "cc") if recipe.compiler or shutil.which("cc") else ""
         tree = str(recipe.tree.resolve())
         plan = Plan(
             compiler=compiler,
@@ -84,7 +84,6 @@ def _command(recipe: Recipe, variant: Variant, slot: Path) -> Command:
     jobs = recipe.jobs or len(os.sched_getaffinity(0))
     line = recipe.command.replace("{jobs}", str(jobs)).replace("{salt}", str(variant.salt))
     variables = [
-        ("PATH", f"{slot / 'bin'}:{os.environ.get('PATH', os.defpath)}"),
         ("CCACHE_BASEDIR", str(source)),
         ("SOURCE_DATE_EPOCH", "1767225600"),
         ("LINESMITH_SALT", str(variant.salt)),
@@ -92,5 +91,5 @@ def _command(recipe: Recipe, variant: Variant, slot: Path) -> Command:
         ("LINESMITH_NAMES", f"-fdebug-prefix-map={source}={recipe.tree.resolve()}"),
     ]
     if recipe.compiler:
-        variables.append(("CC", recipe.compiler))
-    return Command(("sh", "-c", line), source, tuple(variables))
+        variables.append(("CC", Path(recipe.compiler).name))
+    return Command(("sh", "-c", line), source, tuple(variables), slot / "bin")

@@ -45,7 +45,8 @@ def sync(path: Path) -> None:
 def locked(path: Path) -> Iterator[int]:
     """Hold the lock of that file, waiting for it; the value is its descriptor.
 
-    The lock lasts as long as any process has the descriptor: a child that gets it holds it too. See flock(2).
+    A child that gets the descriptor holds the lock too, should we be killed; at our orderly end it is given up for
+    all. See flock(2).
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -53,6 +54,7 @@ def locked(path: Path) -> Iterator[int]:
         fcntl.flock(number, fcntl.LOCK_EX)
         yield number
     finally:
+        fcntl.flock(number, fcntl.LOCK_UN)
         os.close(number)
 
 

@@ -9,7 +9,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.errors import TreeError
+from linesmith.analyzer.errors import ToolMissing, TreeError
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.api import Tell
 from linesmith.plugins.builders import kconfig
@@ -52,9 +52,8 @@ class KbuildBuilder:
         """Why this builder cannot carry out the recipe here, a sentence without its full stop; ``None`` if it can."""
         if not is_kernel(recipe.tree):
             return f"{recipe.tree} is no kernel tree: it has no Kbuild and scripts/Makefile.build"
-        for program in (*_TOOLS, _compiler(recipe)):
-            if shutil.which(program) is None:
-                return f"{program} is not installed; install the package {package(program)}"
+        if missing := _missing(recipe):
+            return missing
         if platform.machine() not in _IMAGES:
             return f"kernels of {platform.machine()} are not known to this builder"
         if recipe.configuration and not recipe.configuration.is_file():
@@ -71,6 +70,8 @@ class KbuildBuilder:
 
     def build(self, recipe: Recipe, variant: Variant, place: Workplace, tell: Tell) -> Built:
         """The kernel and the vmlinux of this variant; raises what the protocol says."""
+        if missing := _missing(recipe):
+            raise ToolMissing(missing)
         if obstacle := self.obstacle(recipe):
             raise TreeError(obstacle)
         plan = Plan(
@@ -80,6 +81,13 @@ class KbuildBuilder:
             purpose=str(recipe.tree.resolve()),
         )
         return build(recipe, variant, place, tell, plan, _made)
+
+
+def _missing(recipe: Recipe) -> str | None:
+    for program in (*_TOOLS, _compiler(recipe)):
+        if shutil.which(program) is None:
+            return f"{program} is not installed; install the package {package(program)}"
+    return None
 
 
 def _made(job: Job) -> Made:

@@ -47,12 +47,17 @@ def wrap(folder: Path, compiler: str) -> None:
 
 
 def _compilers(own: Path, compiler: str) -> Mapping[str, str]:
-    """Name and path of every compiler: the first of its name in ``PATH``, past ccache's own links."""
+    """Name and path of every compiler: the first of its name in ``PATH``, past ccache's own links.
+
+    A ``compiler`` that is asked for stands for the usual ones, which makefiles name.
+    """
     found: dict[str, str] = {}
+    if chosen := shutil.which(compiler) if compiler else None:
+        found = dict.fromkeys((Path(compiler).name, "cc", "gcc"), chosen)
     for folder in map(Path, os.get_exec_path()):
         if folder == own or folder.name == "ccache" or not folder.is_dir():
             continue
         for path in sorted(folder.iterdir()):
-            if (_COMPILER.fullmatch(path.name) or path.name == compiler) and os.access(path, os.X_OK):
+            if _COMPILER.fullmatch(path.name) and os.access(path, os.X_OK):
                 found.setdefault(path.name, str(path))
     return found

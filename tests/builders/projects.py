@@ -48,20 +48,22 @@ bzImage Image: $(addprefix $(O)/,$(IMAGES))
 $(addprefix $(O)/,$(IMAGES)): $(O)/vmlinux
 	mkdir -p $(@D) && cp $< $@
 
-$(O)/vmlinux: $(O)/main.o $(O)/queue.o
+$(O)/vmlinux: $(O)/main.o $(O)/queue.o $(O)/version.o
 	$(CC) -o $@ $^
 
-$(O)/%.o: %.c queue.h $(O)/.config
-	$(CC) -O2 -g $(KCFLAGS) -D"$$(grep SALT $(O)/.config | tr -d '"' | tr '-' '_')" -c -o $@ $<
+$(O)/%.o: %.c queue.h $(O)/autoconf.h
+	$(CC) -O2 -g $(KCFLAGS) -include $(O)/autoconf.h -c -o $@ $<
 
 tinyconfig:
 	printf 'CONFIG_A=y\\nCONFIG_DEBUG_INFO=y\\nCONFIG_BUILD_SALT=""\\n' > $(O)/.config
 
 olddefconfig:
 	grep -Ef Kconfig $(O)/.config > $(O)/.new && mv $(O)/.new $(O)/.config
+	sed -n 's/^\\(CONFIG_[A-Z_]*\\)=\\(.*\\)/#define \\1 \\2/p' $(O)/.config > $(O)/autoconf.h
 """
 KERNEL = {
     "Kbuild": "",
+    "version.c": "const char salt[] = CONFIG_BUILD_SALT;\n",
     "scripts/Makefile.build": "",
     "Kconfig": "CONFIG_(A|B|DEBUG_INFO|BUILD_SALT)\n",
     "Makefile": KBUILD,
