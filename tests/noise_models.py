@@ -7,13 +7,17 @@ The runs of a block follow one another as the judge's schedule has them; each ru
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from linesmith.analyzer.model import Better, Metric, Sample, Use
+from linesmith.analyzer.model import Better, Comparison, Metric, Rules, Sample, Use
+from linesmith.tuner.judge.compare import compare
+from linesmith.tuner.judge.looks import planned_looks
 from linesmith.tuner.judge.schedule import order
+from linesmith.tuner.judge.stopping import enough
 
 Values = NDArray[np.float64]
 NoiseModel = Callable[[Generator, Values], Values]
@@ -87,20 +91,28 @@ def _clustered(draw: Generator, means: Values) -> Values:
     return draw.poisson(200 * means * draw.gamma(100, 0.01, means.size)).astype(float)
 
 
-MODELS: dict[str, NoiseModel] = {
-    "normal, 1 %": normal(0.01),
-    "normal, 5 %": normal(0.05),
-    "heavy tail, 4 %": _heavy_tail,
-    "slow phase in 3 of 10 boots": _bimodal,
-    "linear drift of 10 %": _drift,
-    "step of 5 %": _step,
-    "autocorrelated, 0.9": autocorrelated(0.9),
-    "alternating, -0.5": autocorrelated(-0.5),
-    "quantised timer": _quantised,
-    "outliers, 1 in 20 x 3": _outliers,
-    "clustered counts, 200": _clustered,
-    "zeros in half of the boots": _zeros,
-    "tiny counts, 2": counts(2.0),
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """A model, and the smallest change that matters where runs differ so."""
+
+    model: NoiseModel
+    smallest: float = 0.005
+
+
+MODELS: dict[str, Noise] = {
+    "normal, 1 %": Noise(normal(0.01)),
+    "normal, 5 %": Noise(normal(0.05)),
+    "heavy tail, 4 %": Noise(_heavy_tail),
+    "slow phase in 3 of 10 boots": Noise(_bimodal),
+    "linear drift of 10 %": Noise(_drift),
+    "step of 5 %": Noise(_step),
+    "autocorrelated, 0.9": Noise(autocorrelated(0.9)),
+    "alternating, -0.5": Noise(autocorrelated(-0.5)),
+    "timer of 2 % steps": Noise(_quantised),
+    "1 run in 20 takes 3 times": Noise(_outliers, 0.03),
+    "clustered counts, 200": Noise(_clustered, 0.01),
+    "tiny counts, 2": Noise(counts(2.0), 0.1),
+    "none in half of the boots": Noise(_zeros, 0.1),
 }
 
 
@@ -113,3 +125,20 @@ def samples(model: NoiseModel, blocks: int, change: float, seed: int) -> tuple[S
         Sample(variant, USE.label, METRIC.name, 1, value, block, run, run % 4)
         for run, ((block, variant), value) in enumerate(zip(runs, values, strict=True))
     )
+
+
+def judged(taken: Sequence[Sample], rules: Rules) -> Comparison:
+    """What the judge says when it may look after each block, as a run of ``bench`` does."""
+    looks = planned_looks(rules)
+    for blocks in range(rules.least_blocks, rules.most_blocks + 1):
+        seen = [sample for sample in taken if sample.block < blocks]
+        found = compare(seen, METRIC, USE, 1, BASE, HEAD, rules, looks=looks)
+        if enough([found], rules):
+            break
+    return found
+
+
+def trial(noise: Noise, change: float, seed: int) -> Comparison:
+    """One measurement of a head that really takes ``change`` (a share) longer, with the noise's own rules."""
+    rules = replace(Rules(), smallest=noise.smallest)
+    return judged(samples(noise.model, rules.most_blocks, change, seed), rules)

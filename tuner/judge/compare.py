@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from linesmith.analyzer.model import Comparison, Metric, Rules, Sample, Use
+from linesmith.analyzer.model import Comparison, Metric, Rules, Sample, Use, VerdictKind
 from linesmith.tuner.judge.interval import ratio_interval
 from linesmith.tuner.judge.looks import level
 from linesmith.tuner.judge.outliers import outliers
@@ -35,6 +35,9 @@ def compare(
     interval = ratio_interval(sides.base, sides.head, level(rules, looks), rules.seed)
     limits = Limits(rules.smallest, floor, use.tolerance if use.guard else None)
     verdict, reason = ruling(interval, metric.better, limits, sides.blocks)
+    far = outliers(sides.base_boots) + outliers(sides.head_boots)
+    if far and verdict in (VerdictKind.TOO_NOISY, VerdictKind.NO_DIFFERENCE):
+        reason += f"; far-out boots: {len(far)}"
     return Comparison(
         use.label,
         metric,
@@ -51,7 +54,7 @@ def compare(
         verdict,
         reason,
         use.guard,
-        outliers(sides.base_boots) + outliers(sides.head_boots),
+        far,
         use.tolerance if use.guard else 0.0,
         rules.confidence,
     )

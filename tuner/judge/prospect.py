@@ -15,6 +15,8 @@ from linesmith.analyzer.model import Comparison, Rules
 from linesmith.tuner.judge.looks import level, planned_looks
 
 HOPELESS = 0.05
+# A logarithm whose exponential is beyond any ratio that is told apart.
+_FAR = 50.0
 
 
 def hopeless(one: Comparison, rules: Rules) -> bool:
@@ -22,8 +24,8 @@ def hopeless(one: Comparison, rules: Rules) -> bool:
 
     What is expected of the ratio at the end is drawn around the ratio now, as far as it can still move.
     """
-    reach = math.log(one.high / one.low) / 2 if one.low > 0 else math.inf
-    if not 0 < reach < math.inf or one.ratio <= 0 or one.blocks < 2:
+    reach = _log_reach(one)
+    if not 0 < reach < math.inf:
         return False
     allowed = level(rules, planned_looks(rules))
     now, end = _student(allowed, one.blocks), _student(allowed, rules.most_blocks)
@@ -37,8 +39,14 @@ def reach_at_the_end(one: Comparison, rules: Rules) -> float:
     """Half the width that the interval will about have with the most blocks."""
     allowed = level(rules, planned_looks(rules))
     students = _student(allowed, rules.most_blocks) / _student(allowed, one.blocks)
-    return (one.high - one.low) / 2 * students * math.sqrt(one.blocks / rules.most_blocks)
+    left = _log_reach(one) * students * math.sqrt(one.blocks / rules.most_blocks)
+    return one.ratio * math.sinh(min(left, _FAR))
+
+
+def _log_reach(one: Comparison) -> float:
+    """Half the interval's width on the logarithm; infinite where it has no bound there."""
+    return math.log(one.high / one.low) / 2 if one.low > 0 and one.blocks > 1 else math.inf
 
 
 def _student(allowed: float, blocks: int) -> float:
-    return float(stats.t.ppf(1 - allowed / 2, blocks - 1))
+    return float(stats.t.ppf(1 - allowed / 2, max(blocks - 1, 1)))

@@ -9,7 +9,7 @@ from linesmith.analyzer.model import Better, VerdictKind
 from linesmith.tuner.judge.interval import RatioInterval
 
 # An interval that reaches this many times farther than what matters tells nothing about what matters.
-NOISY = 10.0
+NOISY = 20.0
 
 
 @dataclass(frozen=True, slots=True)
