@@ -15,7 +15,7 @@ PYTEST_ARGS ?= -n 2
 .PHONY: help
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r name words; do \
-	    printf '  make %-10s %s\n' "$$name" "$$words"; done
+	    printf '  make %-11s %s\n' "$$name" "$$words"; done
 
 .PHONY: demo
 demo: $(VENV)/.ready-run ## Run the whole pipeline on the example program of the package
@@ -44,6 +44,10 @@ format: $(VENV)/.ready-dev ## Rewrite Python and C++ sources in the project's st
 .PHONY: bench
 bench: $(VENV)/.ready-dev | real-parts ## Measure speed and memory against pahole on a real vmlinux
 	$(BIN)/python tests/bench/layout_speed.py "$${XDG_CACHE_HOME:-$$HOME/.cache}"/linesmith-tests/vmlinux-*
+
+.PHONY: e2e-kernel
+e2e-kernel: $(VENV)/.ready-dev | real-parts ## Tune a small 6.1 kernel from its tree and a workload alone (up to 40 minutes)
+	$(BIN)/python tests/e2e/kernel/whole_way.py
 
 .PHONY: native
 native: | packages-dev ## Build the native core and its C++ tests alone (build/dev)
