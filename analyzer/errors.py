@@ -146,3 +146,7 @@ class JournalError(LinesmithError):
 
 class ExecutorFailed(LinesmithError):
     """The workers cannot be reached or cannot do what is asked of them."""
+
+
+class WorkerLost(ExecutorFailed):
+    """One worker after the other was lost with the same task."""

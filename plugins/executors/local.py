@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from linesmith.analyzer.errors import ExecutorFailed, LinesmithError
+from linesmith.analyzer.errors import ExecutorFailed, LinesmithError, WorkerLost
 from linesmith.plugins.api import Settings
 from linesmith.plugins.executors.serving import Answer
-from linesmith.plugins.executors.worker import Worker, WorkerLost
+from linesmith.plugins.executors.worker import MOST_LOSSES, Worker, WorkerGone
 
 T = TypeVar("T")
 
-# A task that has ended this many workers would end the next one too.
-MOST_LOSSES = 3
 _MOST_WORKERS = 256
 BENCH = "bench"
 
@@ -133,12 +131,12 @@ class LocalPool:
                 return None
             worker.call(job.function)
             return worker.answer()
-        except WorkerLost:
+        except WorkerGone:
             self._forget(number)
             job.losses += 1
             if job.losses < MOST_LOSSES or self._closed:
                 return None
-            raise ExecutorFailed(
+            raise WorkerLost(
                 f"{job.losses} workers were lost one after the other with the same task (see worker.log in "
                 f"{self._folder / str(number)}); give the machine more memory or look at its kernel's log"
             ) from None

@@ -15,9 +15,11 @@ from linesmith.plugins.executors.serving import Answer
 
 _KEEPER = "linesmith.plugins.executors.keeper"
 _SECONDS_TO_END = 90.0
+# A task that has ended this many workers would end the next one too.
+MOST_LOSSES = 3
 
 
-class WorkerLost(Exception):
+class WorkerGone(Exception):
     """The process is gone: killed, most often for want of memory, or its interpreter crashed."""
 
 
@@ -35,20 +37,20 @@ class Worker:
             ) from error
 
     def call(self, function: Callable[[Path], object]) -> None:
-        """Have it call ``function`` with its warm folder; raises ``WorkerLost``."""
+        """Have it call ``function`` with its warm folder; raises ``WorkerGone``."""
         try:
             self._calls.send(function)
         except OSError as error:
-            raise WorkerLost from error
+            raise WorkerGone from error
 
     def answer(self, seconds: float | None = None) -> Answer | None:
-        """What the call came to; ``None`` when it has not ended within ``seconds``. Raises ``WorkerLost``."""
+        """What the call came to; ``None`` when it has not ended within ``seconds``. Raises ``WorkerGone``."""
         try:
             if not self._calls.poll(seconds):
                 return None
             answer = self._calls.recv()
         except (EOFError, OSError) as error:
-            raise WorkerLost from error
+            raise WorkerGone from error
         return answer if isinstance(answer, Answer) else Answer(answer)
 
     def end(self) -> None:

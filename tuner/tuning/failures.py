@@ -13,7 +13,6 @@ from linesmith.analyzer.errors import (
     DeclarationNotFound,
     DiskFull,
     EditRefused,
-    ExecutorFailed,
     GuestFailed,
     GuestHung,
     GuestNotBooted,
@@ -26,6 +25,7 @@ from linesmith.analyzer.errors import (
     PatchRefused,
     TraceError,
     VerificationFailed,
+    WorkerLost,
 )
 from linesmith.analyzer.model import Failure, FailureKind
 
@@ -51,7 +51,7 @@ _KINDS: tuple[tuple[type[Exception], FailureKind], ...] = (
     (BenchmarkNonsense, FailureKind.NONSENSE),
     (NotRecorded, FailureKind.RECORDING),
     (TraceError, FailureKind.RECORDING),
-    (ExecutorFailed, FailureKind.WORKER),
+    (WorkerLost, FailureKind.WORKER),
 )
 
 

@@ -7,7 +7,7 @@ import asyncio
 from dataclasses import replace
 from functools import partial
 
-from linesmith.analyzer.errors import BaselineFailed, DiskFull, ExecutorFailed
+from linesmith.analyzer.errors import BaselineFailed, DiskFull, WorkerLost
 from linesmith.analyzer.model import Built, Failure, FailureKind, Fidelity, Recipe, Sample, Variant
 from linesmith.plugins.api import Pool
 from linesmith.tuner.tuning.blocks import Block, Purpose, Stage, blocks, keep_block
@@ -92,7 +92,7 @@ class Laboratory:
         with self.narration.during(task.name, doing):
             try:
                 outcome = await asyncio.wrap_future(self._pool.submit(partial(perform, task), task.needs))
-            except ExecutorFailed as error:
+            except WorkerLost as error:
                 return Outcome(0.0, failure=Failure(FailureKind.WORKER, str(error)))
         if outcome.failure is not None and outcome.failure.kind is FailureKind.DISK_FULL:
             reason = outcome.failure.reason
