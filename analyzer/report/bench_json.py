@@ -26,8 +26,15 @@ class _Version(msgspec.Struct):
 
 
 def render_json(result: Result) -> str:
-    """The result as one indented JSON document that ends in a newline."""
-    encoded = msgspec.json.encode(ReportDocument(SCHEMA_VERSION, result))
+    """The result as one indented JSON document that ends in a newline.
+
+    Bytes of a file name or a log that are no UTF-8 are spelled out in hexadecimal: JSON has no other place for them.
+    """
+    document = ReportDocument(SCHEMA_VERSION, result)
+    try:
+        encoded = msgspec.json.encode(document)
+    except UnicodeEncodeError:
+        encoded = msgspec.json.encode(_legible(msgspec.to_builtins(document)))
     return msgspec.json.format(encoded, indent=2).decode() + "\n"
 
 
@@ -50,3 +57,12 @@ def read_json(text: str, source: str) -> Result:
 def schema() -> dict[str, object]:
     """The JSON schema of the document."""
     return msgspec.json.schema(ReportDocument)
+
+
+def _legible(value: object) -> object:
+    """The same with the bytes that are no text spelled out."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    if isinstance(value, (list, tuple)):
+        return [_legible(one) for one in value]
+    return {key: _legible(one) for key, one in value.items()} if isinstance(value, dict) else value
