@@ -14,7 +14,7 @@ PYTEST_ARGS ?= -n 2
 
 .PHONY: help
 help: ## List the targets
-	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r name words; do \
+	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r name words; do \
 	    printf '  make %-11s %s\n' "$$name" "$$words"; done
 
 .PHONY: demo
