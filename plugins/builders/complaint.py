@@ -18,6 +18,7 @@ _KILLED = re.compile(
     r"(Killed|Terminated|Segmentation fault|Bus error|Aborted) signal terminated program (?P<gcc>\S+)"
     r"|collect2: fatal error: (?P<ld>\S+) terminated with signal \d+"
     r"|(?P<clang>\S+): error: unable to execute command: (Killed|Terminated|Segmentation fault)"
+    r"|^.*(out of memory allocating|virtual memory exhausted|Cannot allocate memory).*$"
     r"|^(?P<make>g?make(\[\d+\])?: \*\*\* .*(Killed|Segmentation fault|Error 137|Error 139).*)$",
     re.MULTILINE,
 )

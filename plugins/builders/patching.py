@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.errors import PatchRefused
@@ -83,12 +83,20 @@ def _patched(content: bytes, diff: FileDiff) -> bytes:
 
 
 def _place(lines: Sequence[str], hunk: Hunk, expected: int, first: int) -> int | None:
-    """Where the hunk's lines stand, nearest to where they are expected, not before ``first``."""
+    """Where the hunk's lines stand, nearest to where they are expected, not before ``first``.
+
+    As for git, a hunk of a file's first lines begins the file, one without context behind it ends the file; one
+    without any context stands just where it says.
+    """
     last = len(lines) - len(hunk.before)
-    if not hunk.before:
-        return expected if first <= expected <= last else None
-    for distance in range(max(abs(expected - first), abs(last - expected)) + 1):
-        for place in (expected - distance, expected + distance):
-            if first <= place <= last and tuple(lines[place : place + len(hunk.before)]) == hunk.before:
-                return place
+    places: Iterable[int] = range(first, last + 1)
+    if not (hunk.leading or hunk.trailing):
+        places = (expected,)
+    elif hunk.start <= 1:
+        places = (0,) if hunk.trailing or last == 0 else ()
+    elif not hunk.trailing:
+        places = (last,)
+    for place in sorted(places, key=lambda place: abs(place - expected)):
+        if first <= place <= last and tuple(lines[place : place + len(hunk.before)]) == hunk.before:
+            return place
     return None

@@ -25,12 +25,14 @@ _NOTHING = "/dev/null"
 class Hunk:
     """Lines ``before``, expected from line ``start`` on (counted from 1), become ``after``.
 
-    Each line has its end of line, unless the file ends without one.
+    Each line has its end of line, unless the file ends without one. ``leading`` and ``trailing`` lines are context.
     """
 
     start: int
     before: tuple[str, ...]
     after: tuple[str, ...]
+    leading: int
+    trailing: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class FileDiff:
 
 def read(patch: str) -> tuple[FileDiff, ...]:
     """Every file diff of the text, in order; what stands around them is passed over. Raises ``PatchRefused``."""
-    diffs = tuple(_diffs(patch.split("\n")))
+    diffs = tuple(_diffs(patch.removesuffix("\n").split("\n")))
     if not diffs:
         raise PatchRefused("the patch holds no unified diff; give one as `git diff` or `diff -u` writes it")
     return diffs
@@ -155,7 +157,7 @@ def _hunk(lines: Sequence[str], place: int, head: re.Match[str]) -> tuple[Hunk |
     olds, news = (1 if count is None else int(count) for count in (head[2], head[3]))
     before: list[str] = []
     after: list[str] = []
-    previous = ""
+    kinds = previous = ""
     while place < len(lines):
         # Mail programs cut the blank of an empty line.
         kind, text = lines[place][:1] or " ", lines[place][1:]
@@ -166,12 +168,15 @@ def _hunk(lines: Sequence[str], place: int, head: re.Match[str]) -> tuple[Hunk |
         else:
             before += [f"{text}\n"] * (kind in " -")
             after += [f"{text}\n"] * (kind in " +")
+            kinds += kind
         if kind not in " -+\\" or len(before) > olds or len(after) > news:
             return None, place
         previous = kind
         place += 1
-    whole = (len(before), len(after)) == (olds, news)
-    return Hunk(int(head[1]), tuple(before), tuple(after)) if whole else None, place
+    if (len(before), len(after)) != (olds, news):
+        return None, place
+    leading, trailing = len(kinds) - len(kinds.lstrip()), len(kinds) - len(kinds.rstrip())
+    return Hunk(int(head[1]), tuple(before), tuple(after), leading, trailing), place
 
 
 def _cut_end(kind: str, before: list[str], after: list[str]) -> None:

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The worker's copy becomes any version of the tree by writing what differs, and survives being killed in between."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from builders.projects import plant
+
+from linesmith.analyzer.errors import PatchRefused, TreeError
+from linesmith.plugins.builders.census import Census, take
+from linesmith.plugins.builders.patching import Plain
+from linesmith.plugins.builders.working_copy import WorkingCopy, bring, patched
+
+FILES = {"a.h": "one\n", "sub/b.c": "two\n"}
+PATCH = "--- a/a.h\n+++ b/a.h\n@@ -1 +1 @@\n-one\n+1\n"
+OLD = 1_000_000_000
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A tree of two files, not of today."""
+    planted = plant(FILES, tmp_path / "tree")
+    for name in FILES:
+        os.utime(planted / name, ns=(OLD, OLD))
+    return planted
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> WorkingCopy:
+    """A copy that is not there yet."""
+    return WorkingCopy(tmp_path / "warm/source")
+
+
+def census(tree: Path) -> Census:
+    return take(tree, tree.with_name("digests"))
+
+
+def content(copy: WorkingCopy) -> dict[str, str]:
+    return {str(path.relative_to(copy.folder)): path.read_text() for path in copy.folder.rglob("*") if path.is_file()}
+
+
+def test_a_new_copy_has_the_trees_times(tree: Path, copy: WorkingCopy) -> None:
+    assert bring(copy, census(tree), {}) == len(FILES)
+    assert content(copy) == FILES
+    assert {(copy.folder / name).stat().st_mtime_ns for name in FILES} == {OLD}
+
+
+def test_only_what_differs_is_written_and_is_new(tree: Path, copy: WorkingCopy) -> None:
+    bring(copy, census(tree), {})
+    untouched = (copy.folder / "sub/b.c").stat()
+    for changes, text in ((patched(census(tree), (PATCH,)), "1\n"), ({}, "one\n")):
+        before = time.time_ns()
+        assert bring(copy, census(tree), changes) == 1
+        assert (copy.folder / "a.h").read_text() == text
+        assert (copy.folder / "a.h").stat().st_mtime_ns >= before
+    assert (copy.folder / "sub/b.c").stat() == untouched
+    assert bring(copy, census(tree), {}) == 0
+
+
+def test_an_older_file_of_the_users_is_newer_than_what_was_built(tree: Path, copy: WorkingCopy) -> None:
+    bring(copy, census(tree), {})
+    before = time.time_ns()
+    (tree / "a.h").write_text("three\n")
+    os.utime(tree / "a.h", ns=(OLD, OLD))
+    assert bring(copy, census(tree), {}) == 1
+    assert (copy.folder / "a.h").stat().st_mtime_ns >= before
+
+
+def test_files_come_and_go_and_change_their_kind(tree: Path, copy: WorkingCopy) -> None:
+    bring(copy, census(tree), {})
+    (copy.folder / "sub/b.o").write_text("an object of the build")
+    (tree / "sub/b.c").unlink()
+    (tree / "sub").rmdir()
+    (tree / "sub").write_text("now a file\n")
+    (tree / "a.h").unlink()
+    plant({"a.h/inner": "now a folder\n"}, tree)
+    bring(copy, census(tree), {})
+    assert content(copy) == {"sub": "now a file\n", "a.h/inner": "now a folder\n"}
+
+
+def test_what_the_build_left_stays(tree: Path, copy: WorkingCopy) -> None:
+    bring(copy, census(tree), {})
+    (copy.folder / "a.o").write_text("object")
+    bring(copy, census(tree), patched(census(tree), (PATCH,)))
+    assert content(copy) == {**FILES, "a.h": "1\n", "a.o": "object"}
+
+
+def test_a_program_may_be_run_in_the_copy(tree: Path, copy: WorkingCopy) -> None:
+    (tree / "sub/b.c").chmod(0o555)
+    bring(copy, census(tree), {})
+    assert os.access(copy.folder / "sub/b.c", os.X_OK)
+    (tree / "sub/b.c").chmod(0o644)
+    assert bring(copy, census(tree), {}) == 1
+    assert not (copy.folder / "sub/b.c").stat().st_mode & 0o111
+
+
+def test_links_lead_to_the_copy_or_to_where_they_led(tree: Path, copy: WorkingCopy, tmp_path: Path) -> None:
+    (tmp_path / "outside").write_text("")
+    (tree / "relative").symlink_to("sub/b.c")
+    (tree / "absolute").symlink_to(tree / "a.h")
+    (tree / "sub/out").symlink_to("../../outside")
+    bring(copy, census(tree), {})
+    ends = {name: (copy.folder / name).resolve() for name in ("relative", "absolute", "sub/out")}
+    assert ends == {
+        "relative": copy.folder / "sub/b.c",
+        "absolute": copy.folder / "a.h",
+        "sub/out": tmp_path / "outside",
+    }
+
+
+@pytest.mark.parametrize("name", ["link", "folder/inner"])
+def test_nothing_behind_a_link_is_patched(tree: Path, tmp_path: Path, name: str) -> None:
+    plant({"inner": "one\n"}, tmp_path / "outside")
+    (tree / "link").symlink_to("a.h")
+    (tree / "folder").symlink_to(tmp_path / "outside")
+    with pytest.raises(PatchRefused, match=f"changes {name}, which is behind a symbolic link"):
+        patched(census(tree), (PATCH.replace("a.h", name),))
+
+
+def test_a_copy_that_was_killed_is_made_whole(tree: Path, copy: WorkingCopy) -> None:
+    """It had said what it was about to write, and had written something else by then."""
+    bring(copy, census(tree), {})
+    copy.doubt(["a.h"])
+    (copy.folder / "a.h").write_text("o")
+    assert bring(copy, census(tree), {}) == 1
+    assert content(copy) == FILES
+
+
+def test_a_first_copy_that_was_killed_begins_anew(tree: Path, copy: WorkingCopy) -> None:
+    plant({"a.h": "o", "rest": ""}, copy.folder)
+    assert bring(copy, census(tree), {}) == len(FILES)
+    assert content(copy) == FILES
+
+
+def test_a_file_that_changes_while_it_is_copied(tree: Path, copy: WorkingCopy) -> None:
+    before = census(tree)
+    (tree / "a.h").write_text("other\n")
+    with pytest.raises(TreeError, match=r"a\.h changed while it was being read"):
+        bring(copy, before, {})
+    with pytest.raises(TreeError, match=r"a\.h changed while it was being read"):
+        patched(before, (PATCH,))
+    assert bring(copy, census(tree), {}) == len(FILES)
+
+
+def test_a_change_that_keeps_size_and_time_is_noticed(tree: Path) -> None:
+    before = census(tree).digest()
+    (tree / "a.h").write_text("eno\n")
+    os.utime(tree / "a.h", ns=(OLD, OLD))
+    assert census(tree).digest() != before
+
+
+def test_digests_that_are_damaged_are_made_again(tree: Path) -> None:
+    before = census(tree).digest()
+    tree.with_name("digests").write_text('{"a.h": 1}')
+    assert census(tree).digest() == before
+
+
+def test_a_new_file_by_a_patch_is_gone_without_it(tree: Path, copy: WorkingCopy) -> None:
+    bring(copy, census(tree), {"new/n.h": Plain(b"n\n")})
+    assert content(copy) == {**FILES, "new/n.h": "n\n"}
+    bring(copy, census(tree), {})
+    assert content(copy) == FILES
