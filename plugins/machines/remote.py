@@ -53,7 +53,7 @@ _NONE = "none"
 _LIFELINE = """\
 exec 3>&1 4<&0 </dev/null >&2
 main=$$
-(cat <&4 >/dev/null; kill -9 $main; sweep; rm -rf "$place") 3>&- &
+(cat <&4 >/dev/null; rm "$place/alive"; kill -9 $main; sweep; rm -rf "$place"; kill -9 0) 3>&- &
 lifeline=$!
 exec 4<&-
 """
@@ -153,7 +153,7 @@ class _Order:
         (self.scratch / "boot.log").write_text(answer.output.decode("utf-8", "replace") + answer.errors, "utf-8")
         if answer.status and answer.connected:
             raise GuestNotBooted(
-                f"the boot command ended with status {answer.status}: {answer.complaint}; see boot.log"
+                f"the boot command ended with status {answer.status}: {answer.complaint}; see {self.scratch}/boot.log"
             )
         running = come_back(self.ssh, before, wanted, self.scratch, self.boot_seconds)
         self._did("rm", "-rf", place)

@@ -30,12 +30,14 @@ stamp() {
 """
 
 # Becomes the step's program: the last thing before that is to tell the process, which leads its session, and the time.
+# Whoever sweeps has removed `alive` first, and so either finds the process or keeps it from going on.
 _LAUNCH = """\
 b=$1 place=$2
 shift 2
-cd "$place/work"
+cd "$place/work" || exit
 stamp
 echo "$$ $now" >"$place/began"
+[ -e "$place/alive" ] || exit
 exec "$@"
 """
 
@@ -96,6 +98,7 @@ fact governor "$($b cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor 2>
 fact memory "$(value MemTotal /proc/meminfo)"
 fact 'load before' "$($b cut -d ' ' -f 1-3 /proc/loadavg)"
 $b mkfifo "$place/output.pipe" "$place/errors.pipe"
+: >"$place/alive"
 say ready
 """
 
