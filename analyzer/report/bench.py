@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from textwrap import wrap
 
 from linesmith.analyzer.model import Comparison, Result, Trial
-from linesmith.analyzer.report.comparison import WIDTH, metric, render_comparisons
+from linesmith.analyzer.report.comparison import WIDTH, comparison_table, metric, render_comparisons
 from linesmith.analyzer.report.facts import merged
 from linesmith.analyzer.report.figures import duration, interval, signed
 from linesmith.analyzer.report.unchecked import unchecked
@@ -19,8 +19,8 @@ def render_text(result: Result) -> str:
         _head(result),
         _titled("verdict", "\n".join(verdict_rows(result))),
         _titled("confirmed, on runs made after the choice", render_comparisons(result.confirmed)),
-        _titled("explored, on the runs by which it was chosen", render_comparisons(result.explored)),
-        _titled("equal layouts compared", _noise(result.noise)),
+        _titled("explored, on the runs by which it was chosen", comparison_table(result.explored)),
+        _titled("equal layouts compared", comparison_table(result.noise)),
         _titled("trials", "\n".join(_trials(result))),
         _titled("builds", "\n".join(_builds(result))),
         _titled("patches", "\n".join(f"  {variant}: {path}" for variant, path in result.patches)),
@@ -40,6 +40,8 @@ def verdict_rows(result: Result) -> Iterator[str]:
     """The best variant with what it gains, or that none was confirmed."""
     if result.best is None:
         yield f"  no variant is confirmed to be better than {result.baseline}"
+    else:
+        yield f"  {result.best} is better than {result.baseline}, confirmed on fresh runs"
     for one in result.confirmed:
         if one.variant == result.best or result.best is None:
             yield f"  {one.variant}: {one.verdict.value}, {signed(one.change)} ({interval(one)}), {metric(one)}"
@@ -59,14 +61,6 @@ def counted(result: Result) -> str:
 
 def _titled(title: str, text: str) -> str:
     return f"{title}:\n{text}" if text else ""
-
-
-def _noise(comparisons: Sequence[Comparison]) -> str:
-    rows = [
-        f"  {one.variant} against {one.baseline}: {signed(one.change)} ({interval(one)}), {metric(one)}"
-        for one in comparisons
-    ]
-    return "\n".join(rows)
 
 
 def _trials(result: Result) -> Iterator[str]:

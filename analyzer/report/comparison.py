@@ -13,24 +13,17 @@ from linesmith.analyzer.report.figures import interval, mean_and_spread, number,
 MOST_OUTLIERS = 6
 WIDTH = 100
 _Cell = Callable[[Comparison], str]
-_COLUMNS: tuple[tuple[str, _Cell], ...] = (
+_Column = tuple[str, _Cell]
+_NUMBERS: tuple[_Column, ...] = (
     ("base ± sd", lambda one: mean_and_spread(one.base)),
     ("change", lambda one: signed(one.change)),
     ("head ± sd", lambda one: mean_and_spread(one.head)),
     ("interval of the change", interval),
 )
-_WORDS: tuple[tuple[str, _Cell], ...] = (
-    ("verdict", lambda one: one.verdict.value),
-    ("metric", lambda one: metric(one)),
-)
-
-_MARKDOWN: tuple[tuple[str, _Cell], ...] = (
-    ("variant", lambda one: one.variant),
-    ("metric", lambda one: metric(one)),
-    *_COLUMNS,
-    ("verdict", lambda one: one.verdict.value),
-    ("boots", lambda one: runs(one)),
-)
+_VERDICT: _Column = ("verdict", lambda one: one.verdict.value)
+_VARIANT: _Column = ("variant", lambda one: one.variant)
+_METRIC: _Column = ("metric", lambda one: metric(one))
+_RUNS: _Column = ("runs", lambda one: runs(one))
 
 
 def metric(one: Comparison) -> str:
@@ -46,12 +39,18 @@ def render_comparisons(comparisons: Sequence[Comparison]) -> str:
     return "\n\n".join(_pair(list(ones)) for _, ones in groupby(comparisons, _sides))
 
 
+def comparison_table(comparisons: Sequence[Comparison]) -> str:
+    """One table of all variants, without reasons; empty without a comparison."""
+    return "\n".join(_table(comparisons, (_VERDICT, _VARIANT, _METRIC))) if comparisons else ""
+
+
 def markdown_table(comparisons: Sequence[Comparison]) -> str:
-    """The same as one table in Markdown, a row for each comparison; empty without one."""
+    """The same in Markdown, with the number of runs; empty without a comparison."""
     if not comparisons:
         return ""
-    rows = [[name for name, _ in _MARKDOWN], ["---"] * len(_MARKDOWN)]
-    rows += [[_escaped(" ".join(cell(one).split())) for _, cell in _MARKDOWN] for one in comparisons]
+    columns = (_VARIANT, _METRIC, *_NUMBERS, _VERDICT, _RUNS)
+    rows = [[name for name, _ in columns], ["---"] * len(columns)]
+    rows += [[_escaped(" ".join(cell(one).split())) for _, cell in columns] for one in comparisons]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -62,18 +61,27 @@ def _sides(one: Comparison) -> tuple[str, str]:
 def _pair(comparisons: Sequence[Comparison]) -> str:
     first = comparisons[0]
     notes = [line for one in comparisons for line in _notes(one)]
-    return "\n".join([f"{first.variant} (head) against {first.baseline} (base)", *_table(comparisons), "", *notes])
+    return "\n".join(
+        [
+            f"{first.variant} (head) against {first.baseline} (base)",
+            *_table(comparisons, (_VERDICT, _METRIC)),
+            "",
+            *notes,
+        ]
+    )
 
 
-def _table(comparisons: Sequence[Comparison]) -> Iterator[str]:
-    rows = [[name for name, _ in _COLUMNS + _WORDS]]
-    rows += [[cell(one) for _, cell in _COLUMNS + _WORDS] for one in comparisons]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    numbers = len(_COLUMNS)
+def _table(comparisons: Sequence[Comparison], words: Sequence[_Column]) -> Iterator[str]:
+    """Numbers to the right of their columns, then ``words`` to the left of theirs."""
+    columns = (*_NUMBERS, *words)
+    rows = [[name for name, _ in columns], *([cell(one) for _, cell in columns] for one in comparisons)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        right = [cell.rjust(width) for cell, width in zip(row[:numbers], widths, strict=False)]
-        left = [cell.ljust(width) for cell, width in zip(row[numbers:], widths[numbers:], strict=True)]
-        yield "  " + "   ".join(right + left).rstrip()
+        cells = [
+            cell.rjust(width) if at < len(_NUMBERS) else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  " + "   ".join(cells).rstrip()
 
 
 def _notes(one: Comparison) -> Iterator[str]:
@@ -83,7 +91,7 @@ def _notes(one: Comparison) -> Iterator[str]:
     if one.outliers:
         shown = ", ".join(map(number, one.outliers[:MOST_OUTLIERS]))
         more = f" and {len(one.outliers) - MOST_OUTLIERS} more" if len(one.outliers) > MOST_OUTLIERS else ""
-        yield f"    outliers, which count like any boot: {shown}{more}"
+        yield f"    outliers, which count like any run: {shown}{more}"
     if one.base and one.head:
         lowest, highest = min(one.base + one.head), max(one.base + one.head)
         yield f"    base |{base}|  from {number(lowest)}"
@@ -91,8 +99,8 @@ def _notes(one: Comparison) -> Iterator[str]:
 
 
 def runs(one: Comparison) -> str:
-    """How often was measured: ``8 + 8 boots in 4 blocks``."""
-    return f"{len(one.base)} + {len(one.head)} boots in {one.blocks} block{'s' * (one.blocks != 1)}"
+    """How often was measured: ``8 + 8 runs in 4 blocks``."""
+    return f"{len(one.base)} + {len(one.head)} runs in {one.blocks} block{'s' * (one.blocks != 1)}"
 
 
 def _escaped(cell: str) -> str:

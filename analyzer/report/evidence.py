@@ -31,7 +31,7 @@ def evidence(result: Result, variant: str) -> str:
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-_TIMED = "Measured, baseline against this patch (mean ± standard deviation over boots):"
+_TIMED = "Measured, baseline against this patch (mean ± standard deviation over runs):"
 _SIMULATED = (
     "Simulated, baseline against this patch; these are counts of an emulated machine with a model of private caches, "
     "no time of a real one:"
@@ -65,16 +65,16 @@ def _row_wrapped(text: str, indent: str = "  ") -> list[str]:
 
 
 def _method(ones: Sequence[Comparison], confirmed: bool) -> str:
-    blocks, boots = _range([one.blocks for one in ones]), _range([len(one.base) for one in ones])
-    text = f"{boots} boots of each side in {blocks} interleaved blocks; bounds are of the ratio of means, by bootstrap."
+    blocks, runs = _range([one.blocks for one in ones]), _range([len(one.base) for one in ones])
+    text = f"{runs} runs of each side in {blocks} interleaved blocks; bounds are of the ratio of means, by bootstrap."
     floor = max(one.floor for one in ones)
     if floor:
         text += f" Builds of equal layout were seen to differ by up to {floor:.2%}."
     outliers = [value for one in ones for value in one.outliers]
     if outliers:
-        text += f" Far-out boots are included: {len(outliers)} (such as {number(outliers[0])})."
+        text += f" Far-out runs are included: {len(outliers)} (such as {number(outliers[0])})."
     if not confirmed:
-        text += " These are runs of the search itself, not confirmed on fresh ones."
+        text += " They are runs of the search itself; nothing was confirmed on fresh ones."
     return _wrapped(text)
 
 

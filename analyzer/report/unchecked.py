@@ -38,8 +38,8 @@ def _sides(result: Result, comparisons: Sequence[Comparison]) -> Iterator[str]:
 def _guards(comparisons: Sequence[Comparison]) -> Iterator[str]:
     for one in comparisons:
         if one.guard and one.verdict != VerdictKind.WORSE and _loss(one) > one.tolerance:
-            loss = f"a loss of up to {_loss(one):.1%} is not excluded (tolerated: {one.tolerance:.1%})"
-            yield f"{one.name} with {threads(one.threads)} to the end: {loss}"
+            name = f"{one.name} with {threads(one.threads)}"
+            yield f"whether {name} loses more than {one.tolerance:.1%}: up to {_loss(one):.1%} is possible"
 
 
 def _loss(one: Comparison) -> float:

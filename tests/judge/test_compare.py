@@ -78,7 +78,7 @@ def test_far_out_boots_are_shown_and_counted() -> None:
     found = compared([((100.0, 101.0), (100.0, 101.0)), ((102.0, 100.0), (101.0, 300.0)), *ALIKE])
     assert found.outliers == (300.0,)
     assert 300.0 in found.head
-    assert found.reason.endswith("; far-out boots: 1")
+    assert found.reason.endswith("; far-out runs: 1")
 
 
 def test_one_block_is_not_enough_to_say_anything() -> None:

@@ -37,7 +37,7 @@ def compare(
     verdict, reason = ruling(interval, metric.better, limits, sides.blocks)
     far = outliers(sides.base_boots) + outliers(sides.head_boots)
     if far and verdict in (VerdictKind.TOO_NOISY, VerdictKind.NO_DIFFERENCE):
-        reason += f"; far-out boots: {len(far)}"
+        reason += f"; far-out runs: {len(far)}"
     return Comparison(
         use.label,
         metric,
