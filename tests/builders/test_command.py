@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Any project is built by its own command: what the command gets, what it must leave, how it may fail."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from builders.projects import MAKEFILE, SOURCES, plant
+
+from linesmith.analyzer.errors import BuildFailed, CompilerKilled, DiskFull, LinesmithError, ToolMissing, TreeError
+from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
+from linesmith.plugins.builders.command import CommandBuilder
+from linesmith.plugins.builders.wrappers import salt_flags
+
+BUILDER = CommandBuilder()
+Build = Callable[..., Built]
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Recipe:
+    """A tree built by make."""
+    tree = plant({**SOURCES, "Makefile": MAKEFILE}, tmp_path / "tree")
+    return Recipe("command", tree, command="make -j{jobs}", products=("program",), jobs=2, seconds=60)
+
+
+@pytest.fixture
+def build(recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
+    """Builds the tree with another command or other settings."""
+    monkeypatch.setenv("CCACHE_DIR", str(tmp_path / "ccache"))
+    place = Workplace(tmp_path / "warm", tmp_path / "artifacts")
+    return lambda salt=0, **settings: BUILDER.build(
+        replace(recipe, **settings), Variant("v", salt=salt), place, lambda _: None
+    )
+
+
+def output(build: Build, command: str, salt: int = 0) -> str:
+    return build(salt, command=f"{{ {command}; }} > out", products=("out",)).product("out").read_text()
+
+
+def test_words_of_the_command(build: Build) -> None:
+    assert output(build, "echo {jobs} {salt} $LINESMITH_SALT", 7) == "2 7 7\n"
+
+
+def test_the_placebos_flags_are_told(build: Build) -> None:
+    assert output(build, "echo $LINESMITH_CFLAGS") == "\n"
+    assert output(build, "echo $LINESMITH_CFLAGS", 2) == "-falign-functions=64 -falign-loops=1\n"
+
+
+def test_placebos_differ() -> None:
+    assert len({salt_flags(salt) for salt in range(16)}) == 16
+    assert salt_flags(16) == salt_flags(1)
+
+
+def test_what_steers_make_from_outside_is_kept_away(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAKEFLAGS", "-n")
+    monkeypatch.setenv("CFLAGS", "-DWRONG")
+    assert output(build, 'echo "$MAKEFLAGS$CFLAGS"') == "\n"
+
+
+def test_a_compiler_that_is_asked_for(build: Build) -> None:
+    """The makefile says ``cc``; the program of that name is the one asked for."""
+    if not shutil.which("gcc-12"):
+        pytest.skip("there is no second name of a compiler")
+    built = build(compiler="gcc-12")
+    assert built.compiler.startswith("gcc-12 ")
+    assert output(build, "basename $(command -v gcc-12)") == "gcc-12\n"
+
+
+def test_a_makefile_that_names_its_compiler_and_flags_has_placebos_too(build: Build, recipe: Recipe) -> None:
+    makefile = recipe.tree / "Makefile"
+    makefile.write_text("CC = gcc\n" + makefile.read_text())
+    assert build().product("program").read_bytes() != build(1).product("program").read_bytes()
+
+
+def test_debug_information_names_the_users_tree(build: Build, recipe: Recipe) -> None:
+    program = build().product("program")
+    shown = subprocess.run(("readelf", "--debug-dump=info", program), capture_output=True, text=True, check=True).stdout
+    assert str(recipe.tree) in shown
+    assert "warm" not in shown
+
+
+def test_products_in_folders_have_their_files_names(build: Build) -> None:
+    built = build(command="make && mkdir -p a/b && cp program a/b/other", products=("program", "a/b/other"))
+    assert [name for name, _ in built.products] == ["program", "other"]
+
+
+def test_a_configured_tree_is_configured_again_in_the_copy(build: Build, recipe: Recipe) -> None:
+    """A tree that was built in place: its makefile names its own folder, its objects have other flags."""
+    plant({"configure": 'sed "s|@here@|$PWD|" Makefile.in > Makefile\n', "Makefile.in": "program:\n\tpwd > @here@/program\n"},
+          recipe.tree)  # fmt: skip
+    subprocess.run(("sh", "configure"), cwd=recipe.tree, check=True)
+    plant({"config.status": "", "program.o": ""}, recipe.tree)
+    built = build(command="test ! -e program.o && sh configure && make")
+    assert "/warm/" in built.product("program").read_text()
+    assert not (recipe.tree / "program").exists()
+
+
+def test_a_product_that_is_not_made(build: Build) -> None:
+    with pytest.raises(BuildFailed, match="the command ended well but made no program; see "):
+        build(command="true")
+
+
+def test_a_product_of_an_earlier_build_does_not_pass(build: Build) -> None:
+    build()
+    with pytest.raises(BuildFailed, match="made no program"):
+        build(command="make > log; true # and fail silently", products=("program",), compiler="false")
+
+
+def test_a_full_disk(build: Build) -> None:
+    with pytest.raises(DiskFull, match="free some and resume"):
+        build(command="cat Makefile > /dev/full")
+
+
+def test_memory_that_runs_out(build: Build) -> None:
+    with pytest.raises(CompilerKilled, match="use fewer jobs"):
+        build(command="CCACHE_DISABLE=1; export CCACHE_DISABLE; ulimit -v 20000; make")
+
+
+def test_a_command_that_is_killed(build: Build) -> None:
+    with pytest.raises(CompilerKilled, match="was killed by Killed"):
+        build(command="kill -9 $$")
+
+
+def test_a_program_that_is_missing(build: Build) -> None:
+    with pytest.raises(ToolMissing, match="no-such-tool is not installed"):
+        build(command="no-such-tool")
+
+
+def test_a_failing_command_leaves_no_half_object_for_the_next(build: Build) -> None:
+    """Make takes a target that is there for done, though its recipe had failed when it was half written."""
+    broken = "printf 'program: half\\n\\tcp half program\\nhalf:\\n\\techo whole > half\\n' > GNUmakefile; "
+    with pytest.raises(BuildFailed):
+        build(command="test -e half || { echo h > half; exit 1; }; make program", products=("program",))
+    line = "test ! -e half && " + broken + "make"
+    assert build(command=line).product("program").read_text() == "whole\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "obstacle"),
+    [
+        ({"command": " "}, "there is no command to build with; give one, such as `make -j{jobs}`"),
+        ({"products": ()}, "no products are named; name the files that the command makes"),
+        ({"products": ("../x",)}, "the product '../x' is no path within the tree"),
+        ({"products": ("/bin/sh",)}, "the product '/bin/sh' is no path within the tree"),
+        ({"products": ("a/x", "b/x")}, "two products have the same file name; rename one"),
+        ({"compiler": "no-such-cc"}, "no-such-cc is not installed; install the package no-such-cc"),
+    ],
+)
+def test_obstacles(recipe: Recipe, tmp_path: Path, settings: dict[str, str], obstacle: str) -> None:
+    assert BUILDER.obstacle(recipe) is None
+    changed = replace(recipe, **settings)  # type: ignore[arg-type]
+    assert BUILDER.obstacle(changed) == obstacle
+    place = Workplace(tmp_path / "warm", tmp_path / "artifacts")
+    with pytest.raises(LinesmithError):
+        BUILDER.build(changed, Variant("v"), place, lambda _: None)
+
+
+def test_no_tree(recipe: Recipe, tmp_path: Path) -> None:
+    nowhere = replace(recipe, tree=tmp_path / "nowhere")
+    with pytest.raises(TreeError, match="nowhere is not a folder"):
+        BUILDER.build(nowhere, Variant("v"), Workplace(tmp_path / "w", tmp_path / "a"), lambda _: None)
