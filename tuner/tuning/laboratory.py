@@ -19,7 +19,7 @@ from linesmith.tuner.tuning.run_directory import RunDirectory
 from linesmith.tuner.tuning.tasks import BuildTask, Outcome, Task
 from linesmith.tuner.tuning.variants import BASELINE, keep_variant
 
-# What failed for want of memory, or on a machine that was well a moment ago, may not fail again.
+# A compiler that was killed for want of memory may not be killed again.
 _ATTEMPTS = 2
 # What machines say of themselves may change from boot to boot (their load): so many values of a name are kept.
 _MOST_VALUES = 8
@@ -75,13 +75,25 @@ class Laboratory:
         self._last += 1
         place = Place(self._last, ordinal, purpose, self.run.path)
         task = rig.task(place, (BASELINE.name, await self.baseline()), (variant.name, built))
-        outcome = Outcome(0.0)
-        for _ in range(_ATTEMPTS):
-            outcome = await self.done(task, f"measuring {variant.name}, block {ordinal + 1}")
-            if outcome.failure is None or outcome.variant != BASELINE.name:
-                stage = Stage(rig.fidelity, purpose)
-                return self._kept(Block(place.number, stage, variant.name, ordinal, 0.0), task, outcome)
-        raise BaselineFailed(_complaint("cannot be measured", outcome.failure))
+        doing = f"measuring {variant.name}, block {ordinal + 1}"
+        outcome = await self.done(task, doing)
+        if outcome.failure is not None and (outcome.variant == BASELINE.name or not self._has_samples(rig)):
+            await self._check_baseline(rig, place)
+            outcome = await self.done(task, doing)
+            if outcome.failure is not None and outcome.variant == BASELINE.name:
+                raise BaselineFailed(_complaint("cannot be measured", outcome.failure))
+        return self._kept(Block(place.number, Stage(rig.fidelity, purpose), variant.name, ordinal, 0.0), task, outcome)
+
+    async def _check_baseline(self, rig: Rig, place: Place) -> None:
+        """Measure the baseline alone, for nothing but to see that it can be; raises ``BaselineFailed``."""
+        baseline = (BASELINE.name, await self.baseline())
+        outcome = await self.done(rig.task(place, baseline, baseline), "measuring the baseline alone")
+        if outcome.failure is not None:
+            raise BaselineFailed(_complaint("cannot be measured", outcome.failure))
+
+    def _has_samples(self, rig: Rig) -> bool:
+        """Whether anything was measured on this rung: then a failure is not that of the benchmark itself."""
+        return any(one.samples for one in self._blocks.values() if one.stage.fidelity is rig.fidelity)
 
     async def done(self, task: Task, doing: str) -> Outcome:
         """What a worker makes of a task, which stays noted as begun until the caller ends it in the journal.
@@ -132,4 +144,4 @@ def _complaint(what: str, failure: Failure | None) -> str:
     """Why there is nothing to compare with, and where to look."""
     reason = failure.reason if failure else "for no reason that is known"
     log = f"; its log is {failure.log} in the run directory" if failure and failure.log else ""
-    return f"the tree as it is {what}: {reason}{log}"
+    return f"the tree as it is {what}: {reason}{log}; when that is mended, go on with --resume"

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A tiny program whose benchmark tells its layout, so that every run of it has one right outcome.
+
+``queue cost`` prints 200 when head and tail share a cache line and 100 when they do not; ``queue work`` has two
+threads write them, to be recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from linesmith.analyzer.model import Result, TunePlan, Variant
+from linesmith.analyzer.report.excerpt import excerpt
+from linesmith.plugins.api import Pool
+from linesmith.plugins.executors.local import LocalExecutor
+from linesmith.tuner.plan_file import plan_in
+from linesmith.tuner.tuning.bench import bench
+from linesmith.tuner.tuning.progress import Progress
+from linesmith.tuner.tuning.run_directory import RunDirectory
+from linesmith.tuner.tuning.tune import tune
+
+QUEUE_H = """\
+struct queue {
+  long head;
+  long tail;
+  char name[112];
+} __attribute__((aligned(64)));
+"""
+QUEUE_C = """\
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include "queue.h"
+static struct queue queue;
+#define TIMES 4000
+static void *push(void *unused) {
+  for (int i = 0; i < TIMES; i++) __atomic_add_fetch(&queue.head, 1, __ATOMIC_RELAXED);
+  return unused;
+}
+static void *pull(void *unused) {
+  for (int i = 0; i < TIMES; i++) __atomic_add_fetch(&queue.tail, 1, __ATOMIC_RELAXED);
+  return unused;
+}
+int main(int argc, char **argv) {
+  pthread_t one, two;
+  if (argc > 1 && !strcmp(argv[1], "cost")) {
+    printf("cost %d\\n", offsetof(struct queue, head) / 64 == offsetof(struct queue, tail) / 64 ? 200 : 100);
+    return 0;
+  }
+  pthread_create(&one, NULL, push, NULL);
+  pthread_create(&two, NULL, pull, NULL);
+  return pthread_join(one, NULL) || pthread_join(two, NULL);
+}
+"""
+PLAN = """
+[source]
+tree = "tree"
+command = "cc -g -O1 -pthread -o queue queue.c"
+products = ["queue"]
+
+[[benchmark]]
+name = "command"
+run = "{queue} cost"
+pattern = 'cost (\\d+)'
+
+[record]
+command = "{queue} work"
+
+[search]
+ladder = ["estimate", "benchmark"]
+
+[judge]
+least_blocks = 2
+most_blocks = 3
+warm_up = 0
+
+[budget]
+trials = 4
+minutes = 10
+"""
+# The tail moves to the next line, which is what helps.
+APART = """\
+--- a/queue.h
++++ b/queue.h
+@@ -1,5 +1,5 @@
+ struct queue {
+   long head;
+-  long tail;
+   char name[112];
++  long tail;
+ } __attribute__((aligned(64)));
+"""
+# Head and tail change places: they still meet.
+TOGETHER = """\
+--- a/queue.h
++++ b/queue.h
+@@ -1,5 +1,5 @@
+ struct queue {
+-  long head;
+   long tail;
++  long head;
+   char name[112];
+ } __attribute__((aligned(64)));
+"""
+SYNTAX_ERROR = APART.replace("+  long tail;", "+  long tail tail;")
+
+
+def project(folder: Path) -> Path:
+    """The sources in ``folder/tree``; the folder is that of the plan."""
+    tree = folder / "tree"
+    tree.mkdir(parents=True)
+    (tree / "queue.h").write_text(QUEUE_H)
+    (tree / "queue.c").write_text(QUEUE_C)
+    return folder
+
+
+def plan_of(folder: Path, text: str = PLAN) -> TunePlan:
+    return plan_in(text, folder)
+
+
+def silent(progress: Progress) -> None:
+    """Hear what a run says, and say nothing."""
+
+
+@contextmanager
+def at_work(path: Path, folder: Path, workers: int = 1) -> Iterator[tuple[RunDirectory, Pool]]:
+    """The run directory at ``path``, begun or gone on with, and workers of this machine."""
+    run = RunDirectory.open(path) if path.exists() else RunDirectory.create(path, PLAN, folder)
+    with run, LocalExecutor().open({"workers": workers}, run.workers) as pool:
+        yield run, pool
+
+
+def benched(path: Path, folder: Path, variants: Sequence[Variant], text: str = PLAN) -> Result:
+    """The result of ``bench`` in the run directory ``path``."""
+    with at_work(path, folder) as (run, pool):
+        return bench(plan_of(folder, text), variants, run, pool, silent)
+
+
+def tuned(path: Path, folder: Path, text: str = PLAN) -> Result:
+    """The result of ``tune`` in the run directory ``path``."""
+    with at_work(path, folder) as (run, pool):
+        return tune(plan_of(folder, text), run, pool, silent, excerpt)
