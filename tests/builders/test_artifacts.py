@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from builders.projects import CASES, plant
 
-from linesmith.analyzer.errors import OutputError
+from linesmith.analyzer.errors import BuildFailed, OutputError
 from linesmith.analyzer.model import Built, Variant, Workplace
 from linesmith.plugins.builders.artifacts import Artifacts
 from linesmith.plugins.builders.command import CommandBuilder
@@ -34,21 +35,18 @@ def keep(store: Artifacts, key: str, folder: Path) -> Built:
 
 
 def test_what_was_kept_is_found(store: Artifacts) -> None:
-    found = store.find("key")
-    assert found == Built(
-        "key", store.folder / "key", (("program", store.folder / "key/products/program"),), "cc 12", "digest", ("make",),
-        reused=True,
-    )  # fmt: skip
+    products = (("program", store.folder / "key/products/program"),)
+    assert store.find("key") == Built("key", store.folder / "key", products, "cc 12", "digest", ("make",), reused=True)
     assert (store.folder / "key/build.log").read_text() == "$ make\n"
     assert not store.log("key").exists()
     assert store.find("other") is None
 
 
 def test_a_build_that_fails_leaves_its_log_alone(store: Artifacts) -> None:
-    with pytest.raises(ZeroDivisionError), store.turn("bad") as draft:
+    with suppress(BuildFailed), store.turn("bad") as draft:
         store.log("bad").write_text("error")
         (draft / "half").write_text("h")
-        raise ZeroDivisionError
+        raise BuildFailed
     assert sorted(path.name for path in store.folder.iterdir()) == [".locks", ".logs", "key"]
     assert store.log("bad").read_text() == "error"
 
@@ -97,21 +95,15 @@ def test_a_disk_that_is_full_leaves_no_artifact(tmp_path: Path) -> None:
     """The product fits once on the disk, not twice."""
     tree, disk = plant(CASES["make"].files, tmp_path / "tree"), tmp_path / "disk"
     disk.mkdir()
-    mount = (
-        "unshare",
-        "-rm",
-        "sh",
-        "-c",
-        'mount -t tmpfs -o size=2500k none "$4" && exec "$1" -c "$2" "$3" "$4"',
-        "sh",
-    )
-    ended = subprocess.run((*mount, sys.executable, SMALL_DISK, str(tree), str(disk)), capture_output=True, text=True, check=False)  # fmt: skip
+    script = 'mount -t tmpfs -o size=2500k none "$4" && exec "$1" -c "$2" "$3" "$4"'
+    words = ("unshare", "-rm", "sh", "-c", script, "sh", sys.executable, SMALL_DISK, str(tree), str(disk))
+    ended = subprocess.run(words, capture_output=True, text=True, check=False)
     if "mount" in ended.stderr or "unshare" in ended.stderr:
         pytest.skip(f"no small file system can be mounted here: {ended.stderr}")
     first, second, kept, small = ended.stdout.splitlines()
     assert first == second
     assert first.startswith("no space is left for ")
-    assert kept == "['.locks', '.logs', '.trees']"
+    assert kept == "['.locks', '.logs']"
     assert small == "1"
 
 

@@ -91,8 +91,8 @@ def test_products_in_folders_have_their_files_names(build: Build) -> None:
 
 def test_a_configured_tree_is_configured_again_in_the_copy(build: Build, recipe: Recipe) -> None:
     """A tree that was built in place: its makefile names its own folder, its objects have other flags."""
-    plant({"configure": 'sed "s|@here@|$PWD|" Makefile.in > Makefile\n', "Makefile.in": "program:\n\tpwd > @here@/program\n"},
-          recipe.tree)  # fmt: skip
+    template = "program:\n\tpwd > @here@/program\n"
+    plant({"configure": 'sed "s|@here@|$PWD|" Makefile.in > Makefile\n', "Makefile.in": template}, recipe.tree)
     subprocess.run(("sh", "configure"), cwd=recipe.tree, check=True)
     plant({"config.status": "", "program.o": ""}, recipe.tree)
     built = build(command="test ! -e program.o && sh configure && make")
