@@ -9,6 +9,7 @@ both names instead, each process a boot, on the machine as it is.
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import tempfile
 import time
@@ -16,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from statistics import fmean, median, stdev
 
 from noise_models import BASE, HEAD, METRIC, MODELS, USE, judged, trial
 
@@ -25,15 +27,15 @@ from linesmith.tuner.judge.schedule import order
 CHANGES = (0.01, 0.03, 0.05, 0.2, 1.0)
 PROGRAM = """
 #include <stdlib.h>
-int main(void)
+int main(int count, char **words)
 {
-	unsigned *next = calloc(1 << 16, sizeof(*next)), at = 0;
+	unsigned *next = calloc(1 << 16, sizeof(*next)), at = 0, steps = atoi(words[count - 1]);
 
 	for (unsigned i = 0; i < 1 << 16; i++)
 		next[i] = (i * 40503u + 12345u) & 0xffff;
-	for (unsigned i = 0; i < 6000000; i++)
+	for (unsigned i = 0; i < steps; i++)
 		at = next[at ^ (i & 7)];
-	return at == 1;
+	return at == 1 << 20;
 }
 """
 
@@ -43,10 +45,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--real", action="store_true", help="run a program instead of drawing numbers")
     parser.add_argument("--repetitions", type=int, default=400, help="comparisons for each cell (default: 400)")
+    parser.add_argument(
+        "--steps", type=int, default=12_000_000, help="of the program (default: 12 million, some 50 ms)"
+    )
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
     if given.real:
-        print_real(given.repetitions)
+        print_real(given.repetitions, given.steps)
         return
     with ProcessPoolExecutor(given.processes) as pool:
         tasks = {
@@ -101,34 +106,50 @@ def _cell(ones: Sequence[Comparison]) -> str:
     return f"{_share(ones, VerdictKind.WORSE):.0f} % in {_blocks(ones):.1f}" if ones else "does not matter"
 
 
-def print_real(repetitions: int) -> None:
-    """Compare a program with itself on this machine, and print how often each verdict came."""
+def print_real(repetitions: int, steps: int) -> None:
+    """Compare a program with itself on this machine, by its wall time and by its CPU time."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "chase"
         command = ["gcc", "-O2", "-x", "c", "-", "-o", str(program)]
         subprocess.run(command, input=PROGRAM, text=True, check=True, timeout=60)
-        ones = [judged(real_samples(program, seed), Rules()) for seed in range(repetitions)]
-    counts = Counter(one.verdict.value for one in ones)
-    changes = sorted(abs(one.change) for one in ones)
-    print(f"{repetitions} comparisons: {dict(counts)}, {_blocks(ones):.1f} blocks of {Rules().most_blocks} on average;")
-    print(f"change of the middle one {changes[len(changes) // 2]:.2%}, of the largest {changes[-1]:.2%}")
+        runs = [real_samples((str(program), str(steps)), seed) for seed in range(repetitions)]
+    print("| measured | comparisons | no difference seen | too noisy | better | worse | blocks | spread of runs |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
+    for name, index in (("wall time", 0), ("CPU time", 1)):
+        taken = [run[index] for run in runs]
+        ones = [judged(samples, Rules()) for samples in taken]
+        counts = Counter(one.verdict for one in ones)
+        spread = median(_spread([sample.value for sample in samples]) for samples in taken)
+        cells = " | ".join(str(counts[kind]) for kind in _KINDS)
+        print(f"| {name} | {repetitions} | {cells} | {_blocks(ones):.1f} | {100 * spread:.1f} % |")
 
 
-def real_samples(program: Path, seed: int) -> tuple[Sample, ...]:
-    """All blocks of one program under two names, in the judge's order; a run is a process of its own."""
-    rules = Rules()
-    _seconds(program)
-    runs = [(block, variant) for block in range(rules.most_blocks) for variant in order(BASE, HEAD, block, seed)]
-    return tuple(
-        Sample(variant, USE.label, METRIC.name, 1, _seconds(program), block, run, run % 4)
-        for run, (block, variant) in enumerate(runs)
+def real_samples(command: Sequence[str], seed: int) -> tuple[tuple[Sample, ...], tuple[Sample, ...]]:
+    """Wall and CPU seconds of one program under two names, in the judge's order; a run is a process of its own."""
+    blocks = range(Rules().most_blocks)
+    _seconds(command)
+    runs = [(block, variant) for block in blocks for variant in order(BASE, HEAD, block, seed)]
+    seconds = [_seconds(command) for _ in runs]
+    wall, cpu = (
+        tuple(
+            Sample(variant, USE.label, METRIC.name, 1, values[which], block, run, run % 4)
+            for run, ((block, variant), values) in enumerate(zip(runs, seconds, strict=True))
+        )
+        for which in (0, 1)
     )
+    return wall, cpu
 
 
-def _seconds(program: Path) -> float:
+def _seconds(command: Sequence[str]) -> tuple[float, float]:
     begin = time.perf_counter()
-    subprocess.run([program], check=True, timeout=60)
-    return time.perf_counter() - begin
+    child = subprocess.Popen(command)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = status
+    return time.perf_counter() - begin, usage.ru_utime + usage.ru_stime
+
+
+def _spread(values: Sequence[float]) -> float:
+    return stdev(values) / fmean(values)
 
 
 if __name__ == "__main__":

@@ -31,13 +31,13 @@ def test_the_verdict_comes_first() -> None:
         "verdict:",
         "  moved is better than baseline, confirmed on fresh runs",
         (
-            "  moved: no difference seen, 0.00% (-0.40% to +0.40%), exec-storm.ops_per_second (1 thread, ops/s, higher is "
-            "better)"
+            "  moved: no difference seen, 0.00% (-0.40% to +0.40%), exec-storm.ops_per_second (1 thread, ops/s, higher "
+            "is better)"
         ),
         "  moved: better, +5.00% (+4.00% to +6.00%), exec-storm.ops_per_second (8 threads, ops/s, higher is better)",
         (
-            "  moved: no difference seen, 0.00% (-3.00% to +3.00%), page-faults.faults_per_second (8 threads, faults/s, "
-            "higher is better, guard 2.0%)"
+            "  moved: no difference seen, 0.00% (-3.00% to +3.00%), page-faults.faults_per_second (8 threads, "
+            "faults/s, higher is better, guard 2.0%)"
         ),
     ]
 

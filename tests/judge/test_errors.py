@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A thing compared with itself shows no difference, and a thing that differs does: small runs of judge_power.py."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from noise_models import MODELS, normal, samples, trial
+
+from linesmith.analyzer.model import VerdictKind
+from linesmith.tuner.judge.interval import ratio_interval
+from linesmith.tuner.judge.paired import paired
+
+REPETITIONS = 40
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_thing_compared_with_itself_shows_no_difference(name: str) -> None:
+    verdicts = Counter(trial(MODELS[name], 0.0, seed).verdict for seed in range(REPETITIONS))
+    assert verdicts[VerdictKind.NO_DIFFERENCE] >= 0.95 * REPETITIONS
+
+
+@pytest.mark.parametrize("name", ["normal, 1 %", "step of 5 %", "linear drift of 10 %", "timer of 2 % steps"])
+def test_a_large_difference_is_found_with_few_blocks(name: str) -> None:
+    found = [trial(MODELS[name], 0.05, seed) for seed in range(10)]
+    assert {one.verdict for one in found} == {VerdictKind.WORSE}
+    assert max(one.blocks for one in found) <= 6
+
+
+@pytest.mark.parametrize("blocks", [4, 8, 16])
+def test_bounds_hold_as_often_as_they_say(blocks: int) -> None:
+    held = 0
+    for seed in range(200):
+        sides = paired(samples(normal(0.03), blocks, 0.1, seed), "baseline", "head")
+        interval = ratio_interval(sides.base, sides.head, 0.05, seed)
+        held += interval.low <= 1.1 <= interval.high
+    assert held >= 184
+
+
+def test_more_blocks_make_bounds_narrower() -> None:
+    sides = paired(samples(normal(0.03), 16, 0.0, 1), "baseline", "head")
+    reaches = [ratio_interval(sides.base[:n], sides.head[:n], 0.05, 1).reach for n in (4, 8, 16)]
+    assert reaches == sorted(reaches, reverse=True)
+
+
+def test_rare_counts_have_finite_bounds_whatever_is_drawn() -> None:
+    draw = np.random.default_rng(5)
+    for _ in range(50):
+        base, head = draw.poisson(0.3, (2, 5)).astype(float)
+        interval = ratio_interval(base, head, 0.01, 1)
+        assert 0 <= interval.low <= interval.ratio <= interval.high <= 1e9
