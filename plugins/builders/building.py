@@ -71,6 +71,7 @@ Make = Callable[[Job], Made]
 def build(recipe: Recipe, variant: Variant, place: Workplace, tell: Tell, plan: Plan, make: Make) -> Built:
     """The artifact of this input, made by ``make`` unless it is there. Raises what ``Builder.build`` does."""
     with writing(f"{place.warm} and {place.artifacts}"):
+        place = Workplace(place.warm.resolve(), place.artifacts.resolve())
         place.artifacts.mkdir(parents=True, exist_ok=True)
         sources = _census(recipe.tree.resolve(), place)
         key = key_of(recipe, variant, sources, plan)
@@ -93,7 +94,7 @@ def build(recipe: Recipe, variant: Variant, place: Workplace, tell: Tell, plan: 
 
 def _census(tree: Path, place: Workplace) -> census.Census:
     """The sources of the tree, in which the run directory itself may lie."""
-    ours = {place.warm.resolve(), place.artifacts.resolve(), place.artifacts.resolve().parent} - {tree}
+    ours = {place.warm, place.artifacts, place.artifacts.parent} - {tree}
     return census.take(tree, place.artifacts / ".trees" / digest((str(tree),)), ours)
 
 

@@ -66,7 +66,8 @@ def _made(job: Job) -> Made:
     copy = job.slot.copy
     held = copy.held()
     products = {Path(product).name: copy.folder / product for product in job.recipe.products}
-    wrap(job.slot.folder / "bin", job.recipe.compiler)
+    same_names = f"-fdebug-prefix-map={copy.folder}={job.sources.tree}"
+    wrap(job.slot.folder / "bin", job.recipe.compiler, (same_names, *salt_flags(job.variant.salt)))
     with job.slot.building():
         for product in job.recipe.products:
             # What an earlier build left must not pass for what this one makes.
@@ -88,7 +89,6 @@ def _command(recipe: Recipe, variant: Variant, slot: Path) -> Command:
         ("SOURCE_DATE_EPOCH", "1767225600"),
         ("LINESMITH_SALT", str(variant.salt)),
         ("LINESMITH_CFLAGS", " ".join(salt_flags(variant.salt))),
-        ("LINESMITH_NAMES", f"-fdebug-prefix-map={source}={recipe.tree.resolve()}"),
     ]
     if recipe.compiler:
         variables.append(("CC", Path(recipe.compiler).name))

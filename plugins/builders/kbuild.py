@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,14 +136,21 @@ def _remark(job: Job, told: str, result: str) -> None:
 
 def _make(recipe: Recipe, source: Path, target: str) -> Command:
     compiler = _compiler(recipe)
-    # DWARF names the user's own tree, and builds of two workers are the same to the last bit.
-    same_names = f"-fdebug-prefix-map={source}={recipe.tree.resolve()}"
     argv = (
         "make", "-C", str(source), f"O={source / _OBJECTS}", f"-j{recipe.jobs or len(os.sched_getaffinity(0))}",
         *_llvm(compiler), f"CC={cached(compiler)}", f"HOSTCC={cached(compiler)}",
-        f"KCFLAGS={same_names}", f"KAFLAGS={same_names}", target,
+        *_same_names(source, recipe.tree.resolve()), target,
     )  # fmt: skip
     return Command(argv, source, (*_SAME_FOR_ALL, ("CCACHE_BASEDIR", str(source))))
+
+
+def _same_names(source: Path, tree: Path) -> tuple[str, ...]:
+    """What has DWARF name the user's own tree, so that builds of two workers are the same to the last bit.
+
+    Kbuild's rules do not quote the flags; a tree with unusual characters in its path goes without.
+    """
+    flag = f"-fdebug-prefix-map={source}={tree}"
+    return (f"KCFLAGS={flag}", f"KAFLAGS={flag}") if shlex.quote(flag) == flag else ()
 
 
 def _compiler(recipe: Recipe) -> str:

@@ -12,7 +12,7 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from linesmith.plugins.builders.durable import replace
@@ -33,13 +33,16 @@ def salt_flags(salt: int) -> tuple[str, ...]:
     )
 
 
-def wrap(folder: Path, compiler: str) -> None:
-    """Put a wrapper of every compiler of ``PATH``, and of ``compiler``, into ``folder``. Raises ``OSError``."""
+def wrap(folder: Path, compiler: str, flags: Sequence[str]) -> None:
+    """Put a wrapper that adds ``flags`` for every compiler of ``PATH``, and for ``compiler``, into ``folder``.
+
+    Raises ``OSError``.
+    """
     folder.mkdir(exist_ok=True)
     ccache = shutil.which("ccache")
     for name, program in _compilers(folder, compiler).items():
         words = [*((ccache,) if ccache else ()), program]
-        text = f'#!/bin/sh\nexec {shlex.join(words)} "$@" $LINESMITH_NAMES $LINESMITH_CFLAGS\n'
+        text = f'#!/bin/sh\nexec {shlex.join(words)} "$@" {shlex.join(flags)}\n'
         wrapper = folder / name
         if not wrapper.is_file() or wrapper.read_text() != text:
             replace(wrapper, text.encode())

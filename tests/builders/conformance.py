@@ -31,7 +31,7 @@ SECONDS = 60
 
 def waiting_for(pipe: Path) -> Variant:
     """A variant whose compiler waits until someone writes into the named pipe, and takes no memory meanwhile."""
-    text = f'--- a/queue.c\n+++ b/queue.c\n@@ -1,1 +1,2 @@\n #include "queue.h"\n+#include "{pipe}"\n'
+    text = f'--- a/queue.c\n+++ b/queue.c\n@@ -1,2 +1,3 @@\n #include "queue.h"\n+#include "{pipe}"\n \n'
     return Variant("waiting", (text,))
 
 

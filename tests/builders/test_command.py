@@ -84,6 +84,21 @@ def test_debug_information_names_the_users_tree(build: Build, recipe: Recipe) ->
     assert "warm" not in shown
 
 
+def test_folders_with_blanks_in_their_names(recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    spaced = replace(recipe, tree=recipe.tree.rename(tmp_path / "my tree"))
+    place = Workplace(Path("warm place"), Path("my artifacts"))
+    built = BUILDER.build(spaced, Variant("v"), place, lambda _: None)
+    assert built.product("program").is_relative_to(tmp_path / "my artifacts")
+
+
+def test_a_run_directory_in_the_tree_is_no_source(recipe: Recipe) -> None:
+    place = Workplace(recipe.tree / "plan.run/workers/0", recipe.tree / "plan.run/artifacts")
+    first = BUILDER.build(recipe, Variant("v"), place, lambda _: None)
+    assert BUILDER.build(recipe, Variant("v"), place, lambda _: None).key == first.key
+    assert not list(place.warm.glob("*/source/plan.run"))
+
+
 def test_products_in_folders_have_their_files_names(build: Build) -> None:
     built = build(command="make && mkdir -p a/b && cp program a/b/other", products=("program", "a/b/other"))
     assert [name for name, _ in built.products] == ["program", "other"]

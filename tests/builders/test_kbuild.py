@@ -107,6 +107,11 @@ def cache_hits() -> int:
     return int(counts["direct_cache_hit"]) + int(counts["preprocessed_cache_hit"])
 
 
+def test_a_tree_with_a_blank_in_its_name(recipe: Recipe, tmp_path: Path) -> None:
+    spaced = replace(recipe, tree=recipe.tree.rename(tmp_path / "my tree"))
+    assert built(spaced, tmp_path).product("vmlinux")
+
+
 def test_a_configuration_of_another_architecture(recipe: Recipe) -> None:
     other = "arm64" if platform.machine() == "x86_64" else "x86"
     whole = replace(
