@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.dwarf import read_layouts
@@ -18,8 +18,9 @@ from linesmith.tuner.tuning.tasks import RecordTask
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A profile and what it says; there is a ``trace`` where it was recorded for this run."""
+    """A profile of ``elf`` and what it says; there is a ``trace`` where it was recorded for this run."""
 
+    elf: Path
     profile: Profile
     layouts: Layouts
     findings: tuple[Finding, ...]
@@ -51,7 +52,18 @@ async def explained(lab: Laboratory, plan: TunePlan) -> Explained:
         raise NothingToSuggest(
             f"no line of {profile.source} holds {wanted or 'anything'}; look at `linesmith hot {elf} {profile.source}`"
         )
-    return Explained(profile, reading.layouts, kept, trace)
+    return Explained(elf, profile, reading.layouts, kept, trace)
+
+
+def with_all_lines(seen: Explained, type_: str) -> Explained:
+    """The same with a finding for every line on which the recording knows an object that holds the record.
+
+    Where in its line the object of the hottest line begins is chance, and so is which members meet there.
+    """
+    if not seen.profile.areas:
+        return seen
+    found = holding(explain(read_layouts(seen.elf), seen.elf, seen.profile, type_).findings, type_)
+    return replace(seen, findings=found) if found else seen
 
 
 def _elf(built: Built, evidence: Evidence) -> Path:

@@ -37,7 +37,7 @@ def rigs(plan: TunePlan, proposed: Proposals, lab: Laboratory) -> tuple[Rig, ...
     """What the upper rungs are measured with, the highest last; raises ``BenchmarkUnknown``."""
     found: list[Rig] = []
     if Fidelity.SIMULATION in plan.search.ladder and plan.evidence is not None:
-        question = question_of(proposed.record.leading)
+        question = question_of(*proposed.record.lines)
         simulation = SimulatedBenchmark(plan.evidence, question, lab.run.path / "recordings")
         found.append(simulation_rig(plan, simulation))
     if Fidelity.BENCHMARK in plan.search.ladder:

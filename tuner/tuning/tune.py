@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linesmith.analyzer.errors import PlanError
 from linesmith.analyzer.model import Result, TunePlan, Variant
@@ -15,7 +15,7 @@ from linesmith.tuner.judge.ranking import finalists
 from linesmith.tuner.space.proposals import Proposals, proposals
 from linesmith.tuner.tuning.blocks import Purpose, Stage, blocks
 from linesmith.tuner.tuning.confirmation import confirm, finish
-from linesmith.tuner.tuning.evidence import Explained, explained
+from linesmith.tuner.tuning.evidence import Explained, explained, with_all_lines
 from linesmith.tuner.tuning.exploration import Exploration
 from linesmith.tuner.tuning.judgement import Judge
 from linesmith.tuner.tuning.laboratory import Laboratory
@@ -61,13 +61,19 @@ class _Tuning:
     async def run(self) -> None:
         """Evidence, noise, search, confirmation."""
         seen = await explained(self.lab, self.plan)
-        proposed = proposals(seen.findings, seen.layouts, self.plan.search)
+        seen, proposed = self._proposed(seen)
         upper = rigs(self.plan, proposed, self.lab)
         self._keep_terms(proposed, upper)
         judge = await calibrated(self.lab, upper[-1])
         await self._explore(seen, proposed, upper, judge)
         chosen = self._finalists(Stage(upper[-1].fidelity, Purpose.SEARCH))
         finish(self.lab.run.journal, await confirm(self.lab, upper[-1], judge, chosen))
+
+    def _proposed(self, seen: Explained) -> tuple[Explained, Proposals]:
+        """Layouts of the hottest record that may be changed, for all lines that hold one."""
+        hottest = proposals(seen.findings, seen.layouts, self.plan.search).record.subject.type
+        widened = with_all_lines(seen, hottest)
+        return widened, proposals(widened.findings, widened.layouts, replace(self.plan.search, type=hottest))
 
     def _keep_terms(self, proposed: Proposals, upper: tuple[Rig, ...]) -> None:
         terms = Terms(f"{self.plan.recipe.tree.name}: {proposed.record.subject.layout.title}", self.plan.rules)
