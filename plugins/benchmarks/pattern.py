@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from linesmith.analyzer.errors import BenchmarkNonsense, BenchmarkUnknown
+from linesmith.plugins.benchmarks.outcome import last_lines
 from linesmith.plugins.benchmarks.settings import shown
 
 GROUP = "value"
@@ -21,7 +22,8 @@ MOST_CHARACTERS = 1 << 20
 _CPU_SECONDS = 10
 # Where others keep the CPUs busy, the same takes longer.
 _WALL_SECONDS = 120
-_SEARCHER = Path(__file__).with_name("searcher.py")
+# Read with this module, so that an upgrade of the package in the middle of a run changes nothing.
+_SEARCHER = Path(__file__).with_name("searcher.py").read_text("utf-8")
 
 
 def checked(benchmark: str, pattern: str) -> str:
@@ -46,7 +48,7 @@ def matches(benchmark: str, pattern: str, text: str) -> tuple[str, ...]:
     Raises ``BenchmarkNonsense`` when the search takes too long.
     """
     question = {"pattern": pattern, "group": GROUP, "text": text[-MOST_CHARACTERS:]}
-    command = (sys.executable, "-I", "-S", str(_SEARCHER), str(_CPU_SECONDS))
+    command = (sys.executable, "-I", "-S", "-c", _SEARCHER, str(_CPU_SECONDS))
     try:
         answer = subprocess.run(
             command, input=json.dumps(question).encode(), capture_output=True, timeout=_WALL_SECONDS
@@ -57,8 +59,8 @@ def matches(benchmark: str, pattern: str, text: str) -> tuple[str, ...]:
         raise _too_slow(benchmark, pattern, text)
     if answer.returncode != 0:
         raise BenchmarkNonsense(
-            f"the pattern {shown(pattern)} of the benchmark {benchmark} cannot be searched for in an output of "
-            f"{len(text)} characters; make it simpler"
+            f"the search for the pattern {shown(pattern)} of the benchmark {benchmark} ended with status "
+            f"{answer.returncode} in an output of {len(text)} characters{last_lines(answer.stderr.decode())}"
         )
     return tuple(json.loads(answer.stdout))
 
