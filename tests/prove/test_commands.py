@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`linesmith bench` and `linesmith report` as a user meets them, on a program whose speed its patch decides."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from linesmith_command import LINESMITH, linesmith
+
+_PROGRAM = """\
+#include <stdio.h>
+#include "speed.h"
+int main(void) { printf("speed %d\\n", SPEED); }
+"""
+_PLAN = """\
+[source]
+tree = "."
+command = "cc -g -o answer answer.c"
+products = ["answer"]
+
+[[benchmark]]
+name = "command"
+run = "{answer}"
+pattern = 'speed (?P<value>\\d+)'
+better = "higher"
+"""
+_PATCH = """\
+speed: be faster
+
+--- a/speed.h
++++ b/speed.h
+@@ -1 +1 @@
+-#define SPEED 100
++#define SPEED %s
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    """A plan in the root of its own tree, with two patches beside it."""
+    (tmp_path / "answer.c").write_text(_PROGRAM)
+    (tmp_path / "speed.h").write_text("#define SPEED 100\n")
+    (tmp_path / "faster.patch").write_text(_PATCH % "120")
+    (tmp_path / "broken.patch").write_text(_PATCH % "(")
+    (tmp_path / "tune.toml").write_text(_PLAN)
+    return tmp_path / "tune.toml"
+
+
+def test_a_patch_that_helps_is_said_to_be_better(plan: Path) -> None:
+    done = linesmith("bench", plan, plan.with_name("faster.patch"))
+    assert done.returncode == 0, done.stderr
+    assert "faster: better, +20.0%" in done.stdout
+
+
+def test_a_patch_that_does_not_build_is_a_result_too(plan: Path) -> None:
+    done = linesmith("bench", plan, plan.with_name("broken.patch"), plan.with_name("faster.patch"))
+    assert done.returncode == 0, done.stderr
+    assert "build failed" in done.stdout
+    assert "faster: better" in done.stdout
+
+
+def test_the_run_directory_keeps_reports_that_can_be_read_again(plan: Path) -> None:
+    done = linesmith("bench", plan, plan.with_name("faster.patch"))
+    run = plan.with_suffix(".run")
+    again = linesmith("report", run)
+    assert again.stdout == done.stdout == (run / "report.txt").read_text()
+    assert json.loads((run / "report.json").read_text())["result"]["best"] == "faster"
+    samples = json.loads((run / "matrix.json").read_text())
+    assert set(samples["faster"]["command.value"]) == {120.0}
+
+
+def test_a_run_that_is_there_is_not_begun_again(plan: Path) -> None:
+    patch = plan.with_name("faster.patch")
+    linesmith("bench", plan, patch)
+    done = linesmith("bench", plan, patch)
+    assert done.returncode == 2
+    assert done.stderr.endswith("holds a run already; go on with it by --resume, or choose another --run\n")
+    assert linesmith("bench", plan, patch, "--resume").returncode == 0
+
+
+def test_another_plan_does_not_go_on_with_the_run_of_this_one(plan: Path) -> None:
+    patch = plan.with_name("faster.patch")
+    linesmith("bench", plan, patch)
+    plan.write_text(_PLAN + "[judge]\nmost_blocks = 5\n")
+    done = linesmith("bench", plan, patch, "--resume")
+    assert done.returncode == 2
+    assert "is not the plan that" in done.stderr
+
+
+def test_an_interrupt_says_how_to_go_on_and_what_was_measured_is_kept(plan: Path) -> None:
+    slow = _PROGRAM.replace("int main(void) {", "#include <unistd.h>\nint main(void) { usleep(300000);")
+    (plan.parent / "answer.c").write_text(slow)
+    words = [LINESMITH, "bench", plan, plan.with_name("faster.patch")]
+    running = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    while not list(plan.with_suffix(".run").glob("logs/block-2")):
+        assert running.poll() is None
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert f"interrupted; go on with: linesmith bench {plan} {plan.with_name('faster.patch')} --resume" in errors
+    assert linesmith("report", plan.with_suffix(".run")).returncode == 0
+    assert "faster: better" in linesmith(*map(str, words[1:]), "--resume").stdout
+
+
+def test_a_dry_run_shows_the_build_and_what_is_run_and_makes_nothing(plan: Path) -> None:
+    done = linesmith("bench", plan, plan.with_name("faster.patch"), "--dry-run")
+    build, run = done.stdout.splitlines()
+    assert build.endswith("sh -c 'cc -g -o answer answer.c'")
+    assert run.endswith("/answer")
+    assert not plan.with_suffix(".run").exists()
+
+
+def test_patches_of_one_name_cannot_be_told_apart(plan: Path) -> None:
+    patch = plan.with_name("faster.patch")
+    done = linesmith("bench", plan, patch, patch)
+    assert done.returncode == 2
+    assert "two variants would be called faster" in done.stderr
+
+
+def test_a_folder_without_a_run_is_told(tmp_path: Path) -> None:
+    done = linesmith("report", tmp_path)
+    assert done.returncode == 2
+    assert f"{tmp_path} holds no run" in done.stderr
