@@ -112,7 +112,7 @@ MODELS: dict[str, Noise] = {
     "1 run in 20 takes 3 times": Noise(_outliers, 0.03),
     "clustered counts, 200": Noise(_clustered, 0.01),
     "tiny counts, 2": Noise(counts(2.0), 0.1),
-    "none in half of the boots": Noise(_zeros, 0.2),
+    "none in half of the boots": Noise(_zeros, 0.25),
 }
 
 

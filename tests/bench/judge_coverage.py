@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How often bounds hold that are asked to hold in 95 %: ``PYTHONPATH=tests python tests/bench/judge_coverage.py``.
 
-Printed is the table of docs/judge.md that compares the judge's interval with two usual bootstraps of the ratio of means,
-on a head that really takes a tenth longer.
+Printed is the table of docs/judge.md that compares the judge's interval with two usual bootstraps of the ratio of
+means, on a head that really takes a tenth longer.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=400)
     repetitions = parser.parse_args().repetitions
-    # Drawings that leave a side without any count, or all alike, have no ratio or no skewness; they are counted as missed.
+    # Drawings that leave a side without any count, or all alike, have no ratio or no skewness: they count as missed.
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     heads = [f"{way}, {blocks} blocks" for way in WAYS for blocks in BLOCKS]

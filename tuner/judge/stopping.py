@@ -55,8 +55,12 @@ def settled(one: Comparison, rules: Rules) -> bool:
     least = max(rules.smallest, one.floor)
     if 1 - least <= cost.low and cost.high <= 1 + least:
         return True
-    noisy = one.verdict == VerdictKind.TOO_NOISY and reach_at_the_end(one, rules) <= NOISY * least
-    return not noisy and hopeless(one, rules)
+    return hopeless(one, rules) and not (one.verdict == VerdictKind.TOO_NOISY and _may_clear_up(one, rules, least))
+
+
+def _may_clear_up(one: Comparison, rules: Rules, least: float) -> bool:
+    """Whether more blocks may make the noise bearable; few blocks cannot tell how it will be, rare counts least."""
+    return 2 * one.blocks < rules.most_blocks or reach_at_the_end(one, rules) <= NOISY * least
 
 
 def _asked(comparisons: Sequence[Comparison]) -> Sequence[Comparison]:
