@@ -15,7 +15,7 @@ from linesmith.plugins.benchmarks.copies import copies, copies_told
 from linesmith.plugins.benchmarks.installed import PROGRAM, program, program_obstacle
 from linesmith.plugins.benchmarks.outcome import Values, ended_well, nonsense, number, sound, words_of
 from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, linking
-from linesmith.plugins.benchmarks.settings import Given, given, nearest, thread_count
+from linesmith.plugins.benchmarks.settings import Given, given, thread_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class PerfBench:
         count = thread_count(self.name, threads)
         style = "simple" if suite.number is _PLAIN else "default"
         command = (
-            *(program(options, "perf"), "bench", "-f", style, *options.text("suite").split()),
+            *(program(options, "perf"), "bench", "-f", style, *self._name(options).split()),
             *self._words(options, suite, count),
         )
         words = copies(options, count, scratch, command) if suite.copied else command
@@ -128,10 +128,10 @@ class PerfBench:
 
     def _suite(self, settings: Settings) -> tuple[Given, Suite]:
         options = given(self.name, settings, ("suite", "loops", "seconds", "size", PROGRAM, *SETTINGS))
-        chosen = options.text("suite", "sched messaging")
-        if chosen not in SUITES:
-            raise options.refuse("suite", f"one of {', '.join(SUITES)}{nearest(chosen, SUITES)}")
-        return options, SUITES[chosen]
+        return options, SUITES[self._name(options)]
+
+    def _name(self, options: Given) -> str:
+        return options.choice("suite", tuple(SUITES))
 
     def _words(self, options: Given, suite: Suite, threads: int) -> list[str]:
         """The suite's words; raises ``BenchmarkUnknown`` for a setting that it does not have."""

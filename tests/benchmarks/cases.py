@@ -114,6 +114,7 @@ CASES = {
         {"bogo_ops_per_sec": 20.25, "bogo_ops_per_cpu_sec": 40.5},
     ),
     "perf-bench-futex": Case("perf-bench", {"suite": "futex hash"}, _FUTEX, {"ops_per_sec_per_thread": 2500}),
+    "perf-bench-messaging": Case("perf-bench", {}, "     Total time: 1.066 [sec]\n", {"seconds": 1.066}),
     "perf-bench-wake": Case("perf-bench", {"suite": "futex wake"}, _WAKE, {"ms": 0.06}),
     "perf-bench-pipe": Case(
         "perf-bench",

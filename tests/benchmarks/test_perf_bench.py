@@ -37,6 +37,11 @@ def test_a_suite_runs_here(suite: str, amount: dict[str, Setting], scratch: Path
     assert min(measured("perf-bench", {"suite": suite, **amount}, 2, scratch).values()) > 0
 
 
+def test_without_a_suite_it_is_the_scheduler(scratch: Path) -> None:
+    words = PERF.steps({}, 2, scratch)[0].command[1:]
+    assert words == ("bench", "-f", "default", "sched", "messaging", "-g", "2", "-l", "1000")
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
