@@ -37,7 +37,6 @@ def _drawn(space: Space, draw: Random) -> Iterator[Point]:
 
 
 def recommended_first(space: Space, seed: int) -> tuple[Point, ...]:
-    """The priors, then what changes least: points of one choice, of two, and so on, each lot in random order."""
-    rest = sorted(shuffled(space, seed), key=lambda point: sum(1 for number in point if number))
+    """The priors, best first, then all other points in random order."""
     priors = (point for point in space.priors if any(point))
-    return tuple(dict.fromkeys((*priors, *rest)))
+    return tuple(dict.fromkeys((*priors, *shuffled(space, seed))))

@@ -23,7 +23,7 @@ from linesmith.plugins.optimizers.points import recommended_first
 REDUCTION = 3
 # As many climb at least between cheap rungs.
 FEWEST = 12
-# Priors that are tried before the answers decide.
+# Priors that are tried before the answers decide, where no cheap rung has judged them.
 LEADING = 3
 # How many deviations below its expected cost a point is taken to be.
 OPTIMISM = 1.0
@@ -65,14 +65,16 @@ class RacingSearch(Climb):
 
     def _fresh(self) -> Point | None:
         free = [point for point in self._points if self._ladder.may_ask(point, 0)]
-        return self._best(free) if self._ladder.first_costly == 0 else next(iter(free), None)
+        if self._ladder.first_costly:
+            return next(iter(free), None)
+        leading = [point for point in self._ladder.space.priors[:LEADING] if point in free]
+        return next(iter(leading), None) or self._best(free)
 
     def _tried(self, climbers: Sequence[Told], rung: int) -> Point | None:
-        """The point to try next on the first costly rung: the leading priors, then what the answers speak for."""
+        """The point to try next on the first costly rung, when the cheap ones have judged all that they will."""
+        if not self._settled(rung):
+            return None
         free = {one.point for one in climbers}
-        leading = next((point for point in self._ladder.space.priors[:LEADING] if point in free), None)
-        if leading is not None or not self._settled(rung):
-            return leading
         return self._best(sorted(free, key=lambda point: self._place.get(point, len(self._place))))
 
     def _looked_at(self, climbers: Sequence[Told], rung: int) -> Point | None:

@@ -22,6 +22,8 @@ ADJACENT = 0.1
 STRADDLE = 0.8
 # What one member without samples that newly meets a writer costs, as a share of all contended samples.
 EXPOSED = 0.02
+# What a step more costs, so that of layouts that promise the same the smaller change comes first.
+STEP = 0.003
 # No layout removes all contention.
 LEAST = 0.02
 
@@ -33,7 +35,8 @@ def estimate(record: HotRecord, option: Option) -> float:
     after = _cost(record, option.starts, option.size, option.granule)
     total = max(record.contended, before, 1.0)
     exposed = EXPOSED * exposure(target, option.starts, option.granule)
-    return max((total - before + after) / total, LEAST) + exposed
+    steps = STEP * len(option.arrangement.moves)
+    return max((total - before + after) / total, LEAST) + exposed + steps
 
 
 def _cost(record: HotRecord, starts: Sequence[int], size: int, granule: int) -> float:
