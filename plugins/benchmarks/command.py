@@ -7,13 +7,13 @@ import re
 import shlex
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.errors import BenchmarkUnknown
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
-from linesmith.plugins.benchmarks.outcome import Values, ended_well, nonsense, number, sound, words_of
+from linesmith.plugins.benchmarks.outcome import Values, end_of, ended_well, nonsense, number, sound, words_of
 from linesmith.plugins.benchmarks.pattern import checked, matches
 from linesmith.plugins.benchmarks.settings import Given, given, shown, thread_count
 
@@ -118,8 +118,8 @@ class CommandBenchmark:
         count = str(thread_count(self.name, threads))
         *before, run = ([word.replace("{threads}", count) for word in line] for line in self._lines(options))
         environment = self._environment(options)
-        silent = (Step(tuple(line), options.limit(), environment=environment, silent=True) for line in before)
-        return (*silent, Step(tuple(run), options.limit(), environment=environment))
+        silent = (replace(options.step(line, 0, environment), silent=True) for line in before)
+        return (*silent, options.step(run, 0, environment))
 
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """The numbers found; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""
@@ -133,7 +133,10 @@ class CommandBenchmark:
     def _value(self, wanted: Wanted, done: Done) -> float:
         name, text = wanted.metric.name, words_of(done)
         if not wanted.pattern:
-            words = numbers_in(text[-_TAIL_CHARACTERS:])
+            # What programs say on standard error is no result, unless they say nothing else.
+            words = numbers_in(end_of(done.output, _TAIL_CHARACTERS)) or numbers_in(
+                end_of(done.errors, _TAIL_CHARACTERS)
+            )
             missing = "it has no number"
         else:
             words = list(matches(self.name, wanted.pattern, text))

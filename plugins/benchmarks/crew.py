@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.model import Better, Done, Metric
 from linesmith.plugins.benchmarks import programs
-from linesmith.plugins.benchmarks.outcome import Values, nonsense, number, sound
+from linesmith.plugins.benchmarks.outcome import Values, nonsense, number, sound, words_of
 from linesmith.plugins.benchmarks.settings import Given
 
 SETTINGS = ("operations", "seconds", *programs.SETTINGS)
@@ -76,7 +76,7 @@ def tally(benchmark: str, program: str, text: str) -> Tally:
 
 def rates(benchmark: str, plural: str, done: Done) -> Values:
     """Operations for each second of wall time, and for each second of CPU time, of all workers together."""
-    told = tally(benchmark, benchmark, done.output)
+    told = tally(benchmark, benchmark, words_of(done))
     return (
         (f"{plural}_per_sec", told.operations / told.seconds),
         (f"{plural}_per_cpu_sec", sound(benchmark, "the rate", told.operations / told.cpu, done.output)),

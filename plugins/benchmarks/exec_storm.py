@@ -59,7 +59,7 @@ class ExecStorm:
         storm = storm_of(options)
         program = compiled(PROGRAM, options, scratch)
         words = ("--workers", str(thread_count(self.name, threads)), *storm.amount.words, "--files", str(storm.files))
-        return (Step((str(program), *words, "--directory", storm.directory), options.limit(storm.amount.seconds)),)
+        return (options.step((str(program), *words, "--directory", storm.directory), storm.amount.seconds),)
 
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """Programs run a second; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""

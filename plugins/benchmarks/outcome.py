@@ -18,6 +18,8 @@ MOST = 1e18
 _NUMBER = re.compile(r"[-+]?(?:\d{1,400}\.?\d{0,400}|\.\d{1,400})(?:[eE][-+]?\d{1,9})?", re.ASCII)
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
 _WORD_CHARACTERS = 40
+# Results are told at the end, and a program that has lost its way may have said anything before.
+MOST_CHARACTERS = 1 << 20
 _LAST_LINES = 5
 _LINE_CHARACTERS = 160
 
@@ -59,8 +61,16 @@ def sound(benchmark: str, what: str, value: float, text: str) -> float:
 
 
 def words_of(done: Done) -> str:
-    """All that the command wrote: some programs tell their results on standard error."""
-    return f"{done.output}\n{done.errors}" if done.errors else done.output
+    """The end of all that the command wrote: some programs tell their results on standard error."""
+    return end_of(f"{done.output}\n{done.errors}" if done.errors else done.output, MOST_CHARACTERS)
+
+
+def end_of(text: str, characters: int) -> str:
+    """The last lines of a text, not more than so many characters; of a single line that is longer, its end."""
+    if len(text) <= characters:
+        return text
+    end = text[-characters:]
+    return end.partition("\n")[2] or end
 
 
 def command_line(done: Done) -> str:

@@ -57,7 +57,7 @@ class PageFaults:
         options = self._options(settings)
         words = ("--workers", str(thread_count(self.name, threads)), *words_of(options))
         program = compiled(PROGRAM, options, scratch)
-        return (Step((str(program), *words), options.limit(amount(options, _OPERATIONS).seconds)),)
+        return (options.step((str(program), *words), amount(options, _OPERATIONS).seconds),)
 
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """Faults a second; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""

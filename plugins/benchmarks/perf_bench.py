@@ -113,7 +113,7 @@ class PerfBench:
             *self._words(options, suite, count),
         )
         words = copies(options, count, scratch, command) if suite.copied else command
-        return (Step(words, options.limit(self._seconds(options, suite))),)
+        return (options.step(words, self._seconds(options, suite)),)
 
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """The number, of all copies together; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""

@@ -4,18 +4,23 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from linesmith.analyzer.errors import BenchmarkUnknown
-from linesmith.analyzer.model import Setting
+from linesmith.analyzer.model import Setting, Step
 from linesmith.plugins.api import Settings
 
+Variables = Sequence[tuple[str, str]]
+
 MOST_THREADS = 1024
-# What every benchmark takes: the longest that one of its commands may run.
-LIMIT = "limit"
+# What every benchmark takes: the longest that one of its commands may run, and the CPUs that they run on.
+_OF_ALL = ("limit", "cpus")
 _LIMIT_SECONDS = 300
+_MOST_CPUS = 4096
+_RANGE = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +86,26 @@ class Given:
         prefix = f"{name}."
         return tuple((each.removeprefix(prefix), self.text(each)) for each in self.settings if each.startswith(prefix))
 
-    def limit(self, seconds: float = 0.0) -> int:
-        """Seconds that one command may take which is meant to take ``seconds``."""
-        return self.whole(LIMIT, _LIMIT_SECONDS + math.ceil(2 * seconds), 1, 7 * 24 * 3600)
+    def step(self, command: Sequence[str], seconds: float = 0.0, environment: Variables = ()) -> Step:
+        """The command, which is meant to take ``seconds``, with the limit and on the CPUs that were given."""
+        limit = self.whole("limit", _LIMIT_SECONDS + math.ceil(2 * seconds), 1, 7 * 24 * 3600)
+        return Step(tuple(command), limit, self._cpus(), tuple(environment))
+
+    def _cpus(self) -> tuple[int, ...]:
+        """CPUs as taskset(1) takes them: ``0-3,8``; none leave the commands free."""
+        found: set[int] = set()
+        for part in self.text("cpus").split(",") if "cpus" in self.settings else ():
+            match = _RANGE.fullmatch(part.strip())
+            first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, _MOST_CPUS)
+            if not first <= last < _MOST_CPUS:
+                raise self.refuse("cpus", 'CPUs such as "0-3,8"')
+            found.update(range(first, last + 1))
+        return tuple(sorted(found))
 
 
 def given(benchmark: str, settings: Settings, known: Collection[str], families: Collection[str] = ()) -> Given:
     """The settings, if each is ``known`` or one of a family (``name.KEY``); raises ``BenchmarkUnknown``."""
-    names = (*known, LIMIT)
+    names = (*known, *_OF_ALL)
     for name in settings:
         family, dot, key = name.partition(".")
         if name not in names and not (dot and key and family in families):
@@ -98,7 +115,7 @@ def given(benchmark: str, settings: Settings, known: Collection[str], families: 
                 f"its settings are {', '.join(sorted(every))}"
             )
     found = Given(benchmark, settings)
-    found.limit()
+    found.step(())
     return found
 
 

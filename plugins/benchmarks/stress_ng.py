@@ -67,7 +67,7 @@ class StressNg:
         )
         if stressor in _NOT_AS_ROOT:
             command = without_rights(options, scratch, command)
-        return (Step(command, options.limit(0 if "operations" in settings else self._seconds(options))),)
+        return (options.step(command, 0 if "operations" in settings else self._seconds(options)),)
 
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """The row of the stressor; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""

@@ -95,13 +95,13 @@ class UnixBench:
             files += [folder / name for name in _OF_THE_SCRIPT]
             command = copies(options, 1, scratch, run, files)
             environment += [("UB_TESTDIR", ".")]
-            limit = options.limit(self._amount(options) * _SECONDS_OF_A_PASS)
+            seconds = self._amount(options) * _SECONDS_OF_A_PASS
         else:
             program, *words = test.words.split()
             given_words = [word.format(seconds=self._amount(options), pgms=folder / "pgms") for word in words]
             command = copies(options, count, scratch, (str(folder / "pgms" / program), *given_words), files)
-            limit = options.limit(self._amount(options))
-        return (Step(command, limit, environment=tuple(environment)),)
+            seconds = self._amount(options)
+        return (options.step(command, seconds, environment),)
 
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """The score; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""

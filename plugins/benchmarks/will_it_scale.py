@@ -47,7 +47,7 @@ class WillItScale:
         """The test case with so many tasks, each on a core of its own as long as there are any."""
         options = self._options(settings)
         words = self._words(options, thread_count(self.name, threads))
-        return (Step((str(self._program(options)), *words), options.limit(self._seconds(options))),)
+        return (options.step((str(self._program(options)), *words), self._seconds(options)),)
 
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """The average of the seconds measured; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""

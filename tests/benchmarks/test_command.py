@@ -58,8 +58,14 @@ def test_without_a_pattern_it_is_the_last_number(output: str, value: float) -> N
     assert parsed(output) == {"value": value}
 
 
-def test_a_number_on_standard_error_is_read_too() -> None:
-    assert parsed("", "real 0.75\n") == {"value": 0.75}
+def test_a_number_on_standard_error_counts_where_there_is_no_other() -> None:
+    assert parsed("done\n", "real 0.75\n") == {"value": 0.75}
+    assert parsed("12\n", "3 warnings\n") == {"value": 12.0}
+
+
+def test_commands_run_on_the_cpus_given() -> None:
+    steps = COMMAND.steps({"run": "a", "prepare": "b", "cpus": "8, 0-2"}, 1, Path())
+    assert [step.cpus for step in steps] == [(0, 1, 2, 8)] * 2
 
 
 @pytest.mark.parametrize(("take", "value"), [("last", 4), ("mean", 3), ("sum", 9), ("least", 2), ("most", 4)])
@@ -143,6 +149,8 @@ def test_a_huge_output_is_searched_from_its_end() -> None:
         ({"run": "a", "pattern.seconds": "(a)", "wall": True}, "has two metrics called seconds"),
         ({"run": "a", "environment": "NAME"}, "give texts NAME=VALUE"),
         ({"run": "a", "limit": 0}, "limit = 0 is no setting for the benchmark command: give a whole number from 1"),
+        ({"run": "a", "cpus": "3-1"}, 'give CPUs such as "0-3,8"'),
+        ({"run": "a", "cpus": "all"}, 'give CPUs such as "0-3,8"'),
         ({"run": "a", "patern": "(a)"}, r"has no setting 'patern' \(did you mean pattern\?\)"),
     ],
 )
