@@ -21,6 +21,7 @@ from linesmith.plugins.machines.site_settings import Kind, SiteSettings
 from linesmith.plugins.machines.step_words import check_cpus, words_of
 from linesmith.plugins.machines.steps_script import MARK, functions_script, launch_script, steps_script
 from linesmith.plugins.machines.system_command import BOARDS, EMULATED, SLOW_WORDS, system_command
+from linesmith.plugins.machines.time_stamp_counter import counter_khz
 
 SETTINGS = {
     "accelerator": Kind.TEXT,
@@ -69,13 +70,15 @@ class GuestOrder:
     def image(self) -> KernelImage:
         """The kernel that was built; raises ``GuestNotBooted`` when there is none that boots."""
         try:
-            return read_kernel(self._kernel())
+            return read_kernel(kernel_of(self.built))
         except KernelNotBootable as error:
             raise GuestNotBooted(str(error)) from error
 
     def expected_image(self) -> KernelImage:
         """The kernel; one that is not built yet is taken for one of this host's kind."""
-        return self.image() if self._kernel().exists() else KernelImage(self._kernel(), platform.machine())
+        return (
+            self.image() if kernel_of(self.built).exists() else KernelImage(kernel_of(self.built), platform.machine())
+        )
 
     def command(self, image: KernelImage) -> tuple[str, ...]:
         """QEMU's words to boot the image."""
@@ -89,7 +92,7 @@ class GuestOrder:
             guest,
             board,
             (*processor, *self._seed()),
-            (*(SLOW_WORDS if emulated else ("nowatchdog",)), *self._kaslr()),
+            (*(emulated_words(image.machine) if emulated else ("nowatchdog",)), *self._kaslr()),
             self.log,
         )
 
@@ -107,13 +110,6 @@ class GuestOrder:
             )
         return archive
 
-    def _kernel(self) -> Path:
-        products = dict(self.built.products)
-        found = next((products[name] for name in _KERNELS if name in products), None)
-        if found is None:
-            raise GuestNotBooted(f"the build {self.built.key} has no product called kernel; name one that boots")
-        return found
-
     def _kaslr(self) -> tuple[str, ...]:
         return () if self.settings.switch("kaslr", True) else ("nokaslr",)
 
@@ -124,3 +120,18 @@ class GuestOrder:
         begin = f"place={_PLACE} nonce={self.nonce} mark={MARK}={uuid.uuid4()}\n"
         script = steps_script(tuple(zip(self.steps, contents.commands, strict=True)), f"{HOME}/{_LAUNCH}")
         return init_script(begin + functions_script() + script, _PLACE, port)
+
+
+def emulated_words(machine: str) -> tuple[str, ...]:
+    """Words for an emulated kernel; one for x86 is told how fast its clock runs, which it may measure badly."""
+    khz = counter_khz() if machine == platform.machine() else None
+    return (*SLOW_WORDS, f"tsc_early_khz={khz}") if khz else SLOW_WORDS
+
+
+def kernel_of(built: Built) -> Path:
+    """The kernel of a build; raises ``GuestNotBooted`` when it has none."""
+    products = dict(built.products)
+    found = next((products[name] for name in _KERNELS if name in products), None)
+    if found is None:
+        raise GuestNotBooted(f"the build {built.key} has no product called kernel; name one that boots")
+    return found

@@ -3,15 +3,10 @@
 
 from __future__ import annotations
 
-import json
 import os
-import select
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from linesmith.analyzer.errors import GuestFailed, GuestHung, GuestOutOfMemory
@@ -19,11 +14,9 @@ from linesmith.analyzer.model import Built, Done, Session, Site, Step
 from linesmith.plugins.api import Tell
 from linesmith.plugins.machines import keeper
 from linesmith.plugins.machines.host_facts import host_facts
+from linesmith.plugins.machines.kept import kept, outcome
 from linesmith.plugins.machines.output import MOST_BYTES, read_output
 from linesmith.plugins.machines.step_words import check_cpus, name_of, shown, words_of
-
-# What the keeper takes to end a step and to tell, beyond the step's own time.
-_GRACE_SECONDS = 30
 
 
 class HereMachine:
@@ -59,12 +52,6 @@ class HereMachine:
         return Session(tuple(done), os.uname().release, facts)
 
 
-def _told(process: subprocess.Popen[bytes], seconds: float) -> bytes:
-    """What the keeper writes in one piece at its end."""
-    stream = process.stdout
-    return stream.read() if stream and select.select([stream], [], [], seconds)[0] else b""
-
-
 class _Sitting:
     """One step on its way; ``number`` counts from 1."""
 
@@ -89,31 +76,26 @@ class _Sitting:
             str(self._errors),
             MOST_BYTES,
         )
-        outcome = self._kept(job)
+        ending = self._kept(job)
         shutil.rmtree(folder, ignore_errors=True)
-        self._judge(step, outcome, seconds)
+        self._judge(step, ending, seconds)
         output, errors = read_output(self._output), read_output(self._errors)
-        return Done(step, outcome.status, output, errors, outcome.seconds)
+        return Done(step, ending.status, output, errors, ending.seconds)
 
     def _kept(self, job: keeper.Job) -> keeper.Outcome:
-        order = self._scratch / f"step-{self._number}.job"
-        order.write_text(json.dumps(asdict(job)), "utf-8")
-        argv = (sys.executable, "-I", "-S", keeper.__file__, str(order))
-        # Leaving the block closes the keeper's input, and so ends the step, and waits for that.
-        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True) as process:
-            told = _told(process, job.seconds + _GRACE_SECONDS)
-        order.unlink()
-        if not told:
+        with kept(job, self._scratch / f"step-{self._number}.job") as process:
+            found = outcome(process, job)
+        if found is None:
             raise GuestFailed(f"what watched over step {self._number} was killed; its output is in {self._output}")
-        return keeper.Outcome(**json.loads(told))
+        return found
 
-    def _judge(self, step: Step, outcome: keeper.Outcome, seconds: float) -> None:
+    def _judge(self, step: Step, ending: keeper.Outcome, seconds: float) -> None:
         name, kept = name_of(step, self._number), f"what it had printed is in {self._output} and {self._errors}"
-        if outcome.late:
+        if ending.late:
             raise GuestHung(f"{name} was not done after {seconds:.0f} s and was killed; {kept}")
-        if outcome.too_long:
+        if ending.too_long:
             raise GuestFailed(f"{name} printed more than {MOST_BYTES >> 20} MiB and was killed; {kept}")
-        if outcome.starved and outcome.status:
+        if ending.starved and ending.status:
             raise GuestOutOfMemory(
-                f"{name} ended with status {outcome.status} while the kernel killed for want of memory; {kept}"
+                f"{name} ended with status {ending.status} while the kernel killed for want of memory; {kept}"
             )

@@ -63,7 +63,8 @@ def main() -> None:
     job = Job(**json.loads(Path(sys.argv[1]).read_text("utf-8")))
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
     outcome = keep(job, os.getppid())
-    os.write(1, json.dumps(asdict(outcome)).encode())
+    with suppress(BrokenPipeError):
+        os.write(1, json.dumps(asdict(outcome)).encode())
 
 
 def keep(job: Job, parent: int) -> Outcome:

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from linesmith.analyzer.errors import GuestFailed, GuestNotBooted, GuestOutOfMemory, LinesmithError
+from linesmith.analyzer.errors import LinesmithError
 from linesmith.analyzer.model import Built, Session, Site, Step
 from linesmith.plugins.api import Tell
 from linesmith.plugins.machines.child import Streams, child, find
 from linesmith.plugins.machines.guest_order import SETTINGS, GuestOrder
+from linesmith.plugins.machines.guest_steps import booted, steps_done
 from linesmith.plugins.machines.host_facts import host_facts
 from linesmith.plugins.machines.kvm import kvm_obstacle
 from linesmith.plugins.machines.site_settings import SiteSettings
@@ -87,26 +88,10 @@ def _session(order: GuestOrder, talk: Talk, scratch: Path, tell: Tell) -> Sessio
     tell(f"booting the kernel of {order.built.key} ({order.accelerator})")
     began = time.monotonic()
     transcript = Transcript(talk, order.nonce)
-    introduction = _booted(order, talk, transcript)
+    introduction = booted(transcript, order.settings.number("boot_seconds", _BOOT_SECONDS))
     boot_seconds = time.monotonic() - began
-    try:
-        done = tuple(transcript.done(step, number, scratch, tell) for number, step in enumerate(order.steps, 1))
-    except GuestFailed as error:
-        if starved := order.console.starved():
-            raise GuestOutOfMemory(f"{starved}; give the machine more memory; then {error}") from error
-        raise
-    if starved := order.console.starved():
-        raise GuestOutOfMemory(f"{starved}; give the machine more memory; all it said is in {order.log}")
+    done = steps_done(transcript, order.steps, order.console, scratch, tell)
     return Session(done, introduction.fact("release"), tuple(_facts(order, introduction, boot_seconds, before)))
-
-
-def _booted(order: GuestOrder, talk: Talk, transcript: Transcript) -> Introduction:
-    """Whatever goes wrong before the guest is ready to run steps is a failure to boot."""
-    talk.limit(order.settings.number("boot_seconds", _BOOT_SECONDS))
-    try:
-        return transcript.introduction()
-    except GuestFailed as error:
-        raise GuestNotBooted(str(error)) from error
 
 
 def _facts(
@@ -117,7 +102,5 @@ def _facts(
     if order.accelerator == "tcg" and (lacking := kvm_obstacle()):
         yield "emulated because", lacking
     yield "boot seconds", f"{boot_seconds:.1f}"
-    if build_id := introduction.build_id:
-        yield "build-id", build_id
-    yield from ((name, value) for name, value in introduction.facts if name not in ("release", "notes"))
+    yield from introduction.described()
     yield from ((f"host {name}", value) for name, value in before)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 import time
 import uuid
 from collections.abc import Sequence
@@ -178,7 +177,7 @@ class _Order:
         self._send(shipped, place, {_SESSION: script, _LAUNCH: launch_script().encode()})
         errors = self.scratch / "ssh.errors"
         with self.ssh.open(("sh", f"{place}/{_SESSION}"), self.scratch, errors) as process:
-            wire = Wire(process, _Signs(self, running, process, errors), self.site.seconds)
+            wire = Wire(process.stdout, _Signs(self, running, errors), self.site.seconds)
             return _session(self, Transcript(wire, nonce), booted, tell)
 
     def _script(self, place: str, nonce: str, shipped: Shipment) -> str:
@@ -221,7 +220,6 @@ class _Signs:
 
     order: _Order
     before: Running
-    process: subprocess.Popen[bytes]
     errors: Path
 
     def check(self, doing: str) -> None:
@@ -246,14 +244,12 @@ class _Signs:
 
 
 def _session(order: _Order, transcript: Transcript, booted: float, tell: Tell) -> Session:
-    introduction = transcript.introduction()
+    introduction = transcript.introduction(_COPY_SECONDS)
     for number, step in enumerate(order.steps, 1):
         check_cpus(step, number, _cpus_in(introduction.fact("cpus")))
     done = tuple(transcript.done(step, number, order.scratch, tell) for number, step in enumerate(order.steps, 1))
     facts = [("machine", f"ssh {order.ssh.host}"), *(("boot seconds", f"{booted:.1f}") for _ in range(booted > 0))]
-    facts += [("build-id", introduction.build_id)] if introduction.build_id else []
-    facts += [(name, value) for name, value in introduction.facts if name not in ("release", "notes")]
-    return Session(done, introduction.fact("release"), tuple(facts))
+    return Session(done, introduction.fact("release"), (*facts, *introduction.described()))
 
 
 def _cpus_in(text: str) -> tuple[int, ...]:

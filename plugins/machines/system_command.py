@@ -40,8 +40,9 @@ BOARDS = {
 }
 
 
-# Emulation is slow enough to look like a stall, and to make the kernel give up the TSC for a shared slow clock.
-SLOW_WORDS = ("tsc=reliable", "nowatchdog", "rcupdate.rcu_cpu_stall_suppress=1")
+# Emulation is slow enough to look like a stall, to make the kernel give up the TSC for a shared slow clock, and, on a
+# busy host, to look like a board whose timer is broken.
+SLOW_WORDS = ("tsc=reliable", "nowatchdog", "rcupdate.rcu_cpu_stall_suppress=1", "no_timer_check")
 # A host thread for each CPU of the guest.
 EMULATED = ("-accel", "tcg,thread=multi")
 

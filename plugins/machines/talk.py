@@ -60,7 +60,8 @@ class Talk(Wire):
     """Lines from and to a guest that QEMU runs as ``process``."""
 
     def __init__(self, process: subprocess.Popen[bytes], signs: GuestSigns, seconds: float) -> None:
-        super().__init__(process, signs, seconds)
+        super().__init__(process.stdout, signs, seconds)
+        self._process = process
         self._told = signs.told
 
     def say(self, word: str) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,9 @@ from linesmith.plugins.machines.step_words import name_of
 # For what goes on between two steps, and for what a step printed to come over, at the slowest rate seen.
 _PAUSE_SECONDS = 60
 _SLOWEST_BYTES = 20_000
+# How far two clocks may be apart: by what messages take on a busy host, and by a share of the time.
+_CLOCK_SECONDS = 3.0
+_CLOCK_SHARE = 0.2
 
 
 class Conversation(Protocol):
@@ -43,6 +47,11 @@ class Introduction:
         """The fact of that name; empty without one."""
         return dict(self.facts).get(name, "")
 
+    def described(self) -> tuple[tuple[str, str], ...]:
+        """The facts that a reader wants, with the build-id for the notes."""
+        told = (("build-id", self.build_id or ""), *self.facts)
+        return tuple((name, value) for name, value in told if value and name not in ("release", "notes"))
+
     @property
     def build_id(self) -> str | None:
         """That of the kernel that booted; ``None`` when it does not tell."""
@@ -58,9 +67,14 @@ class Transcript:
     def __init__(self, talk: Conversation, nonce: str) -> None:
         self._talk = talk
         self._nonce = nonce
+        self._clocks = _Clocks()
 
-    def introduction(self) -> Introduction:
-        """Everything up to ``ready``; what else comes this way, such as a greeting of a login shell, is passed over."""
+    def introduction(self, seconds: float) -> Introduction:
+        """Everything up to ``ready``, within so many seconds.
+
+        What else comes this way, such as the greeting of a login shell, is passed over.
+        """
+        self._talk.limit(seconds)
         facts: list[tuple[str, str]] = []
         while True:
             nonce, _, message = self._talk.line("booting").partition(" ")
@@ -80,9 +94,11 @@ class Transcript:
         name, talk = name_of(step, number), self._talk
         talk.limit(_PAUSE_SECONDS)
         self._message(f"preparing {name}", "began", number)
+        self._clocks.begin(time.monotonic())
         tell(f"running {name}")
         talk.limit(step.seconds)
         ended = _Ended.read(self._message(f"running {name}", "done", number), name)
+        self._clocks.check(ended, time.monotonic())
         output, errors = scratch / f"step-{number}.output", scratch / f"step-{number}.errors"
         for count, kept in ((ended.output, output), (ended.errors, errors)):
             talk.limit(_PAUSE_SECONDS + count / _SLOWEST_BYTES)
@@ -104,7 +120,8 @@ class _Ended:
     """The message at the end of a step; ``output`` and ``errors`` are in bytes."""
 
     status: int
-    seconds: float
+    began: float
+    ended: float
     starved: int
     output: int
     errors: int
@@ -114,10 +131,15 @@ class _Ended:
         """The words behind the step's number. A shell may write a decimal comma."""
         try:
             status, began, ended, starved, output, errors = words
-            seconds = float(ended.replace(",", ".")) - float(began.replace(",", "."))
-            return cls(int(status), max(seconds, 0.0), int(starved), int(output), int(errors))
+            first, last = float(began.replace(",", ".")), float(ended.replace(",", "."))
+            return cls(int(status), first, last, int(starved), int(output), int(errors))
         except ValueError as error:
             raise GuestFailed(f"the machine's message about {name} makes no sense ({' '.join(words)[:80]})") from error
+
+    @property
+    def seconds(self) -> float:
+        """How long the step took by the machine's clock."""
+        return max(0.0, self.ended - self.began)
 
     def check(self, name: str, kept: Path) -> None:
         """Raise what makes the step worthless."""
@@ -127,4 +149,25 @@ class _Ended:
             raise GuestOutOfMemory(
                 f"{name} ended with status {self.status} while the kernel killed for want of memory; give the machine "
                 f"more, or the step less to do; what it printed is in {kept}"
+            )
+
+
+class _Clocks:
+    """The machine's clock against ours, from the first step on: whoever measures by a wrong one measures nothing."""
+
+    def __init__(self) -> None:
+        self._here: float | None = None
+        self._there: float | None = None
+
+    def begin(self, now: float) -> None:
+        """A step begins."""
+        self._here = now if self._here is None else self._here
+
+    def check(self, ended: _Ended, now: float) -> None:
+        """Raises ``GuestFailed`` when one clock ran far from the other, over a time long enough to tell."""
+        self._there = ended.began if self._there is None else self._there
+        here, there = now - (self._here or now), ended.ended - self._there
+        if abs(here - there) > _CLOCK_SECONDS + _CLOCK_SHARE * here:
+            raise GuestFailed(
+                f"{there:.1f} s passed on the machine's clock in {here:.1f} s: its times are wrong; run it again"
             )

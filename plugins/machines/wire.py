@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Lines and bytes from a child process that may die, hang, or be cut off at any time."""
+"""Lines and bytes from another side that may die, hang, or be cut off at any time."""
 
 from __future__ import annotations
 
 import os
 import select
-import subprocess
 import time
-from typing import Protocol
+from typing import IO, Protocol
 
 from linesmith.analyzer.errors import GuestFailed
 
@@ -25,14 +24,14 @@ class Signs(Protocol):
         """What to raise when the time is up."""
 
     def ended(self, doing: str) -> GuestFailed:
-        """What to raise when the process has closed its output."""
+        """What to raise when the other side has closed the stream."""
 
 
 class Wire:
-    """What comes from ``process``, for so many seconds altogether."""
+    """What comes over ``stream``, which is not buffered by us, for so many seconds altogether."""
 
-    def __init__(self, process: subprocess.Popen[bytes], signs: Signs, seconds: float) -> None:
-        self._process = process
+    def __init__(self, stream: IO[bytes] | None, signs: Signs, seconds: float) -> None:
+        self._stream = stream
         self._signs = signs
         self._seconds = seconds
         self._end = self._last = time.monotonic() + seconds
@@ -71,12 +70,10 @@ class Wire:
             raise self._signs.late(doing, self._seconds)
 
     def _more(self, doing: str) -> bytes:
-        output = self._process.stdout
-        if output and select.select([output], [], [], _POLL_SECONDS)[0]:
-            data = os.read(output.fileno(), 1 << 16)
+        if self._stream and select.select([self._stream], [], [], _POLL_SECONDS)[0]:
+            data = os.read(self._stream.fileno(), 1 << 16)
             if data:
                 return data
-            self._process.wait()
             raise self._signs.ended(doing)
         self.check(doing)
         return b""

@@ -42,6 +42,10 @@ def booting(sshd: Sshd, boot: str, **others: Setting) -> Place:
     return Place(RemoteMachine(), Site("ssh", settings=sshd.settings(boot=boot, boot_seconds=20, **others)))
 
 
+# Kills the process that serves the connection which this shell was started by.
+CUT_OFF = "p=$$; until ps -o comm= $p | grep -q ^sshd; do p=$(ps -o ppid= $p | tr -d ' '); done; kill -9 $p"
+
+
 def restart(sshd: Sshd) -> str:
     """A command that makes the server go away and come back, as a boot does."""
     again = f"sleep 3; {sshd.program} -f {sshd.folder}/configuration"
@@ -109,10 +113,7 @@ def test_kexec_loads_the_kernel_with_its_words(sshd: Sshd, tmp_path: Path) -> No
 def test_a_host_that_goes_out_of_reach_in_mid_step_hangs(sshd: Sshd, tmp_path: Path) -> None:
     settings = sshd.settings(boot_seconds=3)
     place = Place(RemoteMachine(), Site("ssh", settings=settings))
-    # The server that accepts connections, then the one that serves ours.
-    dying = f"kill $(cat {sshd.folder}/pid); p=$$; while c=$(ps -o comm= $p); do case $c in sshd*) break; esac; " + (
-        "p=$(ps -o ppid= $p | tr -d ' '); done; kill -9 $p; sleep 77003"
-    )
+    dying = f"kill $(cat {sshd.folder}/pid); {CUT_OFF}; sleep 77003"
     try:
         with pytest.raises(GuestHung, match="went out of reach while running step 1"):
             place.run((shell(dying),), tmp_path)
@@ -123,11 +124,10 @@ def test_a_host_that_goes_out_of_reach_in_mid_step_hangs(sshd: Sshd, tmp_path: P
 
 def test_a_connection_that_ends_alone_is_told(sshd: Sshd, tmp_path: Path) -> None:
     place = Place(RemoteMachine(), Site("ssh", settings=sshd.settings()))
-    dying = "p=$$; while c=$(ps -o comm= $p); do case $c in sshd*) break; esac; p=$(ps -o ppid= $p | tr -d ' '); done; "
     with pytest.raises(
         GuestFailed, match=r"the connection to 127\.0\.0\.1 ended while running step 1 .*; see .*ssh\.errors"
     ):
-        place.run((shell(f"{dying} kill -9 $p; sleep 77004"),), tmp_path)
+        place.run((shell(f"{CUT_OFF}; sleep 77004"),), tmp_path)
     assert gone("sleep 77004")
 
 

@@ -45,7 +45,7 @@ def test_a_comma_in_the_log_s_name_is_doubled() -> None:
 def test_words_of_the_user_come_last() -> None:
     shown = words(Guest(Path("kernel"), words=("quiet", "rdinit=/other")))
     assert "rdinit=/linesmith/init random.trust_cpu=on nokaslr tsc=reliable" in shown
-    assert "rcu_cpu_stall_suppress=1 quiet rdinit=/other -nodefaults" in shown
+    assert "no_timer_check quiet rdinit=/other -nodefaults" in shown
 
 
 def test_aarch64_has_its_second_port_on_a_card() -> None:

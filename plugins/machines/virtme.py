@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""virtme-ng: the kernel that was built, on a snapshot of this host's own file system, read over 9p or virtiofs."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from linesmith.analyzer.errors import GuestFailed, LinesmithError
+from linesmith.analyzer.model import Built, Session, Site, Step
+from linesmith.plugins.api import Tell
+from linesmith.plugins.machines.child import find
+from linesmith.plugins.machines.console import Console
+from linesmith.plugins.machines.guest_order import emulated_words, kernel_of
+from linesmith.plugins.machines.guest_steps import booted, steps_done
+from linesmith.plugins.machines.keeper import Job
+from linesmith.plugins.machines.kept import kept
+from linesmith.plugins.machines.kvm import kvm_obstacle
+from linesmith.plugins.machines.output import MOST_BYTES
+from linesmith.plugins.machines.site_settings import Kind, SiteSettings
+from linesmith.plugins.machines.step_words import check_cpus, words_of
+from linesmith.plugins.machines.steps_script import MARK, functions_script, launch_script, steps_script
+from linesmith.plugins.machines.talk import GuestSigns
+from linesmith.plugins.machines.transcript import Transcript
+from linesmith.plugins.machines.wire import Wire
+
+_SETTINGS = {"boot_seconds": Kind.NUMBER, "kvm": Kind.SWITCH, "words": Kind.WORDS}
+_BOOT_SECONDS = 300
+_PIPE, _SESSION, _LAUNCH = "talk", "session", "launch"
+
+
+class VirtmeMachine:
+    """A guest whose files are those of this host; what it writes is lost with it."""
+
+    name = "virtme-ng"
+
+    def obstacle(self, site: Site) -> str | None:
+        """Why virtme-ng cannot be used here; ``None`` if it can."""
+        try:
+            SiteSettings(site, _SETTINGS).check()
+        except LinesmithError as error:
+            return str(error)
+        if shutil.which("vng") is None:
+            return "vng is not installed; install virtme-ng from the distribution or from PyPI"
+        if site.overlay:
+            return "the machine virtme-ng has this host's files; an overlay is for the machine qemu"
+        return "the machine virtme-ng has one node here; choose qemu for more" if site.nodes > 1 else None
+
+    def commands(self, site: Site, built: Built, steps: Sequence[Step]) -> tuple[str, ...]:  # noqa: ARG002
+        """The one command that ``run`` runs; what the guest runs is in a script beside the log."""
+        return (shlex.join(_command(site, built, Path.cwd())),)
+
+    def run(self, site: Site, built: Built, steps: Sequence[Step], scratch: Path, tell: Tell) -> Session:
+        """Boot once and run the steps in order; the console and what the steps print stay in ``scratch``.
+
+        Raises ``GuestNotBooted``, ``GuestPanicked``, ``GuestHung``, ``GuestOutOfMemory``, ``GuestFailed`` and
+        ``ToolMissing``.
+        """
+        SiteSettings(site, _SETTINGS).check()
+        for number, step in enumerate(steps, 1):
+            check_cpus(step, number, range(site.cpus))
+        scratch = scratch.absolute()
+        nonce = str(uuid.uuid4())
+        (scratch / _LAUNCH).write_text(launch_script(), "utf-8")
+        (scratch / _SESSION).write_text(_script(built, steps, scratch, nonce), "utf-8", "surrogateescape")
+        tell(f"booting the kernel of {built.key} (virtme-ng)")
+        with _guest(site, built, scratch) as wire:
+            return _session(site, steps, Transcript(wire, nonce), scratch, tell)
+
+
+def _command(site: Site, built: Built, scratch: Path) -> tuple[str, ...]:
+    """The words of vng, whose complaints are the kernel's console; ours is a second serial port."""
+    settings = SiteSettings(site, _SETTINGS)
+    emulated = not settings.switch("kvm", kvm_obstacle() is None)
+    words = (
+        "panic=-1",
+        "oops=panic",
+        *(emulated_words(platform.machine()) if emulated else ()),
+        *settings.words("words"),
+    )
+    return (
+        *(find("vng", "virtme-ng"), "--run", str(kernel_of(built).absolute()), "--user", "root", "--verbose"),
+        *("--cpus", str(site.cpus), "--memory", f"{site.memory >> 20}M", "--disable-microvm"),
+        *(("--disable-kvm",) if emulated else ()),
+        *(part for word in words for part in ("--append", word)),
+        f"--qemu-opts=-chardev pipe,id=talk,path={shlex.quote(str(scratch / _PIPE))} -serial chardev:talk",
+        *("--exec", shlex.join(("sh", str(scratch / _SESSION)))),
+    )
+
+
+def _script(built: Built, steps: Sequence[Step], scratch: Path, nonce: str) -> str:
+    begin = f"b= place=$(mktemp -d) nonce={nonce} mark={MARK}={uuid.uuid4()}\n"
+    port = "stty -F /dev/ttyS1 raw -echo\nexec 3>/dev/ttyS1 </dev/null\n"
+    ran = tuple((step, words_of(step, built)) for step in steps)
+    return f"{begin}{port}{functions_script()}{steps_script(ran, str(scratch / _LAUNCH))}"
+
+
+@contextmanager
+def _guest(site: Site, built: Built, scratch: Path) -> Iterator[Wire]:
+    """What comes from a guest that ends with the block."""
+    for end in ("in", "out"):
+        os.mkfifo(scratch / f"{_PIPE}.{end}")
+    log, output = scratch / "console.log", scratch / "vng.output"
+    command = _command(site, built, scratch)
+    job = Job(command, str(scratch), dict(os.environ), (), site.seconds, str(output), str(log), MOST_BYTES)
+    # A pipe that we hold open at both ends never ends by itself, and opens at once.
+    descriptor = os.open(scratch / f"{_PIPE}.out", os.O_RDWR)
+    with os.fdopen(descriptor, "r+b", buffering=0) as stream, kept(job, scratch / "vng.job") as process:
+        yield Wire(stream, _Signs(GuestSigns(Console(log), output, "its limit"), process), site.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Signs:
+    """How it shows that a guest is gone: its console, or the end of whoever runs it."""
+
+    guest: GuestSigns
+    process: subprocess.Popen[bytes]
+
+    def check(self, doing: str) -> None:
+        """Raise ``GuestPanicked``, or ``GuestFailed`` when vng has ended."""
+        self.guest.check(doing)
+        if self.process.poll() is not None:
+            raise self.ended(doing)
+
+    def late(self, doing: str, seconds: float) -> GuestFailed:
+        """The guest got nowhere."""
+        return self.guest.late(doing, seconds)
+
+    def ended(self, doing: str) -> GuestFailed:
+        """It has ended, of itself or with the guest."""
+        return self.guest.ended(doing)
+
+
+def _session(site: Site, steps: Sequence[Step], transcript: Transcript, scratch: Path, tell: Tell) -> Session:
+    introduction = booted(transcript, SiteSettings(site, _SETTINGS).number("boot_seconds", _BOOT_SECONDS))
+    done = steps_done(transcript, steps, Console(scratch / "console.log"), scratch, tell)
+    facts = [("machine", "virtme-ng"), *introduction.described()]
+    return Session(done, introduction.fact("release"), tuple(facts))
