@@ -7,6 +7,7 @@ import fcntl
 import os
 from pathlib import Path
 from types import TracebackType
+from typing import IO
 
 from linesmith.analyzer.errors import JournalError
 from linesmith.tuner.tuning.journal import Journal
@@ -32,7 +33,7 @@ class RunDirectory:
     (``workers``), the patch of each variant (``patches``) and the logs of each task (``logs``).
     """
 
-    def __init__(self, path: Path, lock: int, journal: Journal) -> None:
+    def __init__(self, path: Path, lock: IO[str], journal: Journal) -> None:
         self.path = path
         self.journal = journal
         self._lock = lock
@@ -54,7 +55,7 @@ class RunDirectory:
             _furnish(path, plan)
             return cls(path, lock, Journal.create(path / _JOURNAL, folder.absolute()))
         except BaseException:
-            os.close(lock)
+            lock.close()
             raise
 
     @classmethod
@@ -66,7 +67,7 @@ class RunDirectory:
         try:
             return cls(path, lock, Journal.open(journal))
         except BaseException:
-            os.close(lock)
+            lock.close()
             raise
 
     @property
@@ -93,7 +94,7 @@ class RunDirectory:
     def close(self) -> None:
         """Let another process have the run."""
         self.journal.close()
-        os.close(self._lock)
+        self._lock.close()
 
     def __enter__(self) -> RunDirectory:
         return self
@@ -102,18 +103,20 @@ class RunDirectory:
         self.close()
 
 
-def _locked(path: Path) -> int:
-    """A descriptor that holds the folder's lock until it is closed, at the latest by the end of this process."""
-    descriptor = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+def _locked(path: Path) -> IO[str]:
+    """The folder's lock, held until it is closed, at the latest by the end of this process."""
+    lock = (path / _LOCK).open("a+")
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        holder = os.pread(descriptor, 20, 0).decode(errors="replace").strip()
-        os.close(descriptor)
+        lock.seek(0)
+        holder = lock.read(20).strip()
+        lock.close()
         raise JournalError(f"{path} is in use by process {holder}; wait for it, or choose another --run") from error
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, str(os.getpid()).encode(), 0)
-    return descriptor
+    lock.truncate(0)
+    lock.write(str(os.getpid()))
+    lock.flush()
+    return lock
 
 
 def _refuse_foreign(path: Path) -> None:

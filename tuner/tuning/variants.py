@@ -16,11 +16,12 @@ PLACEBO = "placebo"
 
 def keep_variant(journal: Journal, variant: Variant, moves: Sequence[str] = ()) -> Variant:
     """Within a transaction: the variant with the same source that is there already, else this one, now there."""
-    digest = sha256(encoded((variant.patches, variant.salt)).encode()).hexdigest()
+    patches = _bytes_of(variant.patches)
+    digest = sha256(encoded((patches, variant.salt)).encode()).hexdigest()
     known = journal.rows("SELECT name, patches, salt FROM variants WHERE digest = ?", (digest,))
     if known:
         return _variant(known[0])
-    values = (variant.name, digest, variant.salt, encoded(variant.patches), encoded(tuple(moves)))
+    values = (variant.name, digest, variant.salt, encoded(patches), encoded(tuple(moves)))
     journal.write("INSERT INTO variants (name, digest, salt, patches, moves) VALUES (?, ?, ?, ?, ?)", values)
     return variant
 
@@ -37,5 +38,11 @@ def moves_of(journal: Journal) -> dict[str, tuple[str, ...]]:
 
 
 def _variant(row: Row) -> Variant:
-    name, patches, salt = row
-    return Variant(str(name), decoded(patches, tuple[str, ...]), int(salt or 0))
+    name, kept, salt = row
+    patches = (one.encode("latin-1").decode("utf-8", "surrogateescape") for one in decoded(kept, tuple[str, ...]))
+    return Variant(str(name), tuple(patches), int(salt or 0))
+
+
+def _bytes_of(patches: Sequence[str]) -> tuple[str, ...]:
+    """Each byte of the patches as a character: those that are no UTF-8 are lone surrogates, which JSON has not."""
+    return tuple(one.encode("utf-8", "surrogateescape").decode("latin-1") for one in patches)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Kills a run of ``tune`` with SIGKILL at random moments, goes on with it each time, and says what is wrong at its end.
+
+As a program: ``python tests/tuning/killing.py [KILLS [SEED]]`` prints each kill; 20 are the measure.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from random import Random
+
+from linesmith.analyzer.model import Fidelity, Result
+from linesmith.tuner.tuning.blocks import blocks
+from linesmith.tuner.tuning.journal import Journal
+from linesmith.tuner.tuning.result import read_result
+
+_DRIVER = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[3])
+from tuning.project import SHORT, tuned
+if __name__ == "__main__":
+    tuned(Path(sys.argv[1]), Path(sys.argv[2]), SHORT)
+"""
+_TESTS = Path(__file__).resolve().parents[1]
+_SECONDS_TO_DIE = 30.0
+_LONGEST_RUN = 600.0
+
+
+@dataclass(slots=True)
+class Killing:
+    """``wrong`` are sentences on what should not be; processes were killed after so many seconds (``moments``)."""
+
+    moments: list[float] = field(default_factory=list)
+    runs: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+def started(run: Path, folder: Path) -> subprocess.Popen[bytes]:
+    """A process that begins the run, or goes on with it."""
+    command = (sys.executable, "-c", _DRIVER, str(run), str(folder), str(_TESTS))
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def kill_at_random(folder: Path, kills: int, random: Random) -> Killing:
+    """Kill processes until ``kills`` have been hit while they worked; runs that come to their end are looked at."""
+    undisturbed, seconds = _undisturbed(folder)
+    done = Killing()
+    while len(done.moments) < kills:
+        done.runs += 1
+        run = folder / f"run-{done.runs}"
+        while not _finishes(run, folder, random.uniform(0.1, seconds), done, kills):
+            done.wrong += left_over(run)
+        done.wrong += _differences(run, undisturbed)
+    return done
+
+
+def _undisturbed(folder: Path) -> tuple[Result, float]:
+    begin = time.monotonic()
+    process = started(folder / "undisturbed", folder)
+    _, errors = process.communicate(timeout=_LONGEST_RUN)
+    if process.returncode:
+        raise AssertionError(errors.decode())
+    return read_result(folder / "undisturbed"), time.monotonic() - begin
+
+
+def _finishes(run: Path, folder: Path, moment: float, done: Killing, kills: int) -> bool:
+    """Whether the process came to the end of the run; it is killed before, unless there were kills enough."""
+    process = started(run, folder)
+    enough = len(done.moments) >= kills
+    try:
+        _, errors = process.communicate(timeout=_LONGEST_RUN if enough else moment)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        done.moments.append(round(moment, 2))
+        return False
+    if process.returncode:
+        done.wrong.append(errors.decode())
+    return True
+
+
+def left_over(run: Path) -> list[str]:
+    """Processes that still work for a run whose driver was killed, some time after that."""
+    deadline = time.monotonic() + _SECONDS_TO_DIE
+    while found := _working_in(run):
+        if time.monotonic() > deadline:
+            return [f"still running: {found}"]
+        time.sleep(0.05)
+    return []
+
+
+def _working_in(run: Path) -> list[str]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            with suppress(OSError):
+                words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                if f"{run}/" in words or str(entry.joinpath("cwd").readlink()).startswith(str(run)):
+                    found.append(words)
+    return found
+
+
+def _differences(run: Path, undisturbed: Result) -> list[str]:
+    """What the end of a run that was killed has other than one that was not."""
+    result, wrong = read_result(run), []
+    with sqlite3.connect(run / "journal.sqlite") as database:
+        if database.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+            wrong.append("the journal is damaged")
+    if not result.finished:
+        wrong.append("the run is not finished")
+    pairs = zip_longest(trials_of(result), trials_of(undisturbed))
+    if other := next((f"{one} instead of {two}" for one, two in pairs if one != two), ""):
+        wrong.append(f"another trial: {other}")
+    if samples_of(result) != samples_of(undisturbed):
+        wrong.append(f"other samples: {samples_of(result)} instead of {samples_of(undisturbed)}")
+    if result.best != undisturbed.best:
+        wrong.append(f"another best: {result.best} instead of {undisturbed.best}")
+    return wrong + _gaps(run)
+
+
+def trials_of(result: Result) -> list[object]:
+    """Every trial with what it came to, in order; estimates go out from recordings, which differ by some accesses."""
+    measured = (Fidelity.SIMULATION, Fidelity.BENCHMARK)
+    rows = ((one, one.cost if one.fidelity in measured else one.cost is None) for one in result.trials)
+    return [(one.number, one.point, one.fidelity, one.variant, cost, one.failure) for one, cost in rows]
+
+
+def samples_of(result: Result) -> Counter[tuple[str, float]]:
+    """How often each number was measured of each variant."""
+    return Counter((one.variant, one.value) for one in result.samples)
+
+
+def _gaps(run: Path) -> list[str]:
+    """Blocks of one stage and variant are numbered without a gap, and each has the samples of four boots."""
+    journal = Journal.read(run / "journal.sqlite")
+    kept = blocks(journal)
+    journal.close()
+    wrong = [f"block {one.number} has {len(one.samples)} samples" for one in kept if len(one.samples) != 4]
+    counts = Counter((one.stage, one.variant) for one in kept)
+    late = [one for one in kept if one.ordinal >= counts[one.stage, one.variant]]
+    return wrong + [f"a block of {one.variant} before its block {one.ordinal} is missing" for one in late]
+
+
+def main(kills: int, seed: int) -> int:
+    """Kill in a folder of its own, and print what was done and what is wrong."""
+    from tuning.project import project
+
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.monotonic()
+        done = kill_at_random(project(Path(folder) / "project"), kills, Random(seed))  # noqa: S311 - repeatable moments, no secret
+    print(f"killed {len(done.moments)} times, after {done.moments} s; {done.runs} runs", end="")
+    print(f" came to their end in {time.monotonic() - begin:.0f} s")
+    print("\n".join(done.wrong) or "nothing was lost and nothing counted twice")
+    return bool(done.wrong)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(_TESTS))
+    raise SystemExit(main(int((sys.argv[1:] or ["20"])[0]), int((sys.argv[2:] or ["1"])[0])))

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a journal keeps, what it refuses, and how run directories are told apart and locked."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from linesmith.analyzer.errors import DiskFull, JournalError
+from linesmith.analyzer.model import Failure, FailureKind, Fidelity, Sample, Trial, Variant
+from linesmith.tuner.tuning.blocks import Block, Purpose, Stage, blocks, keep_block
+from linesmith.tuner.tuning.journal import Journal
+from linesmith.tuner.tuning.result import read_result
+from linesmith.tuner.tuning.run_directory import RunDirectory
+from linesmith.tuner.tuning.trials import keep_trial, told, trials
+from linesmith.tuner.tuning.variants import keep_variant, variants
+
+_STAGE = Stage(Fidelity.BENCHMARK, Purpose.SEARCH)
+_SAMPLE = Sample("v1", "storm", "execs", 4, 12.5, block=7, boot=28)
+_BLOCK = Block(7, _STAGE, "v1", 0, 3.5, (_SAMPLE,))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[RunDirectory]:
+    with RunDirectory.create(tmp_path / "run", "[source]\n", tmp_path) as opened:
+        with opened.journal.transaction():
+            keep_variant(opened.journal, Variant("v1", ("--- a\n",)), ("move x behind y",))
+        yield opened
+
+
+def test_a_block_is_there_with_all_its_samples(run: RunDirectory) -> None:
+    with run.journal.transaction():
+        keep_block(run.journal, _BLOCK)
+    assert blocks(run.journal) == (_BLOCK,)
+
+
+def test_the_same_block_cannot_be_counted_twice(run: RunDirectory) -> None:
+    with run.journal.transaction():
+        keep_block(run.journal, _BLOCK)
+    with pytest.raises(JournalError, match="UNIQUE"), run.journal.transaction():
+        keep_block(run.journal, Block(8, _STAGE, "v1", 0, 3.5))
+    assert blocks(run.journal) == (_BLOCK,)
+
+
+def test_of_a_block_that_is_cut_off_nothing_is_kept(run: RunDirectory) -> None:
+    with suppress(KeyboardInterrupt), run.journal.transaction():
+        keep_block(run.journal, _BLOCK)
+        raise KeyboardInterrupt
+    assert blocks(run.journal) == ()
+
+
+def test_a_point_is_judged_once_on_each_rung(run: RunDirectory) -> None:
+    trial = Trial(1, "v1", ("move x behind y",), Fidelity.ESTIMATE, (0, 1), cost=0.5)
+    with run.journal.transaction():
+        keep_trial(run.journal, 0, trial)
+    with pytest.raises(JournalError, match="UNIQUE"), run.journal.transaction():
+        keep_trial(run.journal, 0, Trial(2, "v1", (), Fidelity.ESTIMATE, (0, 1), cost=0.6))
+    assert trials(run.journal) == (trial,)
+
+
+def test_what_was_told_is_told_again_in_its_order(run: RunDirectory) -> None:
+    failure = Failure(FailureKind.HANG, "nothing came for 60 s", "logs/block-3")
+    given = [
+        Trial(1, "v1", (), Fidelity.BENCHMARK, (2, 0), failure=failure),
+        Trial(2, "v1", (), Fidelity.BENCHMARK, (0, 1), cost=0.97, spread=0.02),
+    ]
+    with run.journal.transaction():
+        for trial in given:
+            keep_trial(run.journal, 1, trial)
+    assert [(one.point, one.rung, one.cost, one.spread, one.failure) for one in told(run.journal)] == [
+        ((2, 0), 1, None, 0.0, failure),
+        ((0, 1), 1, 0.97, 0.02, None),
+    ]
+
+
+def test_the_same_source_is_one_variant(run: RunDirectory) -> None:
+    with run.journal.transaction():
+        assert keep_variant(run.journal, Variant("v2", ("--- a\n",))).name == "v1"
+        assert keep_variant(run.journal, Variant("placebo", ("--- a\n",), salt=1)).name == "placebo"
+
+
+def test_a_patch_with_bytes_that_are_no_text_is_kept_as_it_is(run: RunDirectory) -> None:
+    patch = b"-caf\xe9\n+\xc3\xa9\n".decode("utf-8", "surrogateescape")
+    with run.journal.transaction():
+        keep_variant(run.journal, Variant("latin", (patch,)))
+    assert variants(run.journal)[-1].patches == (patch,)
+
+
+def test_the_next_process_hears_what_was_running(run: RunDirectory) -> None:
+    run.journal.begin("build-v1")
+    run.journal.begin("block-3")
+    path = run.path
+    run.close()
+    with RunDirectory.open(path) as again:
+        assert again.journal.interrupted == ("build-v1", "block-3")
+        assert again.journal.running == ()
+
+
+def test_a_report_reads_the_journal_of_a_run_in_progress(run: RunDirectory) -> None:
+    assert read_result(run.path).finished is False
+    with run.journal.transaction():
+        keep_block(run.journal, _BLOCK)
+    assert read_result(run.path).samples == (_SAMPLE,)
+
+
+def test_two_processes_never_work_in_one_run_directory(run: RunDirectory) -> None:
+    command = (
+        "import sys; from pathlib import Path; from linesmith.tuner.tuning.run_directory import RunDirectory; "
+        "RunDirectory.open(Path(sys.argv[1]))"
+    )
+    second = subprocess.run((sys.executable, "-c", command, run.path), capture_output=True, text=True, check=False)
+    assert "is in use by process" in second.stderr
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(JournalError, match=r"holds something else \(thesis\.tex\)"):
+        RunDirectory.create(tmp_path, "", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_second_run_does_not_replace_the_first(run: RunDirectory) -> None:
+    with pytest.raises(JournalError, match="--resume"):
+        RunDirectory.create(run.path, "", run.path.parent)
+
+
+def test_a_folder_without_a_run_cannot_be_gone_on_with(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match="holds no run"):
+        RunDirectory.open(tmp_path)
+
+
+def test_a_run_whose_beginning_was_killed_is_begun_again(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    path.mkdir()
+    for name in ("lock", "tune.toml", "journal.sqlite.part"):
+        (path / name).write_text("half of it")
+    with RunDirectory.create(path, "[source]\n", tmp_path) as run:
+        assert (run.plan, run.folder) == ("[source]\n", tmp_path)
+
+
+def test_a_damaged_journal_is_told(run: RunDirectory) -> None:
+    path = run.path / "journal.sqlite"
+    run.close()
+    content = bytearray(path.read_bytes())
+    content[4096:8192] = b"\xaa" * 4096
+    path.write_bytes(content)
+    with pytest.raises(JournalError, match="restore it from a copy"):
+        RunDirectory.open(run.path)
+
+
+def test_a_database_of_another_program_is_no_journal(run: RunDirectory) -> None:
+    path = run.path / "journal.sqlite"
+    run.close()
+    path.unlink()
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE songs (title TEXT)")
+    with pytest.raises(JournalError, match="no journal of linesmith"):
+        RunDirectory.open(run.path)
+
+
+def test_a_journal_of_another_version_is_not_guessed_at(run: RunDirectory) -> None:
+    run.close()
+    with sqlite3.connect(run.path / "journal.sqlite") as database:
+        database.execute("PRAGMA user_version = 99")
+    with pytest.raises(JournalError, match="version 99"):
+        RunDirectory.open(run.path)
+
+
+def test_a_full_disk_loses_nothing_that_was_kept(run: RunDirectory) -> None:
+    with run.journal.transaction():
+        keep_block(run.journal, _BLOCK)
+    ((pages,),) = run.journal.rows("PRAGMA page_count")
+    run.journal.rows(f"PRAGMA max_page_count = {pages}")
+    many = tuple(Sample("v1", "storm", "execs", threads, 1.0, 8, 32) for threads in range(20000))
+    with pytest.raises(DiskFull, match="nothing is lost"), run.journal.transaction():
+        keep_block(run.journal, Block(8, _STAGE, "v1", 1, 1.0, many))
+    assert blocks(run.journal) == (_BLOCK,)
+
+
+def test_seconds_count_what_all_processes_spent(run: RunDirectory) -> None:
+    with run.journal.transaction():
+        run.journal.write("INSERT INTO sessions (begun, heard) VALUES (100.0, 160.0)")
+    assert run.journal.seconds == pytest.approx(60.0, abs=5.0)
+    assert Journal.read(run.path / "journal.sqlite").seconds >= 60.0
