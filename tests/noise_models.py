@@ -6,6 +6,7 @@ The runs of a block follow one another as the judge's schedule has them; each ru
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -28,12 +29,18 @@ BASE, HEAD = "baseline", "head"
 
 def normal(spread: float) -> NoiseModel:
     """Each run by itself, with this standard deviation (a share)."""
-    return lambda draw, means: means * (1 + spread * draw.standard_normal(means.size))
+
+    def model(draw: Generator, means: Values) -> Values:
+        noise: Values = 1 + spread * draw.standard_normal(means.size)
+        return means * noise
+
+    return model
 
 
 def _heavy_tail(draw: Generator, means: Values) -> Values:
     """Run times have a floor and a long tail: 2 % of log-normal lateness, which is 4.3 % of standard deviation."""
-    return means * (1 + 0.02 * np.exp(draw.standard_normal(means.size))) / (1 + 0.02 * np.exp(0.5))
+    late: Values = 0.02 * np.exp(draw.standard_normal(means.size))
+    return means * (1 + late) / (1 + 0.02 * math.exp(0.5))
 
 
 def _bimodal(draw: Generator, means: Values) -> Values:
@@ -78,7 +85,8 @@ def _quantised(draw: Generator, means: Values) -> Values:
 
 def _zeros(draw: Generator, means: Values) -> Values:
     """Misses of a pair that meets in half of the boots only, some forty then."""
-    return draw.poisson(40 * means) * (draw.random(means.size) < 0.5).astype(float)
+    met: Values = (draw.random(means.size) < 0.5).astype(float)
+    return draw.poisson(40 * means) * met
 
 
 def counts(rate: float) -> NoiseModel:
@@ -129,13 +137,16 @@ def samples(model: NoiseModel, blocks: int, change: float, seed: int) -> tuple[S
 
 def judged(taken: Sequence[Sample], rules: Rules) -> Comparison:
     """What the judge says when it may look after each block, as a run of ``bench`` does."""
-    looks = planned_looks(rules)
     for blocks in range(rules.least_blocks, rules.most_blocks + 1):
-        seen = [sample for sample in taken if sample.block < blocks]
-        found = compare(seen, METRIC, USE, 1, BASE, HEAD, rules, looks=looks)
+        found = looked(tuple(sample for sample in taken if sample.block < blocks), rules)
         if enough([found], rules):
             break
     return found
+
+
+def looked(taken: Sequence[Sample], rules: Rules) -> Comparison:
+    """One of the looks that are taken after each block."""
+    return compare(taken, METRIC, USE, 1, BASE, HEAD, rules, looks=planned_looks(rules))
 
 
 def trial(noise: Noise, change: float, seed: int) -> Comparison:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from noise_models import BASE, HEAD, MODELS, Values, samples
@@ -25,13 +26,13 @@ NAMES = ("normal, 5 %", "heavy tail, 4 %", "slow phase in 3 of 10 boots", "clust
 Bounds = Callable[[Values, Values, int], tuple[float, float]]
 
 
-def bootstrap(method: str) -> Bounds:
+def bootstrap(method: Literal["percentile", "BCa"]) -> Bounds:
     """Bounds of ``scipy.stats.bootstrap``, blocks drawn whole."""
 
     def bounds(base: Values, head: Values, seed: int) -> tuple[float, float]:
         drawn = stats.bootstrap(
             (base, head),
-            lambda b, h, axis=-1: np.mean(h, axis=axis) / np.mean(b, axis=axis),
+            _ratio,
             paired=True,
             vectorized=True,
             confidence_level=1 - MISSED,
@@ -42,6 +43,10 @@ def bootstrap(method: str) -> Bounds:
         return float(drawn.confidence_interval.low), float(drawn.confidence_interval.high)
 
     return bounds
+
+
+def _ratio(base: Values, head: Values, axis: int = -1) -> Values:
+    return np.asarray(head.mean(axis=axis) / base.mean(axis=axis), dtype=np.float64)
 
 
 def ours(base: Values, head: Values, seed: int) -> tuple[float, float]:

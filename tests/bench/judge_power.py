@@ -19,10 +19,11 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from statistics import fmean, median, stdev
 
-from noise_models import BASE, HEAD, METRIC, MODELS, USE, judged, trial
+from noise_models import BASE, HEAD, METRIC, MODELS, USE, looked, trial
 
 from linesmith.analyzer.model import Comparison, Rules, Sample, VerdictKind
 from linesmith.tuner.judge.schedule import order
+from linesmith.tuner.judge.stopping import enough
 
 CHANGES = (0.01, 0.03, 0.05, 0.2, 1.0)
 PROGRAM = """
@@ -112,44 +113,42 @@ def print_real(repetitions: int, steps: int) -> None:
         program = Path(folder) / "chase"
         command = ["gcc", "-O2", "-x", "c", "-", "-o", str(program)]
         subprocess.run(command, input=PROGRAM, text=True, check=True, timeout=60)
-        runs = [real_samples((str(program), str(steps)), seed) for seed in range(repetitions)]
-    print("| measured | comparisons | no difference seen | too noisy | better | worse | blocks | spread of runs |")
-    print("|---|---:|---:|---:|---:|---:|---:|---:|")
-    for name, index in (("wall time", 0), ("CPU time", 1)):
-        taken = [run[index] for run in runs]
-        ones = [judged(samples, Rules()) for samples in taken]
+        found = [real_trial((str(program), str(steps)), seed) for seed in range(repetitions)]
+    print("| measured | spread of runs | no difference seen | too noisy | better | worse | blocks |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for name, which in (("wall time", 0), ("CPU time", 1)):
+        ones = [pair[which] for pair in found]
         counts = Counter(one.verdict for one in ones)
-        spread = median(_spread([sample.value for sample in samples]) for samples in taken)
+        spread = median(stdev(one.base) / fmean(one.base) for one in ones)
         cells = " | ".join(str(counts[kind]) for kind in _KINDS)
-        print(f"| {name} | {repetitions} | {cells} | {_blocks(ones):.1f} | {100 * spread:.1f} % |")
+        print(f"| {name} | {100 * spread:.1f} % | {cells} | {_blocks(ones):.1f} |")
 
 
-def real_samples(command: Sequence[str], seed: int) -> tuple[tuple[Sample, ...], tuple[Sample, ...]]:
-    """Wall and CPU seconds of one program under two names, in the judge's order; a run is a process of its own."""
-    blocks = range(Rules().most_blocks)
+def real_trial(command: Sequence[str], seed: int) -> tuple[Comparison, Comparison]:
+    """One program under two names, in the judge's order, until both its wall and its CPU seconds are clear."""
+    rules = Rules()
+    taken: tuple[list[Sample], list[Sample]] = ([], [])
+    found: dict[int, Comparison] = {}
     _seconds(command)
-    runs = [(block, variant) for block in blocks for variant in order(BASE, HEAD, block, seed)]
-    seconds = [_seconds(command) for _ in runs]
-    wall, cpu = (
-        tuple(
-            Sample(variant, USE.label, METRIC.name, 1, values[which], block, run, run % 4)
-            for run, ((block, variant), values) in enumerate(zip(runs, seconds, strict=True))
-        )
-        for which in (0, 1)
-    )
-    return wall, cpu
+    for block in range(rules.most_blocks):
+        for variant in order(BASE, HEAD, block, seed):
+            for values, seconds in zip(taken, _seconds(command), strict=True):
+                values.append(Sample(variant, USE.label, METRIC.name, 1, seconds, block, len(values), len(values) % 4))
+        for which in {0, 1} - found.keys():
+            look = looked(taken[which], rules)
+            if enough([look], rules):
+                found[which] = look
+        if len(found) == len(taken):
+            break
+    return found[0], found[1]
 
 
 def _seconds(command: Sequence[str]) -> tuple[float, float]:
     begin = time.perf_counter()
     child = subprocess.Popen(command)
     _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = status
+    child.returncode = os.waitstatus_to_exitcode(status)
     return time.perf_counter() - begin, usage.ru_utime + usage.ru_stime
-
-
-def _spread(values: Sequence[float]) -> float:
-    return stdev(values) / fmean(values)
 
 
 if __name__ == "__main__":

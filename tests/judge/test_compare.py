@@ -92,7 +92,7 @@ def test_no_block_at_all_is_said_so() -> None:
 
 def test_numbers_that_never_vary_have_an_interval_without_width() -> None:
     found = compared([((8.0, 8.0), (6.0, 6.0))] * 4)
-    assert (found.low, found.high) == (pytest.approx(0.75), pytest.approx(0.75))
+    assert (found.low, found.high) == pytest.approx((0.75, 0.75))
     assert found.verdict == VerdictKind.BETTER
 
 
