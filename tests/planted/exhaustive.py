@@ -59,7 +59,7 @@ def survey(plan: TunePlan, work: Path) -> Survey:
     baseline = _built(plan, Variant("baseline"), place)
     found = _proposals(plan, baseline, work)
     layouts = []
-    failures = {_named(point): reason for point, reason in found.legality.refused.items() if any(point)}
+    failures = {_named(point): _kind(reason) for point, reason in found.legality.refused.items() if any(point)}
     for point in found.legality.options:
         try:
             variant = Variant(_named(point), (_diff(plan, found, point),))
@@ -91,6 +91,11 @@ def _diff(plan: TunePlan, found: Proposals, point: Point) -> str:
 
 def _named(point: Point) -> str:
     return ",".join(map(str, point))
+
+
+def _kind(reason: str) -> str:
+    """What a reason comes to: a table has hundreds of them."""
+    return "too large" if " would grow " in reason else "no layout of its own"
 
 
 def _unheard(_progress: str) -> None:
@@ -147,6 +152,12 @@ def table(survey: Survey, measured: dict[str, list[float]], title: str) -> dict[
     }
 
 
+def text_of(document: dict[str, object]) -> str:
+    """The document as JSON with one line for each part."""
+    parts = (f"{json.dumps(name)}: {json.dumps(part, separators=(',', ':'))}" for name, part in document.items())
+    return "{" + ",\n ".join(parts) + "}\n"
+
+
 def kept(file: Path) -> dict[str, list[float]]:
     """Costs by layout, as earlier calls left them."""
     measured: dict[str, list[float]] = {}
@@ -174,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for key, cost in costs:
             print(json.dumps([key, cost]), file=log, flush=True)
     title = f"{given.plan.stem}, {given.on}"
-    given.table.write_text(json.dumps(table(found, kept(file), title), indent=1) + "\n")
+    given.table.write_text(text_of(table(found, kept(file), title)))
 
 
 if __name__ == "__main__":
