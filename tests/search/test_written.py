@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a space promises, a compiler confirms: points of several moves and alignments, written into real source."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hand_made import finding, hot, offsets
+from patch_cases import write_files
+
+from linesmith.analyzer.dwarf import read_unindexed
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import ConflictPair, Layout, Patch, Point, Searching
+from linesmith.patches.patch import Tree, write
+from linesmith.tuner.space.proposals import Proposals, proposals
+
+SOURCE = """\
+#include <stdint.h>
+
+typedef struct { int32_t word, waiters; } latch_t;
+
+struct ring {
+\tuint64_t *slots, mask;\t/* read by both sides */
+\tuint64_t head, head_limit;\t/* the writer's */
+\tuint64_t tail;\t\t\t/* the reader's */
+\tuint64_t tail_limit;
+\tunsigned int open : 1, broken : 1;
+\tlatch_t latch;
+\tunion {
+\t\tvoid *owner;
+\t\tuint64_t token;
+\t};
+\tconst char *name;
+\tuint64_t sizes[4];
+};
+struct ring ring;
+int main(void) { return (int)ring.mask; }
+"""
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_files(tmp_path_factory.mktemp("ring"), {"ring.c": SOURCE})
+
+
+@pytest.fixture(scope="module")
+def proposed(tree: Path) -> Proposals:
+    program = tree.parent / f"{tree.name}.out"
+    subprocess.run(["gcc", "-g", "-o", program, tree / "ring.c"], check=True)
+    layouts = read_unindexed(program)
+    (layout,) = layouts.variants("ring")
+    at = offsets(layout)
+    seen = [hot(name, at[name], 8, 500, 500 * (name[:4] in ("head", "tail"))) for name in (*SIDES, "slots", "mask")]
+    pairs = [
+        ConflictPair(one, other, "head", 200) for one in ("head", "head_limit") for other in ("tail", "tail_limit")
+    ]
+    pairs += [ConflictPair(read_, side, side, 100) for read_ in ("slots", "mask") for side in SIDES]
+    return proposals([finding(layout, seen, pairs)], layouts, Searching(growth=256))
+
+
+SIDES = ("head", "head_limit", "tail", "tail_limit")
+
+
+def excerpt(shown: Layout, _layouts: Layouts, _names: frozenset[str], _marked: frozenset[str]) -> list[str]:
+    return [f"{member.offset:4} {member.name}" for member in shown.members]
+
+
+def written(proposed: Proposals, point: Point, tree: Path) -> Patch:
+    (candidate,) = proposed.candidates(point)
+    return write(candidate, proposed.finding(point), Tree(tree), 1, excerpt, lambda _: None)
+
+
+def test_every_tenth_point_compiles_to_what_was_promised(proposed: Proposals, tree: Path) -> None:
+    points = list(proposed.legality.options)
+    several = [point for point in points if len(proposed.describe(point)) > 2][:: max(1, len(points) // 10)]
+    assert len(several) > 5
+    for point in several:
+        patch = written(proposed, point, tree)
+        assert patch.exact, proposed.describe(point)
+
+
+def test_each_side_and_what_both_read_share_no_line(proposed: Proposals, tree: Path) -> None:
+    best = min(proposed.legality.options, key=proposed.estimate)
+    (candidate,) = proposed.candidates(best)
+    lines = {name: offset // 64 for name, offset in offsets(candidate.after).items()}
+    sides = [{lines[name] for name in names} for names in (SIDES[:2], SIDES[2:], ("slots", "mask"))]
+    assert sum(len(side) for side in sides) == len(set().union(*sides))
+    assert written(proposed, best, tree).exact
