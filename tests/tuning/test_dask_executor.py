@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Workers behind a real scheduler of Dask distributed, each a process of its own as on machines of a lab."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import pytest
+from tuning.jobs import die_once, double, leave_children, refuse, sleepers, span
+from tuning.killing import samples_of, trials_of
+from tuning.project import APART, PLAN, TOGETHER, benched, plan_of, project, silent
+
+from linesmith.analyzer.errors import ExecutorFailed
+from linesmith.analyzer.model import Variant
+from linesmith.plugins.executors.dask import DaskExecutor
+from linesmith.tuner.tuning.bench import bench
+from linesmith.tuner.tuning.run_directory import RunDirectory
+
+_TESTS = Path(__file__).resolve().parents[1]
+_DASK = (sys.executable, "-m", "distributed.cli.dask_scheduler"), (sys.executable, "-m", "distributed.cli.dask_worker")
+
+
+@dataclass(slots=True)
+class Lab:
+    """A scheduler and its workers; ``offers`` are the resources of each worker that is started."""
+
+    folder: Path
+    scheduler: subprocess.Popen[bytes]
+    address: str
+    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start(self, *offers: str) -> None:
+        """Start one worker for each offer; they are there when the scheduler has heard of all."""
+        for offer in offers:
+            name = f"machine-{len(self.workers)}"
+            words = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--name", name, "--resources", offer)
+            self.workers.append(_process((*_DASK[1], self.address, *words), self.folder / name))
+        for number in range(len(self.workers)):
+            _heard(self.folder / f"machine-{number}", r"Registered to: +(tcp\S+)")
+
+    def end(self) -> None:
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.wait()
+
+
+def _process(command: tuple[str, ...], log: Path) -> subprocess.Popen[bytes]:
+    with log.open("wb") as file:
+        environment = {**os.environ, "PYTHONPATH": str(_TESTS)}
+        return subprocess.Popen(command, stdout=file, stderr=file, env=environment, cwd=log.parent)
+
+
+def _heard(log: Path, pattern: str) -> str:
+    """Wait until a process has written a line."""
+    for _ in range(600):
+        found = re.search(pattern, log.read_text())
+        if found:
+            return found[1]
+        time.sleep(0.1)
+    raise AssertionError(log.read_text())
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    folder = tmp_path_factory.mktemp("lab")
+    words = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+    scheduler = _process((*_DASK[0], *words), folder / "scheduler")
+    lab = Lab(folder, scheduler, _heard(folder / "scheduler", r"Scheduler at: +(tcp\S+)"))
+    try:
+        lab.start("build=1", "build=1", "bench:fast=1")
+        yield lab
+    finally:
+        lab.end()
+
+
+def settings(lab: Lab) -> dict[str, str]:
+    return {"scheduler": lab.address, "bench": "fast"}
+
+
+def test_tasks_go_to_machines_that_may_do_them(lab: Lab, tmp_path: Path) -> None:
+    with DaskExecutor().open(settings(lab), tmp_path) as pool:
+        assert pool.slots == 3
+        assert [pool.submit(partial(double, number), "build").result() for number in range(3)] == [0, 2, 4]
+        assert pool.submit(partial(double, 4), "bench").result() == 8
+    assert (tmp_path / "machine-2").is_dir()
+
+
+def test_a_machine_benchmarks_one_thing_at_a_time(lab: Lab, tmp_path: Path) -> None:
+    with DaskExecutor().open(settings(lab), tmp_path) as pool:
+        first, second = (pool.submit(partial(span, 0.2), "bench") for _ in range(2))
+        (begin, end), (other_begin, other_end) = first.result(), second.result()
+    assert end <= other_begin or other_end <= begin
+
+
+def test_what_a_function_raises_is_raised(lab: Lab, tmp_path: Path) -> None:
+    with DaskExecutor().open(settings(lab), tmp_path) as pool, pytest.raises(ValueError, match="not in machine-"):
+        pool.submit(refuse, "build").result()
+
+
+def test_the_task_of_a_killed_process_runs_again(lab: Lab, tmp_path: Path) -> None:
+    with DaskExecutor().open(settings(lab), tmp_path) as pool:
+        assert pool.submit(partial(die_once, tmp_path / "mark"), "build").result() == "again"
+
+
+def test_what_is_cancelled_ends_with_its_children(lab: Lab, tmp_path: Path) -> None:
+    with DaskExecutor().open(settings(lab), tmp_path) as pool:
+        task = pool.submit(leave_children, "bench")
+        while not (tmp_path / "machine-2" / "began").exists() or not sleepers():
+            time.sleep(0.05)
+    assert isinstance(task.exception(timeout=10), ExecutorFailed)
+    while sleepers():
+        time.sleep(0.1)
+
+
+def kill_in_mid_block(lab: Lab, run: Path) -> None:
+    """When the second block of the run is at its second boot, kill the machine that works on it."""
+    while not (run / "logs" / "block-2" / "boot-2").exists():
+        time.sleep(0.01)
+    for number in range(2, len(lab.workers)):
+        busy = ("pgrep", "-f", f"keeper {run}/workers/machine-{number} ")
+        if subprocess.run(busy, stdout=subprocess.DEVNULL, check=False).returncode == 0:
+            lab.workers[number].send_signal(signal.SIGKILL)
+            return
+
+
+def test_a_machine_that_is_killed_in_mid_trial_costs_no_trial(lab: Lab, tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    variants = [Variant("apart", (APART,)), Variant("together", (TOGETHER,))]
+    lab.start("bench:fast=1")
+    with (
+        RunDirectory.create(tmp_path / "run", PLAN, folder) as run,
+        DaskExecutor().open(settings(lab), run.workers) as pool,
+    ):
+        killer = threading.Thread(target=kill_in_mid_block, args=(lab, run.path))
+        killer.start()
+        found = bench(plan_of(folder), variants, run, pool, silent)
+        killer.join()
+    assert any(process.poll() == -signal.SIGKILL for process in lab.workers)
+    assert (run.path / "logs" / "block-2.2").is_dir()
+    undisturbed = benched(tmp_path / "undisturbed", folder, variants)
+    assert trials_of(found) == trials_of(undisturbed)
+    assert samples_of(found) == samples_of(undisturbed)
+
+
+def refused(given: dict[str, str], folder: Path) -> str:
+    with pytest.raises(ExecutorFailed) as failure, DaskExecutor().open(given, folder):
+        pass
+    return str(failure.value)
+
+
+def test_a_resource_that_no_machine_offers_is_told(lab: Lab, tmp_path: Path) -> None:
+    sentence = refused({"scheduler": lab.address, "bench": "slow"}, tmp_path)
+    assert "offers bench:slow; start one with `dask worker" in sentence
+
+
+def test_a_scheduler_that_does_not_answer_is_told(tmp_path: Path) -> None:
+    assert refused({"scheduler": "tcp://127.0.0.1:9"}, tmp_path).startswith("no scheduler answers at tcp://127.0.0.1:9")
+
+
+def test_without_an_address_it_is_asked_for(tmp_path: Path) -> None:
+    assert "give --scheduler" in refused({}, tmp_path)
