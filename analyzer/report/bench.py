@@ -37,13 +37,13 @@ def told(result: Result) -> tuple[Comparison, ...]:
 
 
 def verdict_rows(result: Result) -> Iterator[str]:
-    """The best variant with what it gains, or that none was confirmed."""
+    """The best variant, or that none was confirmed; then what was confirmed of each, the best one first."""
     if result.best is None:
         yield f"  no variant is confirmed to be better than {result.baseline}"
     else:
         yield f"  {result.best} is better than {result.baseline}, confirmed on fresh runs"
-    for one in result.confirmed:
-        if one.variant == result.best or result.best is None:
+    for one in sorted(result.confirmed, key=lambda one: one.variant != result.best):
+        if not one.only_shown:
             yield f"  {one.variant}: {one.verdict.value}, {signed(one.change)} ({interval(one)}), {metric(one)}"
 
 

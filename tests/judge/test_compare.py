@@ -149,3 +149,9 @@ def test_a_guard_says_when_it_cannot_exclude_a_regression() -> None:
 
 def test_the_same_samples_give_the_same_bounds() -> None:
     assert compared(ALIKE) == compared(ALIKE)
+
+
+def test_a_loss_is_told_by_the_share_that_the_change_shows() -> None:
+    slower = [(base, [0.97 * value for value in head]) for base, head in ALIKE]
+    found = compared(slower, SPEED, Use("exec-storm", guard=True, tolerance=0.05))
+    assert (round(found.change, 3), found.reason) == (-0.031, "worse by 3.1%, within the tolerance of 5.0%")

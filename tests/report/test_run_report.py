@@ -163,3 +163,14 @@ def test_runs_of_different_things_have_nothing_in_common() -> None:
 def test_what_machines_say_again_and_again_is_said_once() -> None:
     facts = [("cpus", "8"), ("cpus", "8"), ("load", "10.4"), ("load", "14"), *(("host", name) for name in "abcdef")]
     assert merged(facts) == (("cpus", "8"), ("load", "10.4 to 14"), ("host", "a, b, c, d and 2 more"))
+
+
+def test_every_variant_has_its_verdict_the_best_one_first() -> None:
+    other = replace(CONFIRMED[1], variant="turned", verdict=VerdictKind.NO_DIFFERENCE)
+    shown = replace(CONFIRMED[3], only_shown=True)
+    rows = sections(replace(RUN, confirmed=(other, shown, CONFIRMED[1])))["verdict"].splitlines()
+    assert [row.split(",")[0] for row in rows] == [
+        "  moved is better than baseline",
+        "  moved: better",
+        "  turned: no difference seen",
+    ]

@@ -8,6 +8,7 @@ predictive power?" (1986).
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from scipy import stats
 
@@ -27,7 +28,7 @@ def hopeless(one: Comparison, rules: Rules) -> bool:
     reach = _log_reach(one)
     if not 0 < reach < math.inf:
         return False
-    allowed = level(rules, planned_looks(rules))
+    allowed = _allowed(one, rules)
     now, end = _student(allowed, one.blocks), _student(allowed, rules.most_blocks)
     expected = abs(math.log(one.ratio)) / reach * now * math.sqrt(rules.most_blocks / one.blocks)
     spread = math.sqrt((rules.most_blocks - one.blocks) / one.blocks)
@@ -37,10 +38,15 @@ def hopeless(one: Comparison, rules: Rules) -> bool:
 
 def reach_at_the_end(one: Comparison, rules: Rules) -> float:
     """Half the width that the interval will about have with the most blocks."""
-    allowed = level(rules, planned_looks(rules))
+    allowed = _allowed(one, rules)
     students = _student(allowed, rules.most_blocks) / _student(allowed, one.blocks)
     left = _log_reach(one) * students * math.sqrt(one.blocks / rules.most_blocks)
     return one.ratio * math.sinh(min(left, _FAR))
+
+
+def _allowed(one: Comparison, rules: Rules) -> float:
+    """The level that each look at this comparison is held to; it may share its error with others."""
+    return level(replace(rules, confidence=one.confidence), planned_looks(rules))
 
 
 def _log_reach(one: Comparison) -> float:

@@ -11,13 +11,14 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from linesmith.analyzer.model import Comparison, VerdictKind
+from linesmith.analyzer.model import Better, Comparison, VerdictKind
 from linesmith.tuner.judge.interval import RatioInterval
-from linesmith.tuner.judge.ruling import costs
 
 # Half the width of an interval for each standard error, about: only its size beside other intervals matters here.
 REACH = 2.0
 FEWEST_BLOCKS = 2
+# A ratio that is as good as none; it still has a logarithm.
+_LEAST = 1e-9
 
 
 def cost(comparisons: Iterable[Comparison]) -> tuple[float, float]:
@@ -28,10 +29,18 @@ def cost(comparisons: Iterable[Comparison]) -> tuple[float, float]:
     deciding = [one for one in comparisons if one.decides]
     if not deciding:
         raise ValueError("a variant without a deciding comparison has no cost")
-    intervals = [costs(RatioInterval(one.ratio, one.low, one.high), one.metric.better) for one in deciding]
-    mean = math.exp(math.fsum(math.log(max(one.ratio, 1e-9)) for one in intervals) / len(intervals))
+    intervals = [_cost(one) for one in deciding]
+    mean = math.exp(math.fsum(math.log(one.ratio) for one in intervals) / len(intervals))
     spread = math.sqrt(math.fsum(one.reach**2 for one in intervals)) / len(intervals)
     return mean, spread
+
+
+def _cost(one: Comparison) -> RatioInterval:
+    """The interval of a cost: of a metric that should be high it is that of the baseline to the variant."""
+    ratio, low, high = (max(value, _LEAST) for value in (one.ratio, one.low, one.high))
+    if one.metric.better == Better.LOWER:
+        return RatioInterval(ratio, low, high)
+    return RatioInterval(1 / ratio, 1 / high, 1 / low)
 
 
 def finalists(explored: Iterable[Comparison], count: int) -> tuple[str, ...]:

@@ -33,26 +33,25 @@ def ruling(interval: RatioInterval, better: Better, limits: Limits, blocks: int)
             VerdictKind.TOO_NOISY,
             f"{blocks or 'no'} block{'s' * (blocks != 1)} with numbers of both; two are needed",
         )
-    cost = costs(interval, better)
-    verdict, reason = _seen(cost, limits)
-    if limits.tolerance is not None and verdict != VerdictKind.WORSE and cost.high > 1 + limits.tolerance:
+    loss = losses(interval, better)
+    verdict, reason = _seen(loss, limits)
+    if limits.tolerance is not None and verdict != VerdictKind.WORSE and loss.high > 1 + limits.tolerance:
         reason += f"; as a guard it cannot exclude a regression beyond {limits.tolerance:.1%}"
     return verdict, reason
 
 
-def costs(interval: RatioInterval, better: Better) -> RatioInterval:
-    """The interval turned so that a ratio below one is better."""
+def losses(interval: RatioInterval, better: Better) -> RatioInterval:
+    """The interval turned so that what lies above one is a loss, by the same share as the change that is reported."""
     if better == Better.LOWER:
         return interval
-    tiny = 1e-9
-    return RatioInterval(*(1 / max(value, tiny) for value in (interval.ratio, interval.high, interval.low)))
+    return RatioInterval(2 - interval.ratio, 2 - interval.high, 2 - interval.low)
 
 
-def _seen(cost: RatioInterval, limits: Limits) -> tuple[VerdictKind, str]:
-    if cost.low <= 1 <= cost.high:
-        return _nothing(cost, limits)
-    change = abs(cost.ratio - 1)
-    if cost.ratio > 1 and change <= (limits.tolerance or 0.0):
+def _seen(loss: RatioInterval, limits: Limits) -> tuple[VerdictKind, str]:
+    if loss.low <= 1 <= loss.high:
+        return _nothing(loss, limits)
+    change = abs(loss.ratio - 1)
+    if loss.ratio > 1 and change <= (limits.tolerance or 0.0):
         return VerdictKind.NO_DIFFERENCE, f"worse by {change:.1%}, within the tolerance of {limits.tolerance:.1%}"
     if change < limits.smallest:
         return (
@@ -61,16 +60,16 @@ def _seen(cost: RatioInterval, limits: Limits) -> tuple[VerdictKind, str]:
         )
     if change <= limits.floor:
         return VerdictKind.NO_DIFFERENCE, f"it differs by {change:.2%}, and equal layouts by up to {limits.floor:.2%}"
-    kind = VerdictKind.BETTER if cost.ratio < 1 else VerdictKind.WORSE
+    kind = VerdictKind.BETTER if loss.ratio < 1 else VerdictKind.WORSE
     return kind, "zero lies outside the interval"
 
 
-def _nothing(cost: RatioInterval, limits: Limits) -> tuple[VerdictKind, str]:
-    if cost.reach > NOISY * limits.least:
+def _nothing(loss: RatioInterval, limits: Limits) -> tuple[VerdictKind, str]:
+    if loss.reach > NOISY * limits.least:
         return (
             VerdictKind.TOO_NOISY,
-            f"only changes beyond {cost.reach:.1%} can be seen, and {limits.least:.1%} matters",
+            f"only changes beyond {loss.reach:.1%} can be seen, and {limits.least:.1%} matters",
         )
-    if 1 - limits.least <= cost.low and cost.high <= 1 + limits.least:
+    if 1 - limits.least <= loss.low and loss.high <= 1 + limits.least:
         return VerdictKind.NO_DIFFERENCE, f"any difference is below {limits.least:.1%}"
-    return VerdictKind.NO_DIFFERENCE, f"zero lies inside the interval; a change beyond {cost.reach:.1%} would be seen"
+    return VerdictKind.NO_DIFFERENCE, f"zero lies inside the interval; a change beyond {loss.reach:.1%} would be seen"

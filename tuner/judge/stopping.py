@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from linesmith.analyzer.model import Comparison, Rules, VerdictKind
 from linesmith.tuner.judge.interval import RatioInterval
 from linesmith.tuner.judge.prospect import hopeless, reach_at_the_end
-from linesmith.tuner.judge.ruling import NOISY, costs
+from linesmith.tuner.judge.ruling import NOISY, losses
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ def settled(one: Comparison, rules: Rules) -> bool:
     """
     if one.verdict in (VerdictKind.BETTER, VerdictKind.WORSE):
         return True
-    cost = costs(RatioInterval(one.ratio, one.low, one.high), one.metric.better)
+    loss = losses(RatioInterval(one.ratio, one.low, one.high), one.metric.better)
     if one.guard:
-        return cost.high <= 1 + one.tolerance
+        return loss.high <= 1 + one.tolerance
     least = max(rules.smallest, one.floor)
-    if 1 - least <= cost.low and cost.high <= 1 + least:
+    if 1 - least <= loss.low and loss.high <= 1 + least:
         return True
     return hopeless(one, rules) and not (one.verdict == VerdictKind.TOO_NOISY and _may_clear_up(one, rules, least))
 
