@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from noise_models import MODELS, normal, samples, trial
 from linesmith.analyzer.model import VerdictKind
 from linesmith.tuner.judge.interval import ratio_interval
 from linesmith.tuner.judge.paired import paired
+from linesmith.tuner.judge.ranking import finalists, winner
 
 REPETITIONS = 40
 
@@ -51,3 +53,16 @@ def test_rare_counts_have_finite_bounds_whatever_is_drawn() -> None:
         base, head = draw.poisson(0.3, (2, 5)).astype(float)
         interval = ratio_interval(base, head, 0.01, 1)
         assert 0 <= interval.low <= interval.ratio <= interval.high <= 1e9
+
+
+def test_the_luckiest_of_equal_variants_is_not_confirmed() -> None:
+    confirmed = []
+    for seed in range(20):
+        explored = [replace(trial(MODELS["normal, 1 %"], 0.0, 100 * seed + n), variant=f"v{n}") for n in range(8)]
+        chosen = finalists(explored, 2)
+        fresh = [
+            replace(trial(MODELS["normal, 1 %"], 0.0, 9000 + 100 * seed + n), variant=v) for n, v in enumerate(chosen)
+        ]
+        assert len(chosen) == 2
+        confirmed.append(winner(fresh))
+    assert confirmed.count(None) >= 19

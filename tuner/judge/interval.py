@@ -41,8 +41,8 @@ class RatioInterval:
 def ratio_interval(base: Means, head: Means, level: float, seed: int) -> RatioInterval:
     """The ratio with bounds that both miss the true one in a share ``level`` of all cases; entry i is block i.
 
-    Fewer than two blocks say nothing: the bounds are 0 and ``UNBOUNDED``. Zeros are counts like any. A side that has
-    none at all is given half of the smallest value seen, so that its ratio is finite.
+    Fewer than two blocks say nothing: the bounds are 0 and ``UNBOUNDED``. Zeros are counts like any. As soon as a
+    block has none, both sums get half of the smallest value seen before the logarithm is taken, so that it is finite.
     """
     if not (base.any() or head.any()):
         return RatioInterval(1.0, 1.0, 1.0) if len(base) > 1 else RatioInterval(1.0, 0.0, UNBOUNDED)
