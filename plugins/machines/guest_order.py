@@ -76,9 +76,8 @@ class GuestOrder:
 
     def expected_image(self) -> KernelImage:
         """The kernel; one that is not built yet is taken for one of this host's kind."""
-        return (
-            self.image() if kernel_of(self.built).exists() else KernelImage(kernel_of(self.built), platform.machine())
-        )
+        path = kernel_of(self.built)
+        return self.image() if path.exists() else KernelImage(path, platform.machine())
 
     def command(self, image: KernelImage) -> tuple[str, ...]:
         """QEMU's words to boot the image."""

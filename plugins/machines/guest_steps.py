@@ -13,12 +13,12 @@ from linesmith.plugins.machines.console import Console
 from linesmith.plugins.machines.transcript import Introduction, Transcript
 
 
-def booted(transcript: Transcript, seconds: float) -> Introduction:
-    """What the guest says of itself; whatever goes wrong before raises ``GuestNotBooted``."""
+def booted(transcript: Transcript, seconds: float, advice: str) -> Introduction:
+    """What the guest says of itself; whatever goes wrong before raises ``GuestNotBooted``, with the advice."""
     try:
         return transcript.introduction(seconds)
     except GuestFailed as error:
-        raise GuestNotBooted(str(error)) from error
+        raise GuestNotBooted(f"{error}{advice}") from error
 
 
 def steps_done(

@@ -46,7 +46,7 @@ def kvm_obstacle() -> str | None:
         return "there is no KVM that could be tried here"
     if not os.access(_DEVICE, os.R_OK | os.W_OK):
         return f"{_DEVICE} may not be used by this user"
-    return None if _runs(qemu) else f"{_DEVICE} is here but ran no guest within {_SECONDS} s"
+    return None if _runs(qemu) else f"{_DEVICE} is here but runs no guest"
 
 
 def _runs(qemu: str) -> bool:

@@ -25,6 +25,8 @@ from linesmith.plugins.machines.transcript import Introduction, Transcript
 
 _ACCELERATORS = ("auto", "kvm", "tcg")
 _BOOT_SECONDS = 180
+# The probe runs a few instructions; a kernel asks more of KVM.
+_NOT_WITH_KVM = '; it ran under KVM: if no kernel boots here, set accelerator = "tcg"'
 
 
 class QemuMachine:
@@ -88,7 +90,8 @@ def _session(order: GuestOrder, talk: Talk, scratch: Path, tell: Tell) -> Sessio
     tell(f"booting the kernel of {order.built.key} ({order.accelerator})")
     began = time.monotonic()
     transcript = Transcript(talk, order.nonce)
-    introduction = booted(transcript, order.settings.number("boot_seconds", _BOOT_SECONDS))
+    advice = _NOT_WITH_KVM if order.accelerator == "kvm" else ""
+    introduction = booted(transcript, order.settings.number("boot_seconds", _BOOT_SECONDS), advice)
     boot_seconds = time.monotonic() - began
     done = steps_done(transcript, order.steps, order.console, scratch, tell)
     return Session(done, introduction.fact("release"), tuple(_facts(order, introduction, boot_seconds, before)))

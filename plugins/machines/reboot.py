@@ -79,10 +79,17 @@ def running_on(ssh: Ssh, scratch: Path) -> Running | None:
         answer = ssh.call(("sh", "-c", _ASK), b"", scratch, _ASK_SECONDS)
     except GuestFailed:
         return None
-    words = answer.output.decode("utf-8", "replace").split()
-    if not answer.connected or len(words) < 2:
+    boot, release, *notes = (*answer.output.decode("utf-8", "replace").split(), "", "")
+    if not answer.connected or not release:
         return None
-    return Running(words[0], words[1], build_id_in_notes(bytes.fromhex("".join(words[2:]))))
+    return Running(boot, release, _build_id("".join(notes)))
+
+
+def _build_id(notes: str) -> str | None:
+    try:
+        return build_id_in_notes(bytes.fromhex(notes))
+    except ValueError:
+        return None
 
 
 def boot_script(template: str, places: dict[str, str], words: tuple[str, ...]) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from linesmith.analyzer.errors import GuestFailed, GuestHung, GuestNotBooted, GuestPanicked, LinesmithError
 from linesmith.analyzer.model import Built, Session, Site, Step
 from linesmith.plugins.api import Tell
+from linesmith.plugins.machines.console import Console
 from linesmith.plugins.machines.reboot import (
     KEXEC,
     KEXEC_WORDS,
@@ -146,17 +147,21 @@ class _Order:
         """Have it boot the kernel that was built, and wait for it."""
         wanted = wanted_of(self.built)
         place = self._place()
+        try:
+            self._boot(place)
+            return come_back(self.ssh, before, wanted, self.scratch, self.boot_seconds)
+        finally:
+            self.ssh.call(("rm", "-rf", place), b"", self.scratch, _COPY_SECONDS)
+
+    def _boot(self, place: str) -> None:
         files = Shipment(tuple(path for _, path in self._kernels()), f"{place}/{_FILES}")
         self._send(files, place, {_BOOT: self.boot_script(files.root).encode()})
         answer = self.ssh.call(("sh", f"{place}/{_BOOT}"), b"", self.scratch, self.boot_seconds)
-        (self.scratch / "boot.log").write_text(answer.output.decode("utf-8", "replace") + answer.errors, "utf-8")
+        log = self.scratch / "boot.log"
+        log.write_text(answer.output.decode("utf-8", "replace") + answer.errors, "utf-8")
         if answer.status and answer.connected:
-            raise GuestNotBooted(
-                f"the boot command ended with status {answer.status}: {answer.complaint}; see {self.scratch}/boot.log"
-            )
-        running = come_back(self.ssh, before, wanted, self.scratch, self.boot_seconds)
-        self._did("rm", "-rf", place)
-        return running
+            what = f"the boot command ended with status {answer.status}: {answer.complaint}"
+            raise GuestNotBooted(f"{what}; all it said is in {log}")
 
     def boot_script(self, root: str) -> str:
         """What is run there to boot, with kernels below ``root``."""
@@ -167,7 +172,7 @@ class _Order:
 
     def shipment(self, place: str) -> Shipment:
         """What the steps need, below ``place``."""
-        return shipment([words_of(step, self.built) for step in self.steps], f"{place}/{_FILES}")
+        return shipment([words_of(step, self.built) for step in self.steps], self.built, f"{place}/{_FILES}")
 
     def session(self, running: Running, booted: float, tell: Tell) -> Session:
         """Run the steps there."""
@@ -178,7 +183,18 @@ class _Order:
         errors = self.scratch / "ssh.errors"
         with self.ssh.open(("sh", f"{place}/{_SESSION}"), self.scratch, errors) as process:
             wire = Wire(process.stdout, _Signs(self, running, errors), self.site.seconds)
-            return _session(self, Transcript(wire, nonce), booted, tell)
+            session = _session(self, Transcript(wire, nonce), booted, tell)
+        self._check_kernel()
+        return session
+
+    def _check_kernel(self) -> None:
+        """A kernel that was booted for this may have gone on after an oops; what it said is kept."""
+        if self.boot == _NONE:
+            return
+        log = self.scratch / "kernel.log"
+        log.write_bytes(self.ssh.call(("dmesg",), b"", self.scratch, _COPY_SECONDS).output)
+        if died := Console(log).death():
+            raise GuestPanicked(f"the kernel of {self.ssh.host} said: {died}; all it said is in {log}")
 
     def _script(self, place: str, nonce: str, shipped: Shipment) -> str:
         begin = f"b= place={shlex.quote(place)} nonce={nonce} mark={MARK}={uuid.uuid4()}\n"
@@ -195,8 +211,12 @@ class _Order:
         return [(name, path) for name, path in self.built.products if f"{{{name}}}" in template]
 
     def _place(self) -> str:
-        answer = self._did("mktemp", "-d", f"{self.folder}/linesmith.XXXXXX")
-        return answer.output.decode("utf-8", "replace").split()[-1]
+        """A folder of our own there, on the last line of what is said; it is removed later, so nothing else will do."""
+        begin = f"{self.folder}/linesmith."
+        said = self._did("mktemp", "-d", f"{begin}XXXXXX").output.decode("utf-8", "replace").splitlines()
+        if not said or not said[-1].startswith(begin):
+            raise GuestFailed(f"mktemp on {self.ssh.host} names no folder below {self.folder}; see what its shell says")
+        return said[-1]
 
     def _send(self, files: Shipment, place: str, others: dict[str, bytes]) -> None:
         self._did("tar", "-C", place, "-xof", "-", given=files.archive(others))
@@ -248,7 +268,9 @@ def _session(order: _Order, transcript: Transcript, booted: float, tell: Tell) -
     for number, step in enumerate(order.steps, 1):
         check_cpus(step, number, _cpus_in(introduction.fact("cpus")))
     done = tuple(transcript.done(step, number, order.scratch, tell) for number, step in enumerate(order.steps, 1))
-    facts = [("machine", f"ssh {order.ssh.host}"), *(("boot seconds", f"{booted:.1f}") for _ in range(booted > 0))]
+    facts = [("machine", f"ssh {order.ssh.host}")]
+    if order.boot != _NONE:
+        facts.append(("boot seconds", f"{booted:.1f}"))
     return Session(done, introduction.fact("release"), (*facts, *introduction.described()))
 
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from linesmith.analyzer.model import Built
 from linesmith.plugins.machines.closure import absolute
 from linesmith.plugins.machines.guest_files import named_files
 
@@ -64,11 +65,10 @@ class Shipment:
         return re.sub(pattern, lambda found: f"{self.root}{found[0]}", word)
 
 
-def shipment(commands: Sequence[tuple[str, ...]], root: str) -> Shipment:
+def shipment(commands: Sequence[tuple[str, ...]], built: Built, root: str) -> Shipment:
     """What the commands need of this computer; relative paths in them start from where we are."""
-    found: dict[Path, None] = {}
-    for command in commands:
-        for path in named_files(command, Path.cwd()):
-            if not str(absolute(path)).startswith(_OF_THE_SYSTEM):
-                found[absolute(path)] = None
-    return Shipment(tuple(found), root)
+    text = "\0".join(word for command in commands for word in command)
+    products = [path.absolute() for _, path in built.products if str(path.absolute()) in text]
+    named = (absolute(path) for command in commands for path in named_files(command, Path.cwd()))
+    ours = (path for path in named if not str(path).startswith(_OF_THE_SYSTEM))
+    return Shipment(tuple(dict.fromkeys((*products, *ours))), root)

@@ -5,15 +5,20 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection
+from pathlib import Path
 
 from linesmith.analyzer.errors import GuestFailed
 from linesmith.analyzer.model import Built, Step
 
 
 def words_of(step: Step, built: Built) -> tuple[str, ...]:
-    """The step's command with each ``{product}`` replaced by that product's path; other braces stay as they are."""
+    """The step's command with each ``{product}`` replaced by that product's path; other braces stay as they are.
+
+    A program that is named by a relative path is one of where we are: a step runs in a folder of its own.
+    """
     places = {f"{{{name}}}": str(path.absolute()) for name, path in built.products}
-    return tuple(_replaced(word, places) for word in step.command)
+    program, *words = (_replaced(word, places) for word in step.command)
+    return (str(Path(program).absolute()) if "/" in program else program, *words)
 
 
 def shown(step: Step, words: tuple[str, ...]) -> str:

@@ -34,6 +34,7 @@ from linesmith.plugins.machines.wire import Wire
 
 _SETTINGS = {"boot_seconds": Kind.NUMBER, "kvm": Kind.SWITCH, "words": Kind.WORDS}
 _BOOT_SECONDS = 300
+_ADVICE = "; virtme-ng needs a kernel with virtio and 9p or virtiofs, built in or as modules beside it"
 _PIPE, _SESSION, _LAUNCH = "talk", "session", "launch"
 
 
@@ -140,7 +141,7 @@ class _Signs:
 
 
 def _session(site: Site, steps: Sequence[Step], transcript: Transcript, scratch: Path, tell: Tell) -> Session:
-    introduction = booted(transcript, SiteSettings(site, _SETTINGS).number("boot_seconds", _BOOT_SECONDS))
+    introduction = booted(transcript, SiteSettings(site, _SETTINGS).number("boot_seconds", _BOOT_SECONDS), _ADVICE)
     done = steps_done(transcript, steps, Console(scratch / "console.log"), scratch, tell)
     facts = [("machine", "virtme-ng"), *introduction.described()]
     return Session(done, introduction.fact("release"), tuple(facts))
