@@ -17,9 +17,12 @@ from numpy.typing import NDArray
 from linesmith.analyzer.model import Point
 from linesmith.plugins.optimizers.forecast import LEAST_NOISE, TRUST, Forecast, Observation, Vector
 
-# How far costs may lie from the baseline's, and how much of it single choices explain: the likeliest pair is used.
+# How far costs may lie from the baseline's: the likeliest is used. It is at least so many times the noise, or what
+# matters only in company would never be looked for.
 _SCALES = (0.03, 0.1, 0.3, 0.8)
-_SHARES = (0.3, 0.6, 0.9)
+_ABOVE_NOISE = 5.0
+# How much of it single choices explain.
+ALONE = 0.5
 # Dimensions in which two points differ before what is known of one says little of the other.
 _REACH = 1.0
 
@@ -45,33 +48,35 @@ class Effects:
         self._hints = self._hint([one.point for one in seen])
         self._costs = np.array([one.cost - 1 for one in seen]) - TRUST * self._hints
         self._noise = np.array([max(one.deviation, LEAST_NOISE) ** 2 for one in seen])
-        fits = [(self._fit(scale, share), scale, share) for scale in _SCALES for share in _SHARES]
-        (_, self._root, self._weights), self._scale, self._share = max(fits, key=lambda one: one[0][0])
+        least = _ABOVE_NOISE * float(np.sqrt(np.median(self._noise)))
+        scales = [scale for scale in _SCALES if scale >= least] or [least]
+        fits = [(self._fit(scale), scale) for scale in scales]
+        (_, self._root, self._weights), self._scale = max(fits, key=lambda one: one[0][0])
 
     def forecast(self, points: Sequence[Point]) -> Forecast:
         """What to expect of ``points``."""
         hints = self._hint(points)
-        across = self._covariance(_matrix(points), hints, self._scale, self._share)
+        across = self._covariance(_matrix(points), hints, self._scale)
         known = np.linalg.solve(self._root, across.T)
         own = self._scale**2 + (TRUST * hints) ** 2
         spread = np.sqrt(np.maximum(own - (known**2).sum(axis=0), 1e-12))
         return Forecast(1 + TRUST * hints + across @ self._weights, spread)
 
-    def _fit(self, scale: float, share: float) -> tuple[float, Vector, Vector]:
+    def _fit(self, scale: float) -> tuple[float, Vector, Vector]:
         """Log likelihood, root of the covariance, and weights of the answers."""
-        covariance = self._covariance(self._points, self._hints, scale, share) + np.diag(self._noise)
+        covariance = self._covariance(self._points, self._hints, scale) + np.diag(self._noise)
         root = np.linalg.cholesky(covariance).astype(np.float64)
         weights = np.linalg.solve(root.T, np.linalg.solve(root, self._costs)).astype(np.float64)
         likelihood = -0.5 * float(self._costs @ weights) - float(np.log(np.diag(root)).sum())
         return likelihood, root, weights
 
-    def _covariance(self, points: NDArray[np.int64], hints: Vector, scale: float, share: float) -> Vector:
+    def _covariance(self, points: NDArray[np.int64], hints: Vector, scale: float) -> Vector:
         """Of ``points`` with those seen."""
         differ = (points[:, None, :] != self._points[None, :, :]).sum(axis=2)
         dimensions = max(points.shape[1], 1)
         alone = 1 - differ / dimensions
         company = np.exp(-differ / _REACH)
-        effects: Vector = scale**2 * (share * alone + (1 - share) * company)
+        effects: Vector = scale**2 * (ALONE * alone + (1 - ALONE) * company)
         return effects + TRUST**2 * np.outer(hints, self._hints)
 
     def _hint(self, points: Sequence[Point]) -> Vector:

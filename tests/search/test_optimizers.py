@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from statistics import mean
 
 import pytest
@@ -56,7 +55,7 @@ def gains(tested: Optimizer, cost: Cost, trials: int, seeds: int, spread: float 
 @pytest.mark.parametrize("tested", [Racing(), Bayesian()], ids=lambda one: one.name)
 @pytest.mark.parametrize("cost", [separable, interacting], ids=lambda one: one.__name__)
 def test_learning_finds_more_than_chance(tested: Optimizer, cost: Cost) -> None:
-    assert gains(tested, cost, trials=14, seeds=8) > gains(Random(), cost, trials=14, seeds=40)
+    assert gains(tested, cost, trials=14, seeds=6) > gains(Random(), cost, trials=14, seeds=40)
 
 
 @pytest.mark.parametrize("tested", [Racing(), Bayesian()], ids=lambda one: one.name)
@@ -70,9 +69,11 @@ def test_one_noisy_answer_does_not_throw_the_best_out() -> None:
 
     def told(ask: Ask) -> Told:
         unlucky = ask == Ask(best, 0)
-        return Told(ask.point, ask.rung, separable(ask.point) + 0.25 * unlucky, 0.25)
+        return Told(ask.point, ask.rung, separable(ask.point) + 0.14 * unlucky, 0.1)
 
     asked = run(Racing().search(SMALL, 2, 1, SMALL.size, 2), told)
+    better = [ask for ask in asked if ask.rung == 0 and separable(ask.point) < told(Ask(best, 0)).cost]  # type: ignore[operator]
+    assert len(better) > SMALL.size // 3
     assert Ask(best, 1) in asked
 
 
@@ -93,9 +94,12 @@ def test_a_missing_library_is_told_with_what_to_install(monkeypatch: pytest.Monk
 
 
 def test_a_library_that_no_longer_loads_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "skopt", None)
+    def moved(name: str) -> None:
+        raise AttributeError(f"module '{name}' has no attribute 'int'")
+
+    monkeypatch.setattr("linesmith.plugins.optimizers.bayesian.import_module", moved)
     said = Bayesian().obstacle() or ""
-    assert said.startswith("scikit-optimize does not load (ModuleNotFoundError")
+    assert said.startswith("scikit-optimize does not load (AttributeError: module 'skopt' has no attribute 'int')")
 
 
 def test_points_are_told_once_each() -> None:
