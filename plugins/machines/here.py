@@ -9,13 +9,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from linesmith.analyzer.errors import GuestFailed, GuestHung, GuestOutOfMemory
+from linesmith.analyzer.errors import GuestFailed, GuestHung, GuestOutOfMemory, LinesmithError
 from linesmith.analyzer.model import Built, Done, Session, Site, Step
 from linesmith.plugins.api import Tell
 from linesmith.plugins.machines import keeper
 from linesmith.plugins.machines.host_facts import host_facts
 from linesmith.plugins.machines.kept import kept, outcome
 from linesmith.plugins.machines.output import MOST_BYTES, read_output
+from linesmith.plugins.machines.site_settings import SiteSettings
 from linesmith.plugins.machines.step_words import check_cpus, name_of, shown, words_of
 
 
@@ -26,6 +27,10 @@ class HereMachine:
 
     def obstacle(self, site: Site) -> str | None:
         """Why steps cannot run here; ``None`` if they can. The number of CPUs is the host's, whatever is asked for."""
+        try:
+            SiteSettings(site, {}).check()
+        except LinesmithError as error:
+            return str(error)
         if site.overlay:
             return "the machine here has its own files; an overlay is for machines that boot"
         return None

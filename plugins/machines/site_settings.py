@@ -42,7 +42,7 @@ class SiteSettings:
         """Raises ``PlanError`` for a setting that is not known or of another kind."""
         for name, value in self._values.items():
             if name not in self._known:
-                known = ", ".join(sorted(self._known))
+                known = ", ".join(sorted(self._known)) or "none"
                 raise PlanError(
                     f"the machine {self._name} knows no setting {name} (it knows {known}); correct the plan"
                 )

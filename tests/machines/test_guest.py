@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a guest is made of: its CPUs and nodes, its kernel's words, and where its kernel lies."""
+"""What a guest is made of: its CPUs and nodes, its kernel's words, its files, and where its kernel lies."""
 
 from __future__ import annotations
 
@@ -9,59 +9,80 @@ from pathlib import Path
 import pytest
 from machines.places import Place, shell
 
-from linesmith.analyzer.model import Built, Site, Step
+from linesmith.analyzer.model import Built, Session, Site, Step
 from linesmith.plugins.machines.kvm import kvm_obstacle
 from linesmith.plugins.machines.qemu import QemuMachine
 
-ADDRESS_OF_TEXT = "grep ' _stext$' /proc/kallsyms"
+ADDRESS_OF_TEXT = shell("grep -m1 ' _stext$' /proc/kallsyms")
 
 
-@pytest.mark.real
-def test_cpus_nodes_and_words_are_those_of_the_site(qemu: Place, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def session(qemu: Place, tmp_path_factory: pytest.TempPathFactory) -> Session:
+    """One boot with four CPUs on two nodes, words of its own, and an overlay."""
+    folder = tmp_path_factory.mktemp("guest")
+    (folder / "overlay/data").mkdir(parents=True)
+    (folder / "overlay/data/file").write_text("from the overlay")
     settings = (*qemu.site.settings, ("words", "one 'two three'"))
-    site = replace(qemu.site, cpus=4, nodes=2, settings=settings)
+    site = replace(qemu.site, cpus=4, nodes=2, settings=settings, overlay=folder / "overlay")
     steps = (
+        ADDRESS_OF_TEXT,
         shell("cat /sys/devices/system/node/node1/cpulist"),
         shell("cat /proc/cmdline"),
         Step(("grep", "Cpus_allowed_list", "/proc/self/status"), cpus=(0, 2, 3)),
+        Step(("cat", "/data/file")),
+        Step(("/usr/bin/git", "--version")),
+        shell("dmesg | grep -o 'tsc: .* calibration failed\\|tsc: Unable to calibrate.*'"),
     )
-    session = replace(qemu, site=site).run(steps, tmp_path)
-    facts = dict(session.facts)
-    assert session.done[0].output == "2-3\n"
-    assert session.done[1].output.endswith(" one two three\n")
-    assert session.done[2].output.split()[1] == "0,2-3"
-    assert (facts["cpus"], facts["nodes"], facts["machine"]) == ("0-3", "0-1", "QEMU, tcg")
+    return replace(qemu, site=site).run(steps, folder / "scratch")
 
 
 @pytest.mark.real
-def test_the_kernel_lies_elsewhere_after_each_boot_unless_that_is_fixed(qemu: Place, tmp_path: Path) -> None:
-    def boots(place: Place, name: str) -> set[str]:
-        return {place.run((shell(ADDRESS_OF_TEXT),), tmp_path / f"{name}{n}").done[0].output for n in (1, 2)}
+def test_cpus_and_nodes_are_those_of_the_site(session: Session) -> None:
+    facts = dict(session.facts)
+    assert (facts["cpus"], facts["nodes"], facts["machine"]) == ("0-3", "0-1", "QEMU, tcg")
+    assert session.done[1].output == "2-3\n"
+    assert session.done[3].output.split()[1] == "0,2-3"
+
+
+@pytest.mark.real
+def test_words_of_the_site_come_last(session: Session) -> None:
+    assert session.done[2].output.endswith(" one two three\n")
+
+
+@pytest.mark.real
+def test_the_overlay_lies_in_the_guest(session: Session) -> None:
+    assert session.done[4].output == "from the overlay"
+
+
+@pytest.mark.real
+def test_a_library_comes_with_its_program(session: Session) -> None:
+    assert (session.done[5].status, session.done[5].output[:12]) == (0, "git version ")
+
+
+@pytest.mark.real
+def test_a_guest_need_not_measure_its_clock(session: Session) -> None:
+    assert "Unable to calibrate" not in session.done[6].output
+
+
+@pytest.mark.real
+def test_the_kernel_lies_elsewhere_after_each_boot_unless_that_is_fixed(
+    qemu: Place, session: Session, tmp_path: Path
+) -> None:
+    def address(place: Place, name: str) -> str:
+        return place.run((ADDRESS_OF_TEXT,), tmp_path / name).done[0].output.split()[0]
 
     fixed = replace(qemu, site=replace(qemu.site, settings=(*qemu.site.settings, ("kaslr", False))))
-    assert len(boots(qemu, "free")) == 2
-    assert len(boots(fixed, "fixed")) == 1
-
-
-@pytest.mark.real
-def test_the_overlay_lies_in_the_guest(qemu: Place, tmp_path: Path) -> None:
-    (tmp_path / "overlay/data").mkdir(parents=True)
-    (tmp_path / "overlay/data/file").write_text("from the overlay")
-    place = replace(qemu, site=replace(qemu.site, overlay=tmp_path / "overlay"))
-    assert place.run((Step(("cat", "/data/file")),), tmp_path / "scratch").done[0].output == "from the overlay"
-
-
-@pytest.mark.real
-def test_a_library_comes_with_its_program(qemu: Place, tmp_path: Path) -> None:
-    done = qemu.run((Step(("/usr/bin/git", "--version")),), tmp_path).done[0]
-    assert (done.status, done.output[:12]) == (0, "git version ")
+    linked, first, second = "ffffffff81000000", session.done[0].output.split()[0], address(qemu, "free")
+    assert len({linked, first, second}) == 3
+    assert address(fixed, "fixed") == linked
 
 
 def test_a_dry_run_needs_no_kernel_yet(tmp_path: Path) -> None:
     built = Built("build", tmp_path, (("kernel", tmp_path / "bzImage"),))
-    shown = QemuMachine().commands(Site("qemu", settings=(("words", "slub_debug=-"),)), built, ())
+    shown = QemuMachine().commands(Site("qemu", settings=(("words", "slub_debug=-"), ("seed", 7))), built, ())
     assert f"-kernel {tmp_path}/bzImage" in shown[0]
     assert "slub_debug=-" in shown[0]
+    assert "-seed 7" in shown[0]
     assert "nokaslr" not in shown[0]
 
 
@@ -82,6 +103,10 @@ def test_a_dry_run_needs_no_kernel_yet(tmp_path: Path) -> None:
             "the setting kaslr of the machine qemu is 'no', but has to be true",
         ),
         (Site("qemu", settings=(("seed", -1),)), "the setting seed of the machine qemu is -1, but has to be a whole"),
+        (
+            Site("qemu", settings=(("seed", True),)),
+            "the setting seed of the machine qemu is True, but has to be a whole",
+        ),
         (Site("qemu", cpus=3, nodes=2), "3 CPUs cannot be shared evenly by 2 nodes"),
     ],
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from machines.places import Place, shell
 
-from linesmith.analyzer.errors import GuestFailed, GuestHung, GuestNotBooted, GuestOutOfMemory, GuestPanicked
+from linesmith.analyzer.errors import GuestFailed, GuestNotBooted, GuestOutOfMemory, GuestPanicked
 from linesmith.analyzer.model import Setting, Step
 
 pytestmark = pytest.mark.real
@@ -38,14 +38,12 @@ def test_a_process_that_is_killed_for_want_of_memory(qemu: Place, tmp_path: Path
         qemu.run((shell("tail /dev/zero; true"),), tmp_path)
 
 
-def test_a_program_that_spins_for_ever_is_a_hang(qemu: Place, tmp_path: Path) -> None:
-    with pytest.raises(GuestHung, match=r"still running step 1 .* after 2 s"):
-        qemu.run((Step(("sh", "-c", "while :; do :; done"), seconds=2),), tmp_path)
-
-
 def test_the_time_of_the_whole_session_is_limited_too(qemu: Place, tmp_path: Path) -> None:
-    with pytest.raises(GuestFailed, match=r"still (booting|running step 1 \(sleep 1000\)) after"):
-        qemu.within(10).run((Step(("sleep", "1000")),), tmp_path)
+    endless = shell("while :; do :; done")
+    with pytest.raises(
+        GuestFailed, match=r"still (booting|running step 1 .*while :; do :; done.*) after \d+ s \(its limit"
+    ):
+        qemu.within(12).run((endless,), tmp_path)
 
 
 def test_a_kernel_that_panics_before_its_first_program_did_not_boot(qemu: Place, tmp_path: Path) -> None:
@@ -77,11 +75,6 @@ def test_a_guest_that_powers_off_in_mid_step_failed(qemu: Place, tmp_path: Path)
     with pytest.raises(GuestFailed, match="the guest ended while running step 1") as told:
         qemu.run((Step(("poweroff", "-f")),), tmp_path)
     assert "reboot: Power down" in str(told.value)
-
-
-def test_a_step_that_writes_to_our_port_is_noticed(qemu: Place, tmp_path: Path) -> None:
-    with pytest.raises(GuestFailed, match=r"the machine said 'done 1 0 1\.0 2\.0 0 0 0' while running step 1"):
-        qemu.run((shell("echo done 1 0 1.0 2.0 0 0 0 >/dev/ttyS1"),), tmp_path)
 
 
 def test_files_that_do_not_fit_into_the_guest_are_told(qemu: Place, tmp_path: Path) -> None:

@@ -65,3 +65,22 @@ def test_a_dead_guest_s_last_lines_end_with_its_death(tmp_path: Path) -> None:
         "[    0.1] before\n[    0.2] Kernel panic - not syncing: gone\n[    0.2] Call Trace:\n[    0.2]  f+0x1\n"
     )
     assert Console(log).last_lines() == "before | Kernel panic - not syncing: gone"
+
+
+def test_whom_the_kernel_kills_for_want_of_memory(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(
+        "[    9.1] prog invoked oom-killer: order=0\n[    9.2] Out of memory: Killed process 71 (prog) UID:0\n"
+    )
+    assert Console(log).starved() == "Out of memory: Killed process 71 (prog) UID:0"
+
+
+def test_a_kernel_that_has_nobody_left_to_kill(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("[    9.2] Kernel panic - not syncing: System is deadlocked on memory\n")
+    assert Console(log).starved() == "Kernel panic - not syncing: System is deadlocked on memory"
+
+
+def test_a_kernel_with_enough_memory_starves_nobody(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("[    0.1] Memory: 260916K/523764K available\n")
+    assert Console(tmp_path / "log").starved() is None
