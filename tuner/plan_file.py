@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -73,6 +73,7 @@ class _Record(msgspec.Struct, forbid_unknown_fields=True):
     command: str = ""
     benchmark: dict[str, Any] = {}
     operations: int = 1
+    metric: Literal["type", "pair", "misses", "cycles"] = "type"
     cpus: int = 0
     nodes: int = 0
     memory: int | str = "512M"
@@ -234,6 +235,7 @@ def _evidence(given: _Record | None, recipe: Recipe, benchmarks: tuple[Use, ...]
         command=tuple(shlex.split(record.command)),
         use=use,
         operations=record.operations,
+        metric=record.metric,
         cpus=record.cpus,
         nodes=record.nodes,
         memory=_bytes(record.memory),

@@ -27,9 +27,10 @@ class Question:
     pairs: frozenset[frozenset[str]] = frozenset()
 
 
-def metrics_for(question: Question) -> tuple[Metric, ...]:
-    """What is measured; the first one decides. A record is a small part of what a whole kernel misses."""
-    return (*OF_THE_RECORD, *OF_EVERYTHING) if question.type else OF_EVERYTHING
+def metrics_for(question: Question, deciding: str = "type") -> tuple[Metric, ...]:
+    """What is measured, first the one called ``deciding``. A record is a small part of what a whole kernel misses."""
+    metrics = (*OF_THE_RECORD, *OF_EVERYTHING) if question.type else OF_EVERYTHING
+    return tuple(sorted(metrics, key=lambda one: one.name != deciding))
 
 
 def question_of(leading: Finding, *others: Finding) -> Question:

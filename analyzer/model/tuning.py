@@ -20,8 +20,8 @@ class Evidence:
 
     What is recorded is ``command``, in whose words ``{name}`` is a product of the build, or one run of the benchmark
     ``use`` with its largest number of threads. ``elf`` is the product that carries the debug information.
-    ``operations`` is how many operations the command does, so that misses can be told for each. ``cpus``, ``nodes``
-    and ``memory`` (bytes) are the guest's.
+    ``operations`` is how many operations the command does, so that misses can be told for each. ``metric`` is the
+    simulated one that decides. ``cpus``, ``nodes`` and ``memory`` (bytes) are the guest's.
     """
 
     elf: str
@@ -29,6 +29,7 @@ class Evidence:
     command: tuple[str, ...] = ()
     use: Use | None = None
     operations: int = 1
+    metric: str = "type"
     cpus: int = 4
     nodes: int = 1
     memory: int = 512 << 20

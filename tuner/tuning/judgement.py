@@ -13,14 +13,16 @@ from linesmith.plugins.registry import benchmark
 from linesmith.tuner.judge.compare import compare
 from linesmith.tuner.judge.looks import planned_looks
 from linesmith.tuner.judge.noise import floor, noise
+from linesmith.tuner.simulated_metrics import OF_THE_RECORD
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A metric of a benchmark as it is used: the one on which verdicts are given."""
+    """A metric of a benchmark as it is used: the one on which verdicts are given, or one that is ``only_shown``."""
 
     use: Use
     metric: Metric
+    only_shown: bool = False
 
 
 def searching(rules: Rules) -> Rules:
@@ -34,8 +36,15 @@ def measures(uses: Iterable[Use]) -> tuple[Measure, ...]:
 
 
 def simulated_measures(metrics: Sequence[Metric], cpus: int) -> tuple[Measure, ...]:
-    """The first of the simulated metrics decides; it is for as many threads as the simulated machine has CPUs."""
-    return (Measure(Use(SIMULATED, threads=(cpus,)), metrics[0]),)
+    """The first of the simulated metrics decides; they are for as many threads as the simulated machine has CPUs.
+
+    Where that is not the misses on the record, those must not become more. Of everything else the part is small.
+    """
+    use = Use(SIMULATED, threads=(cpus,))
+    deciding, *others = metrics
+    guards = [Measure(replace(use, guard=True), one) for one in others if one in OF_THE_RECORD[:1]]
+    shown = [Measure(use, one, only_shown=True) for one in others if one not in OF_THE_RECORD[:1]]
+    return (Measure(use, deciding), *guards, *shown)
 
 
 def _deciding(use: Use) -> Metric:
@@ -60,11 +69,15 @@ class Judge:
 
     def comparisons(self, samples: Sequence[Sample], variant: str) -> tuple[Comparison, ...]:
         """One for each benchmark and number of threads, on the blocks in which both ran."""
+        each = zip(self._each(), self.floors or self._no_floors(), strict=True)
+        return tuple(self._comparison(samples, variant, one, threads, least) for (one, threads), least in each)
+
+    def _comparison(
+        self, samples: Sequence[Sample], variant: str, one: Measure, threads: int, least: float
+    ) -> Comparison:
         looks = planned_looks(self.rules)
-        return tuple(
-            compare(samples, one.metric, one.use, threads, self.baseline, variant, self.rules, least, looks)
-            for (one, threads), least in zip(self._each(), self.floors or self._no_floors(), strict=True)
-        )
+        found = compare(samples, one.metric, one.use, threads, self.baseline, variant, self.rules, least, looks)
+        return replace(found, only_shown=one.only_shown)
 
     def noise(self, samples: Sequence[Sample], placebos: Sequence[str]) -> tuple[Comparison, ...]:
         """The baseline against itself and the placebos against it."""

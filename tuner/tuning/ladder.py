@@ -49,7 +49,7 @@ def rigs(plan: TunePlan, proposed: Proposals, lab: Laboratory) -> tuple[Rig, ...
 class Ladder:
     """All that the rungs of a search have in common; ``in_time`` tells whether a block may still be begun.
 
-    ``judge`` is that of the highest rung, who knows the noise floor.
+    ``judge`` is that of the highest rung, who knows the noise floor. ``metric`` is the simulated one that decides.
     """
 
     lab: Laboratory
@@ -57,6 +57,7 @@ class Ladder:
     seen: Explained
     judge: Judge
     in_time: Callable[[], bool]
+    metric: str = "type"
 
     def rungs(self, fidelities: tuple[Fidelity, ...], upper: tuple[Rig, ...]) -> tuple[Rung, ...]:
         """The rungs, cheapest first; a replay that is not possible is left out with a remark."""
@@ -68,11 +69,13 @@ class Ladder:
         return (*cheap, *(BlockRung(self.points, self.lab, course) for course in courses))
 
     def _replay(self) -> Iterator[Rung]:
-        layout = self.points.proposals.record.subject.layout
+        record, seen = self.points.proposals.record, self.seen
+        pairs = question_of(*record.lines).pairs if self.metric == "pair" else frozenset()
         try:
-            if self.seen.trace is None:
+            if seen.trace is None:
                 raise NotSimulated("the recorder wrote no trace")
-            yield ReplayRung(self.points, TraceRung(self.seen.profile, self.seen.trace, layout, self.seen.layouts))
+            trace = TraceRung(seen.profile, seen.trace, record.subject.layout, seen.layouts, pairs)
+            yield ReplayRung(self.points, trace)
         except (NotSimulated, TraceError) as error:
             remark(self.lab.run.journal, f"no trace was replayed: {error}")
 

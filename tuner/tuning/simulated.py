@@ -64,7 +64,7 @@ class SimulatedBenchmark:
     @property
     def metrics(self) -> tuple[Metric, ...]:
         """What it measures; the first one decides."""
-        return metrics_for(self.question)
+        return metrics_for(self.question, self.evidence.metric)
 
     def values(self, built: Built, seed: int, tell: Tell) -> _Values:
         """The value of each metric, by name; raises what ``recorded`` raises."""

@@ -83,9 +83,11 @@ class _Tuning:
 
     async def _explore(self, seen: Explained, proposed: Proposals, upper: tuple[Rig, ...], judge: Judge) -> None:
         plan, run = self.plan, self.lab.run
-        elf = plan.evidence.elf if plan.evidence else ""
+        elf, metric = (plan.evidence.elf, plan.evidence.metric) if plan.evidence else ("", "")
         points = Points(proposed, plan.recipe.tree, elf, run, self.excerpt)
-        ladder = Ladder(self.lab, points, seen, judge, lambda: self.lab.narration.left > self._reserved(upper[-1]))
+        ladder = Ladder(
+            self.lab, points, seen, judge, lambda: self.lab.narration.left > self._reserved(upper[-1]), metric
+        )
         rungs = ladder.rungs(plan.search.ladder, upper)
         search = self._search(proposed, len(rungs), len(upper))
         exploration = Exploration(rungs, search, run.journal, self.lab.narration, plan.budget.trials)
