@@ -8,7 +8,7 @@ from itertools import groupby
 from textwrap import wrap
 
 from linesmith.analyzer.model import Comparison, Result
-from linesmith.analyzer.report.facts import merged
+from linesmith.analyzer.report.facts import emulated, merged
 from linesmith.analyzer.report.figures import interval, mean_and_spread, number, signed, threads
 from linesmith.analyzer.report.unchecked import unchecked
 
@@ -26,12 +26,17 @@ def evidence(result: Result, variant: str) -> str:
     if not ones:
         return ""
     timed, simulated = [one for one in ones if not one.simulated], [one for one in ones if one.simulated]
-    blocks = [*_table(_TIMED, timed), *_table(_SIMULATED, simulated), _method(ones, bool(confirmed))]
+    title = _EMULATED if emulated(result.facts) else _TIMED
+    blocks = [*_table(title, timed), *_table(_SIMULATED, simulated), _method(ones, bool(confirmed))]
     blocks += [_circumstances(result, variant), _open(unchecked(result, ones))]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
 _TIMED = "Measured, baseline against this patch (mean ± standard deviation over runs):"
+_EMULATED = (
+    "Timed in an emulated machine, which has no caches, baseline against this patch (mean ± standard deviation over "
+    "runs):"
+)
 _SIMULATED = (
     "Simulated, baseline against this patch; these are counts of an emulated machine with a model of private caches, "
     "no time of a real one:"
@@ -86,8 +91,13 @@ def _range(counts: Sequence[int]) -> str:
 def _circumstances(result: Result, variant: str) -> str:
     build = next((build for build in result.builds if build.variant == variant), None)
     made = (("compiler", build.compiler), ("configuration", build.configuration[:12])) if build else ()
-    parts = [f"{name} {value}" for name, value in (*made, *merged(result.facts)) if value]
+    parts = [f"{name} {value}" for name, value in (*made, *merged(result.facts)) if value and not _passing(name)]
     return _wrapped(f"On: {'; '.join(parts)}.") if parts else ""
+
+
+def _passing(name: str) -> bool:
+    """Whether a fact is about one boot or the day, which the report tells and a commit message does not need."""
+    return name.removeprefix("host ") in ("boot seconds", "build-id", "emulated because", "load before")
 
 
 def _open(sentences: Sequence[str]) -> str:

@@ -6,19 +6,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.model import Comparison, Result, VerdictKind
+from linesmith.analyzer.report.facts import emulated
 from linesmith.analyzer.report.figures import threads
 
 
 def unchecked(result: Result, comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     """Sentences without their full stop about what ``comparisons`` of this run leave open."""
-    return (*_measured(comparisons), *_sides(result, comparisons), *_guards(comparisons))
+    return (*_measured(result, comparisons), *_sides(result, comparisons), *_guards(comparisons))
 
 
-def _measured(comparisons: Sequence[Comparison]) -> Iterator[str]:
+def _measured(result: Result, comparisons: Sequence[Comparison]) -> Iterator[str]:
     timed = [one for one in comparisons if not one.simulated]
     if not timed:
         yield "time on real hardware: nothing was timed there"
-    elif all(one.threads != 1 for one in timed):
+        return
+    if emulated(result.facts):
+        yield "time on real hardware: the machine was emulated, and its time knows no caches"
+    if all(one.threads != 1 for one in timed):
         yield "a single thread: the fewest were " + threads(min(one.threads for one in timed))
     elif all(one.threads == 1 for one in timed):
         yield "several threads: all was measured with one"

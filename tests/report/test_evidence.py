@@ -36,8 +36,7 @@ def test_a_reviewer_finds_what_was_measured_simulated_and_left_open() -> None:
         means, by bootstrap. Builds of equal layout were seen to differ by up to
         0.20%.
 
-        On: compiler gcc 12.2.0; configuration fedcba987654; cpus 8; load before
-        0.1 to 1.25.
+        On: compiler gcc 12.2.0; configuration fedcba987654; cpus 8.
 
         Not measured: whether page-faults.faults_per_second with 8 threads loses
         more than 2.0%: up to 3.0% is possible.
@@ -70,3 +69,9 @@ def test_far_out_runs_are_not_hidden() -> None:
 
 def test_of_a_variant_that_was_not_measured_nothing_is_said() -> None:
     assert evidence(RUN, "v2") == ""
+
+
+def test_time_of_an_emulated_machine_is_called_so() -> None:
+    text = " ".join(evidence(replace(RUN, facts=(("machine", "QEMU, tcg"),)), "moved").split())
+    assert text.startswith("Timed in an emulated machine, which has no caches, baseline against this patch")
+    assert "Not measured: time on real hardware: the machine was emulated, and its time knows no caches;" in text

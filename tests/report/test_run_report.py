@@ -161,8 +161,19 @@ def test_runs_of_different_things_have_nothing_in_common() -> None:
 
 
 def test_what_machines_say_again_and_again_is_said_once() -> None:
-    facts = [("cpus", "8"), ("cpus", "8"), ("load", "10.4"), ("load", "14"), *(("host", name) for name in "abcdef")]
-    assert merged(facts) == (("cpus", "8"), ("load", "10.4 to 14"), ("host", "a, b, c, d and 2 more"))
+    facts = [
+        ("cpus", "8"),
+        ("cpus", "8"),
+        ("seconds", "10.4"),
+        ("seconds", "14"),
+        *(("host", name) for name in "abcdef"),
+    ]
+    assert merged(facts) == (("cpus", "8"), ("seconds", "10.4 to 14"), ("host", "a, b, c, d and 2 more"))
+
+
+def test_loads_are_merged_column_by_column() -> None:
+    assert merged([("load", "1 2 3"), ("load", "4 2 1")]) == (("load", "1 to 4, 2, 1 to 3"),)
+    assert merged([("load", "1 2 3"), ("load", "4 2")]) == (("load", "1 2 3, 4 2"),)
 
 
 def test_every_variant_has_its_verdict_the_best_one_first() -> None:
