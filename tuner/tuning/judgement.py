@@ -11,6 +11,7 @@ from linesmith.analyzer.errors import BenchmarkUnknown
 from linesmith.analyzer.model import SIMULATED, Comparison, Metric, Rules, Sample, Use
 from linesmith.plugins.registry import benchmark
 from linesmith.tuner.judge.compare import compare
+from linesmith.tuner.judge.family import together
 from linesmith.tuner.judge.looks import planned_looks
 from linesmith.tuner.judge.noise import floor, noise
 from linesmith.tuner.simulated_metrics import OF_THE_RECORD
@@ -23,6 +24,11 @@ class Measure:
     use: Use
     metric: Metric
     only_shown: bool = False
+
+    @property
+    def decides(self) -> bool:
+        """Whether a variant may be called better for it."""
+        return not (self.only_shown or self.use.guard)
 
 
 def searching(rules: Rules) -> Rules:
@@ -75,9 +81,13 @@ class Judge:
     def _comparison(
         self, samples: Sequence[Sample], variant: str, one: Measure, threads: int, least: float
     ) -> Comparison:
-        looks = planned_looks(self.rules)
-        found = compare(samples, one.metric, one.use, threads, self.baseline, variant, self.rules, least, looks)
+        looks, rules = planned_looks(self.rules), self._shared() if one.decides else self.rules
+        found = compare(samples, one.metric, one.use, threads, self.baseline, variant, rules, least, looks)
         return replace(found, only_shown=one.only_shown)
+
+    def _shared(self) -> Rules:
+        """The rules for each comparison that may make a variant better: together they err as often as one."""
+        return together(self.rules, sum(one.decides for one, _ in self._each()))
 
     def noise(self, samples: Sequence[Sample], placebos: Sequence[str]) -> tuple[Comparison, ...]:
         """The baseline against itself and the placebos against it."""
