@@ -80,7 +80,7 @@ class VirtmeMachine:
 def _command(site: Site, built: Built, scratch: Path) -> tuple[str, ...]:
     """The words of vng, whose complaints are the kernel's console; ours is a second serial port."""
     settings = SiteSettings(site, _SETTINGS)
-    emulated = not settings.switch("kvm", kvm_obstacle() is None)
+    emulated = _emulated(site)
     words = (
         "panic=-1",
         "oops=panic",
@@ -143,5 +143,9 @@ class _Signs:
 def _session(site: Site, steps: Sequence[Step], transcript: Transcript, scratch: Path, tell: Tell) -> Session:
     introduction = booted(transcript, SiteSettings(site, _SETTINGS).number("boot_seconds", _BOOT_SECONDS), _ADVICE)
     done = steps_done(transcript, steps, Console(scratch / "console.log"), scratch, tell)
-    facts = [("machine", "virtme-ng"), *introduction.described()]
-    return Session(done, introduction.fact("release"), tuple(facts))
+    machine = ("machine", "virtme-ng, tcg" if _emulated(site) else "virtme-ng, kvm")
+    return Session(done, introduction.fact("release"), (machine, *introduction.described()))
+
+
+def _emulated(site: Site) -> bool:
+    return not SiteSettings(site, _SETTINGS).switch("kvm", kvm_obstacle() is None)
