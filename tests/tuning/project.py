@@ -35,12 +35,15 @@ QUEUE_C = """\
 #include <string.h>
 #include "queue.h"
 static struct queue queue;
+static pthread_barrier_t both;
 #define TIMES 4000
 static void *push(void *unused) {
+  pthread_barrier_wait(&both);
   for (int i = 0; i < TIMES; i++) __atomic_add_fetch(&queue.head, 1, __ATOMIC_RELAXED);
   return unused;
 }
 static void *pull(void *unused) {
+  pthread_barrier_wait(&both);
   for (int i = 0; i < TIMES; i++) __atomic_add_fetch(&queue.tail, 1, __ATOMIC_RELAXED);
   return unused;
 }
@@ -50,6 +53,7 @@ int main(int argc, char **argv) {
     printf("cost %d\\n", offsetof(struct queue, head) / 64 == offsetof(struct queue, tail) / 64 ? 200 : 100);
     return 0;
   }
+  pthread_barrier_init(&both, NULL, 2);
   pthread_create(&one, NULL, push, NULL);
   pthread_create(&two, NULL, pull, NULL);
   return pthread_join(one, NULL) || pthread_join(two, NULL);

@@ -78,6 +78,52 @@ def test_a_tree_that_does_not_build_ends_the_run_with_a_sentence(tmp_path: Path)
         benched(tmp_path / "run", folder, [Variant("apart", (APART,))])
 
 
+def test_a_tree_that_is_mended_is_gone_on_with(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    source = folder / "tree" / "queue.c"
+    sound = source.read_text()
+    source.write_text("int main(void) { return none; }\n")
+    with pytest.raises(BaselineFailed):
+        benched(tmp_path / "run", folder, [Variant("apart", (APART,))])
+    source.write_text(sound)
+    assert benched(tmp_path / "run", folder, [Variant("apart", (APART,))]).best == "apart"
+
+
+def test_a_tree_that_has_changed_meanwhile_is_refused(folder: Path, result: Result) -> None:
+    assert result.finished
+    source = folder / "tree" / "queue.c"
+    before = source.read_text()
+    try:
+        source.write_text(before + "int more;\n")
+        with pytest.raises(PlanError, match="has changed since the run was begun"):
+            benched(folder / "run", folder, [Variant("apart", (APART,))])
+    finally:
+        source.write_text(before)
+
+
+def test_another_patch_of_the_same_name_is_refused(folder: Path, result: Result) -> None:
+    assert result.finished
+    with pytest.raises(PlanError, match="another variant called apart"):
+        benched(folder / "run", folder, [Variant("apart", (APART.replace("long tail;", "long tail, more;"),))])
+
+
+def test_a_patch_cannot_have_the_name_of_a_placebo(folder: Path, result: Result) -> None:
+    assert result.finished
+    with pytest.raises(PlanError, match="rename it"):
+        benched(folder / "run", folder, [Variant("placebo-1", (APART,))])
+
+
+def test_when_the_time_is_over_the_run_ends_with_what_it_has(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    found = benched(
+        tmp_path / "run", folder, [Variant("apart", (APART,))], PLAN.replace("minutes = 10", "minutes = 0.001")
+    )
+    assert (found.finished, found.best, found.samples) == (True, None, ())
+    assert found.remarks == ("the time was over before apart could be confirmed",)
+    more = benched(tmp_path / "run", folder, [Variant("apart", (APART,))])
+    assert (more.best, more.remarks) == ("apart", ())
+
+
 def test_a_tree_whose_benchmark_fails_ends_the_run_with_a_sentence(tmp_path: Path) -> None:
     folder = project(tmp_path)
     text = PLAN.replace("{queue} cost", "{queue} work")

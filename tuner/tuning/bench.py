@@ -10,7 +10,7 @@ from linesmith.analyzer.errors import PlanError
 from linesmith.analyzer.model import Comparison, Failure, Result, Trial, TunePlan, Variant
 from linesmith.plugins.api import Pool
 from linesmith.tuner.simulated_metrics import Question
-from linesmith.tuner.tuning.confirmation import confirm, finish
+from linesmith.tuner.tuning.confirmation import confirm, finish, reopen
 from linesmith.tuner.tuning.journal import Journal
 from linesmith.tuner.tuning.laboratory import Laboratory
 from linesmith.tuner.tuning.narration import Narration
@@ -24,7 +24,7 @@ from linesmith.tuner.tuning.run_directory import RunDirectory
 from linesmith.tuner.tuning.simulated import SimulatedBenchmark
 from linesmith.tuner.tuning.terms import Terms, keep_terms, with_measures
 from linesmith.tuner.tuning.trials import keep_trial, trial_of, trials
-from linesmith.tuner.tuning.variants import BASELINE, keep_variant
+from linesmith.tuner.tuning.variants import BASELINE, PLACEBO, keep_variant
 
 _MINUTE = 60.0
 
@@ -36,10 +36,11 @@ def bench(plan: TunePlan, variants: Sequence[Variant], run: RunDirectory, pool: 
     ``DiskFull``, ``PlanError``, ``BenchmarkUnknown`` or ``ToolMissing``.
     """
     check(plan, pool)
+    reopen(run.journal)
     rig = _rig(plan, run)
     title = f"{plan.recipe.tree.name}: {', '.join(one.name for one in variants)}"
     keep_terms(run.journal, with_measures(Terms(title, plan.rules), rig.fidelity, rig.judge.measures))
-    narration = Narration(tell, run.journal.seconds, plan.budget.minutes * _MINUTE)
+    narration = Narration(tell, run.journal, plan.budget.minutes * _MINUTE)
     asyncio.run(_measure(Laboratory(run, pool, plan.recipe, narration), rig, _entered(run, variants)))
     return result_of(run.journal, run.path)
 
@@ -74,6 +75,9 @@ def _rig(plan: TunePlan, run: RunDirectory) -> Rig:
 
 def _entered(run: RunDirectory, variants: Sequence[Variant]) -> tuple[Variant, ...]:
     """The variants as the journal has them: two patches that say the same are one."""
+    for one in variants:
+        if one.name.startswith(PLACEBO):
+            raise PlanError(f"a patch cannot be called {one.name}, as builds of equal layout are; rename it")
     with run.journal.transaction():
         keep_variant(run.journal, BASELINE)
         kept = [keep_variant(run.journal, one) for one in variants]

@@ -7,7 +7,7 @@ import asyncio
 from dataclasses import replace
 from functools import partial
 
-from linesmith.analyzer.errors import BaselineFailed, DiskFull, WorkerLost
+from linesmith.analyzer.errors import BaselineFailed, DiskFull, PlanError, WorkerLost
 from linesmith.analyzer.model import Built, Failure, FailureKind, Fidelity, Recipe, Sample, Variant
 from linesmith.plugins.api import Pool
 from linesmith.tuner.tuning.blocks import Block, Purpose, Stage, blocks, keep_block
@@ -113,7 +113,7 @@ class Laboratory:
 
     async def _build(self, variant: Variant) -> Built | Failure:
         kept = kept_build(self.run.journal, variant.name)
-        if kept is not None:
+        if kept is not None and variant != BASELINE:
             return kept
         task = BuildTask(self.recipe, variant, self.run.path)
         outcome = Outcome(0.0)
@@ -122,11 +122,22 @@ class Laboratory:
             if outcome.failure is None or outcome.failure.kind is not FailureKind.KILLED:
                 break
         result = outcome.built or outcome.failure or Failure(FailureKind.OTHER, "the build came to nothing")
+        self._check_unchanged(kept, result)
         with self.run.journal.transaction():
             keep_variant(self.run.journal, variant)
-            keep_build(self.run.journal, variant.name, result)
+            # The baseline is built by each process anew: it may have been mended, and must not have been changed.
+            if variant != BASELINE or (isinstance(result, Built) and kept is None):
+                keep_build(self.run.journal, variant.name, result)
             self.run.journal.end(task.name)
         return result
+
+    def _check_unchanged(self, kept: Built | Failure | None, now: Built | Failure) -> None:
+        """Raise ``PlanError`` when the tree is not the one that the run was begun with."""
+        if isinstance(kept, Built) and isinstance(now, Built) and kept.key != now.key:
+            raise PlanError(
+                f"{self.recipe.tree}, its configuration or the compiler has changed since the run was begun; what was "
+                "measured would not belong together: put it back as it was, or begin another run with --run"
+            )
 
     def _kept(self, block: Block, task: Task, outcome: Outcome) -> Block:
         whole = replace(block, seconds=outcome.seconds, samples=outcome.samples, failure=outcome.failure)

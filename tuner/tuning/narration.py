@@ -8,16 +8,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from linesmith.tuner.tuning.journal import Journal
 from linesmith.tuner.tuning.progress import Progress, TellProgress
 
 
 class Narration:
-    """Tells how a run goes; ``spent`` are the seconds of earlier processes, ``limit`` those that the run may take."""
+    """Tells how a run goes that may take ``limit`` seconds, those of earlier processes included."""
 
-    def __init__(self, tell: TellProgress, spent: float, limit: float) -> None:
+    def __init__(self, tell: TellProgress, journal: Journal, limit: float) -> None:
         self._tell = tell
-        self._begun = time.monotonic() - spent
+        self._begun = time.monotonic() - journal.seconds
         self._now = Progress("beginning", limit=limit)
+        if journal.interrupted:
+            self.say(f"going on; done again is what was cut off: {', '.join(journal.interrupted)}")
 
     @property
     def seconds(self) -> float:

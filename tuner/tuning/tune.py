@@ -14,7 +14,7 @@ from linesmith.plugins.api import Pool, Search
 from linesmith.tuner.judge.ranking import finalists
 from linesmith.tuner.space.proposals import Proposals, proposals
 from linesmith.tuner.tuning.blocks import Purpose, Stage, blocks
-from linesmith.tuner.tuning.confirmation import confirm, finish
+from linesmith.tuner.tuning.confirmation import confirm, finish, reopen
 from linesmith.tuner.tuning.evidence import Explained, explained, with_all_lines
 from linesmith.tuner.tuning.exploration import Exploration
 from linesmith.tuner.tuning.judgement import Judge
@@ -45,7 +45,8 @@ def tune(plan: TunePlan, run: RunDirectory, pool: Pool, tell: TellProgress, exce
     """
     check_ladder(plan)
     check(plan, pool)
-    narration = Narration(tell, run.journal.seconds, plan.budget.minutes * _MINUTE)
+    reopen(run.journal)
+    narration = Narration(tell, run.journal, plan.budget.minutes * _MINUTE)
     with run.journal.transaction():
         keep_variant(run.journal, BASELINE)
     asyncio.run(_Tuning(plan, Laboratory(run, pool, plan.recipe, narration), excerpt).run())

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import sha256
 
+from linesmith.analyzer.errors import PlanError
 from linesmith.analyzer.model import Variant
 from linesmith.tuner.tuning.encoding import decoded, encoded
 from linesmith.tuner.tuning.journal import Journal, Row
@@ -15,12 +16,17 @@ PLACEBO = "placebo"
 
 
 def keep_variant(journal: Journal, variant: Variant, moves: Sequence[str] = ()) -> Variant:
-    """Within a transaction: the variant with the same source that is there already, else this one, now there."""
+    """Within a transaction: the variant with the same source that is there already, else this one, now there.
+
+    Raises ``PlanError`` when another source has its name.
+    """
     patches = _bytes_of(variant.patches)
     digest = sha256(encoded((patches, variant.salt)).encode()).hexdigest()
     known = journal.rows("SELECT name, patches, salt FROM variants WHERE digest = ?", (digest,))
     if known:
         return _variant(known[0])
+    if journal.rows("SELECT 1 FROM variants WHERE name = ?", (variant.name,)):
+        raise PlanError(f"the run has another variant called {variant.name}; rename the patch, or begin another run")
     values = (variant.name, digest, variant.salt, encoded(patches), encoded(tuple(moves)))
     journal.write("INSERT INTO variants (name, digest, salt, patches, moves) VALUES (?, ?, ?, ?, ?)", values)
     return variant
