@@ -82,7 +82,7 @@ def _guest(order: GuestOrder, command: tuple[str, ...], scratch: Path) -> Iterat
         errors.open("wb") as complaints,
         child(command, scratch, Streams(subprocess.PIPE, subprocess.PIPE, complaints)) as process,
     ):
-        yield Talk(process, GuestSigns(order.console, errors, "its limit"), order.site.seconds)
+        yield Talk(GuestSigns(process, order.console, errors, "its limit"), order.site.seconds)
 
 
 def _session(order: GuestOrder, talk: Talk, scratch: Path, tell: Tell) -> Session:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import time
 from dataclasses import dataclass
@@ -23,17 +24,22 @@ kexec --load {kernel} --reuse-cmdline --append={words} "$@" || exit
 (sleep 1; systemctl kexec || kexec --exec) >/dev/null 2>&1 </dev/null &
 """
 KEXEC_WORDS = ("panic=10", "oops=panic")
-_ASK = "cat /proc/sys/kernel/random/boot_id; uname -r; od -An -v -tx1 /sys/kernel/notes"
+_ASK = (
+    "cat /proc/sys/kernel/random/boot_id; uname -r; "
+    "cat /sys/devices/system/cpu/online; od -An -v -tx1 /sys/kernel/notes"
+)
 _ASK_SECONDS = 30
+_CPU_LIST = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 _POLL_SECONDS = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A kernel that runs; ``boot`` is another text after each boot (random(4))."""
+    """A kernel that runs, on so many CPUs; ``boot`` is another text after each boot (random(4))."""
 
     boot: str
     release: str
+    cpus: tuple[int, ...]
     build_id: str | None
 
     def __str__(self) -> str:
@@ -79,10 +85,18 @@ def running_on(ssh: Ssh, scratch: Path) -> Running | None:
         answer = ssh.call(("sh", "-c", _ASK), b"", scratch, _ASK_SECONDS)
     except GuestFailed:
         return None
-    boot, release, *notes = (*answer.output.decode("utf-8", "replace").split(), "", "")
-    if not answer.connected or not release:
+    boot, release, cpus, *notes = (*answer.output.decode("utf-8", "replace").split(), "", "", "")
+    if not answer.connected or not cpus:
         return None
-    return Running(boot, release, _build_id("".join(notes)))
+    return Running(boot, release, _cpus_in(cpus), _build_id("".join(notes)))
+
+
+def _cpus_in(text: str) -> tuple[int, ...]:
+    """CPUs of a list such as ``0-3,8``; none when it is no such list."""
+    if not _CPU_LIST.fullmatch(text):
+        return ()
+    ranges = (part.partition("-") for part in text.split(","))
+    return tuple(cpu for first, _, last in ranges for cpu in range(int(first), int(last or first) + 1))
 
 
 def _build_id(notes: str) -> str | None:

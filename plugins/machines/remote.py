@@ -176,6 +176,8 @@ class _Order:
 
     def session(self, running: Running, booted: float, tell: Tell) -> Session:
         """Run the steps there."""
+        for number, step in enumerate(self.steps, 1):
+            check_cpus(step, number, running.cpus)
         place, nonce = self._place(), str(uuid.uuid4())
         shipped = self.shipment(place)
         script = self._script(place, nonce, shipped).encode("utf-8", "surrogateescape")
@@ -265,19 +267,11 @@ class _Signs:
 
 def _session(order: _Order, transcript: Transcript, booted: float, tell: Tell) -> Session:
     introduction = transcript.introduction(_COPY_SECONDS)
-    for number, step in enumerate(order.steps, 1):
-        check_cpus(step, number, _cpus_in(introduction.fact("cpus")))
     done = tuple(transcript.done(step, number, order.scratch, tell) for number, step in enumerate(order.steps, 1))
     facts = [("machine", f"ssh {order.ssh.host}")]
     if order.boot != _NONE:
         facts.append(("boot seconds", f"{booted:.1f}"))
     return Session(done, introduction.fact("release"), (*facts, *introduction.described()))
-
-
-def _cpus_in(text: str) -> tuple[int, ...]:
-    """CPUs of a list such as ``0-3,8``."""
-    ranges = (part.partition("-") for part in text.split(",") if part)
-    return tuple(cpu for first, _, last in ranges for cpu in range(int(first), int(last or first) + 1))
 
 
 def _ssh(settings: SiteSettings) -> Ssh:

@@ -61,7 +61,7 @@ def run(command: Callable[[int], tuple[str, ...]], scratch: Path, log: Path, err
         streams = Streams(subprocess.PIPE, subprocess.PIPE, complaints)
         process = open_things.enter_context(child(command(far.fileno()), scratch, streams, (far.fileno(),)))
         far.close()
-        talk = Talk(process, GuestSigns(Console(log), errors, "--timeout"), errand.seconds)
+        talk = Talk(GuestSigns(process, Console(log), errors, "--timeout"), errand.seconds)
         errand.tell("booting")
         ending = _until_command_ended(talk, errand)
         qmp = Qmp(near, errand.seconds)

@@ -14,17 +14,19 @@ from linesmith.plugins.machines.console import Console
 from linesmith.plugins.machines.wire import Wire
 
 _POLL_SECONDS = 0.05
+_ENDING_SECONDS = 5
 # What the plugin says at the end of any guest that was never followed.
 _NO_REGION = "never entered a region of interest"
 
 
 @dataclass(frozen=True, slots=True)
 class GuestSigns:
-    """How it shows that a guest is gone; ``errors`` is the file with what QEMU itself had to say.
+    """How it shows that a guest is gone: ``process`` runs it, ``errors`` is the file with what that had to say.
 
     ``limit`` is what the user knows the time limit by.
     """
 
+    process: subprocess.Popen[bytes]
     console: Console
     errors: Path
     limit: str
@@ -39,7 +41,9 @@ class GuestSigns:
         return GuestHung(self.told(f"the guest was still {doing} after {seconds:.0f} s ({self.limit})"))
 
     def ended(self, doing: str) -> GuestFailed:
-        """QEMU has ended, of itself or with the guest."""
+        """QEMU has ended, of itself or with the guest; what it says comes last."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(_ENDING_SECONDS)
         if died := self.console.death():
             return GuestPanicked(self.told(f"the guest's kernel died while {doing}: {died}"))
         if complaints := self._complaints():
@@ -57,11 +61,11 @@ class GuestSigns:
 
 
 class Talk(Wire):
-    """Lines from and to a guest that QEMU runs as ``process``."""
+    """Lines from and to a guest whose QEMU has our pipes as its standard input and output."""
 
-    def __init__(self, process: subprocess.Popen[bytes], signs: GuestSigns, seconds: float) -> None:
-        super().__init__(process.stdout, signs, seconds)
-        self._process = process
+    def __init__(self, signs: GuestSigns, seconds: float) -> None:
+        super().__init__(signs.process.stdout, signs, seconds)
+        self._process = signs.process
         self._told = signs.told
 
     def say(self, word: str) -> None:

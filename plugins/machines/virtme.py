@@ -7,7 +7,6 @@ import os
 import platform
 import shlex
 import shutil
-import subprocess
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -115,7 +114,7 @@ def _guest(site: Site, built: Built, scratch: Path) -> Iterator[Wire]:
     # A pipe that we hold open at both ends never ends by itself, and opens at once.
     descriptor = os.open(scratch / f"{_PIPE}.out", os.O_RDWR)
     with os.fdopen(descriptor, "r+b", buffering=0) as stream, kept(job, scratch / "vng.job") as process:
-        yield Wire(stream, _Signs(GuestSigns(Console(log), output, "its limit"), process), site.seconds)
+        yield Wire(stream, _Signs(GuestSigns(process, Console(log), output, "its limit")), site.seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +122,11 @@ class _Signs:
     """How it shows that a guest is gone: its console, or the end of whoever runs it."""
 
     guest: GuestSigns
-    process: subprocess.Popen[bytes]
 
     def check(self, doing: str) -> None:
         """Raise ``GuestPanicked``, or ``GuestFailed`` when vng has ended."""
         self.guest.check(doing)
-        if self.process.poll() is not None:
+        if self.guest.process.poll() is not None:
             raise self.ended(doing)
 
     def late(self, doing: str, seconds: float) -> GuestFailed:
