@@ -43,7 +43,7 @@ def booting(sshd: Sshd, boot: str, **others: Setting) -> Place:
 
 
 # Kills the process that serves the connection which this shell was started by.
-CUT_OFF = "p=$$; until ps -o comm= $p | grep -q ^sshd; do p=$(ps -o ppid= $p | tr -d ' '); done; kill -9 $p"
+CUT_OFF = "p=$$; until grep -q ^sshd /proc/$p/comm; do p=$(cut -d' ' -f4 /proc/$p/stat); done; kill -9 $p"
 
 
 def restart(sshd: Sshd) -> str:
