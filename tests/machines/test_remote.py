@@ -39,7 +39,7 @@ def running_build_id() -> str:
 
 
 def booting(sshd: Sshd, boot: str, **others: Setting) -> Place:
-    return Place(RemoteMachine(), Site("ssh", settings=sshd.settings(boot=boot, boot_seconds=20, **others)))
+    return Place(RemoteMachine(), Site("ssh", settings=sshd.settings(boot=boot, **({"boot_seconds": 15} | others))))
 
 
 # Kills the process that serves the connection which this shell was started by.
@@ -59,14 +59,11 @@ def left_by_us(sshd: Sshd) -> list[Path]:
 def test_a_host_that_comes_back_with_the_kernel_runs_the_steps(
     sshd: Sshd, running_build_id: str, tmp_path: Path
 ) -> None:
-    shown = f"cat {{kernel}} >{tmp_path}/booted; echo {{words}} >>{tmp_path}/booted; {restart(sshd)}"
     (tmp_path / "kernel").write_text("the kernel, ")
-    place = booting(sshd, shown, words="quiet 'a  b'")
+    boot = f"cat {{image}} >{tmp_path}/booted; echo {{words}} >>{tmp_path}/booted; {restart(sshd)}"
     vmlinux = vmlinux_of(running_build_id, tmp_path)
-    built_kernel = replace(place, products=(("vmlinux", vmlinux),))
-    built = Built("build", tmp_path, (*built_kernel.products, ("image", tmp_path / "kernel")))
-    site = replace(place.site, settings=tuple((n, _image(v) if n == "boot" else v) for n, v in place.site.settings))
-    session = place.machine.run(site, built, (shell("echo ran"),), tmp_path, lambda _: None)
+    place = replace(booting(sshd, boot, words="quiet 'a  b'"), products=(("vmlinux", vmlinux),))
+    session = place.run((shell("echo ran"),), tmp_path, image=tmp_path / "kernel")
     facts = dict(session.facts)
     assert session.done[0].output == "ran\n"
     assert session.release == platform.release()
@@ -74,10 +71,6 @@ def test_a_host_that_comes_back_with_the_kernel_runs_the_steps(
     assert float(facts["boot seconds"]) >= 3
     assert (tmp_path / "booted").read_text() == "the kernel, quiet a  b\n"
     assert left_by_us(sshd) == []
-
-
-def _image(boot: Setting) -> Setting:
-    return str(boot).replace("{kernel}", "{image}")
 
 
 def test_a_host_that_comes_back_with_another_kernel_did_not_boot(sshd: Sshd, tmp_path: Path) -> None:
@@ -89,8 +82,8 @@ def test_a_host_that_comes_back_with_another_kernel_did_not_boot(sshd: Sshd, tmp
 
 
 def test_a_host_that_does_not_go_down_is_told(sshd: Sshd, running_build_id: str, tmp_path: Path) -> None:
-    place = replace(booting(sshd, "true"), products=(("vmlinux", vmlinux_of(running_build_id, tmp_path)),))
-    short = replace(place, site=replace(place.site, settings=sshd.settings(boot="true", boot_seconds=3)))
+    place = booting(sshd, "true", boot_seconds=3)
+    short = replace(place, products=(("vmlinux", vmlinux_of(running_build_id, tmp_path)),))
     with pytest.raises(GuestNotBooted, match="did not go down within 3 s"):
         short.run((shell("echo ran"),), tmp_path)
 
