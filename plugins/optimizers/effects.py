@@ -23,6 +23,9 @@ _SCALES = (0.03, 0.1, 0.3, 0.8)
 _ABOVE_NOISE = 5.0
 # How much of it single choices explain.
 ALONE = 0.5
+# What all changed layouts may have in common, against the effects of choices: where most changes help, those not yet
+# tried are expected to help too.
+ANY = 4.0
 # Dimensions in which two points differ before what is known of one says little of the other.
 _REACH = 1.0
 
@@ -58,7 +61,7 @@ class Effects:
         hints = self._hint(points)
         across = self._covariance(_matrix(points), hints, self._scale)
         known = np.linalg.solve(self._root, across.T)
-        own = self._scale**2 + (TRUST * hints) ** 2
+        own = self._scale**2 * (1 + ANY) + (TRUST * hints) ** 2
         spread = np.sqrt(np.maximum(own - (known**2).sum(axis=0), 1e-12))
         return Forecast(1 + TRUST * hints + across @ self._weights, spread)
 
@@ -76,7 +79,8 @@ class Effects:
         dimensions = max(points.shape[1], 1)
         alone = 1 - differ / dimensions
         company = np.exp(-differ / _REACH)
-        effects: Vector = scale**2 * (ALONE * alone + (1 - ALONE) * company)
+        changed = np.outer(points.any(axis=1), self._points.any(axis=1))
+        effects: Vector = scale**2 * (ALONE * alone + (1 - ALONE) * company + ANY * changed)
         return effects + TRUST**2 * np.outer(hints, self._hints)
 
     def _hint(self, points: Sequence[Point]) -> Vector:

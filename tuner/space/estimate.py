@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linesmith.tuner.conflict import adjacent_cost, cost
+from linesmith.tuner.conflict import adjacent_cost, cost, hot_lines
 from linesmith.tuner.exposure import exposure
 from linesmith.tuner.search import Option
 from linesmith.tuner.space.hot_record import HotRecord
-from linesmith.tuner.space.touches import meeting, straddling
+from linesmith.tuner.space.touches import Neighbours, meeting, straddling
+from linesmith.tuner.subject import Subject
 
 # What meeting on a 128-byte pair of lines costs of meeting on a line: a prefetcher may bring the pair together.
 ADJACENT = 0.1
@@ -22,6 +23,10 @@ ADJACENT = 0.1
 STRADDLE = 0.8
 # What one member without samples that newly meets a writer costs, as a share of all contended samples.
 EXPOSED = 0.02
+# What one more line of hot members costs: each is fetched by itself.
+LINE = 0.03
+# What a record twice as large costs more: fewer of them fit a cache.
+SIZE = 0.02
 # What a step more costs, so that of layouts that promise the same the smaller change comes first.
 STEP = 0.003
 # No layout removes all contention.
@@ -34,9 +39,16 @@ def estimate(record: HotRecord, option: Option) -> float:
     before = _cost(record, target.starts, target.layout.size, target.heat.granule)
     after = _cost(record, option.starts, option.size, option.granule)
     total = max(record.contended, before, 1.0)
-    exposed = EXPOSED * exposure(target, option.starts, option.granule)
-    steps = STEP * len(option.arrangement.moves)
-    return max((total - before + after) / total, LEAST) + exposed + steps
+    return max((total - before + after) / total, LEAST) + _beside(target, option)
+
+
+def _beside(target: Subject, option: Option) -> float:
+    """What no contact tells: who is newly exposed, lines of hot members, the size, and the steps."""
+    exposed = exposure(target, option.starts, option.granule)
+    lines = hot_lines(target.heat, option.starts, option.granule)
+    lines -= hot_lines(target.heat, target.starts, target.heat.granule)
+    larger = option.size / max(target.layout.size, 1) - 1
+    return EXPOSED * exposed + LINE * lines + SIZE * larger + STEP * len(option.arrangement.moves)
 
 
 def _cost(record: HotRecord, starts: Sequence[int], size: int, granule: int) -> float:
@@ -44,5 +56,13 @@ def _cost(record: HotRecord, starts: Sequence[int], size: int, granule: int) -> 
     met = cost(heat, starts, granule)
     paired = adjacent_cost(heat, starts, granule)
     split = straddling(heat, record.touches, starts, granule)
-    row = sum(one.weight * meeting(one, starts, size, heat.line_bytes, granule) for one in record.neighbours)
+    row = sum(one.weight * _still_met(record, one, starts, size, granule) for one in record.neighbours)
     return (1 - ADJACENT) * (met.here + met.anywhere) / 2 + ADJACENT * paired + STRADDLE * split + row
+
+
+def _still_met(record: HotRecord, one: Neighbours, starts: Sequence[int], size: int, granule: int) -> float:
+    """How often neighbours meet of the times that they meet now, which gave them their weight."""
+    target = record.subject
+    line_bytes = target.heat.line_bytes
+    now = meeting(one, target.starts, target.layout.size, line_bytes, target.heat.granule)
+    return meeting(one, starts, size, line_bytes, granule) / now if now else 0.0

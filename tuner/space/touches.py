@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import gcd
 
-from linesmith.analyzer.geometry import meeting_phases, phases
+from linesmith.analyzer.geometry import meet, phases
 from linesmith.analyzer.geometry.phase import Span
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding
 from linesmith.tuner.conflict import phase_of
@@ -28,12 +29,16 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Spots of two objects in a row that cost ``weight`` contended samples: the second is ``objects`` further on."""
+    """Spots of two objects in a row that cost ``weight`` contended samples: the second is ``objects`` further on.
+
+    ``phase`` is that of one of the objects.
+    """
 
     first: Spot
     second: Spot
     objects: int
     weight: float
+    phase: int
 
 
 def touches(heat: Heat, lines: Sequence[Finding], starts: Sequence[int]) -> tuple[Touch, ...]:
@@ -75,12 +80,19 @@ def neighbours(finding: Finding, heat: Heat, size: int) -> Iterator[Neighbours]:
         if pair.first in spots and pair.second in spots:
             apart = places.get(pair.second, 0) - places.get(pair.first, 0)
             if apart and apart % size == 0:
-                yield Neighbours(spots[pair.first], spots[pair.second], apart // size, pair.weight)
+                first, second = spots[pair.first], spots[pair.second]
+                yield Neighbours(first, second, apart // size, pair.weight, finding.objects[0].phase)
 
 
 def meeting(one: Neighbours, starts: Sequence[int], size: int, line_bytes: int, granule: int) -> float:
-    """Share of the phases in which the two are on one line, in a row of objects of ``size`` bytes."""
-    first = starts[one.first.member] + one.first.start
-    second = starts[one.second.member] + one.second.start + one.objects * size
-    here, there = sorted((Span(first, one.first.size), Span(second, one.second.size)), key=lambda span: span.offset)
-    return meeting_phases(here, there, line_bytes, granule)
+    """How often the two meet in a row of objects of ``size`` bytes, each looking at the one behind and before it.
+
+    The row is taken to begin where it does now, as far as the alignment ``granule`` of its objects allows. The sum of
+    both shares: a layout that turns the two round has only changed which neighbour it is.
+    """
+    step = gcd(size, line_bytes)
+    base = one.phase % step // granule * granule
+    first, second = (Span(starts[spot.member] + spot.start, spot.size) for spot in (one.first, one.second))
+    rows = (replace(second, offset=second.offset + far) for far in (one.objects * size, -one.objects * size))
+    meetings = [meet(first, other, line_bytes, phase) for other in rows for phase in range(base, line_bytes, step)]
+    return sum(meetings) / len(range(base, line_bytes, step))
