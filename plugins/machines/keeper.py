@@ -128,14 +128,17 @@ def _reaped(process: int) -> int:
 
 def _end_orphans() -> None:
     """Kill what is left; the children of whatever is killed come to us, until there are none."""
-    while True:
-        for child in _children():
-            with suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
-        try:
-            os.waitpid(-1, 0)
-        except ChildProcessError:
-            return
+    with suppress(ChildProcessError):
+        while True:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                _kill_children()
+                os.waitpid(-1, 0)
+
+
+def _kill_children() -> None:
+    for child in _children():
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
 
 
 def _children() -> list[int]:

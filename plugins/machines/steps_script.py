@@ -42,7 +42,7 @@ exec "$@"
 """
 
 _RUN = """\
-say() { echo "$nonce $*" >&3; }
+say() { printf '%s\\n' "$nonce $*" >&3; }
 fact() { [ ! "$2" ] || say "fact $1=$2"; }
 value() { $b sed -n "s/^$1[[:space:]]*:[[:space:]]*//p" "$2" 2>/dev/null | $b head -n 1; }
 starved() { echo $(($($b sed -n 's/^oom_kill //p' /proc/vmstat) + 0)); }
