@@ -70,6 +70,8 @@ class _Sitting:
     def done(self, step: Step, seconds: float) -> Done:
         """Run the step for at most so many seconds."""
         folder = self._scratch / f"step-{self._number}.folder"
+        # One that is there was left by a run that was killed.
+        shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         job = keeper.Job(
             words_of(step, self._built),

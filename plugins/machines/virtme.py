@@ -106,13 +106,16 @@ def _script(built: Built, steps: Sequence[Step], scratch: Path, nonce: str) -> s
 @contextmanager
 def _guest(site: Site, built: Built, scratch: Path) -> Iterator[Wire]:
     """What comes from a guest that ends with the block."""
-    for end in ("in", "out"):
-        os.mkfifo(scratch / f"{_PIPE}.{end}")
     log, output = scratch / "console.log", scratch / "vng.output"
+    pipes = (scratch / f"{_PIPE}.in", scratch / f"{_PIPE}.out")
+    for left_over in (*pipes, log):
+        left_over.unlink(missing_ok=True)
+    for pipe in pipes:
+        os.mkfifo(pipe)
     command = _command(site, built, scratch)
     job = Job(command, str(scratch), dict(os.environ), (), site.seconds, str(output), str(log), MOST_BYTES)
     # A pipe that we hold open at both ends never ends by itself, and opens at once.
-    descriptor = os.open(scratch / f"{_PIPE}.out", os.O_RDWR)
+    descriptor = os.open(pipes[1], os.O_RDWR)
     with os.fdopen(descriptor, "r+b", buffering=0) as stream, kept(job, scratch / "vng.job") as process:
         yield Wire(stream, _Signs(GuestSigns(process, Console(log), output, "its limit")), site.seconds)
 
