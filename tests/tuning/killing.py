@@ -60,8 +60,10 @@ def kill_at_random(folder: Path, kills: int, random: Random) -> Killing:
     while len(done.moments) < kills:
         done.runs += 1
         run = folder / f"run-{done.runs}"
-        while not _finishes(run, folder, random.uniform(0.1, seconds), done, kills):
+        while not _ends(run, folder, random.uniform(0.1, seconds), done, kills):
             done.wrong += left_over(run)
+        if done.wrong:
+            break
         done.wrong += _differences(run, undisturbed)
     return done
 
@@ -75,8 +77,8 @@ def _undisturbed(folder: Path) -> tuple[Result, float]:
     return read_result(folder / "undisturbed"), time.monotonic() - begin
 
 
-def _finishes(run: Path, folder: Path, moment: float, done: Killing, kills: int) -> bool:
-    """Whether the process came to the end of the run; it is killed before, unless there were kills enough."""
+def _ends(run: Path, folder: Path, moment: float, done: Killing, kills: int) -> bool:
+    """Whether the process came to its end; it is killed before, unless there were kills enough."""
     process = started(run, folder)
     enough = len(done.moments) >= kills
     try:

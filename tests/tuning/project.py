@@ -138,7 +138,8 @@ def silent(progress: Progress) -> None:
 @contextmanager
 def at_work(path: Path, folder: Path, workers: int = 1) -> Iterator[tuple[RunDirectory, Pool]]:
     """The run directory at ``path``, begun or gone on with, and workers of this machine."""
-    run = RunDirectory.open(path) if path.exists() else RunDirectory.create(path, PLAN, folder)
+    begun = (path / "journal.sqlite").exists()
+    run = RunDirectory.open(path) if begun else RunDirectory.create(path, PLAN, folder)
     with run, LocalExecutor().open({"workers": workers}, run.workers) as pool:
         yield run, pool
 

@@ -10,8 +10,8 @@ from linesmith.analyzer.errors import PlanError
 from linesmith.analyzer.model import Comparison, Failure, Result, Trial, TunePlan, Variant
 from linesmith.plugins.api import Pool
 from linesmith.tuner.simulated_metrics import Question
+from linesmith.tuner.tuning.blocks import Purpose, Stage
 from linesmith.tuner.tuning.confirmation import confirm, finish, reopen
-from linesmith.tuner.tuning.journal import Journal
 from linesmith.tuner.tuning.laboratory import Laboratory
 from linesmith.tuner.tuning.narration import Narration
 from linesmith.tuner.tuning.noise import calibrated
@@ -49,18 +49,20 @@ async def _measure(lab: Laboratory, rig: Rig, variants: Sequence[Variant]) -> No
     await lab.baseline()
     judge = await calibrated(lab, rig)
     confirmed = await confirm(lab, rig, judge, variants)
-    _keep_trials(lab.run.journal, rig, confirmed)
+    _keep_trials(lab, rig, confirmed)
     finish(lab.run.journal, confirmed)
 
 
-def _keep_trials(journal: Journal, rig: Rig, confirmed: Mapping[str, tuple[Comparison, ...] | Failure]) -> None:
+def _keep_trials(lab: Laboratory, rig: Rig, confirmed: Mapping[str, tuple[Comparison, ...] | Failure]) -> None:
     """One trial for each patch, unless an earlier process has kept it."""
+    journal, stage = lab.run.journal, Stage(rig.fidelity, Purpose.CONFIRMATION)
     known = trials(journal)
     named = {one.variant for one in known}
+    fresh = [name for name in confirmed if name not in named and confirmed[name]]
     with journal.transaction():
-        fresh = [name for name in confirmed if name not in named and confirmed[name]]
         for number, name in enumerate(fresh, len(known) + 1):
-            keep_trial(journal, 0, trial_of(Trial(number, name, (), rig.fidelity), confirmed[name]))
+            seconds = sum(block.seconds for block in lab.measured(stage, name))
+            keep_trial(journal, 0, trial_of(Trial(number, name, (), rig.fidelity, seconds=seconds), confirmed[name]))
 
 
 def _rig(plan: TunePlan, run: RunDirectory) -> Rig:

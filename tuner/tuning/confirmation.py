@@ -28,9 +28,7 @@ async def confirm(
     course = Course(rig, judge, Purpose.CONFIRMATION, lambda: lab.narration.left > 0, lab.slots)
     outcomes = await asyncio.gather(*(assessed(lab, course, one) for one in finalists))
     for variant, outcome in zip(finalists, outcomes, strict=True):
-        if isinstance(outcome, Failure):
-            remark(lab.run.journal, f"{variant.name} failed: {outcome.kind}: {outcome.reason}")
-        elif not outcome:
+        if not outcome:
             remark(lab.run.journal, f"the time was over before {variant.name} could be confirmed")
     return {variant.name: outcome for variant, outcome in zip(finalists, outcomes, strict=True)}
 

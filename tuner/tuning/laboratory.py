@@ -71,12 +71,17 @@ class Laboratory:
         return sum(spent) / len(spent) if spent else 0.0
 
     async def block(self, rig: Rig, purpose: Purpose, variant: Variant, built: Built, ordinal: int) -> Block:
-        """Measure the block of a variant with this ordinal, which is not there yet; raises ``BaselineFailed``."""
+        """Measure the block of a variant with this ordinal, which is not there yet; raises ``BaselineFailed``.
+
+        What has no kind, such as a guest whose clock went wrong, is tried once more.
+        """
         self._last += 1
         place = Place(self._last, ordinal, purpose, self.run.path)
         task = rig.task(place, (BASELINE.name, await self.baseline()), (variant.name, built))
         doing = f"measuring {variant.name}, block {ordinal + 1}"
         outcome = await self.done(task, doing)
+        if outcome.failure is not None and outcome.failure.kind is FailureKind.OTHER:
+            outcome = await self.done(task, doing)
         if outcome.failure is not None and (outcome.variant == BASELINE.name or not self._has_samples(rig)):
             await self._check_baseline(rig, place)
             outcome = await self.done(task, doing)

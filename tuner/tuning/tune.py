@@ -7,7 +7,7 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.errors import PlanError
-from linesmith.analyzer.model import Result, TunePlan, Variant
+from linesmith.analyzer.model import Failure, Result, TunePlan, Variant
 from linesmith.patches.message import Excerpt
 from linesmith.plugins import registry
 from linesmith.plugins.api import Pool, Search
@@ -21,7 +21,7 @@ from linesmith.tuner.tuning.judgement import Judge
 from linesmith.tuner.tuning.laboratory import Laboratory
 from linesmith.tuner.tuning.ladder import Ladder, check_ladder, rigs
 from linesmith.tuner.tuning.narration import Narration
-from linesmith.tuner.tuning.noise import calibrated
+from linesmith.tuner.tuning.noise import calibrated, remark
 from linesmith.tuner.tuning.obstacles import check
 from linesmith.tuner.tuning.points import Points
 from linesmith.tuner.tuning.progress import TellProgress
@@ -68,7 +68,11 @@ class _Tuning:
         judge = await calibrated(self.lab, upper[-1])
         await self._explore(seen, proposed, upper, judge)
         chosen = self._finalists(Stage(upper[-1].fidelity, Purpose.SEARCH))
-        finish(self.lab.run.journal, await confirm(self.lab, upper[-1], judge, chosen))
+        confirmed = await confirm(self.lab, upper[-1], judge, chosen)
+        for name, outcome in confirmed.items():
+            if isinstance(outcome, Failure):
+                remark(self.lab.run.journal, f"{name} failed on fresh blocks: {outcome.kind}: {outcome.reason}")
+        finish(self.lab.run.journal, confirmed)
 
     def _proposed(self, seen: Explained) -> tuple[Explained, Proposals]:
         """Layouts of the hottest record that may be changed, for all lines that hold one."""
