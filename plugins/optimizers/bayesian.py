@@ -25,6 +25,8 @@ from linesmith.plugins.optimizers.racing import RacingSearch
 
 # Points that the library draws for a question of its own, which nobody asks.
 _OWN_SAMPLE = 10
+# How far an answer may be from what the cheaper rungs promise, however much of that comes true.
+_OFF = 0.2
 # No scale of costs is taken to be smaller, as a share of the baseline's.
 _LEAST_SCALE = 0.01
 
@@ -74,21 +76,23 @@ def _expected(
 ) -> Forecast:
     """The model's mean and deviation, costs being told as their distance from what the cheaper rungs let expect.
 
+    The baseline, first of those ``seen``, is told as long as it is alone: what all changes have in common is taken off.
     Points that are awaited are told as the mean of those answered (Ginsbourger et al., "Kriging is well-suited to
     parallelize optimization", 2010: constant liar).
     """
-    told = [*seen, *_lies(seen, awaited)]
-    rest = np.array([one.cost - _guessed(guesses, one.point) for one in told])
-    scale = max(float(rest.std()), _LEAST_SCALE)
+    told = [*(seen[1:] or seen), *_lies(seen, awaited)]
+    trust = _trust(seen, guesses)
+    rest = np.array([one.cost - 1 - trust * _hint(guesses, one.point) for one in told])
+    level, scale = float(rest.mean()), max(float(rest.std()), _LEAST_SCALE)
     noise = np.array([(max(one.deviation, LEAST_NOISE) / scale) ** 2 for one in told])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         optimizer = _optimizer(space, seed, noise, len(told))
-        optimizer.tell([_spoken(one.point) for one in told], list(rest / scale))
+        optimizer.tell([_spoken(one.point) for one in told], list((rest - level) / scale))
         places = optimizer.space.transform([_spoken(point) for point in points])
         mean, deviation = optimizer.models[-1].predict(places, return_std=True)
-    hints = np.array([_guessed(guesses, point) for point in points])
-    return Forecast(hints + scale * np.asarray(mean), scale * np.asarray(deviation))
+    hints = np.array([_hint(guesses, point) for point in points])
+    return Forecast(1 + trust * hints + level + scale * np.asarray(mean), scale * np.asarray(deviation))
 
 
 def _lies(seen: Sequence[Observation], awaited: Sequence[Point]) -> list[Observation]:
@@ -96,8 +100,17 @@ def _lies(seen: Sequence[Observation], awaited: Sequence[Point]) -> list[Observa
     return [Observation(point, mean, LEAST_NOISE) for point in awaited]
 
 
-def _guessed(guesses: Mapping[Point, float], point: Point) -> float:
-    return 1 + TRUST * (guesses.get(point, 1.0) - 1)
+def _hint(guesses: Mapping[Point, float], point: Point) -> float:
+    """How far the cheaper rungs see the point from the baseline."""
+    return guesses.get(point, 1.0) - 1
+
+
+def _trust(seen: Sequence[Observation], guesses: Mapping[Point, float]) -> float:
+    """How much of what the cheaper rungs promise comes true: ``TRUST`` at first, then by what was answered."""
+    hints = np.array([_hint(guesses, one.point) for one in seen])
+    costs = np.array([one.cost - 1 for one in seen])
+    known = 1 / TRUST**2
+    return float((known * TRUST + hints @ costs / _OFF**2) / (known + hints @ hints / _OFF**2))
 
 
 def _spoken(point: Point) -> list[str]:
