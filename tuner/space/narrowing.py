@@ -24,15 +24,20 @@ def narrowed(
 ) -> tuple[Decision, ...]:
     """The decisions with so few choices that there are at most ``MOST_POINTS`` points.
 
-    The largest decision loses a choice first; what ``suggested`` chooses is kept as long as there is anything else.
+    Large decisions lose a choice first, those of colder members before; in each, what ``suggested`` chooses goes last.
     """
     kept = {item for group in suggested for one in group for item in assigned(record, one).items()}
     ranked = [_ranked(record, decision, growth, kept) for decision in made]
     while prod(len(choices) for choices in ranked) > MOST_POINTS:
-        largest = max(range(len(ranked)), key=lambda number: (len(ranked[number]), number))
-        ranked[largest] = ranked[largest][:-1]
+        poorest = max(range(len(ranked)), key=lambda number: _burden(number, len(ranked[number])))
+        ranked[poorest] = ranked[poorest][:-1]
     named = zip(made, ranked, strict=True)
     return tuple(_in_order(decision, choices) for decision, choices in named if len(choices) > 1)
+
+
+def _burden(number: int, choices: int) -> tuple[float, int]:
+    """What makes a decision lose a choice: to have many, and to be of a colder member than others."""
+    return choices * (1 + number / 2) if choices > 1 else 0.0, number
 
 
 def _in_order(decision: Decision, choices: Sequence[Choice]) -> Decision:

@@ -16,11 +16,15 @@ from linesmith.analyzer.model import Candidate, Dimension, Finding, MoveKind, Po
 from linesmith.patches.message import said
 from linesmith.tuner.candidates import candidate, propose
 from linesmith.tuner.search import Option
+from linesmith.tuner.space.companies import hottest
 from linesmith.tuner.space.dimensions import Decision, assigned, decisions
 from linesmith.tuner.space.estimate import estimate
 from linesmith.tuner.space.hot_record import HotRecord, hot_records
 from linesmith.tuner.space.legality import Legality, key_of, legality
 from linesmith.tuner.space.narrowing import narrowed
+
+# A prior that removes less than this share of what the best of them does comes behind all that remove more.
+GOOD_PART = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +94,32 @@ def _proposals(record: HotRecord, layouts: Layouts, growth: int) -> Proposals:
     legal = legality(record.subject, made, growth)
     dimensions = tuple(Dimension(one.name, tuple(choice.words for choice in one.choices)) for one in made)
     points = (point for group in suggested if (point := _point(record, made, group)) is not None)
-    priors = (legal.same[point] for point in points if point in legal.same)
-    known = tuple(dict.fromkeys(point for point in priors if point in legal.options))
+    priors = dict.fromkeys(legal.same[point] for point in points if point in legal.same)
+    known = tuple(_recommended(record, legal, [point for point in priors if point in legal.options]))
     return Proposals(Space(dimensions, known), record, layouts, legal)
 
 
+def _recommended(record: HotRecord, legal: Legality, priors: list[Point]) -> list[Point]:
+    """The priors, those that are predicted to remove a good part before the others; else in their order."""
+    costs = {point: estimate(record, legal.options[point]) for point in priors}
+    best = min(costs.values(), default=1.0)
+    return sorted(priors, key=lambda point: 1 - costs[point] < GOOD_PART * (1 - best))
+
+
 def _suggested(record: HotRecord, layouts: Layouts, growth: int) -> list[tuple[Candidate, ...]]:
-    """Candidates to make together, best first: the best for all lines at once, then each alone."""
+    """Candidates to make together: each of the hottest line alone, the best of all lines at once.
+
+    What moves only members that no line shows hot is left to the hottest line.
+    """
     findings = (*record.lines, *record.others)
-    lines = [_candidates(one, findings, layouts) for one in record.lines]
-    fitting = [[one for one in line if _fits(record, one, growth)] for line in lines]
-    best = tuple(line[0] for line in fitting if line)
-    alone: list[tuple[Candidate, ...]] = [(one,) for line in fitting for one in line]
-    return [best, *alone] if len(best) > 1 else alone
+    hot = {record.subject.parts[atom].name for atom in hottest(record)}
+    leading, *others = (
+        [one for one in _candidates(line, findings, layouts) if _fits(record, one, growth)] for line in record.lines
+    )
+    best = [next((one for one in line if {move.member for move in one.moves} <= hot), None) for line in others]
+    more = tuple(dict.fromkeys(one for one in best if one is not None))
+    alone: list[tuple[Candidate, ...]] = [(one,) for one in (*leading, *more)]
+    return [*alone, (*leading[:1], *more)] if len(alone) > 1 and more else alone
 
 
 def _candidates(line: Finding, findings: Sequence[Finding], layouts: Layouts) -> list[Candidate]:
