@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Move
 
-
 Spelling = Mapping[int, str]
 
 

@@ -62,7 +62,8 @@ class Ask:
 class Told:
     """The answer to an ask: ``cost`` is the ratio to the baseline (below one is better) with its ``spread``.
 
-    ``spread`` is half the width of the interval. A point without a cost failed.
+    ``spread`` is 1.96 standard errors: half of a 95 % interval for this point alone, whatever its verdict asks for.
+    A point without a cost failed.
     """
 
     point: Point

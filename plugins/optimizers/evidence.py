@@ -8,7 +8,9 @@ from linesmith.plugins.optimizers.forecast import DEVIATIONS, Observation
 from linesmith.plugins.optimizers.ladder import Ladder
 
 # Failures that say nothing of the layout.
-ACCIDENTS = frozenset((FailureKind.WORKER, FailureKind.DISK_FULL, FailureKind.KILLED))
+ACCIDENTS = frozenset(
+    (FailureKind.WORKER, FailureKind.DISK_FULL, FailureKind.KILLED, FailureKind.RECORDING, FailureKind.OTHER)
+)
 # How sure it is that what failed once is as bad as the worst.
 _FAILED = 0.1
 

@@ -14,7 +14,7 @@ from linesmith.analyzer.model import Point
 
 Vector = NDArray[np.float64]
 
-# An interval of 95 % is this many standard deviations to each side.
+# How many standard errors a spread is, as ``Told`` says.
 DEVIATIONS = 1.96
 # What no answer is more certain than: benchmarks differ between builds of one layout.
 LEAST_NOISE = 0.003

@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import mean, stdev
 
 from linesmith.analyzer.model import Ask, Dimension, Failure, FailureKind, Point, Space, Told
+from linesmith.plugins.optimizers.forecast import DEVIATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Table:
         values = self.values[ask.point]
         drawn = draw.choices(values, k=blocks)
         deviation = stdev(values) if len(values) > 1 else 0.0
-        return Told(ask.point, ask.rung, mean(drawn), 1.96 * deviation / blocks**0.5)
+        return Told(ask.point, ask.rung, mean(drawn), DEVIATIONS * deviation / blocks**0.5)
 
     def estimated(self, ask: Ask) -> Told:
         """The answer of the cheapest rung; what is illegal is so there, and without estimates all others are equal."""

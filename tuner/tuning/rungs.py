@@ -53,7 +53,7 @@ class ReplayRung:
     fidelity: Fidelity = Fidelity.REPLAY
 
     async def judge(self, point: Point) -> Trial:
-        """Replay the trace; where it cannot tell, the estimate stands for it."""
+        """Replay the trace; where it cannot tell, it says so: no difference, and a spread as large as all cost."""
         return _told(self.fidelity, point, self.points, lambda: self._cost(point))
 
     def _cost(self, point: Point) -> tuple[float, float]:
@@ -61,7 +61,7 @@ class ReplayRung:
             (candidate,) = self.points.proposals.candidates(point)
             return self.trace.cost(candidate)
         except (NotSimulated, ValueError):
-            return self.points.proposals.estimate(point), 0.0
+            return 1.0, 1.0
 
 
 class BlockRung:

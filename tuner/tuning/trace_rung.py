@@ -36,6 +36,8 @@ class TraceRung:
             raise NotSimulated(f"the trace has no access to any of the {here.objects} objects of {record.title}")
         self._pairs = pairs
         self._before = outcomes(self._replay, 0, unchanged(here))
+        if not any(one.misses.total for one in self._before.values()):
+            raise NotSimulated(f"the trace has no miss on {record.title} that another layout could save")
         self._met = self._meetings(unchanged(here)) if pairs else 0.0
 
     def cost(self, candidate: Candidate) -> tuple[float, float]:
