@@ -141,6 +141,12 @@ class Benchmark(Protocol):
     def steps(self, settings: Settings, threads: int, scratch: Path) -> tuple[Step, ...]:
         """The commands of one run; programs that have to be compiled first are, into ``scratch``."""
 
+    def operations(self, settings: Settings, threads: int) -> int | None:
+        """How many operations a run does, each of the same work; ``None`` where its time is set and not its work.
+
+        Only what does the same work each time can be recorded and compared miss by miss.
+        """
+
     def parse(self, settings: Settings, done: Sequence[Done]) -> tuple[tuple[str, float], ...]:
         """The value of each metric, by name: a pure function of what the steps printed.
 

@@ -72,7 +72,7 @@ class _Record(msgspec.Struct, forbid_unknown_fields=True):
     elf: str = ""
     command: str = ""
     benchmark: dict[str, Any] = {}
-    operations: int = 1
+    operations: int = 0
     metric: Literal["type", "pair", "misses", "cycles"] = "type"
     cpus: int = 0
     nodes: int = 0
@@ -131,7 +131,7 @@ def plan_in(text: str, folder: Path) -> TunePlan:
         rules=given.judge,
         budget=given.budget,
     )
-    return _checked(_with_ladder(plan, document))
+    return _checked(plan)
 
 
 def _refuse_unknown_keys(document: Mapping[str, Any]) -> None:
@@ -251,32 +251,49 @@ def _on_as_many_cpus(evidence: Evidence, site: Site) -> Evidence:
     return replace(evidence, cpus=evidence.cpus or site.cpus, nodes=evidence.nodes or site.nodes)
 
 
-def _with_ladder(plan: TunePlan, document: Mapping[str, Any]) -> TunePlan:
-    """The rungs that the plan has what it takes for, unless it names them."""
-    if "ladder" in document.get("search", {}):
-        return plan
-    recorded = plan.evidence is not None and plan.evidence.profile is None
-    rungs = [Fidelity.ESTIMATE]
-    rungs += [Fidelity.REPLAY, Fidelity.SIMULATION] if recorded else []
-    rungs += [Fidelity.BENCHMARK] if plan.benchmarks else []
-    return replace(plan, search=replace(plan.search, ladder=tuple(rungs)))
-
-
 def _checked(plan: TunePlan) -> TunePlan:
     """The same plan; raises ``PlanError`` where its parts contradict each other."""
     ladder = plan.search.ladder
     order = [tuple(Fidelity).index(rung) for rung in ladder]
-    if not ladder or order != sorted(set(order)):
+    if order != sorted(set(order)):
         raise PlanError(f"[search] `ladder` lists some of {', '.join(Fidelity)}, each once, in this order")
-    if Fidelity.BENCHMARK in ladder and not any(not use.guard for use in plan.benchmarks):
-        raise PlanError("a `benchmark` on the ladder needs a [[benchmark]] that is no guard")
+    if plan.benchmarks and all(use.guard for use in plan.benchmarks):
+        raise PlanError("every [[benchmark]] is a guard, so none decides; leave `guard` away from one")
+    if Fidelity.BENCHMARK in ladder and not plan.benchmarks:
+        raise PlanError("a `benchmark` on the ladder needs a [[benchmark]]")
     if not 0.5 <= plan.rules.confidence < 1:
-        raise PlanError("[judge] `confidence` lies between 0.5 and 1; 0.95 is usual")
+        raise PlanError("[judge] `confidence` lies between 0.5 and 1; 0.98 is the default")
     if not 2 <= plan.rules.least_blocks <= plan.rules.most_blocks:
         raise PlanError("[judge] `least_blocks` is at least 2 and at most `most_blocks`")
     if plan.site.nodes < 1 or plan.site.cpus < 1 or plan.site.cpus % plan.site.nodes:
         raise PlanError(f"[machine] {plan.site.cpus} CPUs cannot be divided among {plan.site.nodes} nodes")
+    _check_ranges(plan)
     return plan
+
+
+def _check_ranges(plan: TunePlan) -> None:
+    """Raise ``PlanError`` for a number that is below what makes sense."""
+    least: list[tuple[str, float, float]] = [
+        ("[source] `jobs`", plan.recipe.jobs, 0),
+        ("[source] `timeout`", plan.recipe.seconds, 1),
+        ("[machine] `timeout`", plan.site.seconds, 1),
+        ("[search] `confirm`", plan.search.confirm, 1),
+        ("[search] `growth`", plan.search.growth, 0),
+        ("[judge] `placebos`", plan.rules.placebos, 0),
+        ("[judge] `warm_up`", plan.rules.warm_up, 0),
+        ("[judge] `smallest`", plan.rules.smallest, 0),
+        ("[budget] `trials`", plan.budget.trials, 1),
+        ("[budget] `minutes`", plan.budget.minutes, 0.1),
+        *((f"[[benchmark]] {use.label}: `tolerance`", use.tolerance, 0) for use in plan.benchmarks),
+    ]
+    if plan.evidence is not None:
+        least += [
+            ("[record] `operations`", plan.evidence.operations, 0),
+            ("[record] `timeout`", plan.evidence.seconds, 1),
+        ]
+    for name, value, bound in least:
+        if not value >= bound:
+            raise PlanError(f"{name} = {value:g} is too little; it is at least {bound:g}")
 
 
 def _bytes(given: int | str) -> int:

@@ -29,8 +29,8 @@ def command(
     resume: bool,
     executor: str,
     scheduler: str,
+    machines: str,
     workers: int | None,
-    trials: int | None,
     minutes: float | None,
     format_: str,
     output: Path | None,
@@ -45,8 +45,9 @@ def command(
     from linesmith.tuner.plan_file import read_plan
     from linesmith.tuner.tuning.bench import bench
 
-    given = within(read_plan(plan), trials, minutes)
-    place = tuning.Place(folder or plan.with_suffix(".run"), resume, executor, executor_settings(scheduler, workers))
+    given = within(read_plan(plan), minutes)
+    settings = executor_settings(executor, scheduler, machines, workers)
+    place = tuning.Place(folder or plan.with_suffix(".run"), resume, executor, settings)
     variants = tuning.variants_of(patches)
     if dry_run:
         options.write("".join(f"{line}\n" for line in tuning.commands(given, place.folder)), output)

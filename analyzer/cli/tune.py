@@ -14,6 +14,7 @@ from linesmith.analyzer.cli.tune_options import PLAN, executor_settings, tune_op
 @click.command()
 @PLAN
 @tune_options
+@click.option("--trials", metavar="N", type=click.IntRange(min=1), help="So many, instead of the plan's.")
 @options.result_format
 @options.output
 @options.dry_run
@@ -23,6 +24,7 @@ def command(
     resume: bool,
     executor: str,
     scheduler: str,
+    machines: str,
     workers: int | None,
     trials: int | None,
     minutes: float | None,
@@ -40,8 +42,9 @@ def command(
     from linesmith.tuner.plan_file import read_plan
     from linesmith.tuner.tuning.tune import tune
 
-    given = within(read_plan(plan), trials, minutes)
-    place = tuning.Place(folder or plan.with_suffix(".run"), resume, executor, executor_settings(scheduler, workers))
+    given = within(read_plan(plan), minutes, trials)
+    settings = executor_settings(executor, scheduler, machines, workers)
+    place = tuning.Place(folder or plan.with_suffix(".run"), resume, executor, settings)
     if dry_run:
         options.write("".join(f"{line}\n" for line in tuning.commands(given, place.folder)), output)
         return

@@ -24,10 +24,14 @@ _OPTIONS = (
     click.option(
         "--executor", metavar="[local|dask]", default="local", show_default=True, help="Where builds and boots run."
     ),
-    click.option("--scheduler", metavar="ADDRESS", default="", help="Of dask, as tcp://HOST:PORT."),
-    click.option("--workers", metavar="N", type=click.IntRange(1, 256), help="Processes of this machine."),
-    click.option("--trials", metavar="N", type=click.IntRange(min=1), help="Instead of the plan's budget."),
-    click.option("--minutes", metavar="M", type=click.FloatRange(0, min_open=True), help="Likewise."),
+    click.option("--scheduler", metavar="ADDRESS", default="", help="With dask: tcp://HOST:PORT."),
+    click.option(
+        "--machines", metavar="CLASS", default="", help="With dask: benchmark on workers that offer bench:CLASS."
+    ),
+    click.option("--workers", metavar="N", type=click.IntRange(1, 256), help="With local: so many processes."),
+    click.option(
+        "--minutes", metavar="M", type=click.FloatRange(0, min_open=True), help="Wall time, instead of the plan's."
+    ),
 )
 
 
@@ -38,13 +42,17 @@ def tune_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def within(plan: TunePlan, trials: int | None, minutes: float | None) -> TunePlan:
+def within(plan: TunePlan, minutes: float | None, trials: int | None = None) -> TunePlan:
     """The plan with another budget."""
     budget = plan.budget
     return replace(plan, budget=replace(budget, trials=trials or budget.trials, minutes=minutes or budget.minutes))
 
 
-def executor_settings(scheduler: str, workers: int | None) -> dict[str, str | int]:
-    """What the executor's plugin is told: only what was said."""
-    given: dict[str, str | int | None] = {"scheduler": scheduler or None, "workers": workers}
+def executor_settings(executor: str, scheduler: str, machines: str, workers: int | None) -> dict[str, str | int]:
+    """What the executor's plugin is told: only what was said; raises ``click.UsageError`` for what is another's."""
+    if executor == "local" and (scheduler or machines):
+        raise click.UsageError("--scheduler and --machines go with --executor dask")
+    if executor == "dask" and workers is not None:
+        raise click.UsageError("--workers goes with --executor local; dask's workers are started beside it")
+    given: dict[str, str | int | None] = {"scheduler": scheduler or None, "bench": machines or None, "workers": workers}
     return {name: value for name, value in given.items() if value is not None}

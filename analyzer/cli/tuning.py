@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
@@ -74,12 +75,18 @@ def commands(plan: TunePlan, folder: Path) -> Iterator[str]:
         raise PlanError(f"[source] cannot be built here: {reason}")
     yield from made.commands(plan.recipe, baseline)
     built = _as_if_built(plan, folder)
+    with TemporaryDirectory(prefix="linesmith-dry-run-") as scratch:
+        yield from _of_benchmarks(plan, built, Path(scratch))
+
+
+def _of_benchmarks(plan: TunePlan, built: Built, scratch: Path) -> Iterator[str]:
+    """Programs that have to be compiled are, into ``scratch``: the run directory is left alone."""
     for use in plan.benchmarks:
         settings = dict(use.settings)
         if reason := benchmark(use.benchmark).obstacle(settings):
             raise PlanError(f"[[benchmark]] {use.label} cannot run here: {reason}")
         for threads in use.threads:
-            steps = benchmark(use.benchmark).steps(settings, threads, folder)
+            steps = benchmark(use.benchmark).steps(settings, threads, scratch)
             yield from machine(plan.site.name).commands(plan.site, built, steps)
 
 

@@ -20,15 +20,15 @@ class Evidence:
 
     What is recorded is ``command``, in whose words ``{name}`` is a product of the build, or one run of the benchmark
     ``use`` with its largest number of threads. ``elf`` is the product that carries the debug information.
-    ``operations`` is how many operations the command does, so that misses can be told for each. ``metric`` is the
-    simulated one that decides. ``cpus``, ``nodes`` and ``memory`` (bytes) are the guest's.
+    ``operations`` is how many operations the command does, so that misses can be told for each; 0 where the benchmark
+    knows. ``metric`` is the simulated one that decides. ``cpus``, ``nodes`` and ``memory`` (bytes) are the guest's.
     """
 
     elf: str
     profile: Path | None = None
     command: tuple[str, ...] = ()
     use: Use | None = None
-    operations: int = 1
+    operations: int = 0
     metric: str = "type"
     cpus: int = 4
     nodes: int = 1
@@ -51,12 +51,13 @@ class Budget:
 class Searching:
     """What is searched: layouts of ``type`` (of the hottest line when empty), on the rungs of ``ladder``.
 
-    ``growth`` is how many bytes the record may grow. ``confirm`` of the best points are measured afresh at the end.
+    An empty ladder has every rung that the plan has what it takes for. ``growth`` is how many bytes the record may
+    grow. ``confirm`` of the best points are measured afresh at the end.
     """
 
     type: str = ""
     optimizer: str = "racing"
-    ladder: tuple[Fidelity, ...] = tuple(Fidelity)
+    ladder: tuple[Fidelity, ...] = ()
     growth: int = 0
     seed: int = 1
     confirm: int = 2

@@ -121,6 +121,11 @@ class CommandBenchmark:
         silent = (replace(options.step(line, 0, environment), silent=True) for line in before)
         return (*silent, options.step(run, 0, environment))
 
+    def operations(self, settings: Settings, threads: int) -> int | None:  # noqa: ARG002 - nobody knows more
+        """One, the command itself, which is taken to do the same work each time."""
+        self._options(settings)
+        return 1
+
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """The numbers found; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""
         options = self._options(settings)

@@ -35,6 +35,10 @@ class Amount:
         """Whether each run does the same work, so that its wall time means something."""
         return self.seconds == 0.0
 
+    def of_all(self, workers: int) -> int | None:
+        """The operations of so many workers together, where they are counted."""
+        return workers * self.operations if self.counted else None
+
     @property
     def words(self) -> tuple[str, ...]:
         """The options that say so."""

@@ -61,6 +61,10 @@ class ExecStorm:
         words = ("--workers", str(thread_count(self.name, threads)), *storm.amount.words, "--files", str(storm.files))
         return (options.step((str(program), *words, "--directory", storm.directory), storm.amount.seconds),)
 
+    def operations(self, settings: Settings, threads: int) -> int | None:
+        """Those of all workers together; ``None`` where they work for a number of seconds."""
+        return amount(self._options(settings), _OPERATIONS).of_all(threads)
+
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """Programs run a second; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""
         self._options(settings)

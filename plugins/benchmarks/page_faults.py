@@ -59,6 +59,13 @@ class PageFaults:
         program = compiled(PROGRAM, options, scratch)
         return (options.step((str(program), *words), amount(options, _OPERATIONS).seconds),)
 
+    def operations(self, settings: Settings, threads: int) -> int | None:
+        """Those of all workers together, in whole rounds; ``None`` where they work for a number of seconds."""
+        options = self._options(settings)
+        done = amount(options, _OPERATIONS)
+        pages = options.whole("pages", _PAGES, 1, _MOST_PAGES)
+        return threads * -(-done.operations // pages) * pages if done.counted else None
+
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """Faults a second; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""
         self._options(settings)

@@ -115,6 +115,12 @@ class PerfBench:
         words = copies(options, count, scratch, command) if suite.copied else command
         return (options.step(words, self._seconds(options, suite)),)
 
+    def operations(self, settings: Settings, threads: int) -> int | None:
+        """Loops of all copies or groups; ``None`` for a suite that works for a number of seconds."""
+        options, suite = self._suite(settings)
+        timed = "{seconds}" in suite.words
+        return None if timed else threads * options.whole("loops", suite.loops or 1, 1, 10**12)
+
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """The number, of all copies together; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""
         _, suite = self._suite(settings)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from linesmith.analyzer.errors import DiskFull, ToolMissing
+from linesmith.analyzer.errors import DiskFull, LinesmithError, OutputError, ToolMissing
 from linesmith.plugins.benchmarks.settings import Given
 from linesmith.plugins.machines.child import Streams, child
 
@@ -78,8 +79,15 @@ def _kept(program: Program, linked: str, found: str, scratch: Path) -> Path:
             made = _compile(program, linked, found, Path(folder))
             made.replace(place)  # whole or not at all, whoever else compiles it now
     except OSError as error:
-        raise DiskFull(f"the benchmark {program.name} cannot be put into {place.parent} ({error.strerror})") from error
+        raise _unwritten(program, place.parent, error) from error
     return place
+
+
+def _unwritten(program: Program, place: Path, error: OSError) -> LinesmithError:
+    words = f"the benchmark {program.name} cannot be put into {place} ({error.strerror})"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull(f"{words}; free some room there")
+    return OutputError(f"{words}; make it writable or name another --run")
 
 
 def _digest(program: Program, linked: str, compiler: str) -> str:

@@ -69,6 +69,11 @@ class StressNg:
             command = without_rights(options, scratch, command)
         return (options.step(command, 0 if "operations" in settings else self._seconds(options)),)
 
+    def operations(self, settings: Settings, threads: int) -> int | None:
+        """Bogo operations of all instances; ``None`` where they work for a number of seconds."""
+        options = self._options(settings)
+        return threads * options.whole("operations", 1, 1, 10**12) if "operations" in settings else None
+
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """The row of the stressor; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""
         stressor = self._stressor(self._options(settings))

@@ -103,6 +103,11 @@ class UnixBench:
             seconds = self._amount(options)
         return (options.step(command, seconds, environment),)
 
+    def operations(self, settings: Settings, threads: int) -> int | None:  # noqa: ARG002 - none of them counts
+        """None: its tests work for a number of seconds."""
+        self._options(settings)
+        return None
+
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """The score; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""
         options, test = self._options(settings)

@@ -49,6 +49,11 @@ class WillItScale:
         words = self._words(options, thread_count(self.name, threads))
         return (options.step((str(self._program(options)), *words), self._seconds(options)),)
 
+    def operations(self, settings: Settings, threads: int) -> int | None:  # noqa: ARG002 - none of them counts
+        """None: its test cases work for a number of seconds."""
+        self._options(settings)
+        return None
+
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """The average of the seconds measured; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""
         self._options(settings)

@@ -69,6 +69,13 @@ def check_values(benchmark: Benchmark, case: Case) -> None:
     assert benchmark.parse(case.settings, [before, case.done]) == values
 
 
+def check_operations(benchmark: Benchmark, case: Case) -> None:
+    """As many for the same settings each time, not fewer for more threads; none where the time is set."""
+    one, three = (benchmark.operations(case.settings, threads) for threads in (1, 3))
+    assert (one is None) == (three is None)
+    assert one is None or 1 <= one <= (three or 0)
+
+
 def check_steps(benchmark: Benchmark, case: Case, scratch: Path) -> None:
     """The same steps for the same settings, with the number of threads among their words; 0 threads are none."""
     steps = benchmark.steps(case.settings, 3, scratch)

@@ -51,6 +51,10 @@ def test_steps_follow_from_settings_and_threads(tested: Benchmark, case: Case, s
     conformance.check_steps(tested, case, scratch)
 
 
+def test_operations_are_counted_or_the_time_is_set(tested: Benchmark, case: Case) -> None:
+    conformance.check_operations(tested, case)
+
+
 def test_unknown_settings_are_refused(tested: Benchmark, case: Case) -> None:
     conformance.check_unknown_settings(tested, case)
 

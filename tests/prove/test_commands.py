@@ -95,7 +95,7 @@ def test_another_plan_does_not_go_on_with_the_run_of_this_one(plan: Path) -> Non
 def test_an_interrupt_says_how_to_go_on_and_what_was_measured_is_kept(plan: Path) -> None:
     slow = _PROGRAM.replace("int main(void) {", "#include <unistd.h>\nint main(void) { usleep(300000);")
     (plan.parent / "answer.c").write_text(slow)
-    words = [LINESMITH, "bench", plan, plan.with_name("faster.patch")]
+    words = [str(LINESMITH), "bench", str(plan), str(plan.with_name("faster.patch"))]
     running = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     while not list(plan.with_suffix(".run").glob("logs/block-2")):
         assert running.poll() is None
@@ -105,7 +105,7 @@ def test_an_interrupt_says_how_to_go_on_and_what_was_measured_is_kept(plan: Path
     assert running.returncode == 130
     assert f"interrupted; go on with: linesmith bench {plan} {plan.with_name('faster.patch')} --resume" in errors
     assert linesmith("report", plan.with_suffix(".run")).returncode == 0
-    assert "faster: better" in linesmith(*map(str, words[1:]), "--resume").stdout
+    assert "faster: better" in linesmith(*words[1:], "--resume").stdout
 
 
 def test_a_dry_run_shows_the_build_and_what_is_run_and_makes_nothing(plan: Path) -> None:
@@ -114,6 +114,18 @@ def test_a_dry_run_shows_the_build_and_what_is_run_and_makes_nothing(plan: Path)
     assert build.endswith("sh -c 'cc -g -o answer answer.c'")
     assert run.endswith("/answer")
     assert not plan.with_suffix(".run").exists()
+
+
+def test_a_dry_run_that_compiles_a_benchmark_leaves_the_run_to_be_begun(plan: Path) -> None:
+    plan.write_text(_PLAN + '[[benchmark]]\nname = "page-faults"\nguard = true\n')
+    assert linesmith("tune", plan, "--dry-run").returncode == 0
+    assert not plan.with_suffix(".run").exists()
+
+
+def test_options_of_another_executor_are_refused(plan: Path) -> None:
+    done = linesmith("tune", plan, "--scheduler", "tcp://127.0.0.1:1")
+    assert done.returncode == 2
+    assert "--scheduler and --machines go with --executor dask" in done.stderr
 
 
 def test_patches_of_one_name_cannot_be_told_apart(plan: Path) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from linesmith.analyzer.errors import PlanError
-from linesmith.analyzer.model import Fidelity
 from linesmith.tuner.plan_file import read_plan
 
 _PROGRAM = """
@@ -81,15 +80,10 @@ def test_a_guest_may_be_given_its_memory_as_people_write_it(plan_file: Path) -> 
     assert (site.memory, site.settings) == (2 << 30, (("host", "lab"),))
 
 
-def test_a_profile_at_hand_leaves_nothing_to_replay_or_to_simulate(plan_file: Path) -> None:
-    plan_file.write_text(_PROGRAM + '[record]\nprofile = "c2c.txt"\n')
-    assert read_plan(plan_file).search.ladder == (Fidelity.ESTIMATE, Fidelity.BENCHMARK)
-
-
-def test_without_a_benchmark_the_simulation_is_the_top_of_the_ladder(plan_file: Path) -> None:
-    source = _PROGRAM.partition("[[benchmark]]")[0]
-    plan_file.write_text(source + '[record]\ncommand = "{server} 4"\n')
-    assert read_plan(plan_file).search.ladder == (Fidelity.ESTIMATE, Fidelity.REPLAY, Fidelity.SIMULATION)
+def test_a_number_that_is_too_small_is_told(plan_file: Path) -> None:
+    assert refused(plan_file, _PROGRAM + "[budget]\ntrials = 0\n") == (
+        "[budget] `trials` = 0 is too little; it is at least 1"
+    )
 
 
 def test_a_misspelt_key_is_told_with_those_that_there_are(plan_file: Path) -> None:
@@ -116,7 +110,7 @@ def test_a_program_needs_a_command_and_its_products(plan_file: Path) -> None:
 
 def test_guards_alone_decide_nothing(plan_file: Path) -> None:
     sentence = refused(plan_file, _PROGRAM + 'guard = true\n[record]\ncommand = "x"\n')
-    assert sentence == "a `benchmark` on the ladder needs a [[benchmark]] that is no guard"
+    assert sentence == "every [[benchmark]] is a guard, so none decides; leave `guard` away from one"
 
 
 def test_a_ladder_goes_up(plan_file: Path) -> None:

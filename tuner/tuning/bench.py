@@ -7,20 +7,21 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from linesmith.analyzer.errors import PlanError
-from linesmith.analyzer.model import Comparison, Failure, Result, Trial, TunePlan, Variant
+from linesmith.analyzer.model import Comparison, Failure, Fidelity, Result, Trial, TunePlan, Variant
 from linesmith.plugins.api import Pool
 from linesmith.tuner.simulated_metrics import Question
 from linesmith.tuner.tuning.blocks import Purpose, Stage
 from linesmith.tuner.tuning.confirmation import confirm, finish, reopen
 from linesmith.tuner.tuning.laboratory import Laboratory
 from linesmith.tuner.tuning.narration import Narration
-from linesmith.tuner.tuning.noise import calibrated
+from linesmith.tuner.tuning.noise import calibrated, remark
 from linesmith.tuner.tuning.obstacles import check
 from linesmith.tuner.tuning.patch_files import keep_patch_file
 from linesmith.tuner.tuning.progress import TellProgress
 from linesmith.tuner.tuning.result import result_of
 from linesmith.tuner.tuning.rig import Rig, machine_rig, simulation_rig
 from linesmith.tuner.tuning.run_directory import RunDirectory
+from linesmith.tuner.tuning.settling import settled
 from linesmith.tuner.tuning.simulated import SimulatedBenchmark
 from linesmith.tuner.tuning.terms import Terms, keep_terms, with_measures
 from linesmith.tuner.tuning.trials import keep_trial, trial_of, trials
@@ -35,8 +36,12 @@ def bench(plan: TunePlan, variants: Sequence[Variant], run: RunDirectory, pool: 
     What an earlier process finished in the same run directory is not done again. Raises ``BaselineFailed``,
     ``DiskFull``, ``PlanError``, ``BenchmarkUnknown`` or ``ToolMissing``.
     """
+    settling = settled(plan)
+    plan = settling.plan
     check(plan, pool)
     reopen(run.journal)
+    for sentence in settling.remarks:
+        remark(run.journal, sentence)
     rig = _rig(plan, run)
     title = f"{plan.recipe.tree.name}: {', '.join(one.name for one in variants)}"
     keep_terms(run.journal, with_measures(Terms(title, plan.rules), rig.fidelity, rig.judge.measures))
@@ -66,10 +71,10 @@ def _keep_trials(lab: Laboratory, rig: Rig, confirmed: Mapping[str, tuple[Compar
 
 
 def _rig(plan: TunePlan, run: RunDirectory) -> Rig:
-    """The plan's benchmarks; without any, the recording that it describes."""
-    if plan.benchmarks:
+    """The highest rung of the plan's ladder."""
+    if Fidelity.BENCHMARK in plan.search.ladder:
         return machine_rig(plan)
-    if plan.evidence is None or plan.evidence.profile is not None:
+    if plan.evidence is None or Fidelity.SIMULATION not in plan.search.ladder:
         raise PlanError("there is nothing to measure; the plan needs a [[benchmark]], or a [record] with a `command`")
     question = Question(plan.search.type)
     return simulation_rig(plan, SimulatedBenchmark(plan.evidence, question, run.path / "recordings"))

@@ -28,6 +28,7 @@ from linesmith.tuner.tuning.progress import TellProgress
 from linesmith.tuner.tuning.result import comparisons, result_of
 from linesmith.tuner.tuning.rig import Rig
 from linesmith.tuner.tuning.run_directory import RunDirectory
+from linesmith.tuner.tuning.settling import settled
 from linesmith.tuner.tuning.terms import Terms, keep_terms, kept_terms, with_measures
 from linesmith.tuner.tuning.variants import BASELINE, keep_variant, variants
 
@@ -43,8 +44,12 @@ def tune(plan: TunePlan, run: RunDirectory, pool: Pool, tell: TellProgress, exce
     ``BaselineFailed`` when the tree as it is does not build, boot or run, ``DiskFull``, ``PlanError``,
     ``NothingToSuggest``, and what reading the profile raises.
     """
+    settling = settled(plan)
+    plan = settling.plan
     check_ladder(plan)
     check(plan, pool)
+    for sentence in settling.remarks:
+        remark(run.journal, sentence)
     reopen(run.journal)
     narration = Narration(tell, run.journal, plan.budget.minutes * _MINUTE)
     with run.journal.transaction():
