@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linesmith.analyzer.model import Ask, FailureKind, Point, Space, Told
+from linesmith.plugins.optimizers.points import is_point
 
 # How much worse than the baseline a cost may be, beside its spread, for its point to climb.
 SLACK = 0.01
@@ -34,9 +35,13 @@ class Ladder:
             self._spent.add(ask.point)
 
     def tell(self, answer: Told) -> None:
-        """Keep the first answer to an ask; one of an earlier run that was never asked for here counts as well."""
+        """Keep the first answer to an ask; one of an earlier run that was never asked for here counts as well.
+
+        What is no point of the space, or no rung, is not heard.
+        """
         self.pending.pop(Ask(answer.point, answer.rung), None)
-        if not 0 <= answer.rung < self.rungs or answer.point in self.answers[answer.rung]:
+        known = 0 <= answer.rung < self.rungs and is_point(answer.point, self.space)
+        if not known or answer.point in self.answers[answer.rung]:
             return
         self.answers[answer.rung][answer.point] = answer
         if answer.rung >= self.first_costly:

@@ -13,6 +13,12 @@ from linesmith.analyzer.model import Point, Space
 MOST_POINTS = 4096
 
 
+def is_point(point: Point, space: Space) -> bool:
+    """Whether it has a choice of each dimension."""
+    counts = [len(dimension.choices) for dimension in space.dimensions]
+    return len(point) == len(counts) and all(0 <= number < count for number, count in zip(point, counts, strict=True))
+
+
 def in_order(space: Space) -> Iterator[Point]:
     """Every point but the layout as it is, the last dimension changing fastest."""
     points = product(*(range(len(dimension.choices)) for dimension in space.dimensions))
@@ -38,5 +44,5 @@ def _drawn(space: Space, draw: Random) -> Iterator[Point]:
 
 def recommended_first(space: Space, seed: int) -> tuple[Point, ...]:
     """The priors, best first, then all other points in random order."""
-    priors = (point for point in space.priors if any(point))
+    priors = (point for point in space.priors if any(point) and is_point(point, space))
     return tuple(dict.fromkeys((*priors, *shuffled(space, seed))))

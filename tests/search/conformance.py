@@ -132,6 +132,22 @@ class Conformance:
             search.tell(answer(waiting.pop(), separable))
             waiting += search.ask(1)
 
+    def test_an_answer_for_another_space_is_not_heard(self) -> None:
+        search = self.optimizer.search(SMALL, 1, 1, 10, 1)
+        for point in ((1,), (9, 9, 9), (0, 0, 1, 0)):
+            search.tell(Told(point, 0, 0.5))
+        search.tell(Told((1, 0, 0), 7, 0.5))
+        assert len(run(search, lambda ask: answer(ask, separable))) == 10
+
+    @pytest.mark.parametrize("dimensions", [(), (Dimension("place of a", ("as it is",)),)])
+    def test_a_space_of_the_baseline_alone_ends_at_once(self, dimensions: tuple[Dimension, ...]) -> None:
+        assert self.optimizer.search(Space(dimensions), 2, 1, 10, 1).ask(4) == ()
+
+    def test_a_dimension_without_a_choice_does_no_harm(self) -> None:
+        space = Space((*SMALL.dimensions, Dimension("place of fixed", ("as it is",))))
+        asked = run(self.optimizer.search(space, 1, 1, 6, 1), lambda ask: answer(ask, separable), slots=2)
+        assert len(asked) == 6
+
     def test_a_second_answer_to_the_same_ask_changes_nothing(self) -> None:
         once, twice = (self.optimizer.search(SMALL, 1, 1, 10, 1) for _ in range(2))
         (ask,) = once.ask(1)
