@@ -13,7 +13,7 @@ from linesmith.plugins.recordings.text import AccessRow, LineRow, PairRow, Recor
 
 _KERNEL_HALF = 1 << 63
 # A kernel has many thousand lines that two CPUs met on once or twice, as pages go from one to the other. Together they
-# matter, so that they are kept, but each of them only with the accesses that met.
+# matter, so that they are kept with what met on them, but without accesses that only hit.
 WHOLE_LINES = 4096
 MOST_LINES = 32768
 # Accesses and conflicts; some 280 bytes each in the file, of which no more than 256 MiB are read back.
@@ -74,7 +74,7 @@ def _rows(line: SharedLine) -> int:
 
 
 def _bare(line: SharedLine) -> SharedLine:
-    return replace(line, accesses=tuple(one for one in line.accesses if one.contended), conflicts=())
+    return replace(line, accesses=tuple(one for one in line.accesses if one.contended))
 
 
 def _left_out(lines: Sequence[SharedLine], total: int) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import pytest
 from linesmith.analyzer.model import Recording
 from linesmith.plugins.recordings import profile
 from linesmith.plugins.recordings.profile import MOST_LINES, WHOLE_LINES, Place, to_profile
-from linesmith.plugins.recordings.text import AccessRow, LineRow, RecordingText
+from linesmith.plugins.recordings.text import AccessRow, LineRow, PairRow, RecordingText
 
 RECORDING = Recording("qemu", ("true",), (0, 0), "x86_64")
 
@@ -37,6 +37,12 @@ def test_below_the_hottest_only_accesses_that_met_are_kept() -> None:
     text.accesses.extend(hits_only)
     lines = to_profile(text, RECORDING, lambda _: Place(), "bzImage").lines
     assert [len(line.accesses) for line in (lines[0], lines[WHOLE_LINES - 1], lines[WHOLE_LINES])] == [2, 2, 1]
+
+
+def test_conflicts_are_kept_below_the_hottest_too() -> None:
+    text = recording_of(WHOLE_LINES + 1)
+    text.pairs.append(PairRow(64, 0, 8, 1, "L", 8, 8, 2, true_sharing=False, local=1, remote=0))
+    assert [one.misses for one in to_profile(text, RECORDING, lambda _: Place(), "bzImage").lines[-1].conflicts] == [1]
 
 
 def test_no_more_rows_are_kept_than_are_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
