@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -41,10 +42,13 @@ def kernel_order(built: Built, evidence: Evidence, steps: Sequence[Step], seed: 
 
 
 def program_order(built: Built, evidence: Evidence, step: Step, seed: int, folder: Path) -> Order:
-    """Run the program of one step; what it prints goes into ``folder``."""
+    """Run the program of one step in an empty folder within ``folder``, where what it prints goes too."""
     _product(built, evidence.elf)
+    place = folder / "place"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
     order = _order(_words(step, built), evidence, seed)
-    return replace(order, environment=step.environment, output=folder / "output.txt")
+    return replace(order, environment=step.environment, output=folder / "output.txt", directory=place)
 
 
 def _order(command: tuple[str, ...], evidence: Evidence, seed: int) -> Order:

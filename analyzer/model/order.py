@@ -52,7 +52,7 @@ class Order:
     """One recording: the command, the machine, the caches, and where by-products go; ``seconds`` bounds the run.
 
     ``output`` takes what a program prints; without it that goes where ours goes. A guest's console is its ``log``.
-    ``environment`` is added to that of a program.
+    ``environment`` is added to that of a program, which runs in ``directory`` or else where we are.
     """
 
     command: tuple[str, ...]
@@ -63,6 +63,7 @@ class Order:
     output: Path | None = None
     seconds: int = 600
     environment: tuple[tuple[str, str], ...] = ()
+    directory: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,14 +74,16 @@ def probe_load_address(path: str, program: ElfImage, scratch: Path) -> int:
     raise GuestFailed(f"{path} does not start {program.path}; run it by hand to see why: {path} {program.path}")
 
 
-def run(argv: Sequence[str], program: str, seconds: float, output: Path | None = None) -> Ran:
-    """Run the emulator where we are, with our own input and, without ``output``, our own output.
+def run(
+    argv: Sequence[str], program: str, seconds: float, output: Path | None = None, directory: Path | None = None
+) -> Ran:
+    """Run the emulator in ``directory`` or where we are, with our own input and, without ``output``, our own output.
 
     Raises ``GuestFailed`` when time is up.
     """
     seen: dict[tuple[int, str], Mapping] = {}
     end = time.monotonic() + seconds
-    with printing_to(output) as streams, child(argv, Path.cwd(), streams) as process:
+    with printing_to(output) as streams, child(argv, directory or Path.cwd(), streams) as process:
         while process.poll() is None:
             seen |= {(one.start, one.path): one for one in read_mappings(process.pid)}
             if time.monotonic() > end:

@@ -45,7 +45,7 @@ class QemuUserRecorder:
         settings = _region(order.emulation, program, scratch)
         command = _command(order, program, scratch, settings)
         tell("running the program")
-        ran = user.run(command, order.command[0], order.seconds, order.output)
+        ran = user.run(command, order.command[0], order.seconds, order.output, order.directory)
         tell("reading the recording")
         if ran.status and not (scratch / RECORDING).is_file():
             raise GuestFailed(_cut_short(order.command[0], ran.status))
