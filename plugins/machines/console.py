@@ -30,6 +30,8 @@ class Console:
 
     def __init__(self, log: Path) -> None:
         self.log = log
+        self._bytes = 0
+        self._death: str | None = None
 
     def text(self) -> str:
         """Everything so far, without control characters; empty before the first byte."""
@@ -39,8 +41,11 @@ class Console:
             return ""
 
     def death(self) -> str | None:
-        """What the kernel said when it died; ``None`` while it lives."""
-        return death(self.text())
+        """What the kernel said when it died; ``None`` while it lives. A log that has not grown is not read again."""
+        size = self.log.stat().st_size if self.log.exists() else 0
+        if size != self._bytes:
+            self._bytes, self._death = size, death(self.text())
+        return self._death
 
     def starved(self) -> str | None:
         """What the kernel said when it first killed for want of memory; ``None`` when it never did."""

@@ -7,6 +7,7 @@ import re
 import shlex
 import time
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 from linesmith.analyzer.errors import ElfError, GuestFailed, GuestNotBooted, KernelNotBootable
@@ -113,28 +114,45 @@ def boot_script(template: str, places: dict[str, str], words: tuple[str, ...]) -
     return f"{template}\n"
 
 
-def come_back(ssh: Ssh, before: Running, wanted: Wanted, scratch: Path, seconds: float) -> Running:
+class Proof(Enum):
+    """What shows that a computer has booted: another boot-id, or, where that never changes, that it was away."""
+
+    BOOT_ID = "boot-id"
+    ABSENCE = "absence"
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """What is awaited of a computer that was told to boot, where ``before`` ran."""
+
+    before: Running
+    wanted: Wanted
+    proof: Proof
+    seconds: float
+
+
+def come_back(ssh: Ssh, awaited: Return, scratch: Path) -> Running:
     """Wait until the computer has booted the kernel that is wanted.
 
-    It has when it was away, or its boot is another. Raises ``GuestNotBooted`` when it comes back with another kernel,
-    does not come back, or does not go down.
+    Raises ``GuestNotBooted`` when it comes back with another kernel, does not come back, or does not go down.
     """
-    end = time.monotonic() + seconds
+    end = time.monotonic() + awaited.seconds
     away, last = False, None
     while time.monotonic() < end:
         last = running_on(ssh, scratch)
         away = away or last is None
-        if last and (away or last.boot != before.boot) and wanted.is_met_by(last):
+        anew = last is not None and last.boot != awaited.before.boot
+        if last and awaited.wanted.is_met_by(last) and (anew or (away and awaited.proof is Proof.ABSENCE)):
             return last
-        if last and last.boot != before.boot:
-            raise GuestNotBooted(f"{ssh.host} came back with another kernel: {last}, wanted is {wanted}")
+        if anew:
+            break
         time.sleep(_POLL_SECONDS)
-    raise GuestNotBooted(_not_back(ssh.host, last, away, wanted, seconds))
+    raise GuestNotBooted(_not_back(ssh.host, awaited, last, away))
 
 
-def _not_back(host: str, last: Running | None, away: bool, wanted: Wanted, seconds: float) -> str:
+def _not_back(host: str, awaited: Return, last: Running | None, away: bool) -> str:
     if last is None:
-        return f"{host} did not come back within {seconds:.0f} s; look at its console"
-    if not away:
-        return f"{host} did not go down within {seconds:.0f} s; see whether its boot command works there"
-    return f"{host} came back with another kernel: {last}, wanted is {wanted}"
+        return f"{host} did not come back within {awaited.seconds:.0f} s; look at its console"
+    if last.boot == awaited.before.boot and (not away or awaited.wanted.is_met_by(last)):
+        return f"{host} did not go down within {awaited.seconds:.0f} s; see whether its boot command works there"
+    return f"{host} came back with another kernel: {last}, wanted is {awaited.wanted}"

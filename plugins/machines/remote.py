@@ -17,6 +17,8 @@ from linesmith.plugins.machines.console import Console
 from linesmith.plugins.machines.reboot import (
     KEXEC,
     KEXEC_WORDS,
+    Proof,
+    Return,
     Running,
     boot_script,
     come_back,
@@ -35,6 +37,7 @@ _SETTINGS = {
     "host": Kind.TEXT,
     "user": Kind.TEXT,
     "port": Kind.NUMBER,
+    "proof": Kind.TEXT,
     "key": Kind.TEXT,
     "config": Kind.TEXT,
     "options": Kind.WORDS,
@@ -47,7 +50,8 @@ _FOLDER = "/var/tmp"  # noqa: S108 - mktemp makes a folder of our own in it; it 
 _BOOT_SECONDS = 600
 _COPY_SECONDS = 600
 _FILES, _SESSION, _LAUNCH, _BOOT = "files", "session", "launch", "boot"
-_NONE = "none"
+_NONE, _KEXEC = "none", "kexec"
+_PROOFS = tuple(proof.value for proof in Proof)
 
 # When our side goes away, whatever the reason, the input ends, and with it everything of ours.
 _LIFELINE = """\
@@ -76,6 +80,8 @@ class RemoteMachine:
             settings.check()
             if not settings.text("host"):
                 return "no host was named; give [machine] a host"
+            if settings.text("proof", _PROOFS[0]) not in _PROOFS:
+                return f"the proof of a boot is one of {', '.join(_PROOFS)}; correct the plan"
             answer = _ssh(settings).call(("true",), b"", Path.cwd(), _COPY_SECONDS)
         except LinesmithError as error:
             return str(error)
@@ -132,6 +138,12 @@ class _Order:
         return self.settings.text("folder", _FOLDER)
 
     @property
+    def proof(self) -> Proof:
+        """A host that boots by kexec always has another boot-id."""
+        named = self.settings.text("proof", Proof.BOOT_ID.value)
+        return Proof.BOOT_ID if self.boot == _KEXEC else Proof(named)
+
+    @property
     def boot_seconds(self) -> int:
         return self.settings.number("boot_seconds", _BOOT_SECONDS)
 
@@ -149,7 +161,7 @@ class _Order:
         place = self._place()
         try:
             self._boot(place)
-            return come_back(self.ssh, before, wanted, self.scratch, self.boot_seconds)
+            return come_back(self.ssh, Return(before, wanted, self.proof, self.boot_seconds), self.scratch)
         finally:
             self.ssh.call(("rm", "-rf", place), b"", self.scratch, _COPY_SECONDS)
 
@@ -166,7 +178,7 @@ class _Order:
     def boot_script(self, root: str) -> str:
         """What is run there to boot, with kernels below ``root``."""
         words, template = self.settings.words("words"), self.boot
-        if template == "kexec":
+        if template == _KEXEC:
             words, template = (*KEXEC_WORDS, *words), KEXEC
         return boot_script(template, {name: f"{root}{path.absolute()}" for name, path in self._kernels()}, words)
 
@@ -209,7 +221,7 @@ class _Order:
 
     def _kernels(self) -> list[tuple[str, Path]]:
         """The products that the boot command names."""
-        template = KEXEC if self.boot == "kexec" else self.boot
+        template = KEXEC if self.boot == _KEXEC else self.boot
         return [(name, path) for name, path in self.built.products if f"{{{name}}}" in template]
 
     def _place(self) -> str:

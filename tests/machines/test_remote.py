@@ -39,7 +39,9 @@ def running_build_id() -> str:
 
 
 def booting(sshd: Sshd, boot: str, **others: Setting) -> Place:
-    return Place(RemoteMachine(), Site("ssh", settings=sshd.settings(boot=boot, **({"boot_seconds": 15} | others))))
+    """A host whose boot-id is always this one's, so that its absence has to do as a proof."""
+    settings: dict[str, Setting] = {"boot": boot, "boot_seconds": 15, "proof": "absence"}
+    return Place(RemoteMachine(), Site("ssh", settings=sshd.settings(**settings | others)))
 
 
 # Kills the process that serves the connection which this shell was started by.
@@ -88,6 +90,13 @@ def test_a_host_that_does_not_go_down_is_told(sshd: Sshd, running_build_id: str,
         short.run((shell("echo ran"),), tmp_path)
 
 
+def test_a_host_that_was_only_away_has_not_booted(sshd: Sshd, running_build_id: str, tmp_path: Path) -> None:
+    place = booting(sshd, restart(sshd), boot_seconds=9, proof="boot-id")
+    strict = replace(place, products=(("vmlinux", vmlinux_of(running_build_id, tmp_path)),))
+    with pytest.raises(GuestNotBooted, match="did not go down within 9 s"):
+        strict.run((shell("echo ran"),), tmp_path)
+
+
 def test_a_boot_command_that_fails_is_told_with_its_words(sshd: Sshd, running_build_id: str, tmp_path: Path) -> None:
     place = booting(sshd, "echo no such entry >&2; exit 4")
     built = replace(place, products=(("vmlinux", vmlinux_of(running_build_id, tmp_path)),))
@@ -132,6 +141,8 @@ def test_a_host_that_cannot_be_reached_is_an_obstacle(sshd: Sshd) -> None:
     assert machine.obstacle(Site("ssh", settings=sshd.settings())) is None
     assert "127.0.0.1 cannot be used: ssh: connect to host 127.0.0.1 port 1" in (machine.obstacle(refused) or "")
     assert machine.obstacle(Site("ssh")) == "no host was named; give [machine] a host"
+    unproven = Site("ssh", settings=sshd.settings(proof="hope"))
+    assert machine.obstacle(unproven) == "the proof of a boot is one of boot-id, absence; correct the plan"
 
 
 def test_a_password_is_never_asked_for(sshd: Sshd) -> None:
