@@ -179,9 +179,13 @@ class Optimizer(Protocol):
 
 
 class Pool(Protocol):
-    """Workers that take functions; each worker has a warm folder of its own."""
+    """Workers that take functions; each worker has a warm folder of its own.
+
+    They take ``slots`` functions at a time, on one and the same machine ``neighbours`` of them.
+    """
 
     slots: int
+    neighbours: int
 
     def submit(self, function: Callable[[Path], T], needs: str) -> Future[T]:
         """Run ``function``, which can be pickled, with the worker's warm folder; ``needs`` is ``build`` or ``bench``.

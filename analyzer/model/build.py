@@ -56,7 +56,8 @@ class Built:
     """What a build left: ``products`` are its files by name (``vmlinux``, ``kernel``, or as the recipe names them).
 
     ``compiler`` is the first line of its ``--version``, ``configuration`` the digest of the configuration used,
-    ``seconds`` the wall time, 0.0 where an earlier build was ``reused``.
+    ``seconds`` the wall time, 0.0 where an earlier build was ``reused``. ``sources`` is the digest of the tree
+    before any patch, which all builds of one run must share; empty where the builder does not tell.
     """
 
     key: str
@@ -67,6 +68,7 @@ class Built:
     commands: tuple[str, ...] = ()
     seconds: float = 0.0
     reused: bool = False
+    sources: str = ""
 
     def product(self, name: str) -> Path:
         """The file of that name; raises ``KeyError``."""

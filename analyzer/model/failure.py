@@ -23,6 +23,7 @@ class FailureKind(StrEnum):
     NONSENSE = "no number in the output"
     RECORDING = "nothing recorded"
     WORKER = "worker lost"
+    GUARD = "guard became worse"
     OTHER = "other"
 
 

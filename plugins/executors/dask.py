@@ -93,6 +93,7 @@ class DaskPool:
 
     def __init__(self, client: Client, folder: Path, needs: Mapping[str, str], slots: int) -> None:
         self.slots = slots
+        self.neighbours = 1
         self._client = client
         self._folder = folder
         self._needs = needs

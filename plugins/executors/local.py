@@ -57,7 +57,7 @@ class LocalPool:
     """
 
     def __init__(self, folder: Path, slots: int) -> None:
-        self.slots = slots
+        self.slots = self.neighbours = slots
         self._folder = folder
         self._waiting: deque[_Job] = deque()
         self._running: list[_Job] = []

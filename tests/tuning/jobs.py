@@ -7,10 +7,9 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-
-# Nobody else's program has been asked to sleep so long.
-LONG = "86123"
 
 
 def double(number: int, warm: Path) -> int:
@@ -46,12 +45,22 @@ def span(seconds: float, warm: Path) -> tuple[float, float]:  # noqa: ARG001
 
 
 def leave_children(warm: Path) -> None:
-    """A child and a grandchild that would outlive us, one of them in a session of its own."""
-    (warm / "began").touch()
-    subprocess.run(("sh", "-c", f"setsid sleep {LONG} & sh -c 'sleep {LONG}; true'; true"), check=False)
+    """A child and a grandchild that would outlive us, one of them in a session of its own; they live in ``warm``."""
+    subprocess.run(("sh", "-c", "setsid sleep 86400 & sh -c 'sleep 86400; true'; true"), cwd=warm, check=False)
 
 
-def sleepers() -> list[str]:
-    """What ``leave_children`` has left, if anything."""
-    found = subprocess.run(("pgrep", "-f", f"^sleep {LONG}"), capture_output=True, text=True, check=False)
-    return found.stdout.split()
+def living_in(folder: Path) -> int:
+    """How many processes have ``folder`` as their working directory."""
+    found = 0
+    for entry in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):
+            found += entry.readlink() == folder
+    return found
+
+
+def wait_until(what: Callable[[], bool]) -> None:
+    """Wait for something that takes as long as it takes on a busy machine; fail when it never comes."""
+    end = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.02)

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tuning.project import APART, PLAN, SYNTAX_ERROR, TOGETHER, benched, project
+from tuning.project import APART, PLAN, SYNTAX_ERROR, TOGETHER, at_work, benched, plan_of, project, silent
 
 from linesmith.analyzer.errors import BaselineFailed, PlanError
-from linesmith.analyzer.model import FailureKind, Result, Variant, VerdictKind
+from linesmith.analyzer.model import Budget, FailureKind, Result, Variant, VerdictKind
+from linesmith.tuner.tuning.bench import bench
 
 
 @pytest.fixture(scope="module")
@@ -115,9 +117,9 @@ def test_a_patch_cannot_have_the_name_of_a_placebo(folder: Path, result: Result)
 
 def test_when_the_time_is_over_the_run_ends_with_what_it_has(tmp_path: Path) -> None:
     folder = project(tmp_path)
-    found = benched(
-        tmp_path / "run", folder, [Variant("apart", (APART,))], PLAN.replace("minutes = 10", "minutes = 0.001")
-    )
+    hasty = replace(plan_of(folder), budget=Budget(minutes=0.001))
+    with at_work(tmp_path / "run", folder) as (run, pool):
+        found = bench(hasty, [Variant("apart", (APART,))], run, pool, silent)
     assert (found.finished, found.best, found.samples) == (True, None, ())
     assert found.remarks == ("the time was over before apart could be confirmed",)
     more = benched(tmp_path / "run", folder, [Variant("apart", (APART,))])

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tuning.jobs import die_once, double, leave_children, refuse, sleepers, span
+from tuning.jobs import die_once, double, leave_children, living_in, refuse, span, wait_until
 from tuning.killing import samples_of, trials_of
 from tuning.project import APART, PLAN, TOGETHER, benched, plan_of, project, silent
 
@@ -115,17 +115,14 @@ def test_the_task_of_a_killed_process_runs_again(lab: Lab, tmp_path: Path) -> No
 def test_what_is_cancelled_ends_with_its_children(lab: Lab, tmp_path: Path) -> None:
     with DaskExecutor().open(settings(lab), tmp_path) as pool:
         task = pool.submit(leave_children, "bench")
-        while not (tmp_path / "machine-2" / "began").exists() or not sleepers():
-            time.sleep(0.05)
-    assert isinstance(task.exception(timeout=10), ExecutorFailed)
-    while sleepers():
-        time.sleep(0.1)
+        wait_until(lambda: living_in(tmp_path / "machine-2") > 0)
+    assert isinstance(task.exception(timeout=60), ExecutorFailed)
+    wait_until(lambda: living_in(tmp_path / "machine-2") == 0)
 
 
 def kill_in_mid_block(lab: Lab, run: Path) -> None:
     """When the second block of the run is at its second boot, kill the machine that works on it."""
-    while not (run / "logs" / "block-2" / "boot-2").exists():
-        time.sleep(0.01)
+    wait_until((run / "logs" / "block-2" / "boot-2").exists)
     for number in range(2, len(lab.workers)):
         busy = ("pgrep", "-f", f"keeper {run}/workers/machine-{number} ")
         if subprocess.run(busy, stdout=subprocess.DEVNULL, check=False).returncode == 0:

@@ -7,7 +7,7 @@ from difflib import unified_diff
 from pathlib import Path
 
 import pytest
-from tuning.killing import samples_of, trials_of
+from tuning.killing import samples_of
 from tuning.project import APART, PLAN, QUEUE_C, benched, plan_of, project, silent
 
 from linesmith.analyzer.errors import DiskFull
@@ -92,11 +92,15 @@ def test_the_log_of_a_failure_is_where_it_says(folder: Path, result: Result) -> 
         assert (folder / "run" / failure.log / "log").read_text().splitlines()[-1].find(" failed: ") > 0
 
 
-def test_failures_are_not_tried_again_by_the_next_process(
+def test_only_accidents_of_the_machine_are_tried_again_by_the_next_process(
     folder: Path, variants: list[Variant], result: Result
 ) -> None:
     again = benched(folder / "run", folder, variants, _TEXT)
-    assert (trials_of(again), samples_of(again)) == (trials_of(result), samples_of(result))
+    accidents = ["kills-the-compiler", "kills-its-worker"]
+    assert [one.variant for one in again.trials][-2:] == accidents
+    kept = [(one.variant, one.cost, one.failure) for one in again.trials[:-2]]
+    assert kept == [(one.variant, one.cost, one.failure) for one in result.trials if one.variant not in accidents]
+    assert samples_of(again) == samples_of(result)
 
 
 def test_a_full_disk_ends_the_run_and_costs_no_trial(tmp_path: Path) -> None:

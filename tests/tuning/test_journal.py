@@ -18,7 +18,7 @@ from linesmith.tuner.tuning.blocks import Block, Purpose, Stage, blocks, keep_bl
 from linesmith.tuner.tuning.journal import Journal
 from linesmith.tuner.tuning.result import read_result
 from linesmith.tuner.tuning.run_directory import RunDirectory
-from linesmith.tuner.tuning.trials import keep_trial, told, trials
+from linesmith.tuner.tuning.trials import keep_trial, trials
 from linesmith.tuner.tuning.variants import keep_variant, variants
 
 _STAGE = Stage(Fidelity.BENCHMARK, Purpose.SEARCH)
@@ -58,13 +58,13 @@ def test_of_a_block_that_is_cut_off_nothing_is_kept(run: RunDirectory) -> None:
 def test_a_point_is_judged_once_on_each_rung(run: RunDirectory) -> None:
     trial = Trial(1, "v1", ("move x behind y",), Fidelity.ESTIMATE, (0, 1), cost=0.5)
     with run.journal.transaction():
-        keep_trial(run.journal, 0, trial)
+        keep_trial(run.journal, trial)
     with pytest.raises(JournalError, match="UNIQUE"), run.journal.transaction():
-        keep_trial(run.journal, 0, Trial(2, "v1", (), Fidelity.ESTIMATE, (0, 1), cost=0.6))
+        keep_trial(run.journal, Trial(2, "v1", (), Fidelity.ESTIMATE, (0, 1), cost=0.6))
     assert trials(run.journal) == (trial,)
 
 
-def test_what_was_told_is_told_again_in_its_order(run: RunDirectory) -> None:
+def test_trials_are_read_back_in_the_order_in_which_they_were_told(run: RunDirectory) -> None:
     failure = Failure(FailureKind.HANG, "nothing came for 60 s", "logs/block-3")
     given = [
         Trial(1, "v1", (), Fidelity.BENCHMARK, (2, 0), failure=failure),
@@ -72,11 +72,8 @@ def test_what_was_told_is_told_again_in_its_order(run: RunDirectory) -> None:
     ]
     with run.journal.transaction():
         for trial in given:
-            keep_trial(run.journal, 1, trial)
-    assert [(one.point, one.rung, one.cost, one.spread, one.failure) for one in told(run.journal)] == [
-        ((2, 0), 1, None, 0.0, failure),
-        ((0, 1), 1, 0.97, 0.02, None),
-    ]
+            keep_trial(run.journal, trial)
+    assert trials(run.journal) == tuple(given)
 
 
 def test_the_same_source_is_one_variant(run: RunDirectory) -> None:

@@ -7,11 +7,11 @@ Here a few times; ``python tests/tuning/killing.py`` does it 20 times.
 from __future__ import annotations
 
 import signal
-import time
 from pathlib import Path
 from random import Random
 
 import pytest
+from tuning.jobs import wait_until
 from tuning.killing import kill_at_random, left_over, started
 from tuning.project import SHORT, project, tuned
 
@@ -26,8 +26,7 @@ def test_an_interrupt_leaves_no_process_and_a_run_to_go_on_with(tmp_path: Path, 
     folder = project(tmp_path / "project")
     run = folder / "run"
     process = started(run, folder)
-    while not (run / "workers" / "0" / "lock").exists():
-        time.sleep(0.05)
+    wait_until((run / "workers" / "0" / "lock").exists)
     process.send_signal(number)
     process.communicate(timeout=60)
     assert process.returncode != 0

@@ -7,16 +7,17 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from functools import partial
 from pathlib import Path
 
 import pytest
-from tuning.jobs import die, die_once, double, leave_children, refuse, sleepers, span, unsendable
+from tuning.jobs import die, die_once, double, leave_children, living_in, refuse, span, unsendable, wait_until
 
 from linesmith.analyzer.errors import ExecutorFailed, WorkerLost
 from linesmith.plugins.executors.local import LocalExecutor
 
+# Two shells and two sleeping programs.
+_FAMILY = 4
 _OWNER = """
 import sys, time
 from functools import partial
@@ -27,11 +28,6 @@ from tuning.jobs import leave_children
 with LocalExecutor().open({"workers": 1}, Path(sys.argv[1])) as pool:
     pool.submit(leave_children, "build").result()
 """
-
-
-def wait_for(path: Path) -> None:
-    while not path.exists():
-        time.sleep(0.02)
 
 
 def test_answers_come_back_from_warm_folders(tmp_path: Path) -> None:
@@ -81,10 +77,8 @@ def test_the_end_kills_what_tasks_began_and_their_children(tmp_path: Path) -> No
     with LocalExecutor().open({"workers": 1}, tmp_path) as pool:
         running = pool.submit(leave_children, "build")
         waiting = pool.submit(partial(double, 4), "build")
-        wait_for(tmp_path / "0" / "began")
-        time.sleep(0.2)
-        assert sleepers()
-    assert sleepers() == []
+        wait_until(lambda: living_in(tmp_path / "0") == _FAMILY)
+    assert living_in(tmp_path / "0") == 0
     assert isinstance(running.exception(), ExecutorFailed)
     assert waiting.cancelled()
 
@@ -92,15 +86,13 @@ def test_the_end_kills_what_tasks_began_and_their_children(tmp_path: Path) -> No
 def test_an_owner_that_is_killed_leaves_nobody_behind(tmp_path: Path) -> None:
     tests = Path(__file__).resolve().parents[1]
     owner = subprocess.Popen((sys.executable, "-c", _OWNER, tmp_path, tests))
-    wait_for(tmp_path / "0" / "began")
-    time.sleep(0.2)
-    assert sleepers()
+    wait_until(lambda: living_in(tmp_path / "0") == _FAMILY)
     os.kill(owner.pid, signal.SIGKILL)
     owner.wait()
     with LocalExecutor().open({"workers": 1}, tmp_path) as pool:
         # The warm folder is lent again only when the last of the old worker's processes is dead.
         assert pool.submit(partial(double, 4), "build").result() == 8
-        assert sleepers() == []
+        assert living_in(tmp_path / "0") == 0
 
 
 def test_a_number_of_workers_that_makes_no_sense_is_refused(tmp_path: Path) -> None:

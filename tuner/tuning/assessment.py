@@ -48,9 +48,9 @@ async def assessed(lab: Laboratory, course: Course, variant: Variant) -> tuple[C
         blocks = lab.measured(course.stage, variant.name)
         if failure := next((one.failure for one in blocks if one.failure is not None), None):
             return failure
-        missing = _missing(blocks, course)
-        found = _compared(course, blocks, variant) if not missing or not course.in_time() else ()
-        if isinstance(found, Failure) or not course.in_time() or (found and enough(found, course.judge.rules)):
+        missing, late = _missing(blocks, course), not course.in_time()
+        found = _compared(course, blocks, variant) if late or not missing else ()
+        if isinstance(found, Failure) or late or (found and enough(found, course.judge.rules)):
             return found
         await _measure(lab, course, variant, built, missing or (len(blocks),))
 

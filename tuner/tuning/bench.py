@@ -11,13 +11,14 @@ from linesmith.analyzer.model import Comparison, Failure, Fidelity, Result, Tria
 from linesmith.plugins.api import Pool
 from linesmith.tuner.simulated_metrics import Question
 from linesmith.tuner.tuning.blocks import Purpose, Stage
-from linesmith.tuner.tuning.confirmation import confirm, finish, reopen
+from linesmith.tuner.tuning.confirmation import confirm, finish
 from linesmith.tuner.tuning.laboratory import Laboratory
 from linesmith.tuner.tuning.narration import Narration
 from linesmith.tuner.tuning.noise import calibrated, remark
 from linesmith.tuner.tuning.obstacles import check
 from linesmith.tuner.tuning.patch_files import keep_patch_file
 from linesmith.tuner.tuning.progress import TellProgress
+from linesmith.tuner.tuning.reopening import reopen
 from linesmith.tuner.tuning.result import result_of
 from linesmith.tuner.tuning.rig import Rig, machine_rig, simulation_rig
 from linesmith.tuner.tuning.run_directory import RunDirectory
@@ -61,13 +62,12 @@ async def _measure(lab: Laboratory, rig: Rig, variants: Sequence[Variant]) -> No
 def _keep_trials(lab: Laboratory, rig: Rig, confirmed: Mapping[str, tuple[Comparison, ...] | Failure]) -> None:
     """One trial for each patch, unless an earlier process has kept it."""
     journal, stage = lab.run.journal, Stage(rig.fidelity, Purpose.CONFIRMATION)
-    known = trials(journal)
-    named = {one.variant for one in known}
+    named = {one.variant for one in trials(journal)}
     fresh = [name for name in confirmed if name not in named and confirmed[name]]
     with journal.transaction():
-        for number, name in enumerate(fresh, len(known) + 1):
+        for name in fresh:
             seconds = sum(block.seconds for block in lab.measured(stage, name))
-            keep_trial(journal, 0, trial_of(Trial(number, name, (), rig.fidelity, seconds=seconds), confirmed[name]))
+            keep_trial(journal, trial_of(Trial(0, name, (), rig.fidelity, seconds=seconds), confirmed[name]))
 
 
 def _rig(plan: TunePlan, run: RunDirectory) -> Rig:

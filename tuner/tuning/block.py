@@ -10,16 +10,8 @@ from pathlib import Path
 from linesmith.analyzer.model import Done, Sample, Session, Step, Use
 from linesmith.plugins import registry
 from linesmith.plugins.api import Tell
+from linesmith.tuner.tuning.failures import Interrupted
 from linesmith.tuner.tuning.tasks import BlockTask, Outcome
-
-
-class Interrupted(Exception):
-    """A boot, or what ran in it, failed: ``error`` of ``variant``."""
-
-    def __init__(self, variant: str, error: Exception) -> None:
-        super().__init__(str(error))
-        self.variant = variant
-        self.error = error
 
 
 @dataclass(frozen=True, slots=True)

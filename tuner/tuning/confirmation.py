@@ -33,13 +33,6 @@ async def confirm(
     return {variant.name: outcome for variant, outcome in zip(finalists, outcomes, strict=True)}
 
 
-def reopen(journal: Journal) -> None:
-    """What came out of the run before, and was remarked on it, does not hold while it goes on."""
-    with journal.transaction():
-        journal.write("DELETE FROM notes WHERE name IN (?, ?)", (BEST, FINISHED))
-        journal.write("DELETE FROM remarks")
-
-
 def finish(journal: Journal, confirmed: Mapping[str, tuple[Comparison, ...] | Failure]) -> None:
     """Keep what came out; the run is over."""
     compared = [one for outcome in confirmed.values() if not isinstance(outcome, Failure) for one in outcome]

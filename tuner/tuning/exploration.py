@@ -14,7 +14,7 @@ from linesmith.tuner.tuning.fidelities import COSTLY
 from linesmith.tuner.tuning.journal import Journal
 from linesmith.tuner.tuning.narration import Narration
 from linesmith.tuner.tuning.rungs import Rung
-from linesmith.tuner.tuning.trials import keep_trial, told, trials
+from linesmith.tuner.tuning.trials import keep_trial, trials
 
 # Answers that cost nothing are kept some at a time: should they be lost, they are given again alike.
 _MOST_UNKEPT = 256
@@ -32,10 +32,10 @@ class Exploration:
         self._narration = narration
         self._budget = budget
         self._finished = list(trials(journal))
-        self._told = {(one.point, one.rung): one for one in told(journal)}
-        self._unkept: list[tuple[int, Trial]] = []
-        for answer in self._told.values():
-            search.tell(answer)
+        self._unkept: list[Trial] = []
+        self._told: dict[Ask, Told] = {}
+        for trial in self._finished:
+            self._hear(trial)
 
     async def run(self, slots: int, in_time: Callable[[], bool]) -> None:
         """Go on until the optimizer has no more questions or the time is over."""
@@ -57,7 +57,7 @@ class Exploration:
 
     async def _answer(self, ask: Ask) -> None:
         """Judge a point and tell; nothing is told of a point for which there was no time."""
-        known = self._told.get((ask.point, ask.rung))
+        known = self._told.get(ask)
         if known is not None:
             self._search.tell(known)
             return
@@ -67,24 +67,29 @@ class Exploration:
             self._keep()
         trial = await rung.judge(ask.point)
         if trial is not None:
-            self._tell(ask, replace(trial, seconds=time.monotonic() - begin))
+            self._tell(replace(trial, seconds=time.monotonic() - begin))
 
-    def _tell(self, ask: Ask, trial: Trial) -> None:
-        numbered = replace(trial, number=len(self._finished) + 1)
-        answer = Told(ask.point, ask.rung, trial.cost, trial.spread, trial.failure)
-        self._finished.append(numbered)
-        self._told[ask.point, ask.rung] = answer
-        self._unkept.append((ask.rung, numbered))
+    def _tell(self, trial: Trial) -> None:
+        self._finished.append(trial)
+        self._unkept.append(trial)
         if trial.fidelity in COSTLY or len(self._unkept) >= _MOST_UNKEPT:
             self._keep()
-        self._search.tell(answer)
+        self._hear(trial)
         self._score()
+
+    def _hear(self, trial: Trial) -> None:
+        """Have the optimizer hear of a trial, unless its rung is none of the ladder's any more."""
+        rung = next((number for number, one in enumerate(self._rungs) if one.fidelity is trial.fidelity), None)
+        if rung is not None:
+            answer = Told(trial.point, rung, trial.cost, trial.spread, trial.failure)
+            self._told[Ask(trial.point, rung)] = answer
+            self._search.tell(answer)
 
     def _keep(self) -> None:
         if self._unkept:
             with self._journal.transaction():
-                for rung, trial in self._unkept:
-                    keep_trial(self._journal, rung, trial)
+                for trial in self._unkept:
+                    keep_trial(self._journal, trial)
             self._unkept.clear()
 
     def _score(self) -> None:

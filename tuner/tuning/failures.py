@@ -55,6 +55,15 @@ _KINDS: tuple[tuple[type[Exception], FailureKind], ...] = (
 )
 
 
+class Interrupted(Exception):
+    """What ran for one side of a block failed: ``error`` of ``variant``."""
+
+    def __init__(self, variant: str, error: Exception) -> None:
+        super().__init__(str(error))
+        self.variant = variant
+        self.error = error
+
+
 def failure_of(error: Exception, log: str = "") -> Failure | None:
     """The failure that ``error`` is, with its ``log``; ``None`` for what says nothing about a variant."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from linesmith.analyzer.errors import DiskFull, JournalError
+from linesmith.plugins.builders import durable
 from linesmith.tuner.tuning.schema import APPLICATION, TABLES, VERSION
 
 # A report that reads the journal of a run in progress holds it up for some milliseconds.
@@ -46,6 +47,7 @@ class Journal:
             database.execute("INSERT INTO notes VALUES ('folder', ?)", (str(folder),))
             database.close()
             part.replace(path)
+            durable.sync(path.parent)
         return cls.open(path)
 
     @classmethod

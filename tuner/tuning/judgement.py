@@ -66,12 +66,16 @@ def _deciding(use: Use) -> Metric:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Compares variants with the baseline by some ``measures``; ``floors`` are what equal layouts differed by."""
+    """Compares variants with the baseline by some ``measures``; ``floors`` are what equal layouts differed by.
+
+    ``variants`` are confirmed side by side: that any of them is called better may be wrong as seldom as for one.
+    """
 
     measures: tuple[Measure, ...]
     baseline: str
     rules: Rules
     floors: tuple[float, ...] = ()
+    variants: int = 1
 
     def comparisons(self, samples: Sequence[Sample], variant: str) -> tuple[Comparison, ...]:
         """One for each benchmark and number of threads, on the blocks in which both ran."""
@@ -87,7 +91,7 @@ class Judge:
 
     def _shared(self) -> Rules:
         """The rules for each comparison that may make a variant better: together they err as often as one."""
-        return together(self.rules, sum(one.decides for one, _ in self._each()))
+        return together(self.rules, max(1, self.variants) * sum(one.decides for one, _ in self._each()))
 
     def noise(self, samples: Sequence[Sample], placebos: Sequence[str]) -> tuple[Comparison, ...]:
         """The baseline against itself and the placebos against it."""

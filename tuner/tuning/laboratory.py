@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import replace
 from functools import partial
 
@@ -31,11 +32,12 @@ class Laboratory:
 
     def __init__(self, run: RunDirectory, pool: Pool, recipe: Recipe, narration: Narration) -> None:
         self.run = run
-        self.recipe = recipe
+        self.recipe = recipe if recipe.jobs else replace(recipe, jobs=_jobs(pool))
         self.narration = narration
         self._pool = pool
         self._building: dict[str, asyncio.Task[Built | Failure]] = {}
         self._blocks = {(one.stage, one.variant, one.ordinal): one for one in blocks(run.journal)}
+        self._sources = ""
         self._last = max((one.number for one in self._blocks.values()), default=0)
 
     @property
@@ -73,19 +75,18 @@ class Laboratory:
     async def block(self, rig: Rig, purpose: Purpose, variant: Variant, built: Built, ordinal: int) -> Block:
         """Measure the block of a variant with this ordinal, which is not there yet; raises ``BaselineFailed``.
 
-        What has no kind, such as a guest whose clock went wrong, is tried once more.
+        Machines have accidents, so a failure counts when it comes twice.
         """
         self._last += 1
         place = Place(self._last, ordinal, purpose, self.run.path)
         task = rig.task(place, (BASELINE.name, await self.baseline()), (variant.name, built))
         doing = f"measuring {variant.name}, block {ordinal + 1}"
         outcome = await self.done(task, doing)
-        if outcome.failure is not None and outcome.failure.kind is FailureKind.OTHER:
-            outcome = await self.done(task, doing)
-        if outcome.failure is not None and (outcome.variant == BASELINE.name or not self._has_samples(rig)):
-            await self._check_baseline(rig, place)
-            outcome = await self.done(task, doing)
-            if outcome.failure is not None and outcome.variant == BASELINE.name:
+        if outcome.failure is not None:
+            if not self._has_samples(rig) or _blames_baseline(outcome):
+                await self._check_baseline(rig, place)
+            outcome = await self.done(task, f"{doing} once more")
+            if _blames_baseline(outcome):
                 raise BaselineFailed(_complaint("cannot be measured", outcome.failure))
         return self._kept(Block(place.number, Stage(rig.fidelity, purpose), variant.name, ordinal, 0.0), task, outcome)
 
@@ -127,7 +128,8 @@ class Laboratory:
             if outcome.failure is None or outcome.failure.kind is not FailureKind.KILLED:
                 break
         result = outcome.built or outcome.failure or Failure(FailureKind.OTHER, "the build came to nothing")
-        self._check_unchanged(kept, result)
+        if isinstance(result, Built):
+            self._check_unchanged(result, kept)
         with self.run.journal.transaction():
             keep_variant(self.run.journal, variant)
             # The baseline is built by each process anew: it may have been mended, and must not have been changed.
@@ -136,9 +138,10 @@ class Laboratory:
             self.run.journal.end(task.name)
         return result
 
-    def _check_unchanged(self, kept: Built | Failure | None, now: Built | Failure) -> None:
-        """Raise ``PlanError`` when the tree is not the one that the run was begun with."""
-        if isinstance(kept, Built) and isinstance(now, Built) and kept.key != now.key:
+    def _check_unchanged(self, now: Built, kept: Built | Failure | None) -> None:
+        """Raise ``PlanError`` when the tree is not the one that the run, or this process, was begun with."""
+        self._sources = self._sources or now.sources
+        if now.sources != self._sources or (isinstance(kept, Built) and kept.key != now.key):
             raise PlanError(
                 f"{self.recipe.tree}, its configuration or the compiler has changed since the run was begun; what was "
                 "measured would not belong together: put it back as it was, or begin another run with --run"
@@ -154,6 +157,17 @@ class Laboratory:
             journal.end(task.name)
         self._blocks[whole.stage, whole.variant, whole.ordinal] = whole
         return whole
+
+
+def _jobs(pool: Pool) -> int:
+    """Jobs of one build: builds on one machine share its CPUs; 0, which is all of them, for one that is alone."""
+    return 0 if pool.neighbours <= 1 else max(1, len(os.sched_getaffinity(0)) // pool.neighbours)
+
+
+def _blames_baseline(outcome: Outcome) -> bool:
+    """Whether a block failed by no fault of its variant; a worker that was lost had both sides to run."""
+    failure = outcome.failure
+    return failure is not None and failure.kind is not FailureKind.WORKER and outcome.variant in ("", BASELINE.name)
 
 
 def _complaint(what: str, failure: Failure | None) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 
 from linesmith.analyzer.errors import DiskFull, JournalError
+from linesmith.plugins.builders import durable
 from linesmith.tuner.tuning.run_directory import RunDirectory
 
 
@@ -15,10 +16,8 @@ def keep_patch_file(run: RunDirectory, variant: str, text: str) -> None:
     Bytes that are no UTF-8 are lone surrogates in ``text``, as in patches everywhere.
     """
     path = run.path / "patches" / f"{variant}.patch"
-    part = path.with_name(path.name + ".part")
     try:
-        part.write_bytes(text.encode("utf-8", "surrogateescape"))
-        part.replace(path)
+        durable.replace(path, text.encode("utf-8", "surrogateescape"))
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFull(f"no room is left to write {path}; free some and go on with --resume") from error

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
-from linesmith.analyzer.model import Workplace
+from linesmith.analyzer.errors import ToolMissing
+from linesmith.analyzer.model import Failure, FailureKind, Workplace
 from linesmith.plugins import registry
+from linesmith.plugins.builders import durable
 from linesmith.plugins.profiles.recorded import encode
-from linesmith.tuner.tuning.block import Interrupted, run_block
-from linesmith.tuner.tuning.failures import failure_of
+from linesmith.tuner.tuning.block import run_block
+from linesmith.tuner.tuning.failures import Interrupted, failure_of
 from linesmith.tuner.tuning.simulated import recorded, simulated_block
 from linesmith.tuner.tuning.tasks import BlockTask, BuildTask, Outcome, RecordTask, SimulatedBlockTask, Task
 
@@ -30,6 +33,11 @@ class Desk:
         with (self.logs / "log").open("a", encoding="utf-8", errors="backslashreplace") as log:
             log.write(f"{time.strftime('%H:%M:%S')} {sentence}\n")
 
+    def tell_if_possible(self, sentence: str) -> None:
+        """Note why a task failed, unless that is for want of room."""
+        with suppress(OSError):
+            self.tell(sentence)
+
 
 def perform(task: Task, warm: Path) -> Outcome:
     """What the task came to; raises the errors that say nothing about a variant, such as ``ToolMissing``."""
@@ -42,11 +50,11 @@ def perform(task: Task, warm: Path) -> Outcome:
     try:
         outcome = _done(task, desk)
     except Interrupted as cut:
-        desk.tell(f"failed: {cut.error}")
+        desk.tell_if_possible(f"failed: {cut.error}")
         outcome = _failed(cut.error, str(log), cut.variant)
     except Exception as error:
-        desk.tell(f"failed: {type(error).__name__}: {error}")
-        outcome = _failed(error, str(log), task.variant.name if isinstance(task, BuildTask) else "")
+        desk.tell_if_possible(f"failed: {type(error).__name__}: {error}")
+        outcome = _failed_build(task, error, str(log)) if isinstance(task, BuildTask) else _failed(error, str(log), "")
     return replace(outcome, seconds=time.monotonic() - begin)
 
 
@@ -55,6 +63,13 @@ def _failed(error: Exception, log: str, variant: str) -> Outcome:
     if failure is None:
         raise error
     return Outcome(0.0, failure=failure, variant=variant)
+
+
+def _failed_build(task: BuildTask, error: Exception, log: str) -> Outcome:
+    """A patch may ask for a program that is not there, while the tree as it is does without."""
+    if isinstance(error, ToolMissing) and task.variant.patches:
+        return Outcome(0.0, failure=Failure(FailureKind.BUILD, str(error), log), variant=task.variant.name)
+    return _failed(error, log, task.variant.name)
 
 
 def _fresh(logs: Path, name: str) -> Path:
@@ -88,11 +103,10 @@ def _built(task: BuildTask, desk: Desk) -> Outcome:
 def _recorded(task: RecordTask, desk: Desk) -> Outcome:
     trace = task.trace.with_name(task.trace.name + ".part")
     profile = recorded(task.built, task.evidence, desk.logs, task.seed, desk.tell, trace)
-    part = task.profile.with_name(task.profile.name + ".part")
-    part.write_bytes(encode(profile))
     if trace.exists():
+        durable.sync(trace)
         trace.replace(task.trace)
-    part.replace(task.profile)
+    durable.replace(task.profile, encode(profile))
     return Outcome(0.0)
 
 

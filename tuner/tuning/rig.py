@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from linesmith.analyzer.errors import PlanError
 from linesmith.analyzer.model import Fidelity, Site, TunePlan, Use
 from linesmith.tuner.judge.schedule import order
 from linesmith.tuner.tuning.blocks import Purpose
@@ -80,6 +81,11 @@ def machine_rig(plan: TunePlan) -> MachineRig:
 
 
 def simulation_rig(plan: TunePlan, simulation: SimulatedBenchmark) -> SimulationRig:
-    """A simulation judged by the plan's rules."""
+    """A simulation judged by the plan's rules; raises ``PlanError`` when its metric has nothing to look at."""
+    if simulation.evidence.metric == "pair" and not simulation.question.pairs:
+        raise PlanError(
+            '[record] metric = "pair" is of two members that meet, and there are no such members in question here; '
+            "let another metric decide"
+        )
     deciding = simulated_measures(simulation.metrics, simulation.evidence.cpus)
     return SimulationRig(simulation, Judge(deciding, BASELINE.name, plan.rules))

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import IO
 
 from linesmith.analyzer.errors import JournalError
+from linesmith.plugins.builders import durable
 from linesmith.tuner.tuning.journal import Journal
 
 PLAN = "tune.toml"
@@ -73,7 +74,7 @@ class RunDirectory:
     @property
     def plan(self) -> str:
         """The text of the plan's file as it was given."""
-        return (self.path / PLAN).read_text()
+        return (self.path / PLAN).read_text("utf-8")
 
     @property
     def folder(self) -> Path:
@@ -84,12 +85,6 @@ class RunDirectory:
     def workers(self) -> Path:
         """Where an executor keeps the warm folders of its workers."""
         return self.path / "workers"
-
-    def logs(self, task: str) -> Path:
-        """The folder for the logs of a task; it exists."""
-        path = self.path / "logs" / task
-        path.mkdir(parents=True, exist_ok=True)
-        return path
 
     def close(self) -> None:
         """Let another process have the run."""
@@ -124,7 +119,8 @@ def _refuse_foreign(path: Path) -> None:
     if _JOURNAL in names:
         raise JournalError(f"{path} holds a run already; go on with it by --resume, or choose another --run")
     # A process that was killed while it began a run has left no more than these.
-    if strange := sorted(names - {_LOCK, PLAN, f"{PLAN}.part", f"{_JOURNAL}.part", *_FOLDERS}):
+    strange = sorted(names - {_LOCK, PLAN, f"{_JOURNAL}.part", *_FOLDERS})
+    if strange := [name for name in strange if not name.startswith(f".{PLAN}.")]:
         raise JournalError(f"{path} holds something else ({strange[0]}); choose another --run")
 
 
@@ -132,17 +128,8 @@ def _furnish(path: Path, plan: str) -> None:
     """Put the plan and the empty folders into a locked run directory."""
     _refuse_foreign(path)  # another process may have been faster
     try:
-        _write_whole(path / PLAN, plan)
+        durable.replace(path / PLAN, plan.encode())
         for name in _FOLDERS:
             (path / name).mkdir(exist_ok=True)
     except OSError as error:
         raise JournalError(f"cannot begin a run in {path}: {error.strerror}; choose another --run") from error
-
-
-def _write_whole(path: Path, text: str) -> None:
-    part = path.with_name(path.name + ".part")
-    with part.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from linesmith.analyzer.errors import LinesmithError, NotSimulated, VerificationFailed
-from linesmith.analyzer.model import Comparison, Failure, FailureKind, Fidelity, Point, Trial, Variant
+from linesmith.analyzer.model import Comparison, Failure, FailureKind, Fidelity, Point, Trial, Variant, VerdictKind
 from linesmith.tuner.tuning.assessment import Course, assessed
 from linesmith.tuner.tuning.failures import failure_of
 from linesmith.tuner.tuning.laboratory import Laboratory
@@ -83,7 +83,7 @@ class BlockRung:
             return _failed(trial, error)
         if variant.name not in self._measuring:
             self._measuring[variant.name] = asyncio.create_task(self._measured(point, variant))
-        outcome = await self._measuring[variant.name]
+        outcome = _guarded(await self._measuring[variant.name])
         return trial_of(replace(trial, variant=variant.name), outcome) if outcome else None
 
     async def _measured(self, point: Point, variant: Variant) -> tuple[Comparison, ...] | Failure:
@@ -95,6 +95,14 @@ class BlockRung:
         except VerificationFailed as error:
             return Failure(FailureKind.ILLEGAL, str(error))
         return await assessed(self._lab, self._course, variant)
+
+
+def _guarded(outcome: tuple[Comparison, ...] | Failure) -> tuple[Comparison, ...] | Failure:
+    """The outcome, unless a guard became worse: then nothing that the variant gains counts."""
+    if isinstance(outcome, Failure):
+        return outcome
+    worse = next((one for one in outcome if one.guard and one.verdict is VerdictKind.WORSE), None)
+    return outcome if worse is None else Failure(FailureKind.GUARD, f"{worse.benchmark} became worse: {worse.reason}")
 
 
 def _told(fidelity: Fidelity, point: Point, points: Points, cost: Callable[[], tuple[float, float]]) -> Trial:

@@ -25,9 +25,9 @@ CREATE TABLE builds (
 
 -- In the order in which the search was told of them; a point, or a given patch, is judged once on each rung.
 CREATE TABLE trials (
-  number INTEGER PRIMARY KEY, subject TEXT NOT NULL, point TEXT NOT NULL, rung INTEGER NOT NULL, fidelity TEXT NOT NULL,
+  number INTEGER PRIMARY KEY, subject TEXT NOT NULL, point TEXT NOT NULL, fidelity TEXT NOT NULL,
   variant TEXT REFERENCES variants, moves TEXT NOT NULL, cost REAL, spread REAL NOT NULL,
-  failure TEXT, seconds REAL NOT NULL, UNIQUE (subject, rung), CHECK ((cost IS NULL) != (failure IS NULL))
+  failure TEXT, seconds REAL NOT NULL, UNIQUE (subject, fidelity), CHECK ((cost IS NULL) != (failure IS NULL))
 ) STRICT;
 
 -- `ordinal` counts the blocks of a variant in a stage; `number` is that of the samples, unique in the run.

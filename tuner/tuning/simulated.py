@@ -8,7 +8,6 @@ and under any load. So a recording's numbers are kept, and one recording of the 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,14 +18,15 @@ import msgspec
 from linesmith.analyzer.dwarf import Reading, read_layouts
 from linesmith.analyzer.errors import NotRecorded
 from linesmith.analyzer.explain import explain, holding
-from linesmith.analyzer.model import Built, Evidence, Finding, Metric, Order, Profile, Sample, Step
+from linesmith.analyzer.model import SIMULATED, Built, Evidence, Finding, Metric, Profile, Sample
 from linesmith.plugins.api import Tell
+from linesmith.plugins.builders import durable
 from linesmith.plugins.recordings.objects import with_objects
-from linesmith.plugins.registry import benchmark, recorder, snapshot_source
-from linesmith.tuner.recording_order import is_kernel, kernel_order, program_order, steps_of_command
+from linesmith.plugins.registry import recorder, snapshot_source
 from linesmith.tuner.simulated_metrics import Places, Question, metrics_for, simulated_metrics
+from linesmith.tuner.tuning.failures import Interrupted
+from linesmith.tuner.tuning.recordable import order_of
 
-SIMULATED = "simulated"
 _Values = tuple[tuple[str, float], ...]
 
 
@@ -39,7 +39,7 @@ def recorded(
     ``ElfError``, ``ToolMissing``, ``PlanError``, and what the benchmark to record raises.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    order = replace(_order(built, evidence, folder, seed), trace=trace)
+    order = replace(order_of(built, evidence, folder, seed, tell), trace=trace)
     chosen = recorder("qemu" if order.guest else "qemu-user")
     if reason := chosen.obstacle(order):
         raise NotRecorded(f"nothing can be recorded here: {reason}")
@@ -69,14 +69,14 @@ class SimulatedBenchmark:
     def values(self, built: Built, seed: int, tell: Tell) -> _Values:
         """The value of each metric, by name; raises what ``recorded`` raises."""
         kept = self.folder / f"{self._digest(built, seed)}.json"
-        if kept.is_file():
-            return msgspec.json.decode(kept.read_bytes(), type=_Values)
-        folder = self.folder / f"{kept.stem}.logs"
-        values = self._measured(built, recorded(built, self.evidence, folder, seed, tell), tell)
-        part = folder / "values.json"
-        part.write_bytes(msgspec.json.encode(values))
-        part.replace(kept)
-        return values
+        # Blocks that are measured at a time have the baseline's recording in common: the first one makes it.
+        with durable.locked(kept.with_suffix(".lock")):
+            if kept.is_file():
+                return msgspec.json.decode(kept.read_bytes(), type=_Values)
+            folder = self.folder / f"{kept.stem}.logs"
+            values = self._measured(built, recorded(built, self.evidence, folder, seed, tell), tell)
+            durable.replace(kept, msgspec.json.encode(values))
+            return values
 
     def _measured(self, built: Built, profile: Profile, tell: Tell) -> _Values:
         tell("counting misses")
@@ -107,11 +107,14 @@ def simulated_block(
 ) -> tuple[Sample, ...]:
     """The samples of one block: both builds, given with their names, recorded with the same ``seed``.
 
-    Raises what ``recorded`` raises.
+    Raises ``Interrupted`` with the side that ``recorded`` failed for.
     """
     found = []
     for position, (name, built) in enumerate((baseline, variant)):
-        values = simulation.values(built, seed, partial(_telling, tell, name))
+        try:
+            values = simulation.values(built, seed, partial(_telling, tell, name))
+        except Exception as error:
+            raise Interrupted(name, error) from error
         found += [_sample(name, metric, value, simulation, block, position) for metric, value in values]
     return tuple(found)
 
@@ -122,20 +125,3 @@ def _telling(tell: Tell, name: str, doing: str) -> None:
 
 def _sample(name: str, metric: str, value: float, simulation: SimulatedBenchmark, block: int, position: int) -> Sample:
     return Sample(name, SIMULATED, metric, simulation.evidence.cpus, value, block, position, position)
-
-
-def _order(built: Built, evidence: Evidence, folder: Path, seed: int) -> Order:
-    steps = _steps(evidence, folder)
-    if is_kernel(built):
-        return kernel_order(built, evidence, steps, seed, folder)
-    loud = [step for step in steps if not step.silent] or list(steps)
-    return program_order(built, evidence, loud[0], seed, folder)
-
-
-def _steps(evidence: Evidence, folder: Path) -> Sequence[Step]:
-    """The steps of one run of the benchmark with its largest number of threads, or the command."""
-    if evidence.use is None:
-        return steps_of_command(evidence)
-    programs = folder.parent / "programs"
-    programs.mkdir(exist_ok=True)
-    return benchmark(evidence.use.benchmark).steps(dict(evidence.use.settings), max(evidence.use.threads), programs)

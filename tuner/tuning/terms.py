@@ -17,11 +17,12 @@ _NOTE = "terms"
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a run is called, its ``rules``, and what decides on each of the upper rungs that it uses."""
+    """What a run is called, its ``rules``, what decides on each upper rung that it uses, and how many are confirmed."""
 
     title: str
     rules: Rules
     measures: tuple[tuple[Fidelity, tuple[Measure, ...]], ...] = ()
+    confirmed: int = 1
 
     @property
     def fidelities(self) -> tuple[Fidelity, ...]:
@@ -31,7 +32,8 @@ class Terms:
     def judge(self, stage: Stage) -> Judge:
         """Who compares what was measured in a stage; no noise floor is known yet."""
         rules = searching(self.rules) if stage.purpose is Purpose.SEARCH else self.rules
-        return Judge(dict(self.measures)[stage.fidelity], BASELINE.name, rules)
+        variants = self.confirmed if stage.purpose is Purpose.CONFIRMATION else 1
+        return Judge(dict(self.measures)[stage.fidelity], BASELINE.name, rules, variants=variants)
 
 
 def keep_terms(journal: Journal, terms: Terms) -> None:

@@ -6,25 +6,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from linesmith.analyzer.model import Comparison, Failure, Fidelity, Told, Trial
+from linesmith.analyzer.model import Comparison, Failure, Fidelity, Trial
 from linesmith.tuner.judge.ranking import cost
 from linesmith.tuner.tuning.encoding import decoded, encoded
 from linesmith.tuner.tuning.journal import Journal, Row
 
 _INSERT = (
-    "INSERT INTO trials (number, subject, point, rung, fidelity, variant, moves, cost, spread, failure, seconds) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO trials (number, subject, point, fidelity, variant, moves, cost, spread, failure, seconds) "
+    "VALUES ((SELECT coalesce(max(number), 0) + 1 FROM trials), ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-_SELECT = (
-    "SELECT number, point, rung, fidelity, variant, moves, cost, spread, failure, seconds FROM trials ORDER BY number"
-)
+_SELECT = "SELECT number, point, fidelity, variant, moves, cost, spread, failure, seconds FROM trials ORDER BY number"
 
 
-def keep_trial(journal: Journal, rung: int, trial: Trial) -> None:
-    """Within a transaction: keep a trial; a second one of its point, or given patch, on its rung cannot be."""
+def keep_trial(journal: Journal, trial: Trial) -> None:
+    """Within a transaction: number a trial and keep it; a second one of its point on its rung cannot be kept."""
     failure = None if trial.failure is None else encoded(trial.failure)
     point = encoded(trial.point)
-    judged = (trial.number, point if trial.point else trial.variant, point, rung, trial.fidelity)
+    judged = (point if trial.point else trial.variant, point, trial.fidelity)
     what = (trial.variant or None, encoded(trial.moves))
     journal.write(_INSERT, (*judged, *what, trial.cost, trial.spread, failure, trial.seconds))
 
@@ -42,15 +40,8 @@ def trials(journal: Journal) -> tuple[Trial, ...]:
     return tuple(_trial(row) for row in journal.rows(_SELECT))
 
 
-def told(journal: Journal) -> tuple[Told, ...]:
-    """What the search was told, in its order."""
-    rows = journal.rows(_SELECT)
-    found = zip((int(row[2] or 0) for row in rows), map(_trial, rows), strict=True)
-    return tuple(Told(one.point, rung, one.cost, one.spread, one.failure) for rung, one in found)
-
-
 def _trial(row: Row) -> Trial:
-    number, point, _, fidelity, variant, moves, cost, spread, failure, seconds = row
+    number, point, fidelity, variant, moves, cost, spread, failure, seconds = row
     return Trial(
         number=int(number or 0),
         variant=str(variant or ""),

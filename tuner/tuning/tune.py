@@ -14,7 +14,8 @@ from linesmith.plugins.api import Pool, Search
 from linesmith.tuner.judge.ranking import finalists
 from linesmith.tuner.space.proposals import Proposals, proposals
 from linesmith.tuner.tuning.blocks import Purpose, Stage, blocks
-from linesmith.tuner.tuning.confirmation import confirm, finish, reopen
+from linesmith.tuner.tuning.confirmation import confirm, finish
+from linesmith.tuner.tuning.encoding import encoded
 from linesmith.tuner.tuning.evidence import Explained, explained, with_all_lines
 from linesmith.tuner.tuning.exploration import Exploration
 from linesmith.tuner.tuning.judgement import Judge
@@ -25,14 +26,17 @@ from linesmith.tuner.tuning.noise import calibrated, remark
 from linesmith.tuner.tuning.obstacles import check
 from linesmith.tuner.tuning.points import Points
 from linesmith.tuner.tuning.progress import TellProgress
+from linesmith.tuner.tuning.reopening import reopen
 from linesmith.tuner.tuning.result import comparisons, result_of
 from linesmith.tuner.tuning.rig import Rig
 from linesmith.tuner.tuning.run_directory import RunDirectory
 from linesmith.tuner.tuning.settling import settled
 from linesmith.tuner.tuning.terms import Terms, keep_terms, kept_terms, with_measures
+from linesmith.tuner.tuning.trials import trials
 from linesmith.tuner.tuning.variants import BASELINE, keep_variant, variants
 
 _MINUTE = 60.0
+_SPACE = "space"
 # At most this share of the time is set aside for the confirmation.
 _MOST_RESERVED = 0.5
 
@@ -69,6 +73,7 @@ class _Tuning:
         seen = await explained(self.lab, self.plan)
         seen, proposed = self._proposed(seen)
         upper = rigs(self.plan, proposed, self.lab)
+        self._check_space(proposed)
         self._keep_terms(proposed, upper)
         judge = await calibrated(self.lab, upper[-1])
         await self._explore(seen, proposed, upper, judge)
@@ -84,6 +89,19 @@ class _Tuning:
         hottest = proposals(seen.findings, seen.layouts, self.plan.search).record.subject.type
         widened = with_all_lines(seen, hottest)
         return widened, proposals(widened.findings, widened.layouts, replace(self.plan.search, type=hottest))
+
+    def _check_space(self, proposed: Proposals) -> None:
+        """Points of an earlier process must mean the same layouts; raises ``PlanError`` where they do not."""
+        journal = self.lab.run.journal
+        now = encoded((proposed.record.subject.layout.title, proposed.space.dimensions))
+        known = journal.note(_SPACE)
+        if known not in (None, now) and trials(journal):
+            raise PlanError(
+                "the layouts to search are not those of the run so far (another profile, or another linesmith); begin "
+                "another run with --run"
+            )
+        with journal.transaction():
+            journal.keep_note(_SPACE, now)
 
     def _keep_terms(self, proposed: Proposals, upper: tuple[Rig, ...]) -> None:
         terms = Terms(f"{self.plan.recipe.tree.name}: {proposed.record.subject.layout.title}", self.plan.rules)
