@@ -47,12 +47,12 @@ def comparison(
     only_shown: bool = False,
     outliers: tuple[float, ...] = (),
 ) -> Comparison:
-    """A comparison whose interval reaches ``reach`` to both sides of the ratio that ``gain`` (a share) makes."""
+    """A comparison whose interval reaches ``reach``, three errors, to both sides of the ratio that ``gain`` makes."""
     ratio = 1 + gain if metric.better == Better.HIGHER else 1 - gain
     base = tuple(1000.0 + 10 * (boot % 3) for boot in range(2 * blocks))
     head = tuple(value * ratio for value in base)
     reason = "as the test has it"
     return Comparison(
         *(benchmark, metric, threads, "baseline", variant, base, head, ratio, ratio - reach, ratio + reach, floor),
-        *(blocks, verdict, reason, guard, outliers, tolerance, 0.98, only_shown),
+        *(blocks, verdict, reason, guard, outliers, tolerance, 0.98, only_shown, reach / 3),
     )

@@ -44,6 +44,7 @@ class Comparison:
     the change (a share) that variants with equal layouts were seen to have. ``outliers`` are values far from their
     variant's others; they count like any. ``tolerance`` is a guard's: the loss (a share) that it lets pass.
     The bounds hold with ``confidence``, over all looks that were taken. What is ``only_shown`` decides nothing.
+    ``error`` is the standard error of the ratio's logarithm, whatever confidence is asked for.
     """
 
     benchmark: str
@@ -65,6 +66,7 @@ class Comparison:
     tolerance: float = 0.0
     confidence: float = 0.95
     only_shown: bool = False
+    error: float = 0.0
 
     @property
     def decides(self) -> bool:

@@ -113,9 +113,13 @@ def test_few_misses_in_one_boot_of_many_show_nothing() -> None:
     assert found.verdict == VerdictKind.TOO_NOISY
 
 
-def test_misses_on_neither_side_are_no_difference() -> None:
+def test_of_misses_on_neither_side_nothing_is_known() -> None:
     found = compared([((0.0, 0.0), (0.0, 0.0))] * 4, MISSES)
-    assert (found.ratio, found.low, found.high, found.verdict) == (1.0, 1.0, 1.0, VerdictKind.NO_DIFFERENCE)
+    assert (found.ratio, found.low, found.high) == (1.0, 1.0, 1.0)
+    assert (found.verdict, found.reason) == (
+        VerdictKind.TOO_NOISY,
+        "nothing was counted on either side, so nothing is known",
+    )
 
 
 @pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])

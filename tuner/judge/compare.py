@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from linesmith.analyzer.model import Comparison, Metric, Rules, Sample, Use, VerdictKind
-from linesmith.tuner.judge.interval import ratio_interval
+from linesmith.tuner.judge.interval import RatioInterval, ratio_interval
 from linesmith.tuner.judge.looks import level
 from linesmith.tuner.judge.outliers import outliers
-from linesmith.tuner.judge.paired import paired
+from linesmith.tuner.judge.paired import Paired, paired
 from linesmith.tuner.judge.ruling import Limits, ruling
 
 
@@ -34,27 +34,24 @@ def compare(
     sides = paired(chosen, baseline, variant)
     interval = ratio_interval(sides.base, sides.head, level(rules, looks), rules.seed)
     limits = Limits(rules.smallest, floor, use.tolerance if use.guard else None)
-    verdict, reason = ruling(interval, metric.better, limits, sides.blocks)
     far = outliers(sides.base_boots) + outliers(sides.head_boots)
-    if far and verdict in (VerdictKind.TOO_NOISY, VerdictKind.NO_DIFFERENCE):
-        reason += f"; far-out runs: {len(far)}"
+    verdict, reason = _ruled(sides, interval, metric, limits, len(far))
+    told = (use.label, metric, threads, baseline, variant, sides.base_boots, sides.head_boots)
+    bounds = (interval.ratio, interval.low, interval.high, floor, sides.blocks)
     return Comparison(
-        use.label,
-        metric,
-        threads,
-        baseline,
-        variant,
-        sides.base_boots,
-        sides.head_boots,
-        interval.ratio,
-        interval.low,
-        interval.high,
-        floor,
-        sides.blocks,
-        verdict,
-        reason,
-        use.guard,
-        far,
-        use.tolerance if use.guard else 0.0,
-        rules.confidence,
+        *(*told, *bounds, verdict, reason),
+        guard=use.guard,
+        outliers=far,
+        tolerance=use.tolerance if use.guard else 0.0,
+        confidence=rules.confidence,
+        error=interval.error,
     )
+
+
+def _ruled(sides: Paired, interval: RatioInterval, metric: Metric, limits: Limits, far: int) -> tuple[VerdictKind, str]:
+    """The ruling on what was counted, with how many runs were far out where that may be why nothing is seen."""
+    if sides.blocks and not (sides.base.any() or sides.head.any()):
+        return VerdictKind.TOO_NOISY, "nothing was counted on either side, so nothing is known"
+    verdict, reason = ruling(interval, metric.better, limits, sides.blocks)
+    seen = verdict in (VerdictKind.BETTER, VerdictKind.WORSE)
+    return verdict, reason if seen or not far else f"{reason}; far-out runs: {far}"

@@ -22,15 +22,21 @@ from linesmith.tuner.judge.seeds import seed_of
 RESAMPLES = 999
 # Nothing is known of a ratio beyond it.
 UNBOUNDED = 1e9
+# A logarithm whose exponential is beyond that.
+FAR = 50.0
 
 
 @dataclass(frozen=True, slots=True)
 class RatioInterval:
-    """The ratio head / base of the means over all blocks, and its bounds; all are finite."""
+    """The ratio head / base of the means over all blocks, and its bounds; all are finite.
+
+    ``error`` is the standard error of the ratio's logarithm.
+    """
 
     ratio: float
     low: float
     high: float
+    error: float = 0.0
 
     @property
     def reach(self) -> float:
@@ -45,17 +51,17 @@ def ratio_interval(base: Means, head: Means, level: float, seed: int) -> RatioIn
     block has none, both sums get half of the smallest value seen before the logarithm is taken, so that it is finite.
     """
     if not (base.any() or head.any()):
-        return RatioInterval(1.0, 1.0, 1.0) if len(base) > 1 else RatioInterval(1.0, 0.0, UNBOUNDED)
+        return RatioInterval(1.0, 1.0, 1.0) if len(base) > 1 else RatioInterval(1.0, 0.0, UNBOUNDED, UNBOUNDED)
     half = _half_unit(base, head)
     logarithm = float(_log_ratio(base, head, half))
     ratio = float(head.sum() / base.sum()) if base.any() else float(np.exp(logarithm))
     if len(base) < 2:
-        return RatioInterval(ratio, 0.0, UNBOUNDED)
-    reach = float(stats.t.ppf(1 - level / 2, len(base) - 1)) * _error(base, head, half, seed)
+        return RatioInterval(ratio, 0.0, UNBOUNDED, UNBOUNDED)
+    error = _error(base, head, half, seed)
+    reach = float(stats.t.ppf(1 - level / 2, len(base) - 1)) * error
     low = float(np.exp(logarithm - reach)) if head.any() else 0.0
-    return RatioInterval(
-        ratio, min(low, ratio), max(ratio, min(float(np.exp(min(logarithm + reach, 50.0))), UNBOUNDED))
-    )
+    high = min(float(np.exp(min(logarithm + reach, FAR))), UNBOUNDED)
+    return RatioInterval(ratio, min(low, ratio), max(ratio, high), error)
 
 
 def _half_unit(base: Means, head: Means) -> float:

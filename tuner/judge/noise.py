@@ -7,8 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from scipy import stats
-
 from linesmith.analyzer.model import Comparison, Metric, Rules, Sample, Use
 from linesmith.tuner.judge.compare import compare
 
@@ -32,16 +30,15 @@ def noise(
 def floor(comparisons: Iterable[Comparison]) -> float:
     """The largest change (a share) of variants with equal layouts: what is smaller is nothing to claim.
 
-    Few blocks show a change by chance alone. That part is taken off as far as the interval tells it, by the positive
-    part of the estimator of James and Stein; what is left is what the builds themselves differ by. With k placebos, a
-    build whose layout changes nothing goes beyond all of them in one case of k + 1.
+    Few blocks show a change by chance alone. That part is taken off as far as the standard error tells it, by the
+    positive part of the estimator of James and Stein; what is left is what the builds themselves differ by. With k
+    placebos, a build whose layout changes nothing goes beyond all of them in one case of k + 1.
     """
     return max((_beyond_chance(one) for one in comparisons), default=0.0)
 
 
 def _beyond_chance(one: Comparison) -> float:
-    error = (one.high - one.low) / 2 / float(stats.t.ppf((1 + one.confidence) / 2, max(one.blocks - 1, 1)))
-    return abs(one.change) * max(0.0, 1 - (error / one.change) ** 2) if one.change else 0.0
+    return abs(one.change) * max(0.0, 1 - (one.error / one.change) ** 2) if one.change else 0.0
 
 
 def halved(samples: Iterable[Sample], baseline: str) -> tuple[Sample, ...]:

@@ -12,35 +12,29 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from linesmith.analyzer.model import Better, Comparison, VerdictKind
-from linesmith.tuner.judge.interval import RatioInterval
 
-# Half the width of an interval for each standard error, about: only its size beside other intervals matters here.
-REACH = 2.0
+# Half a 95 % interval in standard errors: what optimizers are told of a single point.
+REACH = 1.96
 FEWEST_BLOCKS = 2
 # A ratio that is as good as none; it still has a logarithm.
 _LEAST = 1e-9
 
 
 def cost(comparisons: Iterable[Comparison]) -> tuple[float, float]:
-    """The cost of a variant and half its interval's width, as optimizers are told: below one is better.
+    """The cost of a variant with its spread, as optimizers are told: below one is better, 1.96 standard errors.
 
-    It is the geometric mean over the comparisons that decide. Raises ``ValueError`` when there is none.
+    It is the geometric mean over the comparisons that decide; the cost of a metric that should be high is that of the
+    baseline to the variant. Raises ``ValueError`` when nothing decides.
     """
     deciding = [one for one in comparisons if one.decides]
     if not deciding:
         raise ValueError("a variant without a deciding comparison has no cost")
-    intervals = [_cost(one) for one in deciding]
-    mean = math.exp(math.fsum(math.log(one.ratio) for one in intervals) / len(intervals))
-    spread = math.sqrt(math.fsum(one.reach**2 for one in intervals)) / len(intervals)
-    return mean, spread
-
-
-def _cost(one: Comparison) -> RatioInterval:
-    """The interval of a cost: of a metric that should be high it is that of the baseline to the variant."""
-    ratio, low, high = (max(value, _LEAST) for value in (one.ratio, one.low, one.high))
-    if one.metric.better == Better.LOWER:
-        return RatioInterval(ratio, low, high)
-    return RatioInterval(1 / ratio, 1 / high, 1 / low)
+    logarithms = [
+        math.log(max(one.ratio, _LEAST)) * (1 if one.metric.better == Better.LOWER else -1) for one in deciding
+    ]
+    mean = math.exp(math.fsum(logarithms) / len(deciding))
+    error = math.sqrt(math.fsum(one.error**2 for one in deciding)) / len(deciding)
+    return mean, REACH * error * mean
 
 
 def finalists(explored: Iterable[Comparison], count: int) -> tuple[str, ...]:
