@@ -103,6 +103,26 @@ def test_only_accidents_of_the_machine_are_tried_again_by_the_next_process(
     assert samples_of(again) == samples_of(result)
 
 
+def test_an_accident_of_the_machine_costs_no_variant(tmp_path: Path) -> None:
+    """The program aborts the first time it is run, wherever that is; a failure counts when it comes twice."""
+    folder, mark = project(tmp_path), tmp_path / "mark"
+    (folder / "tree" / "build.sh").write_text(_BUILD_SH)
+    once = program(f'if (system("test -e {mark}")) {{ system("touch {mark}"); abort(); }}')
+    (trial,) = benched(tmp_path / "run", folder, [Variant("apart", (APART, once))], _TEXT).trials
+    assert (trial.cost, trial.failure) == (0.5, None)
+    assert mark.exists()
+
+
+def test_an_accident_of_the_baseline_costs_no_variant(tmp_path: Path) -> None:
+    folder, mark = project(tmp_path), tmp_path / "mark"
+    (folder / "tree" / "build.sh").write_text(_BUILD_SH)
+    source = folder / "tree" / "queue.c"
+    flaky = f'if (system("test -e {mark}")) {{ system("touch {mark}"); abort(); }}'
+    source.write_text("#include <stdlib.h>\n" + QUEUE_C.replace(_PRINTS, f"    {flaky}\n{_PRINTS}"))
+    (trial,) = benched(tmp_path / "run", folder, [Variant("apart", (APART,))], _TEXT).trials
+    assert (trial.cost, trial.failure) == (0.5, None)
+
+
 def test_a_full_disk_ends_the_run_and_costs_no_trial(tmp_path: Path) -> None:
     folder, disk = project(tmp_path), tmp_path / "disk"
     (folder / "tree" / "build.sh").write_text(_BUILD_SH)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -48,6 +49,18 @@ def test_trials_of_the_budget_were_built_and_all_others_estimated(result: Result
 def test_a_finished_search_does_nothing_again(folder: Path, result: Result) -> None:
     again = tuned(folder / "run", folder)
     assert (again.trials, again.samples) == (result.trials, result.samples)
+
+
+def test_points_of_another_space_are_not_taken_for_those_of_this_one(folder: Path, result: Result) -> None:
+    """As when another linesmith, or another profile, gives other places to choose among."""
+    assert result.trials
+    with sqlite3.connect(folder / "run" / "journal.sqlite") as database:
+        ((space,),) = database.execute("SELECT value FROM notes WHERE name = 'space'").fetchall()
+        database.execute("UPDATE notes SET value = 'other' WHERE name = 'space'")
+    with pytest.raises(PlanError, match="not those of the run so far"):
+        tuned(folder / "run", folder)
+    with sqlite3.connect(folder / "run" / "journal.sqlite") as database:
+        database.execute("UPDATE notes SET value = ? WHERE name = 'space'", (space,))
 
 
 def test_the_source_tree_is_as_it_was(folder: Path, result: Result) -> None:
