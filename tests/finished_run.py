@@ -52,4 +52,5 @@ RUN = Result(
     remarks=("placebo-2 did not boot",),
     finished=True,
     seconds=4000.0,
+    confirming=(0,),
 )

@@ -48,6 +48,7 @@ class Result:
     ``confirmed`` are comparisons on samples taken after the search, ``explored`` those on which it went.
     ``patches`` holds the file below the run directory for each variant that has one. ``facts`` are what a reviewer
     asks of the machines: names and values. ``noise`` are the comparisons of baseline and placebos.
+    ``confirming`` are the blocks whose samples are those of ``confirmed``.
     """
 
     title: str
@@ -64,3 +65,4 @@ class Result:
     remarks: tuple[str, ...] = ()
     finished: bool = False
     seconds: float = 0.0
+    confirming: tuple[int, ...] = ()

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from textwrap import wrap
 
-from linesmith.analyzer.model import Comparison, Result, Trial
+from linesmith.analyzer.model import Comparison, Fidelity, Point, Result, Trial
 from linesmith.analyzer.report.comparison import WIDTH, comparison_table, metric, render_comparisons
 from linesmith.analyzer.report.facts import merged
 from linesmith.analyzer.report.figures import duration, interval, signed
-from linesmith.analyzer.report.unchecked import unchecked
+from linesmith.analyzer.report.unchecked import loss, unchecked, unproven
 
 
 def render_text(result: Result) -> str:
@@ -18,8 +18,8 @@ def render_text(result: Result) -> str:
     sections = [
         _head(result),
         _titled("verdict", "\n".join(verdict_rows(result))),
-        _titled("confirmed, on runs made after the choice", render_comparisons(result.confirmed)),
-        _titled("explored, on the runs by which it was chosen", comparison_table(result.explored)),
+        _titled(confirmed_title(result), render_comparisons(result.confirmed)),
+        _titled(EXPLORED, comparison_table(result.explored)),
         _titled("equal layouts compared", comparison_table(result.noise)),
         _titled("trials", "\n".join(_trials(result))),
         _titled("builds", "\n".join(_builds(result))),
@@ -31,6 +31,16 @@ def render_text(result: Result) -> str:
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
+EXPLORED = "explored, on the runs of the search"
+_COSTLY = (Fidelity.SIMULATION, Fidelity.BENCHMARK)
+
+
+def confirmed_title(result: Result) -> str:
+    """What the comparisons that count are called: patches that were given have been chosen by nobody."""
+    searched = any(trial.point for trial in result.trials)
+    return "confirmed, on runs made after the choice" if searched else "compared"
+
+
 def told(result: Result) -> tuple[Comparison, ...]:
     """The comparisons that a verdict rests on: the confirmed ones, or without any those of the search."""
     return result.confirmed or result.explored
@@ -38,13 +48,19 @@ def told(result: Result) -> tuple[Comparison, ...]:
 
 def verdict_rows(result: Result) -> Iterator[str]:
     """The best variant, or that none was confirmed; then what was confirmed of each, the best one first."""
-    if result.best is None:
-        yield f"  no variant is confirmed to be better than {result.baseline}"
-    else:
-        yield f"  {result.best} is better than {result.baseline}, confirmed on fresh runs"
+    yield f"  {_sentence(result)}"
     for one in sorted(result.confirmed, key=lambda one: one.variant != result.best):
         if not one.only_shown:
-            yield f"  {one.variant}: {one.verdict.value}, {signed(one.change)} ({interval(one)}), {metric(one)}"
+            row = f"  {one.variant}: {one.verdict.value}, {signed(one.change)} ({interval(one)}), {metric(one)}"
+            yield row + (f"; a loss of up to {loss(one):.1%} is not excluded" if unproven(one) else "")
+
+
+def _sentence(result: Result) -> str:
+    if result.best is not None:
+        return f"{result.best} is better than {result.baseline}, confirmed on fresh runs"
+    if not result.finished:
+        return f"not yet: no variant has been confirmed to be better than {result.baseline}"
+    return f"no variant is confirmed to be better than {result.baseline}"
 
 
 def _head(result: Result) -> str:
@@ -53,10 +69,22 @@ def _head(result: Result) -> str:
 
 
 def counted(result: Result) -> str:
-    """How many trials there were, and how many of them failed."""
-    trials = len(result.trials)
-    failed = sum(trial.failure is not None for trial in result.trials)
-    return f"{trials or 'no'} trial{'s' * (trials != 1)}" + (f" ({failed} failed)" if failed else "")
+    """How many layouts or patches were built and measured, how many of them failed, and how many only looked at."""
+    costly = _by_subject(trial for trial in result.trials if trial.fidelity in _COSTLY)
+    cheap = _by_subject(trial for trial in result.trials if trial.fidelity not in _COSTLY)
+    failed = sum(any(trial.failure for trial in trials) for trials in costly.values())
+    illegal = sum(any(trial.failure for trial in trials) for trials in cheap.values())
+    text = f"{len(costly) or 'no'} trial{'s' * (len(costly) != 1)}" + (f" ({failed} failed)" if failed else "")
+    refused = f" ({illegal} ruled out)" if illegal else ""
+    return text + (f", {len(cheap):,} layouts estimated{refused}" if cheap else "")
+
+
+def _by_subject(trials: Iterable[Trial]) -> dict[Point | str, list[Trial]]:
+    """The trials of each point, or of each patch that was given."""
+    found: dict[Point | str, list[Trial]] = {}
+    for trial in trials:
+        found.setdefault(trial.point or trial.variant, []).append(trial)
+    return found
 
 
 def _titled(title: str, text: str) -> str:
@@ -64,8 +92,9 @@ def _titled(title: str, text: str) -> str:
 
 
 def _trials(result: Result) -> Iterator[str]:
-    names = max((len(trial.variant) for trial in result.trials), default=0)
-    for trial in result.trials:
+    listed = [trial for trial in result.trials if trial.fidelity in _COSTLY]
+    names = max((len(trial.variant) for trial in listed), default=0)
+    for trial in listed:
         head = f"  {trial.number:>4}  {trial.variant:<{names}}  {trial.fidelity.value:<9}  "
         text = "; ".join((_outcome(trial), *trial.moves))
         yield from wrap(text, max(WIDTH, len(head) + 40), initial_indent=head, subsequent_indent=" " * len(head))

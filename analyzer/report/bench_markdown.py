@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from linesmith.analyzer.model import Result
-from linesmith.analyzer.report.bench import counted, told, verdict_rows
+from linesmith.analyzer.report.bench import EXPLORED, confirmed_title, counted, told, verdict_rows
 from linesmith.analyzer.report.comparison import markdown_table
 from linesmith.analyzer.report.facts import merged
 from linesmith.analyzer.report.figures import duration
@@ -16,8 +16,8 @@ def render_markdown(result: Result) -> str:
     sections = [
         f"# {result.title}",
         "\n".join(f"- {row.strip()}" for row in verdict_rows(result)),
-        _titled("Confirmed, on runs made after the choice", markdown_table(result.confirmed)),
-        _titled("Explored, on the runs by which it was chosen", markdown_table(result.explored)),
+        _titled(confirmed_title(result).capitalize(), markdown_table(result.confirmed)),
+        _titled(EXPLORED.capitalize(), markdown_table(result.explored)),
         _titled("Equal layouts compared", markdown_table(result.noise)),
         _titled("Machines", "\n".join(f"- {name}: {value}" for name, value in merged(result.facts))),
         _titled("Not checked", "\n".join(f"- {one}" for one in unchecked(result, told(result)))),

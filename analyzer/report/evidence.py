@@ -10,7 +10,7 @@ from textwrap import wrap
 from linesmith.analyzer.model import Comparison, Result
 from linesmith.analyzer.report.facts import emulated, merged
 from linesmith.analyzer.report.figures import interval, mean_and_spread, number, signed, threads
-from linesmith.analyzer.report.unchecked import unchecked
+from linesmith.analyzer.report.unchecked import equal_builds, unchecked
 
 WIDTH = 75
 _ROW = "    {:<12}{:>18}{:>18}{:>9}  {}"
@@ -27,7 +27,7 @@ def evidence(result: Result, variant: str) -> str:
         return ""
     timed, simulated = [one for one in ones if not one.simulated], [one for one in ones if one.simulated]
     title = _EMULATED if emulated(result.facts) else _TIMED
-    blocks = [*_table(title, timed), *_table(_SIMULATED, simulated), _method(ones, bool(confirmed))]
+    blocks = [*_table(title, timed), *_table(_SIMULATED, simulated), _method(result, ones, bool(confirmed))]
     blocks += [_circumstances(result, variant), _open(unchecked(result, ones))]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -69,12 +69,13 @@ def _row_wrapped(text: str, indent: str = "  ") -> list[str]:
     return wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
 
 
-def _method(ones: Sequence[Comparison], confirmed: bool) -> str:
+def _method(result: Result, ones: Sequence[Comparison], confirmed: bool) -> str:
     blocks, runs = _range([one.blocks for one in ones]), _range([len(one.base) for one in ones])
     text = f"{runs} runs of each side in {blocks} interleaved blocks; bounds are of the ratio of means, by bootstrap."
     floor = max(one.floor for one in ones)
     if floor:
-        text += f" Builds of equal layout were seen to differ by up to {floor:.2%}."
+        builds = 1 + len(equal_builds(result))
+        text += f" {builds} builds of equal layout were seen to differ by up to {floor:.2%}." if builds > 1 else ""
     outliers = [value for one in ones for value in one.outliers]
     if outliers:
         text += f" Far-out runs are included: {len(outliers)} (such as {number(outliers[0])})."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All samples as ``{variant: {metric: [samples]}}``, in the order in which they were taken."""
+"""The fresh samples as ``{variant: {metric: [samples]}}``, in the order in which they were taken."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ from collections.abc import Iterable
 
 import msgspec
 
-from linesmith.analyzer.model import Result, Sample
+from linesmith.analyzer.model import SIMULATED, Result, Sample
 
 Matrix = dict[str, dict[str, list[float]]]
 
 
 def matrix(result: Result) -> Matrix:
-    """The samples of each variant by metric, as ``exec-storm.ops_per_second``.
+    """The fresh samples of each variant by metric, as ``exec-storm.ops_per_second``; none before the confirmation.
 
     A benchmark that ran with several numbers of threads has them in the name: ``exec-storm.8_threads.ops_per_second``.
     """
-    several = _several(result.samples)
+    fresh = [sample for sample in result.samples if sample.block in set(result.confirming)]
+    repeated = _repeated(fresh, result.baseline)
+    several = _several(fresh)
     found: Matrix = {}
-    for sample in sorted(result.samples, key=lambda one: (one.block, one.position)):
+    for sample in sorted(fresh, key=lambda one: (one.block, one.position)):
+        if sample.benchmark == SIMULATED and (sample.variant, sample.block) in repeated:
+            continue
         threads = f".{sample.threads}_threads" if sample.benchmark in several else ""
         name = f"{sample.benchmark}{threads}.{sample.metric}"
         found.setdefault(sample.variant, {}).setdefault(name, []).append(sample.value)
@@ -37,3 +41,16 @@ def _several(samples: Iterable[Sample]) -> set[str]:
     for sample in samples:
         threads[sample.benchmark].add(sample.threads)
     return {benchmark for benchmark, counts in threads.items() if len(counts) > 1}
+
+
+def _repeated(samples: Iterable[Sample], baseline: str) -> set[tuple[str, int]]:
+    """The baseline in the simulated blocks of all variants but the one with the most blocks.
+
+    A seed gives one number, so what stands beside another variant is the same recordings once more.
+    """
+    blocks: defaultdict[str, set[int]] = defaultdict(set)
+    for sample in samples:
+        if sample.benchmark == SIMULATED and sample.variant != baseline:
+            blocks[sample.variant].add(sample.block)
+    once = max(blocks.values(), key=len, default=set())
+    return {(baseline, block) for own in blocks.values() for block in own - once}

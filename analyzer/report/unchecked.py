@@ -9,6 +9,9 @@ from linesmith.analyzer.model import Comparison, Result, VerdictKind
 from linesmith.analyzer.report.facts import emulated
 from linesmith.analyzer.report.figures import threads
 
+# With fewer of them what other builds differ by is hardly known.
+ENOUGH_PLACEBOS = 3
+
 
 def unchecked(result: Result, comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     """Sentences without their full stop about what ``comparisons`` of this run leave open."""
@@ -29,23 +32,33 @@ def _measured(result: Result, comparisons: Sequence[Comparison]) -> Iterator[str
 
 
 def _sides(result: Result, comparisons: Sequence[Comparison]) -> Iterator[str]:
-    if any(not one.simulated for one in comparisons) and not any(
-        one.variant != one.baseline and not one.variant.startswith(f"{one.baseline} ") for one in result.noise
-    ):
-        yield "what another build of the same layout changes: there was no placebo"
+    placebos = len(equal_builds(result))
+    if placebos < ENOUGH_PLACEBOS and comparisons:
+        yield f"what other builds of the same layout differ by (placebos measured: {placebos})"
     if len(comparisons) and not any(one.guard for one in comparisons):
         yield "other workloads: there was no guard benchmark"
     if not result.finished:
         yield "the rest of the plan: the run has not come to its end"
 
 
+def equal_builds(result: Result) -> frozenset[str]:
+    """The placebos that were compared with the baseline; its own halves are the same build."""
+    own = (result.baseline, f"{result.baseline} again")
+    return frozenset(one.variant for one in result.noise if one.variant not in own)
+
+
 def _guards(comparisons: Sequence[Comparison]) -> Iterator[str]:
     for one in comparisons:
-        if one.guard and one.verdict != VerdictKind.WORSE and _loss(one) > one.tolerance:
+        if unproven(one):
             name = f"{one.name} with {threads(one.threads)}"
-            yield f"whether {name} loses more than {one.tolerance:.1%}: up to {_loss(one):.1%} is possible"
+            yield f"whether {name} loses more than {one.tolerance:.1%}: up to {loss(one):.1%} is possible"
 
 
-def _loss(one: Comparison) -> float:
+def unproven(one: Comparison) -> bool:
+    """Whether a guard may have lost more than it may, for all that is known."""
+    return one.guard and one.verdict != VerdictKind.WORSE and loss(one) > one.tolerance
+
+
+def loss(one: Comparison) -> float:
     """The largest loss that the interval holds, as a share."""
     return 1 - one.low if one.metric.better == "higher" else one.high - 1

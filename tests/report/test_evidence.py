@@ -33,12 +33,13 @@ def test_a_reviewer_finds_what_was_measured_simulated_and_left_open() -> None:
               better; 98% interval -70.0% to -50.0%
 
         12 runs of each side in 6 interleaved blocks; bounds are of the ratio of
-        means, by bootstrap. Builds of equal layout were seen to differ by up to
+        means, by bootstrap. 2 builds of equal layout were seen to differ by up to
         0.20%.
 
         On: compiler gcc 12.2.0; configuration fedcba987654; cpus 8.
 
-        Not measured: whether page-faults.faults_per_second with 8 threads loses
+        Not measured: what other builds of the same layout differ by (placebos
+        measured: 1); whether page-faults.faults_per_second with 8 threads loses
         more than 2.0%: up to 3.0% is possible.
         """)
 

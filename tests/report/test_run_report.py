@@ -10,7 +10,17 @@ from textwrap import dedent
 from finished_run import CONFIRMED, RUN
 from measured import samples
 
-from linesmith.analyzer.model import Build, Result, VerdictKind
+from linesmith.analyzer.model import (
+    SIMULATED,
+    Build,
+    Failure,
+    FailureKind,
+    Fidelity,
+    Result,
+    Sample,
+    Trial,
+    VerdictKind,
+)
 from linesmith.analyzer.report import bench, bench_markdown, matrix
 from linesmith.analyzer.report.facts import merged
 from linesmith.analyzer.report.two_runs import render_two_runs
@@ -37,9 +47,34 @@ def test_the_verdict_comes_first() -> None:
         "  moved: better, +5.00% (+4.00% to +6.00%), exec-storm.ops_per_second (8 threads, ops/s, higher is better)",
         (
             "  moved: no difference seen, 0.00% (-3.00% to +3.00%), page-faults.faults_per_second (8 threads, "
-            "faults/s, higher is better, guard 2.0%)"
+            "faults/s, higher is better, guard 2.0%); a loss of up to 3.0% is not excluded"
         ),
     ]
+
+
+def test_a_search_that_found_nothing_says_so() -> None:
+    assert sections(replace(RUN, best=None))["verdict"].startswith("  no variant is confirmed to be better than base")
+
+
+def test_patches_that_were_given_are_compared_and_not_chosen() -> None:
+    given = replace(RUN, trials=(Trial(1, "moved", (), Fidelity.BENCHMARK, (), 0.95, 0.01),))
+    assert list(sections(given))[1] == "compared"
+    assert bench.render_text(given).splitlines()[1] == "1 trial, 67 min, finished"
+
+
+def test_layouts_that_were_only_estimated_are_counted() -> None:
+    wrong = Failure(FailureKind.ILLEGAL, "`a` cannot move")
+    cheap = [Trial(n, "", (), Fidelity.ESTIMATE, (n,), 0.9) for n in range(3, 1203)]
+    cheap += [replace(one, fidelity=Fidelity.REPLAY) for one in cheap[:5]]
+    cheap += [Trial(2000, "", (), Fidelity.ESTIMATE, (2000,), failure=wrong)]
+    run = replace(RUN, trials=(*RUN.trials, *cheap))
+    assert bench.counted(run) == "2 trials (1 failed), 1,201 layouts estimated (1 ruled out)"
+    assert sections(run)["trials"] == sections(RUN)["trials"]
+
+
+def test_a_point_on_two_rungs_is_one_trial() -> None:
+    again = replace(RUN.trials[0], number=3, fidelity=Fidelity.BENCHMARK)
+    assert bench.counted(replace(RUN, trials=(*RUN.trials, again))) == "2 trials (1 failed)"
 
 
 def test_trials_are_listed_with_their_failures() -> None:
@@ -57,7 +92,7 @@ def test_the_rest_says_on_what_it_was_found() -> None:
     assert found["machines"] == "  cpus: 8\n  load before: 0.1 to 1.25"
     assert found["remarks"] == "  placebo-2 did not boot"
     assert list(found) == [
-        *("verdict", "confirmed, on runs made after the choice", "explored, on the runs by which it was chosen"),
+        *("verdict", "confirmed, on runs made after the choice", "explored, on the runs of the search"),
         *("equal layouts compared", "trials", "builds", "patches", "machines", "not checked", "remarks"),
     ]
 
@@ -74,7 +109,7 @@ def test_a_run_that_is_cut_off_claims_nothing() -> None:
         no trials, 12 s, not finished
 
         verdict:
-          no variant is confirmed to be better than baseline
+          not yet: no variant has been confirmed to be better than baseline
 
         not checked:
           time on real hardware: nothing was timed there
@@ -86,7 +121,7 @@ def test_what_was_explored_only_leaves_much_unchecked() -> None:
     run = replace(RUN, best=None, confirmed=(), noise=(), finished=False)
     assert sections(run)["not checked"].splitlines() == [
         "  a single thread: the fewest were 8 threads",
-        "  what another build of the same layout changes: there was no placebo",
+        "  what other builds of the same layout differ by (placebos measured: 0)",
         "  other workloads: there was no guard benchmark",
         "  the rest of the plan: the run has not come to its end",
     ]
@@ -98,7 +133,7 @@ def test_simulated_counts_are_no_time() -> None:
 
 
 def test_a_guard_that_may_lose_is_told() -> None:
-    assert sections(RUN)["not checked"] == (
+    assert sections(RUN)["not checked"].splitlines()[-1] == (
         "  whether page-faults.faults_per_second with 8 threads loses more than 2.0%: up to 3.0% is possible"
     )
 
@@ -108,7 +143,7 @@ def test_markdown_has_the_same_sections() -> None:
     assert [line for line in lines if line.startswith("#")] == [
         "# exec storm",
         "## Confirmed, on runs made after the choice",
-        "## Explored, on the runs by which it was chosen",
+        "## Explored, on the runs of the search",
         "## Equal layouts compared",
         "## Machines",
         "## Not checked",
@@ -126,13 +161,34 @@ def test_the_matrix_has_the_samples_of_each_variant_by_metric() -> None:
 
 def test_several_numbers_of_threads_are_told_apart_in_the_matrix() -> None:
     eight = samples([((5.0,), (4.0,))], threads=8)
-    found = matrix.matrix(replace(RUN, samples=(*RUN.samples, *eight)))
+    found = matrix.matrix(replace(RUN, samples=(*RUN.samples, *eight), confirming=(0,)))
     assert found["moved"] == {"exec-storm.1_threads.seconds": [0.9, 0.8], "exec-storm.8_threads.seconds": [4.0]}
 
 
 def test_samples_are_in_the_order_in_which_they_were_taken() -> None:
     later = samples([((1.0,), (2.0,)), ((3.0,), (4.0,))])
-    assert matrix.matrix(replace(RUN, samples=later[::-1]))["baseline"]["exec-storm.seconds"] == [1.0, 3.0]
+    run = replace(RUN, samples=later[::-1], confirming=(0, 1))
+    assert matrix.matrix(run)["baseline"]["exec-storm.seconds"] == [1.0, 3.0]
+
+
+def test_samples_of_the_search_are_not_in_the_matrix() -> None:
+    both = samples([((1.0,), (0.5,)), ((1.1,), (0.9,))])
+    assert matrix.matrix(replace(RUN, samples=both, confirming=(1,)))["moved"] == {"exec-storm.seconds": [0.9]}
+    assert matrix.matrix(replace(RUN, samples=both, confirming=())) == {}
+
+
+def test_a_recording_that_serves_two_variants_is_one_sample() -> None:
+    seeds = [("v1", 0, 7.0), ("v1", 1, 8.0), ("v2", 2, 7.0)]
+    both = [
+        Sample(variant, SIMULATED, "pair", 8, value, block, boot)
+        for head, block, base in seeds
+        for boot, (variant, value) in enumerate((("baseline", base), (head, 0.0)))
+    ]
+    assert matrix.matrix(replace(RUN, samples=tuple(both), confirming=(0, 1, 2))) == {
+        "baseline": {"simulated.pair": [7.0, 8.0]},
+        "v1": {"simulated.pair": [0.0, 0.0]},
+        "v2": {"simulated.pair": [0.0]},
+    }
 
 
 def test_two_runs_agree_or_contradict_each_other() -> None:

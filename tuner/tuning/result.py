@@ -48,6 +48,7 @@ def result_of(journal: Journal, path: Path) -> Result:
         remarks=tuple(str(said) for (said,) in journal.rows("SELECT sentence FROM remarks ORDER BY number")),
         finished=journal.note(FINISHED) is not None,
         seconds=journal.seconds,
+        confirming=_confirming(measured),
     )
 
 
@@ -67,6 +68,11 @@ def comparisons(terms: Terms, measured: Sequence[Block], stage: Stage) -> tuple[
 
 def _compared(terms: Terms, measured: Sequence[Block], purpose: Purpose) -> tuple[Comparison, ...]:
     return tuple(one for fidelity in terms.fidelities for one in comparisons(terms, measured, Stage(fidelity, purpose)))
+
+
+def _confirming(measured: Sequence[Block]) -> tuple[int, ...]:
+    fresh = (one for one in measured if one.stage.purpose is Purpose.CONFIRMATION)
+    return tuple(sorted({sample.block for one in fresh for sample in one.samples}))
 
 
 def _noise(terms: Terms, measured: Sequence[Block]) -> tuple[Comparison, ...]:
