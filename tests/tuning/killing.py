@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Kills a run of ``tune`` with SIGKILL at random moments, goes on with it each time, and says what is wrong at its end.
 
-As a program: ``python tests/tuning/killing.py [KILLS [SEED]]`` prints each kill; 20 are the measure.
+As a program: ``python tests/tuning/killing.py [KILLS [SEED [MODE]]]`` prints each kill; 20 are the measure. ``MODE`` is
+``benchmark``, with one worker, or ``simulate`` with two.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ _DRIVER = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
-from tuning.project import SHORT, tuned
+from tuning.project import MODES, tuned
 if __name__ == "__main__":
-    tuned(Path(sys.argv[1]), Path(sys.argv[2]), SHORT)
+    text, workers = MODES[sys.argv[4]]
+    tuned(Path(sys.argv[1]), Path(sys.argv[2]), text, workers)
 """
 _TESTS = Path(__file__).resolve().parents[1]
 _SECONDS_TO_DIE = 30.0
@@ -42,21 +44,22 @@ _LONGEST_RUN = 600.0
 class Killing:
     """``wrong`` are sentences on what should not be; processes were killed after so many seconds (``moments``)."""
 
+    mode: str
     moments: list[float] = field(default_factory=list)
     runs: int = 0
     wrong: list[str] = field(default_factory=list)
 
 
-def started(run: Path, folder: Path) -> subprocess.Popen[bytes]:
+def started(run: Path, folder: Path, mode: str = "benchmark") -> subprocess.Popen[bytes]:
     """A process that begins the run, or goes on with it."""
-    command = (sys.executable, "-c", _DRIVER, str(run), str(folder), str(_TESTS))
+    command = (sys.executable, "-c", _DRIVER, str(run), str(folder), str(_TESTS), mode)
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
-def kill_at_random(folder: Path, kills: int, random: Random) -> Killing:
+def kill_at_random(folder: Path, kills: int, random: Random, mode: str = "benchmark") -> Killing:
     """Kill processes until ``kills`` have been hit while they worked; runs that come to their end are looked at."""
-    undisturbed, seconds = _undisturbed(folder)
-    done = Killing()
+    undisturbed, seconds = _undisturbed(folder, mode)
+    done = Killing(mode)
     while len(done.moments) < kills:
         done.runs += 1
         run = folder / f"run-{done.runs}"
@@ -68,9 +71,9 @@ def kill_at_random(folder: Path, kills: int, random: Random) -> Killing:
     return done
 
 
-def _undisturbed(folder: Path) -> tuple[Result, float]:
+def _undisturbed(folder: Path, mode: str) -> tuple[Result, float]:
     begin = time.monotonic()
-    process = started(folder / "undisturbed", folder)
+    process = started(folder / "undisturbed", folder, mode)
     _, errors = process.communicate(timeout=_LONGEST_RUN)
     if process.returncode:
         raise AssertionError(errors.decode())
@@ -79,7 +82,7 @@ def _undisturbed(folder: Path) -> tuple[Result, float]:
 
 def _ends(run: Path, folder: Path, moment: float, done: Killing, kills: int) -> bool:
     """Whether the process came to its end; it is killed before, unless there were kills enough."""
-    process = started(run, folder)
+    process = started(run, folder, done.mode)
     enough = len(done.moments) >= kills
     try:
         _, errors = process.communicate(timeout=_LONGEST_RUN if enough else moment)
@@ -122,6 +125,13 @@ def _differences(run: Path, undisturbed: Result) -> list[str]:
             wrong.append("the journal is damaged")
     if not result.finished:
         wrong.append("the run is not finished")
+    simulated = any(one.fidelity is Fidelity.SIMULATION for one in result.trials)
+    return wrong + _gaps(run) + (_other_counts if simulated else _other_answers)(result, undisturbed)
+
+
+def _other_answers(result: Result, undisturbed: Result) -> list[str]:
+    """With one worker, a run that was killed comes to the very same trials, samples and end."""
+    wrong = []
     pairs = zip_longest(trials_of(result), trials_of(undisturbed))
     if other := next((f"{one} instead of {two}" for one, two in pairs if one != two), ""):
         wrong.append(f"another trial: {other}")
@@ -129,7 +139,16 @@ def _differences(run: Path, undisturbed: Result) -> list[str]:
         wrong.append(f"other samples: {samples_of(result)} instead of {samples_of(undisturbed)}")
     if result.best != undisturbed.best:
         wrong.append(f"another best: {result.best} instead of {undisturbed.best}")
-    return wrong + _gaps(run)
+    return wrong
+
+
+def _other_counts(result: Result, undisturbed: Result) -> list[str]:
+    """With two, trials end in another order, and equally good variants may change places."""
+    mine, theirs = (Counter(one.fidelity for one in each.trials) for each in (result, undisturbed))
+    wrong = [] if mine == theirs else [f"other trials: {mine} instead of {theirs}"]
+    if (result.best is None) != (undisturbed.best is None):
+        wrong.append(f"another best: {result.best} instead of {undisturbed.best}")
+    return wrong
 
 
 def trials_of(result: Result) -> list[object]:
@@ -145,23 +164,24 @@ def samples_of(result: Result) -> Counter[tuple[str, float]]:
 
 
 def _gaps(run: Path) -> list[str]:
-    """Blocks of one stage and variant are numbered without a gap, and each has the samples of four boots."""
+    """Blocks of one stage and variant are numbered without a gap, and each has as many samples as any."""
     journal = Journal.read(run / "journal.sqlite")
     kept = blocks(journal)
     journal.close()
-    wrong = [f"block {one.number} has {len(one.samples)} samples" for one in kept if len(one.samples) != 4]
+    most = max(len(one.samples) for one in kept)
+    wrong = [f"block {one.number} has {len(one.samples)} samples" for one in kept if len(one.samples) != most]
     counts = Counter((one.stage, one.variant) for one in kept)
     late = [one for one in kept if one.ordinal >= counts[one.stage, one.variant]]
     return wrong + [f"a block of {one.variant} before its block {one.ordinal} is missing" for one in late]
 
 
-def main(kills: int, seed: int) -> int:
+def main(kills: int, seed: int, mode: str) -> int:
     """Kill in a folder of its own, and print what was done and what is wrong."""
     from tuning.project import project
 
     with tempfile.TemporaryDirectory() as folder:
         begin = time.monotonic()
-        done = kill_at_random(project(Path(folder) / "project"), kills, Random(seed))  # noqa: S311 - repeatable moments, no secret
+        done = kill_at_random(project(Path(folder) / "project"), kills, Random(seed), mode)  # noqa: S311 - repeatable moments, no secret
     print(f"killed {len(done.moments)} times, after {done.moments} s; {done.runs} runs", end="")
     print(f" came to their end in {time.monotonic() - begin:.0f} s")
     print("\n".join(done.wrong) or "nothing was lost and nothing counted twice")
@@ -170,4 +190,5 @@ def main(kills: int, seed: int) -> int:
 
 if __name__ == "__main__":
     sys.path.insert(0, str(_TESTS))
-    raise SystemExit(main(int((sys.argv[1:] or ["20"])[0]), int((sys.argv[2:] or ["1"])[0])))
+    given = [*sys.argv[1:], *("20", "1", "benchmark")[len(sys.argv) - 1 :]]
+    raise SystemExit(main(int(given[0]), int(given[1]), given[2]))

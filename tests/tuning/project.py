@@ -91,6 +91,11 @@ SHORT = (
     .replace("trials = 4", "trials = 2")
     .replace("[search]", "[search]\nconfirm = 1")
 )
+# By name: a plan and a number of workers.
+MODES = {
+    "benchmark": (SHORT, 1),
+    "simulate": (SHORT.replace('"estimate", "benchmark"', '"estimate", "replay", "simulate"'), 2),
+}
 # The tail moves to the next line, which is what helps.
 APART = """\
 --- a/queue.h
@@ -150,7 +155,7 @@ def benched(path: Path, folder: Path, variants: Sequence[Variant], text: str = P
         return bench(plan_of(folder, text), variants, run, pool, silent)
 
 
-def tuned(path: Path, folder: Path, text: str = PLAN) -> Result:
+def tuned(path: Path, folder: Path, text: str = PLAN, workers: int = 1) -> Result:
     """The result of ``tune`` in the run directory ``path``."""
-    with at_work(path, folder) as (run, pool):
+    with at_work(path, folder, workers) as (run, pool):
         return tune(plan_of(folder, text), run, pool, silent, excerpt)
