@@ -28,8 +28,11 @@ class Artifacts:
 
     folder: Path
 
-    def find(self, key: str) -> Built | None:
-        """What an earlier build with that key left, unless someone has damaged it since."""
+    def find(self, key: str, sources: str) -> Built | None:
+        """What an earlier build with that key left, unless someone has damaged it since.
+
+        ``sources`` is the digest of the sources, which the key has in it.
+        """
         directory = self.folder / key
         try:
             facts = json.loads((directory / "build.json").read_bytes())
@@ -45,6 +48,7 @@ class Artifacts:
             compiler=facts["compiler"],
             configuration=facts["configuration"],
             commands=tuple(facts["commands"]),
+            sources=sources,
         )
         return replace(built, reused=True)
 
@@ -78,6 +82,7 @@ class Artifacts:
             "compiler": built.compiler,
             "configuration": built.configuration,
             "commands": built.commands,
+            "sources": built.sources,
             "seconds": round(built.seconds, 3),
         }
         write(draft / "build.json", json.dumps(facts, indent=1).encode())

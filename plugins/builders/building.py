@@ -28,13 +28,15 @@ class Plan:
     """What a builder makes of a recipe before it touches anything.
 
     ``compiler`` is the compiler's first line, ``inputs`` all else that a build depends on beside recipe, sources and
-    patches. ``slot`` names the place in the warm folder, which is emptied when its ``purpose`` changes.
+    patches. ``slot`` names the place in the warm folder, which is emptied when its ``purpose`` changes. ``appended``
+    has what the salt adds to files of the copy.
     """
 
     compiler: str
     inputs: tuple[str, ...]
     slot: str
     purpose: str
+    appended: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class Job:
         self.commands.append(str(command))
         if status := run(command, self.log, self.deadline, self.slot.lock):
             raise failure(self.log, status)
+        self.slot.trust()
 
 
 Make = Callable[[Job], Made]
@@ -76,12 +79,12 @@ def build(recipe: Recipe, variant: Variant, place: Workplace, tell: Tell, plan: 
         sources = _census(recipe.tree.resolve(), place)
         key = key_of(recipe, variant, sources, plan)
         store = Artifacts(place.artifacts)
-        if found := store.find(key):
+        if found := store.find(key, sources.digest()):
             return found
         with store.turn(key) as draft:
-            if found := store.find(key):
+            if found := store.find(key, sources.digest()):
                 return found
-            changed = patched(sources, variant.patches)
+            changed = patched(sources, variant.patches, plan.appended)
             with occupied(place.warm / plan.slot, plan.purpose) as slot:
                 started = time.monotonic()
                 written = bring(slot.copy, sources, changed)
@@ -108,6 +111,7 @@ def _built(job: Job, key: str, plan: Plan, made: Made, started: float, store: Ar
         configuration=hashlib.blake2b(content, digest_size=16).hexdigest() if content else "",
         commands=tuple(job.commands),
         seconds=time.monotonic() - started,
+        sources=job.sources.digest(),
     )
 
 

@@ -18,6 +18,7 @@ from linesmith.plugins.builders.building import Job, Made, Plan, build, digest
 from linesmith.plugins.builders.compiler import cached, version
 from linesmith.plugins.builders.complaint import package
 from linesmith.plugins.builders.durable import replace
+from linesmith.plugins.builders.padding import padding
 from linesmith.plugins.builders.running import Command
 from linesmith.plugins.builders.sources import is_kernel
 
@@ -67,7 +68,7 @@ class KbuildBuilder:
         """The commands that ``build`` would run, as for a shell."""
         source = Path("WARM/source")
         made = (recipe.base,) if recipe.base else ()
-        return tuple(str(_make(recipe, source, target)) for target in (*made, "olddefconfig", _image()[1]))
+        return tuple(str(_make(recipe, source, target)) for target in (*made, "olddefconfig", "prepare", _image()[1]))
 
     def build(self, recipe: Recipe, variant: Variant, place: Workplace, tell: Tell) -> Built:
         """The kernel and the vmlinux of this variant; raises what the protocol says."""
@@ -80,6 +81,7 @@ class KbuildBuilder:
             inputs=(_own_configuration(recipe), platform.machine()),
             slot=f"kbuild-{digest((str(recipe.tree.resolve()),))[:12]}",
             purpose=str(recipe.tree.resolve()),
+            appended=padding(variant.salt),
         )
         return build(recipe, variant, place, tell, plan, _made)
 
@@ -123,6 +125,8 @@ def _configure(job: Job, source: Path, objects: Path) -> None:
     job.run(_make(job.recipe, source, "olddefconfig"))
     _remark(job, _told_configuration(job.recipe), config.read_text())
     replace(mark, origin.encode())
+    # Headers that everything includes: once they are there, a build that is stopped can go on.
+    job.run(_make(job.recipe, source, "prepare"))
 
 
 def _remark(job: Job, told: str, result: str) -> None:

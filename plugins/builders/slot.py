@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.plugins.builders.durable import locked, replace
+from linesmith.plugins.builders.leftovers import unfinished
 from linesmith.plugins.builders.working_copy import WorkingCopy
 
 
@@ -26,36 +26,33 @@ class Slot:
         """The worker's copy of the sources."""
         return WorkingCopy(self.folder / "source")
 
-    @property
-    def unsettled(self) -> Path:
-        """A file that is there while a build runs, and after one was killed."""
-        return self.folder / "unsettled"
-
     @contextmanager
     def building(self) -> Iterator[None]:
         """A build that writes into the copy; unless the block ends well, what it wrote is not trusted any more."""
-        replace(self.unsettled, b"")
+        self.trust()
         yield
-        self.unsettled.unlink()
+        self._unsettled.unlink()
+
+    def trust(self) -> None:
+        """Say that all that is written until now is whole, since a command has ended well. Raises ``OSError``."""
+        replace(self._unsettled, b"")
 
     def settle(self) -> None:
-        """Remove what a build wrote that was killed: its files may be cut off, and make would take them as done."""
-        if not self.unsettled.exists():
+        """Remove what a build wrote that was stopped: its files may be cut off, and make would take them as done."""
+        if not self._unsettled.exists():
             return
-        since = self.unsettled.stat().st_ctime_ns
         held = self.copy.held()
-        doubtful: list[str] = []
-        for folder, _, names in os.walk(self.copy.folder):
-            for path in (Path(folder, name) for name in names):
-                if path.lstat().st_ctime_ns < since:
-                    continue
-                if (inner := str(path.relative_to(self.copy.folder))) in held:
-                    doubtful.append(inner)
-                else:
-                    path.unlink()
-        if doubtful:
-            self.copy.doubt(doubtful)
-        self.unsettled.unlink()
+        doubtful = list(unfinished(self.copy.folder, self._unsettled.stat().st_ctime_ns))
+        self.copy.doubt(path for path in doubtful if path in held)
+        for path in doubtful:
+            if path not in held:
+                (self.copy.folder / path).unlink()
+        self._unsettled.unlink()
+
+    @property
+    def _unsettled(self) -> Path:
+        """A file that is there while a build runs, and after one was stopped."""
+        return self.folder / "unsettled"
 
 
 @contextmanager

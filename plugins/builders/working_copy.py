@@ -54,8 +54,11 @@ class WorkingCopy:
         return self.folder.with_name(f"{self.folder.name}.doubtful")
 
 
-def patched(census: Census, patches: tuple[str, ...]) -> Changes:
-    """What the patches make of the tree's files. Raises ``PatchRefused`` and ``TreeError``."""
+def patched(census: Census, patches: tuple[str, ...], appended: Mapping[str, str]) -> Changes:
+    """What the patches make of the tree's files, and then the texts ``appended`` to some by their paths.
+
+    Raises ``PatchRefused`` and ``TreeError``.
+    """
 
     def plain(path: str) -> Plain | None:
         parts = path.split("/")
@@ -74,7 +77,13 @@ def patched(census: Census, patches: tuple[str, ...]) -> Changes:
             raise changing(str(census.tree / path))
         return Plain(content, kind == "program")
 
-    return changes(patches, plain)
+    changed = dict(changes(patches, plain))
+    for path, text in appended.items():
+        before = changed[path] if path in changed else plain(path)
+        if before is None:
+            raise TreeError(f"{census.tree} has no {path}, which a placebo of it changes; go without placebos")
+        changed[path] = Plain(before.content + text.encode(), before.executable)
+    return changed
 
 
 def bring(copy: WorkingCopy, census: Census, changed: Changes) -> int:

@@ -67,6 +67,7 @@ def check_baseline(bench: Bench) -> None:
     assert "gcc" in built.compiler.lower() or "clang" in built.compiler or "Debian" in built.compiler
     assert built.commands
     assert built.seconds > 0
+    assert built.sources == bench.build(Variant("moved", (MOVED,), salt=1)).sources != ""
     assert not built.reused
 
 

@@ -48,11 +48,13 @@ bzImage Image: $(addprefix $(O)/,$(IMAGES))
 $(addprefix $(O)/,$(IMAGES)): $(O)/vmlinux
 	mkdir -p $(@D) && cp $< $@
 
-$(O)/vmlinux: $(O)/main.o $(O)/queue.o $(O)/version.o
+$(O)/vmlinux: $(O)/init/init_task.o $(O)/main.o $(O)/queue.o
 	$(CC) -o $@ $^
 
 $(O)/%.o: %.c queue.h $(O)/autoconf.h
-	$(CC) -O2 -g $(KCFLAGS) -include $(O)/autoconf.h -c -o $@ $<
+	mkdir -p $(@D) && $(CC) -O2 -g $(KCFLAGS) -include $(O)/autoconf.h -c -o $@ $<
+
+prepare:
 
 tinyconfig:
 	printf 'CONFIG_A=y\\nCONFIG_DEBUG_INFO=y\\nCONFIG_BUILD_SALT=""\\n' > $(O)/.config
@@ -63,7 +65,7 @@ olddefconfig:
 """
 KERNEL = {
     "Kbuild": "",
-    "version.c": "const char salt[] = CONFIG_BUILD_SALT;\n",
+    "init/init_task.c": "const char salt[] = CONFIG_BUILD_SALT;\n",
     "scripts/Makefile.build": "",
     "Kconfig": "CONFIG_(A|B|DEBUG_INFO|BUILD_SALT)\n",
     "Makefile": KBUILD,

@@ -36,10 +36,12 @@ def keep(store: Artifacts, key: str, folder: Path) -> Built:
 
 def test_what_was_kept_is_found(store: Artifacts) -> None:
     products = (("program", store.folder / "key/products/program"),)
-    assert store.find("key") == Built("key", store.folder / "key", products, "cc 12", "digest", ("make",), reused=True)
+    assert store.find("key", "tree") == Built(
+        "key", store.folder / "key", products, "cc 12", "digest", ("make",), reused=True, sources="tree"
+    )
     assert (store.folder / "key/build.log").read_text() == "$ make\n"
     assert not store.log("key").exists()
-    assert store.find("other") is None
+    assert store.find("other", "tree") is None
 
 
 def test_a_build_that_fails_leaves_its_log_alone(store: Artifacts) -> None:
@@ -62,11 +64,11 @@ def test_drafts_of_the_dead_are_cleared_away_and_those_of_the_living_stay(store:
 
 def test_a_damaged_artifact_is_none(store: Artifacts, tmp_path: Path) -> None:
     (store.folder / "key/products/program").write_text("cut")
-    assert store.find("key") is None
+    assert store.find("key", "tree") is None
     keep(store, "key", tmp_path)
-    assert store.find("key")
+    assert store.find("key", "tree")
     (store.folder / "key/build.json").write_text("{")
-    assert store.find("key") is None
+    assert store.find("key", "tree") is None
 
 
 SMALL_DISK = """

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from builders.projects import CASES, plant
+from builders.projects import CASES, SOURCES, plant
 
 from linesmith.analyzer.errors import BuildFailed, ToolMissing, TreeError
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
@@ -18,6 +18,7 @@ from linesmith.plugins.builders import kconfig
 from linesmith.plugins.builders.kbuild import KbuildBuilder
 
 BUILDER = KbuildBuilder()
+LINE = 64
 
 
 @pytest.fixture
@@ -80,6 +81,21 @@ def test_a_placebo_has_another_build_salt(recipe: Recipe, tmp_path: Path) -> Non
     assert 'CONFIG_BUILD_SALT="linesmith-3"' in (kernel.directory / ".config").read_text()
 
 
+def test_a_placebos_code_and_data_lie_elsewhere(recipe: Recipe, tmp_path: Path) -> None:
+    """As behind any change of the source; the records themselves are those of the baseline (conformance)."""
+    plant({"queue.c": f"{SOURCES['queue.c']}int initialised = 1, zeroed;\n"}, recipe.tree)
+    variants = [Variant(f"salt {salt}", salt=salt) for salt in (0, 1, 2)]
+    kernels = [symbols(built(recipe, tmp_path, variant).product("vmlinux")) for variant in variants]
+    for name in ("length", "initialised", "zeroed"):
+        assert len({kernel[name] % LINE for kernel in kernels}) > 1
+
+
+def symbols(vmlinux: Path) -> dict[str, int]:
+    shown = subprocess.run(("nm", vmlinux), capture_output=True, text=True, check=True).stdout
+    rows = (line.split() for line in shown.splitlines())
+    return {row[2]: int(row[0], 16) for row in rows if len(row) == 3}
+
+
 def test_it_is_configured_only_when_that_may_change_something(recipe: Recipe, tmp_path: Path) -> None:
     patch = "--- a/queue.h\n+++ b/queue.h\n@@ -1,2 +1,3 @@\n+struct other;\n struct queue {\n \tlong head;\n"
     known = "--- a/Kconfig\n+++ b/Kconfig\n@@ -1 +1 @@\n-CONFIG_(A|B|DEBUG_INFO|BUILD_SALT)\n+CONFIG_\n"
@@ -87,7 +103,12 @@ def test_it_is_configured_only_when_that_may_change_something(recipe: Recipe, tm
         [command.rpartition(" ")[2] for command in built(recipe, tmp_path, variant).commands]
         for variant in (Variant("v"), Variant("p", (patch,)), Variant("k", (known,)), Variant("s", salt=1))
     ]
-    everything = ["tinyconfig", "olddefconfig", KbuildBuilder().commands(recipe, Variant("v"))[-1].rpartition(" ")[2]]
+    everything = [
+        "tinyconfig",
+        "olddefconfig",
+        "prepare",
+        KbuildBuilder().commands(recipe, Variant("v"))[-1].rpartition(" ")[2],
+    ]
     assert targets == [everything, everything[-1:], everything, everything]
 
 

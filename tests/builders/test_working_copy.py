@@ -52,7 +52,7 @@ def test_a_new_copy_has_the_trees_times(tree: Path, copy: WorkingCopy) -> None:
 def test_only_what_differs_is_written_and_is_new(tree: Path, copy: WorkingCopy) -> None:
     bring(copy, census(tree), {})
     untouched = (copy.folder / "sub/b.c").stat()
-    for changes, text in ((patched(census(tree), (PATCH,)), "1\n"), ({}, "one\n")):
+    for changes, text in ((patched(census(tree), (PATCH,), {}), "1\n"), ({}, "one\n")):
         before = time.time_ns()
         assert bring(copy, census(tree), changes) == 1
         assert (copy.folder / "a.h").read_text() == text
@@ -85,7 +85,7 @@ def test_files_come_and_go_and_change_their_kind(tree: Path, copy: WorkingCopy) 
 def test_what_the_build_left_stays(tree: Path, copy: WorkingCopy) -> None:
     bring(copy, census(tree), {})
     (copy.folder / "a.o").write_text("object")
-    bring(copy, census(tree), patched(census(tree), (PATCH,)))
+    bring(copy, census(tree), patched(census(tree), (PATCH,), {}))
     assert content(copy) == {**FILES, "a.h": "1\n", "a.o": "object"}
 
 
@@ -118,7 +118,7 @@ def test_nothing_behind_a_link_is_patched(tree: Path, tmp_path: Path, name: str)
     (tree / "link").symlink_to("a.h")
     (tree / "folder").symlink_to(tmp_path / "outside")
     with pytest.raises(PatchRefused, match=f"changes {name}, which is behind a symbolic link"):
-        patched(census(tree), (PATCH.replace("a.h", name),))
+        patched(census(tree), (PATCH.replace("a.h", name),), {})
 
 
 def test_a_copy_that_was_killed_is_made_whole(tree: Path, copy: WorkingCopy) -> None:
@@ -142,7 +142,7 @@ def test_a_file_that_changes_while_it_is_copied(tree: Path, copy: WorkingCopy) -
     with pytest.raises(TreeError, match=r"a\.h changed while it was being read"):
         bring(copy, before, {})
     with pytest.raises(TreeError, match=r"a\.h changed while it was being read"):
-        patched(before, (PATCH,))
+        patched(before, (PATCH,), {})
     assert bring(copy, census(tree), {}) == len(FILES)
 
 
@@ -164,3 +164,9 @@ def test_a_new_file_by_a_patch_is_gone_without_it(tree: Path, copy: WorkingCopy)
     assert content(copy) == {**FILES, "new/n.h": "n\n"}
     bring(copy, census(tree), {})
     assert content(copy) == FILES
+
+
+def test_text_is_appended_to_what_the_patches_leave(tree: Path) -> None:
+    assert patched(census(tree), (PATCH,), {"a.h": "more\n"}) == {"a.h": Plain(b"1\nmore\n")}
+    with pytest.raises(TreeError, match=r"has no none\.c, which a placebo of it changes; go without placebos"):
+        patched(census(tree), (), {"none.c": ""})
