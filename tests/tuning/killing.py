@@ -155,7 +155,9 @@ def trials_of(result: Result) -> list[object]:
     """Every trial with what it came to, in order; estimates go out from recordings, which differ by some accesses."""
     measured = (Fidelity.SIMULATION, Fidelity.BENCHMARK)
     rows = ((one, one.cost if one.fidelity in measured else one.cost is None) for one in result.trials)
-    return [(one.number, one.point, one.fidelity, one.variant, cost, one.failure) for one, cost in rows]
+    return [
+        (one.number, one.point, one.fidelity, one.variant, cost, one.failure and one.failure.kind) for one, cost in rows
+    ]
 
 
 def samples_of(result: Result) -> Counter[tuple[str, float]]:

@@ -12,6 +12,7 @@ from tuning.project import APART, PLAN, SYNTAX_ERROR, TOGETHER, at_work, benched
 from linesmith.analyzer.errors import BaselineFailed, PlanError
 from linesmith.analyzer.model import Budget, FailureKind, Result, Variant, VerdictKind
 from linesmith.tuner.tuning.bench import bench
+from linesmith.tuner.tuning.progress import Progress
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +102,19 @@ def test_a_tree_that_has_changed_meanwhile_is_refused(folder: Path, result: Resu
             benched(folder / "run", folder, [Variant("apart", (APART,))])
     finally:
         source.write_text(before)
+
+
+def test_a_tree_that_is_edited_during_the_run_is_refused(tmp_path: Path) -> None:
+    """Else what was edited would be in the patch's build and not in the baseline's."""
+    folder = project(tmp_path)
+    source = folder / "tree" / "queue.c"
+
+    def edit(progress: Progress) -> None:
+        if progress.doing == "measuring placebo-1, block 1":
+            source.write_text(source.read_text() + "int more;\n")
+
+    with at_work(tmp_path / "run", folder) as (run, pool), pytest.raises(PlanError, match="has changed since"):
+        bench(plan_of(folder), [Variant("apart", (APART,))], run, pool, edit)
 
 
 def test_another_patch_of_the_same_name_is_refused(folder: Path, result: Result) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from linesmith.analyzer.model import Comparison, Failure, Variant
 from linesmith.tuner.judge.ranking import winner
@@ -16,6 +17,7 @@ from linesmith.tuner.tuning.laboratory import Laboratory
 from linesmith.tuner.tuning.noise import remark
 from linesmith.tuner.tuning.result import BEST, FINISHED
 from linesmith.tuner.tuning.rig import Rig
+from linesmith.tuner.tuning.terms import keep_terms, kept_terms
 
 
 async def confirm(
@@ -25,7 +27,9 @@ async def confirm(
 
     Raises ``BaselineFailed`` and ``DiskFull``.
     """
-    course = Course(rig, judge, Purpose.CONFIRMATION, lambda: lab.narration.left > 0, lab.slots)
+    keep_terms(lab.run.journal, replace(kept_terms(lab.run.journal), confirmed=len(finalists)))
+    sharing = replace(judge, variants=len(finalists))
+    course = Course(rig, sharing, Purpose.CONFIRMATION, lambda: lab.narration.left > 0, lab.slots)
     outcomes = await asyncio.gather(*(assessed(lab, course, one) for one in finalists))
     for variant, outcome in zip(finalists, outcomes, strict=True):
         if not outcome:
