@@ -49,7 +49,7 @@ def silent(sentence: str) -> None:
 def compiled(folder: Path, source: str) -> Built:
     folder.mkdir(exist_ok=True)
     (folder / "count.c").write_text(source)
-    argv = ["gcc", "-g", "-O1", "-pthread", "-o", folder / "count", folder / "count.c"]
+    argv = ["gcc", "-g", "-O1", "-pthread", "-o", str(folder / "count"), str(folder / "count.c")]
     subprocess.run(argv, check=True)
     return Built(folder.name, folder, (("count", folder / "count"),))
 
