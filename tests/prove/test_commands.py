@@ -18,6 +18,10 @@ _PROGRAM = """\
 int main(void) { printf("speed %d\\n", SPEED); }
 """
 _PLAN = """\
+[judge]
+placebos = 0
+warm_up = 0
+
 [source]
 tree = "."
 command = "cc -g -o answer answer.c"
@@ -86,10 +90,18 @@ def test_a_run_that_is_there_is_not_begun_again(plan: Path) -> None:
 def test_another_plan_does_not_go_on_with_the_run_of_this_one(plan: Path) -> None:
     patch = plan.with_name("faster.patch")
     linesmith("bench", plan, patch)
-    plan.write_text(_PLAN + "[judge]\nmost_blocks = 5\n")
+    plan.write_text(_PLAN.replace("warm_up = 0", "warm_up = 1"))
     done = linesmith("bench", plan, patch, "--resume")
     assert done.returncode == 2
     assert "is not the plan that" in done.stderr
+
+
+def test_a_plan_that_was_wrong_is_mended_and_begun_again(plan: Path) -> None:
+    plan.write_text(_PLAN.replace("speed (", "velocity ("))
+    done = linesmith("bench", plan, plan.with_name("faster.patch"))
+    assert done.returncode == 2
+    plan.write_text(_PLAN)
+    assert "faster: better" in linesmith("bench", plan, plan.with_name("faster.patch")).stdout
 
 
 def test_an_interrupt_says_how_to_go_on_and_what_was_measured_is_kept(plan: Path) -> None:

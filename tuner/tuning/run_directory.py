@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -17,6 +18,9 @@ PLAN = "tune.toml"
 _LOCK = "lock"
 _JOURNAL = "journal.sqlite"
 _FOLDERS = ("artifacts", "workers", "patches", "logs")
+# What only the plan it was made for can use.
+_OF_A_PLAN = ("profile.json", "profile.trace", "report.txt", "report.json", "matrix.json", "best.patch")
+_FOLDERS_OF_A_PLAN = ("patches", "recordings")
 
 
 def journal_of(path: Path) -> Path:
@@ -43,16 +47,19 @@ class RunDirectory:
     def create(cls, path: Path, plan: str, folder: Path) -> RunDirectory:
         """Begin a run in ``path``, which must not exist or be empty; ``plan`` is the text of its file in ``folder``.
 
-        Raises ``JournalError`` when the folder is in use, holds a run or anything else, or cannot be written.
+        A run in which nothing was measured yet is begun again, with what was built. Raises ``JournalError`` when the
+        folder is in use, holds a run or anything else, or cannot be written.
         """
         path = path.absolute()
         try:
             path.mkdir(parents=True, exist_ok=True)
-            _refuse_foreign(path)
+            if not (path / _JOURNAL).exists():
+                _refuse_foreign(path)
             lock = _locked(path)
         except OSError as error:
             raise JournalError(f"cannot begin a run in {path}: {error.strerror}; choose another --run") from error
         try:
+            _clear_unmeasured(path)
             _furnish(path, plan)
             return cls(path, lock, Journal.create(path / _JOURNAL, folder.absolute()))
         except BaseException:
@@ -122,6 +129,22 @@ def _refuse_foreign(path: Path) -> None:
     strange = sorted(names - {_LOCK, PLAN, f"{_JOURNAL}.part", *_FOLDERS})
     if strange := [name for name in strange if not name.startswith(f".{PLAN}.")]:
         raise JournalError(f"{path} holds something else ({strange[0]}); choose another --run")
+
+
+def _clear_unmeasured(path: Path) -> None:
+    """Take away what a run without a measured block has left in a locked folder; builds tell by key what they are."""
+    if not (path / _JOURNAL).exists():
+        return
+    journal = Journal.read(path / _JOURNAL)
+    try:
+        measured = journal.rows("SELECT 1 FROM blocks LIMIT 1")
+    finally:
+        journal.close()
+    if not measured:
+        for name in _FOLDERS_OF_A_PLAN:
+            shutil.rmtree(path / name, ignore_errors=True)
+        for name in (*_OF_A_PLAN, f"{_JOURNAL}-wal", f"{_JOURNAL}-shm", _JOURNAL):
+            (path / name).unlink(missing_ok=True)
 
 
 def _furnish(path: Path, plan: str) -> None:
