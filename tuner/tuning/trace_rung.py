@@ -8,7 +8,7 @@ from pathlib import Path
 from linesmith.analyzer.errors import NotSimulated
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Layout, Profile, SimulatedLines
-from linesmith.tuner.plan import Plan, in_all_phases, plan_for, unchanged
+from linesmith.tuner.plan import Plan, at_every_start, plan_for, unchanged
 from linesmith.tuner.replay import PlacePair, open_trace
 from linesmith.tuner.scene import scene
 from linesmith.tuner.simulated import outcomes, run
@@ -51,8 +51,8 @@ class TraceRung:
         return ((cost + self._meetings(plan) / self._met) / 2, spread / 2) if self._met else (cost, spread)
 
     def _meetings(self, plan: Plan) -> float:
-        """Misses of the pairs, the mean of all phases that objects may have."""
-        runs = [self._replay.run(0, shifted) for shifted in in_all_phases(plan, self._replay.scenes[0])]
+        """Misses of the pairs, the mean of all places where objects could begin, here or in another build."""
+        runs = [self._replay.run(0, shifted) for shifted in at_every_start(plan, self._replay.scenes[0])]
         return sum(one.local + one.remote for run in runs for one in run.pairs if self._asked(one)) / len(runs)
 
     def _asked(self, one: PlacePair) -> bool:
