@@ -123,8 +123,18 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> Non
 
 
 def test_a_second_run_does_not_replace_the_first(run: RunDirectory) -> None:
-    with pytest.raises(JournalError, match="--resume"):
+    with pytest.raises(JournalError, match="is in use"):
         RunDirectory.create(run.path, "", run.path.parent)
+
+
+def test_a_run_in_which_nothing_was_measured_is_begun_again_with_what_was_built(run: RunDirectory) -> None:
+    (run.path / "artifacts" / "key").mkdir()
+    (run.path / "profile.json").touch()
+    run.close()
+    with RunDirectory.create(run.path, "another plan", run.path.parent) as again:
+        assert again.plan == "another plan"
+    assert (run.path / "artifacts" / "key").is_dir()
+    assert not (run.path / "profile.json").exists()
 
 
 def test_a_folder_without_a_run_cannot_be_gone_on_with(tmp_path: Path) -> None:
