@@ -79,3 +79,18 @@ def test_the_winner_is_the_best_of_those_that_are_better_on_fresh_runs() -> None
     ]
     assert winner(confirmed) == "best"
     assert winner(confirmed[2:]) is None
+
+
+def test_of_two_that_cannot_be_told_apart_the_smaller_change_is_confirmed_first() -> None:
+    explored = [comparison(0.40, 0.05, variant="thorough"), comparison(0.38, 0.05, variant="small")]
+    assert finalists(explored, 2, {"thorough": 4, "small": 1}) == ("small", "thorough")
+
+
+def test_a_smaller_change_that_does_much_less_comes_later() -> None:
+    explored = [comparison(0.40, 0.02, variant="thorough"), comparison(0.10, 0.02, variant="small")]
+    assert finalists(explored, 2, {"thorough": 4, "small": 1}) == ("thorough", "small")
+
+
+def test_the_winner_is_the_smaller_change_when_both_are_as_good() -> None:
+    confirmed = [comparison(0.40, 0.05, BETTER, variant="thorough"), comparison(0.38, 0.05, BETTER, variant="small")]
+    assert winner(confirmed, {"thorough": 4, "small": 1}) == "small"

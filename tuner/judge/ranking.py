@@ -2,7 +2,8 @@
 """Which variants deserve fresh runs, and which of them won: never the luckiest sample.
 
 The best of many noisy means is good partly by luck. So means are drawn in towards no change, the more the less is known
-of them, before variants are ranked; and what is said of the winner comes from samples taken after it was chosen.
+of them, before variants are ranked; and what is said of the winner comes from samples taken after it was chosen. Of
+variants that cannot be told apart the smallest change comes first: it is the one that a reviewer would take.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from linesmith.analyzer.model import Better, Comparison, VerdictKind
 
@@ -18,6 +20,9 @@ REACH = 1.96
 FEWEST_BLOCKS = 2
 # A ratio that is as good as none; it still has a logarithm.
 _LEAST = 1e-9
+# A smaller change is preferred while it gains at least this share of what the best one does.
+_WORTHWHILE = 0.5
+_NO_EFFORTS: Mapping[str, int] = MappingProxyType({})
 
 
 def cost(comparisons: Iterable[Comparison]) -> tuple[float, float]:
@@ -37,13 +42,15 @@ def cost(comparisons: Iterable[Comparison]) -> tuple[float, float]:
     return mean, REACH * error * mean
 
 
-def finalists(explored: Iterable[Comparison], count: int) -> tuple[str, ...]:
+def finalists(explored: Iterable[Comparison], count: int, efforts: Mapping[str, int] = _NO_EFFORTS) -> tuple[str, ...]:
     """At most ``count`` variants to confirm on fresh samples, the most promising first.
 
-    Left out are those whose guards became worse, those with fewer than two blocks, and those that are worse on average.
+    ``efforts`` are the numbers of moves of the variants. Left out are those whose guards became worse, those with
+    fewer than two blocks, and those that are worse on average.
     """
-    ranked = _shrunken({name: cost(ones) for name, ones in _by_variant(explored).items() if _eligible(ones)})
-    return tuple(sorted((name for name in ranked if ranked[name] < 1), key=lambda name: (ranked[name], name))[:count])
+    told = {name: cost(ones) for name, ones in _by_variant(explored).items() if _eligible(ones)}
+    ranked = {name: value for name, value in _shrunken(told).items() if value < 1}
+    return tuple(_smallest_first(ranked, told, efforts)[:count])
 
 
 def overall(comparisons: Sequence[Comparison]) -> tuple[VerdictKind, str]:
@@ -60,11 +67,30 @@ def _counts(one: Comparison, kind: VerdictKind) -> bool:
     return one.decides or (one.guard and kind == VerdictKind.WORSE)
 
 
-def winner(confirmed: Iterable[Comparison]) -> str | None:
-    """The variant that is better on fresh samples, of several the one with the lowest cost; ``None`` without one."""
+def winner(confirmed: Iterable[Comparison], efforts: Mapping[str, int] = _NO_EFFORTS) -> str | None:
+    """The variant that is better on fresh samples, of several the first by cost and effort; ``None`` without one."""
     variants = _by_variant(confirmed)
-    better = [name for name, ones in variants.items() if overall(ones)[0] == VerdictKind.BETTER]
-    return min(better, key=lambda name: (cost(variants[name]), name), default=None)
+    better = {name: cost(ones) for name, ones in variants.items() if overall(ones)[0] == VerdictKind.BETTER}
+    return next(iter(_smallest_first({name: value for name, (value, _) in better.items()}, better, efforts)), None)
+
+
+def _smallest_first(
+    ranked: Mapping[str, float], told: Mapping[str, tuple[float, float]], efforts: Mapping[str, int]
+) -> list[str]:
+    """Those that are as good as the best, as far as one can tell, with the fewest moves first; then the others."""
+    order = sorted(ranked, key=lambda name: (ranked[name], name))
+    if not order:
+        return []
+    best = order[0]
+    as_good = [name for name in order if _as_good(name, best, ranked, told)]
+    as_good.sort(key=lambda name: (efforts.get(name, 0), ranked[name], name))
+    return as_good + [name for name in order if name not in as_good]
+
+
+def _as_good(name: str, best: str, ranked: Mapping[str, float], told: Mapping[str, tuple[float, float]]) -> bool:
+    """Whether it cannot be told from the best, and gains a good part of what that does."""
+    reach = math.hypot(told[name][1], told[best][1])
+    return told[name][0] - told[best][0] <= reach and 1 - ranked[name] >= _WORTHWHILE * (1 - ranked[best])
 
 
 def _by_variant(comparisons: Iterable[Comparison]) -> dict[str, list[Comparison]]:

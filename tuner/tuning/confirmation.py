@@ -18,6 +18,7 @@ from linesmith.tuner.tuning.noise import remark
 from linesmith.tuner.tuning.result import BEST, FINISHED
 from linesmith.tuner.tuning.rig import Rig
 from linesmith.tuner.tuning.terms import keep_terms, kept_terms
+from linesmith.tuner.tuning.variants import efforts_of
 
 
 async def confirm(
@@ -41,5 +42,5 @@ def finish(journal: Journal, confirmed: Mapping[str, tuple[Comparison, ...] | Fa
     """Keep what came out; the run is over."""
     compared = [one for outcome in confirmed.values() if not isinstance(outcome, Failure) for one in outcome]
     with journal.transaction():
-        journal.keep_note(BEST, winner(compared) or "")
+        journal.keep_note(BEST, winner(compared, efforts_of(journal)) or "")
         journal.keep_note(FINISHED, "yes")

@@ -33,7 +33,7 @@ from linesmith.tuner.tuning.run_directory import RunDirectory
 from linesmith.tuner.tuning.settling import settled
 from linesmith.tuner.tuning.terms import Terms, keep_terms, kept_terms, with_measures
 from linesmith.tuner.tuning.trials import trials
-from linesmith.tuner.tuning.variants import BASELINE, keep_variant, variants
+from linesmith.tuner.tuning.variants import BASELINE, efforts_of, keep_variant, variants
 
 _MINUTE = 60.0
 _SPACE = "space"
@@ -138,4 +138,5 @@ class _Tuning:
         journal = self.lab.run.journal
         explored = comparisons(kept_terms(journal), blocks(journal), stage)
         known = {one.name: one for one in variants(journal)}
-        return tuple(known[name] for name in finalists(explored, self.plan.search.confirm))
+        chosen = finalists(explored, self.plan.search.confirm, efforts_of(journal))
+        return tuple(known[name] for name in chosen)

@@ -52,3 +52,8 @@ def _variant(row: Row) -> Variant:
 def _bytes_of(patches: Sequence[str]) -> tuple[str, ...]:
     """Each byte of the patches as a character: those that are no UTF-8 are lone surrogates, which JSON has not."""
     return tuple(one.encode("utf-8", "surrogateescape").decode("latin-1") for one in patches)
+
+
+def efforts_of(journal: Journal) -> dict[str, int]:
+    """How many moves each variant makes, by its name."""
+    return {name: len(moves) for name, moves in moves_of(journal).items()}
