@@ -73,7 +73,7 @@ class _Record(msgspec.Struct, forbid_unknown_fields=True):
     command: str = ""
     benchmark: dict[str, Any] = {}
     operations: int = 0
-    metric: Literal["type", "pair", "misses", "cycles"] = "type"
+    metric: Literal["", "type", "pair", "misses", "cycles"] = ""
     cpus: int = 0
     nodes: int = 0
     memory: int | str = "512M"
@@ -231,7 +231,7 @@ def _evidence(given: _Record | None, recipe: Recipe, benchmarks: tuple[Use, ...]
         raise PlanError("[record] needs a `profile`, a `command` or a `benchmark` to find hot lines with")
     return Evidence(
         elf=record.elf or ("vmlinux" if recipe.builder == "kbuild" else Path(recipe.products[0]).name),
-        profile=_path(record.profile, folder) if record.profile else None,
+        profile=_profile(record.profile, folder) if record.profile else None,
         command=tuple(shlex.split(record.command)),
         use=use,
         operations=record.operations,
@@ -244,6 +244,13 @@ def _evidence(given: _Record | None, recipe: Recipe, benchmarks: tuple[Use, ...]
         emulation=record.emulation,
         seconds=record.timeout,
     )
+
+
+def _profile(given: str, folder: Path) -> Path:
+    path = _path(given, folder)
+    if not path.is_file():
+        raise PlanError(f"[record] profile = {given!r}: there is no file {path}; name one that `record` or perf wrote")
+    return path
 
 
 def _on_as_many_cpus(evidence: Evidence, site: Site) -> Evidence:

@@ -63,7 +63,7 @@ def _run_directory(plan_file: Path, place: Place) -> RunDirectory:
     run.close()
     raise JournalError(
         f"{plan_file} is not the plan that {place.folder} was begun with (kept there as tune.toml); give that one, "
-        "or begin another run with --run"
+        "or leave --resume away where nothing was measured yet, or begin another run with --run"
     )
 
 

@@ -21,7 +21,8 @@ class Evidence:
     What is recorded is ``command``, in whose words ``{name}`` is a product of the build, or one run of the benchmark
     ``use`` with its largest number of threads. ``elf`` is the product that carries the debug information.
     ``operations`` is how many operations the command does, so that misses can be told for each; 0 where the benchmark
-    knows. ``metric`` is the simulated one that decides. ``cpus``, ``nodes`` and ``memory`` (bytes) are the guest's.
+    knows. ``metric`` is the simulated one that decides, empty where that is left open. ``cpus``, ``nodes`` and
+    ``memory`` (bytes) are the guest's.
     """
 
     elf: str

@@ -104,6 +104,13 @@ def test_a_plan_that_was_wrong_is_mended_and_begun_again(plan: Path) -> None:
     assert "faster: better" in linesmith("bench", plan, plan.with_name("faster.patch")).stdout
 
 
+def test_a_run_goes_on_with_what_it_was_begun_for(plan: Path) -> None:
+    linesmith("bench", plan, plan.with_name("faster.patch"))
+    done = linesmith("bench", plan, plan.with_name("broken.patch"), "--resume")
+    assert done.returncode == 2
+    assert "this run was begun as a bench of faster and is not a bench of broken; choose another --run" in done.stderr
+
+
 def test_an_interrupt_says_how_to_go_on_and_what_was_measured_is_kept(plan: Path) -> None:
     slow = _PROGRAM.replace("int main(void) {", "#include <unistd.h>\nint main(void) { usleep(300000);")
     (plan.parent / "answer.c").write_text(slow)

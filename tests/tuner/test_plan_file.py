@@ -80,6 +80,11 @@ def test_a_guest_may_be_given_its_memory_as_people_write_it(plan_file: Path) -> 
     assert (site.memory, site.settings) == (2 << 30, (("host", "lab"),))
 
 
+def test_a_profile_that_is_not_there_is_told_before_anything_is_built(plan_file: Path) -> None:
+    sentence = refused(plan_file, _PROGRAM + '[record]\nprofile = "c2c.txt"\n')
+    assert sentence.startswith("[record] profile = 'c2c.txt': there is no file")
+
+
 def test_a_number_that_is_too_small_is_told(plan_file: Path) -> None:
     assert refused(plan_file, _PROGRAM + "[budget]\ntrials = 0\n") == (
         "[budget] `trials` = 0 is too little; it is at least 1"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tuning.project import APART, PLAN, SYNTAX_ERROR, TOGETHER, at_work, benched, plan_of, project, silent
 
-from linesmith.analyzer.errors import BaselineFailed, PlanError
+from linesmith.analyzer.errors import BaselineFailed, JournalError, PlanError
 from linesmith.analyzer.model import Budget, FailureKind, Result, Variant, VerdictKind
 from linesmith.tuner.tuning.bench import bench
 from linesmith.tuner.tuning.progress import Progress
@@ -20,10 +20,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return project(tmp_path_factory.mktemp("project"))
 
 
+_PATCHES = {"apart": APART, "together": TOGETHER, "broken": SYNTAX_ERROR}
+
+
+def variants(**instead: str) -> list[Variant]:
+    """Three patches, some of them with another text."""
+    return [Variant(name, (patch,)) for name, patch in (_PATCHES | instead).items()]
+
+
 @pytest.fixture(scope="module")
 def result(folder: Path) -> Result:
-    patches = {"apart": APART, "together": TOGETHER, "broken": SYNTAX_ERROR}
-    return benched(folder / "run", folder, [Variant(name, (patch,)) for name, patch in patches.items()])
+    return benched(folder / "run", folder, variants())
 
 
 def test_the_patch_that_parts_the_members_is_better(result: Result) -> None:
@@ -70,7 +77,7 @@ def test_two_patches_that_say_the_same_are_one_variant(tmp_path: Path) -> None:
 
 
 def test_a_finished_run_is_read_again_without_any_work(folder: Path, result: Result) -> None:
-    again = benched(folder / "run", folder, [Variant("apart", (APART,)), Variant("together", (TOGETHER,))])
+    again = benched(folder / "run", folder, variants())
     assert (again.samples, again.trials) == (result.samples, result.trials)
 
 
@@ -99,7 +106,7 @@ def test_a_tree_that_has_changed_meanwhile_is_refused(folder: Path, result: Resu
     try:
         source.write_text(before + "int more;\n")
         with pytest.raises(PlanError, match="has changed since the run was begun"):
-            benched(folder / "run", folder, [Variant("apart", (APART,))])
+            benched(folder / "run", folder, variants())
     finally:
         source.write_text(before)
 
@@ -110,7 +117,7 @@ def test_a_tree_that_is_edited_during_the_run_is_refused(tmp_path: Path) -> None
     source = folder / "tree" / "queue.c"
 
     def edit(progress: Progress) -> None:
-        if progress.doing == "measuring placebo-1, block 1":
+        if progress.doing == "building apart":
             source.write_text(source.read_text() + "int more;\n")
 
     with at_work(tmp_path / "run", folder) as (run, pool), pytest.raises(PlanError, match="has changed since"):
@@ -120,13 +127,19 @@ def test_a_tree_that_is_edited_during_the_run_is_refused(tmp_path: Path) -> None
 def test_another_patch_of_the_same_name_is_refused(folder: Path, result: Result) -> None:
     assert result.finished
     with pytest.raises(PlanError, match="another variant called apart"):
-        benched(folder / "run", folder, [Variant("apart", (APART.replace("long tail;", "long tail, more;"),))])
+        benched(folder / "run", folder, variants(apart=APART.replace("long tail;", "long tail, more;")))
 
 
-def test_a_patch_cannot_have_the_name_of_a_placebo(folder: Path, result: Result) -> None:
+def test_a_run_goes_on_with_the_patches_it_was_begun_with(folder: Path, result: Result) -> None:
     assert result.finished
+    with pytest.raises(JournalError, match="begun as a bench of apart, broken, together and is not a bench of apart;"):
+        benched(folder / "run", folder, [Variant("apart", (APART,))])
+
+
+def test_a_patch_cannot_have_the_name_of_a_placebo(tmp_path: Path) -> None:
+    folder = project(tmp_path)
     with pytest.raises(PlanError, match="rename it"):
-        benched(folder / "run", folder, [Variant("placebo-1", (APART,))])
+        benched(tmp_path / "run", folder, [Variant("placebo-1", (APART,))])
 
 
 def test_when_the_time_is_over_the_run_ends_with_what_it_has(tmp_path: Path) -> None:

@@ -48,8 +48,15 @@ def test_without_a_benchmark_the_simulation_is_the_top_of_the_ladder(tmp_path: P
 
 
 def test_a_profile_at_hand_leaves_nothing_to_replay_or_to_simulate(tmp_path: Path) -> None:
+    (tmp_path / "c2c.txt").touch()
     ladder = settle(_COUNTED + '[record]\nprofile = "c2c.txt"\n', tmp_path).plan.search.ladder
     assert ladder == (Fidelity.ESTIMATE, Fidelity.BENCHMARK)
+
+
+def test_what_all_misses_cost_decides_for_a_program(tmp_path: Path) -> None:
+    evidence = settle(_COUNTED, tmp_path).plan.evidence
+    assert evidence is not None
+    assert evidence.metric == "cycles"
 
 
 def test_work_for_a_set_time_is_not_simulated_and_that_is_said(tmp_path: Path) -> None:

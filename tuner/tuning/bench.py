@@ -7,11 +7,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from linesmith.analyzer.errors import PlanError
-from linesmith.analyzer.model import Comparison, Failure, Fidelity, Result, Trial, TunePlan, Variant
+from linesmith.analyzer.model import Built, Comparison, Failure, Fidelity, Result, Trial, TunePlan, Variant
 from linesmith.plugins.api import Pool
 from linesmith.tuner.simulated_metrics import Question
 from linesmith.tuner.tuning.blocks import Purpose, Stage
 from linesmith.tuner.tuning.confirmation import confirm, finish
+from linesmith.tuner.tuning.errand import bench_of, keep_errand
 from linesmith.tuner.tuning.laboratory import Laboratory
 from linesmith.tuner.tuning.narration import Narration
 from linesmith.tuner.tuning.noise import calibrated, remark
@@ -39,6 +40,7 @@ def bench(plan: TunePlan, variants: Sequence[Variant], run: RunDirectory, pool: 
     """
     settling = settled(plan)
     plan = settling.plan
+    keep_errand(run.journal, bench_of(variants))
     check(plan, pool)
     reopen(run.journal)
     for sentence in settling.remarks:
@@ -53,7 +55,9 @@ def bench(plan: TunePlan, variants: Sequence[Variant], run: RunDirectory, pool: 
 
 async def _measure(lab: Laboratory, rig: Rig, variants: Sequence[Variant]) -> None:
     await lab.baseline()
-    judge = await calibrated(lab, rig)
+    # A patch that does not apply or build is known before anything is measured.
+    made = await asyncio.gather(*(lab.built(one) for one in variants))
+    judge = await calibrated(lab, rig) if any(isinstance(one, Built) for one in made) else rig.judge
     confirmed = await confirm(lab, rig, judge, variants)
     _keep_trials(lab, rig, confirmed)
     finish(lab.run.journal, confirmed)

@@ -16,6 +16,7 @@ from linesmith.tuner.tuning.journal import Journal
 
 PLAN = "tune.toml"
 _LOCK = "lock"
+_IGNORED = ".gitignore"
 _JOURNAL = "journal.sqlite"
 _FOLDERS = ("artifacts", "workers", "patches", "logs")
 # What only the plan it was made for can use.
@@ -126,7 +127,7 @@ def _refuse_foreign(path: Path) -> None:
     if _JOURNAL in names:
         raise JournalError(f"{path} holds a run already; go on with it by --resume, or choose another --run")
     # A process that was killed while it began a run has left no more than these.
-    strange = sorted(names - {_LOCK, PLAN, f"{_JOURNAL}.part", *_FOLDERS})
+    strange = sorted(names - {_LOCK, _IGNORED, PLAN, f"{_JOURNAL}.part", *_FOLDERS})
     if strange := [name for name in strange if not name.startswith(f".{PLAN}.")]:
         raise JournalError(f"{path} holds something else ({strange[0]}); choose another --run")
 
@@ -152,6 +153,8 @@ def _furnish(path: Path, plan: str) -> None:
     _refuse_foreign(path)  # another process may have been faster
     try:
         durable.replace(path / PLAN, plan.encode())
+        # A run in a working tree is no part of what is tracked there.
+        (path / _IGNORED).write_text("*\n")
         for name in _FOLDERS:
             (path / name).mkdir(exist_ok=True)
     except OSError as error:

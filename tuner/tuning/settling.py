@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a plan leaves open, settled: how many operations are recorded, and which rungs the ladder has."""
+"""What a plan leaves open, settled: what is recorded and which metric of it decides, and which rungs there are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.errors import PlanError
-from linesmith.analyzer.model import Evidence, Fidelity, TunePlan, Use
+from linesmith.analyzer.model import Evidence, Fidelity, Recipe, TunePlan, Use
 from linesmith.plugins import registry
 from linesmith.plugins.machines.kvm import kvm_obstacle
 
@@ -26,7 +26,8 @@ class Settled:
 
 def settled(plan: TunePlan) -> Settled:
     """The plan with nothing left open; raises ``PlanError`` where its ladder asks for what cannot be done."""
-    plan = replace(plan, evidence=_counted(plan.evidence) if plan.evidence else None)
+    if plan.evidence is not None:
+        plan = replace(plan, evidence=_with_metric(_counted(plan.evidence), plan.recipe))
     timed = _timed(plan.evidence)
     if not plan.search.ladder:
         return _with_ladder(plan, timed)
@@ -40,6 +41,14 @@ def _counted(evidence: Evidence) -> Evidence:
     if evidence.operations:
         return evidence
     return replace(evidence, operations=(evidence.use and _operations(evidence.use)) or 1)
+
+
+def _with_metric(evidence: Evidence, recipe: Recipe) -> Evidence:
+    """The misses on the record decide for a kernel, where they drown in all others; for a program what all cost.
+
+    A record may be rid of misses by handing them to what lies behind it, which the total shows.
+    """
+    return replace(evidence, metric=evidence.metric or ("type" if recipe.builder == "kbuild" else "cycles"))
 
 
 def _operations(use: Use) -> int | None:

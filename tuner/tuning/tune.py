@@ -16,6 +16,7 @@ from linesmith.tuner.space.proposals import Proposals, proposals
 from linesmith.tuner.tuning.blocks import Purpose, Stage, blocks
 from linesmith.tuner.tuning.confirmation import confirm, finish
 from linesmith.tuner.tuning.encoding import encoded
+from linesmith.tuner.tuning.errand import SEARCH, keep_errand
 from linesmith.tuner.tuning.evidence import Explained, explained, with_all_lines
 from linesmith.tuner.tuning.exploration import Exploration
 from linesmith.tuner.tuning.judgement import Judge
@@ -50,6 +51,7 @@ def tune(plan: TunePlan, run: RunDirectory, pool: Pool, tell: TellProgress, exce
     """
     settling = settled(plan)
     plan = settling.plan
+    keep_errand(run.journal, SEARCH)
     check_ladder(plan)
     check(plan, pool)
     for sentence in settling.remarks:
