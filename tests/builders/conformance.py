@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -176,7 +177,8 @@ def check_killed_compiler(bench: Bench, pipe: Path) -> None:
         while not job.ready():
             # ccache runs the compiler once more when it could not preprocess.
             for process in filter(compiling, compilers(bench.place.warm)):
-                os.kill(process, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # it may have ended by itself
+                    os.kill(process, signal.SIGKILL)
             job.wait(0.05)
         with pytest.raises(CompilerKilled, match="cc1"):
             job.get(SECONDS)

@@ -73,7 +73,8 @@ def test_to_ask_for_the_simulation_of_work_for_a_set_time_is_refused(tmp_path: P
 
 def test_the_time_of_an_emulated_machine_decides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linesmith.tuner.tuning.settling.kvm_obstacle", lambda: "there is no KVM here")
-    settling = settle(_COUNTED + '[machine]\nname = "qemu"\n', tmp_path)
+    kernel = '[source]\ntree = "."\nbuilder = "kbuild"\n' + _COUNTED
+    settling = settled(plan_in(kernel, tmp_path))
     assert settling.plan.search.ladder == (Fidelity.ESTIMATE, Fidelity.REPLAY, Fidelity.SIMULATION)
     assert settling.remarks[0].startswith("the benchmarks decide nothing: there is no KVM here")
 

@@ -12,6 +12,8 @@ from linesmith.plugins import registry
 from linesmith.plugins.machines.kvm import kvm_obstacle
 
 _SIMULATED = (Fidelity.REPLAY, Fidelity.SIMULATION)
+# Builds a kernel that can be recorded, with the file of its symbols.
+_KBUILD = "kbuild"
 # Machines that emulate their CPUs where KVM runs no guest.
 _GUESTS = ("qemu", "virtme-ng")
 
@@ -48,7 +50,7 @@ def _with_metric(evidence: Evidence, recipe: Recipe) -> Evidence:
 
     A record may be rid of misses by handing them to what lies behind it, which the total shows.
     """
-    return replace(evidence, metric=evidence.metric or ("type" if recipe.builder == "kbuild" else "cycles"))
+    return replace(evidence, metric=evidence.metric or ("type" if recipe.builder == _KBUILD else "cycles"))
 
 
 def _operations(use: Use) -> int | None:
@@ -72,7 +74,7 @@ def _timed(evidence: Evidence | None) -> str:
 
 def _with_ladder(plan: TunePlan, timed: str) -> Settled:
     recorded = plan.evidence is not None and plan.evidence.profile is None and not timed
-    emulated = _emulated(plan) if plan.benchmarks and recorded else ""
+    emulated = _emulated(plan) if plan.benchmarks and recorded and plan.recipe.builder == _KBUILD else ""
     rungs = (Fidelity.ESTIMATE, *(_SIMULATED if recorded else ()))
     rungs += (Fidelity.BENCHMARK,) if plan.benchmarks and not emulated else ()
     search = replace(plan.search, ladder=rungs)
