@@ -72,6 +72,7 @@ pattern = 'cost (\\d+)'
 
 [record]
 command = "{queue} work"
+metric = "type"
 
 [search]
 ladder = ["estimate", "benchmark"]
