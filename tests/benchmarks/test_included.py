@@ -54,9 +54,10 @@ def test_each_page_is_a_fault_of_its_own(scratch: Path) -> None:
     words = ("--workers", "2", "--operations", "6400", "--pages", "640")
     script = "import resource,subprocess,sys; subprocess.run(sys.argv[1:], check=True); \
         print('faults', resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt)"
-    told = printed("python3", "-c", script, program(page_faults.PROGRAM, scratch), *words)
-    assert int(told["operations"]) == 12800
-    assert int(told["faults"]) >= 12800  # more where the system takes pages back meanwhile
+    runs = [printed("python3", "-c", script, program(page_faults.PROGRAM, scratch), *words) for _ in range(3)]
+    assert {int(told["operations"]) for told in runs} == {12800}
+    # A run has more where the system takes pages back meanwhile.
+    assert 12800 <= min(int(told["faults"]) for told in runs) < 1.1 * 12800
 
 
 def test_work_is_counted_or_timed(scratch: Path) -> None:

@@ -2,7 +2,7 @@
 """Kills a run of ``tune`` with SIGKILL at random moments, goes on with it each time, and says what is wrong at its end.
 
 As a program: ``python tests/tuning/killing.py [KILLS [SEED [MODE]]]`` prints each kill; 20 are the measure. ``MODE`` is
-``benchmark``, with one worker, or ``simulate`` with two.
+``reread``, where one worker reads what an undisturbed run recorded, or ``simulate``, with two that record each time.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def started(run: Path, folder: Path, mode: str = "benchmark") -> subprocess.Pope
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
-def kill_at_random(folder: Path, kills: int, random: Random, mode: str = "benchmark") -> Killing:
+def kill_at_random(folder: Path, kills: int, random: Random, mode: str = "reread") -> Killing:
     """Kill processes until ``kills`` have been hit while they worked; runs that come to their end are looked at."""
     undisturbed, seconds = _undisturbed(folder, mode)
     done = Killing(mode)
@@ -73,7 +73,7 @@ def kill_at_random(folder: Path, kills: int, random: Random, mode: str = "benchm
 
 def _undisturbed(folder: Path, mode: str) -> tuple[Result, float]:
     begin = time.monotonic()
-    process = started(folder / "undisturbed", folder, mode)
+    process = started(folder / "undisturbed", folder, "benchmark" if mode == "reread" else mode)
     _, errors = process.communicate(timeout=_LONGEST_RUN)
     if process.returncode:
         raise AssertionError(errors.decode())
@@ -152,11 +152,10 @@ def _other_counts(result: Result, undisturbed: Result) -> list[str]:
 
 
 def trials_of(result: Result) -> list[object]:
-    """Every trial with what it came to, in order; estimates go out from recordings, which differ by some accesses."""
-    measured = (Fidelity.SIMULATION, Fidelity.BENCHMARK)
-    rows = ((one, one.cost if one.fidelity in measured else one.cost is None) for one in result.trials)
+    """Every trial with what it came to, in order."""
     return [
-        (one.number, one.point, one.fidelity, one.variant, cost, one.failure and one.failure.kind) for one, cost in rows
+        (one.number, one.point, one.fidelity, one.variant, one.cost, one.failure and one.failure.kind)
+        for one in result.trials
     ]
 
 
@@ -192,5 +191,5 @@ def main(kills: int, seed: int, mode: str) -> int:
 
 if __name__ == "__main__":
     sys.path.insert(0, str(_TESTS))
-    given = [*sys.argv[1:], *("20", "1", "benchmark")[len(sys.argv) - 1 :]]
+    given = [*sys.argv[1:], *("20", "1", "reread")[len(sys.argv) - 1 :]]
     raise SystemExit(main(int(given[0]), int(given[1]), given[2]))

@@ -92,9 +92,12 @@ SHORT = (
     .replace("trials = 4", "trials = 2")
     .replace("[search]", "[search]\nconfirm = 1")
 )
+# What an undisturbed run recorded. Recordings of threads differ by some accesses, and so may what follows from them.
+REREAD = SHORT.replace('command = "{queue} work"', 'profile = "undisturbed/profile.json"')
 # By name: a plan and a number of workers.
 MODES = {
     "benchmark": (SHORT, 1),
+    "reread": (REREAD, 1),
     "simulate": (SHORT.replace('"estimate", "benchmark"', '"estimate", "replay", "simulate"'), 2),
 }
 # The tail moves to the next line, which is what helps.

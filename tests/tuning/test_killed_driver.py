@@ -16,7 +16,7 @@ from tuning.killing import kill_at_random, left_over, started
 from tuning.project import SHORT, project, tuned
 
 
-@pytest.mark.parametrize(("mode", "kills"), [("benchmark", 4), ("simulate", 2)])
+@pytest.mark.parametrize(("mode", "kills"), [("reread", 4), ("simulate", 2)])
 def test_nothing_is_lost_nor_counted_twice(tmp_path: Path, mode: str, kills: int) -> None:
     random = Random(1)  # noqa: S311 - repeatable moments, no secret
     assert kill_at_random(project(tmp_path / "project"), kills, random, mode).wrong == []
