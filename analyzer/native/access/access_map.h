@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The access map: for every load, store and read-modify-write of a file, which member of which type it
+// touches.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "debug_loader.h"
+#include "dwarf_reader.h"
+#include "machine_code.h"
+
+namespace linesmith {
+
+// What became of an access. The list is closed; the values are those of model.AccessOutcome, in its order.
+enum class Outcome : std::uint8_t {
+  kVariable,     // resolved: DWARF says which variable the register is
+  kPropagation,  // resolved: its type was followed from elsewhere
+  kGlobal,       // resolved: a variable with static storage
+  kPerCpu,       // resolved: a variable of this CPU, or of a thread
+  kStack,        // the function's own frame
+  kNoTypes,      // the function has no debug information (assembly, other languages)
+  kUntyped,      // the base is a pointer to void or to something only declared
+  kScalar,       // the base is a number: an address computed from what is no pointer
+  kOutside,      // the offset lies outside the type and no outer type is known
+  kHole,         // the offset lies in a hole of the type
+  kConflict,     // paths that meet disagree about the base
+  kUnknown,      // nothing is known of the base
+  kPatched,      // the instruction may be replaced (alternatives, paravirt, static calls)
+  kUndecoded,    // bytes that are no instruction known
+  kAbsolute,     // a fixed address without a variable
+};
+constexpr unsigned kOutcomeCount = 15;
+
+// Columns of equal length, one row for each access, by ascending address.
+struct AccessColumns {
+  std::vector<std::uint64_t> address;   // of the instruction
+  std::vector<std::uint32_t> function;  // position in `functions`
+  std::vector<std::uint32_t> inlined;   // position in `inline_chains`; 0: not inlined
+  std::vector<std::uint32_t> file;      // position in `files`
+  std::vector<std::uint32_t> line;      // 0: not known
+  std::vector<std::uint32_t> type;      // position in `types`; 0: none
+  std::vector<std::int32_t> offset;     // bytes into the type
+  std::vector<std::uint16_t> width;     // bytes; 0: not known
+  std::vector<std::uint8_t> kind;       // AccessKind
+  std::vector<std::uint8_t> outcome;    // Outcome
+  std::vector<std::uint32_t> variable;  // position in `variables`: the global or per-CPU one; 0: none
+};
+
+// An outermost type that something accesses.
+struct AccessedType {
+  std::string name;          // as C names it: "struct inode", "int"
+  std::int64_t layout = -1;  // id of the record in the reading of the same file; -1: no record
+  std::uint64_t size = 0;    // bytes
+};
+
+struct AccessedFunction {
+  std::string name;
+  std::uint64_t low = 0;  // of its first range
+  std::uint64_t high = 0;
+  std::uint64_t accesses = 0;
+};
+
+struct AccessMap {
+  AccessColumns columns;
+  std::vector<AccessedFunction> functions;
+  std::vector<std::vector<std::string>> inline_chains;  // outermost inlined function first; [0] is empty
+  std::vector<std::string> files;                       // [0] is ""
+  std::vector<AccessedType> types;                      // [0] is none
+  std::vector<std::string> variables;                   // [0] is ""
+};
+
+// Maps the accesses of `path`, with the debug information found for it, on `threads` threads (0: all).
+// Throws Error: ElfError, DebugInfoMissing, DebugInfoDamaged.
+AccessMap MapAccesses(const std::string& path, const std::vector<std::string>& debug_directories,
+                      unsigned threads, const Progress& progress);
+
+}  // namespace linesmith

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A file as it lies in memory: code and data by address, symbols, and what relocations say.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "elf_file.h"
+#include "machine_code.h"
+
+namespace linesmith {
+
+// A function or variable of the symbol table. Aliases are kept.
+struct ImageSymbol {
+  std::string_view name;  // in the file's string table
+  std::uint64_t address = 0;
+  std::uint64_t size = 0;
+  bool is_function = false;
+};
+
+// Relocatable files (.o, .ko) have no addresses: their sections are laid out one behind the other from
+// kRelocatableBase, 4 KiB aligned, and code, data and DWARF are relocated accordingly. Symbols of other files
+// get addresses of their own behind the last section, so that calls and globals by name can be told apart.
+class ProgramImage {
+ public:
+  static constexpr std::uint64_t kRelocatableBase = 0x100000;
+
+  // `symbols` is the file with the symbol table, which may be the debug file. Throws Error("ElfError").
+  ProgramImage(ElfFile& code, ElfFile& symbols);
+  ~ProgramImage();
+
+  std::uint16_t machine() const;
+  // Whether the file is a kernel or a module of one (it has a section or note that only those have).
+  bool is_kernel() const;
+  // Bytes from `address` on, at most to the end of the section; empty where the file has none.
+  Bytes At(std::uint64_t address) const;
+  bool IsCode(std::uint64_t address) const;
+  // Functions by ascending address, one for each distinct range, with the name of the first symbol.
+  const std::vector<ImageSymbol>& functions() const;
+  // The variable or function that covers `address`; null where there is none.
+  const ImageSymbol* SymbolAt(std::uint64_t address) const;
+  // Where [first, last) lies in .data..percpu of a kernel; both 0 without one.
+  std::uint64_t percpu_first() const;
+  std::uint64_t percpu_last() const;
+  // Whether code at `address` is replaced at boot or run time (.altinstructions, .parainstructions,
+  // .smp_locks not included, __jump_table, .static_call_sites): what runs there may be something else.
+  bool IsPatched(std::uint64_t address) const;
+  // Where section `index` (of the ELF file's list) lies.
+  std::uint64_t AddressOf(std::size_t section_index) const;
+  // Targets of the jump table at `table`, as long as they lie in [low, high): 8-byte addresses, or 4-byte
+  // offsets from the table. At most `most` of them.
+  std::vector<std::uint64_t> JumpTable(std::uint64_t table, unsigned entry_bytes, std::uint64_t low,
+                                       std::uint64_t high, unsigned most) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace linesmith

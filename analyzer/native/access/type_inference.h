@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What each register and stack slot of a function leads to, forward to a fixed point.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "access_map.h"
+#include "function_facts.h"
+#include "machine_code.h"
+#include "program_image.h"
+#include "type_graph.h"
+
+namespace linesmith {
+
+// Finds variables and functions of the whole program; made before any function is looked at, then only read.
+class ProgramKnowledge {
+ public:
+  virtual ~ProgramKnowledge() = default;
+
+  virtual const ProgramImage& image() const = 0;
+  // The variable that covers `address`, in types of the asking worker's `graph`; false when none is known.
+  virtual bool VariableAt(std::uint64_t address, TypeGraph& graph, GlobalVariable& found) const = 0;
+  // The same for an offset into the per-CPU (or a thread's) block.
+  virtual bool PerCpuAt(std::uint64_t offset, TypeGraph& graph, GlobalVariable& found) const = 0;
+  // What a call of the function at `address` gives back; kVoid when not known.
+  virtual TypeId ResultOf(std::uint64_t address, TypeGraph& graph) const = 0;
+};
+
+// One access as the inference leaves it.
+struct InferredAccess {
+  std::uint64_t address = 0;
+  AccessKind kind = AccessKind::kRead;
+  std::uint32_t width = 0;
+  Outcome outcome = Outcome::kUnknown;
+  TypeId type = kVoid;  // outermost known
+  std::int64_t offset = 0;
+  std::string_view variable;  // of kGlobal and kPerCpu
+};
+
+// Every access of the function, by ascending address. `facts` is null for code without debug information.
+std::vector<InferredAccess> InferAccesses(const std::vector<CodeRange>& code, const FunctionFacts* facts,
+                                          InstructionDecoder& decoder, TypeGraph& graph,
+                                          const ProgramKnowledge& program);
+
+}  // namespace linesmith
