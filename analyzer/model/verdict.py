@@ -10,12 +10,13 @@ from linesmith.analyzer.model.measurement import SIMULATED, Metric
 
 
 class VerdictKind(StrEnum):
-    """The four things that a comparison may end in."""
+    """What a comparison may end in; it is not decided where measuring ended before the least number of blocks."""
 
     BETTER = "better"
     WORSE = "worse"
     NO_DIFFERENCE = "no difference seen"
     TOO_NOISY = "too noisy"
+    UNDECIDED = "not decided"
 
 
 @dataclass(frozen=True, slots=True)

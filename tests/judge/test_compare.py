@@ -83,11 +83,24 @@ def test_far_out_boots_are_shown_and_counted() -> None:
 
 def test_one_block_is_not_enough_to_say_anything() -> None:
     found = compared(FASTER[:1])
-    assert (found.verdict, found.reason) == (VerdictKind.TOO_NOISY, "1 block with numbers of both; two are needed")
+    assert (found.verdict, found.reason) == (
+        VerdictKind.UNDECIDED,
+        "1 block with numbers of both, and 4 are the least that decide",
+    )
+
+
+def test_blocks_that_were_cut_short_by_the_time_decide_nothing_however_clear_they_look() -> None:
+    found = compared(FASTER[:3])
+    assert found.high < 0.9
+    assert (found.verdict, found.reason) == (
+        VerdictKind.UNDECIDED,
+        "3 blocks with numbers of both, and 4 are the least that decide",
+    )
+    assert compared(FASTER[:4]).verdict == VerdictKind.BETTER
 
 
 def test_no_block_at_all_is_said_so() -> None:
-    assert compared([]).reason == "no blocks with numbers of both; two are needed"
+    assert compared([]).reason == "no blocks with numbers of both, and 4 are the least that decide"
 
 
 def test_numbers_that_never_vary_have_an_interval_without_width() -> None:

@@ -33,7 +33,7 @@ def compare(
     chosen = [one for one in samples if (one.benchmark, one.metric, one.threads) == (use.label, metric.name, threads)]
     sides = paired(chosen, baseline, variant)
     interval = ratio_interval(sides.base, sides.head, level(rules, looks), rules.seed)
-    limits = Limits(rules.smallest, floor, use.tolerance if use.guard else None)
+    limits = Limits(rules.smallest, floor, use.tolerance if use.guard else None, _fewest(rules))
     far = outliers(sides.base_boots) + outliers(sides.head_boots)
     verdict, reason = _ruled(sides, interval, metric, limits, len(far))
     told = (use.label, metric, threads, baseline, variant, sides.base_boots, sides.head_boots)
@@ -46,6 +46,11 @@ def compare(
         confidence=rules.confidence,
         error=interval.error,
     )
+
+
+def _fewest(rules: Rules) -> int:
+    """Blocks for a first look: what fewer of them show is none of the looks whose errors are added up."""
+    return max(2, min(rules.least_blocks, rules.most_blocks))
 
 
 def _ruled(sides: Paired, interval: RatioInterval, metric: Metric, limits: Limits, far: int) -> tuple[VerdictKind, str]:

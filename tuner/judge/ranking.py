@@ -55,7 +55,7 @@ def finalists(explored: Iterable[Comparison], count: int, efforts: Mapping[str, 
 
 def overall(comparisons: Sequence[Comparison]) -> tuple[VerdictKind, str]:
     """What a variant is as a whole: one loss makes it worse, one gain without any loss better."""
-    for kind in (VerdictKind.WORSE, VerdictKind.BETTER, VerdictKind.TOO_NOISY):
+    for kind in (VerdictKind.WORSE, VerdictKind.BETTER, VerdictKind.TOO_NOISY, VerdictKind.UNDECIDED):
         found = [one for one in comparisons if one.verdict == kind and _counts(one, kind)]
         if found:
             return kind, f"{found[0].benchmark} with {found[0].threads} threads: {found[0].reason}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What an interval means: better, worse, no difference seen, or too noisy to say."""
+"""What an interval means: better, worse, no difference seen, too noisy to say, or from too few blocks to decide."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ NOISY = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Changes as shares: ``smallest`` matters, ``floor`` is what equal layouts showed, ``tolerance`` is a guard's."""
+    """Changes as shares: ``smallest`` matters, ``floor`` is what equal layouts showed, ``tolerance`` is a guard's.
+
+    With fewer than ``blocks`` blocks nothing is decided.
+    """
 
     smallest: float
     floor: float
     tolerance: float | None = None
+    blocks: int = 2
 
     @property
     def least(self) -> float:
@@ -28,11 +32,9 @@ class Limits:
 
 def ruling(interval: RatioInterval, better: Better, limits: Limits, blocks: int) -> tuple[VerdictKind, str]:
     """The verdict and the sentence that says why."""
-    if blocks < 2:
-        return (
-            VerdictKind.TOO_NOISY,
-            f"{blocks or 'no'} block{'s' * (blocks != 1)} with numbers of both; two are needed",
-        )
+    if blocks < limits.blocks:
+        counted = f"{blocks or 'no'} block{'s' * (blocks != 1)} with numbers of both"
+        return VerdictKind.UNDECIDED, f"{counted}, and {limits.blocks} are the least that decide"
     loss = losses(interval, better)
     verdict, reason = _seen(loss, limits)
     if limits.tolerance is not None and verdict != VerdictKind.WORSE and loss.high > 1 + limits.tolerance:

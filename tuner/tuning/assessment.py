@@ -36,7 +36,7 @@ class Course:
 
 
 async def assessed(lab: Laboratory, course: Course, variant: Variant) -> tuple[Comparison, ...] | Failure:
-    """What the judge says of a variant; nothing when the time was over before there was anything to say.
+    """What the judge says of a variant; nothing when the time was over before the least number of blocks was measured.
 
     Raises ``BaselineFailed`` and ``DiskFull``.
     """
@@ -49,7 +49,7 @@ async def assessed(lab: Laboratory, course: Course, variant: Variant) -> tuple[C
         if failure := next((one.failure for one in blocks if one.failure is not None), None):
             return failure
         missing, late = _missing(blocks, course), not course.in_time()
-        found = _compared(course, blocks, variant) if late or not missing else ()
+        found = () if missing else _compared(course, blocks, variant)
         if isinstance(found, Failure) or late or (found and enough(found, course.judge.rules)):
             return found
         await _measure(lab, course, variant, built, missing or (len(blocks),))
