@@ -48,7 +48,8 @@ class Result:
     ``confirmed`` are comparisons on samples taken after the search, ``explored`` those on which it went.
     ``patches`` holds the file below the run directory for each variant that has one. ``facts`` are what a reviewer
     asks of the machines: names and values. ``noise`` are the comparisons of baseline and placebos.
-    ``confirming`` are the blocks whose samples are those of ``confirmed``.
+    ``confirming`` are the blocks whose samples are those of ``confirmed``. ``advice`` says what would decide where no
+    verdict could be given.
     """
 
     title: str
@@ -66,3 +67,4 @@ class Result:
     finished: bool = False
     seconds: float = 0.0
     confirming: tuple[int, ...] = ()
+    advice: tuple[str, ...] = ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether more blocks would find a difference: stopping without hope spares boots and can claim nothing wrong.
+"""What more blocks would show: stopping without hope spares boots and can claim nothing wrong.
 
 Source: predictive power as in Spiegelhalter, Freedman and Blackburn, "Monitoring clinical trials: conditional or
 predictive power?" (1986).
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 from scipy import stats
 
 from linesmith.analyzer.model import Comparison, Rules
@@ -17,6 +18,8 @@ from linesmith.tuner.judge.interval import FAR
 from linesmith.tuner.judge.looks import level, planned_looks
 
 HOPELESS = 0.05
+# Farther ahead nobody plans.
+MOST_FORESEEN = 1000
 
 
 def hopeless(one: Comparison, rules: Rules) -> bool:
@@ -39,7 +42,25 @@ def reach_at_the_end(one: Comparison, rules: Rules) -> float:
     return one.ratio * math.sinh(min(left, FAR))
 
 
+def blocks_needed(one: Comparison, rules: Rules, reach: float) -> int | None:
+    """With about how many blocks, as noisy as they are, half the interval's width is at most ``reach`` (a share).
+
+    ``None`` when it would take more than ``MOST_FORESEEN``, or the noise is not known.
+    """
+    if not 0 < one.error < FAR:
+        return None
+    blocks = np.arange(max(2, one.blocks), MOST_FORESEEN + 1)
+    student = stats.t.ppf(1 - _allowed(one, rules) / 2, blocks - 1)
+    left = np.minimum(one.error * student * np.sqrt(one.blocks / blocks), FAR)
+    (enough,) = np.nonzero(one.ratio * np.sinh(left) <= reach)
+    return int(blocks[enough[0]]) if len(enough) else None
+
+
 def _student(one: Comparison, rules: Rules) -> float:
-    """How many standard errors a difference must have at the end; a comparison may share its error with others."""
-    allowed = level(replace(rules, confidence=one.confidence), planned_looks(rules))
-    return float(stats.t.ppf(1 - allowed / 2, rules.most_blocks - 1))
+    """How many standard errors a difference must have at the end."""
+    return float(stats.t.ppf(1 - _allowed(one, rules) / 2, rules.most_blocks - 1))
+
+
+def _allowed(one: Comparison, rules: Rules) -> float:
+    """The share of errors allowed at a look; a comparison may share its errors with others."""
+    return level(replace(rules, confidence=one.confidence), planned_looks(rules))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from linesmith.analyzer.errors import BenchmarkNonsense
 from linesmith.analyzer.model import Comparison, Fidelity, Result
+from linesmith.tuner.tuning.advice import advice
 from linesmith.tuner.tuning.blocks import Block, Purpose, Stage, blocks
 from linesmith.tuner.tuning.builds import builds
 from linesmith.tuner.tuning.journal import Journal
@@ -49,6 +50,7 @@ def result_of(journal: Journal, path: Path) -> Result:
         finished=journal.note(FINISHED) is not None,
         seconds=journal.seconds,
         confirming=_confirming(measured),
+        advice=_advice(journal, terms, measured),
     )
 
 
@@ -68,6 +70,24 @@ def comparisons(terms: Terms, measured: Sequence[Block], stage: Stage) -> tuple[
 
 def _compared(terms: Terms, measured: Sequence[Block], purpose: Purpose) -> tuple[Comparison, ...]:
     return tuple(one for fidelity in terms.fidelities for one in comparisons(terms, measured, Stage(fidelity, purpose)))
+
+
+def _advice(journal: Journal, terms: Terms, measured: Sequence[Block]) -> tuple[str, ...]:
+    """What would decide; nothing while the run goes on."""
+    if journal.note(FINISHED) is None:
+        return ()
+    stages = (Stage(fidelity, Purpose.CONFIRMATION) for fidelity in terms.fidelities)
+    return tuple(
+        said
+        for stage in stages
+        for said in advice(comparisons(terms, measured, stage), terms.rules, _spent(measured, stage), journal.seconds)
+    )
+
+
+def _spent(measured: Sequence[Block], stage: Stage) -> float:
+    """What a block of the stage took, in seconds."""
+    seconds = [one.seconds for one in measured if one.stage == stage]
+    return sum(seconds) / len(seconds) if seconds else 0.0
 
 
 def _confirming(measured: Sequence[Block]) -> tuple[int, ...]:
