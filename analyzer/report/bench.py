@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from textwrap import wrap
 
-from linesmith.analyzer.model import Comparison, Fidelity, Point, Result, Trial
+from linesmith.analyzer.model import Comparison, Fidelity, Point, Result, Trial, VerdictKind
 from linesmith.analyzer.report.comparison import WIDTH, comparison_table, metric, render_comparisons
-from linesmith.analyzer.report.facts import merged
+from linesmith.analyzer.report.facts import emulated, merged
 from linesmith.analyzer.report.figures import duration, interval, signed
 from linesmith.analyzer.report.unchecked import loss, unchecked, unproven
 
@@ -17,16 +17,16 @@ def render_text(result: Result) -> str:
     """The whole result, paragraphs parted by an empty line."""
     sections = [
         _head(result),
-        _titled("verdict", "\n".join(verdict_rows(result))),
+        _titled("verdict", "\n".join(f"  {row}" for row in verdict_rows(result))),
+        _titled("remarks", "\n".join(_wrapped(result.remarks))),
         _titled(confirmed_title(result), render_comparisons(result.confirmed)),
         _titled(EXPLORED, comparison_table(result.explored)),
         _titled("equal layouts compared", comparison_table(result.noise)),
         _titled("trials", "\n".join(_trials(result))),
         _titled("builds", "\n".join(_builds(result))),
-        _titled("patches", "\n".join(f"  {variant}: {path}" for variant, path in result.patches)),
+        _titled("patches", "\n".join(_patches(result))),
         _titled("machines", "\n".join(f"  {name}: {value}" for name, value in merged(result.facts))),
         _titled("not checked", "\n".join(f"  {one}" for one in unchecked(result, told(result)))),
-        _titled("remarks", "\n".join(f"  {remark}" for remark in result.remarks)),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
@@ -47,20 +47,39 @@ def told(result: Result) -> tuple[Comparison, ...]:
 
 
 def verdict_rows(result: Result) -> Iterator[str]:
-    """The best variant, or that none was confirmed; then what was confirmed of each, the best one first."""
-    yield f"  {_sentence(result)}"
+    """The best variant, or that none was confirmed; then what was confirmed of each, the best one first; what to do."""
+    yield _sentence(result)
     for one in sorted(result.confirmed, key=lambda one: one.variant != result.best):
         if not one.only_shown:
-            row = f"  {one.variant}: {one.verdict.value}, {signed(one.change)} ({interval(one)}), {metric(one)}"
-            yield row + (f"; a loss of up to {loss(one):.1%} is not excluded" if unproven(one) else "")
+            change = f"{signed(one.change)} ({interval(one)})"
+            yield f"{one.variant}: {one.verdict.value}, {change}, {metric(one)}{_but(one)}"
+    yield from (f"next: {one}" for one in result.advice)
+
+
+def _but(one: Comparison) -> str:
+    """What must be said beside the verdict, lest the interval is taken for one."""
+    if one.verdict is VerdictKind.UNDECIDED:
+        return f"; {one.reason}"
+    return f"; a loss of up to {loss(one):.1%} is not excluded" if unproven(one) else ""
 
 
 def _sentence(result: Result) -> str:
+    where = _where(result)
     if result.best is not None:
-        return f"{result.best} is better than {result.baseline}, confirmed on fresh runs"
+        return f"{result.best} is better than {result.baseline}{where}, confirmed on fresh runs"
     if not result.finished:
-        return f"not yet: no variant has been confirmed to be better than {result.baseline}"
-    return f"no variant is confirmed to be better than {result.baseline}"
+        return f"not yet: no variant has been confirmed to be better than {result.baseline}{where}"
+    return f"no variant is confirmed to be better than {result.baseline}{where}"
+
+
+def _where(result: Result) -> str:
+    """Where the verdict holds, when that is no real machine."""
+    deciding = [one for one in told(result) if one.decides and result.best in (None, one.variant)]
+    if not deciding:
+        return ""
+    if all(one.simulated for one in deciding):
+        return " in simulation"
+    return " in an emulated machine" if emulated(result.facts) else ""
 
 
 def _head(result: Result) -> str:
@@ -92,11 +111,14 @@ def _titled(title: str, text: str) -> str:
 
 
 def _trials(result: Result) -> Iterator[str]:
+    """Every trial that was built, counted anew; what a layout does is said where it comes first."""
     listed = [trial for trial in result.trials if trial.fidelity in _COSTLY]
     names = max((len(trial.variant) for trial in listed), default=0)
-    for trial in listed:
-        head = f"  {trial.number:>4}  {trial.variant:<{names}}  {trial.fidelity.value:<9}  "
-        text = "; ".join((_outcome(trial), *trial.moves))
+    seen: set[tuple[str, ...]] = set()
+    for number, trial in enumerate(listed, 1):
+        head = f"  {number:>4}  {trial.variant:<{names}}  {trial.fidelity.value:<9}  "
+        text = "; ".join((_outcome(trial), *(() if trial.moves in seen else trial.moves)))
+        seen.add(trial.moves)
         yield from wrap(text, max(WIDTH, len(head) + 40), initial_indent=head, subsequent_indent=" " * len(head))
 
 
@@ -107,12 +129,29 @@ def _outcome(trial: Trial) -> str:
     if trial.cost is None:
         return "no answer yet"
     spent = f", {duration(trial.seconds)}" if trial.seconds else ""
-    return f"{trial.cost:.3f} ± {trial.spread:.3f} of the baseline{spent}"
+    return f"cost {trial.cost:.3f} ± {trial.spread:.3f} of the baseline's{spent}"
 
 
 def _builds(result: Result) -> Iterator[str]:
+    """The builds by what they were made with."""
+    made: dict[str, list[str]] = {}
     for build in result.builds:
-        seconds = duration(build.seconds) if build.seconds else "reused"
         configuration = f"configuration {build.configuration[:12]}" if build.configuration else ""
-        parts = (build.key[:12], seconds, build.compiler, configuration)
-        yield f"  {build.variant}: {', '.join(part for part in parts if part)}"
+        tools = ", ".join(part for part in (build.compiler, configuration) if part) or "made with"
+        seconds = duration(build.seconds) if build.seconds else "reused"
+        made.setdefault(tools, []).append(f"{build.variant} {build.key[:12]} ({seconds})")
+    return _wrapped(f"{tools}: {', '.join(builds)}" for tools, builds in made.items())
+
+
+def _patches(result: Result) -> Iterator[str]:
+    """The patch files by their folders."""
+    found: dict[str, list[str]] = {}
+    for _, path in result.patches:
+        folder, _, name = path.rpartition("/")
+        found.setdefault(folder, []).append(name)
+    return _wrapped(f"in {folder or '.'}: {', '.join(names)}" for folder, names in found.items())
+
+
+def _wrapped(rows: Iterable[str]) -> Iterator[str]:
+    for row in rows:
+        yield from wrap(row, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)

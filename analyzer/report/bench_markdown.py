@@ -15,7 +15,8 @@ def render_markdown(result: Result) -> str:
     """The verdict, the tables, and what was not checked."""
     sections = [
         f"# {result.title}",
-        "\n".join(f"- {row.strip()}" for row in verdict_rows(result)),
+        "\n".join(f"- {row}" for row in verdict_rows(result)),
+        _titled("Remarks", "\n".join(f"- {remark}" for remark in result.remarks)),
         _titled(confirmed_title(result).capitalize(), markdown_table(result.confirmed)),
         _titled(EXPLORED.capitalize(), markdown_table(result.explored)),
         _titled("Equal layouts compared", markdown_table(result.noise)),

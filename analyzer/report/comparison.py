@@ -8,7 +8,7 @@ from itertools import groupby
 from textwrap import wrap
 
 from linesmith.analyzer.model import Comparison
-from linesmith.analyzer.report.figures import interval, mean_and_spread, number, signed, strips, threads
+from linesmith.analyzer.report.figures import interval, mean_and_spread, number, scale, signed, strips
 
 MOST_OUTLIERS = 6
 WIDTH = 100
@@ -23,15 +23,20 @@ _NUMBERS: tuple[_Column, ...] = (
 _VERDICT: _Column = ("verdict", lambda one: one.verdict.value)
 _VARIANT: _Column = ("variant", lambda one: one.variant)
 _METRIC: _Column = ("metric", lambda one: metric(one))
-_RUNS: _Column = ("runs", lambda one: runs(one))
+_NAME: _Column = ("metric", lambda one: _named(one))
+_RUNS: _Column = ("runs in blocks", lambda one: f"{len(one.base)} + {len(one.head)} in {one.blocks}")
 
 
 def metric(one: Comparison) -> str:
     """What was measured, in which unit, with how many threads, and for what."""
-    unit = f", {one.metric.unit}" if one.metric.unit else ""
+    return f"{one.name} ({scale(one)}, {_meaning(one)})"
+
+
+def _meaning(one: Comparison) -> str:
+    unit = f"{one.metric.unit}, " if one.metric.unit else ""
     guard = f", guard {one.tolerance:.1%}" if one.guard else ""
     shown = ", decides nothing" if one.only_shown else ""
-    return f"{one.name} ({threads(one.threads)}{unit}, {one.metric.better.value} is better{guard}{shown})"
+    return f"{unit}{one.metric.better.value} is better{guard}{shown}"
 
 
 def render_comparisons(comparisons: Sequence[Comparison]) -> str:
@@ -40,18 +45,32 @@ def render_comparisons(comparisons: Sequence[Comparison]) -> str:
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> str:
-    """One table of all variants, without reasons; empty without a comparison."""
-    return "\n".join(_table(comparisons, (_VERDICT, _VARIANT, _METRIC))) if comparisons else ""
+    """One table of all variants, without reasons and without rows of what is only shown; empty without a comparison."""
+    kept = [one for one in comparisons if not one.only_shown]
+    rows = list(_table(kept, (_VERDICT, _VARIANT, _METRIC))) if kept else []
+    return "\n".join([*rows, *(f"  {said}" for said in _left_out(comparisons))])
 
 
 def markdown_table(comparisons: Sequence[Comparison]) -> str:
-    """The same in Markdown, with the number of runs; empty without a comparison."""
-    if not comparisons:
-        return ""
-    columns = (_VARIANT, _METRIC, *_NUMBERS, _VERDICT, _RUNS)
-    rows = [[name for name, _ in columns], ["---"] * len(columns)]
-    rows += [[_escaped(" ".join(cell(one).split())) for _, cell in columns] for one in comparisons]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    """The same in Markdown, with the number of runs, and what the metrics mean under it; empty without a comparison."""
+    kept = [one for one in comparisons if not one.only_shown]
+    columns = (_VARIANT, _NAME, *_NUMBERS, _VERDICT, _RUNS)
+    rows = [[name for name, _ in columns], ["---"] * len(columns)] if kept else []
+    rows += [[_escaped(" ".join(cell(one).split())) for _, cell in columns] for one in kept]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    said = [*dict.fromkeys(f"{one.name}: {_meaning(one)}" for one in kept), *_left_out(comparisons)]
+    return "\n\n".join(part for part in (table, "\n".join(f"- {one}" for one in said)) if part)
+
+
+def _named(one: Comparison) -> str:
+    return f"{one.name}, {scale(one)}"
+
+
+def _left_out(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """How many rows there are not: those that decide are soon lost among them."""
+    count = sum(one.only_shown for one in comparisons)
+    if count:
+        yield f"{count} row{'s' * (count != 1)} more, of metrics that decide nothing, in report.json"
 
 
 def _sides(one: Comparison) -> tuple[str, str]:
@@ -60,7 +79,7 @@ def _sides(one: Comparison) -> tuple[str, str]:
 
 def _pair(comparisons: Sequence[Comparison]) -> str:
     first = comparisons[0]
-    notes = [line for one in comparisons for line in _notes(one)]
+    notes = [line for one in comparisons if not one.only_shown for line in _notes(one)]
     return "\n".join(
         [
             f"{first.variant} (head) against {first.baseline} (base)",
@@ -86,7 +105,7 @@ def _table(comparisons: Sequence[Comparison], words: Sequence[_Column]) -> Itera
 
 def _notes(one: Comparison) -> Iterator[str]:
     base, head = strips(one.base, one.head)
-    yield f"  {one.name}, {threads(one.threads)}: {one.verdict.value}"
+    yield f"  {one.name}, {scale(one)}: {one.verdict.value}"
     yield from wrap(f"{one.reason}; {runs(one)}", WIDTH, initial_indent="    ", subsequent_indent="    ")
     if one.outliers:
         shown = ", ".join(map(number, one.outliers[:MOST_OUTLIERS]))

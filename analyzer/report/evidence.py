@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from textwrap import wrap
 
-from linesmith.analyzer.model import Comparison, Result
+from linesmith.analyzer.model import Comparison, FailureKind, Result
 from linesmith.analyzer.report.facts import emulated, merged
-from linesmith.analyzer.report.figures import interval, mean_and_spread, number, signed, threads
+from linesmith.analyzer.report.figures import interval, mean_and_spread, number, scale, signed
 from linesmith.analyzer.report.unchecked import equal_builds, unchecked
 
 WIDTH = 75
@@ -19,12 +19,13 @@ _ROW = "    {:<12}{:>18}{:>18}{:>9}  {}"
 def evidence(result: Result, variant: str) -> str:
     """Paragraphs about ``variant``: a table of timed and one of simulated metrics, the circumstances, what is open.
 
-    Confirmed comparisons are taken; without any those of the search, which are called so. Empty without either.
+    Confirmed comparisons are taken; without any those of the search, which are called so. Of a variant that failed when
+    it was measured only that is said. Empty of one that was never measured.
     """
     confirmed = [one for one in result.confirmed if one.variant == variant]
     ones = confirmed or [one for one in result.explored if one.variant == variant]
     if not ones:
-        return ""
+        return _failed(result, variant)
     timed, simulated = [one for one in ones if not one.simulated], [one for one in ones if one.simulated]
     title = _EMULATED if emulated(result.facts) else _TIMED
     blocks = [*_table(title, timed), *_table(_SIMULATED, simulated), _method(result, ones, bool(confirmed))]
@@ -32,6 +33,11 @@ def evidence(result: Result, variant: str) -> str:
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
+# What happens to a variant that has been built.
+_WHEN_MEASURED = (
+    *(FailureKind.BOOT, FailureKind.PANIC, FailureKind.HANG, FailureKind.OUT_OF_MEMORY),
+    *(FailureKind.BENCHMARK, FailureKind.NONSENSE, FailureKind.RECORDING, FailureKind.GUARD),
+)
 _TIMED = "Measured, baseline against this patch (mean ± standard deviation over runs):"
 _EMULATED = (
     "Timed in an emulated machine, which has no caches, baseline against this patch (mean ± standard deviation over "
@@ -41,6 +47,13 @@ _SIMULATED = (
     "Simulated, baseline against this patch; these are counts of an emulated machine with a model of private caches, "
     "no time of a real one:"
 )
+
+
+def _failed(result: Result, variant: str) -> str:
+    """That the variant did not come through its benchmark, which a reader must not learn from silence."""
+    failures = [one.failure for one in result.trials if one.variant == variant and one.failure is not None]
+    met = next((one for one in failures if one.kind in _WHEN_MEASURED), None)
+    return f"{_wrapped(f'It failed when it was measured: {met.kind.value}: {met.reason}.')}\n" if met else ""
 
 
 def _table(title: str, ones: Sequence[Comparison]) -> Iterator[str]:
@@ -56,7 +69,7 @@ def _rows(ones: Sequence[Comparison]) -> Iterator[str]:
         yield from _row_wrapped(f"{group[0].name} ({_unit(group[0])}{group[0].metric.better.value} is better{guard})")
         for one in group:
             base, head = mean_and_spread(one.base), mean_and_spread(one.head)
-            yield _ROW.format(threads(one.threads), base, head, signed(one.change), "").rstrip()
+            yield _ROW.format(scale(one), base, head, signed(one.change), "").rstrip()
             bounds = f"{100 * one.confidence:.3g}% interval {interval(one)}"
             yield from _row_wrapped(f"{one.verdict.value}; {bounds}", "      ")
 

@@ -50,6 +50,11 @@ def threads(count: int) -> str:
     return f"{count} thread{'s' * (count != 1)}"
 
 
+def scale(one: Comparison) -> str:
+    """On how much of a machine it ran: ``8 threads``, or ``8 CPUs`` of a simulated one."""
+    return f"{one.threads} CPU{'s' * (one.threads != 1)}" if one.simulated else threads(one.threads)
+
+
 def duration(seconds: float) -> str:
     """Wall time: ``42 s``, ``12 min``, ``3 h 05 min``."""
     if seconds < 100:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from linesmith.analyzer.model import Comparison, Metric, Result
 from linesmith.analyzer.report.bench import told
-from linesmith.analyzer.report.figures import interval, mean_and_spread, signed, threads
+from linesmith.analyzer.report.figures import interval, mean_and_spread, scale, signed
 
 _Key = tuple[str, Metric, int, str]
 
@@ -28,7 +28,7 @@ def _by_key(result: Result) -> Mapping[_Key, Comparison]:
 
 
 def _rows(one: Comparison, other: Comparison) -> Iterator[str]:
-    yield f"{one.variant}, {one.name}, {threads(one.threads)}: {_agreement(one, other)}"
+    yield f"{one.variant}, {one.name}, {scale(one)}: {_agreement(one, other)}"
     for name, run in (("first", one), ("second", other)):
         base = f"base {mean_and_spread(run.base)}"
         yield f"  {name:<6}  {signed(run.change):>8} ({interval(run)}), {run.verdict.value}; {base}"
@@ -43,6 +43,6 @@ def _agreement(one: Comparison, other: Comparison) -> str:
 
 def _alone(ours: Mapping[_Key, Comparison], theirs: Mapping[_Key, Comparison]) -> Iterator[str]:
     for name, these, those in (("first", ours, theirs), ("second", theirs, ours)):
-        alone = [f"{one.variant} {one.name} ({threads(one.threads)})" for key, one in these.items() if key not in those]
+        alone = [f"{one.variant} {one.name} ({scale(one)})" for key, one in these.items() if key not in those]
         if alone:
             yield f"only in the {name}: {', '.join(alone)}"

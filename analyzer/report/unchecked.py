@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from linesmith.analyzer.model import Comparison, Result, VerdictKind
+from linesmith.analyzer.model import SIMULATED, Comparison, Result, VerdictKind
 from linesmith.analyzer.report.facts import emulated
-from linesmith.analyzer.report.figures import threads
+from linesmith.analyzer.report.figures import scale, threads
 
 # With fewer of them what other builds differ by is hardly known.
 ENOUGH_PLACEBOS = 3
@@ -21,7 +21,8 @@ def unchecked(result: Result, comparisons: Sequence[Comparison]) -> tuple[str, .
 def _measured(result: Result, comparisons: Sequence[Comparison]) -> Iterator[str]:
     timed = [one for one in comparisons if not one.simulated]
     if not timed:
-        yield "time on real hardware: nothing was timed there"
+        others = any(one.benchmark != SIMULATED for one in result.samples) and not emulated(result.facts)
+        yield f"time on real hardware: {'only other builds were' if others else 'nothing was'} timed there"
         return
     if emulated(result.facts):
         yield "time on real hardware: the machine was emulated, and its time knows no caches"
@@ -50,7 +51,7 @@ def equal_builds(result: Result) -> frozenset[str]:
 def _guards(comparisons: Sequence[Comparison]) -> Iterator[str]:
     for one in comparisons:
         if unproven(one):
-            name = f"{one.name} with {threads(one.threads)}"
+            name = f"{one.name} with {scale(one)}"
             yield f"whether {name} loses more than {one.tolerance:.1%}: up to {loss(one):.1%} is possible"
 
 

@@ -9,7 +9,7 @@ from textwrap import dedent
 import pytest
 from measured import compared, comparison
 
-from linesmith.analyzer.model import Better, Metric, VerdictKind
+from linesmith.analyzer.model import SIMULATED, Better, Metric, VerdictKind
 from linesmith.analyzer.report.comparison import comparison_table, markdown_table, render_comparisons
 from linesmith.analyzer.report.figures import duration, mean_and_spread, number, signed, strips
 
@@ -42,7 +42,7 @@ def test_many_outliers_are_counted() -> None:
 
 def test_several_variants_are_one_table_without_reasons() -> None:
     count = Metric("n", "", Better.LOWER)
-    other = comparison(-0.2, 0.05, VerdictKind.WORSE, variant="v2", metric=count, only_shown=True)
+    other = comparison(-0.2, 0.05, VerdictKind.WORSE, variant="v2", metric=count, guard=True, tolerance=0.02)
     assert comparison_table([comparison(), other]).splitlines() == [
         "      base ± sd   change       head ± sd   interval of the change   verdict              variant   metric",
         (
@@ -51,20 +51,40 @@ def test_several_variants_are_one_table_without_reasons() -> None:
         ),
         (
             "  1,010 ±  0.8%   +20.0%   1,212 ±  0.8%         +15.0% to +25.0%   worse                v2        "
-            "exec-storm.n (8 threads, lower is better, decides nothing)"
+            "exec-storm.n (8 threads, lower is better, guard 2.0%)"
         ),
     ]
+
+
+def test_rows_that_decide_nothing_are_counted_and_not_shown_among_many() -> None:
+    shown = [comparison(metric=Metric(name, "", Better.LOWER), only_shown=True) for name in ("misses", "cycles")]
+    lines = comparison_table([comparison(), *shown]).splitlines()
+    assert (len(lines), lines[-1]) == (3, "  2 rows more, of metrics that decide nothing, in report.json")
+
+
+def test_what_is_only_shown_of_a_confirmed_variant_has_a_row_and_no_reason() -> None:
+    cycles = comparison(metric=Metric("cycles", "", Better.LOWER), only_shown=True)
+    text = render_comparisons([comparison(), cycles])
+    assert "exec-storm.cycles (8 threads, lower is better, decides nothing)\n" in text
+    assert "exec-storm.cycles, 8 threads: " not in text
+
+
+def test_a_simulated_machine_has_cpus() -> None:
+    row = comparison_table([comparison(benchmark=SIMULATED, metric=Metric("type", "misses/op", Better.LOWER))])
+    assert row.endswith("simulated.type (8 CPUs, misses/op, lower is better)")
 
 
 def test_markdown_has_a_row_for_each_comparison() -> None:
     guard = comparison(guard=True, tolerance=0.02, variant="a|b", threads=1)
     assert markdown_table([guard]).splitlines() == [
-        "| variant | metric | base ± sd | change | head ± sd | interval of the change | verdict | runs |",
+        "| variant | metric | base ± sd | change | head ± sd | interval of the change | verdict | runs in blocks |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
         (
-            "| a\\|b | exec-storm.ops_per_second (1 thread, ops/s, higher is better, guard 2.0%) | 1,010 ± 0.8% "
-            "| 0.00% | 1,010 ± 0.8% | -1.00% to +1.00% | no difference seen | 12 + 12 runs in 6 blocks |"
+            "| a\\|b | exec-storm.ops_per_second, 1 thread | 1,010 ± 0.8% | 0.00% | 1,010 ± 0.8% | -1.00% to +1.00% "
+            "| no difference seen | 12 + 12 in 6 |"
         ),
+        "",
+        "- exec-storm.ops_per_second: ops/s, higher is better, guard 2.0%",
     ]
 
 

@@ -8,6 +8,7 @@ from textwrap import dedent
 
 from finished_run import CONFIRMED, RUN
 
+from linesmith.analyzer.model import Failure, FailureKind
 from linesmith.analyzer.report.evidence import WIDTH, evidence
 
 
@@ -29,7 +30,7 @@ def test_a_reviewer_finds_what_was_measured_simulated_and_left_open() -> None:
         machine with a model of private caches, no time of a real one:
 
           simulated.pair (misses/op, lower is better)
-            8 threads        1,010 ±  0.8%       404 ±  0.8%   -60.0%
+            8 CPUs           1,010 ±  0.8%       404 ±  0.8%   -60.0%
               better; 98% interval -70.0% to -50.0%
 
         12 runs of each side in 6 interleaved blocks; bounds are of the ratio of
@@ -56,7 +57,7 @@ def test_runs_of_the_search_are_called_so() -> None:
 
 
 def test_simulation_alone_makes_no_claim_about_time() -> None:
-    text = evidence(replace(RUN, confirmed=CONFIRMED[3:]), "moved")
+    text = evidence(replace(RUN, confirmed=CONFIRMED[3:], samples=()), "moved")
     assert text.startswith("Simulated, baseline against this patch; these are counts")
     assert "Not measured: time on real hardware: nothing was timed there;" in text
 
@@ -70,6 +71,14 @@ def test_far_out_runs_are_not_hidden() -> None:
 
 def test_of_a_variant_that_was_not_measured_nothing_is_said() -> None:
     assert evidence(RUN, "v2") == ""
+
+
+def test_of_a_variant_that_failed_when_it_was_measured_that_is_said() -> None:
+    panic = Failure(FailureKind.PANIC, "Kernel panic - not syncing: Fatal exception", "logs/block-2")
+    failed = replace(RUN.trials[0], variant="v7", cost=None, failure=panic)
+    assert evidence(replace(RUN, trials=(failed,)), "v7") == (
+        "It failed when it was measured: panic: Kernel panic - not syncing: Fatal\nexception.\n"
+    )
 
 
 def test_time_of_an_emulated_machine_is_called_so() -> None:

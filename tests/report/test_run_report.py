@@ -58,7 +58,7 @@ def test_a_search_that_found_nothing_says_so() -> None:
 
 def test_patches_that_were_given_are_compared_and_not_chosen() -> None:
     given = replace(RUN, trials=(Trial(1, "moved", (), Fidelity.BENCHMARK, (), 0.95, 0.01),))
-    assert list(sections(given))[1] == "compared"
+    assert list(sections(given))[2] == "compared"
     assert bench.render_text(given).splitlines()[1] == "1 trial, 67 min, finished"
 
 
@@ -79,27 +79,47 @@ def test_a_point_on_two_rungs_is_one_trial() -> None:
 
 def test_trials_are_listed_with_their_failures() -> None:
     assert sections(RUN)["trials"] == (
-        "     1  v1  simulate   0.412 ± 0.050 of the baseline, 41 s; move `i_mmap_rwsem` behind `flags`\n"
+        "     1  v1  simulate   cost 0.412 ± 0.050 of the baseline's, 41 s; move `i_mmap_rwsem` behind\n"
+        "                       `flags`\n"
         "     2  v2  benchmark  failed, build failed: fs/inode.c:12:1: error: expected ';' (see\n"
         "                       logs/2/build.log); swap `flags` and `i_mmap`; align `i_mmap` to 64 bytes"
     )
 
 
+def test_trials_are_counted_anew_and_say_once_what_they_do() -> None:
+    climbed = replace(RUN.trials[0], number=191, fidelity=Fidelity.BENCHMARK)
+    estimated = Trial(1, "", (), Fidelity.ESTIMATE, (1,), 0.9)
+    run = replace(RUN, trials=(estimated, replace(RUN.trials[0], number=190), climbed))
+    assert sections(run)["trials"].splitlines()[1:] == [
+        "                       `flags`",
+        "     2  v1  benchmark  cost 0.412 ± 0.050 of the baseline's, 41 s",
+    ]
+
+
+def test_builds_and_patches_of_many_variants_take_few_lines() -> None:
+    made = [Build(f"v{n}", f"{n:064}", 1.0, "gcc 12.2.0", "") for n in range(1, 4)]
+    run = replace(RUN, builds=tuple(made), patches=tuple((one.variant, f"patches/{one.variant}.patch") for one in made))
+    assert sections(run)["builds"] == (
+        "  gcc 12.2.0: v1 000000000000 (1 s), v2 000000000000 (1 s), v3 000000000000 (1 s)"
+    )
+    assert sections(run)["patches"] == "  in patches: v1.patch, v2.patch, v3.patch"
+
+
 def test_the_rest_says_on_what_it_was_found() -> None:
     found = sections(RUN)
-    assert found["builds"] == "  moved: 0123456789ab, 5 min, gcc 12.2.0, configuration fedcba987654"
-    assert found["patches"] == "  moved: patches/moved.patch"
+    assert found["builds"] == "  gcc 12.2.0, configuration fedcba987654: moved 0123456789ab (5 min)"
+    assert found["patches"] == "  in patches: moved.patch"
     assert found["machines"] == "  cpus: 8\n  load before: 0.1 to 1.25"
     assert found["remarks"] == "  placebo-2 did not boot"
     assert list(found) == [
-        *("verdict", "confirmed, on runs made after the choice", "explored, on the runs of the search"),
-        *("equal layouts compared", "trials", "builds", "patches", "machines", "not checked", "remarks"),
+        *("verdict", "remarks", "confirmed, on runs made after the choice", "explored, on the runs of the search"),
+        *("equal layouts compared", "trials", "builds", "patches", "machines", "not checked"),
     ]
 
 
 def test_a_program_has_no_configuration_and_a_build_may_be_reused() -> None:
     run = replace(RUN, builds=(Build("moved", "0123456789abcdef", 0.0, "gcc 12.2.0", ""),))
-    assert sections(run)["builds"] == "  moved: 0123456789ab, reused, gcc 12.2.0"
+    assert sections(run)["builds"] == "  gcc 12.2.0: moved 0123456789ab (reused)"
 
 
 def test_a_run_that_is_cut_off_claims_nothing() -> None:
@@ -128,8 +148,40 @@ def test_what_was_explored_only_leaves_much_unchecked() -> None:
 
 
 def test_simulated_counts_are_no_time() -> None:
-    run = replace(RUN, confirmed=CONFIRMED[3:])
+    run = replace(RUN, confirmed=CONFIRMED[3:], samples=())
     assert sections(run)["not checked"].splitlines()[0] == "  time on real hardware: nothing was timed there"
+
+
+def test_time_of_other_builds_is_none_of_the_variant() -> None:
+    """As when every patch failed and only the placebos ran, or before the first variant has climbed to a machine."""
+    run = replace(RUN, best=None, confirmed=CONFIRMED[3:])
+    assert sections(run)["not checked"].splitlines()[0] == (
+        "  time on real hardware: only other builds were timed there"
+    )
+
+
+def test_the_headline_says_that_a_verdict_is_one_of_a_simulation() -> None:
+    run = replace(RUN, confirmed=CONFIRMED[3:])
+    assert next(bench.verdict_rows(run)) == "moved is better than baseline in simulation, confirmed on fresh runs"
+    none = next(bench.verdict_rows(replace(run, best=None)))
+    assert none == "no variant is confirmed to be better than baseline in simulation"
+
+
+def test_the_headline_says_that_a_machine_was_emulated() -> None:
+    run = replace(RUN, facts=(("machine", "QEMU, tcg"),))
+    assert next(bench.verdict_rows(run)).startswith("moved is better than baseline in an emulated machine, confirmed")
+
+
+def test_a_verdict_that_was_not_come_to_says_why() -> None:
+    cut = replace(CONFIRMED[1], verdict=VerdictKind.UNDECIDED, reason="3 blocks with numbers of both, and 4 are needed")
+    rows = list(bench.verdict_rows(replace(RUN, best=None, confirmed=(cut,))))
+    assert rows[1].endswith("higher is better); 3 blocks with numbers of both, and 4 are needed")
+
+
+def test_what_would_decide_stands_below_the_verdict() -> None:
+    advised = replace(RUN, advice=("moved: about 2 more blocks",))
+    assert sections(advised)["verdict"].splitlines()[-1] == "  next: moved: about 2 more blocks"
+    assert "- next: moved: about 2 more blocks\n" in bench_markdown.render_markdown(advised)
 
 
 def test_a_guard_that_may_lose_is_told() -> None:
@@ -142,6 +194,7 @@ def test_markdown_has_the_same_sections() -> None:
     lines = bench_markdown.render_markdown(RUN).splitlines()
     assert [line for line in lines if line.startswith("#")] == [
         "# exec storm",
+        "## Remarks",
         "## Confirmed, on runs made after the choice",
         "## Explored, on the runs of the search",
         "## Equal layouts compared",
@@ -208,7 +261,7 @@ def test_two_runs_agree_or_contradict_each_other() -> None:
         moved, page-faults.faults_per_second, 8 threads: both say no difference seen
           first      0.00% (-3.00% to +3.00%), no difference seen; base 1,010 ±  0.8%
           second     0.00% (-3.00% to +3.00%), no difference seen; base 1,010 ±  0.8%
-        only in the first: moved simulated.pair (8 threads)
+        only in the first: moved simulated.pair (8 CPUs)
         """)
 
 

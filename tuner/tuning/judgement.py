@@ -103,7 +103,8 @@ class Judge:
 
     def _noise(self, samples: Sequence[Sample], placebos: Sequence[str]) -> Iterable[tuple[Comparison, ...]]:
         for one, threads in self._each():
-            yield noise(samples, one.metric, one.use, threads, self.baseline, placebos, self.rules)
+            found = noise(samples, one.metric, one.use, threads, self.baseline, placebos, self.rules)
+            yield tuple(replace(each, only_shown=one.only_shown) for each in found)
 
     def _each(self) -> tuple[tuple[Measure, int], ...]:
         return tuple(pair for one in self.measures for pair in product((one,), one.use.threads))
