@@ -19,6 +19,9 @@ _SUBJECT_WIDTH = 75
 
 # Stands at the end of a message until a benchmark has been run.
 _NOT_MEASURED = "No benchmark has been run."
+# What the paragraphs begin with between which stands what was measured.
+_COMPILED = "The changed file was compiled with"
+_NOT_CHECKED = "Not checked:"
 
 Excerpt = Callable[[Layout, Layouts, frozenset[str], frozenset[str]], list[str]]
 
@@ -57,10 +60,22 @@ def message(
 
 
 def with_evidence(text: str, evidence: str) -> str:
-    """The message ``text`` with what was measured, ``evidence``, before what was not checked."""
-    *blocks, unverified = text.rstrip("\n").split("\n\n")
-    rest = _wrapped(" ".join(unverified.split()).removesuffix(_NOT_MEASURED).rstrip())
-    return "\n\n".join((*blocks, evidence.strip("\n"), rest)) + "\n"
+    """The message ``text`` with what was measured, ``evidence``, in the place of what was known of that before.
+
+    A message that is none of ours is left as it is.
+    """
+    blocks = text.rstrip("\n").split("\n\n")
+    compiled = _beginning(blocks, _COMPILED, 0)
+    unchecked = None if compiled is None else _beginning(blocks, _NOT_CHECKED, compiled)
+    if compiled is None or unchecked is None:
+        return text
+    rest = _wrapped(" ".join(blocks[unchecked].split()).removesuffix(_NOT_MEASURED).rstrip())
+    return "\n\n".join((*blocks[: compiled + 1], evidence.strip("\n"), rest, *blocks[unchecked + 1 :])) + "\n"
+
+
+def _beginning(blocks: Sequence[str], words: str, start: int) -> int | None:
+    """The first paragraph from ``start`` on that begins with ``words``."""
+    return next((number for number, block in enumerate(blocks) if number >= start and block.startswith(words)), None)
 
 
 def said(move: Move) -> str:
@@ -157,7 +172,7 @@ def _share(share: float, line_bytes: int, granule: int) -> str:
 
 def _verified(candidate: Candidate, seen: Confirmation) -> str:
     flags = "the tree's own Kbuild flags for its .config" if seen.is_kernel else "the tree's flags"
-    text = f"The changed file was compiled with {seen.compiler} and {flags}, and the debug information read back: "
+    text = f"{_COMPILED} {seen.compiler} and {flags}, and the debug information read back: "
     check = seen.verification
     if check.exact:
         return _wrapped(text + "the layout before is that of the profiled build, the layout after is as predicted.")
@@ -172,7 +187,7 @@ def _verified(candidate: Candidate, seen: Confirmation) -> str:
 def _unverified(seen: Confirmation) -> str:
     others = "other configurations and architectures" if seen.is_kernel else "other builds"
     text = (
-        f"Not checked: {others}, and code that relies on the order of members (initialisers by position, ranges from "
+        f"{_NOT_CHECKED} {others}, and code that relies on the order of members (initialisers by position, ranges from "
         f"one member to another, casts). {_NOT_MEASURED}"
     )
     return _wrapped(text)

@@ -33,7 +33,7 @@ def deliver(result: Result, folder: Path, format_: str, output: Path | None) -> 
     """
     for name, text in _files(result, folder):
         try:
-            (folder / name).write_text(text, "utf-8", "surrogateescape")
+            _replace(folder / name, text.encode("utf-8", "surrogateescape"))
         except OSError as error:
             raise OutputError(f"cannot write {folder / name}: {error.strerror}; make room there") from error
     show(result, format_, output)
@@ -48,16 +48,25 @@ def _files(result: Result, folder: Path) -> Iterator[tuple[str, str]]:
     yield "report.txt", render_text(result)
     yield "report.json", render_json(result)
     yield "matrix.json", render_matrix(result)
-    patches = dict(result.patches)
-    for variant, place in patches.items():
-        if text := evidence(result, variant):
-            yield str(Path(place).with_suffix(".evidence.txt")), text
-    if result.best in patches:
-        text = (folder / patches[result.best]).read_text("utf-8", "surrogateescape")
-        yield BEST, _measured(text, evidence(result, result.best))
+    for variant, place in result.patches:
+        text, measured = (folder / place).read_bytes().decode("utf-8", "surrogateescape"), evidence(result, variant)
+        patch = _measured(text, measured)
+        if measured:
+            yield str(Path(place).with_suffix(".evidence.txt")), measured
+        if patch != text:
+            yield place, patch
+        if variant == result.best:
+            yield BEST, patch
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write the file anew; whoever reads it meanwhile finds it whole, old or new."""
+    part = path.with_name(f".{path.name}.part")
+    part.write_bytes(content)
+    part.replace(path)
 
 
 def _measured(patch: str, text: str) -> str:
-    """The patch with what was measured in its message, where it has one."""
+    """The patch with what was measured in its message, where it has one of ours."""
     message, end, diff = patch.partition(_END_OF_MESSAGE)
-    return with_evidence(message, text) + end.lstrip("\n") + diff if end and text else patch
+    return with_evidence(f"{message}\n", text).removesuffix("\n") + end + diff if end and text else patch
