@@ -17,7 +17,7 @@ from linesmith.analyzer.cli.interruption import interruptible
 from linesmith.analyzer.cli.loading import CLEAR_LINE
 from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.errors import JournalError, PlanError
-from linesmith.analyzer.model import Built, TunePlan, Variant
+from linesmith.analyzer.model import Built, Fidelity, TunePlan, Variant
 from linesmith.plugins.api import Pool, Settings
 from linesmith.plugins.registry import benchmark, builder, executor, machine
 from linesmith.tuner.tuning.progress import Progress
@@ -25,6 +25,7 @@ from linesmith.tuner.tuning.run_directory import RunDirectory
 
 BASELINE = "baseline"
 _SECONDS = 60
+_RUNGS: dict[Fidelity | None, str] = {Fidelity.SIMULATION: "simulated", Fidelity.BENCHMARK: "benchmarked"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def _as_if_built(plan: TunePlan, folder: Path) -> Built:
 
 def variants_of(patches: Sequence[Path]) -> tuple[Variant, ...]:
     """A variant for each patch, called after its file; raises ``PlanError`` where two have one name."""
-    variants = tuple(Variant(path.stem, (path.read_text("utf-8", "surrogateescape"),)) for path in patches)
+    variants = tuple(Variant(path.stem, (path.read_bytes().decode("utf-8", "surrogateescape"),)) for path in patches)
     names = [variant.name for variant in variants]
     for name in names:
         if names.count(name) > 1 or name == BASELINE:
@@ -115,18 +116,33 @@ class Narrator:
     def __call__(self, progress: Progress) -> None:
         """Show ``progress`` on standard error."""
         if sys.stderr.isatty():
-            click.echo(f"{CLEAR_LINE}{inert(_line(progress))}", err=True, nl=False)
+            click.echo(f"{CLEAR_LINE}{inert(line(progress))}", err=True, nl=False)
         elif progress.doing != self._last:
-            click.echo(inert(_line(progress)), err=True)
+            click.echo(inert(line(progress)), err=True)
         self._last = progress.doing
 
 
-def _line(progress: Progress) -> str:
+def line(progress: Progress) -> str:
+    """How far the run is, for one line of a terminal."""
     parts = [progress.doing]
     if progress.budget:
         parts.append(f"{progress.trials} of {progress.budget} trials")
     if progress.best is not None and progress.cost is not None:
-        parts.append(f"best so far {progress.best} at {progress.cost:.3f} of the baseline")
+        parts.append(_best(progress.best, progress.cost, progress.rung))
     if progress.limit:
-        parts.append(f"{progress.seconds / _SECONDS:.0f} of {progress.limit / _SECONDS:.0f} min")
+        parts.append(f"{_minutes(progress.seconds)} of {progress.limit / _SECONDS:g} min")
     return "; ".join(parts)
+
+
+def _best(variant: str, cost: float, rung: Fidelity | None) -> str:
+    """What a search has come to: a cost is like a time, whichever way the benchmark counts."""
+    how = _RUNGS.get(rung, "estimated")
+    if cost >= 1:
+        return f"nothing better than the baseline so far ({how})"
+    return f"best so far {variant}, cost {cost:.3f} of the baseline's ({how}, not confirmed)"
+
+
+def _minutes(seconds: float) -> str:
+    """Minutes that are over, with tenths while they are few."""
+    tenths = int(seconds / _SECONDS * 10)
+    return f"{tenths / 10:.1f}" if tenths < 100 else f"{tenths // 10}"

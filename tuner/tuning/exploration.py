@@ -13,6 +13,7 @@ from linesmith.plugins.api import Search
 from linesmith.tuner.tuning.fidelities import COSTLY
 from linesmith.tuner.tuning.journal import Journal
 from linesmith.tuner.tuning.narration import Narration
+from linesmith.tuner.tuning.noise import remark
 from linesmith.tuner.tuning.rungs import Rung
 from linesmith.tuner.tuning.trials import keep_trial, trials
 
@@ -54,6 +55,8 @@ class Exploration:
             for task in pending:
                 task.cancel()
         self._keep()
+        if not in_time():
+            self._note_the_rest()
 
     async def _answer(self, ask: Ask) -> None:
         """Judge a point and tell; nothing is told of a point for which there was no time."""
@@ -99,4 +102,11 @@ class Exploration:
         on_top = [one for one in judged if one.cost is not None and tuple(Fidelity).index(one.fidelity) == top]
         best = min(on_top, key=lambda one: one.cost or 0.0, default=None)
         spent = len({one.point for one in judged})
-        self._narration.score(spent, self._budget, best.variant if best else None, best.cost if best else None)
+        self._narration.score(spent, self._budget, best)
+
+    def _note_the_rest(self) -> None:
+        """Say so when the time was over before the optimizer had asked all that it would."""
+        spent = len({one.point for one in self._finished if one.fidelity in COSTLY})
+        if self._search.ask(1):
+            made = f"after {spent} of {self._budget} trials" if spent else "before the first trial came to its end"
+            remark(self._journal, f"the time was over {made}; the search goes on with --resume and more --minutes")

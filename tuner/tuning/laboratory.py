@@ -22,6 +22,7 @@ from linesmith.tuner.tuning.variants import BASELINE, keep_variant
 
 # A compiler that was killed for want of memory may not be killed again.
 _ATTEMPTS = 2
+_DOING = {Fidelity.SIMULATION: "simulating", Fidelity.BENCHMARK: "benchmarking"}
 # What machines say of themselves may change from boot to boot (their load): so many values of a name are kept.
 _MOST_VALUES = 8
 _INSERT_FACT = "INSERT OR IGNORE INTO facts SELECT ?, ? WHERE (SELECT count(*) FROM facts WHERE name = ?) < ?"
@@ -80,7 +81,7 @@ class Laboratory:
         self._last += 1
         place = Place(self._last, ordinal, purpose, self.run.path)
         task = rig.task(place, (BASELINE.name, await self.baseline()), (variant.name, built))
-        doing = f"measuring {variant.name}, block {ordinal + 1}"
+        doing = f"{self._measuring(rig, purpose, variant)} {variant.name}, block {ordinal + 1}"
         outcome = await self.done(task, doing)
         if outcome.failure is not None:
             if not self._has_samples(rig) or _blames_baseline(outcome):
@@ -90,10 +91,16 @@ class Laboratory:
                 raise BaselineFailed(_complaint("cannot be measured", outcome.failure))
         return self._kept(Block(place.number, Stage(rig.fidelity, purpose), variant.name, ordinal, 0.0), task, outcome)
 
+    def _measuring(self, rig: Rig, purpose: Purpose, variant: Variant) -> str:
+        """What a block is called while it is measured: what was measured for a search before is confirmed."""
+        if purpose is Purpose.CONFIRMATION and self.measured(Stage(rig.fidelity, Purpose.SEARCH), variant.name):
+            return "confirming"
+        return _DOING[rig.fidelity]
+
     async def _check_baseline(self, rig: Rig, place: Place) -> None:
         """Measure the baseline alone, for nothing but to see that it can be; raises ``BaselineFailed``."""
         baseline = (BASELINE.name, await self.baseline())
-        outcome = await self.done(rig.task(place, baseline, baseline), "measuring the baseline alone")
+        outcome = await self.done(rig.task(place, baseline, baseline), f"{_DOING[rig.fidelity]} the baseline alone")
         if outcome.failure is not None:
             raise BaselineFailed(_complaint("cannot be measured", outcome.failure))
 

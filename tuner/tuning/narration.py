@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from linesmith.analyzer.model import Trial
 from linesmith.tuner.tuning.journal import Journal
 from linesmith.tuner.tuning.progress import Progress, TellProgress
 
@@ -20,7 +21,7 @@ class Narration:
         self._begun = time.monotonic() - journal.seconds
         self._now = Progress("beginning", limit=limit)
         if journal.interrupted:
-            self.say(f"going on; done again is what was cut off: {', '.join(journal.interrupted)}")
+            self.say(f"going on; what was cut off is done again: {', '.join(journal.interrupted)}")
 
     @property
     def seconds(self) -> float:
@@ -37,9 +38,11 @@ class Narration:
         self._now = replace(self._now, doing=doing, seconds=self.seconds)
         self._tell(self._now)
 
-    def score(self, trials: int, budget: int, best: str | None, cost: float | None) -> None:
-        """From now on tell this of the search."""
-        self._now = replace(self._now, trials=trials, budget=budget, best=best, cost=cost)
+    def score(self, trials: int, budget: int, best: Trial | None) -> None:
+        """From now on tell this of the search: ``best`` is the best answer on the highest rung that gave any."""
+        self._now = replace(self._now, trials=trials, budget=budget)
+        if best is not None:
+            self._now = replace(self._now, best=best.variant, cost=best.cost, rung=best.fidelity)
 
     @contextmanager
     def during(self, task: str, doing: str) -> Iterator[None]:
