@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <new>
-#include <optional>
 
 #include "operand_decoder.h"
+#include "x86_access.h"
 
 namespace linesmith {
 namespace {
-
-constexpr std::uint8_t kReadWrite = CS_AC_READ | CS_AC_WRITE;
 
 // A capstone handle and the one instruction that it decodes into.
 class Disassembler {
@@ -75,79 +73,6 @@ bool MovesStack(const cs_insn& instruction) {
   return detail.op_count > 0 && IsRegister(detail.operands[0], X86_REG_RSP);
 }
 
-// Instructions that take an address but touch no data there, and string instructions, whose registers move
-// on while they run.
-bool TakesOnlyAnAddress(unsigned id) {
-  switch (id) {
-    case X86_INS_LEA:
-    case X86_INS_NOP:
-    case X86_INS_PREFETCH:
-    case X86_INS_PREFETCHNTA:
-    case X86_INS_PREFETCHT0:
-    case X86_INS_PREFETCHT1:
-    case X86_INS_PREFETCHT2:
-    case X86_INS_PREFETCHW:
-    case X86_INS_CLFLUSH:
-    case X86_INS_CLFLUSHOPT:
-    case X86_INS_CLWB:
-    case X86_INS_INVLPG:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool IsString(const cs_insn& instruction) {
-  const std::uint8_t* opcode = instruction.detail->x86.opcode;
-  const std::uint8_t first = opcode[0];
-  if (instruction.detail->x86.modrm != 0) return false;
-  return (first >= 0x6c && first <= 0x6f) || (first >= 0xa4 && first <= 0xa7) ||
-         (first >= 0xaa && first <= 0xaf);
-}
-
-// capstone 4 calls many writes reads; nothing where it is right.
-std::optional<std::uint8_t> CorrectedAccess(unsigned id) {
-  if (id >= X86_INS_SETAE && id <= X86_INS_SETS) return CS_AC_WRITE;
-  switch (id) {
-    case X86_INS_CMP:
-    case X86_INS_TEST:
-    case X86_INS_BT:
-    case X86_INS_FRSTOR:
-      return CS_AC_READ;
-    case X86_INS_FIST:
-    case X86_INS_FISTTP:
-    case X86_INS_FNSTCW:
-    case X86_INS_FST:
-    case X86_INS_FSTP:
-    case X86_INS_STMXCSR:
-    case X86_INS_VSTMXCSR:
-      return CS_AC_WRITE;
-    case X86_INS_CMPXCHG:
-    case X86_INS_CMPXCHG8B:
-    case X86_INS_CMPXCHG16B:
-    case X86_INS_RCL:
-    case X86_INS_RCR:
-    case X86_INS_ROL:
-    case X86_INS_ROR:
-    case X86_INS_XADD:
-    case X86_INS_XCHG:
-      return kReadWrite;
-    default:
-      return std::nullopt;
-  }
-}
-
-// Of several operands the first one is the destination (Intel's order): a store, if the memory is there and
-// no flag says that it is also read. Vector stores are marked as reads.
-std::uint8_t AccessOf(const cs_insn& instruction, std::size_t position) {
-  const cs_x86& detail = instruction.detail->x86;
-  if (const std::optional<std::uint8_t> access = CorrectedAccess(instruction.id)) return *access;
-  if (position > 0) return CS_AC_READ;
-  const std::uint8_t access = detail.operands[0].access;
-  if (detail.op_count > 1 && access != kReadWrite) return CS_AC_WRITE;
-  return access;
-}
-
 // FS and GS hold per-thread and per-CPU data; the processor ignores the other segments in 64-bit mode.
 bool LeadsToMember(const x86_op_mem& memory, bool frame_pointer) {
   if (memory.segment == X86_REG_FS || memory.segment == X86_REG_GS) return false;
@@ -202,18 +127,17 @@ bool X86Decoder::UsesFramePointer(Bytes code) {
 void X86Decoder::Decode(const CodePiece& code, bool frame_pointer, std::set<MemoryAccess>& accesses) {
   disassembler_.ForEach(code.bytes, [&](const cs_insn& instruction) {
     const cs_x86& detail = instruction.detail->x86;
-    if (TakesOnlyAnAddress(instruction.id) || IsString(instruction)) return;
+    if (TakesOnlyAnAddress(instruction.id) || IsStringInstruction(instruction)) return;
     for (std::size_t position = 0; position < detail.op_count; ++position) {
       const cs_x86_op& operand = detail.operands[position];
       if (operand.type != X86_OP_MEM || !LeadsToMember(operand.mem, frame_pointer)) continue;
-      const std::uint8_t access = AccessOf(instruction, position);
+      const std::uint8_t access = MemoryAccessOf(instruction, position);
       if (access == 0 || IsRelocated(instruction, code.relocations)) continue;
-      const bool atomic = detail.prefix[0] == X86_PREFIX_LOCK || instruction.id == X86_INS_XCHG;
       accesses.insert({.displacement = operand.mem.disp,
                        .width = operand.size,
                        .reads = (access & CS_AC_READ) != 0,
                        .writes = (access & CS_AC_WRITE) != 0,
-                       .atomic = atomic});
+                       .atomic = IsAtomic(instruction)});
     }
   });
 }

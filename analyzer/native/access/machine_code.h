@@ -19,8 +19,9 @@ constexpr unsigned kMostRegisters = 32;
 
 enum class AccessKind : std::uint8_t { kRead, kWrite, kReadWrite, kAtomic };
 
-// Memory of its own that a segment register, or a system register, leads to.
-enum class Segment : std::uint8_t { kNone, kPerCpu, kThread };
+// Memory of its own that a segment register, or a system register, leads to. kTask: what the arm64 kernel
+// keeps in SP_EL0, the task that runs.
+enum class Segment : std::uint8_t { kNone, kPerCpu, kThread, kTask };
 
 // An address: base + index * scale + displacement. `absolute` tells that the displacement alone is the
 // address (relative to the instruction, already added up; or a 32-bit absolute one; or what a relocation
@@ -46,10 +47,11 @@ enum class Effect : std::uint8_t {
   kNone,      // no general register is written but those of `clobbered`
   kMove,      // target = source
   kConstant,  // target = constant (also an absolute address, and what a relocation says)
-  kAddress,   // target = the address `address`; no memory is touched
-  kLoad,      // target = what uses[0] reads
+  kAddress,   // target = the address `operand`; no memory is touched
+  kLoad,      // target = what uses[0] reads; `other`, if any, = what uses[1] reads
   kAdd,       // target = source + constant
   kSum,       // target = source + other
+  kAddLoad,   // target = source + what uses[0] reads
   kMask,      // target = source & constant
   kSelect,    // target = target or source
   kExchange,  // target and source change places
@@ -60,13 +62,15 @@ enum class Flow : std::uint8_t {
   kNext,
   kBranch,        // to `destination` or on
   kJump,          // to `destination`
-  kIndirectJump,  // through `jump`, if it reads a table, or through a register
+  kIndirectJump,  // through uses[0], if it reads a table, or through a register
   kCall,          // of `destination`
   kIndirectCall,
   kReturn,
-  kStop,  // does not come back: ud2, hlt, brk
+  kStop,  // does not come back: ud2, int3, brk (but see ProgramImage::ComesBack)
 };
 
+// What an instruction does, in the order of the members: uses (by the registers before it), `effect`,
+// `clobbered`, `advance`, `stack_change`.
 struct Instruction {
   std::uint64_t address = 0;
   std::uint8_t length = 0;
@@ -77,11 +81,14 @@ struct Instruction {
   RegisterNumber other = kNoRegister;
   std::uint8_t use_count = 0;
   bool decoded = true;          // false: `length` bytes that are no instruction
-  std::uint8_t load_bytes = 0;  // of kLoad: how many bytes of the target are loaded, the rest is filled
+  std::uint8_t load_bytes = 0;  // of kLoad, kAddLoad: how many bytes are loaded, the rest is filled
   std::uint32_t clobbered = 0;  // further general registers that get some number, by bit
   std::int64_t constant = 0;    // of kConstant, kAdd, kMask
-  std::int32_t stack_change =
-      0;  // bytes that push, pop, call-less stack moves add to the stack pointer (x86)
+  // Bytes that push, pop and writeback add to the stack pointer; other changes of it are effects.
+  std::int32_t stack_change = 0;
+  // A base register other than the stack pointer that moves on by `advance` bytes (arm64's writeback).
+  RegisterNumber advanced = kNoRegister;
+  std::int32_t advance = 0;
   std::uint64_t destination = 0;  // of kBranch, kJump, kCall, when `flow` has one
   Address operand;                // of kAddress
   MemoryUse uses[2];              // use_count of them; uses[0] is what kLoad loads from

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "access/machine_code.h"
+
+#include <elf.h>
+
+#include "access/instruction_decoders.h"
+
+namespace linesmith {
+
+std::unique_ptr<InstructionDecoder> MakeInstructionDecoder(std::uint16_t machine, bool kernel) {
+  switch (machine) {
+    case EM_X86_64:
+      return MakeX86InstructionDecoder(kernel);
+    case EM_AARCH64:
+      return nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace linesmith
