@@ -6,15 +6,17 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from math import gcd
 
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Candidate, Finding, Layout, LineMember, Move, MoveKind, Residual
-from linesmith.patches.located import Located
+from linesmith.analyzer.model import Candidate, Finding, Layout, LineMember, Move, MoveKind, Outcome, Residual
 from linesmith.patches.verify import Verification
 
 WIDTH = 75
 _FUNCTIONS = 3
+# Pairs of members that are listed in any case.
+_PAIRS = 6
 _SUBJECT_WIDTH = 75
 
 # Stands at the end of a message until a benchmark has been run.
@@ -55,7 +57,7 @@ def message(
     """The whole message, without trailers; ``title`` is the type as C names it."""
     blocks = [subject(candidate, title, prefix), _problem(finding, title), _members(finding)]
     blocks += [_change(candidate, seen.verification), _layouts(candidate, excerpt, seen.verification)]
-    blocks += [_phases(title, seen.verification), _verified(candidate, seen), _unverified(seen)]
+    blocks += [_phases(title, finding, seen.verification), _verified(candidate, seen), _unverified(seen)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -148,21 +150,40 @@ def _indented(lines: Sequence[str]) -> Iterator[str]:
         yield f"  {line.expandtabs(4)}".rstrip()
 
 
-def _phases(title: str, seen: Verification) -> str:
+def _phases(title: str, finding: Finding, seen: Verification) -> str:
+    """How often members meet, for the heaviest pairs and for all that meet more often than before."""
     if not seen.residuals:
         return ""
-    granule = seen.after.granule
+    sizes = tuple(dict.fromkeys(one.line_bytes for one in seen.residuals))
     text = (
         f"Which members share a line also depends on where an object starts; a {title} can start at any multiple of "
-        f"{granule} bytes. The members meet in these shares of the possible starts:"
+        f"{seen.after.granule} bytes{_seen_at(finding)}. The members meet in these shares of the possible starts, "
+        f"before -> after, on {' and on '.join(f'{size} bytes' for size in sizes)}:"
     )
-    rows = [_phase(one, seen.before, seen.after) for one in seen.residuals]
+    pairs = [list(them) for _, them in groupby(seen.residuals, lambda one: (one.first, one.second))]
+    shown = [them for at, them in enumerate(pairs) if at < _PAIRS or any(one.after > one.before for one in them)]
+    rows = [f"{them[0].first} and {them[0].second}: {_phase(them, sizes, seen)}" for them in shown]
+    if left := len(pairs) - len(shown):
+        rows.append(f"{left} more pair{'s' * (left != 1)}: no more often than before")
     return _wrapped(text) + "\n\n" + "\n".join(_wrapped(f"  {row}", "      ") for row in rows)
 
 
-def _phase(one: Residual, before: Located, after: Located) -> str:
-    old, new = _share(one.before, one.line_bytes, before.granule), _share(one.after, one.line_bytes, after.granule)
-    return f"{one.first} and {one.second}, {one.line_bytes} bytes: {old} before, {new} after"
+def _seen_at(finding: Finding) -> str:
+    """Where the profile saw one start, when it knows."""
+    target = finding.objects[0] if finding.objects else None
+    if target is None or target.outcome is not Outcome.RESOLVED:
+        return ""
+    return f", and starts at byte {target.phase} of a line in the profile"
+
+
+def _phase(of_pair: Sequence[Residual], sizes: Sequence[int], seen: Verification) -> str:
+    """What a pair has for each size of a line."""
+    found = {
+        one.line_bytes: f"{_share(one.before, one.line_bytes, seen.before.granule)} -> "
+        f"{_share(one.after, one.line_bytes, seen.after.granule)}"
+        for one in of_pair
+    }
+    return "; ".join(found.get(size, "not known") for size in sizes)
 
 
 def _share(share: float, line_bytes: int, granule: int) -> str:

@@ -13,7 +13,7 @@ from linesmith.analyzer.report.figures import interval, mean_and_spread, number,
 from linesmith.analyzer.report.unchecked import equal_builds, unchecked
 
 WIDTH = 75
-_ROW = "    {:<12}{:>18}{:>18}{:>9}  {}"
+_ROW = "    {:<11} {:>18}  {:>16}  {:>7}"
 
 
 def evidence(result: Result, variant: str) -> str:
@@ -69,7 +69,8 @@ def _rows(ones: Sequence[Comparison]) -> Iterator[str]:
         yield from _row_wrapped(f"{group[0].name} ({_unit(group[0])}{group[0].metric.better.value} is better{guard})")
         for one in group:
             base, head = mean_and_spread(one.base), mean_and_spread(one.head)
-            yield _ROW.format(scale(one), base, head, signed(one.change), "").rstrip()
+            row = _ROW.format(scale(one), base, head, signed(one.change))
+            yield from [row] if len(row) <= WIDTH else _row_wrapped(" ".join(row.split()), "    ")
             bounds = f"{100 * one.confidence:.3g}% interval {interval(one)}"
             yield from _row_wrapped(f"{one.verdict.value}; {bounds}", "      ")
 

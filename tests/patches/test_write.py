@@ -82,10 +82,21 @@ def test_the_message_tells_what_is_known_and_what_is_not(tmp_path: Path) -> None
     assert message.startswith("cache: separate root from lock in struct cache\n\n")
     assert "200 contended loads and 100 sampled stores (50.0% of" in flowing
     assert "Move lock behind name. The size stays 80 bytes." in flowing
-    assert "\n  root and lock, 64 bytes: 7 of 8 before, 0 of 8 after\n" in message
+    assert "meet in these shares of the possible starts, before -> after, on 64 bytes: root and lock:" in flowing
+    assert "\n  root and lock: 7 of 8 -> 0 of 8\n" in message
     assert "No benchmark has been run." in flowing
     assert "Signed-off-by" not in message
     assert all(len(line) <= 75 for line in message.splitlines())
+
+
+def test_a_pair_has_one_line_in_a_message_and_many_pairs_are_counted(tmp_path: Path) -> None:
+    pairs = [("root", "lock"), ("lock", "name"), ("lock", "uses"), ("root", "name"), ("root", "uses"), ("name", "uses")]
+    pairs += [(second, first) for first, second in pairs]
+    met = tuple(Residual(*pair, size, 1.0, 1.0) for pair in pairs for size in (64, 128))
+    message = patch_of(write_files(tmp_path, FILES), replace(proposal(), residuals=met)).message
+    assert "  root and lock: 7 of 8 -> 0 of 8; 15 of 16 -> 8 of 16\n" in message
+    assert "  lock and uses: 0 of 8 -> 7 of 8; 8 of 16 -> 15 of 16\n" in message
+    assert "\n  4 more pairs: no more often than before\n" in message
 
 
 def test_the_message_of_a_simulated_profile_claims_no_measurement(tmp_path: Path) -> None:

@@ -51,6 +51,13 @@ def test_no_line_is_wider_than_a_commit_message_may_be() -> None:
     assert max(map(len, text.splitlines())) <= WIDTH
 
 
+def test_large_numbers_do_not_touch_each_other() -> None:
+    wide = replace(CONFIRMED[0], base=(79.1e6, 95.3e6), head=(82.1e6, 98.6e6))
+    assert "    1 thread    87,200,000 ± 13.1%  90,350,000 ± 12.9%    0.00%\n" in evidence(
+        replace(RUN, confirmed=(wide,)), "moved"
+    )
+
+
 def test_runs_of_the_search_are_called_so() -> None:
     text = " ".join(evidence(replace(RUN, confirmed=()), "moved").split())
     assert "They are runs of the search itself; nothing was confirmed on fresh ones." in text
