@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from linesmith.analyzer.model import Point, Space
-from linesmith.plugins.optimizers.forecast import LEAST_NOISE, TRUST, Forecast, Observation, Vector
+from linesmith.plugins.optimizers.forecast import DOUBT, LEAST_NOISE, TRUST, Forecast, Observation, Vector
 from linesmith.plugins.optimizers.ladder import Ladder
 from linesmith.plugins.optimizers.points import recommended_first
 from linesmith.plugins.optimizers.racing import RacingSearch
@@ -109,7 +109,7 @@ def _trust(seen: Sequence[Observation], guesses: Mapping[Point, float]) -> float
     """How much of what the cheaper rungs promise comes true: ``TRUST`` at first, then by what was answered."""
     hints = np.array([_hint(guesses, one.point) for one in seen])
     costs = np.array([one.cost - 1 for one in seen])
-    known = 1 / TRUST**2
+    known = 1 / DOUBT**2
     return float((known * TRUST + hints @ costs / _OFF**2) / (known + hints @ hints / _OFF**2))
 
 

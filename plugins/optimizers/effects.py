@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linesmith.analyzer.model import Point
-from linesmith.plugins.optimizers.forecast import LEAST_NOISE, TRUST, Forecast, Observation, Vector
+from linesmith.plugins.optimizers.forecast import DOUBT, LEAST_NOISE, TRUST, Forecast, Observation, Vector
 
 # How far costs may lie from the baseline's: the likeliest is used. It is at least so many times the noise, or what
 # matters only in company would never be looked for.
@@ -61,7 +61,7 @@ class Effects:
         hints = self._hint(points)
         across = self._covariance(_matrix(points), hints, self._scale)
         known = np.linalg.solve(self._root, across.T)
-        own = self._scale**2 * (1 + ANY) + (TRUST * hints) ** 2
+        own = self._scale**2 * (1 + ANY) + (DOUBT * hints) ** 2
         spread = np.sqrt(np.maximum(own - (known**2).sum(axis=0), 1e-12))
         return Forecast(1 + TRUST * hints + across @ self._weights, spread)
 
@@ -81,7 +81,7 @@ class Effects:
         company = np.exp(-differ / _REACH)
         changed = np.outer(points.any(axis=1), self._points.any(axis=1))
         effects: Vector = scale**2 * (ALONE * alone + (1 - ALONE) * company + ANY * changed)
-        return effects + TRUST**2 * np.outer(hints, self._hints)
+        return effects + DOUBT**2 * np.outer(hints, self._hints)
 
     def _hint(self, points: Sequence[Point]) -> Vector:
         """How far the guesses are from the baseline; 0 where there is none."""

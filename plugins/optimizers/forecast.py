@@ -20,6 +20,9 @@ DEVIATIONS = 1.96
 LEAST_NOISE = 0.003
 # How much of what a cheaper rung promises is expected to come true; the answers decide how much does.
 TRUST = 0.5
+# The standard deviation of that share. It is hardly ever below none: a promise that was not kept speaks against what is
+# like it, but not for those of which least is promised.
+DOUBT = 0.25
 
 
 @dataclass(frozen=True, slots=True)

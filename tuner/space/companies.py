@@ -34,10 +34,10 @@ def companies(record: HotRecord) -> tuple[Company, ...]:
     costs = _costs(record)
     found: list[list[int]] = []
     for atom in hottest(record)[:MOST_ATOMS]:
-        whole = sum(cost for pair, cost in costs.items() if atom in pair)
-        open_to = [one for one in found if len(one) < MOST_TOGETHER and _among(costs, atom, one) <= HARMLESS * whole]
+        whole = _with(costs, atom, None)
+        open_to = [one for one in found if len(one) < MOST_TOGETHER and _with(costs, atom, one) <= HARMLESS * whole]
         if whole and open_to:
-            min(open_to, key=lambda one: _among(costs, atom, one)).append(atom)
+            min(open_to, key=lambda one: _with(costs, atom, one)).append(atom)
         else:
             found.append([atom])
     return tuple(Company(tuple(one)) for one in found[:MOST_COMPANIES])
@@ -60,15 +60,22 @@ def hottest(record: HotRecord) -> list[int]:
     return [atom for atom in atoms if target.parts[atom].name and len(target.freedom.places(atom)) > 1]
 
 
-def _costs(record: HotRecord) -> dict[frozenset[int], float]:
-    """What each two atoms were seen to cost each other."""
+def _costs(record: HotRecord) -> list[dict[frozenset[int], float]]:
+    """What each two atoms cost each other, for each disturbance: of what stands in for it, the worst counts."""
     owners = record.subject.owners
-    found: dict[frozenset[int], float] = {}
-    for contact in record.subject.heat.sampled:
-        pair = frozenset((owners[contact.first.member], owners[contact.second.member]))
-        found[pair] = found.get(pair, 0.0) + contact.weight
+    found: list[dict[frozenset[int], float]] = []
+    for group in record.disturbances:
+        costs: dict[frozenset[int], float] = {}
+        for contact in (one for one in group if one.sampled):
+            pair = frozenset((owners[contact.first.member], owners[contact.second.member]))
+            costs[pair] = max(costs.get(pair, 0.0), contact.weight)
+        found.append(costs)
     return found
 
 
-def _among(costs: dict[frozenset[int], float], atom: int, company: list[int]) -> float:
-    return sum(costs.get(frozenset((atom, other)), 0.0) for other in company)
+def _with(costs: list[dict[frozenset[int], float]], atom: int, company: list[int] | None) -> float:
+    """What the atom costs with those of the company, ``None`` for all there are."""
+    met = (
+        [pair for pair in one if atom in pair and (company is None or pair - {atom} <= set(company))] for one in costs
+    )
+    return sum(max((one[pair] for pair in pairs), default=0.0) for one, pairs in zip(costs, met, strict=True))

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linesmith.tuner.conflict import adjacent_cost, cost, hot_lines
+from linesmith.tuner.conflict import hot_lines
 from linesmith.tuner.exposure import exposure
 from linesmith.tuner.search import Option
+from linesmith.tuner.space.disturbances import adjacent_disturbance, disturbance
 from linesmith.tuner.space.hot_record import HotRecord
 from linesmith.tuner.space.touches import Neighbours, meeting, straddling
 from linesmith.tuner.subject import Subject
@@ -53,8 +54,8 @@ def _beside(target: Subject, option: Option) -> float:
 
 def _cost(record: HotRecord, starts: Sequence[int], size: int, granule: int) -> float:
     heat = record.subject.heat
-    met = cost(heat, starts, granule)
-    paired = adjacent_cost(heat, starts, granule)
+    met = disturbance(heat, record.disturbances, starts, granule)
+    paired = adjacent_disturbance(record.disturbances, starts, granule)
     split = straddling(heat, record.touches, starts, granule)
     row = sum(one.weight * _still_met(record, one, starts, size, granule) for one in record.neighbours)
     return (1 - ADJACENT) * (met.here + met.anywhere) / 2 + ADJACENT * paired + STRADDLE * split + row

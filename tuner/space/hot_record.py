@@ -12,6 +12,7 @@ from linesmith.analyzer.lock import is_lock
 from linesmith.analyzer.model import Finding, LineObject, Outcome
 from linesmith.tuner.advice import refuse_hopeless
 from linesmith.tuner.heat import own_members
+from linesmith.tuner.space.disturbances import Disturbance, disturbances
 from linesmith.tuner.space.record_heat import record_heat
 from linesmith.tuner.space.touches import Neighbours, Touch, neighbours, touches
 from linesmith.tuner.subject import Subject, subject
@@ -21,14 +22,16 @@ from linesmith.tuner.subject import Subject, subject
 class HotRecord:
     """``leading`` is the record's hottest line, ``lines`` are all of them, one for each of their objects of this type.
 
-    ``subject`` carries the contacts of all of them; ``others`` are the profile's other findings. ``contended`` are the
-    samples of the record's lines, at least those that the contacts explain.
+    ``subject`` carries the contacts of all of them, ``disturbances`` also what stands in for them; ``others`` are the
+    profile's other findings. ``contended`` are the samples of the record's lines, at least those that the contacts
+    explain.
     """
 
     leading: Finding
     lines: tuple[Finding, ...]
     others: tuple[Finding, ...]
     subject: Subject
+    disturbances: tuple[Disturbance, ...]
     touches: tuple[Touch, ...]
     neighbours: tuple[Neighbours, ...]
     contended: float
@@ -77,6 +80,7 @@ def _hot_record(leading: Finding, others: Sequence[Finding], layouts: Layouts) -
         tuple(lines),
         tuple(others),
         replace(target, heat=heat),
+        disturbances(heat, lines),
         touches(heat, lines, target.starts),
         met,
         max(contended, sum(pair.weight for pair in met)),
