@@ -78,6 +78,12 @@ class Recorder(Protocol):
     def commands(self, order: Order) -> tuple[str, ...]:
         """The commands that ``record`` would run, as for a shell. Raises what ``record`` raises before it runs any."""
 
+    def planned(self, order: Order, machine: str) -> tuple[str, ...]:
+        """The same before the kernel or the program of the order is built, for CPUs of ``machine`` (as ``uname -m``).
+
+        Addresses of a region are left out. Raises ``ToolMissing`` or ``NotRecorded``.
+        """
+
     def record(self, order: Order, scratch: Path, tell: Callable[[str], None]) -> Recorded:
         """Run the order's command; by-products go into ``scratch``, ``tell`` hears what is being done.
 
@@ -95,8 +101,14 @@ class Builder(Protocol):
     def obstacle(self, recipe: Recipe) -> str | None:
         """Why this builder cannot carry out the recipe here, a sentence without its full stop; ``None`` if it can."""
 
+    def products(self, recipe: Recipe) -> tuple[str, ...]:
+        """The names of what ``build`` makes, for which the words of commands have ``{name}``."""
+
     def commands(self, recipe: Recipe, variant: Variant) -> tuple[str, ...]:
-        """The commands that ``build`` would run, as for a shell."""
+        """The commands that ``build`` would run, as for a shell.
+
+        Raises ``PatchRefused`` where the variant's patches do not fit the tree, ``TreeError`` where it cannot be read.
+        """
 
     def build(self, recipe: Recipe, variant: Variant, place: Workplace, tell: Tell) -> Built:
         """The products of this variant; those of an earlier build of the very same input are returned as they are.

@@ -14,6 +14,7 @@ from linesmith.plugins.api import Tell
 from linesmith.plugins.builders.building import Job, Made, Plan, build, digest
 from linesmith.plugins.builders.compiler import version
 from linesmith.plugins.builders.complaint import package
+from linesmith.plugins.builders.fitting import check_fit
 from linesmith.plugins.builders.running import Command
 from linesmith.plugins.builders.wrappers import salt_flags, wrap
 
@@ -42,8 +43,13 @@ class CommandBuilder:
             return f"{recipe.compiler} is not installed; install the package {package(recipe.compiler)}"
         return None
 
+    def products(self, recipe: Recipe) -> tuple[str, ...]:
+        """The names of what ``build`` makes."""
+        return tuple(Path(product).name for product in recipe.products)
+
     def commands(self, recipe: Recipe, variant: Variant) -> tuple[str, ...]:
-        """The commands that ``build`` would run, as for a shell."""
+        """The commands that ``build`` would run, as for a shell. Raises ``PatchRefused`` or ``TreeError``."""
+        check_fit(recipe.tree, variant.patches)
         return (str(_command(recipe, variant, Path("WARM"))),)
 
     def build(self, recipe: Recipe, variant: Variant, place: Workplace, tell: Tell) -> Built:

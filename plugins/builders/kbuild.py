@@ -18,6 +18,7 @@ from linesmith.plugins.builders.building import Job, Made, Plan, build, digest
 from linesmith.plugins.builders.compiler import cached, version
 from linesmith.plugins.builders.complaint import package
 from linesmith.plugins.builders.durable import replace
+from linesmith.plugins.builders.fitting import check_fit
 from linesmith.plugins.builders.padding import padding
 from linesmith.plugins.builders.running import Command
 from linesmith.plugins.builders.sources import is_kernel
@@ -64,8 +65,13 @@ class KbuildBuilder:
             return f"{recipe.tree} has no .config; name a configuration, or a base such as tinyconfig"
         return _other_architecture(recipe)
 
-    def commands(self, recipe: Recipe, variant: Variant) -> tuple[str, ...]:  # noqa: ARG002 - the same for all
-        """The commands that ``build`` would run, as for a shell."""
+    def products(self, recipe: Recipe) -> tuple[str, ...]:  # noqa: ARG002 - the same for all
+        """The names of what ``build`` makes."""
+        return ("kernel", "vmlinux")
+
+    def commands(self, recipe: Recipe, variant: Variant) -> tuple[str, ...]:
+        """The commands that ``build`` would run, as for a shell. Raises ``PatchRefused`` or ``TreeError``."""
+        check_fit(recipe.tree, variant.patches)
         source = Path("WARM/source")
         made = (recipe.base,) if recipe.base else ()
         return tuple(str(_make(recipe, source, target)) for target in (*made, "olddefconfig", "prepare", _image()[1]))

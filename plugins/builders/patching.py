@@ -33,6 +33,13 @@ def changes(patches: Sequence[str], tree: Reader) -> Mapping[str, Plain | None]:
     return changed
 
 
+def check_unlinked(path: str, is_link: Callable[[str], bool]) -> None:
+    """Raise ``PatchRefused`` where the path, or a folder on the way to it, is a link by what ``is_link`` says of it."""
+    parts = path.split("/")
+    if any(is_link("/".join(parts[:depth])) for depth in range(1, len(parts) + 1)):
+        raise PatchRefused(f"the patch changes {path}, which is behind a symbolic link; patch the file itself")
+
+
 def _apply(diff: FileDiff, changed: dict[str, Plain | None], tree: Reader) -> None:
     def current(path: str) -> Plain | None:
         return changed[path] if path in changed else tree(path)

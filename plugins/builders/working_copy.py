@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from linesmith.analyzer.errors import PatchRefused, TreeError
+from linesmith.analyzer.errors import TreeError
 from linesmith.plugins.builders.census import Census, of_bytes
 from linesmith.plugins.builders.copying import changing, copy_file, copy_link
 from linesmith.plugins.builders.durable import replace
-from linesmith.plugins.builders.patching import Plain, changes
+from linesmith.plugins.builders.patching import Plain, changes, check_unlinked
 
 _NO_PATHS: list[str] = []
 _NO_STATES: dict[str, str] = {}
@@ -61,10 +61,7 @@ def patched(census: Census, patches: tuple[str, ...], appended: Mapping[str, str
     """
 
     def plain(path: str) -> Plain | None:
-        parts = path.split("/")
-        for depth in range(1, len(parts) + 1):
-            if census.files.get("/".join(parts[:depth]), "").startswith("link "):
-                raise PatchRefused(f"the patch changes {path}, which is behind a symbolic link; patch the file itself")
+        check_unlinked(path, lambda part: census.files.get(part, "").startswith("link "))
         seen = census.files.get(path)
         if seen is None:
             return None

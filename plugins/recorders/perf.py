@@ -45,6 +45,10 @@ class PerfRecorder:
         data = Path(_DATA)
         return tuple(shlex.join(argv) for argv in (_record(order, data), _report(data)))
 
+    def planned(self, order: Order, machine: str) -> tuple[str, ...]:  # noqa: ARG002 - the PMU is this machine's
+        """Both commands."""
+        return self.commands(order)
+
     def record(self, order: Order, scratch: Path, tell: Callable[[str], None]) -> Recorded:
         """Sample the order's command; its report is the profile. Raises ``ToolMissing`` or ``NotRecorded``."""
         if obstacle := self.obstacle(order):

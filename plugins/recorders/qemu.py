@@ -51,6 +51,14 @@ class QemuRecorder:
         guest, image = _guest(order), read_kernel(_guest(order).kernel)
         return (shlex.join(_command(order, guest, image, _QMP_SHOWN)),)
 
+    def planned(self, order: Order, machine: str) -> tuple[str, ...]:
+        """The command for a kernel that is yet to be built."""
+        if machine not in BOARDS:
+            raise NotRecorded(f"kernels of {machine} cannot be recorded, only those of {', '.join(BOARDS)}")
+        guest = _guest(order)
+        everything = replace(order, emulation=replace(order.emulation, first=None, last=None))
+        return (shlex.join(_command(everything, guest, KernelImage(guest.kernel, machine), _QMP_SHOWN)),)
+
     def record(self, order: Order, scratch: Path, tell: Callable[[str], None]) -> Recorded:
         """Run the order with by-products in ``scratch``; ``tell`` hears what is being done.
 

@@ -37,7 +37,11 @@ class QemuUserRecorder:
 
     def commands(self, order: Order) -> tuple[str, ...]:
         """The command that ``record`` would run; a region's addresses are known only when the program is loaded."""
-        return (shlex.join(_command(order, user.program_of(order.command[0]), Path(), {"region": "all"})),)
+        return (_shown(order, user.program_of(order.command[0])),)
+
+    def planned(self, order: Order, machine: str) -> tuple[str, ...]:
+        """The command for a program that is yet to be built."""
+        return (_shown(order, ElfImage(Path(order.command[0]), machine, relocatable=True, base=0, segments=())),)
 
     def record(self, order: Order, scratch: Path, tell: Callable[[str], None]) -> Recorded:
         """Run the order's program; raises ``ToolMissing``, ``GuestFailed``, ``NotRecorded`` or ``ElfError``."""
@@ -51,6 +55,10 @@ class QemuUserRecorder:
             raise GuestFailed(_cut_short(order.command[0], ran.status))
         text = read_recording(scratch / RECORDING)
         return Recorded(_profile(order, program, ran, text))
+
+
+def _shown(order: Order, program: ElfImage) -> str:
+    return shlex.join(_command(order, program, Path(), {"region": "all"}))
 
 
 def _cut_short(program: str, status: int) -> str:

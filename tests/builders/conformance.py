@@ -106,8 +106,11 @@ def check_placebo(bench: Bench) -> None:
 
 def check_refused_patch(bench: Bench) -> None:
     """A patch for another state of the tree is refused, with its place, and nothing is built."""
-    with pytest.raises(PatchRefused, match=r"hunk 1 of queue\.h \(line 1\) does not apply"):
-        bench.build(Variant("refused", (REFUSED,)))
+    refused, reason = Variant("refused", (REFUSED,)), r"hunk 1 of queue\.h \(line 1\) does not apply"
+    with pytest.raises(PatchRefused, match=reason):
+        builder(bench.recipe.builder).commands(bench.recipe, refused)
+    with pytest.raises(PatchRefused, match=reason):
+        bench.build(refused)
     assert artifacts(bench) == []
 
 
@@ -199,6 +202,7 @@ def check_commands(bench: Bench) -> None:
     """What a dry run shows is what was run, but for the place."""
     shown = builder(bench.recipe.builder).commands(bench.recipe, BASELINE)
     built = bench.build(BASELINE)
+    assert builder(bench.recipe.builder).products(bench.recipe) == tuple(name for name, _ in built.products)
     slot = next(path for path in bench.place.warm.iterdir() if path.is_dir())
     assert shown == tuple(command.replace(str(slot), "WARM") for command in built.commands)
 
