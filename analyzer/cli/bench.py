@@ -35,23 +35,28 @@ def command(
     format_: str,
     output: Path | None,
     dry_run: bool,
-) -> None:
+) -> int:
     """Measure each PATCH against the tree as it is, in turns with it, until it is clear what it does.
 
     PLAN.toml names the tree, how it is built and the benchmarks, as for `linesmith tune`. The tree is only read; each
     patch is applied to a copy.
+
+    Exits with 0 when at least one patch was measured, whatever came out, with 1 when none was: each failed to build,
+    to boot or to run, or the time was over; with 2 when there was nothing to begin with.
     """
     from linesmith.analyzer.cli import results, tuning
     from linesmith.tuner.plan_file import read_plan
     from linesmith.tuner.tuning.bench import bench
+    from linesmith.tuner.tuning.preview import of_bench
 
     given = within(read_plan(plan), minutes)
     settings = executor_settings(executor, scheduler, machines, workers)
     place = tuning.Place(folder or plan.with_suffix(".run"), resume, executor, settings)
     variants = tuning.variants_of(patches)
     if dry_run:
-        options.write("".join(f"{line}\n" for line in tuning.commands(given, place.folder)), output)
-        return
+        tuning.show(of_bench(given, variants, place.folder), output)
+        return 0
     with tuning.at_work(plan, place) as (run, pool):
         result = bench(given, variants, run, pool, tuning.Narrator())
     results.deliver(result, place.folder, format_, output)
+    return 0 if result.confirmed else 1

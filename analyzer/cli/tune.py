@@ -40,13 +40,14 @@ def command(
     from linesmith.analyzer.cli import results, tuning
     from linesmith.analyzer.report.excerpt import excerpt
     from linesmith.tuner.plan_file import read_plan
+    from linesmith.tuner.tuning.preview import of_tune
     from linesmith.tuner.tuning.tune import tune
 
     given = within(read_plan(plan), minutes, trials)
     settings = executor_settings(executor, scheduler, machines, workers)
     place = tuning.Place(folder or plan.with_suffix(".run"), resume, executor, settings)
     if dry_run:
-        options.write("".join(f"{line}\n" for line in tuning.commands(given, place.folder)), output)
+        tuning.show(of_tune(given, place.folder), output)
         return
     with tuning.at_work(plan, place) as (run, pool):
         result = tune(given, run, pool, tuning.Narrator(), excerpt)

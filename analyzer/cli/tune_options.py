@@ -35,7 +35,7 @@ _OPTIONS = (
 )
 
 
-def tune_options(command: Callable[..., None]) -> Callable[..., None]:
+def tune_options(command: Callable[..., int | None]) -> Callable[..., int | None]:
     """Put the options on a command, in their order."""
     for option in reversed(_OPTIONS):
         command = option(command)
@@ -52,6 +52,8 @@ def executor_settings(executor: str, scheduler: str, machines: str, workers: int
     """What the executor's plugin is told: only what was said; raises ``click.UsageError`` for what is another's."""
     if executor == "local" and (scheduler or machines):
         raise click.UsageError("--scheduler and --machines go with --executor dask")
+    if executor == "dask" and not scheduler:
+        raise click.UsageError("--executor dask needs its scheduler: --scheduler tcp://HOST:PORT")
     if executor == "dask" and workers is not None:
         raise click.UsageError("--workers goes with --executor local; dask's workers are started beside it")
     given: dict[str, str | int | None] = {"scheduler": scheduler or None, "bench": machines or None, "workers": workers}

@@ -9,17 +9,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import click
 
 from linesmith.analyzer.cli.interruption import interruptible
 from linesmith.analyzer.cli.loading import CLEAR_LINE
+from linesmith.analyzer.cli.options import write
 from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.errors import JournalError, PlanError
-from linesmith.analyzer.model import Built, Fidelity, TunePlan, Variant
+from linesmith.analyzer.model import Fidelity, Variant
 from linesmith.plugins.api import Pool, Settings
-from linesmith.plugins.registry import benchmark, builder, executor, machine
+from linesmith.plugins.registry import executor
+from linesmith.tuner.tuning.preview import Preview
 from linesmith.tuner.tuning.progress import Progress
 from linesmith.tuner.tuning.run_directory import RunDirectory
 
@@ -44,9 +45,10 @@ def at_work(plan_file: Path, place: Place) -> Iterator[tuple[RunDirectory, Pool]
 
     Raises ``JournalError``, ``ExecutorFailed``, ``PlanError``, and ``ToolMissing``.
     """
+    chosen = executor(place.executor)
     with _run_directory(plan_file, place) as run, interruptible():
         try:
-            with executor(place.executor).open(place.settings, run.workers) as pool:
+            with chosen.open(place.settings, run.workers) as pool:
                 yield run, pool
         except (KeyboardInterrupt, click.Abort):
             words = [word for word in sys.argv[1:] if word != "--resume"]
@@ -68,33 +70,11 @@ def _run_directory(plan_file: Path, place: Place) -> RunDirectory:
     )
 
 
-def commands(plan: TunePlan, folder: Path) -> Iterator[str]:
-    """What would be run for the baseline, once: its build, and each deciding benchmark on its machine."""
-    baseline = Variant(BASELINE)
-    made = builder(plan.recipe.builder)
-    if reason := made.obstacle(plan.recipe):
-        raise PlanError(f"[source] cannot be built here: {reason}")
-    yield from made.commands(plan.recipe, baseline)
-    built = _as_if_built(plan, folder)
-    with TemporaryDirectory(prefix="linesmith-dry-run-") as scratch:
-        yield from _of_benchmarks(plan, built, Path(scratch))
-
-
-def _of_benchmarks(plan: TunePlan, built: Built, scratch: Path) -> Iterator[str]:
-    """Programs that have to be compiled are, into ``scratch``: the run directory is left alone."""
-    for use in plan.benchmarks:
-        settings = dict(use.settings)
-        if reason := benchmark(use.benchmark).obstacle(settings):
-            raise PlanError(f"[[benchmark]] {use.label} cannot run here: {reason}")
-        for threads in use.threads:
-            steps = benchmark(use.benchmark).steps(settings, threads, scratch)
-            yield from machine(plan.site.name).commands(plan.site, built, steps)
-
-
-def _as_if_built(plan: TunePlan, folder: Path) -> Built:
-    directory = folder / "artifacts" / "KEY"
-    names = ("kernel", "vmlinux") if plan.recipe.builder == "kbuild" else plan.recipe.products
-    return Built("KEY", directory, tuple((Path(name).name, directory / Path(name).name) for name in names))
+def show(preview: Preview, output: Path | None) -> None:
+    """Write the commands of a run to ``output`` or the terminal, and what it would leave out to standard error."""
+    for remark in preview.remarks:
+        click.echo(inert(f"linesmith: {remark}"), err=True)
+    write("".join(f"{line}\n" for line in preview.commands), output)
 
 
 def variants_of(patches: Sequence[Path]) -> tuple[Variant, ...]:

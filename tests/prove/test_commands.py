@@ -141,6 +141,60 @@ def test_a_dry_run_that_compiles_a_benchmark_leaves_the_run_to_be_begun(plan: Pa
     assert not plan.with_suffix(".run").exists()
 
 
+def test_a_dry_run_of_a_search_shows_the_recording(plan: Path) -> None:
+    done = linesmith("tune", plan, "--dry-run")
+    build, record, run = done.stdout.splitlines()
+    assert build.endswith("sh -c 'cc -g -o answer answer.c'")
+    assert "-plugin" in record
+    assert record.endswith(f"{plan.with_suffix('.run')}/artifacts/KEY/answer")
+    assert run == f"{plan.with_suffix('.run')}/artifacts/KEY/answer"
+
+
+def test_a_dry_run_names_the_patches_that_would_not_be_measured(plan: Path) -> None:
+    plan.with_name("late.patch").write_text((_PATCH % "120").replace("SPEED 100", "SPEED 90"))
+    done = linesmith("bench", plan, plan.with_name("late.patch"), plan.with_name("faster.patch"), "--dry-run")
+    assert done.returncode == 0
+    assert done.stderr.startswith("linesmith: late would not be measured: hunk 1 of speed.h (line 1) does not apply")
+
+
+def test_patches_of_which_none_applies_end_the_bench_before_anything_is_built(plan: Path) -> None:
+    plan.with_name("garbage.patch").write_text("hello\n")
+    for dry in ((), ("--dry-run",)):
+        done = linesmith("bench", plan, plan.with_name("garbage.patch"), *dry)
+        assert done.returncode == 2
+        assert "no patch can be measured: garbage: the patch holds no unified diff" in done.stderr
+    assert not list(plan.with_suffix(".run").glob("artifacts/*"))
+
+
+def test_a_bench_in_which_every_patch_failed_exits_with_1(plan: Path) -> None:
+    done = linesmith("bench", plan, plan.with_name("broken.patch"))
+    assert done.returncode == 1
+    assert "build failed" in done.stdout
+
+
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
+def test_a_name_in_braces_that_is_no_product_is_told_before_anything_is_built(plan: Path, dry: tuple[str, ...]) -> None:
+    plan.write_text(_PLAN.replace("{answer}", "{anwser}"))
+    done = linesmith("bench", plan, plan.with_name("faster.patch"), *dry)
+    assert done.returncode == 2
+    assert "benchmark command: {anwser} is no product of the build; name one of {answer}, or" in done.stderr
+    assert not list(plan.with_suffix(".run").glob("artifacts/*"))
+
+
+def test_an_executor_without_its_scheduler_leaves_the_run_to_be_begun(plan: Path) -> None:
+    done = linesmith("tune", plan, "--executor", "dask")
+    assert done.returncode == 2
+    assert "--executor dask needs its scheduler: --scheduler tcp://HOST:PORT" in done.stderr
+    assert not plan.with_suffix(".run").exists()
+
+
+def test_an_executor_that_there_is_not_leaves_the_run_to_be_begun(plan: Path) -> None:
+    done = linesmith("tune", plan, "--executor", "cloud")
+    assert done.returncode == 2
+    assert "no executor is called cloud" in done.stderr
+    assert not plan.with_suffix(".run").exists()
+
+
 def test_options_of_another_executor_are_refused(plan: Path) -> None:
     done = linesmith("tune", plan, "--scheduler", "tcp://127.0.0.1:1")
     assert done.returncode == 2

@@ -87,7 +87,8 @@ def test_the_variant_beside_them_is_measured_as_if_alone(result: Result) -> None
 
 def test_the_log_of_a_failure_is_where_it_says(folder: Path, result: Result) -> None:
     failures = [one.failure for one in result.trials if one.failure is not None and one.failure.log]
-    assert len(failures) >= len(FAULTS) - 1
+    # Nothing was run for what does not apply, and a worker that is lost leaves no log.
+    assert len(failures) >= len(FAULTS) - 2
     for failure in failures:
         assert (folder / "run" / failure.log / "log").read_text().splitlines()[-1].find(" failed: ") > 0
 

@@ -7,23 +7,26 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from linesmith.analyzer.errors import PlanError
-from linesmith.analyzer.model import Built, Comparison, Failure, Fidelity, Result, Trial, TunePlan, Variant
+from linesmith.analyzer.model import Built, Comparison, Failure, FailureKind, Fidelity, Result, Trial, TunePlan, Variant
 from linesmith.plugins.api import Pool
 from linesmith.tuner.simulated_metrics import Question
 from linesmith.tuner.tuning.blocks import Purpose, Stage
+from linesmith.tuner.tuning.builds import keep_build
 from linesmith.tuner.tuning.confirmation import confirm, finish
 from linesmith.tuner.tuning.errand import bench_of, keep_errand
+from linesmith.tuner.tuning.journal import Journal
 from linesmith.tuner.tuning.laboratory import Laboratory
 from linesmith.tuner.tuning.narration import Narration
 from linesmith.tuner.tuning.noise import calibrated, remark
 from linesmith.tuner.tuning.obstacles import check
 from linesmith.tuner.tuning.patch_files import keep_patch_file
 from linesmith.tuner.tuning.progress import TellProgress
+from linesmith.tuner.tuning.refusals import refusals
 from linesmith.tuner.tuning.reopening import reopen
 from linesmith.tuner.tuning.result import result_of
 from linesmith.tuner.tuning.rig import Rig, machine_rig, simulation_rig
 from linesmith.tuner.tuning.run_directory import RunDirectory
-from linesmith.tuner.tuning.settling import settled
+from linesmith.tuner.tuning.settling import settled, without_search
 from linesmith.tuner.tuning.simulated import SimulatedBenchmark
 from linesmith.tuner.tuning.terms import Terms, keep_terms, with_measures
 from linesmith.tuner.tuning.trials import keep_trial, trial_of, trials
@@ -36,12 +39,13 @@ def bench(plan: TunePlan, variants: Sequence[Variant], run: RunDirectory, pool: 
     """Measure ``variants`` against the baseline until the judge has seen enough of each.
 
     What an earlier process finished in the same run directory is not done again. Raises ``BaselineFailed``,
-    ``DiskFull``, ``PlanError``, ``BenchmarkUnknown`` or ``ToolMissing``.
+    ``DiskFull``, ``PlanError``, ``BenchmarkUnknown``, ``ToolMissing``, or ``PatchRefused`` when no patch fits the tree.
     """
     settling = settled(plan)
-    plan = settling.plan
+    plan = without_search(settling.plan)
     keep_errand(run.journal, bench_of(variants))
     check(plan, pool)
+    refused = refusals(plan.recipe, variants, pool)
     reopen(run.journal)
     for sentence in settling.remarks:
         remark(run.journal, sentence)
@@ -49,18 +53,28 @@ def bench(plan: TunePlan, variants: Sequence[Variant], run: RunDirectory, pool: 
     title = f"{plan.recipe.tree.name}: {', '.join(one.name for one in variants)}"
     keep_terms(run.journal, with_measures(Terms(title, plan.rules), rig.fidelity, rig.judge.measures))
     narration = Narration(tell, run.journal, plan.budget.minutes * _MINUTE)
-    asyncio.run(_measure(Laboratory(run, pool, plan.recipe, narration), rig, _entered(run, variants)))
+    for name, reason in refused.items():
+        narration.say(f"{name} is not measured: {reason}")
+    asyncio.run(_measure(Laboratory(run, pool, plan.recipe, narration), rig, _entered(run, variants), refused))
     return result_of(run.journal, run.path)
 
 
-async def _measure(lab: Laboratory, rig: Rig, variants: Sequence[Variant]) -> None:
+async def _measure(lab: Laboratory, rig: Rig, variants: Sequence[Variant], refused: Mapping[str, str]) -> None:
     await lab.baseline()
+    _keep_refused(lab.run.journal, {one.name: refused[one.name] for one in variants if one.name in refused})
     # A patch that does not apply or build is known before anything is measured.
     made = await asyncio.gather(*(lab.built(one) for one in variants))
     judge = await calibrated(lab, rig) if any(isinstance(one, Built) for one in made) else rig.judge
     confirmed = await confirm(lab, rig, judge, variants)
     _keep_trials(lab, rig, confirmed)
     finish(lab.run.journal, confirmed)
+
+
+def _keep_refused(journal: Journal, refused: Mapping[str, str]) -> None:
+    """The refused patches need no build; the tree is known to be that of the run."""
+    with journal.transaction():
+        for name, reason in refused.items():
+            keep_build(journal, name, Failure(FailureKind.PATCH, reason))
 
 
 def _keep_trials(lab: Laboratory, rig: Rig, confirmed: Mapping[str, tuple[Comparison, ...] | Failure]) -> None:

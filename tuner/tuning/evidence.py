@@ -12,6 +12,7 @@ from linesmith.analyzer.explain import explain, holding
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Built, Evidence, Finding, Profile, Searching, TunePlan
 from linesmith.plugins.registry import read_profiles
+from linesmith.tuner.recording_order import product_of
 from linesmith.tuner.tuning.laboratory import Laboratory
 from linesmith.tuner.tuning.tasks import RecordTask
 
@@ -36,13 +37,10 @@ async def explained(lab: Laboratory, plan: TunePlan) -> Explained:
     evidence = plan.evidence
     if evidence is None:
         raise PlanError("there is no profile to start from; the plan needs a [record] or a [[benchmark]]")
+    given = given_profile(evidence, plan.search)
     built = await lab.baseline()
-    elf = _elf(built, evidence)
-    profile, trace = await _profile(lab, built, evidence, plan.search)
-    if not profile.has_offsets:
-        raise ProfileWithoutOffsets(
-            f"{profile.source} lists shared lines but no offsets, so members cannot be named; give the whole report"
-        )
+    elf = product_of(built, evidence)
+    profile, trace = (given, None) if given else await _recorded(lab, built, evidence, plan.search)
     lab.narration.say("explaining the profile")
     reading = read_layouts(elf)
     wanted = plan.search.type.split()[-1] if plan.search.type else None
@@ -66,22 +64,29 @@ def with_all_lines(seen: Explained, type_: str) -> Explained:
     return replace(seen, findings=found) if found else seen
 
 
-def _elf(built: Built, evidence: Evidence) -> Path:
-    try:
-        return built.product(evidence.elf)
-    except KeyError:
-        names = ", ".join(name for name, _ in built.products)
-        raise PlanError(f"[record] elf = {evidence.elf!r}, but the build's products are {names}") from None
+def given_profile(evidence: Evidence, search: Searching) -> Profile | None:
+    """The profile in the plan's file, ``None`` where it is to be recorded.
+
+    Raises ``ProfileError``, and ``ProfileWithoutOffsets`` where no member can be named by it.
+    """
+    if evidence.profile is None:
+        return None
+    reports = read_profiles(evidence.profile)
+    if not 1 <= search.section <= len(reports):
+        raise ProfileError(
+            f"{evidence.profile} holds {len(reports)} report(s), so there is no [search] section {search.section}"
+        )
+    profile = reports[search.section - 1]
+    if not profile.has_offsets:
+        raise ProfileWithoutOffsets(
+            f"{profile.source} lists shared lines but no offsets, so members cannot be named; give the whole report"
+        )
+    return profile
 
 
-async def _profile(lab: Laboratory, built: Built, evidence: Evidence, search: Searching) -> tuple[Profile, Path | None]:
-    if evidence.profile is not None:
-        reports = read_profiles(evidence.profile)
-        if not 1 <= search.section <= len(reports):
-            raise ProfileError(
-                f"{evidence.profile} holds {len(reports)} report(s), so there is no [search] section {search.section}"
-            )
-        return reports[search.section - 1], None
+async def _recorded(
+    lab: Laboratory, built: Built, evidence: Evidence, search: Searching
+) -> tuple[Profile, Path | None]:
     task = RecordTask(evidence, built, search.seed, lab.run.path)
     if not task.profile.is_file():
         outcome = await lab.done(task, "recording the workload")

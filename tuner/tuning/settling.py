@@ -38,6 +38,16 @@ def settled(plan: TunePlan) -> Settled:
     return Settled(plan)
 
 
+def without_search(plan: TunePlan) -> TunePlan:
+    """A settled plan for patches at hand: nothing is recorded where a machine measures."""
+    return replace(plan, evidence=None) if Fidelity.BENCHMARK in plan.search.ladder else plan
+
+
+def is_recorded(plan: TunePlan) -> bool:
+    """Whether a recording is made by a settled plan."""
+    return plan.evidence is not None and (plan.evidence.profile is None or Fidelity.SIMULATION in plan.search.ladder)
+
+
 def _counted(evidence: Evidence) -> Evidence:
     """How many operations the recorded benchmark does, where the plan does not say."""
     if evidence.operations:

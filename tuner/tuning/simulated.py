@@ -22,10 +22,10 @@ from linesmith.analyzer.model import SIMULATED, Built, Evidence, Finding, Metric
 from linesmith.plugins.api import Tell
 from linesmith.plugins.builders import durable
 from linesmith.plugins.recordings.objects import with_objects
-from linesmith.plugins.registry import recorder, snapshot_source
+from linesmith.plugins.registry import snapshot_source
 from linesmith.tuner.simulated_metrics import Places, Question, metrics_for, simulated_metrics
 from linesmith.tuner.tuning.failures import Interrupted
-from linesmith.tuner.tuning.recordable import order_of
+from linesmith.tuner.tuning.recordable import order_of, recorder_of
 
 _Values = tuple[tuple[str, float], ...]
 
@@ -40,7 +40,7 @@ def recorded(
     """
     folder.mkdir(parents=True, exist_ok=True)
     order = replace(order_of(built, evidence, folder, seed, tell), trace=trace)
-    chosen = recorder("qemu" if order.guest else "qemu-user")
+    chosen = recorder_of(order)
     if reason := chosen.obstacle(order):
         raise NotRecorded(f"nothing can be recorded here: {reason}")
     with TemporaryDirectory(prefix="recording-", dir=folder) as scratch:
