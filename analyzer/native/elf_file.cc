@@ -14,6 +14,7 @@
 
 #include "elf_relocation.h"
 #include "error.h"
+#include "symbol_table.h"
 
 namespace linesmith {
 namespace {
@@ -22,6 +23,9 @@ namespace {
 constexpr std::uint64_t kLargestInflation = 1100;
 // Section counts are 32-bit in the file; no real file comes near this.
 constexpr std::size_t kMostSections = 4'000'000;
+constexpr std::uint64_t kPlaceAlignment = 0x1000;
+// Sections of zeroes take no room in the file, so that their size may be any lie.
+constexpr std::uint64_t kLargestPlaced = std::uint64_t{1} << 40;
 
 std::uint64_t BigEndian64(const std::uint8_t* bytes) {
   std::uint64_t value = 0;
@@ -150,7 +154,19 @@ void ElfFile::ReadSections() {
                          .link = header.sh_link,
                          .info = header.sh_info,
                          .index = index,
-                         .address = header.sh_addr});
+                         .address = header.sh_addr,
+                         .place = header.sh_addr});
+  }
+  if (header_.type == ET_REL) PlaceSections();
+}
+
+void ElfFile::PlaceSections() {
+  std::uint64_t next = kRelocatableBase;
+  for (ElfSection& section : sections_) {
+    if ((section.flags & SHF_ALLOC) == 0) continue;
+    section.place = next;
+    next += std::clamp<std::uint64_t>(section.size, 1, kLargestPlaced) + kPlaceAlignment - 1;
+    next -= next % kPlaceAlignment;
   }
 }
 
@@ -194,7 +210,7 @@ Bytes ElfFile::Section(std::string_view name) {
 
 Bytes ElfFile::Section(const ElfSection& section) {
   if (const auto known = loaded_.find(section.index); known != loaded_.end()) return known->second;
-  Bytes bytes = RawBytes(section);
+  Bytes bytes = FileBytes(section);
   if ((section.flags & SHF_COMPRESSED) != 0) {
     bytes = Inflate(section, bytes);
   } else if (section.name.starts_with(".zdebug_")) {
@@ -205,7 +221,7 @@ Bytes ElfFile::Section(const ElfSection& section) {
   return bytes;
 }
 
-Bytes ElfFile::RawBytes(const ElfSection& section) const {
+Bytes ElfFile::FileBytes(const ElfSection& section) const {
   if (section.offset > image_.size() || section.size > image_.size() - section.offset) {
     ThrowElfError(path_,
                   "section " + section.name + " reaches behind the end of the file; it may be cut off");
@@ -250,12 +266,27 @@ Bytes ElfFile::InflateZlib(const ElfSection& section, Bytes packed, std::uint64_
   return *(copies_[section.index] = std::move(copy));
 }
 
+const SymbolTable& ElfFile::SymbolsOf(const ElfSection& relocations) {
+  std::shared_ptr<SymbolTable>& symbols = symbols_[relocations.link];
+  if (!symbols) {
+    const bool known = relocations.link > 0 && relocations.link <= sections_.size();
+    const ElfSection* table = known ? &sections_[relocations.link - 1] : nullptr;
+    const bool sound = table != nullptr && (table->type == SHT_SYMTAB || table->type == SHT_DYNSYM);
+    symbols = std::make_shared<SymbolTable>(sound ? ReadSymbolTable(*this, *table) : SymbolTable{});
+  }
+  return *symbols;
+}
+
 Bytes ElfFile::Relocate(const ElfSection& section, Bytes bytes) {
   for (const ElfSection& table : sections_) {
     if ((table.type != SHT_RELA && table.type != SHT_REL) || table.info != section.index) continue;
     auto copy = std::make_unique<std::vector<std::uint8_t>>(bytes.begin(), bytes.end());
-    RawBytes(table);
-    if (!ApplyRelocations(elf_.get(), table, header_, *copy)) {
+    FileBytes(table);
+    const RelocatedSection relocated{.machine = header_.machine,
+                                     .little_endian = header_.little_endian,
+                                     .place = section.place,
+                                     .bytes = *copy};
+    if (!ApplyRelocations(elf_.get(), table, SymbolsOf(table), relocated)) {
       ThrowElfError(path_, "section " + table.name +
                                " holds relocations that cannot be applied; link the object " +
                                "(ld -r does not help) or read the linked file instead");

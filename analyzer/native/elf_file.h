@@ -17,6 +17,11 @@ namespace linesmith {
 
 using Bytes = std::span<const std::uint8_t>;
 
+struct SymbolTable;
+
+// Relocatable files (.o, .ko) have no addresses: their sections are laid out one behind the other from here.
+constexpr std::uint64_t kRelocatableBase = 0x100000;
+
 // A whole file mapped read-only (or read, where it cannot be mapped); unmapped with the last owner.
 class MappedFile {
  public:
@@ -54,6 +59,8 @@ struct ElfSection {
   std::uint32_t info = 0;
   std::size_t index = 0;
   std::uint64_t address = 0;  // where the program sees it; 0 in ET_REL
+  // The address, or in ET_REL where allocated sections are laid out, 4 KiB aligned; relocations go by it.
+  std::uint64_t place = 0;
 };
 
 // Not safe for two threads at once; the spans it returns are, and stay valid as long as the ElfFile lives.
@@ -77,6 +84,9 @@ class ElfFile {
   Bytes Section(std::string_view name);
   // The same for one section header, for files that hold several sections of one name (COMDAT groups).
   Bytes Section(const ElfSection& section);
+  // The section as the file has it, neither decompressed nor relocated. Throws Error("ElfError") when it
+  // reaches behind the end of the file.
+  Bytes FileBytes(const ElfSection& section) const;
 
  private:
   struct ElfCloser {
@@ -87,7 +97,8 @@ class ElfFile {
   void ReadHeader();
   void ReadSections();
   void ReadBuildId();
-  Bytes RawBytes(const ElfSection& section) const;
+  void PlaceSections();
+  const SymbolTable& SymbolsOf(const ElfSection& relocations);
   Bytes Inflate(const ElfSection& section, Bytes raw);
   Bytes InflateOldStyle(const ElfSection& section, Bytes raw);
   Bytes InflateZlib(const ElfSection& section, Bytes packed, std::uint64_t size);
@@ -101,6 +112,7 @@ class ElfFile {
   std::vector<ElfSection> sections_;
   std::string build_id_;
   std::map<std::size_t, Bytes> loaded_;
+  std::map<std::size_t, std::shared_ptr<SymbolTable>> symbols_;
   std::map<std::size_t, std::unique_ptr<std::vector<std::uint8_t>>> copies_;
 };
 

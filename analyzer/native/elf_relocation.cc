@@ -5,14 +5,13 @@
 #include <gelf.h>
 
 #include <array>
-#include <cstring>
 
-#include "elf_file.h"
+#include "code_relocation.h"
 
 namespace linesmith {
 namespace {
 
-enum class Operation : std::uint8_t { kStore, kAdd, kSubtract };
+enum class Operation : std::uint8_t { kStore, kAdd, kSubtract, kRelative };
 
 struct RelocationRule {
   std::uint16_t machine;
@@ -21,14 +20,26 @@ struct RelocationRule {
   Operation operation = Operation::kStore;
 };
 
-// The absolute relocations of each processor's ELF supplement, as assemblers emit them into debug sections.
+// The relocations of each processor's ELF supplement that are plain numbers, as assemblers emit them into
+// debug sections, data and (x86-64) code.
 constexpr auto kRules = std::to_array<RelocationRule>({
     {EM_X86_64, R_X86_64_64, 8},
     {EM_X86_64, R_X86_64_32, 4},
     {EM_X86_64, R_X86_64_32S, 4},
+    {EM_X86_64, R_X86_64_16, 2},
+    {EM_X86_64, R_X86_64_8, 1},
+    {EM_X86_64, R_X86_64_DTPOFF64, 8},
+    {EM_X86_64, R_X86_64_DTPOFF32, 4},
+    {EM_X86_64, R_X86_64_PC64, 8, Operation::kRelative},
+    {EM_X86_64, R_X86_64_PC32, 4, Operation::kRelative},
+    {EM_X86_64, R_X86_64_PLT32, 4, Operation::kRelative},
+    {EM_X86_64, R_X86_64_PC16, 2, Operation::kRelative},
+    {EM_X86_64, R_X86_64_PC8, 1, Operation::kRelative},
     {EM_386, R_386_32, 4},
     {EM_AARCH64, R_AARCH64_ABS64, 8},
     {EM_AARCH64, R_AARCH64_ABS32, 4},
+    {EM_AARCH64, R_AARCH64_PREL64, 8, Operation::kRelative},
+    {EM_AARCH64, R_AARCH64_PREL32, 4, Operation::kRelative},
     {EM_ARM, R_ARM_ABS32, 4},
     {EM_PPC64, R_PPC64_ADDR64, 8},
     {EM_PPC64, R_PPC64_ADDR32, 4},
@@ -81,32 +92,47 @@ void Store(std::uint8_t* place, unsigned count, bool little_endian, std::uint64_
   }
 }
 
-struct Relocation {
-  std::uint64_t offset = 0;
-  std::uint64_t symbol_value = 0;
-  std::uint32_t type = 0;
-  std::uint64_t addend = 0;
-  bool addend_in_place = false;
-};
-
-void Apply(const Relocation& relocation, const RelocationRule& rule, bool little_endian,
-           std::vector<std::uint8_t>& bytes) {
-  std::uint8_t* place = bytes.data() + relocation.offset;
-  const std::uint64_t current = Load(place, rule.bytes, little_endian);
-  std::uint64_t value = relocation.symbol_value + (relocation.addend_in_place ? current : relocation.addend);
+void Apply(const CodeRelocation& relocation, const RelocationRule& rule, bool addend_in_place,
+           const RelocatedSection& section) {
+  std::uint8_t* field = section.bytes.data() + relocation.offset;
+  const std::uint64_t current = Load(field, rule.bytes, section.little_endian);
+  std::uint64_t value = addend_in_place ? relocation.value + current : relocation.value;
   if (rule.operation == Operation::kAdd) value = current + value;
   if (rule.operation == Operation::kSubtract) value = current - value;
-  Store(place, rule.bytes, little_endian, value);
+  if (rule.operation == Operation::kRelative) value -= section.place + relocation.offset;
+  Store(field, rule.bytes, section.little_endian, value);
+}
+
+bool ApplyOne(const GElf_Rela& entry, bool addend_in_place, const SymbolTable& symbols,
+              const RelocatedSection& section) {
+  const auto type = static_cast<std::uint32_t>(GELF_R_TYPE(entry.r_info));
+  const std::size_t number = GELF_R_SYM(entry.r_info);
+  const RelocationRule* rule = FindRule(section.machine, type);
+  if (rule == nullptr && !IsCodeRelocation(section.machine, type)) return true;
+  const std::size_t bytes = rule != nullptr ? rule->bytes : kCodeRelocationBytes;
+  if (number >= symbols.symbols.size()) return false;
+  if (section.bytes.size() < bytes || entry.r_offset > section.bytes.size() - bytes) return false;
+  const ElfSymbol& symbol = symbols.symbols[number];
+  const CodeRelocation relocation{
+      .type = type,
+      .offset = entry.r_offset,
+      .value = symbol.address + static_cast<std::uint64_t>(entry.r_addend),
+      .thread_bytes = symbols.thread_bytes,
+  };
+  if (rule != nullptr) {
+    Apply(relocation, *rule, addend_in_place, section);
+  } else {
+    ApplyCodeRelocation(relocation, section);
+  }
+  return true;
 }
 
 }  // namespace
 
-bool ApplyRelocations(Elf* elf, const ElfSection& table, const ElfHeader& header,
-                      std::vector<std::uint8_t>& bytes) {
+bool ApplyRelocations(Elf* elf, const ElfSection& table, const SymbolTable& symbols,
+                      const RelocatedSection& section) {
   Elf_Data* entries = elf_getdata(elf_getscn(elf, table.index), nullptr);
-  Elf_Scn* symbol_section = elf_getscn(elf, table.link);
-  Elf_Data* symbols = symbol_section != nullptr ? elf_getdata(symbol_section, nullptr) : nullptr;
-  if (entries == nullptr || symbols == nullptr || symbols->d_type != ELF_T_SYM) return false;
+  if (entries == nullptr) return false;
   const bool with_addend = table.type == SHT_RELA;
   const std::size_t entry_bytes = gelf_fsize(elf, with_addend ? ELF_T_RELA : ELF_T_REL, 1, EV_CURRENT);
   const std::size_t count = entries->d_size / entry_bytes;
@@ -118,18 +144,7 @@ bool ApplyRelocations(Elf* elf, const ElfSection& table, const ElfHeader& header
       return false;
     }
     if (!with_addend) entry = {.r_offset = plain.r_offset, .r_info = plain.r_info, .r_addend = 0};
-    const auto type = static_cast<std::uint32_t>(GELF_R_TYPE(entry.r_info));
-    const RelocationRule* rule = FindRule(header.machine, type);
-    if (rule == nullptr) continue;
-    GElf_Sym symbol;
-    if (gelf_getsym(symbols, static_cast<int>(GELF_R_SYM(entry.r_info)), &symbol) == nullptr) return false;
-    if (bytes.size() < rule->bytes || entry.r_offset > bytes.size() - rule->bytes) return false;
-    Apply({.offset = entry.r_offset,
-           .symbol_value = symbol.st_value,
-           .type = type,
-           .addend = static_cast<std::uint64_t>(entry.r_addend),
-           .addend_in_place = !with_addend},
-          *rule, header.little_endian, bytes);
+    if (!ApplyOne(entry, !with_addend, symbols, section)) return false;
   }
   return true;
 }

@@ -44,14 +44,14 @@ struct MemoryUse {
 
 // What becomes of the register `target`. Widths below that of a pointer make kMove a kValue, kLoad stays.
 enum class Effect : std::uint8_t {
-  kNone,      // no general register is written but those of `clobbered`
-  kMove,      // target = source
+  kNone,  // no general register is written but those of `clobbered`. Of a plain store, `source` is the whole
+          // register that uses[0] stores, `other` that of uses[1]
+  kMove,  // target = source
   kConstant,  // target = constant (also an absolute address, and what a relocation says)
   kAddress,   // target = the address `operand`; no memory is touched
   kLoad,      // target = what uses[0] reads; `other`, if any, = what uses[1] reads
   kAdd,       // target = source + constant
-  kSum,       // target = source + other
-  kAddLoad,   // target = source + what uses[0] reads
+  kSum,       // target = source + other; without `other`: + what uses[0] reads
   kMask,      // target = source & constant
   kSelect,    // target = target or source
   kExchange,  // target and source change places
@@ -81,7 +81,7 @@ struct Instruction {
   RegisterNumber other = kNoRegister;
   std::uint8_t use_count = 0;
   bool decoded = true;          // false: `length` bytes that are no instruction
-  std::uint8_t load_bytes = 0;  // of kLoad, kAddLoad: how many bytes are loaded, the rest is filled
+  std::uint8_t load_bytes = 0;  // of kLoad and kSum: how many bytes are loaded, the rest is filled
   std::uint32_t clobbered = 0;  // further general registers that get some number, by bit
   std::int64_t constant = 0;    // of kConstant, kAdd, kMask
   // Bytes that push, pop and writeback add to the stack pointer; other changes of it are effects.

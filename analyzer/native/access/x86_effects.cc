@@ -58,6 +58,8 @@ void LoadInto(RegisterNumber target, std::size_t position, const Operands& opera
 
 // mov, movabs, movzx, movsx, movsxd. A write of 32 bits clears the upper half, of fewer keeps the rest.
 void Move(const Operands& operands, Instruction& instruction) {
+  if (operands.Memory(0) && operands.second.bytes == kPointerBytes)
+    instruction.source = operands.second.number;
   if (operands.first.number == kNoRegister) return;
   if (operands.Memory(1)) return LoadInto(operands.first.number, 1, operands, instruction);
   if (operands.Immediate(1) && operands.first.bytes >= 4) {
@@ -95,7 +97,7 @@ void Add(const Operands& operands, Instruction& instruction) {
   if (operands.Immediate(1)) return AddConstant(operands, operands[1].imm, instruction);
   if (operands.first.bytes < kPointerBytes) return Value(operands, instruction);
   instruction.target = instruction.source = operands.first.number;
-  instruction.effect = operands.Memory(1) ? Effect::kAddLoad : Effect::kSum;
+  instruction.effect = Effect::kSum;
   if (operands.Memory(1)) {
     instruction.load_bytes = operands[1].size;
   } else {
@@ -175,7 +177,8 @@ void AddUse(const MemoryUse& use, Instruction& instruction) {
   if (instruction.use_count < std::size(instruction.uses)) instruction.uses[instruction.use_count++] = use;
 }
 
-void Push(const Operands&, Instruction& instruction) {
+void Push(const Operands& operands, Instruction& instruction) {
+  instruction.source = operands.first.number;
   AddUse(StackUse(-kPointerBytes, AccessKind::kWrite), instruction);
   instruction.stack_change = -kPointerBytes;
 }
