@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from linesmith.analyzer.errors import PlanError
 from linesmith.analyzer.model import Failure, Result, TunePlan, Variant
@@ -12,16 +12,17 @@ from linesmith.patches.message import Excerpt
 from linesmith.plugins import registry
 from linesmith.plugins.api import Pool, Search
 from linesmith.tuner.judge.ranking import finalists
-from linesmith.tuner.space.proposals import Proposals, proposals
+from linesmith.tuner.space.proposals import Proposals
+from linesmith.tuner.space.room import room_wanted
 from linesmith.tuner.tuning.blocks import Purpose, Stage, blocks
 from linesmith.tuner.tuning.confirmation import confirm, finish
 from linesmith.tuner.tuning.encoding import encoded
 from linesmith.tuner.tuning.errand import SEARCH, keep_errand
-from linesmith.tuner.tuning.evidence import Explained, explained, with_all_lines
+from linesmith.tuner.tuning.evidence import Explained, explained
 from linesmith.tuner.tuning.exploration import Exploration
 from linesmith.tuner.tuning.judgement import Judge
 from linesmith.tuner.tuning.laboratory import Laboratory
-from linesmith.tuner.tuning.ladder import Ladder, check_ladder, rigs
+from linesmith.tuner.tuning.ladder import Ladder, rigs
 from linesmith.tuner.tuning.narration import Narration
 from linesmith.tuner.tuning.noise import calibrated, remark
 from linesmith.tuner.tuning.obstacles import check
@@ -31,7 +32,8 @@ from linesmith.tuner.tuning.reopening import reopen
 from linesmith.tuner.tuning.result import comparisons, result_of
 from linesmith.tuner.tuning.rig import Rig
 from linesmith.tuner.tuning.run_directory import RunDirectory
-from linesmith.tuner.tuning.settling import settled
+from linesmith.tuner.tuning.searched import searched
+from linesmith.tuner.tuning.settling import check_ladder, settled
 from linesmith.tuner.tuning.terms import Terms, keep_terms, kept_terms, with_measures
 from linesmith.tuner.tuning.trials import trials
 from linesmith.tuner.tuning.variants import BASELINE, efforts_of, keep_variant, variants
@@ -73,9 +75,10 @@ class _Tuning:
     async def run(self) -> None:
         """Evidence, noise, search, confirmation."""
         seen = await explained(self.lab, self.plan)
-        seen, proposed = self._proposed(seen)
+        seen, proposed = searched(seen, self.plan.search)
         upper = rigs(self.plan, proposed, self.lab)
         self._check_space(proposed)
+        self._remark_on_room(proposed)
         self._keep_terms(proposed, upper)
         judge = await calibrated(self.lab, upper[-1])
         await self._explore(seen, proposed, upper, judge)
@@ -85,12 +88,6 @@ class _Tuning:
             if isinstance(outcome, Failure):
                 remark(self.lab.run.journal, f"{name} failed on fresh blocks: {outcome.kind}: {outcome.reason}")
         finish(self.lab.run.journal, confirmed)
-
-    def _proposed(self, seen: Explained) -> tuple[Explained, Proposals]:
-        """Layouts of the hottest record that may be changed, for all lines that hold one."""
-        hottest = proposals(seen.findings, seen.layouts, self.plan.search).record.subject.type
-        widened = with_all_lines(seen, hottest)
-        return widened, proposals(widened.findings, widened.layouts, replace(self.plan.search, type=hottest))
 
     def _check_space(self, proposed: Proposals) -> None:
         """Points of an earlier process must mean the same layouts; raises ``PlanError`` where they do not."""
@@ -104,6 +101,15 @@ class _Tuning:
             )
         with journal.transaction():
             journal.keep_note(_SPACE, now)
+
+    def _remark_on_room(self, proposed: Proposals) -> None:
+        """Say so when alignments, often the obvious change, are not searched for want of bytes."""
+        growth, title = self.plan.search.growth, proposed.record.subject.layout.title
+        if wanted := room_wanted(proposed.record, growth):
+            member, needed = wanted
+            allowed = f"may grow by no more than {growth} bytes" if growth else "may not grow"
+            sentence = f"no alignment was searched, for {title} {allowed}: {member} at the start of a line"
+            remark(self.lab.run.journal, f"{sentence} takes {needed} bytes more (growth = {needed} in [search])")
 
     def _keep_terms(self, proposed: Proposals, upper: tuple[Rig, ...]) -> None:
         terms = Terms(f"{self.plan.recipe.tree.name}: {proposed.record.subject.layout.title}", self.plan.rules)

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Alignments that are not searched because the record may not grow, and how much would be needed."""
+
+from __future__ import annotations
+
+from hand_made import meeting, scalar, struct, table
+
+from linesmith.analyzer.model import Layout, Searching
+from linesmith.tuner.space.proposals import proposals
+from linesmith.tuner.space.room import room_wanted
+
+
+def counters(cold: int) -> Layout:
+    """Two hot members, and as many bytes behind them."""
+    return struct("counters", scalar("sent"), scalar("received"), *(scalar(f"cold{number}") for number in range(cold)))
+
+
+def wanted(layout: Layout, growth: int = 0) -> tuple[str, int] | None:
+    proposed = proposals([meeting(layout, "sent", "received")], table(layout), Searching(growth=growth))
+    return room_wanted(proposed.record, growth)
+
+
+def test_a_record_that_may_not_grow_wants_room_for_an_alignment() -> None:
+    assert counters(9).size == 88
+    assert wanted(counters(9)) == ("sent", 40)
+
+
+def test_with_that_room_alignments_are_searched() -> None:
+    assert wanted(counters(9), growth=40) is None
+    layout = counters(9)
+    space = proposals([meeting(layout, "sent", "received")], table(layout), Searching(growth=40)).space
+    assert any(one.name.startswith("alignment of ") for one in space.dimensions)
+
+
+def test_a_record_of_whole_lines_has_room() -> None:
+    assert wanted(counters(14)) is None
