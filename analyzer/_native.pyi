@@ -3,6 +3,9 @@
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 class NativeError(Exception):
     """Failure of the native core; ``args`` is ``(kind, message)``.
 
@@ -21,6 +24,51 @@ class RecordTable:
     def all_json(self) -> list[bytes]:
         """All records, by id."""
 
+class AccessTable:
+    """The access map of one file, with the fields of ``access.raw.RawAccesses``.
+
+    Arrays are read-only views that keep the table; lists are made anew at each call.
+    """
+
+    @property
+    def address(self) -> NDArray[np.uint64]: ...
+    @property
+    def function(self) -> NDArray[np.uint32]: ...
+    @property
+    def inlined(self) -> NDArray[np.uint32]: ...
+    @property
+    def file(self) -> NDArray[np.uint32]: ...
+    @property
+    def line(self) -> NDArray[np.uint32]: ...
+    @property
+    def type(self) -> NDArray[np.uint32]: ...
+    @property
+    def offset(self) -> NDArray[np.int32]: ...
+    @property
+    def width(self) -> NDArray[np.uint16]: ...
+    @property
+    def kind(self) -> NDArray[np.uint8]: ...
+    @property
+    def outcome(self) -> NDArray[np.uint8]: ...
+    @property
+    def variable(self) -> NDArray[np.uint32]: ...
+    @property
+    def functions(self) -> list[str]: ...
+    @property
+    def function_low(self) -> NDArray[np.uint64]: ...
+    @property
+    def function_high(self) -> NDArray[np.uint64]: ...
+    @property
+    def inline_chains(self) -> list[list[str]]: ...
+    @property
+    def files(self) -> list[str]: ...
+    @property
+    def types(self) -> list[str]: ...
+    @property
+    def type_layout(self) -> NDArray[np.int64]: ...
+    @property
+    def variables(self) -> list[str]: ...
+
 def identify(path: str, debug_directories: Sequence[str] = ...) -> bytes:
     """JSON of ``model.ElfIdentity``; reads headers only. A raw BTF file is identified too (kind ``"BTF"``)."""
 
@@ -34,6 +82,14 @@ def read_dwarf(
 
     ``progress`` gets (bytes done, bytes in all).
     """
+
+def map_accesses(
+    path: str,
+    threads: int,
+    debug_directories: Sequence[str] = ...,
+    progress: Callable[[int, int], None] | None = ...,
+) -> AccessTable:
+    """What every instruction of ``path`` touches; ``progress`` gets (done, total)."""
 
 def read_btf(path: str, base: str | None = ...) -> RecordTable:
     """All records of the ``.BTF`` section of an ELF file or of a raw BTF file.

@@ -23,6 +23,15 @@ _NATIVE_ERRORS = {kind.__name__: kind for kind in (errors.ElfError, errors.Debug
 
 
 @dataclass(frozen=True, slots=True)
+class CachePlace:
+    """Where what is read from a file is kept: under which name, and what must hold for it to be used."""
+
+    directory: Path
+    key: str
+    stamp: store.Stamp
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """The layouts of one file, which reader (``DWARF`` or ``BTF``) gave them, and what there is to say about it.
 
@@ -44,11 +53,11 @@ def identify(path: Path) -> ElfIdentity:
         return msgspec.json.decode(_native.identify(str(path)), type=ElfIdentity)
 
 
-def _unwatched(done: int, total: int) -> None:
+def unwatched(done: int, total: int) -> None:
     """Progress nobody looks at; being called at all lets an interrupt end the reading."""
 
 
-def read_layouts(path: Path, progress: Progress = _unwatched) -> Reading:
+def read_layouts(path: Path, progress: Progress = unwatched) -> Reading:
     """Every record of ``path`` (or of its debug file, found by build-id), from the index if there is one.
 
     ``progress`` gets (bytes done, bytes in all) while the debug information is read. Raises ``ElfError``,
@@ -56,18 +65,24 @@ def read_layouts(path: Path, progress: Progress = _unwatched) -> Reading:
     """
     identity = identify(path)
     reader = "DWARF" if identity.has_dwarf or not identity.has_btf else "BTF"
-    stamp = _stamp(identity)
-    directory, key = store.cache_directory(), _key(identity, stamp, reader)
-    kept = store.load(directory, key, stamp)
-    if kept is not None:
-        return Reading(identity, reader, kept, cached=True)
+    place = cache_place(identity, reader)
+    found = store.load(place.directory, place.key, place.stamp)
+    if found is not None:
+        return Reading(identity, reader, found, cached=True)
     with _native_errors():
         if reader == "BTF":
             table = _native.read_btf(str(path))
         else:
             table = _native.read_dwarf(str(path), _threads(), progress=progress)
-    layouts = store.built(stamp, table.names(), table.all_json())
-    return Reading(identity, reader, layouts, cached=False, remarks=_save(directory, key, layouts))
+    layouts = store.built(place.stamp, table.names(), table.all_json())
+    remarks = kept(place.directory, lambda: store.save(place.directory, place.key, layouts))
+    return Reading(identity, reader, layouts, cached=False, remarks=remarks)
+
+
+def map_accesses(path: Path, progress: Progress = unwatched) -> _native.AccessTable:
+    """What every instruction of ``path`` touches, made anew on all CPUs; raises as ``read_layouts`` does."""
+    with _native_errors():
+        return _native.map_accesses(str(path), len(os.sched_getaffinity(0)), progress=progress)
 
 
 def read_unindexed(path: Path) -> LayoutTable:
@@ -130,9 +145,16 @@ def _key(identity: ElfIdentity, stamp: store.Stamp, reader: str) -> str:
     return f"{name}-{stamp.size:x}-{reader.lower()}"
 
 
-def _save(directory: Path, key: str, layouts: store.IndexedLayouts) -> tuple[str, ...]:
+def cache_place(identity: ElfIdentity, reader: str) -> CachePlace:
+    """Where what ``reader`` (``DWARF`` or ``BTF``) finds in the file is kept."""
+    stamp = _stamp(identity)
+    return CachePlace(store.cache_directory(), _key(identity, stamp, reader), stamp)
+
+
+def kept(directory: Path, save: Callable[[], None]) -> tuple[str, ...]:
+    """Run ``save``, which keeps something in ``directory``; a failure is a remark for the user."""
     try:
-        store.save(directory, key, layouts)
+        save()
     except OSError as error:
         reason = error.strerror or str(error)
         said = f"the index could not be kept in {directory} ({reason}), so the next run reads everything again"

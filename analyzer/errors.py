@@ -24,6 +24,18 @@ class TypeNotFound(LinesmithError):
     """No record of that name; the message offers the nearest names."""
 
 
+class FunctionNotFound(LinesmithError):
+    """No function of that name; the message offers the nearest names."""
+
+
+class AddressNotFound(LinesmithError):
+    """No code that is known lies at the address."""
+
+
+class CodeMissing(LinesmithError):
+    """The file holds no code for a machine that can be decoded."""
+
+
 class ProfileError(LinesmithError):
     """The text is not a profile that any reader knows, or holds no shared line."""
 

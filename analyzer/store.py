@@ -12,7 +12,7 @@ import os
 import struct
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
@@ -23,6 +23,8 @@ from linesmith.analyzer.model import Layout
 
 FORMAT = b"linesmith-index1"
 SUFFIX = ".index"
+# Everything that is kept by build-id; it shares the room there is.
+KEPT = ("*.index", "*.access")
 MOST_CACHED_BYTES = 1 << 30
 LEFTOVER_SECONDS = 3600
 _PREFIX = struct.Struct("<16sII")
@@ -145,27 +147,34 @@ def save(directory: Path, key: str, layouts: IndexedLayouts) -> None:
 
     Raises ``OSError`` when the directory cannot be written; nothing is left behind then.
     """
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     encoded = msgspec.msgpack.encode(layouts.head)
-    temporary = directory / f".tmp-{os.getpid()}-{key}"
+    prefix = _PREFIX.pack(FORMAT, zlib.crc32(encoded), len(encoded))
+    keep(directory, key + SUFFIX, (prefix, encoded, layouts.body))
+
+
+def keep(directory: Path, name: str, parts: Iterable[bytes | memoryview]) -> None:
+    """Write a file of the cache in one step, then make room; raises ``OSError`` and leaves nothing behind."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = directory / f".tmp-{os.getpid()}-{name}"
     try:
         with temporary.open("wb") as file:
-            file.writelines((_PREFIX.pack(FORMAT, zlib.crc32(encoded), len(encoded)), encoded, layouts.body))
-        temporary.replace(directory / (key + SUFFIX))
+            file.writelines(parts)
+        temporary.replace(directory / name)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     with suppress(OSError):
-        _clear(directory, keep=key + SUFFIX)
+        _clear(directory, name)
 
 
-def _clear(directory: Path, keep: str) -> None:
-    """Remove what killed processes left, and the least recently used indices beyond ``MOST_CACHED_BYTES``."""
+def _clear(directory: Path, newest: str) -> None:
+    """Remove what killed processes left, and the least recently used files beyond ``MOST_CACHED_BYTES``."""
     for leftover in directory.glob(".tmp-*"):
         if time.time() - leftover.stat().st_mtime > LEFTOVER_SECONDS:
             leftover.unlink(missing_ok=True)
-    newest_first = sorted(directory.glob("*" + SUFFIX), key=lambda path: -path.stat().st_mtime)
+    kept = (path for pattern in KEPT for path in directory.glob(pattern))
+    newest_first = sorted(kept, key=lambda path: -path.stat().st_mtime)
     sizes = accumulate(path.stat().st_size for path in newest_first)
     for path, total in zip(newest_first, sizes, strict=True):
-        if total > MOST_CACHED_BYTES and path.name != keep:
+        if total > MOST_CACHED_BYTES and path.name != newest:
             path.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from itertools import islice
 from math import prod
 
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Layout, Leaf, Member, MemberCategory, RecordKind
+from linesmith.analyzer.model import Entered, Layout, Leaf, Member, MemberCategory, RecordKind
 
 # Damaged debug information can nest records so that the leaves grow without bound.
 MOST_LEAVES = 1 << 16
@@ -19,16 +19,19 @@ MOST_WRAPPERS = 8
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a walk stands: the path so far, its first byte, the records entered and their ids."""
+    """Where a walk stands: the path so far, its first byte, the named records entered, and all of them."""
 
     path: str
     offset: int
     chain: tuple[tuple[str, int], ...]
-    entered: frozenset[int]
+    entered: tuple[Entered, ...]
 
     def inside(self, layout: Layout) -> _Place:
         chain = (*self.chain, (layout.name, self.offset)) if layout.name else self.chain
-        return _Place(self.path, self.offset, chain, self.entered | {layout.id})
+        return _Place(self.path, self.offset, chain, (*self.entered, Entered(layout.id, self.offset, self.path)))
+
+    def has_entered(self, record: int) -> bool:
+        return any(one.record == record for one in self.entered)
 
     def at(self, member: Member) -> _Place:
         path = f"{self.path}.{member.name}" if self.path and member.name else self.path or member.name
@@ -42,16 +45,16 @@ def flatten(layout: Layout, layouts: Layouts) -> tuple[Leaf, ...]:
     ``spinlock_t``) is one leaf under the name of the member that holds it. Of an array of records the first element
     is given, as ``name[0].x``; ``leaves_at`` resolves the others. ``Leaf.member`` is the member the path ends in.
     """
-    return tuple(islice(_walk(layout, layouts, _Place("", 0, (), frozenset()).inside(layout)), MOST_LEAVES))
+    return tuple(islice(_walk(layout, layouts, _Place("", 0, (), ()).inside(layout)), MOST_LEAVES))
 
 
 def leaves_at(layout: Layout, layouts: Layouts, offset: int) -> tuple[Leaf, ...]:
     """Every leaf that holds byte ``offset``, alternatives of unions included; empty in a hole or outside.
 
     Elements of arrays are resolved: the leaf is one element, ``vec[97].count``, with its own offset. Bytes behind
-    the record's end belong to its flexible array, if it has one.
+    the record's end belong to its flexible array, if it has one. Only these leaves tell the records inside a word.
     """
-    start = _Place("", 0, (), frozenset()).inside(layout)
+    start = _Place("", 0, (), ()).inside(layout)
     return tuple(islice(_walk_at(layout, layouts, start, offset), MOST_LEAVES))
 
 
@@ -82,14 +85,14 @@ def _walk_at(layout: Layout, layouts: Layouts, place: _Place, offset: int) -> It
             continue
         element, size = _element(here, member, offset, stride)
         if inner is None or (member.name and _is_word(inner, layouts)):
-            yield _leaf(element, member, size, inner)
+            yield _with_wrappers(_leaf(element, member, size, inner), inner, layouts)
         else:
             yield from _walk_at(inner, layouts, element.inside(inner), offset)
 
 
 def _record_of(member: Member, layouts: Layouts, place: _Place) -> Layout | None:
     """The record held by value; ``None`` for scalars, empty records, and where nesting goes round or too deep."""
-    if member.record is None or member.record in place.entered or len(place.entered) > MOST_LEVELS:
+    if member.record is None or place.has_entered(member.record) or len(place.entered) > MOST_LEVELS:
         return None
     layout = layouts.by_id(member.record)
     return layout if layout.members else None
@@ -98,7 +101,23 @@ def _record_of(member: Member, layouts: Layouts, place: _Place) -> Layout | None
 def _leaf(place: _Place, member: Member, size: int, word: Layout | None) -> Leaf:
     chain = (*place.chain, (word.name, place.offset)) if word and word.name else place.chain
     bit_offset = None if member.bit_offset is None else member.bit_offset + 8 * (place.offset - member.offset)
-    return Leaf(place.path, place.offset, size, member, chain, bit_offset, member.bit_size)
+    return Leaf(place.path, place.offset, size, member, chain, bit_offset, member.bit_size, place.entered)
+
+
+def _with_wrappers(leaf: Leaf, word: Layout | None, layouts: Layouts) -> Leaf:
+    """The leaf with the records that its word is wrapped in (``spinlock``, ``raw_spinlock``, ``qspinlock``)."""
+    if word is None:
+        return leaf
+    wrappers, frontier = [word.id], [word.id]
+    for _ in range(MOST_WRAPPERS):
+        frontier = [record for one in frontier for record in _at_front(layouts.by_id(one)) if record not in wrappers]
+        wrappers += dict.fromkeys(frontier)
+    inside = (Entered(record, leaf.offset, leaf.path) for record in dict.fromkeys(wrappers))
+    return replace(leaf, entered=(*leaf.entered, *inside))
+
+
+def _at_front(layout: Layout) -> list[int]:
+    return [member.record for member in layout.members if member.record is not None and member.offset == 0]
 
 
 def _stride(member: Member, inner: Layout | None) -> int:

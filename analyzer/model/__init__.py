@@ -12,6 +12,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from linesmith.analyzer.model.access import (
+        AccessCounts,
+        AccessKind,
+        AccessOutcome,
+        AccessSummary,
+        AddressAccesses,
+        CodeAccess,
+        Embedding,
+        FunctionAccesses,
+        FunctionCounts,
+        MemberAccesses,
+        TypeAccesses,
+    )
     from linesmith.analyzer.model.build import Built, Recipe, Variant, Workplace
     from linesmith.analyzer.model.candidate import Candidate, Considered, Move, MoveKind, Patch, Prediction, Residual
     from linesmith.analyzer.model.code import Operand, Touched
@@ -26,7 +39,7 @@ if TYPE_CHECKING:
         Triage,
         TriageKind,
     )
-    from linesmith.analyzer.model.layout import ElfIdentity, Layout, Leaf, Member, MemberCategory, RecordKind
+    from linesmith.analyzer.model.layout import ElfIdentity, Entered, Layout, Leaf, Member, MemberCategory, RecordKind
     from linesmith.analyzer.model.lines import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES
     from linesmith.analyzer.model.machine import Done, Session, Setting, Site, Step
     from linesmith.analyzer.model.measurement import SIMULATED, Better, Metric, Sample, Use
@@ -58,6 +71,19 @@ else:
 
 
 _NAMES = {
+    "access": (
+        "AccessCounts",
+        "AccessKind",
+        "AccessOutcome",
+        "AccessSummary",
+        "AddressAccesses",
+        "CodeAccess",
+        "Embedding",
+        "FunctionAccesses",
+        "FunctionCounts",
+        "MemberAccesses",
+        "TypeAccesses",
+    ),
     "build": (
         "Built",
         "Recipe",
@@ -93,6 +119,7 @@ _NAMES = {
     ),
     "layout": (
         "ElfIdentity",
+        "Entered",
         "Layout",
         "Leaf",
         "Member",
@@ -179,12 +206,18 @@ __all__ = [
     "CACHE_LINE_BYTES",
     "SIMULATED",
     "Access",
+    "AccessCounts",
+    "AccessKind",
+    "AccessOutcome",
+    "AccessSummary",
+    "AddressAccesses",
     "Ask",
     "Better",
     "Budget",
     "Build",
     "Built",
     "Candidate",
+    "CodeAccess",
     "Comparison",
     "Conflict",
     "ConflictPair",
@@ -192,12 +225,16 @@ __all__ = [
     "Dimension",
     "Done",
     "ElfIdentity",
+    "Embedding",
     "Emulation",
+    "Entered",
     "Evidence",
     "Failure",
     "FailureKind",
     "Fidelity",
     "Finding",
+    "FunctionAccesses",
+    "FunctionCounts",
     "Guest",
     "Interval",
     "Latencies",
@@ -206,6 +243,7 @@ __all__ = [
     "LineMember",
     "LineObject",
     "Member",
+    "MemberAccesses",
     "MemberCategory",
     "MemberFunction",
     "Metric",
@@ -248,6 +286,7 @@ __all__ = [
     "TriageKind",
     "Trial",
     "TunePlan",
+    "TypeAccesses",
     "Use",
     "Variant",
     "VerdictKind",

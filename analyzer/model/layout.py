@@ -114,11 +114,21 @@ class ElfIdentity:
 
 
 @dataclass(frozen=True, slots=True)
+class Entered:
+    """A record (a layout id) on the way to a leaf: ``offset`` bytes into the outermost one, under ``path`` there."""
+
+    record: int
+    offset: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class Leaf:
     """A member reached through nested records: what one load or store can touch.
 
     ``path`` leaves out anonymous records and wrappers with a single member (``i_mmap.rb_root``).
     ``chain`` names the records entered, outermost first, each with its offset in the outermost one.
+    ``entered`` has the same records and the anonymous ones, and those that a word is wrapped in.
     """
 
     path: str
@@ -128,3 +138,4 @@ class Leaf:
     chain: tuple[tuple[str, int], ...]
     bit_offset: int | None = None
     bit_size: int | None = None
+    entered: tuple[Entered, ...] = ()

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The access map: what every instruction of a file touches, kept beside the index, asked by type, function, address."""
+
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.access.by_address import NO_ROW, accesses_at, resolve
+from linesmith.analyzer.access.by_function import accesses_in
+from linesmith.analyzer.access.by_type import accesses_of, touching
+from linesmith.analyzer.access.reading import AccessReading, read_accesses
+from linesmith.analyzer.access.summary import summary
+
+__all__ = [
+    "NO_ROW",
+    "AccessMap",
+    "AccessReading",
+    "accesses_at",
+    "accesses_in",
+    "accesses_of",
+    "read_accesses",
+    "resolve",
+    "summary",
+    "touching",
+]

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The access map: one row for each access, and the orders in which questions need them.
+
+A place is a distinct (type, offset, width); place 0 stands for what is not known. An entry says that the accesses
+to a place fall into a record, perhaps one that lies deep in the type of the place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linesmith.analyzer.access.names import Names
+from linesmith.analyzer.model import AccessCounts, AccessKind, AccessOutcome, CodeAccess
+
+KINDS = tuple(AccessKind)
+OUTCOMES = tuple(AccessOutcome)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AccessMap:
+    """Columns; those with the same prefix are of equal length.
+
+    Rows, by address: ``address``, ``function``, ``chain`` (inlined code), ``file``, ``line`` (0: not known),
+    ``place``, ``width`` (bytes, 0: not known), ``kind``, ``outcome``, ``variable`` (0: none).
+    ``place_rows`` are all rows by place, those of place ``p`` between ``place_starts[p]`` and ``place_starts[p + 1]``;
+    ``function_rows`` likewise. ``entry_*`` are sorted by layout: bytes of ``entry_offset`` into the record, which may
+    be negative for a wide access, and under which path the type of the place holds it.
+    """
+
+    address: NDArray[np.uint64]
+    function: NDArray[np.uint32]
+    chain: NDArray[np.uint32]
+    file: NDArray[np.uint32]
+    line: NDArray[np.uint32]
+    place: NDArray[np.uint32]
+    width: NDArray[np.uint16]
+    kind: NDArray[np.uint8]
+    outcome: NDArray[np.uint8]
+    variable: NDArray[np.uint32]
+    place_type: NDArray[np.uint32]
+    place_offset: NDArray[np.int32]
+    place_width: NDArray[np.uint16]
+    place_starts: NDArray[np.uint64]
+    place_rows: NDArray[np.uint32]
+    entry_layout: NDArray[np.uint32]
+    entry_place: NDArray[np.uint32]
+    entry_offset: NDArray[np.int32]
+    entry_path: NDArray[np.uint32]
+    function_low: NDArray[np.uint64]
+    function_high: NDArray[np.uint64]
+    function_starts: NDArray[np.uint64]
+    function_rows: NDArray[np.uint32]
+    chain_starts: NDArray[np.uint64]
+    chain_functions: NDArray[np.uint32]
+    functions: Names
+    inlined: Names
+    files: Names
+    types: Names
+    variables: Names
+    place_path: Names
+    paths: Names
+
+    def __len__(self) -> int:
+        return len(self.address)
+
+    def rows_of_place(self, place: int) -> NDArray[np.uint32]:
+        """The rows that touch ``place``, by address."""
+        return self.place_rows[int(self.place_starts[place]) : int(self.place_starts[place + 1])]
+
+    def rows_of_function(self, function: int) -> NDArray[np.uint32]:
+        """The rows of a function's code, by address."""
+        return self.function_rows[int(self.function_starts[function]) : int(self.function_starts[function + 1])]
+
+    def chain_of(self, chain: int) -> tuple[str, ...]:
+        """The names of the inlined functions, outermost first."""
+        begin, end = int(self.chain_starts[chain]), int(self.chain_starts[chain + 1])
+        return tuple(self.inlined[int(number)] for number in self.chain_functions[begin:end])
+
+    def access(self, row: int) -> CodeAccess:
+        """One row as a value."""
+        function, place = int(self.function[row]), int(self.place[row])
+        address, variable = int(self.address[row]), int(self.variable[row])
+        return CodeAccess(
+            address=address,
+            function=self.functions[function],
+            into=address - int(self.function_low[function]),
+            kind=KINDS[self.kind[row]],
+            width=int(self.width[row]),
+            outcome=OUTCOMES[self.outcome[row]],
+            inlined=self.chain_of(int(self.chain[row])),
+            file=self.files[int(self.file[row])],
+            line=int(self.line[row]) or None,
+            type=self.types[int(self.place_type[place])] if place else None,
+            offset=int(self.place_offset[place]) if place else None,
+            path=self.place_path[place],
+            variable=self.variables[variable] if variable else None,
+        )
+
+    def accesses(self, rows: Iterable[int]) -> tuple[CodeAccess, ...]:
+        """Some rows as values."""
+        return tuple(self.access(int(row)) for row in rows)
+
+    def counts(self, rows: NDArray[np.uint32]) -> AccessCounts:
+        """How many of the rows are of each kind."""
+        return AccessCounts(*(int(count) for count in np.bincount(self.kind[rows], minlength=len(KINDS))))
+
+
+def as_arrays(accesses: AccessMap) -> dict[str, NDArray[np.generic]]:
+    """The columns by name; names become two arrays each."""
+    found: dict[str, NDArray[np.generic]] = {}
+    for field in fields(accesses):
+        value = getattr(accesses, field.name)
+        if isinstance(value, Names):
+            found |= {f"{field.name}.heap": value.heap, f"{field.name}.ends": value.ends}
+        else:
+            found[field.name] = value
+    return found
+
+
+def from_arrays(arrays: Mapping[str, NDArray[np.generic]]) -> AccessMap:
+    """What ``as_arrays`` took apart; raises ``KeyError`` where a column is missing."""
+    found: dict[str, object] = {}
+    for field in fields(AccessMap):
+        if field.type == "Names":
+            found[field.name] = Names(arrays[f"{field.name}.heap"], arrays[f"{field.name}.ends"])  # type: ignore[arg-type]
+        else:
+            found[field.name] = arrays[field.name]
+    return AccessMap(**found)  # type: ignore[arg-type]

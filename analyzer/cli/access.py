@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``linesmith access``: which code touches what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from linesmith.analyzer.cli import options
+
+
+@click.command()
+@options.elf
+@click.option("--type", "type_", metavar="TYPE", help="Who reads and writes each member of this struct or union.")
+@click.option("--function", metavar="NAME", help="What this function touches, inlined code apart.")
+@click.option("--address", metavar="PLACE", help="What this instruction touches: 0xffffffff81001234 or function+0x12.")
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="Name the first N functions of each member only.",
+)
+@options.format_
+@options.output
+def command(
+    elf: Path,
+    type_: str | None,
+    function: str | None,
+    address: str | None,
+    limit: int,
+    format_: str,
+    output: Path | None,
+) -> None:
+    """Show which members the code of ELF reads and writes, without running it.
+
+    Asked for nothing in particular it tells how many accesses there are, and of how many the type is known.
+    """
+    from linesmith.analyzer.cli import access_answers as answers
+
+    if sum(asked is not None for asked in (type_, function, address)) > 1:
+        raise click.UsageError("--type, --function and --address are different questions; ask one at a time")
+    if type_ is not None:
+        text = answers.about_type(elf, type_, format_, limit)
+    elif function is not None:
+        text = answers.about_function(elf, function, format_)
+    elif address is not None:
+        text = answers.about_address(elf, address, format_)
+    else:
+        text = answers.about_all(elf, format_)
+    options.write(text, output)

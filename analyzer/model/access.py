@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the instructions of a program touch, as the access map tells it; addresses are those of the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class AccessKind(StrEnum):
+    """What an instruction does to memory; the order is that of the native core.
+
+    A read-write is an update by one instruction that other CPUs may come between; an atomic one is not.
+    """
+
+    READ = "read"
+    WRITE = "write"
+    READ_WRITE = "read-write"
+    ATOMIC = "atomic"
+
+
+class AccessOutcome(StrEnum):
+    """What became of an access: every one has exactly one outcome. The order is that of the native core."""
+
+    VARIABLE = "variable"
+    PROPAGATION = "propagation"
+    GLOBAL = "global"
+    PER_CPU = "per-CPU"
+    STACK = "stack"
+    NO_TYPES = "no type information"
+    UNTYPED = "untyped pointer"
+    SCALAR = "scalar arithmetic"
+    OUTSIDE = "outside the type"
+    HOLE = "hole"
+    CONFLICT = "conflict"
+    UNKNOWN = "unknown"
+    PATCHED = "patched text"
+    UNDECODED = "undecodable"
+    ABSOLUTE = "fixed address"
+
+    @property
+    def resolved(self) -> bool:
+        """Whether type and offset of what is touched are known."""
+        return self in _RESOLVED
+
+    @property
+    def counts(self) -> bool:
+        """Whether an access of this outcome could touch an object that others share: no stack, no patched text."""
+        return self not in (AccessOutcome.STACK, AccessOutcome.PATCHED)
+
+
+_RESOLVED = frozenset((AccessOutcome.VARIABLE, AccessOutcome.PROPAGATION, AccessOutcome.GLOBAL, AccessOutcome.PER_CPU))
+
+
+@dataclass(frozen=True, slots=True)
+class CodeAccess:
+    """One access by one instruction, ``into`` bytes into ``function``.
+
+    ``inlined`` names the inlined functions that the instruction comes from, outermost first; ``file`` and ``line``
+    are where it was written. ``width`` is in bytes, 0 where it is not known. ``type`` is the outermost type known and
+    ``offset`` the bytes into it; ``path`` is the innermost member there, ``""`` where there is none. ``variable``
+    names the global or per-CPU variable.
+    """
+
+    address: int
+    function: str
+    into: int
+    kind: AccessKind
+    width: int
+    outcome: AccessOutcome
+    inlined: tuple[str, ...] = ()
+    file: str = ""
+    line: int | None = None
+    type: str | None = None
+    offset: int | None = None
+    path: str = ""
+    variable: str | None = None
+
+    @property
+    def place(self) -> str:
+        """What is touched, as C code writes it: ``struct inode.i_data.nrpages``; ``""`` where it is not known."""
+        if self.type is None:
+            return ""
+        return f"{self.type}.{self.path}" if self.path else f"{self.type}+{self.offset or 0:#x}"
+
+
+@dataclass(frozen=True, slots=True)
+class AccessCounts:
+    """How many accesses there are of each kind."""
+
+    reads: int = 0
+    writes: int = 0
+    updates: int = 0
+    atomics: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.reads + self.writes + self.updates + self.atomics
+
+    @property
+    def reading(self) -> int:
+        """Those that read, whether or not they write as well."""
+        return self.total - self.writes
+
+    @property
+    def writing(self) -> int:
+        """Those that write, whether or not they read as well."""
+        return self.total - self.reads
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCounts:
+    """The accesses of one function to one thing; inlined code counts for the function that it was inlined into."""
+
+    function: str
+    counts: AccessCounts
+
+
+@dataclass(frozen=True, slots=True)
+class MemberAccesses:
+    """Who touches a member (``path`` at ``offset``, ``size`` bytes); functions with the most accesses first."""
+
+    path: str
+    offset: int
+    size: int
+    counts: AccessCounts
+    functions: tuple[FunctionCounts, ...]
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """Functions that read it."""
+        return tuple(one.function for one in self.functions if one.counts.reading)
+
+    @property
+    def writers(self) -> tuple[str, ...]:
+        """Functions that write it."""
+        return tuple(one.function for one in self.functions if one.counts.writing)
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """Accesses whose outermost known type holds the type asked for: ``struct inode`` at ``i_data``."""
+
+    type: str
+    path: str
+    offset: int
+    accesses: int
+
+
+@dataclass(frozen=True, slots=True)
+class TypeAccesses:
+    """Who touches the members of one layout (an id), by offset.
+
+    ``counts`` counts each access once; one that is wider than a member counts for every member it covers.
+    ``embeddings`` tell the accesses that come by way of an outer type, most first; ``elsewhere`` are those that fall
+    on no member (holes).
+    """
+
+    layout: int
+    counts: AccessCounts
+    functions: int
+    members: tuple[MemberAccesses, ...]
+    embeddings: tuple[Embedding, ...] = ()
+    elsewhere: AccessCounts = AccessCounts()
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionAccesses:
+    """Every access of a function's code, by address; inlined code included.
+
+    A function that only exists inlined has ``low`` and ``high`` ``None``, and the accesses of all its copies.
+    """
+
+    function: str
+    low: int | None
+    high: int | None
+    accesses: tuple[CodeAccess, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AddressAccesses:
+    """What the instruction at ``address`` touches; nothing when it touches no memory.
+
+    ``before`` are the accesses of the last instruction before it in the same function that touches any: a sample
+    often names the instruction behind the one that it is about.
+    """
+
+    address: int
+    function: str
+    into: int
+    accesses: tuple[CodeAccess, ...]
+    before: tuple[CodeAccess, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AccessSummary:
+    """How the accesses of a file ended: ``outcomes`` has every outcome once, and its counts sum to ``accesses``."""
+
+    accesses: int
+    functions: int
+    types: int
+    kinds: AccessCounts
+    outcomes: tuple[tuple[AccessOutcome, int], ...]
+
+    @property
+    def resolved(self) -> int:
+        """Accesses with known type and offset."""
+        return sum(count for outcome, count in self.outcomes if outcome.resolved)
+
+    @property
+    def resolvable(self) -> int:
+        """Accesses that are neither to the stack nor in patched text."""
+        return sum(count for outcome, count in self.outcomes if outcome.counts)
+
+    @property
+    def coverage(self) -> float:
+        """Share of the resolvable accesses that are resolved, from 0 to 1; 1 where there are none."""
+        return self.resolved / self.resolvable if self.resolvable else 1.0

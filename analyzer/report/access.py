@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The access map as text: who touches the members of a type, what a function or an instruction touches, and sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from linesmith.analyzer.model import (
+    AccessCounts,
+    AccessSummary,
+    AddressAccesses,
+    CodeAccess,
+    ElfIdentity,
+    Embedding,
+    FunctionAccesses,
+    FunctionCounts,
+    Layout,
+    MemberAccesses,
+    TypeAccesses,
+)
+
+MOST_EMBEDDINGS = 4
+MOST_LINES = 3
+
+
+def render_types(found: Sequence[tuple[Layout, TypeAccesses]], limit: int) -> str:
+    """Each type with a row for each member that is touched; ``limit`` functions of each are named."""
+    return _blocks(_type(layout, one, limit) for layout, one in found)
+
+
+def render_functions(found: Sequence[FunctionAccesses]) -> str:
+    """Each function with what its own code and the code inlined into it touch."""
+    return _blocks(_function(one) for one in found)
+
+
+def render_addresses(found: Sequence[AddressAccesses]) -> str:
+    """Each instruction with all that is known of its accesses."""
+    return _blocks(_address(one) for one in found)
+
+
+def render_summary(found: AccessSummary, elf: ElfIdentity) -> str:
+    """How many accesses ended how, and the share that is resolved."""
+    build = f" build-id {elf.build_id}" if elf.build_id else ""
+    rows = [
+        f"{elf.path}{build}",
+        _head(found.kinds, found.functions),
+        "",
+        f"  {'outcome':<22} {'accesses':>11} {'share':>7}",
+    ]
+    for outcome, count in found.outcomes:
+        rows.append(f"  {outcome.value:<22} {count:>11,} {_share(count, found.accesses):>7}")
+    rows += [f"  {'all':<22} {found.accesses:>11,} {_share(found.accesses, found.accesses):>7}", ""]
+    others = f"{_counted(found.resolvable, 'access')} that are neither to the stack nor in patched text"
+    rows.append(f"resolved: {_share(found.resolved, found.resolvable)} of the {others}")
+    return "\n".join([*rows, ""])
+
+
+def functions_text(functions: Sequence[FunctionCounts], limit: int) -> str:
+    """The first functions with what they do: ``filemap_fault r12 w1``; the rest is counted."""
+    named = [f"{one.function} {_letters(one.counts)}" for one in functions[:limit]]
+    more = len(functions) - limit
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")
+
+
+def _blocks(blocks: Iterable[Iterable[str]]) -> str:
+    return "\n\n".join("\n".join(rows) for rows in blocks) + "\n"
+
+
+def _type(layout: Layout, found: TypeAccesses, limit: int) -> Iterator[str]:
+    yield f"{layout.title}, {_counted(layout.size, 'byte')}: {_head(found.counts, found.functions)}"
+    if found.embeddings:
+        yield f"  within   {_embeddings(found.embeddings)}"
+    if found.members:
+        yield ""
+        yield f"  {'offset':>6}  {'member':<32} {'reads':>7} {'writes':>7} {'updates':>7} {'atomics':>7}  functions"
+    for member in found.members:
+        yield _member(member, limit)
+    if found.elsewhere.total:
+        yield f"  {'':>6}  {'(no member there)':<32} {_columns(found.elsewhere)}"
+
+
+def _embeddings(embeddings: Sequence[Embedding]) -> str:
+    named = [f"{one.type}{'.' * bool(one.path)}{one.path} {one.accesses:,}" for one in embeddings[:MOST_EMBEDDINGS]]
+    more = embeddings[MOST_EMBEDDINGS:]
+    rest = f" and {_counted(len(more), 'more place')} {sum(one.accesses for one in more):,}" if more else ""
+    return ", ".join(named) + rest
+
+
+def _member(member: MemberAccesses, limit: int) -> str:
+    functions = functions_text(member.functions, limit)
+    return f"  {member.offset:>#6x}  {member.path:<32} {_columns(member.counts)}  {functions}"
+
+
+def _columns(counts: AccessCounts) -> str:
+    each = (counts.reads, counts.writes, counts.updates, counts.atomics)
+    return " ".join(f"{count:>7,}" if count else f"{'-':>7}" for count in each)
+
+
+def _letters(counts: AccessCounts) -> str:
+    each = (("r", counts.reads), ("w", counts.writes), ("u", counts.updates), ("a", counts.atomics))
+    return " ".join(f"{letter}{count}" for letter, count in each if count)
+
+
+def _function(found: FunctionAccesses) -> Iterator[str]:
+    counted = [one for one in found.accesses if one.outcome.counts]
+    resolved = sum(one.outcome.resolved for one in counted)
+    where = "inlined only" if found.low is None or found.high is None else f"{found.low:#x} to {found.high:#x}"
+    all_ = _counted(len(found.accesses), "access")
+    yield f"{found.function}, {where}: {all_}, {resolved} of {len(counted)} resolved that are neither stack nor patched"
+    if found.accesses:
+        yield ""
+        yield f"  {'what':<56} {'kind':<10} {'width':>5} {'count':>5}  lines"
+    chains = dict.fromkeys(_chain(one, found) for one in found.accesses)
+    for chain in chains:
+        yield f"  {chain}"
+        yield from _rows(one for one in found.accesses if _chain(one, found) == chain)
+
+
+def _chain(access: CodeAccess, found: FunctionAccesses) -> str:
+    """Which code it is: the function's own, or that of inlined ones, outermost first."""
+    outer = (access.function,) if found.low is None else ()
+    names = (*outer, *access.inlined)
+    return f"inlined: {' > '.join(names)}" if access.inlined else "own code"
+
+
+def _rows(accesses: Iterable[CodeAccess]) -> Iterator[str]:
+    """One row for each thing touched in one way, in the order of the code."""
+    groups: dict[tuple[str, str, int], list[CodeAccess]] = {}
+    for one in accesses:
+        groups.setdefault((_what(one), one.kind.value, one.width), []).append(one)
+    for (what, kind, width), group in groups.items():
+        yield f"    {what:<54} {kind:<10} {width or '?':>5} {len(group):>5}  {_lines(group)}".rstrip()
+
+
+def _what(access: CodeAccess) -> str:
+    place = f"{access.variable}: {access.place}" if access.variable and access.place else access.place
+    return place or access.variable or f"({access.outcome.value})"
+
+
+def _lines(accesses: Sequence[CodeAccess]) -> str:
+    """Source lines, each file named once: ``rbtree.c:24,31``."""
+    places = dict.fromkeys((one.file.rpartition("/")[2], one.line) for one in accesses if one.line)
+    shown = [
+        f"{file}:{','.join(str(line) for _, line in same)}"
+        for file, same in groupby(list(places)[:MOST_LINES], key=lambda place: place[0])
+    ]
+    more = len(places) - MOST_LINES
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def _address(found: AddressAccesses) -> Iterator[str]:
+    yield f"{found.address:#x} {found.function}+{found.into:#x}"
+    for access in found.accesses:
+        yield from _access(access)
+    if not found.accesses:
+        yield "  touches no memory"
+    if found.before:
+        yield f"  the instruction before it that does is {found.before[0].function}+{found.before[0].into:#x}"
+        for access in found.before:
+            yield from _access(access)
+
+
+def _access(access: CodeAccess) -> Iterator[str]:
+    width = _counted(access.width, "byte") if access.width else "unknown width"
+    yield f"  {access.kind.value} of {width}: {_what(access)}"
+    if access.type is not None and access.path:
+        yield f"    at         {access.type}+{access.offset or 0:#x}"
+    yield f"    outcome    {access.outcome.value}"
+    if access.inlined:
+        yield f"    inlined    {' > '.join(access.inlined)}"
+    if access.line:
+        yield f"    source     {access.file}:{access.line}"
+
+
+def _head(counts: AccessCounts, functions: int) -> str:
+    each = (("read", counts.reads), ("write", counts.writes), ("update", counts.updates), ("atomic", counts.atomics))
+    kinds = ", ".join(_counted(count, name) for name, count in each if count)
+    in_brackets = f" ({kinds})" if kinds else ""
+    return f"{_counted(counts.total, 'access')} by {_counted(functions, 'function')}{in_brackets}"
+
+
+def _counted(count: int, thing: str) -> str:
+    plural = "es" if thing.endswith("s") else "s"
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}{plural}"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}" if whole else "-"
