@@ -49,6 +49,16 @@ constexpr auto kWanted = std::to_array<WantedAttribute>({
     {DW_AT_linkage_name, Slot::kLinkageName},
     {DW_AT_MIPS_linkage_name, Slot::kLinkageName},
     {DW_AT_external, Slot::kExternal},
+    {DW_AT_high_pc, Slot::kHighPc},
+    {DW_AT_location, Slot::kLocation},
+    {DW_AT_frame_base, Slot::kFrameBase},
+    {DW_AT_call_file, Slot::kCallFile},
+    {DW_AT_call_line, Slot::kCallLine},
+    {DW_AT_addr_base, Slot::kAddressBase},
+    {DW_AT_GNU_addr_base, Slot::kAddressBase},
+    {DW_AT_rnglists_base, Slot::kRangeListsBase},
+    {DW_AT_GNU_ranges_base, Slot::kRangeListsBase},
+    {DW_AT_loclists_base, Slot::kLocationListsBase},
 });
 
 // Slots of the standard attributes, by number; asked for every attribute of every abbreviation.
@@ -166,8 +176,8 @@ bool IsText(std::uint64_t form) {
 // Names are decoded to pointers: one that is not written as a string, or a number that is, must not be looked
 // at. DW_FORM_indirect, which decides too late, is used by no compiler for what is wanted.
 Slot SlotOf(std::uint64_t attribute, std::uint64_t form) {
-  constexpr std::uint32_t kTexts = SlotBit(Slot::kName) | SlotBit(Slot::kCompilationDirectory) |
-                                   SlotBit(Slot::kDwoName) | SlotBit(Slot::kLinkageName);
+  constexpr SlotSet kTexts = SlotBit(Slot::kName) | SlotBit(Slot::kCompilationDirectory) |
+                             SlotBit(Slot::kDwoName) | SlotBit(Slot::kLinkageName);
   const Slot slot = SlotOf(attribute);
   if (slot == Slot::kNone || form == DW_FORM_indirect) return Slot::kNone;
   return IsText(form) == ((kTexts & SlotBit(slot)) != 0) ? slot : Slot::kNone;
@@ -244,13 +254,13 @@ void AbbreviationTable::Compile(Abbreviation& abbreviation, const std::vector<Fo
   }
   if (fixed && fixed_total < INT32_MAX) abbreviation.fixed_bytes = static_cast<std::int32_t>(fixed_total);
   if (abbreviation.fixed_bytes < 0) abbreviation.skip = Assemble(attributes, 0);
-  abbreviation.read = Assemble(attributes, ~std::uint32_t{0});
+  abbreviation.read = Assemble(attributes, ~SlotSet{0});
   const bool declared = (abbreviation.slots & kDeclarationSlots) != 0;
   abbreviation.read_type = declared ? Assemble(attributes, ~kDeclarationSlots) : abbreviation.read;
 }
 
 // A program that decodes the attributes in `slots` and steps over the others, as few steps as possible.
-StepRange AbbreviationTable::Assemble(const std::vector<FormStep>& attributes, std::uint32_t slots) {
+StepRange AbbreviationTable::Assemble(const std::vector<FormStep>& attributes, SlotSet slots) {
   const std::size_t first = steps_.size();
   for (FormStep step : attributes) {
     if (step.slot != Slot::kNone && (slots & SlotBit(step.slot)) != 0) {

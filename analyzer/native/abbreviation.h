@@ -43,11 +43,21 @@ enum class Slot : std::uint8_t {
   kVector,
   kLinkageName,
   kExternal,
+  kHighPc,
+  kLocation,
+  kFrameBase,
+  kCallFile,
+  kCallLine,
+  kAddressBase,
+  kRangeListsBase,
+  kLocationListsBase,
   kNone,
 };
 constexpr std::size_t kSlotCount = static_cast<std::size_t>(Slot::kNone);
 
-constexpr std::uint32_t SlotBit(Slot slot) { return std::uint32_t{1} << static_cast<unsigned>(slot); }
+using SlotSet = std::uint64_t;
+
+constexpr SlotSet SlotBit(Slot slot) { return SlotSet{1} << static_cast<unsigned>(slot); }
 
 // One step of a program: a DW_FORM to read into `slot`, or (`form` 0) `bytes` to step over.
 struct FormStep {
@@ -67,14 +77,14 @@ struct StepRange {
 };
 
 // Where a DIE was declared: of no interest when only the type itself is compared.
-constexpr std::uint32_t kDeclarationSlots =
+constexpr SlotSet kDeclarationSlots =
     SlotBit(Slot::kDeclFile) | SlotBit(Slot::kDeclLine) | SlotBit(Slot::kExternal);
 
 struct Abbreviation {
   std::uint16_t tag = 0;
   bool has_children = false;
   ScanAction action = ScanAction::kStep;
-  std::uint32_t slots = 0;        // which slots the DIE has, by SlotBit
+  SlotSet slots = 0;              // which slots the DIE has, by SlotBit
   std::int32_t fixed_bytes = -1;  // size of all attributes when no form varies
   StepRange skip;                 // steps over all attributes, where fixed_bytes does not
   StepRange read;                 // decodes the wanted ones
@@ -110,7 +120,7 @@ class AbbreviationTable {
 
  private:
   void Add(std::uint64_t code, Abbreviation abbreviation);
-  StepRange Assemble(const std::vector<FormStep>& attributes, std::uint32_t slots);
+  StepRange Assemble(const std::vector<FormStep>& attributes, SlotSet slots);
   void Compile(Abbreviation& abbreviation, const std::vector<FormStep>& attributes);
 
   FormWidths widths_;

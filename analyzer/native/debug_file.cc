@@ -51,7 +51,7 @@ StringSection::StringSection(Bytes section) : bytes(section), limit(section.size
   while (limit > 0 && bytes[limit - 1] != 0) --limit;
 }
 
-DebugFile::DebugFile(ElfFile elf, std::string_view suffix) : elf_(std::move(elf)) {
+DebugFile::DebugFile(ElfFile elf, std::string_view suffix) : elf_(std::move(elf)), suffix_(suffix) {
   const auto load = [&](std::string_view name) { return elf_.Section(std::string(name).append(suffix)); };
   sections_.abbreviations = load(".debug_abbrev");
   sections_.string_offsets = load(".debug_str_offsets");
@@ -67,6 +67,17 @@ DebugFile::DebugFile(ElfFile elf, std::string_view suffix) : elf_(std::move(elf)
       ReadUnits(elf_.Section(section), section_index++, kind == std::string_view("types"));
     }
   }
+}
+
+const PlaceSections& DebugFile::place_sections() const {
+  std::call_once(places_loaded_, [this] {
+    places_ = {.addresses = elf_.Section(".debug_addr"),
+               .ranges = elf_.Section(".debug_ranges"),
+               .range_lists = elf_.Section(".debug_rnglists" + suffix_),
+               .locations = elf_.Section(".debug_loc" + suffix_),
+               .location_lists = elf_.Section(".debug_loclists" + suffix_)};
+  });
+  return places_;
 }
 
 void DebugFile::ReadUnits(Bytes section, std::size_t section_index, bool types) {

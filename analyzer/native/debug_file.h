@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -41,6 +42,8 @@ struct Unit {
   std::uint64_t type_offset = 0;        // DIE that a type unit is about; 0 for other units
   std::uint64_t string_offsets = 0;     // where the unit's part of .debug_str_offsets starts
   std::uint64_t line_tables = 0;        // where the unit's part of .debug_line starts
+  std::uint64_t location_lists = 0;     // where the unit's part of .debug_loclists or .debug_loc starts
+  std::uint64_t range_lists = 0;        // where the unit's part of .debug_rnglists starts
   const Unit* skeleton = nullptr;       // the unit in the linked file that names this split unit
   std::uint64_t skeleton_lines = 0;     // its line table, for split units without one of their own
   const char* skeleton_directory = "";  // its compilation directory
@@ -59,6 +62,15 @@ struct DwarfSections {
   StringSection line_strings;
 };
 
+// What says where variables and code are; of no interest to who reads layouts.
+struct PlaceSections {
+  Bytes addresses;       // .debug_addr
+  Bytes ranges;          // .debug_ranges, DWARF 2 to 4
+  Bytes range_lists;     // .debug_rnglists, DWARF 5
+  Bytes locations;       // .debug_loc, DWARF 2 to 4
+  Bytes location_lists;  // .debug_loclists, DWARF 5
+};
+
 // Not copied and not moved: units point to it.
 class DebugFile {
  public:
@@ -72,6 +84,8 @@ class DebugFile {
   bool little_endian() const { return elf_.header().little_endian; }
   std::uint16_t machine() const { return elf_.header().machine; }
   const DwarfSections& sections() const { return sections_; }
+  // Loaded on first use, by whichever thread asks. Throws Error("ElfError") when one is damaged.
+  const PlaceSections& place_sections() const;
   const std::vector<std::unique_ptr<Unit>>& units() const { return units_; }
   bool has_units() const { return !units_.empty(); }
 
@@ -87,8 +101,11 @@ class DebugFile {
   void ReadUnits(Bytes section, std::size_t section_index, bool types);
   [[noreturn]] void ThrowDamaged(std::uint64_t offset) const;
 
-  ElfFile elf_;
+  mutable ElfFile elf_;
+  std::string suffix_;
   DwarfSections sections_;
+  mutable std::once_flag places_loaded_;
+  mutable PlaceSections places_;
   std::vector<std::unique_ptr<Unit>> units_;
   std::unordered_map<std::uint64_t, const Unit*> type_units_;
 };

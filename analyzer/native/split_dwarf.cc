@@ -91,10 +91,13 @@ struct IndexRow {
   std::uint64_t abbreviations = 0;
   std::uint64_t lines = 0;
   std::uint64_t string_offsets = 0;
+  std::uint64_t location_lists = 0;
+  std::uint64_t range_lists = 0;
 };
 
 std::vector<IndexRow> ReadIndex(Bytes section, bool little_endian) {
-  constexpr std::uint32_t kInfo = 1, kTypes = 2, kAbbreviations = 3, kLines = 4, kStringOffsets = 6;
+  constexpr std::uint32_t kInfo = 1, kTypes = 2, kAbbreviations = 3, kLines = 4;
+  constexpr std::uint32_t kLocationLists = 5, kStringOffsets = 6, kRangeLists = 8;
   constexpr std::uint32_t kMostColumns = 16;
   ByteCursor cursor(section, little_endian);
   cursor.Skip(4);  // version: 2 bytes and padding, or 4 bytes before DWARF 5
@@ -113,6 +116,8 @@ std::vector<IndexRow> ReadIndex(Bytes section, bool little_endian) {
       if (kind == kAbbreviations) row.abbreviations = offset;
       if (kind == kLines) row.lines = offset;
       if (kind == kStringOffsets) row.string_offsets = offset;
+      if (kind == kLocationLists) row.location_lists = offset;
+      if (kind == kRangeLists) row.range_lists = offset;
     }
   }
   return rows;
@@ -130,6 +135,8 @@ void ApplyIndex(DebugFile& package, Bytes section, bool type_units) {
     found->second->abbreviations += row.abbreviations;
     found->second->line_tables = row.lines;
     found->second->string_offsets = row.string_offsets;
+    found->second->location_lists = row.location_lists;
+    found->second->range_lists = row.range_lists;
   }
 }
 

@@ -14,7 +14,7 @@ constexpr std::uint64_t kVoid = 0x766f6964;
 constexpr std::uint64_t kOpen = 0x6f70656e;  // stands in while a type is being described: it holds itself
 constexpr std::uint64_t kTooDeep = 0x64656570;
 
-constexpr std::uint32_t kPlaceSlots =
+constexpr SlotSet kPlaceSlots =
     SlotBit(Slot::kBitSize) | SlotBit(Slot::kBitOffset) | SlotBit(Slot::kDataBitOffset);
 
 bool IsRecord(std::uint16_t tag) {

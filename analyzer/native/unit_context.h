@@ -23,7 +23,7 @@ constexpr unsigned kReferenceShift = 62;
 
 // The wanted attributes of one DIE. Strings are stored as pointers into their section.
 struct Attributes {
-  std::uint32_t present = 0;
+  SlotSet present = 0;
   bool complex_location = false;  // the member's place is computed at run time
   std::uint64_t values[kSlotCount];
 
@@ -102,6 +102,9 @@ class UnitContext {
   void ReadType(const Abbreviation& abbreviation, ByteCursor& cursor, Attributes& attributes) const {
     Run(abbreviation.read_type, cursor, attributes);
   }
+  // One attribute by its form: numbers as they are, references with their ReferenceKind, strings as pointers.
+  std::uint64_t ReadForm(const FormStep& step, ByteCursor& cursor, Attributes& attributes) const;
+  const AbbreviationTable& abbreviations() const { return *abbreviations_; }
   // Moves from the attributes to behind them.
   void Step(const Abbreviation& abbreviation, ByteCursor& cursor) const {
     if (abbreviation.fixed_bytes >= 0) [[likely]]
@@ -132,13 +135,14 @@ class UnitContext {
   // What TypeIdentity has found out about the unit's types.
   OffsetMap identities;
   std::vector<std::uint64_t> file_identities;
+  // What the worker's TypeGraph calls the unit's types.
+  std::unordered_map<std::uint64_t, std::uint32_t> graph_types;
 
  private:
   void Run(StepRange program, ByteCursor& cursor, Attributes& attributes) const;
   void ReadRoot();
   void Scan();
   void StepVariable(const Abbreviation& abbreviation, ByteCursor& cursor) const;
-  std::uint64_t ReadForm(const FormStep& step, ByteCursor& cursor, Attributes& attributes) const;
   std::uint64_t ReadIndirect(FormStep step, ByteCursor& cursor, Attributes& attributes) const;
   const char* ReadString(std::uint16_t form, ByteCursor& cursor) const;
   std::uint64_t ReadReference(std::uint16_t form, ByteCursor& cursor) const;

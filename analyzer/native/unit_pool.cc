@@ -12,6 +12,9 @@ constexpr std::size_t kMostOpenUnits = 512;
 // Tables of sound files do not overlap, so each is read a few times at most; a made-up file can let every
 // unit point into one long table and cost hours.
 constexpr std::uint64_t kMostTableBytes = std::uint64_t{256} << 20;
+// The same for what Spend() counts: sound files have each entry read once.
+constexpr std::uint64_t kMostSpent = std::uint64_t{256} << 20;
+constexpr std::uint64_t kMostSpentPerByte = 16;
 
 }  // namespace
 
@@ -88,6 +91,11 @@ DieRef UnitPool::Follow(UnitContext& from, std::uint64_t reference) {
   if (target == nullptr) return {};
   UnitContext& context = target == &from.unit() ? from : Open(*target);
   return context.Contains(offset) ? DieRef{&context, offset} : DieRef{};
+}
+
+void UnitPool::Spend(std::uint64_t steps) {
+  spent_ += steps;
+  if (spent_ > kMostSpent + kMostSpentPerByte * info_.bytes) throw Truncated();
 }
 
 }  // namespace linesmith

@@ -44,6 +44,9 @@ class UnitPool {
   void Restart(const ForeignNames& names);
   // The DIE that a decoded reference attribute of `from` means.
   DieRef Follow(UnitContext& from, std::uint64_t reference);
+  // Counts bytes and entries read from sections that units may share (lists, line programs). Throws Truncated
+  // when they are far more than the files have: a made-up file can let every unit read the same ones.
+  void Spend(std::uint64_t steps);
 
  private:
   std::shared_ptr<const AbbreviationTable> Abbreviations(const Unit& unit);
@@ -55,6 +58,7 @@ class UnitPool {
   std::shared_ptr<const AbbreviationTable> last_table_;
   const Unit* last_owner_ = nullptr;
   std::uint64_t table_bytes_ = 0;  // read so far
+  std::uint64_t spent_ = 0;
 };
 
 // Says which unit of which file is damaged.

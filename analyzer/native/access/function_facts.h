@@ -8,29 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include "type_graph.h"
+#include "access/address_range.h"
+#include "access/line_rows.h"
+#include "access/location_expression.h"
+#include "access/type_graph.h"
 
 namespace linesmith {
-
-// Addresses [low, high).
-struct AddressRange {
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;
-};
-
-enum class PlaceKind : std::uint8_t {
-  kRegister,       // the value is in the register
-  kRegisterValue,  // the value is register + offset (DW_OP_bregN, DW_OP_stack_value): an address, often of a
-                   // member
-  kMemory,         // the value is in memory at register + offset
-  kFrame,          // the value is in memory at the frame address (CFA) + offset
-  kFrameValue,     // the value is the frame address + offset
-  kEntryValue,     // the value is what the register was at entry (DW_OP_entry_value, DW_OP_stack_value), +
-                   // offset
-  kGlobal,         // the value is in memory at address `offset` (DW_OP_addr, DW_OP_addrx)
-  kGlobalValue,    // the value is the address `offset`
-  kThreadLocal,    // `offset` bytes into the thread's (or, in a kernel, a CPU's) block
-};
 
 // Where a variable, or the piece of it that begins at byte `piece_offset`, is while the program counter is in
 // `range` (before the instruction there runs).
@@ -73,28 +56,17 @@ struct GlobalVariable {
   bool thread_local_storage = false;
 };
 
-// A row of a line table: from `address` on, until the next row.
-struct LineRow {
-  std::uint64_t address = 0;
-  std::uint32_t file = 0;  // as DW_AT_decl_file counts; 0 with line 0 ends a sequence
-  std::uint32_t line = 0;
-};
-
-// All of one unit. Location lists are cut at 100,000 entries, expressions that cannot be followed (computed
-// values, damage) leave no place.
+// All of one unit. Expressions that cannot be followed (computed values, damage) leave no place.
 struct UnitFacts {
   std::vector<FunctionFacts> functions;
   std::vector<GlobalVariable> globals;
-  std::vector<LineRow> lines;  // ascending by address
+  std::vector<LineRow> lines;             // ascending by address, one for each address
+  const LineFiles* line_files = nullptr;  // what LineRow::file counts in; goes with the unit
 };
 
-// Reads the facts of `unit` into types of `graph`; damage in a function ends that function only.
+// Reads the facts of `unit` into types of `graph`, which from now on sees declared records as this unit does.
+// Damage in a function ends that function only, damage outside of functions the unit: what was read before
+// stays. Throws Error("ElfError") for a damaged section.
 UnitFacts ReadUnitFacts(UnitContext& unit, TypeGraph& graph);
-
-// What a call of the function at an address gives back, as far as any unit knows: collected before inference.
-struct KnownFunction {
-  std::string_view name;
-  TypeId result = kVoid;
-};
 
 }  // namespace linesmith

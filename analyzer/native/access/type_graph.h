@@ -28,12 +28,13 @@ struct Field {
 
 struct TypeNode {
   TypeKind kind = TypeKind::kVoid;
-  TypeId target =
-      kVoid;  // of a pointer: what it leads to; of an array: its element; of a function: its result
+  // Of a pointer: what it leads to; of an array: its innermost element; of a function: its result.
+  TypeId target = kVoid;
   std::uint64_t size = 0;      // bytes; 0 where not known (declarations, open arrays)
   std::uint64_t identity = 0;  // of a record: TypeIdentity::OfRecord; 0 for a mere declaration
   std::string_view name;       // as the source names it, without the keyword; "" where it has none
   bool is_union = false;
+  bool target_declared = false;  // of a pointer: its target depends on the unit entered last
 };
 
 // What lies at a place of a type.
@@ -44,14 +45,24 @@ struct Part {
 
 // One worker's types, each record once however many units describe it. Qualifiers and typedefs are taken off;
 // typedefs of anonymous records name them. References into damage become kVoid.
+//
+// A record that refers to another one, which its unit only declares, is the same in units that define the
+// other one. So what a pointer to a declared record leads to depends on the unit entered last: read the
+// target of a pointer anew in each unit, and compare targets rather than pointers.
 class TypeGraph {
  public:
+  // A pool has one graph: the pool's units remember what the graph calls their types.
   explicit TypeGraph(UnitPool& pool);
   ~TypeGraph();
+
+  UnitPool& pool();
+  // From now on declared records are those that `unit` defines, where it does.
+  void Enter(const UnitContext& unit);
 
   // The type that a decoded DW_AT_type of `unit` means.
   TypeId Of(UnitContext& unit, std::uint64_t reference);
   TypeId PointerTo(TypeId target);
+  // Stays where it is as long as the graph lives.
   const TypeNode& operator[](TypeId type) const;
   std::size_t size() const;
   // Members of a record, anonymous ones included, by ascending offset; empty for others.
@@ -59,7 +70,7 @@ class TypeGraph {
 
   // What `width` bytes at `offset` of `type` are: of nested records and arrays the innermost that covers
   // them. Of a union the member whose size is the width, else the first that covers. Nothing outside the
-  // type, or where a hole lies. `width` 0: what begins at `offset`.
+  // type, or where a hole lies. `width` 0: the innermost that begins at `offset`.
   std::optional<Part> Leaf(TypeId type, std::uint64_t offset, std::uint32_t width);
   // Whether an object of type `part` lies at `offset` of `whole`, however deep (any arm of a union, any
   // element of an array).
