@@ -44,9 +44,8 @@ def command(
     Exits with 0 when at least one patch was measured, whatever came out, with 1 when none was: each failed to build,
     to boot or to run, or the time was over; with 2 when there was nothing to begin with.
     """
-    from linesmith.analyzer.cli import results, tuning
+    from linesmith.analyzer.cli import tuning
     from linesmith.tuner.plan_file import read_plan
-    from linesmith.tuner.tuning.bench import bench
     from linesmith.tuner.tuning.preview import of_bench
 
     given = within(read_plan(plan), minutes)
@@ -56,6 +55,9 @@ def command(
     if dry_run:
         tuning.show(of_bench(given, variants, place.folder), output)
         return 0
+    from linesmith.analyzer.cli import results
+    from linesmith.tuner.tuning.bench import bench
+
     with tuning.at_work(plan, place) as (run, pool):
         result = bench(given, variants, run, pool, tuning.Narrator())
     results.deliver(result, place.folder, format_, output)

@@ -37,11 +37,9 @@ def command(
     PLAN.toml names the tree, how it is built, the workload and the budget. The tree is only read. Everything is kept
     in a run directory, from which an interrupted run goes on with --resume.
     """
-    from linesmith.analyzer.cli import results, tuning
-    from linesmith.analyzer.report.excerpt import excerpt
+    from linesmith.analyzer.cli import tuning
     from linesmith.tuner.plan_file import read_plan
     from linesmith.tuner.tuning.preview import of_tune
-    from linesmith.tuner.tuning.tune import tune
 
     given = within(read_plan(plan), minutes, trials)
     settings = executor_settings(executor, scheduler, machines, workers)
@@ -49,6 +47,10 @@ def command(
     if dry_run:
         tuning.show(of_tune(given, place.folder), output)
         return
+    from linesmith.analyzer.cli import results
+    from linesmith.analyzer.report.excerpt import excerpt
+    from linesmith.tuner.tuning.tune import tune
+
     with tuning.at_work(plan, place) as (run, pool):
         result = tune(given, run, pool, tuning.Narrator(), excerpt)
     results.deliver(result, place.folder, format_, output)

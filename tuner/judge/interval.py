@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy.special import stdtrit
 
 from linesmith.tuner.judge.paired import Means
 from linesmith.tuner.judge.seeds import seed_of
@@ -58,7 +58,7 @@ def ratio_interval(base: Means, head: Means, level: float, seed: int) -> RatioIn
     if len(base) < 2:
         return RatioInterval(ratio, 0.0, UNBOUNDED, UNBOUNDED)
     error = _error(base, head, half, seed)
-    reach = float(stats.t.ppf(1 - level / 2, len(base) - 1)) * error
+    reach = float(stdtrit(len(base) - 1, 1 - level / 2)) * error
     low = float(np.exp(logarithm - reach)) if head.any() else 0.0
     high = min(float(np.exp(min(logarithm + reach, FAR))), UNBOUNDED)
     return RatioInterval(ratio, min(low, ratio), max(ratio, high), error)
@@ -72,22 +72,12 @@ def _half_unit(base: Means, head: Means) -> float:
 
 def _error(base: Means, head: Means, half: float, seed: int) -> float:
     """The standard error of the logarithm of the ratio; the bootstrap's own is short by a factor for few blocks."""
-
-    def statistic(base: NDArray[np.float64], head: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
-        return _log_ratio(base, head, half, axis)
-
-    drawn = stats.bootstrap(
-        (base, head),
-        statistic,
-        paired=True,
-        vectorized=True,
-        method="percentile",
-        n_resamples=RESAMPLES,
-        random_state=np.random.default_rng(seed_of(seed, len(base), *map(float, base), *map(float, head))),
-    )
-    return float(drawn.standard_error) * float(np.sqrt(len(base) / (len(base) - 1)))
+    draw = np.random.default_rng(seed_of(seed, len(base), *map(float, base), *map(float, head)))
+    drawn = draw.integers(0, len(base), (RESAMPLES, len(base)))
+    spread = np.std(_log_ratio(base[drawn], head[drawn], half), ddof=1)
+    return float(spread) * float(np.sqrt(len(base) / (len(base) - 1)))
 
 
-def _log_ratio(base: ArrayLike, head: ArrayLike, half: float, axis: int = -1) -> NDArray[np.float64]:
-    above, below = np.sum(head, axis=axis) + half, np.sum(base, axis=axis) + half
+def _log_ratio(base: ArrayLike, head: ArrayLike, half: float) -> NDArray[np.float64]:
+    above, below = np.sum(head, axis=-1) + half, np.sum(base, axis=-1) + half
     return np.asarray(np.log(above / below), dtype=np.float64)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtr
 
 from linesmith.analyzer.model import Rules
 
@@ -40,5 +40,5 @@ def _level(errors: float, least: int, most: int, looks: int) -> float:
         total, squares = total + noise, squares + noise * noise
         if blocks in at:
             error = np.sqrt((squares - total * total / blocks) / (blocks - 1) / blocks)
-            smallest = np.minimum(smallest, 2 * stats.t.sf(np.abs(total) / blocks / error, blocks - 1))
+            smallest = np.minimum(smallest, 2 * stdtr(blocks - 1, -np.abs(total) / blocks / error))
     return float(np.quantile(smallest, errors))

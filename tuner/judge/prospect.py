@@ -11,7 +11,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtr, stdtrit
 
 from linesmith.analyzer.model import Comparison, Rules
 from linesmith.tuner.judge.interval import FAR
@@ -32,7 +32,7 @@ def hopeless(one: Comparison, rules: Rules) -> bool:
     end = _student(one, rules)
     expected = abs(math.log(one.ratio)) / one.error * math.sqrt(rules.most_blocks / one.blocks)
     spread = math.sqrt((rules.most_blocks - one.blocks) / one.blocks)
-    power = stats.norm.sf((end - expected) / spread) + stats.norm.cdf((-end - expected) / spread)
+    power = ndtr((expected - end) / spread) + ndtr((-end - expected) / spread)
     return bool(power < HOPELESS)
 
 
@@ -50,7 +50,7 @@ def blocks_needed(one: Comparison, rules: Rules, reach: float) -> int | None:
     if not 0 < one.error < FAR:
         return None
     blocks = np.arange(max(2, one.blocks), MOST_FORESEEN + 1)
-    student = stats.t.ppf(1 - _allowed(one, rules) / 2, blocks - 1)
+    student = stdtrit(blocks - 1, 1 - _allowed(one, rules) / 2)
     left = np.minimum(one.error * student * np.sqrt(one.blocks / blocks), FAR)
     (enough,) = np.nonzero(one.ratio * np.sinh(left) <= reach)
     return int(blocks[enough[0]]) if len(enough) else None
@@ -58,7 +58,7 @@ def blocks_needed(one: Comparison, rules: Rules, reach: float) -> int | None:
 
 def _student(one: Comparison, rules: Rules) -> float:
     """How many standard errors a difference must have at the end."""
-    return float(stats.t.ppf(1 - _allowed(one, rules) / 2, rules.most_blocks - 1))
+    return float(stdtrit(rules.most_blocks - 1, 1 - _allowed(one, rules) / 2))
 
 
 def _allowed(one: Comparison, rules: Rules) -> float:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.errors import NothingToSuggest, NotRecorded, PlanError, ProfileError, ProfileWithoutOffsets
+from linesmith.analyzer.errors import NothingToSuggest, NotRecorded, PlanError
 from linesmith.analyzer.explain import explain, holding
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Built, Evidence, Finding, Profile, Searching, TunePlan
 from linesmith.plugins.registry import read_profiles
 from linesmith.tuner.recording_order import product_of
+from linesmith.tuner.tuning.given_profile import given_profile
 from linesmith.tuner.tuning.laboratory import Laboratory
 from linesmith.tuner.tuning.tasks import RecordTask
 
@@ -62,26 +63,6 @@ def with_all_lines(seen: Explained, type_: str) -> Explained:
         return seen
     found = holding(explain(read_layouts(seen.elf), seen.elf, seen.profile, type_).findings, type_)
     return replace(seen, findings=found) if found else seen
-
-
-def given_profile(evidence: Evidence, search: Searching) -> Profile | None:
-    """The profile in the plan's file, ``None`` where it is to be recorded.
-
-    Raises ``ProfileError``, and ``ProfileWithoutOffsets`` where no member can be named by it.
-    """
-    if evidence.profile is None:
-        return None
-    reports = read_profiles(evidence.profile)
-    if not 1 <= search.section <= len(reports):
-        raise ProfileError(
-            f"{evidence.profile} holds {len(reports)} report(s), so there is no [search] section {search.section}"
-        )
-    profile = reports[search.section - 1]
-    if not profile.has_offsets:
-        raise ProfileWithoutOffsets(
-            f"{profile.source} lists shared lines but no offsets, so members cannot be named; give the whole report"
-        )
-    return profile
 
 
 async def _recorded(

@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.errors import NotSimulated, PlanError, TraceError
+from linesmith.analyzer.errors import NotSimulated, TraceError
 from linesmith.analyzer.model import Fidelity, TunePlan
 from linesmith.tuner.simulated_metrics import question_of
 from linesmith.tuner.space.proposals import Proposals
 from linesmith.tuner.tuning.assessment import Course
 from linesmith.tuner.tuning.blocks import Purpose
 from linesmith.tuner.tuning.evidence import Explained
-from linesmith.tuner.tuning.fidelities import COSTLY
 from linesmith.tuner.tuning.judgement import Judge, searching
 from linesmith.tuner.tuning.laboratory import Laboratory
 from linesmith.tuner.tuning.noise import remark
@@ -22,15 +21,6 @@ from linesmith.tuner.tuning.rig import Rig, machine_rig, simulation_rig
 from linesmith.tuner.tuning.rungs import BlockRung, EstimateRung, ReplayRung, Rung
 from linesmith.tuner.tuning.simulated import SimulatedBenchmark
 from linesmith.tuner.tuning.trace_rung import TraceRung
-
-
-def check_ladder(plan: TunePlan) -> None:
-    """Raise ``PlanError`` when nothing on the ladder is measured, or there is nothing to simulate."""
-    if not any(fidelity in COSTLY for fidelity in plan.search.ladder):
-        raise PlanError("[search] `ladder` has nothing that is measured; add simulate or benchmark")
-    recorded = plan.evidence is not None and (plan.evidence.command or plan.evidence.use)
-    if Fidelity.SIMULATION in plan.search.ladder and not recorded:
-        raise PlanError("[search] `ladder` has simulate, for which [record] needs a `command` or a `benchmark`")
 
 
 def rigs(plan: TunePlan, proposed: Proposals, lab: Laboratory) -> tuple[Rig, ...]:

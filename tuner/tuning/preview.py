@@ -14,12 +14,11 @@ from tempfile import TemporaryDirectory
 from linesmith.analyzer.model import Built, Fidelity, TunePlan, Variant
 from linesmith.plugins import registry
 from linesmith.tuner.recording_order import unbuilt
-from linesmith.tuner.tuning.evidence import given_profile
-from linesmith.tuner.tuning.ladder import check_ladder
+from linesmith.tuner.tuning.given_profile import given_profile
 from linesmith.tuner.tuning.obstacles import check_here
 from linesmith.tuner.tuning.recordable import planned_order, recording_commands, steps_of
 from linesmith.tuner.tuning.refusals import refusal, refuse_all
-from linesmith.tuner.tuning.settling import is_recorded, settled, without_search
+from linesmith.tuner.tuning.settling import check_ladder, is_recorded, settled, without_search
 from linesmith.tuner.tuning.variants import BASELINE
 
 

@@ -10,6 +10,7 @@ from linesmith.analyzer.errors import PlanError
 from linesmith.analyzer.model import Evidence, Fidelity, Recipe, TunePlan, Use
 from linesmith.plugins import registry
 from linesmith.plugins.machines.kvm import kvm_obstacle
+from linesmith.tuner.tuning.fidelities import COSTLY
 
 _SIMULATED = (Fidelity.REPLAY, Fidelity.SIMULATION)
 # Builds a kernel that can be recorded, with the file of its symbols.
@@ -36,6 +37,15 @@ def settled(plan: TunePlan) -> Settled:
     if timed and not set(_SIMULATED).isdisjoint(plan.search.ladder):
         raise PlanError(f"[search] `ladder` cannot have {' or '.join(_SIMULATED)}: {timed}")
     return Settled(plan)
+
+
+def check_ladder(plan: TunePlan) -> None:
+    """Raise ``PlanError`` when nothing on the ladder is measured, or there is nothing to simulate."""
+    if not any(fidelity in COSTLY for fidelity in plan.search.ladder):
+        raise PlanError("[search] `ladder` has nothing that is measured; add simulate or benchmark")
+    recorded = plan.evidence is not None and (plan.evidence.command or plan.evidence.use)
+    if Fidelity.SIMULATION in plan.search.ladder and not recorded:
+        raise PlanError("[search] `ladder` has simulate, for which [record] needs a `command` or a `benchmark`")
 
 
 def without_search(plan: TunePlan) -> TunePlan:
