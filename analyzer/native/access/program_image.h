@@ -16,41 +16,53 @@ namespace linesmith {
 struct ImageSymbol {
   std::string_view name;  // in the file's string table
   std::uint64_t address = 0;
-  std::uint64_t size = 0;
+  std::uint64_t size = 0;  // of another file's symbol: the room that it has
   bool is_function = false;
 };
 
-// Relocatable files (.o, .ko) have no addresses: their sections are laid out one behind the other from
-// kRelocatableBase, 4 KiB aligned, and code, data and DWARF are relocated accordingly. Symbols of other files
-// get addresses of their own behind the last section, so that calls and globals by name can be told apart.
+// Relocatable files (.o, .ko) are laid out as ElfFile does it (kRelocatableBase, `place`); symbols of other
+// files have addresses of their own behind the last section, so that calls and globals by name can be told
+// apart.
 class ProgramImage {
  public:
-  static constexpr std::uint64_t kRelocatableBase = 0x100000;
-
-  // `symbols` is the file with the symbol table, which may be the debug file. Throws Error("ElfError").
+  // `symbols` is the file with the symbol table, which may be the debug file; relocatable files are asked for
+  // their own. Both must outlive the image. Throws Error("ElfError").
   ProgramImage(ElfFile& code, ElfFile& symbols);
   ~ProgramImage();
 
   std::uint16_t machine() const;
-  // Whether the file is a kernel or a module of one (it has a section or note that only those have).
+  // Whether the file is a kernel or a module of one (it has a section that only those have).
   bool is_kernel() const;
   // Bytes from `address` on, at most to the end of the section; empty where the file has none.
   Bytes At(std::uint64_t address) const;
   bool IsCode(std::uint64_t address) const;
   // Functions by ascending address, one for each distinct range, with the name of the first symbol.
   const std::vector<ImageSymbol>& functions() const;
-  // The variable or function that covers `address`; null where there is none.
+  // The variable or function that covers `address`, the smallest one; null where there is none.
   const ImageSymbol* SymbolAt(std::uint64_t address) const;
   // Where [first, last) lies in .data..percpu of a kernel; both 0 without one.
   std::uint64_t percpu_first() const;
   std::uint64_t percpu_last() const;
+  // The offset into the thread's block (as DWARF counts) of what lies `displacement` bytes from the thread
+  // pointer.
+  std::uint64_t ThreadOffset(std::int64_t displacement) const;
+
   // Whether code at `address` is replaced at boot or run time (.altinstructions, .parainstructions,
-  // .smp_locks not included, __jump_table, .static_call_sites): what runs there may be something else.
+  // .static_call_sites; not .smp_locks and __jump_table): what runs there may be something else.
   bool IsPatched(std::uint64_t address) const;
+  // Where control may go from the instruction at `address` beside what it says: the target of a static branch
+  // (__jump_table), or where the kernel goes on after a fault (__ex_table). 0: nowhere.
+  std::uint64_t SideExit(std::uint64_t address) const;
+  // Whether the trap at `address` is a warning, after which the code goes on (__bug_table).
+  bool ComesBack(std::uint64_t address) const;
+  // The registers, by bit, that `call` may change: those of the convention, fewer for what keeps more
+  // (profiling hooks, access of user memory, paravirtual calls).
+  std::uint32_t ChangedByCall(const Instruction& call, const CallingConvention& convention) const;
+
   // Where section `index` (of the ELF file's list) lies.
   std::uint64_t AddressOf(std::size_t section_index) const;
-  // Targets of the jump table at `table`, as long as they lie in [low, high): 8-byte addresses, or 4-byte
-  // offsets from the table. At most `most` of them.
+  // Targets of the jump table at `table`, as long as they lie in [low, high): 8-byte addresses, or signed
+  // 4-byte offsets from the table. At most `most` of them.
   std::vector<std::uint64_t> JumpTable(std::uint64_t table, unsigned entry_bytes, std::uint64_t low,
                                        std::uint64_t high, unsigned most) const;
 

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "access/program_image.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <array>
+
+#include "access/call_effects.h"
+#include "access/image_sections.h"
+#include "access/patched_code.h"
+#include "byte_cursor.h"
+#include "symbol_table.h"
+
+namespace linesmith {
+namespace {
+
+// How many symbols that begin before an address are asked whether they cover it.
+constexpr int kMostOverlaps = 16;
+constexpr std::uint64_t kArm64ThreadHeader = 16;
+constexpr std::string_view kPerCpuSection = ".data..percpu";
+constexpr std::string_view kParavirtOperations = "pv_ops";
+
+constexpr auto kKernelSections = std::to_array<std::string_view>({
+    ".modinfo",
+    ".gnu.linkonce.this_module",
+    "__ksymtab",
+    "__ksymtab_gpl",
+    "__ex_table",
+    "__bug_table",
+    "__mcount_loc",
+    "__jump_table",
+    ".altinstructions",
+    ".smp_locks",
+    ".return_sites",
+    ".init.text",
+    kPerCpuSection,
+});
+
+bool IsKernel(const ElfFile& elf) {
+  return std::ranges::any_of(elf.sections(), [](const ElfSection& section) {
+    return std::ranges::find(kKernelSections, section.name) != kKernelSections.end();
+  });
+}
+
+SymbolTable ReadSymbols(const ElfFile& elf) {
+  const ElfSection* table = FindSymbolTable(elf);
+  return table != nullptr ? ReadSymbolTable(elf, *table) : SymbolTable{};
+}
+
+bool HasPlace(const ElfSymbol& symbol) {
+  return !symbol.name.empty() && symbol.type != STT_TLS && symbol.type != STT_SECTION &&
+         symbol.type != STT_FILE && symbol.section != SHN_UNDEF && symbol.section < kSpecialSections;
+}
+
+bool IsOfOtherFile(const ElfSymbol& symbol, std::uint64_t room) {
+  return room != 0 && !symbol.name.empty() &&
+         (symbol.section == SHN_UNDEF || symbol.section == kSpecialSections + SHN_COMMON);
+}
+
+std::vector<ImageSymbol> CoveringSymbols(const SymbolTable& table) {
+  std::vector<ImageSymbol> symbols;
+  for (const ElfSymbol& symbol : table.symbols) {
+    const bool other = IsOfOtherFile(symbol, table.room);
+    const std::uint64_t size = other ? table.room : symbol.size;
+    if (size == 0 || !(other || HasPlace(symbol))) continue;
+    symbols.push_back({.name = symbol.name,
+                       .address = symbol.address,
+                       .size = size,
+                       .is_function = symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC});
+  }
+  std::ranges::stable_sort(symbols, [](const ImageSymbol& a, const ImageSymbol& b) {
+    return a.address != b.address ? a.address < b.address : a.size > b.size;
+  });
+  return symbols;
+}
+
+std::vector<ImageSymbol> Functions(const std::vector<ImageSymbol>& symbols, const ImageSections& sections) {
+  std::vector<ImageSymbol> functions;
+  for (const ImageSymbol& symbol : symbols) {
+    if (!symbol.is_function || !sections.IsCode(symbol.address)) continue;
+    const bool alias = !functions.empty() && functions.back().address == symbol.address &&
+                       functions.back().size == symbol.size;
+    if (!alias) functions.push_back(symbol);
+  }
+  return functions;
+}
+
+// The size of a thread's block, up to its alignment: what the thread pointer of x86-64 lies behind.
+std::uint64_t ThreadBlockBytes(const ElfFile& elf, const SymbolTable& table) {
+  if (elf.header().type == ET_REL) return table.thread_bytes;
+  std::uint64_t first = ~std::uint64_t{0};
+  std::uint64_t last = 0;
+  for (const ElfSection& section : elf.sections()) {
+    if ((section.flags & SHF_TLS) == 0 || (section.flags & SHF_ALLOC) == 0) continue;
+    first = std::min(first, section.address);
+    last = std::max(last, section.address + section.size);
+  }
+  return last > first ? last - first : 0;
+}
+
+}  // namespace
+
+struct ProgramImage::State {
+  State(ElfFile& code, ElfFile& symbol_file)
+      : machine(code.header().machine),
+        kernel(IsKernel(code)),
+        sections(code),
+        table(ReadSymbols(code.header().type == ET_REL ? code : symbol_file)),
+        symbols(CoveringSymbols(table)),
+        functions(Functions(symbols, sections)),
+        patched(ReadPatchedCode(sections, machine, table.symbols)),
+        thread_bytes(ThreadBlockBytes(code, table)) {
+    for (const ElfSection& section : code.sections()) places.push_back(section.place);
+    if (const ImageSection* found = sections.Named(kPerCpuSection)) percpu = found->range;
+  }
+
+  std::uint16_t machine;
+  bool kernel;
+  ImageSections sections;
+  SymbolTable table;
+  std::vector<ImageSymbol> symbols;  // by ascending address, larger ones first
+  std::vector<ImageSymbol> functions;
+  PatchedCode patched;
+  std::uint64_t thread_bytes;
+  AddressRange percpu;
+  std::vector<std::uint64_t> places;  // of section i + 1
+};
+
+ProgramImage::ProgramImage(ElfFile& code, ElfFile& symbols)
+    : state_(std::make_unique<State>(code, symbols)) {}
+
+ProgramImage::~ProgramImage() = default;
+
+std::uint16_t ProgramImage::machine() const { return state_->machine; }
+bool ProgramImage::is_kernel() const { return state_->kernel; }
+Bytes ProgramImage::At(std::uint64_t address) const { return state_->sections.At(address); }
+bool ProgramImage::IsCode(std::uint64_t address) const { return state_->sections.IsCode(address); }
+const std::vector<ImageSymbol>& ProgramImage::functions() const { return state_->functions; }
+std::uint64_t ProgramImage::percpu_first() const { return state_->percpu.low; }
+std::uint64_t ProgramImage::percpu_last() const { return state_->percpu.high; }
+
+const ImageSymbol* ProgramImage::SymbolAt(std::uint64_t address) const {
+  const std::vector<ImageSymbol>& symbols = state_->symbols;
+  auto next = std::ranges::upper_bound(symbols, address, {}, &ImageSymbol::address);
+  for (int i = 0; i < kMostOverlaps && next != symbols.begin(); ++i) {
+    --next;
+    if (address - next->address < next->size) return &*next;
+  }
+  return nullptr;
+}
+
+// The block of x86-64 ends at the thread pointer, that of arm64 follows two words behind it.
+std::uint64_t ProgramImage::ThreadOffset(std::int64_t displacement) const {
+  const auto offset = static_cast<std::uint64_t>(displacement);
+  return state_->machine == EM_AARCH64 ? offset - kArm64ThreadHeader : offset + state_->thread_bytes;
+}
+
+bool ProgramImage::IsPatched(std::uint64_t address) const {
+  const std::vector<AddressRange>& ranges = state_->patched.ranges;
+  const auto next = std::ranges::upper_bound(ranges, address, {}, &AddressRange::low);
+  return next != ranges.begin() && address < std::prev(next)->high;
+}
+
+std::uint64_t ProgramImage::SideExit(std::uint64_t address) const {
+  const auto& exits = state_->patched.side_exits;
+  const auto found = std::ranges::lower_bound(exits, std::pair{address, std::uint64_t{0}});
+  return found != exits.end() && found->first == address ? found->second : 0;
+}
+
+bool ProgramImage::ComesBack(std::uint64_t address) const {
+  return std::ranges::binary_search(state_->patched.warnings, address);
+}
+
+std::uint32_t ProgramImage::ChangedByCall(const Instruction& call,
+                                          const CallingConvention& convention) const {
+  const std::uint32_t ordinary = ~convention.kept_by_callee;
+  if (call.flow == Flow::kCall) {
+    const ImageSymbol* callee = SymbolAt(call.destination);
+    if (callee == nullptr) return ordinary;
+    return ChangedByFunction(state_->machine, callee->name).value_or(ordinary);
+  }
+  if (call.use_count == 0 || !call.uses[0].address.absolute) return ordinary;
+  const auto slot = static_cast<std::uint64_t>(call.uses[0].address.displacement);
+  const ImageSymbol* operations = SymbolAt(slot);
+  const Bytes pointer = At(slot);
+  if (operations == nullptr || operations->name != kParavirtOperations || pointer.size() < 8) return ordinary;
+  const ImageSymbol* callee = SymbolAt(ByteCursor(pointer, state_->sections.little_endian()).U64());
+  return callee != nullptr ? ChangedByParavirt(callee->name).value_or(ordinary) : ordinary;
+}
+
+std::uint64_t ProgramImage::AddressOf(std::size_t section_index) const {
+  return section_index > 0 && section_index <= state_->places.size() ? state_->places[section_index - 1] : 0;
+}
+
+std::vector<std::uint64_t> ProgramImage::JumpTable(std::uint64_t table, unsigned entry_bytes,
+                                                   std::uint64_t low, std::uint64_t high,
+                                                   unsigned most) const {
+  std::vector<std::uint64_t> targets;
+  if (entry_bytes != 4 && entry_bytes != 8) return targets;
+  ByteCursor cursor(At(table), state_->sections.little_endian());
+  while (targets.size() < most && cursor.left() >= entry_bytes) {
+    const std::uint64_t entry = cursor.Unsigned(entry_bytes);
+    const auto distance = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(entry)});
+    const std::uint64_t target = entry_bytes == 8 ? entry : table + distance;
+    if (target < low || target >= high) break;
+    targets.push_back(target);
+  }
+  return targets;
+}
+
+}  // namespace linesmith
