@@ -277,14 +277,12 @@ void FactsReader::AddList(const std::vector<ListedLocation>& list, TypeId type) 
 
 // A variable with static storage has one place, wherever the program counter is.
 bool FactsReader::AddGlobal(const TypedName& variable) {
-  if (expression_places_.size() != 1) return false;
+  if (expression_places_.size() != 1 || !IsStatic(expression_places_.front())) return false;
   const ExpressionPlace& place = expression_places_.front();
-  const bool local_to_thread = place.kind == PlaceKind::kThreadLocal;
-  if (place.piece_bytes != 0 || (place.kind != PlaceKind::kGlobal && !local_to_thread)) return false;
   facts_.globals.push_back({.name = variable.name,
                             .address = static_cast<std::uint64_t>(place.offset),
                             .type = variable.type,
-                            .thread_local_storage = local_to_thread});
+                            .thread_local_storage = place.kind == PlaceKind::kThreadLocal});
   return true;
 }
 

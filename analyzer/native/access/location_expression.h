@@ -33,6 +33,12 @@ struct ExpressionPlace {
   std::uint32_t piece_bytes = 0;  // 0: no piece, the whole variable
 };
 
+// Whether this is the place of a variable that exists once, or once for each thread.
+inline bool IsStatic(const ExpressionPlace& place) {
+  return place.piece_bytes == 0 &&
+         (place.kind == PlaceKind::kGlobal || place.kind == PlaceKind::kThreadLocal);
+}
+
 // What a value on the expression's stack is relative to.
 enum class ValueBase : std::uint8_t { kUnknown, kNumber, kRegister, kFrame, kEntry, kAddress, kThread };
 

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "access/unit_summary.h"
+
+#include <dwarf.h>
+
+#include "access/die_values.h"
+#include "access/location_expression.h"
+
+namespace linesmith {
+namespace {
+
+class SummaryReader {
+ public:
+  SummaryReader(UnitContext& unit, UnitPool& pool, UnitSummary& summary)
+      : unit_(unit), pool_(pool), addresses_(pool, unit), summary_(summary) {}
+
+  void Read();
+
+ private:
+  void ReadFunction();
+  void ReadVariable();
+  Declared NameAndType();
+
+  UnitContext& unit_;
+  UnitPool& pool_;
+  UnitAddresses addresses_;
+  UnitSummary& summary_;
+  DieValues die_;
+  std::vector<ExpressionPlace> places_;
+};
+
+// Whether variables with static storage may be among the children, and nothing is said of them elsewhere.
+bool MayHoldStatics(std::uint16_t tag) {
+  switch (tag) {
+    case DW_TAG_compile_unit:
+    case DW_TAG_partial_unit:
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+    case DW_TAG_subprogram:
+    case DW_TAG_lexical_block:
+    case DW_TAG_try_block:
+    case DW_TAG_catch_block:
+    case DW_TAG_with_stmt:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The depth of a DIE does not matter: entries that end a list of children are stepped over like others.
+void SummaryReader::Read() {
+  ByteCursor cursor = unit_.CursorAt(unit_.unit().section.data() + unit_.unit().first_die);
+  while (!cursor.done()) {
+    const DieHead head = unit_.Head(cursor);
+    if (head.abbreviation == nullptr) continue;
+    const Abbreviation& abbreviation = *head.abbreviation;
+    const bool function = abbreviation.tag == DW_TAG_subprogram;
+    const bool variable = abbreviation.tag == DW_TAG_variable && abbreviation.Has(Slot::kLocation);
+    const bool enters = MayHoldStatics(abbreviation.tag) && !abbreviation.Has(Slot::kDeclaration);
+    if (!function && !variable && (enters || !abbreviation.has_children)) {
+      unit_.Step(abbreviation, cursor);
+      continue;
+    }
+    ReadValues(unit_, abbreviation, cursor, die_);
+    if (function) ReadFunction();
+    if (variable) ReadVariable();
+    if (!enters) unit_.StepOverChildren(abbreviation, die_.attributes, cursor);
+  }
+}
+
+Declared SummaryReader::NameAndType() {
+  Declared own{.name = die_.Text(Slot::kName)};
+  if (die_.Has(Slot::kType)) {
+    own.type_unit = &unit_;
+    own.type_offset = die_.Get(Slot::kType);
+  }
+  const Declared origin = DeclaredAt(pool_, OriginOf(pool_, unit_, die_));
+  if (*own.name == 0) own.name = origin.name;
+  if (own.type_unit != nullptr) return own;
+  return {.name = own.name, .type_unit = origin.type_unit, .type_offset = origin.type_offset};
+}
+
+TypeReference ReferenceTo(const Declared& declared) {
+  if (declared.type_unit == nullptr) return {};
+  return {.unit = &declared.type_unit->unit(), .reference = declared.type_offset};
+}
+
+void SummaryReader::ReadFunction() {
+  const std::vector<AddressRange> ranges = addresses_.RangesOf(die_);
+  if (ranges.empty()) return;
+  const Declared function = NameAndType();
+  summary_.functions.push_back(
+      {.name = function.name, .address = ranges.front().low, .result = ReferenceTo(function)});
+}
+
+void SummaryReader::ReadVariable() {
+  places_.clear();
+  ReadExpression(die_.location, addresses_, {}, places_);
+  if (places_.size() != 1 || !IsStatic(places_.front())) return;
+  const Declared variable = NameAndType();
+  summary_.variables.push_back({.name = variable.name,
+                                .address = static_cast<std::uint64_t>(places_.front().offset),
+                                .type = ReferenceTo(variable),
+                                .thread_local_storage = places_.front().kind == PlaceKind::kThreadLocal});
+}
+
+}  // namespace
+
+UnitSummary ReadUnitSummary(UnitContext& unit, UnitPool& pool) {
+  UnitSummary summary;
+  try {
+    SummaryReader(unit, pool, summary).Read();
+  } catch (const Truncated&) {
+  }
+  return summary;
+}
+
+}  // namespace linesmith

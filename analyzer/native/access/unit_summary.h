@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The functions and variables of a unit that other units may call and use, without their bodies.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "unit_pool.h"
+
+namespace linesmith {
+
+// A DW_AT_type that any worker can read: TypeGraph::Of(pool.Open(*unit), reference). Null `unit`: `void`.
+struct TypeReference {
+  const Unit* unit = nullptr;
+  std::uint64_t reference = 0;
+};
+
+// A function with code; `name` lives as long as the file.
+struct SummaryFunction {
+  const char* name = "";
+  std::uint64_t address = 0;  // of its entry
+  TypeReference result;
+};
+
+// A variable with static storage, those inside functions included.
+struct SummaryVariable {
+  const char* name = "";
+  std::uint64_t address = 0;  // of a thread's variable: its offset in the thread's block
+  TypeReference type;
+  bool thread_local_storage = false;
+};
+
+struct UnitSummary {
+  std::vector<SummaryFunction> functions;
+  std::vector<SummaryVariable> variables;
+};
+
+// Damage ends the reading; what was read before stays. Throws Error("ElfError") for a damaged section.
+UnitSummary ReadUnitSummary(UnitContext& unit, UnitPool& pool);
+
+}  // namespace linesmith
