@@ -10,8 +10,9 @@ import shlex
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -31,6 +32,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.tuner.byte_size import byte_size
 
+_T = TypeVar("_T")
 _MOST_BYTES = 1 << 20
 _KBUILD_FILES = ("Kbuild", "Kconfig", "scripts/Kbuild.include")
 _OF_A_SITE = ("name", "cpus", "nodes", "memory", "timeout", "overlay")
@@ -117,7 +119,7 @@ def plan_in(text: str, folder: Path) -> TunePlan:
     """
     document = tomllib.loads(text)
     _refuse_unknown_keys(document)
-    given = msgspec.convert(document, _File)
+    given = _converted(document, _File, "")
     recipe = _recipe(given.source, folder)
     site = _site(given.machine, recipe, folder)
     benchmarks = tuple(_use(one) for one in given.benchmark)
@@ -134,19 +136,39 @@ def plan_in(text: str, folder: Path) -> TunePlan:
     return _checked(plan)
 
 
+def _converted(table: Mapping[str, Any], kind: type[_T], place: str) -> _T:
+    """The table as a value; raises ``PlanError``, which names the key behind ``place``."""
+    try:
+        return msgspec.convert(dict(table), kind)
+    except msgspec.ValidationError as error:
+        said, _, path = str(error).partition(" - at `$")
+        key = path.rstrip("`").strip(".")
+        raise PlanError(": ".join(part for part in (place, f"`{key}`" if key else "", said) if part)) from error
+
+
 def _refuse_unknown_keys(document: Mapping[str, Any]) -> None:
     """Raise ``PlanError`` for a key of the tables whose values are dataclasses, which take any key in silence."""
+    _check_names("the plan has no [{}]", document, [field.name for field in msgspec.structs.fields(_File)])
     record = document.get("record", {})
     emulation = record.get("emulation", {}) if isinstance(record, dict) else {}
+    _check_keys("source", document.get("source", {}), [field.name for field in msgspec.structs.fields(_Source)])
+    _check_keys("record", document.get("record", {}), [field.name for field in msgspec.structs.fields(_Record)])
     _check_keys("record.emulation", emulation, [field.name for field in fields(Emulation)])
     for name, kind in {"search": Searching, "judge": Rules, "budget": Budget}.items():
         _check_keys(name, document.get(name, {}), [field.name for field in fields(kind)])
 
 
 def _check_keys(name: str, table: object, known: Sequence[str]) -> None:
+    _check_names(f"[{name}] has no `{{}}`", table, known)
+
+
+def _check_names(complaint: str, table: object, known: Sequence[str]) -> None:
+    """Raise ``PlanError`` with ``complaint`` of a name that is none of the ``known``, and the one that may be meant."""
     for key in table if isinstance(table, dict) else ():
         if key not in known:
-            raise PlanError(f"[{name}] has no `{key}`; it may have {', '.join(known)}")
+            near = get_close_matches(key, known, 1)
+            meant = f" (did you mean {near[0]}?)" if near else ""
+            raise PlanError(f"{complaint.format(key)}{meant}; it may have {', '.join(known)}")
 
 
 def _recipe(given: _Source, folder: Path) -> Recipe:
@@ -170,7 +192,7 @@ def _recipe(given: _Source, folder: Path) -> Recipe:
 
 
 def _site(given: Mapping[str, Any], recipe: Recipe, folder: Path) -> Site:
-    site = msgspec.convert(dict(given), _Site)
+    site = _converted(given, _Site, "[machine]")
     return Site(
         name=site.name or ("qemu" if recipe.builder == "kbuild" else "here"),
         cpus=site.cpus,
@@ -183,7 +205,7 @@ def _site(given: Mapping[str, Any], recipe: Recipe, folder: Path) -> Site:
 
 
 def _use(given: Mapping[str, Any]) -> Use:
-    use = msgspec.convert(dict(given), _Use)
+    use = _converted(given, _Use, f"[[benchmark]] {given.get('name', '')}".rstrip())
     threads = (use.threads,) if isinstance(use.threads, int) else use.threads
     if not threads or min(threads) < 1:
         raise PlanError(f"[[benchmark]] {use.name}: `threads` is a number from 1 on, or a list of them")

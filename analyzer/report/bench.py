@@ -124,7 +124,7 @@ def _trials(result: Result) -> Iterator[str]:
 
 def _outcome(trial: Trial) -> str:
     if trial.failure is not None:
-        log = f" (see {trial.failure.log})" if trial.failure.log else ""
+        log = f" (see {trial.failure.log})" if trial.failure.log and "; see " not in trial.failure.reason else ""
         return f"failed, {trial.failure.kind.value}: {trial.failure.reason}{log}"
     if trial.cost is None:
         return "no answer yet"

@@ -86,6 +86,12 @@ def test_trials_are_listed_with_their_failures() -> None:
     )
 
 
+def test_of_two_logs_the_one_that_the_reason_names_is_told() -> None:
+    failure = Failure(FailureKind.BUILD, "no such file; see run/logs/7/make.log", "logs/7/build.log")
+    text = sections(replace(RUN, trials=(replace(RUN.trials[1], failure=failure, moves=()),)))["trials"]
+    assert text.endswith("failed, build failed: no such file; see run/logs/7/make.log")
+
+
 def test_trials_are_counted_anew_and_say_once_what_they_do() -> None:
     climbed = replace(RUN.trials[0], number=191, fidelity=Fidelity.BENCHMARK)
     estimated = Trial(1, "", (), Fidelity.ESTIMATE, (1,), 0.9)

@@ -93,12 +93,28 @@ def test_a_number_that_is_too_small_is_told(plan_file: Path) -> None:
 
 def test_a_misspelt_key_is_told_with_those_that_there_are(plan_file: Path) -> None:
     assert refused(plan_file, _PROGRAM + "[budget]\ntrails = 3\n") == (
-        "[budget] has no `trails`; it may have trials, minutes"
+        "[budget] has no `trails` (did you mean trials?); it may have trials, minutes"
     )
 
 
 def test_a_misspelt_key_of_the_source_is_told(plan_file: Path) -> None:
-    assert "unknown field `treee`" in refused(plan_file, _PROGRAM.replace("tree =", "treee ="))
+    sentence = refused(plan_file, _PROGRAM.replace("tree =", "treee ="))
+    assert sentence.startswith("[source] has no `treee` (did you mean tree?); it may have tree, builder, ")
+
+
+def test_a_misspelt_table_is_told_with_those_that_there_are(plan_file: Path) -> None:
+    assert refused(plan_file, _PROGRAM + "[budgt]\nminutes = 3\n") == (
+        "the plan has no [budgt] (did you mean budget?); it may have source, machine, benchmark, record, search, "
+        "judge, budget"
+    )
+
+
+def test_a_value_of_another_kind_is_told_with_its_table(plan_file: Path) -> None:
+    assert refused(plan_file, _PROGRAM.replace("[1, 4]", '"many"')) == (
+        "[[benchmark]] command: `threads`: Expected `int | array`, got `str`"
+    )
+    assert refused(plan_file, _PROGRAM + '[machine]\ncpus = "all"\n') == "[machine]: `cpus`: Expected `int`, got `str`"
+    assert refused(plan_file, _PROGRAM + '[budget]\ntrials = "all"\n') == ("`budget.trials`: Expected `int`, got `str`")
 
 
 def test_a_tree_that_is_not_there_is_told(plan_file: Path) -> None:

@@ -162,6 +162,13 @@ def test_a_tree_whose_benchmark_fails_ends_the_run_with_a_sentence(tmp_path: Pat
         benched(tmp_path / "run", folder, [Variant("apart", (APART,))], text)
 
 
+def test_a_benchmark_that_fails_is_called_by_its_title(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    text = PLAN.replace("{queue} cost", "{queue} work").replace('name = "command"', 'name = "command"\ntitle = "pair"')
+    with pytest.raises(BaselineFailed, match=r"^the tree as it is cannot be measured: pair: .*it printed nothing;"):
+        benched(tmp_path / "run", folder, [Variant("apart", (APART,))], text)
+
+
 def test_a_guard_that_becomes_worse_forbids_the_gain(tmp_path: Path) -> None:
     folder = project(tmp_path)
     guard = """

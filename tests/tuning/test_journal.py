@@ -142,6 +142,11 @@ def test_a_folder_without_a_run_cannot_be_gone_on_with(tmp_path: Path) -> None:
         RunDirectory.open(tmp_path)
 
 
+def test_paths_in_messages_have_no_detours(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match=f"^{tmp_path}/run holds no run "):
+        RunDirectory.open(tmp_path / "tree" / ".." / "run")
+
+
 def test_a_run_whose_beginning_was_killed_is_begun_again(tmp_path: Path) -> None:
     path = tmp_path / "run"
     path.mkdir()

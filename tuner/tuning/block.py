@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from linesmith.analyzer.errors import BenchmarkFailed, BenchmarkNonsense
 from linesmith.analyzer.model import Done, Sample, Session, Step, Use
 from linesmith.plugins import registry
 from linesmith.plugins.api import Tell
@@ -29,8 +30,13 @@ class _Course:
         return warm_up * (self.times - 1) + self.steps
 
     def values(self, done: Sequence[Done]) -> tuple[tuple[str, float], ...]:
+        """What the last run gave; what is wrong with it is said of the plan's title."""
         plugin = registry.benchmark(self.use.benchmark)
-        return plugin.parse(dict(self.use.settings), done[-len(self.steps) :])
+        try:
+            return plugin.parse(dict(self.use.settings), done[-len(self.steps) :])
+        except (BenchmarkFailed, BenchmarkNonsense) as error:
+            title = f"{self.use.title}: " if self.use.title else ""
+            raise type(error)(f"{title}{error}") from error
 
 
 def run_block(task: BlockTask, warm: Path, logs: Path, tell: Tell) -> Outcome:

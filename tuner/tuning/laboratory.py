@@ -180,5 +180,6 @@ def _blames_baseline(outcome: Outcome) -> bool:
 def _complaint(what: str, failure: Failure | None) -> str:
     """Why there is nothing to compare with, and where to look."""
     reason = failure.reason if failure else "for no reason that is known"
-    log = f"; its log is {failure.log} in the run directory" if failure and failure.log else ""
+    untold = failure is not None and failure.log and "; see " not in reason
+    log = f"; its log is {failure.log} in the run directory" if failure and untold else ""
     return f"the tree as it is {what}: {reason}{log}; when that is mended, go on with --resume"

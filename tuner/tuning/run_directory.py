@@ -28,7 +28,9 @@ def journal_of(path: Path) -> Path:
     """The journal in the run directory at ``path``; raises ``JournalError`` when that is no run directory."""
     found = path / _JOURNAL
     if not found.is_file():
-        raise JournalError(f"{path} holds no run (it has no {_JOURNAL}); name the folder that --run was given")
+        raise JournalError(
+            f"{path} holds no run (it has no {_JOURNAL}); name the folder of one, or leave --resume away to begin one"
+        )
     return found
 
 
@@ -51,7 +53,7 @@ class RunDirectory:
         A run in which nothing was measured yet is begun again, with what was built. Raises ``JournalError`` when the
         folder is in use, holds a run or anything else, or cannot be written.
         """
-        path = path.absolute()
+        path = path.resolve()
         try:
             path.mkdir(parents=True, exist_ok=True)
             if not (path / _JOURNAL).exists():
@@ -70,7 +72,7 @@ class RunDirectory:
     @classmethod
     def open(cls, path: Path) -> RunDirectory:
         """Go on with the run in ``path``; raises ``JournalError`` when there is none, or it is in use or damaged."""
-        path = path.absolute()
+        path = path.resolve()
         journal = journal_of(path)
         lock = _locked(path)
         try:
