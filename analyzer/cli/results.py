@@ -27,7 +27,13 @@ _RENDERED: dict[str, Callable[[Result], str]] = {
 
 
 def deliver(result: Result, folder: Path, format_: str, output: Path | None) -> None:
-    """Keep the result in the run directory ``folder``, and write it where the user wants it.
+    """Keep the result in the run directory ``folder``, and write it where the user wants it; raises ``OutputError``."""
+    keep(result, folder)
+    show(result, format_, output)
+
+
+def keep(result: Result, folder: Path) -> None:
+    """Write the reports into the run directory ``folder``, and into its patches what was measured of each.
 
     Raises ``OutputError``.
     """
@@ -36,7 +42,6 @@ def deliver(result: Result, folder: Path, format_: str, output: Path | None) -> 
             _replace(folder / name, text.encode("utf-8", "surrogateescape"))
         except OSError as error:
             raise OutputError(f"cannot write {folder / name}: {error.strerror}; make room there") from error
-    show(result, format_, output)
 
 
 def show(result: Result, format_: str, output: Path | None) -> None:

@@ -138,7 +138,7 @@ def test_a_run_in_which_nothing_was_measured_is_begun_again_with_what_was_built(
 
 
 def test_a_folder_without_a_run_cannot_be_gone_on_with(tmp_path: Path) -> None:
-    with pytest.raises(JournalError, match="holds no run"):
+    with pytest.raises(JournalError, match="holds no run yet; begin it without --resume"):
         RunDirectory.open(tmp_path)
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import sqlite3
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tuning.project import PLAN, project, tuned
+from tuning.project import PLAN, at_work, plan_of, project, silent, tuned
 
+from linesmith.analyzer.cli.results import keep
 from linesmith.analyzer.errors import NothingToSuggest, PlanError
-from linesmith.analyzer.model import Fidelity, Result, VerdictKind
+from linesmith.analyzer.model import Budget, Fidelity, Result, VerdictKind
+from linesmith.analyzer.report.excerpt import excerpt
+from linesmith.tuner.tuning.tune import tune
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +41,32 @@ def test_its_patch_applies_and_tells_what_was_verified(folder: Path, result: Res
     text = patch.read_text()
     assert "separate" in text.splitlines()[0]
     assert "the layout after is as predicted" in " ".join(text.split())
+
+
+def test_every_patch_carries_what_was_measured_of_it_once(folder: Path, result: Result) -> None:
+    run = folder / "run"
+    keep(result, run)
+    texts = {path.stem: path.read_text() for path in (run / "patches").glob("*.patch")}
+    carrying = {name for name, text in texts.items() if text.count("Measured, baseline against this patch") == 1}
+    assert carrying == {one.variant for one in (*result.confirmed, *result.explored)}
+    assert not [name for name in carrying if "benchmark has been run" in texts[name]]
+    assert (run / "best.patch").read_text() == texts[result.best or ""]
+    subprocess.run(("git", "apply", "--check", run / "best.patch"), cwd=folder / "tree", check=True)
+    keep(result, run)
+    assert {path.stem: path.read_text() for path in (run / "patches").glob("*.patch")} == texts
+
+
+def test_a_search_that_the_time_cut_off_says_how_to_go_on(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    with at_work(tmp_path / "run", folder) as (run, pool):
+        cut = tune(replace(plan_of(folder), budget=Budget(minutes=0.001)), run, pool, silent, excerpt)
+    assert (cut.finished, cut.samples) == (True, ())
+    (remark,) = cut.remarks
+    assert remark.startswith(
+        "the time was over before the first trial came to its end; the search goes on with --resume"
+    )
+    more = tuned(tmp_path / "run", folder)
+    assert (more.best is not None, more.remarks) == (True, ())
 
 
 def test_trials_of_the_budget_were_built_and_all_others_estimated(result: Result) -> None:

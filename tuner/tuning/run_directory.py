@@ -28,9 +28,7 @@ def journal_of(path: Path) -> Path:
     """The journal in the run directory at ``path``; raises ``JournalError`` when that is no run directory."""
     found = path / _JOURNAL
     if not found.is_file():
-        raise JournalError(
-            f"{path} holds no run (it has no {_JOURNAL}); name the folder of one, or leave --resume away to begin one"
-        )
+        raise JournalError(f"{path} holds no run (it has no {_JOURNAL}); name the folder of one")
     return found
 
 
@@ -73,6 +71,8 @@ class RunDirectory:
     def open(cls, path: Path) -> RunDirectory:
         """Go on with the run in ``path``; raises ``JournalError`` when there is none, or it is in use or damaged."""
         path = path.resolve()
+        if not (path / _JOURNAL).is_file():
+            raise JournalError(f"{path} holds no run yet; begin it without --resume, or name its folder with --run")
         journal = journal_of(path)
         lock = _locked(path)
         try:
