@@ -286,13 +286,17 @@ bool FactsReader::AddGlobal(const TypedName& variable) {
   return true;
 }
 
-// The line table of a split unit is that of its skeleton.
+// The line table of a split unit is that of its skeleton; type units and skeletons name one too, but have no
+// code of their own.
 void ReadLines(UnitContext& unit, UnitPool& pool, UnitFacts& facts) {
   const Unit* skeleton = unit.unit().skeleton;
   UnitContext& linked = skeleton != nullptr ? pool.Open(*skeleton) : unit;
   facts.line_files = &linked.files();
-  if (!linked.root().Has(Slot::kStatementList)) return;
-  facts.lines = ReadLineRows(pool, linked.unit(), linked.root().Get(Slot::kStatementList));
+  const Attributes& root = linked.root();
+  const bool code = root.Has(Slot::kLowPc) || root.Has(Slot::kRanges) || !facts.functions.empty();
+  const bool elsewhere = skeleton == nullptr && root.Has(Slot::kDwoName);
+  if (!code || elsewhere || !root.Has(Slot::kStatementList)) return;
+  facts.lines = ReadLineRows(pool, linked.unit(), root.Get(Slot::kStatementList));
 }
 
 }  // namespace
@@ -301,7 +305,7 @@ UnitFacts ReadUnitFacts(UnitContext& unit, TypeGraph& graph) {
   UnitFacts facts;
   graph.Enter(unit);
   FactsReader(unit, graph, facts).Read();
-  if (!facts.functions.empty()) ReadLines(unit, graph.pool(), facts);
+  ReadLines(unit, graph.pool(), facts);
   return facts;
 }
 

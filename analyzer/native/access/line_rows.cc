@@ -77,7 +77,7 @@ void LineProgram::Advance(std::uint64_t operations) {
   at_.operation = sum % header_.operations;
 }
 
-// Rows of one address replace each other; a row that says the same as the one before is none.
+// Rows of one address replace each other.
 void LineProgram::Emit(std::uint32_t file, std::uint32_t line) {
   if (rows_.size() > sequence_) {
     LineRow& last = rows_.back();
@@ -86,7 +86,6 @@ void LineProgram::Emit(std::uint32_t file, std::uint32_t line) {
       return;
     }
     if (last.address > at_.address) throw Truncated();
-    if (last.file == file && last.line == line) return;
   }
   rows_.push_back({at_.address, file, line});
 }
@@ -174,7 +173,8 @@ LineHeader ReadHeader(const Unit& unit, ByteCursor& cursor) {
 
 bool Ends(const LineRow& row) { return row.line == 0 && row.file == 0; }
 
-// Sequences come in any order; where one ends and another begins, only the beginning counts.
+// Sequences come in any order; where one ends and another begins, only the beginning counts. A row that says
+// the same as the one before is none.
 void SortRows(std::vector<LineRow>& rows) {
   std::ranges::stable_sort(rows, [](const LineRow& a, const LineRow& b) {
     return a.address != b.address ? a.address < b.address : Ends(a) && !Ends(b);
@@ -182,7 +182,9 @@ void SortRows(std::vector<LineRow>& rows) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (i + 1 < rows.size() && rows[i + 1].address == rows[i].address) continue;
-    rows[kept++] = rows[i];
+    const bool repeats =
+        kept > 0 && rows[kept - 1].file == rows[i].file && rows[kept - 1].line == rows[i].line;
+    if (!repeats) rows[kept++] = rows[i];
   }
   rows.resize(kept);
 }
