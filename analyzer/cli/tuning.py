@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import get_terminal_size
 
 import click
 
@@ -96,7 +97,7 @@ class Narrator:
     def __call__(self, progress: Progress) -> None:
         """Show ``progress`` on standard error."""
         if sys.stderr.isatty():
-            click.echo(f"{CLEAR_LINE}{inert(line(progress))}", err=True, nl=False)
+            click.echo(f"{CLEAR_LINE}{fitting(inert(line(progress)), get_terminal_size().columns)}", err=True, nl=False)
         elif progress.doing != self._last:
             click.echo(inert(line(progress)), err=True)
         self._last = progress.doing
@@ -107,11 +108,16 @@ def line(progress: Progress) -> str:
     parts = [progress.doing]
     if progress.budget:
         parts.append(f"{progress.trials} of {progress.budget} trials")
-    if progress.best is not None and progress.cost is not None:
-        parts.append(_best(progress.best, progress.cost, progress.rung))
     if progress.limit:
         parts.append(f"{_minutes(progress.seconds)} of {progress.limit / _SECONDS:g} min")
+    if progress.best is not None and progress.cost is not None:
+        parts.append(_best(progress.best, progress.cost, progress.rung))
     return "; ".join(parts)
+
+
+def fitting(text: str, columns: int) -> str:
+    """As much of it as a line of the terminal holds: what is wider cannot be cleared."""
+    return text if len(text) < columns else f"{text[: columns - 2]}…"
 
 
 def _best(variant: str, cost: float, rung: Fidelity | None) -> str:
@@ -119,7 +125,7 @@ def _best(variant: str, cost: float, rung: Fidelity | None) -> str:
     how = _RUNGS.get(rung, "estimated")
     if cost >= 1:
         return f"nothing better than the baseline so far ({how})"
-    return f"best so far {variant}, cost {cost:.3f} of the baseline's ({how}, not confirmed)"
+    return f"best so far {variant}, cost {cost:.3f} of the baseline's ({how})"
 
 
 def _minutes(seconds: float) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tuning.project import APART, PLAN, at_work, plan_of, project
 
-from linesmith.analyzer.cli.tuning import line
+from linesmith.analyzer.cli.tuning import fitting, line
 from linesmith.analyzer.model import Fidelity, Variant
 from linesmith.analyzer.report.excerpt import excerpt
 from linesmith.tuner.tuning.bench import bench
@@ -20,13 +20,11 @@ BEGUN = Progress("building v5", trials=3, budget=20, best="v2", cost=0.501, rung
 
 
 def test_a_cost_is_no_speed_and_names_its_rung() -> None:
-    assert line(BEGUN) == (
-        "building v5; 3 of 20 trials; best so far v2, cost 0.501 of the baseline's (simulated, not confirmed)"
-    )
+    assert line(BEGUN) == ("building v5; 3 of 20 trials; best so far v2, cost 0.501 of the baseline's (simulated)")
 
 
 def test_on_a_higher_rung_another_variant_may_be_the_best() -> None:
-    assert "best so far v3, cost 0.929 of the baseline's (benchmarked, not confirmed)" in line(
+    assert "best so far v3, cost 0.929 of the baseline's (benchmarked)" in line(
         replace(BEGUN, best="v3", cost=0.929, rung=Fidelity.BENCHMARK)
     )
 
@@ -46,6 +44,11 @@ def test_what_is_no_better_than_the_baseline_is_not_called_best() -> None:
 )
 def test_minutes_that_are_over_have_tenths_while_they_are_few(seconds: float, limit: float, text: str) -> None:
     assert line(Progress("building v5", seconds=seconds, limit=limit)) == f"building v5; {text}"
+
+
+def test_a_line_is_no_wider_than_the_terminal() -> None:
+    assert fitting("building v5; 3 of 20 trials", 80) == "building v5; 3 of 20 trials"
+    assert fitting("building v5; 3 of 20 trials", 20) == "building v5; 3 of …"
 
 
 def test_what_is_searched_is_called_by_its_rung_and_then_confirmed(tmp_path: Path) -> None:
