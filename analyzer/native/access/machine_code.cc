@@ -12,7 +12,7 @@ std::unique_ptr<InstructionDecoder> MakeInstructionDecoder(std::uint16_t machine
     case EM_X86_64:
       return MakeX86InstructionDecoder(kernel);
     case EM_AARCH64:
-      return nullptr;
+      return MakeArm64InstructionDecoder(kernel);
     default:
       return nullptr;
   }

@@ -25,7 +25,7 @@ enum class Segment : std::uint8_t { kNone, kPerCpu, kThread, kTask };
 
 // An address: base + index * scale + displacement. `absolute` tells that the displacement alone is the
 // address (relative to the instruction, already added up; or a 32-bit absolute one; or what a relocation
-// says).
+// says). A scale of 0 is a factor that is not known.
 struct Address {
   RegisterNumber base = kNoRegister;
   RegisterNumber index = kNoRegister;
@@ -53,7 +53,7 @@ enum class Effect : std::uint8_t {
   kAdd,       // target = source + constant
   kSum,       // target = source + other; without `other`: + what uses[0] reads
   kMask,      // target = source & constant
-  kSelect,    // target = target or source
+  kSelect,    // target = source or other; without `other`: source or target
   kExchange,  // target and source change places
   kValue,     // target = some number, no address
 };
