@@ -3,14 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
-#include "access_map.h"
-#include "function_facts.h"
-#include "machine_code.h"
-#include "program_image.h"
-#include "type_graph.h"
+#include "access/access_map.h"
+#include "access/function_facts.h"
+#include "access/machine_code.h"
+#include "access/program_image.h"
+#include "access/type_graph.h"
 
 namespace linesmith {
 
@@ -37,6 +38,21 @@ struct InferredAccess {
   TypeId type = kVoid;  // outermost known
   std::int64_t offset = 0;
   std::string_view variable;  // of kGlobal and kPerCpu
+};
+
+// One worker's inference over the functions of one unit.
+class TypeInference {
+ public:
+  TypeInference(InstructionDecoder& decoder, TypeGraph& graph, const ProgramKnowledge& program);
+  ~TypeInference();
+
+  // Every access of a function, by ascending address; the first range begins with its entry. `facts` is null
+  // for code without debug information.
+  std::vector<InferredAccess> Infer(const std::vector<CodeRange>& code, const FunctionFacts* facts);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 // Every access of the function, by ascending address. `facts` is null for code without debug information.

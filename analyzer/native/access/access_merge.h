@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// From the rows of several workers to the columns of one map, in an order that does not depend on the
+// workers.
+#pragma once
+
+#include <vector>
+
+#include "access/access_map.h"
+#include "access/access_rows.h"
+#include "access/type_graph.h"
+#include "record_set.h"
+
+namespace linesmith {
+
+// One worker's result.
+struct WorkerRows {
+  const AccessRows* rows = nullptr;
+  TypeGraph* graph = nullptr;
+  UnitPool* pool = nullptr;
+};
+
+// Functions that several workers met count once, as the first unit describes them.
+AccessMap MergeRows(const std::vector<WorkerRows>& workers, const RecordSet& records);
+
+}  // namespace linesmith

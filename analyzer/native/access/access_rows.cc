@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "access/access_rows.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "access/inline_chains.h"
+
+namespace linesmith {
+namespace {
+
+template <typename Narrow, typename Wide>
+Narrow Limited(Wide value) {
+  using Limits = std::numeric_limits<Narrow>;
+  return static_cast<Narrow>(std::clamp<std::int64_t>(value, Limits::min(), Limits::max()));
+}
+
+}  // namespace
+
+std::uint32_t TextTable::NumberOf(const std::string& text) {
+  const auto [place, fresh] = numbers_.try_emplace(text, static_cast<std::uint32_t>(texts_.size()));
+  if (fresh) texts_.push_back(text);
+  return place->second;
+}
+
+void AccessRows::EnterUnit(UnitContext* unit, const UnitFacts* facts) {
+  unit_ = unit;
+  facts_ = facts;
+  unit_files_.clear();
+}
+
+void AccessRows::Add(const RowFunction& function, const FunctionFacts* facts,
+                     const std::vector<InferredAccess>& accesses) {
+  static const std::vector<InlinedCall> kNone;
+  InlineChains chains(facts != nullptr ? facts->inlined : kNone);
+  std::unordered_map<std::int32_t, std::uint32_t> known;
+  RowFunction& added = functions_.emplace_back(function);
+  added.first = rows_.size();
+  for (const InferredAccess& access : accesses) {
+    AccessRow row{.address = access.address,
+                  .function = static_cast<std::uint32_t>(functions_.size() - 1),
+                  .type = access.type,
+                  .offset = Limited<std::int32_t>(access.offset),
+                  .width = Limited<std::uint16_t>(access.width),
+                  .kind = access.kind,
+                  .outcome = access.outcome};
+    const std::int32_t call = chains.InnermostAt(access.address);
+    const auto [place, fresh] = known.try_emplace(call, 0);
+    if (fresh) place->second = chains_.NumberOf(chains.NamesOf(call));
+    row.chain = place->second;
+    if (!access.variable.empty()) row.variable = variables_.NumberOf(std::string(access.variable));
+    SetLine(row);
+    rows_.push_back(row);
+  }
+  added.last = rows_.size();
+}
+
+void AccessRows::SetLine(AccessRow& row) {
+  if (facts_ == nullptr) return;
+  const auto behind = std::ranges::upper_bound(facts_->lines, row.address, {}, &LineRow::address);
+  if (behind == facts_->lines.begin()) return;
+  const LineRow& line = *std::prev(behind);
+  row.line = line.line;
+  if (line.line != 0) row.file = FileOf(line.file);
+}
+
+std::uint32_t AccessRows::FileOf(std::uint32_t number) {
+  const auto [place, fresh] = unit_files_.try_emplace(number, 0);
+  if (fresh && facts_->line_files != nullptr) {
+    place->second = files_.NumberOf(facts_->line_files->Path(number, unit_->directory()));
+  }
+  return place->second;
+}
+
+}  // namespace linesmith

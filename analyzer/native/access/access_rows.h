@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The accesses that one worker has found, with the function, inline chain and line of each.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "access/access_map.h"
+#include "access/function_facts.h"
+#include "access/type_inference.h"
+#include "unit_context.h"
+
+namespace linesmith {
+
+// Texts by number; "" is 0.
+class TextTable {
+ public:
+  TextTable() { NumberOf(""); }
+
+  std::uint32_t NumberOf(const std::string& text);
+  const std::vector<std::string>& texts() const { return texts_; }
+
+ private:
+  std::vector<std::string> texts_;
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+};
+
+// An access by the numbers of one worker.
+struct AccessRow {
+  std::uint64_t address = 0;
+  std::uint32_t function = 0;
+  std::uint32_t chain = 0;  // its names, separated by newlines
+  std::uint32_t file = 0;
+  std::uint32_t line = 0;
+  std::uint32_t type = 0;  // TypeId of the worker's graph
+  std::uint32_t variable = 0;
+  std::int32_t offset = 0;
+  std::uint16_t width = 0;
+  AccessKind kind = AccessKind::kRead;
+  Outcome outcome = Outcome::kUnknown;
+};
+
+// A function whose accesses are rows [first, last).
+struct RowFunction {
+  std::string name;
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  std::uint32_t unit = 0;  // Unit::index; of functions without debug information behind all units
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+class AccessRows {
+ public:
+  // What follows is in `unit`, whose line table is in `facts`; null for code without debug information.
+  void EnterUnit(UnitContext* unit, const UnitFacts* facts);
+  // `accesses` ascend by address.
+  void Add(const RowFunction& function, const FunctionFacts* facts,
+           const std::vector<InferredAccess>& accesses);
+
+  const std::vector<AccessRow>& rows() const { return rows_; }
+  const std::vector<RowFunction>& functions() const { return functions_; }
+  const TextTable& chains() const { return chains_; }
+  const TextTable& files() const { return files_; }
+  const TextTable& variables() const { return variables_; }
+
+ private:
+  void SetLine(AccessRow& row);
+  std::uint32_t FileOf(std::uint32_t number);
+
+  std::vector<AccessRow> rows_;
+  std::vector<RowFunction> functions_;
+  TextTable chains_;
+  TextTable files_;
+  TextTable variables_;
+  UnitContext* unit_ = nullptr;
+  const UnitFacts* facts_ = nullptr;
+  std::unordered_map<std::uint32_t, std::uint32_t> unit_files_;
+};
+
+}  // namespace linesmith

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The state with which each block of a function begins, joined over the paths that lead there.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <vector>
+
+#include "access/control_flow.h"
+#include "access/interpreter.h"
+#include "access/machine_state.h"
+#include "access/value_algebra.h"
+
+namespace linesmith {
+
+class BlockStates {
+ public:
+  BlockStates(const ControlFlow& flow, ValueAlgebra& algebra, const CallingConvention& convention);
+
+  // Runs blocks until no state changes any more. Blocks that no edge leads to begin with everything unknown.
+  void Solve(Interpreter& interpreter);
+  const MachineState& operator[](std::uint32_t block) const { return states_[block]; }
+
+ private:
+  void Run(std::uint32_t block, Interpreter& interpreter);
+  void Enqueue(std::uint32_t block);
+  void Start(std::uint32_t block, MachineState state);
+  void Flow(const MachineState& from, std::uint32_t block);
+  bool Meet(Value& known, const Value& brought, Definition meeting, bool widen);
+  bool MeetSlots(MachineState& known, const MachineState& brought, bool widen);
+
+  const ControlFlow& flow_;
+  ValueAlgebra& algebra_;
+  const CallingConvention& convention_;
+  std::vector<MachineState> states_;
+  std::vector<std::uint8_t> visits_;     // 0: not reached
+  std::vector<std::uint32_t> position_;  // in the flow's order, by block
+  // Positions of the blocks that are to run, the first of the order on top; each once.
+  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> queue_;
+  std::vector<bool> queued_;
+};
+
+}  // namespace linesmith

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What is known of functions by their names: those after which nothing runs, and the kernel's jump thunks.
+#pragma once
+
+#include <cstdint>
+
+#include "access/machine_code.h"
+#include "access/program_image.h"
+
+namespace linesmith {
+
+// Whether nothing behind a call of `callee` runs.
+bool NeverReturns(const ProgramImage& image, std::uint64_t callee);
+
+// The register through which `callee` jumps, when it is one of the kernel's thunks for indirect calls
+// (arch/x86/lib/retpoline.S); kNoRegister for others.
+RegisterNumber RegisterOfThunk(const ProgramImage& image, std::uint64_t callee);
+
+}  // namespace linesmith

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Basic blocks of a function and where control goes between them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "access/machine_code.h"
+#include "access/program_image.h"
+
+namespace linesmith {
+
+// Instructions [first, last) that run one after the other.
+struct BasicBlock {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  std::vector<std::uint32_t> successors;
+};
+
+class ControlFlow {
+ public:
+  // `instructions` ascend by address; `entry` is the function's first address. Both must outlive the graph.
+  ControlFlow(const std::vector<Instruction>& instructions, std::uint64_t entry, const ProgramImage& image);
+
+  const std::vector<BasicBlock>& blocks() const { return blocks_; }
+  // Blocks in the order that a forward analysis should take: the entry first, then such that most edges lead
+  // on; what no edge leads to comes last, by address.
+  const std::vector<std::uint32_t>& order() const { return order_; }
+  // Block that begins with the entry; blocks() is never empty when there are instructions.
+  std::uint32_t entry() const { return entry_; }
+
+ private:
+  void FindLeaders(std::vector<bool>& leaders);
+  void FindTables();
+  void Link(std::uint32_t block);
+  void Order();
+  void AddEdge(BasicBlock& block, std::uint64_t destination);
+  std::vector<std::uint64_t> TableTargets(std::uint32_t jump) const;
+  std::uint64_t ConstantOf(RegisterNumber reg, std::uint32_t before) const;
+  bool GoesOn(const Instruction& instruction) const;
+  // Position of the instruction at `address`; instructions_.size() where none begins.
+  std::uint32_t At(std::uint64_t address) const;
+
+  // The targets of an indirect jump.
+  struct Table {
+    std::uint32_t jump = 0;
+    std::vector<std::uint64_t> targets;
+  };
+
+  const std::vector<Instruction>& instructions_;
+  const ProgramImage& image_;
+  std::vector<BasicBlock> blocks_;
+  std::vector<std::uint32_t> block_of_;  // by instruction
+  std::vector<std::uint32_t> order_;
+  std::vector<Table> tables_;
+  std::uint32_t entry_ = 0;
+};
+
+}  // namespace linesmith

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What one instruction after the other does to what is known of registers and stack slots.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "access/function_facts.h"
+#include "access/learnt_claims.h"
+#include "access/machine_code.h"
+#include "access/machine_state.h"
+#include "access/place_table.h"
+#include "access/value_algebra.h"
+
+namespace linesmith {
+
+// The definition that a register has where block `block` begins and paths bring different values.
+constexpr Definition MeetingOf(std::uint32_t block, RegisterNumber reg) {
+  return 0x80000000u | block << 5 | reg;
+}
+
+class Interpreter {
+ public:
+  Interpreter(const std::vector<Instruction>& instructions, const PlaceTable& places, ValueAlgebra& algebra,
+              const ProgramKnowledge& program, const CallingConvention& convention);
+
+  // What other places have said of values; `learn` (null: nothing) gets what is said from now on.
+  void Use(const LearntClaims* known, LearntClaims* learn);
+  // Takes the state at the beginning of a block, whose first instruction is `first`.
+  void EnterBlock(std::uint32_t block, std::uint32_t first, const MachineState& state);
+  // Takes in what variables say where instruction `index` begins. Comes before the next three.
+  void Reach(std::uint32_t index);
+  // The address that a use of the instruction touches.
+  Value AddressOf(const Address& address);
+  // Runs the instruction.
+  void Execute(std::uint32_t index);
+
+  const MachineState& state() const { return state_; }
+
+ private:
+  void Apply(const ClaimedPlace& place);
+  void ApplyAgain(RegisterNumber reg, std::uint64_t address);
+  void Define(RegisterNumber reg, Value value, Definition definition);
+  void Effects(std::uint32_t index);
+  void SideEffects(const Instruction& instruction);
+  void Stores(const Instruction& instruction);
+  void Call(std::uint32_t index);
+  Value ResultOfCall(const Instruction& instruction);
+  Value ResultThrough(const Value& function);
+  Value ValueOfType(TypeId type);
+  Value Loaded(const MemoryUse& use, std::uint32_t width);
+  Value Addend(const Instruction& sum);
+  Value LoadedFromStack(const Value& address, std::uint32_t width);
+  Value PerCpuAddress(const Address& address);
+  void Clobber(RegisterNumber reg);
+
+  const std::vector<Instruction>& instructions_;
+  const PlaceTable& places_;
+  ValueAlgebra& algebra_;
+  const ProgramKnowledge& program_;
+  const CallingConvention& convention_;
+  const LearntClaims* known_ = nullptr;
+  LearntClaims* learn_ = nullptr;
+  MachineState state_;
+  std::vector<std::uint32_t> active_;  // places that hold now, perhaps some that have ended
+  std::uint32_t next_place_ = 0;
+  std::uint64_t behind_ = 0;  // address behind the instruction that runs
+};
+
+}  // namespace linesmith

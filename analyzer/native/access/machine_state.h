@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What is known of the registers and the stack at one place of a function.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "access/machine_code.h"
+#include "access/value.h"
+
+namespace linesmith {
+
+// A word of the function's frame; `offset` counts from the frame address (CFA).
+struct StackSlot {
+  std::int64_t offset = 0;
+  Value value;
+
+  bool operator==(const StackSlot&) const = default;
+};
+
+class MachineState {
+ public:
+  // Everything unknown; the stack pointer as at the entry of a function.
+  static MachineState AtEntry(const CallingConvention& convention);
+  // Everything unknown, the stack pointer too: code that nothing is known to lead to.
+  static MachineState Anywhere(const CallingConvention& convention);
+
+  Value& operator[](RegisterNumber reg) { return registers_[reg % kMostRegisters]; }
+  const Value& operator[](RegisterNumber reg) const { return registers_[reg % kMostRegisters]; }
+  std::array<Value, kMostRegisters>& registers() { return registers_; }
+
+  // Unset where nothing was stored.
+  Value SlotAt(std::int64_t offset) const;
+  // Writes a word; words that it overlaps are forgotten.
+  void SetSlot(std::int64_t offset, const Value& value);
+  // Forgets what `bytes` from `offset` on hold.
+  void EraseSlots(std::int64_t offset, std::int64_t bytes);
+  const std::vector<StackSlot>& slots() const { return slots_; }
+
+ private:
+  std::array<Value, kMostRegisters> registers_;
+  std::vector<StackSlot> slots_;  // by ascending offset
+};
+
+}  // namespace linesmith

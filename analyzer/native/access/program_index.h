@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Variables and functions of the whole program by address, collected from all units before inference.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "access/type_inference.h"
+#include "access/unit_summary.h"
+
+namespace linesmith {
+
+// Shared by the workers, never changed after it is made.
+class ProgramIndex {
+ public:
+  // `summaries` are those of the units in reading order.
+  ProgramIndex(const ProgramImage& image, const std::vector<UnitSummary>& summaries);
+
+  const ProgramImage& image() const { return image_; }
+  // The last variable that begins at or before `address`, and what the next one begins at; null when none.
+  const SummaryVariable* VariableFrom(std::uint64_t address, std::uint64_t& next) const;
+  const SummaryVariable* ThreadVariableFrom(std::uint64_t offset, std::uint64_t& next) const;
+  const TypeReference* ResultOf(std::uint64_t function) const;
+
+ private:
+  const ProgramImage& image_;
+  std::vector<SummaryVariable> variables_;  // by ascending address, each address once
+  std::vector<SummaryVariable> thread_variables_;
+  std::unordered_map<std::uint64_t, TypeReference> results_;
+};
+
+// The index as one worker asks it; remembers what types are in the worker's graph.
+class WorkerKnowledge : public ProgramKnowledge {
+ public:
+  explicit WorkerKnowledge(const ProgramIndex& index) : index_(index) {}
+
+  const ProgramImage& image() const override { return index_.image(); }
+  bool VariableAt(std::uint64_t address, TypeGraph& graph, GlobalVariable& found) const override;
+  bool PerCpuAt(std::uint64_t offset, TypeGraph& graph, GlobalVariable& found) const override;
+  TypeId ResultOf(std::uint64_t address, TypeGraph& graph) const override;
+
+ private:
+  bool InPerCpu(std::uint64_t address) const;
+  bool Take(const SummaryVariable* variable, std::uint64_t next, std::uint64_t address, TypeGraph& graph,
+            GlobalVariable& found) const;
+  TypeId TypeOf(const TypeReference& reference, TypeGraph& graph) const;
+
+  const ProgramIndex& index_;
+  // By the place of the reference in the index.
+  mutable std::unordered_map<const TypeReference*, TypeId> types_;
+};
+
+}  // namespace linesmith

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "access/type_inference.h"
+
+#include <algorithm>
+
+#include "access/access_outcome.h"
+#include "access/block_states.h"
+#include "access/control_flow.h"
+#include "access/interpreter.h"
+#include "access/place_table.h"
+
+namespace linesmith {
+namespace {
+
+// A state for each block of a larger function would take too much memory; its blocks know only what variables
+// say.
+constexpr std::size_t kMostBlocks = 20'000;
+// Code without a function of that size is data, or made up.
+constexpr std::size_t kMostInstructions = std::size_t{1} << 22;
+
+// The outcomes that code without debug information can have.
+Outcome WithoutTypes(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kGlobal:
+    case Outcome::kPerCpu:
+    case Outcome::kStack:
+    case Outcome::kAbsolute:
+    case Outcome::kPatched:
+    case Outcome::kUndecoded:
+      return outcome;
+    default:
+      return Outcome::kNoTypes;
+  }
+}
+
+// The inference over one function.
+class FunctionRun {
+ public:
+  FunctionRun(const std::vector<Instruction>& instructions, std::uint64_t entry, const FunctionFacts* facts,
+              ValueAlgebra& algebra, const ProgramKnowledge& program, const CallingConvention& convention)
+      : instructions_(instructions),
+        algebra_(algebra),
+        program_(program),
+        convention_(convention),
+        facts_(facts),
+        flow_(instructions, entry, program.image()),
+        places_(facts, algebra.parts()),
+        interpreter_(instructions, places_, algebra, program, convention) {
+    places_.Enter(flow_, instructions);
+  }
+
+  std::vector<InferredAccess> Run();
+
+ private:
+  void Pass(const LearntClaims* known, LearntClaims* learn);
+  void Visit(std::uint32_t block, const MachineState& state);
+  void Record(std::uint32_t index);
+  void RecordUndecoded(std::uint32_t index);
+
+  const std::vector<Instruction>& instructions_;
+  ValueAlgebra& algebra_;
+  const ProgramKnowledge& program_;
+  const CallingConvention& convention_;
+  const FunctionFacts* facts_;
+  ControlFlow flow_;
+  PlaceTable places_;
+  Interpreter interpreter_;
+  std::vector<InferredAccess> accesses_;
+};
+
+// Twice when the first pass has learnt something of values that the places before could use.
+std::vector<InferredAccess> FunctionRun::Run() {
+  LearntClaims learnt(algebra_.parts());
+  Pass(nullptr, &learnt);
+  if (!learnt.empty()) Pass(&learnt, nullptr);
+  std::ranges::stable_sort(accesses_, {}, &InferredAccess::address);
+  return std::move(accesses_);
+}
+
+void FunctionRun::Pass(const LearntClaims* known, LearntClaims* learn) {
+  accesses_.clear();
+  interpreter_.Use(known, nullptr);
+  if (flow_.blocks().size() > kMostBlocks) {
+    interpreter_.Use(known, learn);
+    const MachineState anywhere = MachineState::Anywhere(convention_);
+    for (std::uint32_t block = 0; block < flow_.blocks().size(); ++block) Visit(block, anywhere);
+    return;
+  }
+  BlockStates states(flow_, algebra_, convention_);
+  states.Solve(interpreter_);
+  interpreter_.Use(known, learn);
+  for (std::uint32_t block = 0; block < flow_.blocks().size(); ++block) Visit(block, states[block]);
+}
+
+void FunctionRun::Visit(std::uint32_t number, const MachineState& state) {
+  const BasicBlock& block = flow_.blocks()[number];
+  interpreter_.EnterBlock(number, block.first, state);
+  for (std::uint32_t i = block.first; i < block.last; ++i) {
+    interpreter_.Reach(i);
+    Record(i);
+    interpreter_.Execute(i);
+  }
+}
+
+void FunctionRun::Record(std::uint32_t index) {
+  const Instruction& instruction = instructions_[index];
+  if (!instruction.decoded) return RecordUndecoded(index);
+  const bool patched = instruction.use_count > 0 && program_.image().IsPatched(instruction.address);
+  for (std::uint8_t i = 0; i < instruction.use_count; ++i) {
+    const MemoryUse& use = instruction.uses[i];
+    InferredAccess access;
+    access.address = instruction.address;
+    access.kind = use.kind;
+    access.width = use.width;
+    if (patched) {
+      access.outcome = Outcome::kPatched;
+    } else {
+      Decide(interpreter_.AddressOf(use.address), algebra_, access);
+    }
+    if (facts_ == nullptr) access.outcome = WithoutTypes(access.outcome);
+    accesses_.push_back(access);
+  }
+}
+
+// Bytes in a row that are no instruction count as one access.
+void FunctionRun::RecordUndecoded(std::uint32_t index) {
+  const Instruction& instruction = instructions_[index];
+  if (index > 0) {
+    const Instruction& before = instructions_[index - 1];
+    if (!before.decoded && before.address + before.length == instruction.address) return;
+  }
+  InferredAccess& access = accesses_.emplace_back();
+  access.address = instruction.address;
+  access.outcome = Outcome::kUndecoded;
+}
+
+}  // namespace
+
+struct TypeInference::State {
+  State(InstructionDecoder& decoder, TypeGraph& graph, const ProgramKnowledge& program)
+      : decoder(decoder), program(program), parts(graph), algebra(parts, program) {}
+
+  InstructionDecoder& decoder;
+  const ProgramKnowledge& program;
+  TypeParts parts;
+  ValueAlgebra algebra;
+  std::vector<Instruction> instructions;
+};
+
+TypeInference::TypeInference(InstructionDecoder& decoder, TypeGraph& graph, const ProgramKnowledge& program)
+    : state_(std::make_unique<State>(decoder, graph, program)) {}
+
+TypeInference::~TypeInference() = default;
+
+std::vector<InferredAccess> TypeInference::Infer(const std::vector<CodeRange>& code,
+                                                 const FunctionFacts* facts) {
+  if (code.empty()) return {};
+  std::vector<Instruction>& instructions = state_->instructions;
+  instructions.clear();
+  for (const CodeRange& range : code) {
+    if (instructions.size() < kMostInstructions) state_->decoder.Decode(range, instructions);
+  }
+  const auto by_address = [](const Instruction& one, const Instruction& two) {
+    return one.address < two.address;
+  };
+  if (!std::ranges::is_sorted(instructions, by_address)) std::ranges::stable_sort(instructions, by_address);
+  const auto repeated = std::ranges::unique(instructions, {}, &Instruction::address);
+  instructions.erase(repeated.begin(), repeated.end());
+  if (instructions.empty()) return {};
+  return FunctionRun(instructions, code.front().address, facts, state_->algebra, state_->program,
+                     state_->decoder.convention())
+      .Run();
+}
+
+std::vector<InferredAccess> InferAccesses(const std::vector<CodeRange>& code, const FunctionFacts* facts,
+                                          InstructionDecoder& decoder, TypeGraph& graph,
+                                          const ProgramKnowledge& program) {
+  return TypeInference(decoder, graph, program).Infer(code, facts);
+}
+
+}  // namespace linesmith

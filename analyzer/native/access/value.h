@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the inference knows of the content of a register or a stack slot.
+#pragma once
+
+#include <cstdint>
+
+#include "access/type_graph.h"
+
+namespace linesmith {
+
+// Ordered: where paths meet, a later kind wins over an earlier one, and two that disagree become kConflict.
+// C gives each value one type, so a value that is used as a pointer is one on every path that leads there: an
+// unknown value or a null that meets a pointer leaves the pointer.
+enum class ValueKind : std::uint8_t {
+  kUnset,       // no path has led here yet
+  kUnknown,     // `delta` bytes behind what `definition` made
+  kNumber,      // no address as far as types say
+  kConstant,    // the number `offset`, perhaps an address
+  kPerCpuBase,  // what leads from an offset in the per-CPU block to this (or some) CPU's copy; + `offset`
+  kPointer,     // `offset` bytes into an object of `type` (kVoid: of nobody knows what)
+  kStack,       // `offset` bytes from the frame address (CFA)
+  kConflict,
+};
+
+// Who said what the value is.
+enum class Origin : std::uint8_t { kFlow, kVariable, kGlobal, kPerCpu };
+
+// Values that are made at one place of the function and only copied since have one `definition`, so that what
+// is learnt of one of them later holds for all. 0: several places, or nothing to learn.
+using Definition = std::uint32_t;
+
+struct Value {
+  ValueKind kind = ValueKind::kUnset;
+  Origin origin = Origin::kFlow;
+  // Not 0: an unknown multiple of this many bytes has been added, so that `offset` is one of several (kStack:
+  // any number).
+  std::uint8_t index_scale = 0;
+  TypeId type = kVoid;
+  std::int64_t offset = 0;
+  Definition definition = 0;
+  std::int32_t delta = 0;      // bytes between what `definition` made and this value
+  std::uint32_t variable = 0;  // of kGlobal and kPerCpu: position in the inference's list of names
+
+  bool operator==(const Value&) const = default;
+
+  static Value Unknown(Definition definition = 0) {
+    return {.kind = ValueKind::kUnknown, .definition = definition};
+  }
+  static Value Number(Definition definition = 0) {
+    return {.kind = ValueKind::kNumber, .definition = definition};
+  }
+  static Value Constant(std::int64_t number) { return {.kind = ValueKind::kConstant, .offset = number}; }
+  static Value Pointer(TypeId type, std::int64_t offset = 0, Origin origin = Origin::kFlow) {
+    return {.kind = ValueKind::kPointer, .origin = origin, .type = type, .offset = offset};
+  }
+  static Value Stack(std::int64_t offset) { return {.kind = ValueKind::kStack, .offset = offset}; }
+  static Value Conflict() { return {.kind = ValueKind::kConflict}; }
+
+  bool IsPointer() const { return kind == ValueKind::kPointer; }
+  // Whether nothing is known that an address could be resolved with.
+  bool IsBlank() const { return kind <= ValueKind::kNumber; }
+};
+
+}  // namespace linesmith
