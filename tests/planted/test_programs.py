@@ -13,13 +13,15 @@ import pytest
 from linesmith_command import linesmith
 
 SOURCES = Path(__file__).parent / "programs"
-PROGRAMS = ("channel", "mailbox", "pair", "routes", "server", "tallies")
+PROGRAMS = ("channel", "gateway", "mailbox", "pair", "routes", "server", "tallies", "traffic")
 PLANTED = {
     "channel": ("channel", "false sharing of received with sent, which is written"),
+    "gateway": ("gateway", "false sharing of longest with accepted, which is written"),
     "mailbox": ("mailbox", "message lies on this line and on another hot one, so both travel"),
     "routes": ("route_table", "false sharing of mask with lock, which is written"),
     "server": ("server", "false sharing of settings with accepted, which is written"),
     "tallies": ("tally", "false sharing, several objects: false sharing of "),
+    "traffic": ("traffic", "false sharing: false sharing of packets_"),
 }
 
 

@@ -13,7 +13,7 @@ from search.tables import Table, read_table
 from linesmith.tuner.plan_file import read_plan
 
 HERE = Path(__file__).parent
-TABLES = ("channel", "mailbox", "routes", "server", "tallies")
+TABLES = ("channel", "gateway", "mailbox", "routes", "server", "tallies", "traffic")
 
 
 @pytest.fixture(params=TABLES)
