@@ -13,6 +13,7 @@ from linesmith.plugins import registry
 from linesmith.plugins.api import Tell
 from linesmith.tuner.tuning.failures import Interrupted
 from linesmith.tuner.tuning.tasks import BlockTask, Outcome
+from linesmith.tuner.tuning.turn import measured_machine, turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,11 @@ class _Course:
 def run_block(task: BlockTask, warm: Path, logs: Path, tell: Tell) -> Outcome:
     """The samples of all boots of the block; raises ``Interrupted`` with the variant whose boot failed."""
     courses = tuple(_courses(task, warm / "benchmarks"))
+    with turn(measured_machine(task.site), task.run, logs, tell):
+        return _booted(task, courses, logs, tell)
+
+
+def _booted(task: BlockTask, courses: Sequence[_Course], logs: Path, tell: Tell) -> Outcome:
     samples: list[Sample] = []
     facts: dict[tuple[str, str], None] = {}
     for position, variant in enumerate(task.order):

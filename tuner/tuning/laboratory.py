@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 
@@ -18,8 +19,10 @@ from linesmith.tuner.tuning.perform import perform
 from linesmith.tuner.tuning.rig import Place, Rig
 from linesmith.tuner.tuning.run_directory import RunDirectory
 from linesmith.tuner.tuning.tasks import BuildTask, Outcome, Task
+from linesmith.tuner.tuning.turn import waiting_for
 from linesmith.tuner.tuning.variants import BASELINE, keep_variant
 
+_LISTENING_SECONDS = 2.0
 # A compiler that was killed for want of memory may not be killed again.
 _ATTEMPTS = 2
 _DOING = {Fidelity.SIMULATION: "simulating", Fidelity.BENCHMARK: "benchmarking"}
@@ -116,13 +119,23 @@ class Laboratory:
         self.run.journal.begin(task.name)
         with self.narration.during(task.name, doing):
             try:
-                outcome = await asyncio.wrap_future(self._pool.submit(partial(perform, task), task.needs))
+                outcome = await self._heard(task, doing, self._pool.submit(partial(perform, task), task.needs))
             except WorkerLost as error:
                 return Outcome(0.0, failure=Failure(FailureKind.WORKER, str(error)))
         if outcome.failure is not None and outcome.failure.kind is FailureKind.DISK_FULL:
             reason = outcome.failure.reason
             raise DiskFull(f"no room is left for {task.name} ({reason}); free some and go on with --resume")
         return outcome
+
+    async def _heard(self, task: Task, doing: str, answer: Future[Outcome]) -> Outcome:
+        """The answer to a task; what it has to wait for meanwhile is told."""
+        outcome, told = asyncio.wrap_future(answer), ""
+        while not (await asyncio.wait((outcome,), timeout=_LISTENING_SECONDS))[0]:
+            wait = waiting_for(self.run.path / "logs", task.name)
+            if wait != told:
+                self.narration.say(f"{doing}: {wait}" if wait else doing)
+                told = wait
+        return await outcome
 
     async def _build(self, variant: Variant) -> Built | Failure:
         kept = kept_build(self.run.journal, variant.name)
