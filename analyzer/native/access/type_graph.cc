@@ -146,7 +146,8 @@ TypeId TypeGraph::State::BuildArray(const TypeDie& die, unsigned depth) {
 std::string_view TypeGraph::State::NameOf(const TypeDie& record) {
   const char* plain = record.attributes.Text(Slot::kName);
   std::string name = chain.RecordName(record);
-  return name == plain ? plain : names.emplace_back(std::move(name));
+  if (name == plain) return plain;
+  return names.emplace_back(std::move(name));
 }
 
 TypeId TypeGraph::State::BuildRecord(const TypeDie& die) {
