@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Finds plugins by entry point group and name, and reads a profile with the source that knows it."""
 
+# A protocol is given to ask whether a plugin keeps it, not to be called.
+# mypy: disable-error-code="type-abstract"
+
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from linesmith.analyzer.errors import (
     BenchmarkUnknown,
@@ -29,6 +34,8 @@ from linesmith.plugins.api import (
 )
 from linesmith.plugins.text import decode
 
+P = TypeVar("P")
+
 _HEAD_CHARACTERS = 64 * 1024
 # Reports of whole machines have some megabytes.
 _MOST_BYTES = 256 << 20
@@ -44,76 +51,45 @@ def broken_sources() -> tuple[str, ...]:
     return tuple(source for source in map(_loaded, _entry_points()) if isinstance(source, str))
 
 
-def snapshot_source(name: str) -> SnapshotSource:
-    """The reader of a kernel's memory called ``name`` (entry point group ``linesmith.snapshots``).
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[P]):
+    """The plugins of an entry point group; called with a name, it is the one of that name.
 
-    Raises ``SnapshotError`` when none of that name is installed or it cannot be loaded.
+    Raises ``failure`` when none of that name is installed, it cannot be loaded, or it is no such plugin.
     """
-    source = _called(name, "linesmith.snapshots", "reader of memory", SnapshotError)
-    if not isinstance(source, SnapshotSource):
-        raise SnapshotError(f"the plugin {name} is no reader of memory; reinstall or remove its package")
-    return source
+
+    protocol: type[P]
+    group: str
+    title: str
+    failure: type[LinesmithError]
+
+    def __call__(self, name: str) -> P:
+        """What the entry point ``name`` makes: foreign plugins may raise anything."""
+        points = entry_points(group=self.group)
+        if name not in points.names:
+            known = ", ".join(sorted(points.names)) or "none"
+            raise self.failure(
+                f"no {self.title} is called {name} (installed: {known}); name one of those or reinstall linesmith"
+            )
+        try:
+            found = points[name].load()()
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise self.failure(
+                f"the {self.title} {name} cannot be loaded ({reason}); reinstall or remove its package"
+            ) from error
+        if not isinstance(found, self.protocol):
+            raise self.failure(f"the plugin {name} is no {self.title}; reinstall or remove its package")
+        return found
 
 
-def recorder(name: str) -> Recorder:
-    """The recorder called ``name`` (entry point group ``linesmith.recorders``); raises ``NotRecorded``."""
-    found = _called(name, "linesmith.recorders", "recorder", NotRecorded)
-    if not isinstance(found, Recorder):
-        raise NotRecorded(f"the plugin {name} is no recorder; reinstall or remove its package")
-    return found
-
-
-def builder(name: str) -> Builder:
-    """The builder called ``name`` (entry point group ``linesmith.builders``); raises ``PlanError``."""
-    found = _called(name, "linesmith.builders", "builder", PlanError)
-    if not isinstance(found, Builder):
-        raise PlanError(f"the plugin {name} is no builder; reinstall or remove its package")
-    return found
-
-
-def machine(name: str) -> Machine:
-    """The machine called ``name`` (entry point group ``linesmith.machines``); raises ``PlanError``."""
-    found = _called(name, "linesmith.machines", "machine", PlanError)
-    if not isinstance(found, Machine):
-        raise PlanError(f"the plugin {name} is no machine; reinstall or remove its package")
-    return found
-
-
-def benchmark(name: str) -> Benchmark:
-    """The benchmark called ``name`` (entry point group ``linesmith.benchmarks``); raises ``BenchmarkUnknown``."""
-    found = _called(name, "linesmith.benchmarks", "benchmark", BenchmarkUnknown)
-    if not isinstance(found, Benchmark):
-        raise BenchmarkUnknown(f"the plugin {name} is no benchmark; reinstall or remove its package")
-    return found
-
-
-def optimizer(name: str) -> Optimizer:
-    """The optimizer called ``name`` (entry point group ``linesmith.optimizers``); raises ``PlanError``."""
-    found = _called(name, "linesmith.optimizers", "optimizer", PlanError)
-    if not isinstance(found, Optimizer):
-        raise PlanError(f"the plugin {name} is no optimizer; reinstall or remove its package")
-    return found
-
-
-def executor(name: str) -> Executor:
-    """The executor called ``name`` (entry point group ``linesmith.executors``); raises ``PlanError``."""
-    found = _called(name, "linesmith.executors", "executor", PlanError)
-    if not isinstance(found, Executor):
-        raise PlanError(f"the plugin {name} is no executor; reinstall or remove its package")
-    return found
-
-
-def _called(name: str, group: str, kind: str, failure: type[LinesmithError]) -> object:
-    """What the entry point ``name`` of ``group`` makes: foreign plugins may raise anything."""
-    points = entry_points(group=group)
-    if name not in points.names:
-        known = ", ".join(sorted(points.names)) or "none"
-        raise failure(f"no {kind} is called {name} (installed: {known}); name one of those or reinstall linesmith")
-    try:
-        return points[name].load()()
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise failure(f"the {kind} {name} cannot be loaded ({reason}); reinstall or remove its package") from error
+snapshot_source = Kind(SnapshotSource, "linesmith.snapshots", "reader of memory", SnapshotError)
+recorder = Kind(Recorder, "linesmith.recorders", "recorder", NotRecorded)
+builder = Kind(Builder, "linesmith.builders", "builder", PlanError)
+machine = Kind(Machine, "linesmith.machines", "machine", PlanError)
+benchmark = Kind(Benchmark, "linesmith.benchmarks", "benchmark", BenchmarkUnknown)
+optimizer = Kind(Optimizer, "linesmith.optimizers", "optimizer", PlanError)
+executor = Kind(Executor, "linesmith.executors", "executor", PlanError)
 
 
 def read_profiles(path: Path) -> tuple[Profile, ...]:
