@@ -4,6 +4,7 @@
 #include "crew.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
@@ -56,11 +57,27 @@ long whole_number(const char *option, const char *text, long least, long most) {
   return value;
 }
 
-double some_seconds(const char *option, const char *text) {
+static double some_seconds(const char *option, const char *text) {
   char *end;
   const double value = strtod(text, &end);
   if (*end || end == text || !isfinite(value) || value <= 0) refuse(option, text, "seconds above 0");
   return value;
+}
+
+bool take_order(struct order *order, int option) {
+  switch (option) {
+    case 'w':
+      order->workers = (int)whole_number("--workers", optarg, 1, MOST_WORKERS);
+      return true;
+    case 'o':
+      order->operations = whole_number("--operations", optarg, 1, LONG_MAX / MOST_WORKERS);
+      return true;
+    case 's':
+      order->seconds = some_seconds("--seconds", optarg);
+      return true;
+    default:
+      return false;
+  }
 }
 
 static double now(void) {

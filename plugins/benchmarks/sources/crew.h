@@ -28,14 +28,19 @@ struct worker {
 /// What one worker does: operations, while `more_to_do` says so. `context` is shared by all.
 typedef void work_function(struct worker *worker, void *context);
 
+/// What an order is given by: options for getopt_long(3) and `take_order`.
+#define ORDER_OPTIONS                                                                      \
+  {"workers", required_argument, NULL, 'w'}, {"operations", required_argument, NULL, 'o'}, \
+      {"seconds", required_argument, NULL, 's'}
+
+/// Take the option, with its `optarg`, into the order; false for one that is none of those.
+bool take_order(struct order *order, int option);
+
 /// End the process with status 2 and the system's reason; `what` is the call that failed.
 _Noreturn void fail(const char *what);
 
 /// A whole number from `least` to `most`; ends the process with status 2 when `text` is none.
 long whole_number(const char *option, const char *text, long least, long most);
-
-/// A number of seconds above 0; ends the process with status 2 when `text` is none.
-double some_seconds(const char *option, const char *text);
 
 /// Whether the worker has operations, or time, left.
 bool more_to_do(const struct worker *worker);

@@ -89,9 +89,7 @@ static void make_storm(struct storm *storm, const char *name, const char *direct
 }
 
 static const struct option options[] = {
-    {"workers", required_argument, NULL, 'w'},
-    {"operations", required_argument, NULL, 'o'},
-    {"seconds", required_argument, NULL, 's'},
+    ORDER_OPTIONS,
     {"files", required_argument, NULL, 'f'},
     {"directory", required_argument, NULL, 'd'},
     {"child", required_argument, NULL, 'c'},
@@ -106,17 +104,8 @@ struct request {
 };
 
 static void take(struct request *request, int option) {
-  struct order *order = &request->order;
+  if (take_order(&request->order, option)) return;
   switch (option) {
-    case 'w':
-      order->workers = (int)whole_number("--workers", optarg, 1, MOST_WORKERS);
-      break;
-    case 'o':
-      order->operations = whole_number("--operations", optarg, 1, LONG_MAX / MOST_WORKERS);
-      break;
-    case 's':
-      order->seconds = some_seconds("--seconds", optarg);
-      break;
     case 'f':
       request->files = (int)whole_number("--files", optarg, 0, MOST_FILES);
       break;

@@ -9,7 +9,6 @@
 // for that mapping.
 #define _GNU_SOURCE
 #include <getopt.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -85,24 +84,17 @@ struct request {
 };
 
 static const struct option options[] = {
-    {"workers", required_argument, NULL, 'w'}, {"operations", required_argument, NULL, 'o'},
-    {"seconds", required_argument, NULL, 's'}, {"pages", required_argument, NULL, 'n'},
-    {"mapping", required_argument, NULL, 'm'}, {"memory", required_argument, NULL, 'k'},
-    {"processes", no_argument, NULL, 'p'},     {0},
+    ORDER_OPTIONS,
+    {"pages", required_argument, NULL, 'n'},
+    {"mapping", required_argument, NULL, 'm'},
+    {"memory", required_argument, NULL, 'k'},
+    {"processes", no_argument, NULL, 'p'},
+    {0},
 };
 
 static void take(struct request *request, int option) {
-  struct order *order = &request->order;
+  if (take_order(&request->order, option)) return;
   switch (option) {
-    case 'w':
-      order->workers = (int)whole_number("--workers", optarg, 1, MOST_WORKERS);
-      break;
-    case 'o':
-      order->operations = whole_number("--operations", optarg, 1, LONG_MAX / MOST_WORKERS);
-      break;
-    case 's':
-      order->seconds = some_seconds("--seconds", optarg);
-      break;
     case 'n':
       request->pages = whole_number("--pages", optarg, 1, MOST_PAGES);
       break;
@@ -113,7 +105,7 @@ static void take(struct request *request, int option) {
       request->memory = one_of("--memory", optarg, "anonymous", "file");
       break;
     case 'p':
-      order->processes = true;
+      request->order.processes = true;
       break;
     default:
       _exit(2);
