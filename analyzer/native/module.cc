@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The Python module linesmith.analyzer._native (its interface: analyzer/_native.pyi).
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "access/access_map.h"
 #include "btf.h"
 #include "debug_loader.h"
 #include "dwarf_reader.h"
@@ -61,17 +63,89 @@ class RecordTable {
   std::vector<Record> records_;
 };
 
+// Read-only numpy arrays over the columns of a map; each keeps the table that it belongs to.
+class AccessTable {
+ public:
+  explicit AccessTable(AccessMap map) : map_(std::move(map)) {
+    for (const AccessedFunction& function : map_.functions) {
+      lows_.push_back(function.low);
+      highs_.push_back(function.high);
+    }
+    for (const AccessedType& type : map_.types) layouts_.push_back(type.layout);
+  }
+
+  const AccessMap& map() const { return map_; }
+  const std::vector<std::uint64_t>& lows() const { return lows_; }
+  const std::vector<std::uint64_t>& highs() const { return highs_; }
+  const std::vector<std::int64_t>& layouts() const { return layouts_; }
+
+ private:
+  AccessMap map_;
+  std::vector<std::uint64_t> lows_;
+  std::vector<std::uint64_t> highs_;
+  std::vector<std::int64_t> layouts_;
+};
+
+template <class Value>
+auto ToArray(const std::vector<Value>& column, nb::handle owner) {
+  return nb::ndarray<nb::numpy, const Value, nb::ndim<1>>(column.data(), {column.size()}, owner);
+}
+
+template <class Value>
+void AddColumn(nb::class_<AccessTable>& table, const char* name, std::vector<Value> AccessColumns::* column) {
+  table.def_prop_ro(name, [column](nb::handle self) {
+    return ToArray(nb::cast<const AccessTable&>(self).map().columns.*column, self);
+  });
+}
+
+template <class Value>
+void AddColumn(nb::class_<AccessTable>& table, const char* name,
+               const std::vector<Value>& (AccessTable::*column)() const) {
+  table.def_prop_ro(name, [column](nb::handle self) {
+    return ToArray((nb::cast<const AccessTable&>(self).*column)(), self);
+  });
+}
+
+nb::list ToTexts(const Names& names) {
+  nb::list texts;
+  for (const std::string& name : names) texts.append(ToText(name));
+  return texts;
+}
+
+template <class Named>
+nb::list NamesOf(const std::vector<Named>& all) {
+  nb::list texts;
+  for (const Named& one : all) texts.append(ToText(one.name));
+  return texts;
+}
+
+nb::list InlineChains(const AccessTable& table) {
+  nb::list chains;
+  for (const Names& chain : table.map().inline_chains) chains.append(ToTexts(chain));
+  return chains;
+}
+
+// What calls `progress` from any thread, as long as the caller's frame stands.
+Progress Reporting(const std::optional<nb::callable>& progress) {
+  if (!progress) return {};
+  return [&progress](std::uint64_t done, std::uint64_t total) {
+    const nb::gil_scoped_acquire acquire;
+    (*progress)(done, total);
+  };
+}
+
 RecordTable ReadDwarfTable(const std::string& path, unsigned threads, const Names& directories,
                            const std::optional<nb::callable>& progress) {
-  Progress report;
-  if (progress) {
-    report = [&progress](std::uint64_t done, std::uint64_t total) {
-      const nb::gil_scoped_acquire acquire;
-      (*progress)(done, total);
-    };
-  }
+  const Progress report = Reporting(progress);
   const nb::gil_scoped_release release;
   return RecordTable(ReadRecords(*LoadDebugInfo(path, directories), threads, report));
+}
+
+AccessTable MapAccessTable(const std::string& path, unsigned threads, const Names& directories,
+                           const std::optional<nb::callable>& progress) {
+  const Progress report = Reporting(progress);
+  const nb::gil_scoped_release release;
+  return AccessTable(MapAccesses(path, directories, threads, report));
 }
 
 RecordTable ReadBtfTable(const std::string& path, const std::optional<std::string>& base) {
@@ -118,6 +192,29 @@ void RegisterError(nb::module_& module) {
   });
 }
 
+void RegisterAccessTable(nb::module_& module) {
+  nb::class_<AccessTable> table(module, "AccessTable");
+  AddColumn(table, "address", &AccessColumns::address);
+  AddColumn(table, "function", &AccessColumns::function);
+  AddColumn(table, "inlined", &AccessColumns::inlined);
+  AddColumn(table, "file", &AccessColumns::file);
+  AddColumn(table, "line", &AccessColumns::line);
+  AddColumn(table, "type", &AccessColumns::type);
+  AddColumn(table, "offset", &AccessColumns::offset);
+  AddColumn(table, "width", &AccessColumns::width);
+  AddColumn(table, "kind", &AccessColumns::kind);
+  AddColumn(table, "outcome", &AccessColumns::outcome);
+  AddColumn(table, "variable", &AccessColumns::variable);
+  AddColumn(table, "function_low", &AccessTable::lows);
+  AddColumn(table, "function_high", &AccessTable::highs);
+  AddColumn(table, "type_layout", &AccessTable::layouts);
+  table.def_prop_ro("functions", [](const AccessTable& self) { return NamesOf(self.map().functions); });
+  table.def_prop_ro("inline_chains", &InlineChains);
+  table.def_prop_ro("files", [](const AccessTable& self) { return ToTexts(self.map().files); });
+  table.def_prop_ro("types", [](const AccessTable& self) { return NamesOf(self.map().types); });
+  table.def_prop_ro("variables", [](const AccessTable& self) { return ToTexts(self.map().variables); });
+}
+
 }  // namespace
 }  // namespace linesmith
 
@@ -133,6 +230,9 @@ NB_MODULE(_native, module) {
   module.def("identify", &linesmith::IdentifyJson, "path"_a,
              "debug_directories"_a = linesmith::kDebugDirectories);
   module.def("read_dwarf", &linesmith::ReadDwarfTable, "path"_a, "threads"_a,
+             "debug_directories"_a = linesmith::kDebugDirectories, "progress"_a = nb::none());
+  linesmith::RegisterAccessTable(module);
+  module.def("map_accesses", &linesmith::MapAccessTable, "path"_a, "threads"_a,
              "debug_directories"_a = linesmith::kDebugDirectories, "progress"_a = nb::none());
   module.def("read_btf", &linesmith::ReadBtfTable, "path"_a, "base"_a = nb::none());
   module.def("read_touched", &linesmith::ReadTouchedJson, "path"_a, "functions"_a, "prefixes"_a, "threads"_a,
