@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "compile_arguments.h"
+
+#include "clang/Driver/Options.h"
+#include "llvm/Option/Arg.h"
+#include "llvm/Option/ArgList.h"
+#include "llvm/Option/OptTable.h"
+
+namespace linesmith {
+namespace {
+
+namespace options = clang::driver::options;
+
+bool ChangesTypesOrMacros(unsigned option) {
+  switch (option) {
+    case options::OPT_std_EQ:
+    case options::OPT_ansi:
+    case options::OPT_x:
+    case options::OPT_m32:
+    case options::OPT_m64:
+    case options::OPT_march_EQ:
+    case options::OPT_target:
+    case options::OPT_nostdinc:
+    case options::OPT_nostdincxx:
+    case options::OPT_pthread:
+    case options::OPT_ffreestanding:
+    case options::OPT_fgnu89_inline:
+    case options::OPT_fms_extensions:
+    case options::OPT_fno_builtin:
+    case options::OPT_fopenmp:
+    case options::OPT_fpack_struct_EQ:
+    case options::OPT_fshort_enums:
+    case options::OPT_fshort_wchar:
+    case options::OPT_fsigned_char:
+    case options::OPT_funsigned_char:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool DecidesParsing(const llvm::opt::Option& option) {
+  // -M and its kin write files that nobody asked for here.
+  if (option.matches(options::OPT_M_Group)) return false;
+  return option.matches(options::OPT_Preprocessor_Group) || option.matches(options::OPT_O_Group) ||
+         option.matches(options::OPT_m_x86_Features_Group) || ChangesTypesOrMacros(option.getID());
+}
+
+}  // namespace
+
+std::vector<std::string> ParsingArguments(const std::vector<std::string>& command, llvm::StringRef file) {
+  std::vector<const char*> words;
+  for (std::size_t i = 1; i < command.size(); ++i) words.push_back(command[i].c_str());
+  unsigned missing_index = 0;
+  unsigned missing_count = 0;
+  const llvm::opt::InputArgList parsed = clang::driver::getDriverOptTable().ParseArgs(
+      words, missing_index, missing_count, llvm::opt::Visibility(options::ClangOption));
+  std::vector<std::string> kept = {command.empty() ? "clang" : command.front()};
+  for (const llvm::opt::Arg* argument : parsed) {
+    if (!DecidesParsing(argument->getOption())) continue;
+    llvm::opt::ArgStringList rendered;
+    argument->render(parsed, rendered);
+    kept.insert(kept.end(), rendered.begin(), rendered.end());
+  }
+  kept.insert(kept.end(), {"-fsyntax-only", "-w", "-ferror-limit=0", "--", file.str()});
+  return kept;
+}
+
+}  // namespace linesmith
