@@ -32,6 +32,9 @@ from linesmith.analyzer.model import (
 T = TypeVar("T")
 Tell = Callable[[str], None]
 Settings = Mapping[str, Setting]
+# What a function needs of its worker.
+BUILD = "build"
+BENCH = "bench"
 
 
 @runtime_checkable
@@ -200,7 +203,7 @@ class Pool(Protocol):
     neighbours: int
 
     def submit(self, function: Callable[[Path], T], needs: str) -> Future[T]:
-        """Run ``function``, which can be pickled, with the worker's warm folder; ``needs`` is ``build`` or ``bench``.
+        """Run ``function``, which can be pickled, with the worker's warm folder; ``needs`` is ``BUILD`` or ``BENCH``.
 
         A function whose worker is lost runs again on another one. Raised exceptions are the future's.
         """

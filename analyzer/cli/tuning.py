@@ -24,8 +24,8 @@ from linesmith.plugins.registry import executor
 from linesmith.tuner.tuning.preview import Preview
 from linesmith.tuner.tuning.progress import Progress
 from linesmith.tuner.tuning.run_directory import RunDirectory
+from linesmith.tuner.tuning.variants import BASELINE
 
-BASELINE = "baseline"
 _SECONDS = 60
 _RUNGS: dict[Fidelity | None, str] = {Fidelity.SIMULATION: "simulated", Fidelity.BENCHMARK: "benchmarked"}
 
@@ -83,7 +83,7 @@ def variants_of(patches: Sequence[Path]) -> tuple[Variant, ...]:
     variants = tuple(Variant(path.stem, (path.read_bytes().decode("utf-8", "surrogateescape"),)) for path in patches)
     names = [variant.name for variant in variants]
     for name in names:
-        if names.count(name) > 1 or name == BASELINE:
+        if names.count(name) > 1 or name == BASELINE.name:
             raise PlanError(f"two variants would be called {name}; rename one of the patches")
     return variants
 

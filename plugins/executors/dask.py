@@ -17,13 +17,11 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from linesmith.analyzer.errors import ExecutorFailed, ToolMissing, WorkerLost
-from linesmith.plugins.api import Settings
+from linesmith.plugins.api import BENCH, BUILD, Settings
 from linesmith.plugins.executors.dask_task import run_task
 
 T = TypeVar("T")
 
-BUILD = "build"
-BENCH = "bench"
 _CONNECT_SECONDS = 20
 
 

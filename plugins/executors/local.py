@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from linesmith.analyzer.errors import ExecutorFailed, LinesmithError, WorkerLost
-from linesmith.plugins.api import Settings
+from linesmith.plugins.api import BENCH, Settings
 from linesmith.plugins.executors.serving import Answer
 from linesmith.plugins.executors.worker import MOST_LOSSES, Worker, WorkerGone
 
 T = TypeVar("T")
 
 _MOST_WORKERS = 256
-BENCH = "bench"
 
 
 @dataclass(slots=True)

@@ -10,12 +10,11 @@ from pathlib import Path
 from linesmith.analyzer.errors import PlanError
 from linesmith.analyzer.model import TunePlan
 from linesmith.plugins import registry
-from linesmith.plugins.api import Pool
+from linesmith.plugins.api import BENCH, BUILD, Pool
 from linesmith.tuner.recording_order import product_of, unbuilt
 from linesmith.tuner.tuning.placeholders import stray
 from linesmith.tuner.tuning.recordable import planned_order, recording_commands, steps_of
 from linesmith.tuner.tuning.settling import is_recorded
-from linesmith.tuner.tuning.tasks import BENCH, BUILD
 
 # Who cannot work, and why; nobody with an empty reason.
 Obstacle = tuple[str, str | None]

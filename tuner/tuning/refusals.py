@@ -10,8 +10,7 @@ from pathlib import Path
 from linesmith.analyzer.errors import PatchRefused
 from linesmith.analyzer.model import Recipe, Variant
 from linesmith.plugins import registry
-from linesmith.plugins.api import Pool
-from linesmith.tuner.tuning.tasks import BUILD
+from linesmith.plugins.api import BUILD, Pool
 
 
 def refusals(recipe: Recipe, variants: Sequence[Variant], pool: Pool) -> dict[str, str]:

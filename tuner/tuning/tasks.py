@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from linesmith.analyzer.model import Built, Evidence, Failure, Recipe, Sample, Site, Use, Variant
+from linesmith.plugins.api import BENCH, BUILD
 from linesmith.tuner.tuning.simulated import SimulatedBenchmark
-
-BUILD = "build"
-BENCH = "bench"
 
 # A variant's name, and what was built of it.
 Made = tuple[str, Built]
@@ -23,7 +22,7 @@ class BuildTask:
     recipe: Recipe
     variant: Variant
     run: Path
-    needs: str = field(default=BUILD, init=False)
+    needs: ClassVar[str] = BUILD
 
     @property
     def name(self) -> str:
@@ -45,7 +44,7 @@ class BlockTask:
     order: tuple[str, ...]
     made: tuple[Made, ...]
     run: Path
-    needs: str = field(default=BENCH, init=False)
+    needs: ClassVar[str] = BENCH
 
     @property
     def name(self) -> str:
@@ -63,7 +62,7 @@ class SimulatedBlockTask:
     variant: Made
     seed: int
     run: Path
-    needs: str = field(default=BUILD, init=False)
+    needs: ClassVar[str] = BUILD
 
     @property
     def name(self) -> str:
@@ -79,7 +78,7 @@ class RecordTask:
     built: Built
     seed: int
     run: Path
-    needs: str = field(default=BUILD, init=False)
+    needs: ClassVar[str] = BUILD
 
     @property
     def name(self) -> str:
