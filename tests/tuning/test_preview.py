@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from builders.projects import CASES, plant
 from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
-from tuning.project import APART, PLAN, plan_of, project
+from tuning.project import APART, PLAN, benched, plan_of, project
 
+from linesmith.analyzer.errors import PlanError
 from linesmith.analyzer.model import Variant
 from linesmith.tuner.tuning.preview import of_bench, of_tune
 
@@ -60,6 +62,14 @@ def test_patches_are_recorded_where_the_simulation_measures_them(tmp_path: Path)
     text = PLAN.replace('"estimate", "benchmark"', '"simulate"')
     shown = of_bench(plan_of(project(tmp_path), text), [Variant("apart", (APART,))], tmp_path / "run")
     assert [words(one) for one in shown.commands[1:]] == ["qemu-x86_64: queue work"]
+
+
+def test_a_plan_that_measures_nothing_has_no_bench(tmp_path: Path) -> None:
+    text = PLAN.replace('"estimate", "benchmark"', '"estimate"')
+    with pytest.raises(PlanError, match="there is nothing that is measured"):
+        of_bench(plan_of(project(tmp_path), text), [Variant("apart", (APART,))], tmp_path / "run")
+    with pytest.raises(PlanError, match="there is nothing that is measured"):
+        benched(tmp_path / "run", tmp_path, [Variant("apart", (APART,))], text)
 
 
 def test_a_kernel_that_is_yet_to_be_built_is_booted_to_be_recorded(tmp_path: Path) -> None:

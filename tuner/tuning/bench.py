@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from linesmith.analyzer.errors import PlanError
-from linesmith.analyzer.model import Built, Comparison, Failure, FailureKind, Fidelity, Result, Trial, TunePlan, Variant
+from linesmith.analyzer.model import Built, Comparison, Failure, FailureKind, Result, Trial, TunePlan, Variant
 from linesmith.plugins.api import Pool
 from linesmith.tuner.simulated_metrics import Question
 from linesmith.tuner.tuning.blocks import Purpose, Stage
@@ -26,7 +26,7 @@ from linesmith.tuner.tuning.reopening import reopen
 from linesmith.tuner.tuning.result import result_of
 from linesmith.tuner.tuning.rig import Rig, machine_rig, simulation_rig
 from linesmith.tuner.tuning.run_directory import RunDirectory
-from linesmith.tuner.tuning.settling import settled, without_search
+from linesmith.tuner.tuning.settling import check_ladder, settled, without_search
 from linesmith.tuner.tuning.simulated import SimulatedBenchmark
 from linesmith.tuner.tuning.terms import Terms, keep_terms, with_measures
 from linesmith.tuner.tuning.trials import keep_trial, trial_of, trials
@@ -42,6 +42,7 @@ def bench(plan: TunePlan, variants: Sequence[Variant], run: RunDirectory, pool: 
     ``DiskFull``, ``PlanError``, ``BenchmarkUnknown``, ``ToolMissing``, or ``PatchRefused`` when no patch fits the tree.
     """
     settling = settled(plan)
+    check_ladder(settling.plan)
     plan = without_search(settling.plan)
     keep_errand(run.journal, bench_of(variants))
     check(plan, pool)
@@ -89,13 +90,10 @@ def _keep_trials(lab: Laboratory, rig: Rig, confirmed: Mapping[str, tuple[Compar
 
 
 def _rig(plan: TunePlan, run: RunDirectory) -> Rig:
-    """The highest rung of the plan's ladder."""
-    if Fidelity.BENCHMARK in plan.search.ladder:
+    """The highest rung of the plan's ladder: what is recorded is simulated."""
+    if plan.evidence is None:
         return machine_rig(plan)
-    if plan.evidence is None or Fidelity.SIMULATION not in plan.search.ladder:
-        raise PlanError("there is nothing to measure; the plan needs a [[benchmark]], or a [record] with a `command`")
-    question = Question(plan.search.type)
-    return simulation_rig(plan, SimulatedBenchmark(plan.evidence, question, run.path / "recordings"))
+    return simulation_rig(plan, SimulatedBenchmark(plan.evidence, Question(plan.search.type), run.path / "recordings"))
 
 
 def _entered(run: RunDirectory, variants: Sequence[Variant]) -> tuple[Variant, ...]:

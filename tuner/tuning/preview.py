@@ -42,6 +42,7 @@ def of_tune(plan: TunePlan, run: Path) -> Preview:
 def of_bench(plan: TunePlan, variants: Sequence[Variant], run: Path) -> Preview:
     """What ``bench`` would do, likewise; the remarks name the patches that do not fit the tree."""
     settling = settled(plan)
+    check_ladder(settling.plan)
     found = {one.name: refusal(plan.recipe, one) for one in variants}
     refused = {name: reason for name, reason in found.items() if reason is not None}
     refuse_all(refused, variants)
