@@ -6,6 +6,7 @@
 
 #include "access/instruction_decoders.h"
 #include "access/x86_effects.h"
+#include "access/x86_length.h"
 #include "access/x86_operands.h"
 #include "x86_access.h"
 
@@ -32,8 +33,43 @@ AccessKind KindOf(const cs_insn& instruction, std::uint8_t access) {
   return IsAtomic(instruction) ? AccessKind::kAtomic : AccessKind::kReadWrite;
 }
 
+// The state of the floating-point unit has a size of its own, extended state one that the processor tells.
+std::uint32_t WidthOf(const cs_insn& instruction, std::uint32_t operand_bytes) {
+  switch (instruction.id) {
+    case X86_INS_FXSAVE:
+    case X86_INS_FXSAVE64:
+    case X86_INS_FXRSTOR:
+    case X86_INS_FXRSTOR64:
+      return 512;
+    case X86_INS_XSAVE:
+    case X86_INS_XSAVE64:
+    case X86_INS_XSAVEC:
+    case X86_INS_XSAVEC64:
+    case X86_INS_XSAVEOPT:
+    case X86_INS_XSAVEOPT64:
+    case X86_INS_XSAVES:
+    case X86_INS_XSAVES64:
+    case X86_INS_XRSTOR:
+    case X86_INS_XRSTOR64:
+    case X86_INS_XRSTORS:
+    case X86_INS_XRSTORS64:
+      return 0;
+    default:
+      return operand_bytes;
+  }
+}
+
 bool IsRepeated(const cs_x86& detail) {
   return detail.prefix[0] == X86_PREFIX_REP || detail.prefix[0] == X86_PREFIX_REPNE;
+}
+
+// What capstone does not know. Of vector instructions without memory nothing needs to be known; those with it
+// are honest unknowns, since nobody told which way the data go.
+void DescribeUnknown(Bytes code, Instruction& instruction) {
+  const std::optional<UnknownX86> known = MeasureX86(code);
+  instruction.length = known ? known->length : 1;
+  instruction.decoded = known && !known->touches_memory;
+  if (known && known->is_system) instruction.clobbered = Bit(kRax) | Bit(kRcx) | Bit(kRdx);
 }
 
 class X86InstructionDecoder : public InstructionDecoder {
@@ -76,7 +112,7 @@ void X86InstructionDecoder::AddUses(Instruction& instruction) const {
     const std::uint8_t access = MemoryAccessOf(*raw_, position);
     if (access == 0) continue;
     instruction.uses[instruction.use_count++] = {.address = AddressOf(*raw_, operand.mem, kernel_),
-                                                 .width = operand.size,
+                                                 .width = WidthOf(*raw_, operand.size),
                                                  .kind = KindOf(*raw_, access)};
   }
 }
@@ -102,12 +138,11 @@ void X86InstructionDecoder::Decode(const CodeRange& code, std::vector<Instructio
   while (left > 0) {
     Instruction& instruction = instructions.emplace_back();
     instruction.address = address;
-    instruction.length = 1;
     if (!cs_disasm_iter(handle_, &position, &left, &address, raw_)) {
-      instruction.decoded = false;
-      ++position;
-      ++address;
-      --left;
+      DescribeUnknown({position, left}, instruction);
+      position += instruction.length;
+      address += instruction.length;
+      left -= instruction.length;
       continue;
     }
     instruction.length = static_cast<std::uint8_t>(raw_->size);
