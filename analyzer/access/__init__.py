@@ -4,7 +4,7 @@
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.by_address import NO_ROW, accesses_at, resolve
 from linesmith.analyzer.access.by_function import accesses_in
-from linesmith.analyzer.access.by_type import accesses_of, touching
+from linesmith.analyzer.access.by_type import accesses_of, touched_alone, touching
 from linesmith.analyzer.access.reading import AccessReading, read_accesses
 from linesmith.analyzer.access.summary import summary
 
@@ -18,5 +18,6 @@ __all__ = [
     "read_accesses",
     "resolve",
     "summary",
+    "touched_alone",
     "touching",
 ]

@@ -57,6 +57,16 @@ def touching(layout: Layout, accesses: AccessMap) -> Callable[[int, int], Member
     return touched
 
 
+def touched_alone(layout_id: int, accesses: AccessMap) -> bool:
+    """Whether some code touches such a record without knowing what holds it: it got the record's own address."""
+    first, last = np.searchsorted(accesses.entry_layout, (layout_id, layout_id + 1))
+    places = accesses.entry_place[first:last]
+    alone = (accesses.entry_path[first:last] == 0) & (
+        accesses.entry_offset[first:last] == accesses.place_offset[places]
+    )
+    return any(_RESOLVED[accesses.outcome[accesses.rows_of_place(place)]].any() for place in places[alone].tolist())
+
+
 def _entries(layout_id: int, accesses: AccessMap) -> list[_Entry]:
     first, last = np.searchsorted(accesses.entry_layout, (layout_id, layout_id + 1))
     found = []

@@ -14,22 +14,29 @@ from linesmith.analyzer.cli import options
 @options.elf
 @options.types
 @click.option("--expand", is_flag=True, help="Write named nested records out where they are used.")
+@click.option("--access", is_flag=True, help="Write beside each member which functions read and write it.")
 @options.format_
 @options.output
-def command(elf: Path, types: tuple[str, ...], expand: bool, format_: str, output: Path | None) -> None:
+def command(elf: Path, types: tuple[str, ...], expand: bool, access: bool, format_: str, output: Path | None) -> None:
     """Show the layout of structs and unions: members, holes, padding, cache lines.
 
     TYPE is a name (tcp_sock, "struct tcp_sock") or a pattern (tcp_*); without any, every record is shown.
     """
-    from linesmith.analyzer.cli.loading import load
+    from linesmith.analyzer.cli.loading import load, load_accesses
     from linesmith.analyzer.selection import select
 
     reading = load(elf)
     chosen = select(reading.layouts, types)
+    accesses = load_accesses(elf).accesses if access else None
     if format_ == "json":
         from linesmith.analyzer.report import layout_json
 
-        text = layout_json.render_json(chosen, reading)
+        text = layout_json.render_json(chosen, reading, accesses)
+    elif accesses is not None:
+        from linesmith.analyzer.report import pahole
+        from linesmith.analyzer.report.access import beside
+
+        text = pahole.render_text(chosen, reading.layouts, expand, lambda layout: beside(layout, accesses))
     else:
         from linesmith.analyzer.report import pahole
 

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
+from linesmith.analyzer.access import AccessMap, touched_alone, touching
 from linesmith.analyzer.model import (
     AccessCounts,
     AccessSummary,
@@ -16,12 +17,14 @@ from linesmith.analyzer.model import (
     FunctionAccesses,
     FunctionCounts,
     Layout,
+    Member,
     MemberAccesses,
     TypeAccesses,
 )
 
 MOST_EMBEDDINGS = 4
 MOST_LINES = 3
+MOST_BESIDE = 2
 
 
 def render_types(found: Sequence[tuple[Layout, TypeAccesses]], limit: int) -> str:
@@ -61,6 +64,25 @@ def functions_text(functions: Sequence[FunctionCounts], limit: int) -> str:
     named = [f"{one.function} {_letters(one.counts)}" for one in functions[:limit]]
     more = len(functions) - limit
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")
+
+
+def beside(layout: Layout, accesses: AccessMap) -> Callable[[int, Member], str]:
+    """What stands beside the members of ``layout``: how many functions read and write each, and the first of them."""
+    touched = touching(layout, accesses)
+
+    def text(offset: int, member: Member) -> str:
+        found = touched(offset, member.size)
+        parts = ((verb, names) for verb, names in (("read", found.readers), ("written", found.writers)) if names)
+        known = "; ".join(f"{verb} by {_named(names)}" for verb, names in parts)
+        alone = member.record is not None and touched_alone(member.record, accesses)
+        return known or f"no access known{f' but to some {member.type}' if alone else ''}"
+
+    return text
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_BESIDE} more" if len(names) > MOST_BESIDE else ""
+    return ", ".join(names[:MOST_BESIDE]) + more
 
 
 def _blocks(blocks: Iterable[Iterable[str]]) -> str:

@@ -6,6 +6,9 @@ Offsets and sizes are in bytes, names with ``bit`` count bits, lines are numbers
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from linesmith.analyzer.dwarf import Reading
@@ -21,15 +24,26 @@ from linesmith.analyzer.geometry import (
     straddles,
 )
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import ElfIdentity, Layout, Leaf
+from linesmith.analyzer.model import AccessCounts, ElfIdentity, FunctionCounts, Layout, Leaf
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.access import AccessMap
 
 SCHEMA_VERSION = 1
+
+
+class AccessesView(msgspec.Struct, frozen=True):
+    """Who touches a member's bytes, the function with the most accesses first."""
+
+    counts: AccessCounts
+    functions: tuple[FunctionCounts, ...]
 
 
 class MemberView(msgspec.Struct, frozen=True, omit_defaults=True):
     """One member; ``hole_after`` and ``bit_hole_after`` are the gaps behind it.
 
-    ``inferred_alignment`` is read off the offsets where the debug information states no alignment.
+    ``inferred_alignment`` is read off the offsets where the debug information states no alignment; ``accesses`` are
+    there when asked for.
     """
 
     name: str
@@ -45,6 +59,7 @@ class MemberView(msgspec.Struct, frozen=True, omit_defaults=True):
     straddles: bool = False
     hole_after: int = 0
     bit_hole_after: int = 0
+    accesses: AccessesView | None = None
 
 
 class PathView(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -109,9 +124,9 @@ class LayoutDocument(msgspec.Struct, frozen=True):
     records: tuple[RecordView, ...]
 
 
-def render_json(chosen: tuple[Layout, ...], reading: Reading) -> str:
-    """The chosen records as one indented JSON document that ends in a newline."""
-    records = tuple(record_view(layout, reading.layouts) for layout in chosen)
+def render_json(chosen: tuple[Layout, ...], reading: Reading, accesses: AccessMap | None = None) -> str:
+    """The chosen records as one indented JSON document that ends in a newline; with who touches what, if known."""
+    records = tuple(record_view(layout, reading.layouts, accesses) for layout in chosen)
     document = LayoutDocument(SCHEMA_VERSION, reading.identity, reading.reader, records)
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
@@ -121,9 +136,9 @@ def schema() -> dict[str, object]:
     return msgspec.json.schema(LayoutDocument)
 
 
-def record_view(layout: Layout, layouts: Layouts) -> RecordView:
-    """One record with everything that follows from its layout."""
-    found = gaps(layout)
+def record_view(layout: Layout, layouts: Layouts, accesses: AccessMap | None = None) -> RecordView:
+    """One record with everything that follows from its layout, and who touches its members, if that is known."""
+    found, touched = gaps(layout), _touched(layout, accesses)
     names = [member.name or member.type for member in layout.members]
     return RecordView(
         name=layout.name,
@@ -143,7 +158,7 @@ def record_view(layout: Layout, layouts: Layouts) -> RecordView:
         bit_holes=tuple(
             BitHoleView(hole.bit_offset, hole.bits, _before(names, hole.after)) for hole in found.bit_holes
         ),
-        members=tuple(_member_view(layout, index, found) for index in range(len(layout.members))),
+        members=tuple(_member_view(layout, index, found, touched) for index in range(len(layout.members))),
         paths=tuple(_path_view(leaf) for leaf in flatten(layout, layouts)),
     )
 
@@ -152,7 +167,23 @@ def _before(names: list[str], index: int) -> str | None:
     return names[index] if index >= 0 else None
 
 
-def _member_view(layout: Layout, index: int, found: Gaps) -> MemberView:
+def _touched(layout: Layout, accesses: AccessMap | None) -> Callable[[int, int], AccessesView | None]:
+    if accesses is None:
+        return lambda _offset, _size: None
+    from linesmith.analyzer.access import touching  # imports numpy, which layouts do without
+
+    touched = touching(layout, accesses)
+
+    def view(offset: int, size: int) -> AccessesView:
+        one = touched(offset, size)
+        return AccessesView(one.counts, one.functions)
+
+    return view
+
+
+def _member_view(
+    layout: Layout, index: int, found: Gaps, touched: Callable[[int, int], AccessesView | None]
+) -> MemberView:
     member = layout.members[index]
     return MemberView(
         name=member.name,
@@ -168,6 +199,7 @@ def _member_view(layout: Layout, index: int, found: Gaps) -> MemberView:
         straddles=straddles(member.offset, member.size),
         hole_after=found.hole_after(index),
         bit_hole_after=found.bits_after(index),
+        accesses=touched(member.offset, member.size),
     )
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from linesmith.analyzer.geometry import gaps
@@ -20,26 +20,35 @@ EXPANDED_WIDTH = 32
 MOST_NESTED = 1 << 14
 MOST_LEVELS = 64
 
+# What to say beside a member that begins at this byte of the record; asked anew for each record.
+Beside = Callable[[int, Member], str]
+
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
     """Where members are written: tabs before them, width of the type column, width up to the comment.
 
-    ``base`` is the first byte of the record in the outermost one.
+    ``base`` is the first byte of the record in the outermost one, which ``beside`` speaks of.
     """
 
     depth: int
     type_width: int
     width: int
+    beside: Beside
     base: int = 0
 
     def deeper(self, offset: int) -> _Frame:
         """The frame of the record nested at byte ``offset`` of this one."""
-        return _Frame(self.depth + 1, self.type_width - TAB, self.width - TAB, self.base + offset)
+        return _Frame(self.depth + 1, self.type_width - TAB, self.width - TAB, self.beside, self.base + offset)
 
     def line(self, text: str) -> str:
         """``text`` behind this frame's tabs."""
         return "\t" * self.depth + text
+
+    def remark(self, member: Member) -> str:
+        """What stands behind the member, with a space before it."""
+        text = self.beside(self.base + member.offset, member)
+        return f" /* {text} */" if text else ""
 
 
 class _Boundaries:
@@ -57,9 +66,18 @@ class _Boundaries:
             yield f"/* --- cacheline {number} boundary ({number * CACHE_LINE_BYTES} bytes){ago} --- */"
 
 
-def render_text(chosen: tuple[Layout, ...], layouts: Layouts, expand: bool = False) -> str:
+def _nothing(_layout: Layout) -> Beside:
+    return lambda _offset, _member: ""
+
+
+def render_text(
+    chosen: tuple[Layout, ...],
+    layouts: Layouts,
+    expand: bool = False,
+    beside: Callable[[Layout], Beside] = _nothing,
+) -> str:
     """The chosen records one after the other; a name with several layouts says of each where it is declared."""
-    rendering = Rendering(layouts, expand)
+    rendering = Rendering(layouts, expand, beside)
     return "".join(_origin(layout, layouts) + rendering.text(layout) for layout in chosen)
 
 
@@ -75,12 +93,14 @@ def _origin(layout: Layout, layouts: Layouts) -> str:
 class Rendering:
     """Renders records of ``layouts``; ``expand`` writes named nested records out as well as anonymous ones.
 
-    ``left`` is how many nested records may still be written out: damaged debug information can nest without end.
+    ``beside`` tells for a record what stands behind its members. ``left`` is how many nested records may still be
+    written out: damaged debug information can nest without end.
     """
 
-    def __init__(self, layouts: Layouts, expand: bool = False) -> None:
+    def __init__(self, layouts: Layouts, expand: bool = False, beside: Callable[[Layout], Beside] = _nothing) -> None:
         self.layouts = layouts
         self.expand = expand
+        self.beside = beside
         self.left = 0
 
     def text(self, layout: Layout) -> str:
@@ -90,11 +110,11 @@ class Rendering:
 
     def _record(self, layout: Layout) -> Iterator[str]:
         yield f"{layout.title} {{"
-        more = EXPANDED_WIDTH if self.expand else 0
+        more, beside = EXPANDED_WIDTH if self.expand else 0, self.beside(layout)
         if layout.kind is RecordKind.UNION:
-            yield from self._alternatives(layout, _Frame(1, TYPE_WIDTH, UNION_WIDTH + more), _Boundaries())
+            yield from self._alternatives(layout, _Frame(1, TYPE_WIDTH, UNION_WIDTH + more, beside), _Boundaries())
         else:
-            body = list(self._members(layout, _Frame(1, TYPE_WIDTH, STRUCT_WIDTH + more), _Boundaries()))
+            body = list(self._members(layout, _Frame(1, TYPE_WIDTH, STRUCT_WIDTH + more, beside), _Boundaries()))
             yield from body if body and not body[-1] else [*body, ""]
             yield from (f"\t{line}" for line in trailer(layout, self.layouts))
         yield f"}}{attributes(layout)};"
@@ -129,7 +149,8 @@ class Rendering:
     def _member(self, member: Member, frame: _Frame, boundaries: _Boundaries) -> Iterator[str]:
         inner = self._written_out(member, frame)
         if inner is None:
-            yield from map(frame.line, _plain(member, frame))
+            *before, last = _plain(member, frame)
+            yield from map(frame.line, (*before, last + frame.remark(member)))
             return
         yield frame.line(f"{_opening(member, inner)} {{")
         body = self._alternatives if inner.kind is RecordKind.UNION else self._members

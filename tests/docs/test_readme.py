@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The README's ``console`` blocks are run, in order and in one place, and must print what they show.
+"""The ``console`` blocks of a document are run, in order and in one place, and must print what they show.
 
-A line ``[...]`` in the shown output stands for any number of lines.
+A line ``[...]`` in the shown output stands for any number of lines, ``[...]`` within a line for any text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import pytest
 
 from linesmith.analyzer.demo import program
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+CHECKOUT = Path(__file__).resolve().parents[2]
+DOCUMENTS = ("README.md", "docs/access.md")
 
 
 @dataclass(frozen=True)
@@ -26,34 +27,37 @@ class Shown:
     output: str
 
 
-def shown_commands() -> list[Shown]:
+def shown_commands(document: Path) -> list[Shown]:
     """Every ``$ command`` of the console blocks with the output shown below it."""
-    blocks = re.findall(r"^```console\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```console\n(.*?)^```$", document.read_text(), re.MULTILINE | re.DOTALL)
     parts = [part for block in blocks for part in re.split(r"^\$ ", block, flags=re.MULTILINE) if part]
     return [Shown(*part.partition("\n")[::2]) for part in parts]
 
 
 def pattern(output: str) -> str:
     """A regular expression for the shown output, line by line, without blanks at line ends."""
-    lines = [".*?" if line == "[...]" else re.escape(line.rstrip()) for line in output.rstrip().split("\n")]
-    return "\n".join(lines)
+    return "\n".join(_line_pattern(line) for line in output.rstrip().split("\n"))
+
+
+def _line_pattern(line: str) -> str:
+    return ".*?" if line == "[...]" else re.escape(line.rstrip()).replace(re.escape("[...]"), r"[^\n]*")
 
 
 def without_trailing_blanks(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.rstrip().split("\n"))
 
 
-@pytest.fixture(scope="module")
-def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def workplace(tmp_path: Path) -> Path:
     """A directory with the example's sources where the checkout has them."""
-    place = tmp_path_factory.mktemp("readme")
-    (place / "analyzer" / "demo").mkdir(parents=True)
-    program.unpack(place / "analyzer" / "demo" / "sources")
-    return place
+    (tmp_path / "analyzer" / "demo").mkdir(parents=True)
+    program.unpack(tmp_path / "analyzer" / "demo" / "sources")
+    return tmp_path
 
 
-def test_the_shown_output_is_what_the_commands_print(workplace: Path) -> None:
-    shown = shown_commands()
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_shown_output_is_what_the_commands_print(document: str, workplace: Path) -> None:
+    shown = shown_commands(CHECKOUT / document)
     assert len(shown) >= 4
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "120"}
     for step in shown:

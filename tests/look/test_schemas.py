@@ -13,25 +13,26 @@ import pytest
 from c_source import compiled
 from linesmith_command import linesmith
 
-from linesmith.analyzer.report import diff_json, layout_json
+from linesmith.analyzer.report import access_json, diff_json, layout_json
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
+MODULES = [(layout_json, "layout"), (diff_json, "diff"), (access_json, "access")]
 OLD = (
     "struct s { int a; unsigned b:3; union { long c; struct { char d; int e; } f[2]; }; } s; struct gone { int x; } g;"
 )
 NEW = "struct s { long a; unsigned b:5; union { long c; struct { char d; int e; } f[3]; }; } s;"
 
 
-@pytest.mark.parametrize(("module", "name"), [(layout_json, "layout"), (diff_json, "diff")])
+@pytest.mark.parametrize(("module", "name"), MODULES)
 def test_the_schema_beside_the_page_is_that_of_the_code(module: ModuleType, name: str) -> None:
     assert json.loads((DOCS / f"schema-{name}.json").read_text()) == json.loads(json.dumps(module.schema()))
 
 
-@pytest.mark.parametrize(("module", "name"), [(layout_json, "layout"), (diff_json, "diff")])
+@pytest.mark.parametrize(("module", "name"), MODULES)
 def test_the_page_names_every_field(module: ModuleType, name: str) -> None:
     page = (DOCS / f"schema-{name}.md").read_text()
     views = {key: view for key, view in module.schema()["$defs"].items() if key != "ElfIdentity"}
-    fields = {field for view in views.values() for field in view["properties"]}
+    fields = {field for view in views.values() for field in view.get("properties", ())}
     assert [field for field in sorted(fields) if not re.search(rf"[`.]{field}(\[\])?`", page)] == []
 
 
