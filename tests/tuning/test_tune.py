@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tuning.project import PLAN, at_work, plan_of, project, silent, tuned
+from tuning.project import PLAN, SHORT, at_work, plan_of, project, silent, tuned
 
 from linesmith.analyzer.cli.results import keep
 from linesmith.analyzer.errors import NothingToSuggest, PlanError
@@ -59,13 +59,13 @@ def test_every_patch_carries_what_was_measured_of_it_once(folder: Path, result: 
 def test_a_search_that_the_time_cut_off_says_how_to_go_on(tmp_path: Path) -> None:
     folder = project(tmp_path)
     with at_work(tmp_path / "run", folder) as (run, pool):
-        cut = tune(replace(plan_of(folder), budget=Budget(minutes=0.001)), run, pool, silent, excerpt)
+        cut = tune(replace(plan_of(folder, SHORT), budget=Budget(minutes=0.001)), run, pool, silent, excerpt)
     assert (cut.finished, cut.samples) == (True, ())
     (remark,) = cut.remarks
     assert remark.startswith(
         "the time was over before the first trial came to its end; the search goes on with --resume"
     )
-    more = tuned(tmp_path / "run", folder)
+    more = tuned(tmp_path / "run", folder, SHORT)
     assert (more.best is not None, more.remarks) == (True, ())
 
 
