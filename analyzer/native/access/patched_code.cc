@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint16_t kWarningFlag = 1;  // BUGFLAG_WARNING of include/asm-generic/bug.h
 constexpr std::uint64_t kStaticCallBytes = 5;
-// Alignment may leave a few entries of zeroes; any more that lead nowhere tell another size of entries.
+// Alignment may leave an entry or two of zeroes; any more that lead nowhere tell another size of entries.
 constexpr std::size_t kMostStrangers = 2;
 
 struct Table {
@@ -53,7 +53,7 @@ class TableReader {
 
  private:
   using Visit = std::function<void(const Entry&)>;
-  using IsSound = std::function<bool(const Entry&)>;
+  using IsSound = std::function<bool(std::size_t size, const Entry&)>;
 
   Table Find(std::string_view section, std::string_view first, std::string_view last) const;
   std::uint64_t SymbolAddress(std::string_view name) const;
@@ -96,17 +96,20 @@ void TableReader::ForEach(const Table& table, std::size_t entry_bytes, const Vis
   }
 }
 
-// The size for which the table makes sense; entries have grown over the versions. 0: none.
+// The size for which most of the table makes sense; entries have grown over the versions. 0: none.
 std::size_t TableReader::EntryBytes(const Table& table, std::span<const std::size_t> sizes,
                                     const IsSound& sound) const {
+  std::size_t best = 0;
+  std::size_t most = 0;
   for (const std::size_t size : sizes) {
-    std::size_t strangers = 0;
-    ForEach(table, size, [&](const Entry& entry) { strangers += sound(entry) ? 0 : 1; });
-    if (table.bytes.size() >= size && strangers <= std::min(kMostStrangers, table.bytes.size() / size / 2)) {
-      return size;
-    }
+    std::size_t fitting = 0;
+    ForEach(table, size, [&](const Entry& entry) { fitting += sound(size, entry) ? 1 : 0; });
+    const std::size_t strangers = table.bytes.size() / size - fitting;
+    if (fitting <= most || strangers > kMostStrangers) continue;
+    most = fitting;
+    best = size;
   }
-  return 0;
+  return best;
 }
 
 void TableReader::AddRange(std::uint64_t first, std::uint64_t bytes) {
@@ -118,18 +121,15 @@ void TableReader::AddRange(std::uint64_t first, std::uint64_t bytes) {
 void TableReader::ReadAlternatives() {
   static constexpr std::array<std::size_t, 3> kSizes = {12, 14, 13};
   const Table table = Find(".altinstructions", "__alt_instructions", "__alt_instructions_end");
-  const auto length_at = [](std::size_t size) { return size == 14 ? 12 : 10; };
-  for (const std::size_t size : kSizes) {
-    const auto sound = [&](const Entry& entry) {
-      return sections_.IsCode(entry.Relative(0)) && entry.Number(length_at(size), 1) != 0 &&
-             (entry.Number(length_at(size) + 1, 1) == 0 || sections_.Find(entry.Relative(4)) != nullptr);
-    };
-    if (EntryBytes(table, std::span(&size, 1), sound) == 0) continue;
-    ForEach(table, size, [&](const Entry& entry) {
-      if (sections_.IsCode(entry.Relative(0))) AddRange(entry.Relative(0), entry.Number(length_at(size), 1));
-    });
-    return;
-  }
+  const auto length_at = [](std::size_t size) -> std::size_t { return size == 14 ? 12 : 10; };
+  const std::size_t size = EntryBytes(table, kSizes, [&](std::size_t bytes, const Entry& entry) {
+    return sections_.IsCode(entry.Relative(0)) && entry.Number(length_at(bytes), 1) != 0 &&
+           (entry.Number(length_at(bytes) + 1, 1) == 0 || sections_.Find(entry.Relative(4)) != nullptr);
+  });
+  if (size == 0) return;
+  ForEach(table, size, [&](const Entry& entry) {
+    if (sections_.IsCode(entry.Relative(0))) AddRange(entry.Relative(0), entry.Number(length_at(size), 1));
+  });
 }
 
 // struct paravirt_patch_site (until 6.7): address, type, length.
@@ -173,17 +173,18 @@ void TableReader::ReadExceptions() {
 // ud2 of x86-64, brk of arm64.
 bool TableReader::IsTrap(std::uint64_t address) const {
   const Bytes code = sections_.At(address);
-  if (!sections_.IsCode(address) || code.size() < 4) return false;
+  if (!sections_.IsCode(address) || code.size() < 2) return false;
   if (machine_ == EM_X86_64) return code[0] == 0x0f && code[1] == 0x0b;
-  return machine_ == EM_AARCH64 && (ByteCursor(code, true).U32() & 0xffe0001f) == 0xd4200000;
+  return machine_ == EM_AARCH64 && code.size() >= 4 &&
+         (ByteCursor(code, true).U32() & 0xffe0001f) == 0xd4200000;
 }
 
 // struct bug_entry: distance of the trap, then (with verbose bugs) of texts and a line, then flags.
 void TableReader::ReadBugs() {
   static constexpr std::array<std::size_t, 3> kSizes = {12, 16, 8};
   const Table table = Find("__bug_table", "__start___bug_table", "__stop___bug_table");
-  const std::size_t size =
-      EntryBytes(table, kSizes, [&](const Entry& entry) { return IsTrap(entry.Relative(0)); });
+  const auto sound = [&](std::size_t, const Entry& entry) { return IsTrap(entry.Relative(0)); };
+  const std::size_t size = EntryBytes(table, kSizes, sound);
   if (size == 0) return;
   const std::size_t flags_at = size == 8 ? 4 : size - 2;
   ForEach(table, size, [&](const Entry& entry) {

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Where the image puts code, data and symbols, and what it knows of code that Linux replaces.
+#include "access/program_image.h"
+
+#include <elf.h>
+
+#include <memory>
+
+#include "assembled.h"
+#include "error.h"
+
+namespace linesmith {
+namespace {
+
+constexpr const char* kX86 = "as --64";
+constexpr const char* kArm64 = "aarch64-linux-gnu-as";
+
+// An image of assembled text; the file is kept beside it.
+struct Program {
+  std::vector<std::uint8_t> bytes;
+  std::unique_ptr<ElfFile> elf;
+  std::unique_ptr<ProgramImage> image;
+
+  const ImageSymbol* Named(std::string_view name) const {
+    for (std::uint64_t address = kRelocatableBase; address < kRelocatableBase + 0x100000; address += 4) {
+      const ImageSymbol* symbol = image->SymbolAt(address);
+      if (symbol != nullptr && symbol->name == name) return symbol;
+    }
+    return nullptr;
+  }
+  std::uint64_t Place(std::string_view section) const {
+    for (const ElfSection& found : elf->sections()) {
+      if (found.name == section) return image->AddressOf(found.index);
+    }
+    return 0;
+  }
+  std::vector<Instruction> Code(std::string_view section = ".text") const {
+    std::vector<Instruction> instructions;
+    const std::uint64_t start = Place(section);
+    MakeInstructionDecoder(image->machine(), image->is_kernel())
+        ->Decode({.address = start, .bytes = image->At(start)}, instructions);
+    return instructions;
+  }
+};
+
+Program Load(const char* assembler, const std::string& text) {
+  Program program{.bytes = Assembled(assembler, text), .elf = nullptr, .image = nullptr};
+  if (program.bytes.empty()) return program;
+  program.elf = std::make_unique<ElfFile>(ElfFile::FromMemory("test.o", program.bytes));
+  program.image = std::make_unique<ProgramImage>(*program.elf, *program.elf);
+  return program;
+}
+
+std::uint32_t ChangedByFirstCall(const Program& program) {
+  const auto decoder = MakeInstructionDecoder(program.image->machine(), true);
+  return program.image->ChangedByCall(program.Code()[0], decoder->convention());
+}
+
+constexpr std::uint32_t Bit(unsigned reg) { return 1u << reg; }
+
+TEST(ProgramImage, SectionsOfObjectsLieBehindEachOther) {
+  const Program program = Load(kX86, ".text\n ret\n .data\n .quad 1\n .section .text.cold,\"ax\"\n ret\n");
+  EXPECT_EQ(program.Place(".text"), kRelocatableBase);
+  EXPECT_EQ(program.Place(".text.cold") % 0x1000, 0u);
+  EXPECT_GT(program.Place(".text.cold"), program.Place(".data"));
+  EXPECT_TRUE(program.image->IsCode(program.Place(".text.cold")));
+  EXPECT_FALSE(program.image->IsCode(program.Place(".data")));
+  EXPECT_EQ(program.image->At(program.Place(".data")).size(), 8u);
+}
+
+TEST(ProgramImage, CodeOfObjectsIsRelocated) {
+  const Program program = Load(kX86, R"(
+    .text
+    mov counter(%rip), %eax
+    mov $counter, %edi
+    call helper
+    .section .text.cold, "ax"
+    .type helper, @function
+helper: ret
+    .size helper, 1
+    .data
+    .long 7
+    .type counter, @object
+counter: .long 0
+    .size counter, 4
+)");
+  const std::vector<Instruction> code = program.Code();
+  const ImageSymbol* counter = program.Named("counter");
+  ASSERT_NE(counter, nullptr);
+  EXPECT_EQ(counter->address, program.Place(".data") + 4);
+  EXPECT_EQ(static_cast<std::uint64_t>(code[0].uses[0].address.displacement), counter->address);
+  EXPECT_EQ(static_cast<std::uint64_t>(code[1].constant), counter->address);
+  EXPECT_EQ(code[2].destination, program.Place(".text.cold"));
+  EXPECT_EQ(program.image->SymbolAt(code[2].destination)->name, "helper");
+}
+
+TEST(ProgramImage, SymbolsOfOtherFilesAreToldApart) {
+  const Program program = Load(kX86, "call first\n call second\n mov array+4000(%rip), %eax\n");
+  const std::vector<Instruction> code = program.Code();
+  const auto name = [&](std::int64_t address) {
+    return program.image->SymbolAt(static_cast<std::uint64_t>(address))->name;
+  };
+  EXPECT_EQ(name(static_cast<std::int64_t>(code[0].destination)), "first");
+  EXPECT_EQ(name(static_cast<std::int64_t>(code[1].destination)), "second");
+  EXPECT_EQ(name(code[2].uses[0].address.displacement), "array");
+  EXPECT_FALSE(program.image->IsCode(code[0].destination));
+}
+
+TEST(ProgramImage, GlobalOffsetTableIsLookedThrough) {
+  const Program program = Load(kX86, R"(
+    mov counter@GOTPCREL(%rip), %rax
+    call *helper@GOTPCREL(%rip)
+    .comm counter, 8
+)");
+  const std::vector<Instruction> code = program.Code();
+  EXPECT_EQ(code[0].effect, Effect::kConstant);
+  EXPECT_EQ(program.image->SymbolAt(static_cast<std::uint64_t>(code[0].constant))->name, "counter");
+  EXPECT_EQ(code[1].flow, Flow::kCall);
+  EXPECT_EQ(program.image->SymbolAt(code[1].destination)->name, "helper");
+}
+
+TEST(ProgramImage, ThreadsBlockIsCountedFromItsStart) {
+  const Program program = Load(kX86, R"(
+    mov %fs:mine@tpoff, %eax
+    .section .tbss, "awT", @nobits
+    .zero 8
+    .type mine, @tls_object
+mine: .zero 4
+    .size mine, 4
+)");
+  const std::int64_t displacement = program.Code()[0].uses[0].address.displacement;
+  EXPECT_LT(displacement, 0);
+  EXPECT_EQ(program.image->ThreadOffset(displacement), 8u);
+}
+
+TEST(ProgramImage, FunctionsOnceUnderTheirFirstName) {
+  const Program program = Load(kX86, R"(
+    .type one, @function
+    .type alias, @function
+one:
+alias: ret
+    .size one, 1
+    .size alias, 1
+    .type two, @function
+two: ret
+    .size two, 1
+label: ret
+)");
+  const std::vector<ImageSymbol>& functions = program.image->functions();
+  ASSERT_EQ(functions.size(), 2u);
+  EXPECT_EQ(functions[0].name, "one");
+  EXPECT_EQ(functions[1].name, "two");
+  EXPECT_EQ(functions[1].address, functions[0].address + 1);
+}
+
+TEST(ProgramImage, SmallestSymbolThatCovers) {
+  const Program program = Load(kX86, R"(
+    .data
+outer: .quad 0
+inner: .quad 0
+    .quad 0
+    .size outer, 24
+    .size inner, 8
+)");
+  const std::uint64_t start = program.Place(".data");
+  EXPECT_EQ(program.image->SymbolAt(start + 8)->name, "inner");
+  EXPECT_EQ(program.image->SymbolAt(start + 16)->name, "outer");
+  EXPECT_EQ(program.image->SymbolAt(start + 24), nullptr);
+}
+
+TEST(ProgramImage, JumpTablesOfBothKinds) {
+  const Program program = Load(kX86, R"(
+first: nop
+second: ret
+    .section .rodata
+table: .long first - table, second - table, 0x7fffffff
+wide: .quad second, first, 0
+)");
+  const std::uint64_t code = program.Place(".text");
+  const std::uint64_t table = program.Place(".rodata");
+  const auto targets = [&](std::uint64_t at, unsigned bytes, unsigned most) {
+    return program.image->JumpTable(at, bytes, code, code + 2, most);
+  };
+  EXPECT_EQ(targets(table, 4, 100), (std::vector<std::uint64_t>{code, code + 1}));
+  EXPECT_EQ(targets(table + 12, 8, 100), (std::vector<std::uint64_t>{code + 1, code}));
+  EXPECT_EQ(targets(table, 4, 1).size(), 1u);
+  EXPECT_TRUE(targets(table, 3, 100).empty());
+  EXPECT_TRUE(targets(0, 8, 100).empty());
+}
+
+// Entries of .altinstructions have grown: 12 bytes until 6.2, 14 since; feature words differ.
+class Alternatives : public testing::TestWithParam<const char*> {};
+
+TEST_P(Alternatives, ReplacedCodeIsPatched) {
+  const Program program = Load(kX86, std::string(R"(
+    nop
+old: mov (%rdi), %rax
+    ret
+    .section .altinstr_replacement, "ax"
+new: mov (%rsi), %rax
+    .section .altinstructions, "a"
+    .macro entry
+    .long old - ., new - .
+)") + GetParam() + R"(
+    .byte 3, 3
+    .endm
+    entry
+    entry
+    entry
+)");
+  const std::uint64_t code = program.Place(".text");
+  EXPECT_TRUE(program.image->is_kernel());
+  EXPECT_FALSE(program.image->IsPatched(code));
+  EXPECT_TRUE(program.image->IsPatched(code + 1));
+  EXPECT_TRUE(program.image->IsPatched(code + 3));
+  EXPECT_FALSE(program.image->IsPatched(code + 4));
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, Alternatives, testing::Values(".word 0x85", ".long 0x10085"));
+
+TEST(ProgramImage, ParavirtualCallsArePatched) {
+  const Program program = Load(kX86, R"(
+    nop
+site: call *pv_ops+8(%rip)
+    .section .parainstructions, "a"
+    .quad site
+    .byte 3, 6
+    .balign 8
+)");
+  const std::uint64_t code = program.Place(".text");
+  EXPECT_FALSE(program.image->IsPatched(code));
+  EXPECT_TRUE(program.image->IsPatched(code + 1));
+}
+
+TEST(ProgramImage, StaticBranchesAndFaultsLeadAside) {
+  const Program program = Load(kX86, R"(
+branch: .byte 0x0f, 0x1f, 0x44, 0x00, 0x00
+access: mov (%rdi), %rax
+    ret
+other: ret
+fixup: ret
+    .section __jump_table, "aw"
+    .long branch - ., other - .
+    .quad key - .
+    .section __ex_table, "a"
+    .long access - ., fixup - ., 0
+)");
+  const std::uint64_t code = program.Place(".text");
+  EXPECT_EQ(program.image->SideExit(code), code + 9);
+  EXPECT_EQ(program.image->SideExit(code + 5), code + 10);
+  EXPECT_EQ(program.image->SideExit(code + 8), 0u);
+}
+
+TEST(ProgramImage, WarningsComeBackAndBugsDoNot) {
+  const Program program = Load(kX86, R"(
+bug: ud2
+warning: ud2
+    .section __bug_table, "aw"
+    .long bug - ., 0
+    .word 10, 0
+    .long warning - ., 0
+    .word 20, 1
+)");
+  const std::uint64_t code = program.Place(".text");
+  EXPECT_FALSE(program.image->ComesBack(code));
+  EXPECT_TRUE(program.image->ComesBack(code + 2));
+}
+
+TEST(ProgramImage, WarningsWithoutLineNumbers) {
+  const Program program = Load(kX86, R"(
+bug: ud2
+warning: ud2
+    .section __bug_table, "aw"
+    .long bug - .
+    .word 0, 0
+    .long warning - .
+    .word 1, 0
+)");
+  EXPECT_FALSE(program.image->ComesBack(program.Place(".text")));
+  EXPECT_TRUE(program.image->ComesBack(program.Place(".text") + 2));
+}
+
+TEST(ProgramImage, HooksKeepRegistersAndOrdinaryCallsDoNot) {
+  EXPECT_EQ(ChangedByFirstCall(Load(kX86, "call __fentry__\n")), 0u);
+  EXPECT_EQ(ChangedByFirstCall(Load(kX86, "call __get_user_4\n")), Bit(0) | Bit(1));
+  const std::uint32_t ordinary = ChangedByFirstCall(Load(kX86, "call kfree\n"));
+  EXPECT_NE(ordinary & Bit(5), 0u);  // rdi
+  EXPECT_EQ(ordinary & Bit(3), 0u);  // rbx
+}
+
+TEST(ProgramImage, ParavirtualCallsKeepWhatTheirImplementationKeeps) {
+  const Program program = Load(kX86, R"(
+    call *pv_ops(%rip)
+    .type __raw_callee_save_native, @function
+__raw_callee_save_native: ret
+    .size __raw_callee_save_native, 1
+    .data
+    .type pv_ops, @object
+pv_ops: .quad __raw_callee_save_native
+    .size pv_ops, 8
+)");
+  EXPECT_EQ(ChangedByFirstCall(program), Bit(0));
+}
+
+TEST(ProgramImage, PerCpuSectionHasARange) {
+  const Program program = Load(kX86, ".section .data..percpu, \"aw\"\n .quad 0, 0\n");
+  EXPECT_EQ(program.image->percpu_first(), program.Place(".data..percpu"));
+  EXPECT_EQ(program.image->percpu_last(), program.image->percpu_first() + 16);
+}
+
+TEST(ProgramImage, Arm64CodeIsRelocated) {
+  const Program program = Load(kArm64, R"(
+    .text
+    adrp x0, counter
+    add x0, x0, :lo12:counter
+    ldr w1, [x0, :lo12:counter]
+    bl helper
+    adrp x2, :got:counter
+    ldr x2, [x2, :got_lo12:counter]
+    cbz x2, 1f
+1:  ret
+    .data
+    .quad 0
+    .type counter, %object
+counter: .word 0
+    .size counter, 4
+)");
+  if (program.image == nullptr) GTEST_SKIP() << "aarch64-linux-gnu-as is not installed";
+  const std::vector<Instruction> code = program.Code();
+  const std::uint64_t counter = program.Place(".data") + 8;
+  EXPECT_EQ(static_cast<std::uint64_t>(code[0].constant + code[1].constant), counter);
+  EXPECT_EQ(static_cast<std::uint64_t>(code[2].uses[0].address.displacement), counter % 0x1000);
+  EXPECT_EQ(program.image->SymbolAt(code[3].destination)->name, "helper");
+  EXPECT_EQ(code[5].effect, Effect::kAdd);
+  EXPECT_EQ(static_cast<std::uint64_t>(code[4].constant + code[5].constant), counter);
+  EXPECT_EQ(code[6].destination, code[7].address);
+}
+
+TEST(ProgramImage, Arm64Warnings) {
+  const Program program = Load(kArm64, R"(
+bug: brk #0x800
+warning: brk #0x800
+    .section __bug_table, "aw"
+    .long bug - ., 0
+    .hword 10, 0
+    .long warning - ., 0
+    .hword 20, 1
+)");
+  if (program.image == nullptr) GTEST_SKIP() << "aarch64-linux-gnu-as is not installed";
+  EXPECT_FALSE(program.image->ComesBack(program.Place(".text")));
+  EXPECT_TRUE(program.image->ComesBack(program.Place(".text") + 4));
+}
+
+TEST(ProgramImage, LinkedFilesKeepTheirAddresses) {
+  ElfFile elf = ElfFile::Open("/proc/self/exe");
+  const ProgramImage image(elf, elf);
+  EXPECT_FALSE(image.is_kernel());
+  ASSERT_FALSE(image.functions().empty());
+  const ImageSymbol& function = image.functions()[image.functions().size() / 2];
+  EXPECT_TRUE(image.IsCode(function.address));
+  ASSERT_NE(image.SymbolAt(function.address), nullptr);
+  EXPECT_GE(image.At(function.address).size(), function.size);
+  EXPECT_TRUE(image.At(0).empty() || !image.IsCode(0));
+}
+
+TEST(ProgramImage, DamageIsAnErrorOrAnotherImage) {
+  const Program sound = Load(kX86, R"(
+    mov counter(%rip), %eax
+    call helper
+    .section __bug_table, "aw"
+    .long .text - ., 0
+    .word 0, 1
+    .section __jump_table, "aw"
+    .long .text - ., .text - .
+    .quad 0
+    .data
+counter: .quad counter
+)");
+  for (std::size_t at = 16; at < sound.bytes.size(); ++at) {
+    for (const std::uint8_t value : {0x00, 0x7f, 0xff}) {
+      std::vector<std::uint8_t> bytes = sound.bytes;
+      bytes[at] = value;
+      try {
+        ElfFile elf = ElfFile::FromMemory("damaged.o", bytes);
+        const ProgramImage image(elf, elf);
+        image.SymbolAt(kRelocatableBase);
+        image.JumpTable(kRelocatableBase, 8, 0, ~std::uint64_t{0}, 1000);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind, "ElfError");
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace linesmith
