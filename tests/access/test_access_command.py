@@ -52,8 +52,8 @@ walk, 0x100020 to END: 6 accesses, 6 of 6 resolved that are neither stack nor pa
     struct node.next                                       read           8     1  subject.c:11
     struct outer.node.count                                write          4     1  subject.c:16
   inlined: put
-    struct node.count                                      write          4     1  subject.c:5
     struct node.total                                      read-write     8     1  subject.c:5
+    struct node.count                                      write          4     1  subject.c:5
 """
 
 BY_ADDRESS = """\
