@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Types as the inference sees them: told apart, followed, and asked for what lies at a place.
+#include "access/type_graph.h"
+
+#include <gtest/gtest.h>
+
+#include "dwarf_builder.h"
+
+namespace linesmith {
+namespace {
+
+DieAttribute Size(std::uint64_t bytes) { return Amount(DW_AT_byte_size, bytes); }
+
+void Member(DwarfBuilder& builder, const std::string& name, std::uint64_t type, std::uint64_t offset) {
+  builder.Die(DW_TAG_member,
+              {Name(name), Reference(DW_AT_type, type), Amount(DW_AT_data_member_location, offset)});
+}
+
+std::uint64_t Array(DwarfBuilder& builder, std::uint64_t element, const std::vector<std::uint64_t>& counts) {
+  const std::uint64_t array = builder.Open(DW_TAG_array_type, {Reference(DW_AT_type, element)});
+  for (const std::uint64_t count : counts) builder.Die(DW_TAG_subrange_type, {Amount(DW_AT_count, count)});
+  builder.Close();
+  return array;
+}
+
+// What a unit calls the type of the DIE at `offset`.
+TypeId TypeAt(ReadFile& file, std::uint64_t offset, std::size_t unit = 0) {
+  return file.graph.Of(file.unit(unit), file.unit(unit).unit().offset + offset);
+}
+
+// Where a Leaf() is: the type's name, "*" for pointers, and the offset into it; "none".
+std::string LeafAt(ReadFile& file, TypeId type, std::uint64_t offset, std::uint32_t width) {
+  const std::optional<Part> part = file.graph.Leaf(type, offset, width);
+  if (!part) return "none";
+  const TypeNode& node = file.graph[part->type];
+  std::string text = node.kind == TypeKind::kPointer ? "*" : std::string(node.name);
+  if (node.kind == TypeKind::kArray) text = "[]";
+  return text + "+" + std::to_string(part->offset);
+}
+
+TEST(TypeGraph, QualifiersAndTypedefsAreTakenOff) {
+  DwarfBuilder builder;
+  const auto integer = builder.Int();
+  const auto constant = builder.Die(DW_TAG_const_type, {Reference(DW_AT_type, integer)});
+  const auto alias = builder.Die(DW_TAG_typedef, {Name("word"), Reference(DW_AT_type, constant)});
+  ReadFile file(builder);
+  EXPECT_EQ(TypeAt(file, alias), TypeAt(file, integer));
+  EXPECT_EQ(file.graph[TypeAt(file, alias)].name, "int");
+}
+
+TEST(TypeGraph, PointersToOneTypeAreOne) {
+  DwarfBuilder builder;
+  const auto integer = builder.Int();
+  const auto first = builder.PointerTo(integer);
+  const auto second = builder.PointerTo(integer);
+  ReadFile file(builder);
+  EXPECT_EQ(TypeAt(file, first), TypeAt(file, second));
+  EXPECT_EQ(TypeAt(file, first), file.graph.PointerTo(TypeAt(file, integer)));
+}
+
+TEST(TypeGraph, PointerWithoutATypeLeadsToVoid) {
+  DwarfBuilder builder;
+  const auto pointer = builder.Die(DW_TAG_pointer_type, {Size(8)});
+  ReadFile file(builder);
+  EXPECT_EQ(file.graph[TypeAt(file, pointer)].kind, TypeKind::kPointer);
+  EXPECT_EQ(file.graph[TypeAt(file, pointer)].target, kVoid);
+}
+
+TEST(TypeGraph, RecordsOfTwoUnitsAreOne) {
+  DwarfBuilder builder;
+  const auto pair = [&] {
+    const auto integer = builder.Int();
+    const auto record = builder.Open(DW_TAG_structure_type, {Name("pair"), Size(8)});
+    Member(builder, "first", integer, 0);
+    Member(builder, "second", integer, 4);
+    builder.Close();
+    return record;
+  };
+  const auto first = pair();
+  builder.NextUnit();
+  const auto second = pair();
+  ReadFile file(builder);
+  const TypeId type = TypeAt(file, first);
+  EXPECT_EQ(type, TypeAt(file, second, 1));
+  EXPECT_EQ(file.graph.Fields(type).size(), 2u);
+}
+
+TEST(TypeGraph, RecordsOfOneNameAndOtherMembersStayApart) {
+  DwarfBuilder builder;
+  const auto integer = builder.Int();
+  const auto first = builder.Open(DW_TAG_structure_type, {Name("pair"), Size(8)});
+  Member(builder, "first", integer, 0);
+  builder.Close();
+  const auto second = builder.Open(DW_TAG_structure_type, {Name("pair"), Size(8)});
+  Member(builder, "other", integer, 0);
+  builder.Close();
+  ReadFile file(builder);
+  EXPECT_NE(TypeAt(file, first), TypeAt(file, second));
+}
+
+TEST(TypeGraph, TypedefNamesAnAnonymousRecord) {
+  DwarfBuilder builder;
+  const auto record = builder.Open(DW_TAG_structure_type, {Size(4)});
+  Member(builder, "counter", builder.here() + 100, 0);
+  builder.Close();
+  builder.Die(DW_TAG_typedef, {Name("atomic_t"), Reference(DW_AT_type, record)});
+  ReadFile file(builder);
+  EXPECT_EQ(file.graph[TypeAt(file, record)].name, "atomic_t");
+}
+
+// Two units share `holder`, whose member points to `held`; only the second one defines that.
+struct SharedHolder {
+  DwarfBuilder builder;
+  std::uint64_t holder[2];
+
+  SharedHolder() {
+    AddUnit(0, false);
+    builder.NextUnit();
+    AddUnit(1, true);
+  }
+  void AddUnit(int unit, bool defined) {
+    const auto integer = builder.Int();
+    const auto held =
+        builder.Open(DW_TAG_structure_type, defined ? std::vector{Name("held"), Size(4)}
+                                                    : std::vector{Name("held"), Flag(DW_AT_declaration)});
+    if (defined) Member(builder, "value", integer, 0);
+    builder.Close();
+    const auto pointer = builder.PointerTo(held);
+    holder[unit] = builder.Open(DW_TAG_structure_type, {Name("holder"), Size(8)});
+    Member(builder, "held", pointer, 0);
+    builder.Close();
+  }
+};
+
+TEST(TypeGraph, DeclaredRecordIsWhatTheUnitEnteredDefines) {
+  SharedHolder shared;
+  ReadFile file(shared.builder);
+  const TypeId holder = TypeAt(file, shared.holder[0]);
+  file.graph.Enter(file.unit(0));
+  const TypeId pointer = file.graph.Fields(holder).at(0).type;
+  EXPECT_EQ(file.graph[file.graph[pointer].target].identity, 0u);
+  EXPECT_EQ(TypeAt(file, shared.holder[1], 1), holder);
+  file.graph.Enter(file.unit(1));
+  const TypeId held = file.graph[pointer].target;
+  EXPECT_NE(file.graph[held].identity, 0u);
+  EXPECT_EQ(file.graph.Fields(held).size(), 1u);
+  file.graph.Enter(file.unit(0));
+  EXPECT_EQ(file.graph[file.graph[pointer].target].identity, 0u);
+}
+
+TEST(TypeGraph, TypesOutliveTheUnitsThatWereTrimmed) {
+  SharedHolder shared;
+  ReadFile file(shared.builder);
+  const TypeId holder = TypeAt(file, shared.holder[1], 1);
+  file.pool.Trim();
+  const TypeId pointer = file.graph.Fields(holder).at(0).type;
+  file.pool.Trim();
+  EXPECT_EQ(LeafAt(file, file.graph[pointer].target, 0, 4), "int+0");
+  EXPECT_EQ(TypeAt(file, shared.holder[1], 1), holder);
+}
+
+TEST(TypeGraph, TypedefOfItselfIsVoid) {
+  DwarfBuilder builder;
+  const auto alias = builder.Die(DW_TAG_typedef, {Name("loop"), Reference(DW_AT_type, builder.here())});
+  ReadFile file(builder);
+  EXPECT_EQ(TypeAt(file, alias), kVoid);
+}
+
+TEST(TypeGraph, PointersNestedWithoutEndAreCut) {
+  DwarfBuilder builder;
+  auto type = builder.Int();
+  for (int i = 0; i < 10'000; ++i) type = builder.PointerTo(type);
+  ReadFile file(builder);
+  EXPECT_EQ(file.graph[TypeAt(file, type)].kind, TypeKind::kPointer);
+  EXPECT_LT(file.graph.size(), 200u);
+}
+
+TEST(TypeGraph, ReferenceOutsideTheUnitIsVoid) {
+  DwarfBuilder builder;
+  const auto alias = builder.Die(DW_TAG_typedef, {Name("far"), Reference(DW_AT_type, 1 << 20)});
+  ReadFile file(builder);
+  EXPECT_EQ(TypeAt(file, alias), kVoid);
+  EXPECT_EQ(file.graph.Of(file.unit(), 1 << 20), kVoid);
+}
+
+TEST(TypeGraph, ReferenceIntoTheMiddleOfADieIsVoid) {
+  DwarfBuilder builder;
+  const auto integer = builder.Int();
+  ReadFile file(builder);
+  EXPECT_EQ(TypeAt(file, integer + 1), kVoid);
+}
+
+TEST(TypeGraph, BitFieldsLieInTheBytesOfTheirBits) {
+  DwarfBuilder builder;
+  const auto integer = builder.Int();
+  const auto record = builder.Open(DW_TAG_structure_type, {Name("bits"), Size(4)});
+  builder.Die(DW_TAG_member, {Name("flag"), Reference(DW_AT_type, integer), Amount(DW_AT_bit_size, 10),
+                              Amount(DW_AT_data_bit_offset, 12)});
+  builder.Close();
+  ReadFile file(builder);
+  const Field field = file.graph.Fields(TypeAt(file, record)).at(0);
+  EXPECT_EQ(field.offset, 1u);
+  EXPECT_EQ(field.size, 2u);
+}
+
+TEST(TypeGraph, StaticMembersAreNoFields) {
+  DwarfBuilder builder;
+  const auto integer = builder.Int();
+  const auto record = builder.Open(DW_TAG_structure_type, {Name("counted"), Size(4)});
+  builder.Die(DW_TAG_member,
+              {Name("count"), Reference(DW_AT_type, integer), Flag(DW_AT_external), Flag(DW_AT_declaration)});
+  Member(builder, "value", integer, 0);
+  builder.Close();
+  ReadFile file(builder);
+  EXPECT_EQ(file.graph.Fields(TypeAt(file, record)).size(), 1u);
+}
+
+TEST(TypeGraph, ArraysOfArraysAreFlat) {
+  DwarfBuilder builder;
+  const auto integer = builder.Int();
+  const auto row =
+      builder.Die(DW_TAG_typedef, {Name("row"), Reference(DW_AT_type, Array(builder, integer, {3}))});
+  const auto table = Array(builder, row, {2, 5});
+  ReadFile file(builder);
+  const TypeNode& node = file.graph[TypeAt(file, table)];
+  EXPECT_EQ(node.size, 120u);
+  EXPECT_EQ(node.target, TypeAt(file, integer));
+}
+
+TEST(TypeGraph, ArrayLargerThanMemoryHasNoSize) {
+  DwarfBuilder builder;
+  const auto array = Array(builder, builder.Int(), {1ull << 62, 8});
+  ReadFile file(builder);
+  EXPECT_EQ(file.graph[TypeAt(file, array)].size, 0u);
+}
+
+// struct outer { int head; /* hole of 4 */ struct { int *link; int numbers[4]; } inner[2]; char tail[]; }
+struct Outer {
+  DwarfBuilder builder;
+  std::uint64_t inner;
+  std::uint64_t outer;
+
+  Outer() {
+    const auto integer = builder.Int();
+    const auto byte = builder.Die(DW_TAG_base_type, {Name("char"), Size(1)});
+    const auto link = builder.PointerTo(integer);
+    const auto numbers = Array(builder, integer, {4});
+    inner = builder.Open(DW_TAG_structure_type, {Name("inner"), Size(24)});
+    Member(builder, "link", link, 0);
+    Member(builder, "numbers", numbers, 8);
+    builder.Close();
+    const auto inners = Array(builder, inner, {2});
+    const auto tail = builder.Open(DW_TAG_array_type, {Reference(DW_AT_type, byte)});
+    builder.Die(DW_TAG_subrange_type, {});
+    builder.Close();
+    outer = builder.Open(DW_TAG_structure_type, {Name("outer"), Size(56)});
+    Member(builder, "head", integer, 0);
+    Member(builder, "inner", inners, 8);
+    Member(builder, "tail", tail, 56);
+    builder.Close();
+  }
+};
+
+TEST(Leaf, GoesThroughArraysAndRecords) {
+  Outer outer;
+  ReadFile file(outer.builder);
+  const TypeId type = TypeAt(file, outer.outer);
+  EXPECT_EQ(LeafAt(file, type, 0, 4), "int+0");
+  EXPECT_EQ(LeafAt(file, type, 32, 8), "*+0");
+  EXPECT_EQ(LeafAt(file, type, 45, 1), "int+1");
+}
+
+TEST(Leaf, AccessOverSeveralMembersIsOfWhatHoldsThem) {
+  Outer outer;
+  ReadFile file(outer.builder);
+  const TypeId type = TypeAt(file, outer.outer);
+  EXPECT_EQ(LeafAt(file, type, 16, 8), "[]+0");
+  EXPECT_EQ(LeafAt(file, type, 8, 16), "inner+0");
+  EXPECT_EQ(LeafAt(file, type, 0, 16), "outer+0");
+}
+
+TEST(Leaf, HoleIsNothing) {
+  Outer outer;
+  ReadFile file(outer.builder);
+  EXPECT_EQ(LeafAt(file, TypeAt(file, outer.outer), 4, 4), "none");
+}
+
+TEST(Leaf, OpenArrayReachesBehindTheRecord) {
+  Outer outer;
+  ReadFile file(outer.builder);
+  EXPECT_EQ(LeafAt(file, TypeAt(file, outer.outer), 1000, 1), "char+0");
+  EXPECT_EQ(LeafAt(file, TypeAt(file, outer.inner), 24, 1), "none");
+}
+
+TEST(Leaf, WidthNotKnownIsWhatBeginsThere) {
+  Outer outer;
+  ReadFile file(outer.builder);
+  EXPECT_EQ(LeafAt(file, TypeAt(file, outer.outer), 8, 0), "*+0");
+  EXPECT_EQ(LeafAt(file, TypeAt(file, outer.outer), 9, 0), "none");
+}
+
+TEST(Leaf, UnionMemberOfTheWidthIsPreferred) {
+  DwarfBuilder builder;
+  const auto byte = builder.Die(DW_TAG_base_type, {Name("char"), Size(1)});
+  const auto integer = builder.Int();
+  const auto either = builder.Open(DW_TAG_union_type, {Name("either"), Size(4)});
+  builder.Die(DW_TAG_member, {Name("word"), Reference(DW_AT_type, integer)});
+  builder.Die(DW_TAG_member, {Name("byte"), Reference(DW_AT_type, byte)});
+  builder.Close();
+  ReadFile file(builder);
+  EXPECT_EQ(LeafAt(file, TypeAt(file, either), 0, 1), "char+0");
+  EXPECT_EQ(LeafAt(file, TypeAt(file, either), 0, 2), "int+0");
+}
+
+TEST(Leaf, HugeOffsetsAreOutside) {
+  Outer outer;
+  ReadFile file(outer.builder);
+  EXPECT_EQ(LeafAt(file, TypeAt(file, outer.inner), ~0ull, 8), "none");
+}
+
+TEST(Holds, ElementsOfEmbeddedArrays) {
+  Outer outer;
+  ReadFile file(outer.builder);
+  const TypeId whole = TypeAt(file, outer.outer);
+  const TypeId part = TypeAt(file, outer.inner);
+  EXPECT_TRUE(file.graph.Holds(whole, 8, part));
+  EXPECT_TRUE(file.graph.Holds(whole, 32, part));
+  EXPECT_FALSE(file.graph.Holds(whole, 16, part));
+  EXPECT_FALSE(file.graph.Holds(part, 0, whole));
+}
+
+TEST(Holds, RecordThatHoldsItselfEnds) {
+  DwarfBuilder builder;
+  const auto record = builder.Open(DW_TAG_structure_type, {Name("snake"), Size(4)});
+  Member(builder, "tail", record, 0);
+  Member(builder, "other", record, 0);
+  builder.Close();
+  ReadFile file(builder);
+  const TypeId snake = TypeAt(file, record);
+  EXPECT_FALSE(file.graph.Holds(snake, 0, kVoid));
+  EXPECT_EQ(LeafAt(file, snake, 0, 4), "none");
+}
+
+}  // namespace
+}  // namespace linesmith
