@@ -56,7 +56,7 @@ TypeDie TypeChain::Load(UnitContext& from, std::uint64_t reference) {
   unit.Read(*head.abbreviation, cursor, die.attributes);
   die.abbreviation = head.abbreviation;
   die.behind = cursor.position();
-  const bool elsewhere = die.attributes.Has(Slot::kDeclaration) && die.attributes.Has(Slot::kSignature);
+  const bool elsewhere = die.attributes.Has(Slot::kSignature);  // gcc omits DW_AT_declaration here
   if (!elsewhere || reference >> kReferenceShift == static_cast<std::uint64_t>(ReferenceKind::kSignature))
     return die;
   TypeDie definition = Load(unit, die.attributes.Get(Slot::kSignature));

@@ -103,7 +103,7 @@ std::uint64_t TypeIdentity::DescribeRecord(DieRef die, bool deep, unsigned depth
   ByteCursor cursor = unit.CursorAt(head.attributes);
   Attributes attributes;
   unit.Read(*head.abbreviation, cursor, attributes);
-  if (attributes.Has(Slot::kDeclaration) && attributes.Has(Slot::kSignature)) {
+  if (attributes.Has(Slot::kSignature)) {
     return deep ? Deep(unit, attributes.Get(Slot::kSignature), depth)
                 : Shallow(unit, attributes.Get(Slot::kSignature), depth);
   }

@@ -58,7 +58,8 @@ void UnitContext::Scan() {
 std::uint32_t UnitContext::ScanScope(const Abbreviation& abbreviation, const RecordDie& die,
                                      ByteCursor& cursor) {
   const bool record = abbreviation.action == ScanAction::kRecord;
-  if (record && !abbreviation.Has(Slot::kDeclaration)) records_.push_back(die);
+  const bool elsewhere = abbreviation.Has(Slot::kDeclaration) || abbreviation.Has(Slot::kSignature);
+  if (record && !elsewhere) records_.push_back(die);
   if (record && die.scope != 0) scoped_.push_back(die);
   if (!qualifies_names_ || !abbreviation.has_children) {
     Step(abbreviation, cursor);
