@@ -80,6 +80,11 @@ class AccessMap:
         begin, end = int(self.chain_starts[chain]), int(self.chain_starts[chain + 1])
         return tuple(self.inlined[int(number)] for number in self.chain_functions[begin:end])
 
+    def into(self, function: int, address: int) -> int | None:
+        """Bytes from the start of the function; ``None`` where the address lies in another part of it."""
+        low, high = int(self.function_low[function]), int(self.function_high[function])
+        return address - low if low <= address < high else None
+
     def access(self, row: int) -> CodeAccess:
         """One row as a value."""
         function, place = int(self.function[row]), int(self.place[row])
@@ -87,7 +92,7 @@ class AccessMap:
         return CodeAccess(
             address=address,
             function=self.functions[function],
-            into=address - int(self.function_low[function]),
+            into=self.into(function, address),
             kind=KINDS[self.kind[row]],
             width=int(self.width[row]),
             outcome=OUTCOMES[self.outcome[row]],

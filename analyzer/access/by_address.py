@@ -86,7 +86,7 @@ def _at(function: int, address: int, accesses: AccessMap) -> AddressAccesses:
     return AddressAccesses(
         address,
         accesses.functions[function],
-        address - int(accesses.function_low[function]),
+        accesses.into(function, address),
         accesses.accesses(range(int(first), int(last))),
         () if last > first else _before(function, address, accesses),
     )

@@ -52,9 +52,14 @@ class AccessOutcome(StrEnum):
 _RESOLVED = frozenset((AccessOutcome.VARIABLE, AccessOutcome.PROPAGATION, AccessOutcome.GLOBAL, AccessOutcome.PER_CPU))
 
 
+def spot(function: str, into: int | None) -> str:
+    """A place in code as symbols tell it; ``None`` is a part of the function that lies apart."""
+    return f"{function} (a part that lies apart)" if into is None else f"{function}+{into:#x}"
+
+
 @dataclass(frozen=True, slots=True)
 class CodeAccess:
-    """One access by one instruction, ``into`` bytes into ``function``.
+    """One access by one instruction, ``into`` bytes into ``function``; ``None`` in a part that lies apart (cold code).
 
     ``inlined`` names the inlined functions that the instruction comes from, outermost first; ``file`` and ``line``
     are where it was written. ``width`` is in bytes, 0 where it is not known. ``type`` is the outermost type known and
@@ -64,7 +69,7 @@ class CodeAccess:
 
     address: int
     function: str
-    into: int
+    into: int | None
     kind: AccessKind
     width: int
     outcome: AccessOutcome
@@ -81,7 +86,14 @@ class CodeAccess:
         """What is touched, as C code writes it: ``struct inode.i_data.nrpages``; ``""`` where it is not known."""
         if self.type is None:
             return ""
-        return f"{self.type}.{self.path}" if self.path else f"{self.type}+{self.offset or 0:#x}"
+        if self.path:
+            return f"{self.type}.{self.path}"
+        return f"{self.type}+{self.offset:#x}" if self.offset else self.type
+
+    @property
+    def spot(self) -> str:
+        """Where the instruction is: ``vma_interval_tree_remove+0x12``."""
+        return spot(self.function, self.into)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +200,14 @@ class AddressAccesses:
 
     address: int
     function: str
-    into: int
+    into: int | None
     accesses: tuple[CodeAccess, ...]
     before: tuple[CodeAccess, ...] = ()
+
+    @property
+    def spot(self) -> str:
+        """Where the instruction is: ``vma_interval_tree_remove+0x12``."""
+        return spot(self.function, self.into)
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,13 +172,13 @@ def _lines(accesses: Sequence[CodeAccess]) -> str:
 
 
 def _address(found: AddressAccesses) -> Iterator[str]:
-    yield f"{found.address:#x} {found.function}+{found.into:#x}"
+    yield f"{found.address:#x} {found.spot}"
     for access in found.accesses:
         yield from _access(access)
     if not found.accesses:
         yield "  touches no memory"
     if found.before:
-        yield f"  the instruction before it that does is {found.before[0].function}+{found.before[0].into:#x}"
+        yield f"  the instruction before it that does is {found.before[0].spot}"
         for access in found.before:
             yield from _access(access)
 

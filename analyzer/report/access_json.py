@@ -33,7 +33,7 @@ class AccessView(msgspec.Struct, frozen=True, omit_defaults=True):
 
     address: str
     function: str
-    into: int
+    into: int | None
     kind: AccessKind
     width: int
     outcome: AccessOutcome
@@ -75,7 +75,7 @@ class AddressAccessesView(msgspec.Struct, frozen=True):
 
     address: str
     function: str
-    into: int
+    into: int | None
     accesses: tuple[AccessView, ...]
     before: tuple[AccessView, ...]
 

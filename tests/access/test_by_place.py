@@ -83,6 +83,12 @@ def test_a_symbol_stands_for_every_function_called_so() -> None:
     assert [one.address for one in accesses_at("insert+0x8", MAP)] == [0x108, 0x148]
 
 
+def test_an_instruction_in_a_part_that_lies_apart_is_found_by_its_address() -> None:
+    cold = build(raw((Row(0x900, 0, 1),), CODE), LAYOUTS)
+    (found,) = accesses_at("0x900", cold)
+    assert (found.function, found.into, len(found.accesses)) == ("insert", None, 1)
+
+
 def test_an_instruction_may_have_two_accesses() -> None:
     (found,) = accesses_at("0x110", MAP)
     assert [one.kind for one in found.accesses] == [AccessKind.READ, AccessKind.WRITE]
