@@ -142,9 +142,12 @@ std::vector<ImageSymbol> Undescribed(const ProgramImage& image, const Crew& crew
   for (const ImageSymbol& symbol : image.functions()) {
     for (; next != described.end() && next->low <= symbol.address; ++next)
       covered = std::max(covered, next->high);
-    if (symbol.address < covered) continue;
+    const std::uint64_t end = symbol.address + symbol.size;
+    // arm64 code that can be traced begins with no-ops in front of what DWARF describes.
+    const bool within = next != described.end() && next->low < end;
+    if (symbol.address < covered || within) continue;
     left.push_back(symbol);
-    covered = std::max(covered, symbol.address + symbol.size);
+    covered = std::max(covered, end);
   }
   return left;
 }
