@@ -21,11 +21,12 @@ def resolve(addresses: NDArray[np.uint64], accesses: AccessMap) -> NDArray[np.in
 
     Addresses are those of the file, in any order; the columns of the map at the rows tell the rest.
     """
-    rows = np.searchsorted(accesses.address, addresses)
     if not len(accesses):
         return np.full(len(addresses), NO_ROW, np.int64)
-    met = accesses.address[np.minimum(rows, len(accesses) - 1)] == addresses
-    return np.where(met, rows, NO_ROW)
+    distinct, which = np.unique(addresses, return_inverse=True)  # samples repeat, and sorted ones are found sooner
+    rows = np.searchsorted(accesses.address, distinct)
+    met = accesses.address[np.minimum(rows, len(accesses) - 1)] == distinct
+    return np.where(met, rows, NO_ROW)[which]
 
 
 def accesses_at(place: str, accesses: AccessMap) -> tuple[AddressAccesses, ...]:
