@@ -54,9 +54,9 @@ def resolving(accesses: AccessMap, samples: int) -> None:
     """Addresses with an access and without one, in random order, by both ways; they must agree."""
     generator = np.random.default_rng(1)
     addresses = generator.choice(accesses.address, samples) + generator.integers(0, 2, samples).astype(np.uint64)
-    started = time.perf_counter(), time.process_time()
+    began, began_cpu = time.perf_counter(), time.process_time()
     rows = resolve(addresses, accesses)
-    wall, cpu = time.perf_counter() - started[0], time.process_time() - started[1]
+    wall, cpu = time.perf_counter() - began, time.process_time() - began_cpu
     print(f"  resolve          {rate(samples, wall)}, {samples / cpu / 1e6:.2f} of CPU time")
     started = time.perf_counter()
     named = [
