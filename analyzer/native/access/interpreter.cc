@@ -105,11 +105,16 @@ Value Interpreter::PerCpuAddress(const Address& address) {
   return value;
 }
 
+Value Interpreter::TaskAddress() {
+  const TypeId task = program_.TaskType(algebra_.parts().graph());
+  return task != kVoid ? Value::Pointer(task) : Value::Unknown();
+}
+
 Value Interpreter::AddressOf(const Address& address) {
   if (address.segment == Segment::kPerCpu || address.segment == Segment::kThread) {
     return PerCpuAddress(address);
   }
-  if (address.segment == Segment::kTask) return Value::Unknown();
+  if (address.segment == Segment::kTask) return TaskAddress();
   const Value fixed = Value::Constant(address.displacement);
   if (address.index == kNoRegister) {
     return address.base == kNoRegister ? fixed : algebra_.Add(state_[address.base], address.displacement);

@@ -52,6 +52,7 @@ class Interpreter {
   Value Addend(const Instruction& sum);
   Value LoadedFromStack(const Value& address, std::uint32_t width);
   Value PerCpuAddress(const Address& address);
+  Value TaskAddress();
   void Clobber(RegisterNumber reg);
 
   const std::vector<Instruction>& instructions_;

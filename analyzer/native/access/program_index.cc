@@ -2,14 +2,30 @@
 #include "access/program_index.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "error.h"
 
 namespace linesmith {
 namespace {
 
-void SortByAddress(std::vector<SummaryVariable>& variables) {
+constexpr std::string_view kFirstTask = "init_task";
+
+// One variable for each address, the one that the symbol table names there: what a linker has thrown away is
+// described at address 0.
+void SortByAddress(std::vector<SummaryVariable>& variables, const ProgramImage& image) {
+  const auto misnamed = [&](const SummaryVariable& variable) {
+    const ImageSymbol* symbol = image.SymbolAt(variable.address);
+    return symbol == nullptr || symbol->address != variable.address || symbol->name != variable.name;
+  };
   std::ranges::stable_sort(variables, {}, &SummaryVariable::address);
+  for (auto first = variables.begin(); first != variables.end();) {
+    const auto last = std::find_if(first, variables.end(), [&](const SummaryVariable& variable) {
+      return variable.address != first->address;
+    });
+    if (last - first > 1) std::stable_partition(first, last, std::not_fn(misnamed));
+    first = last;
+  }
   const auto repeated = std::ranges::unique(variables, {}, &SummaryVariable::address);
   variables.erase(repeated.begin(), repeated.end());
 }
@@ -28,13 +44,14 @@ ProgramIndex::ProgramIndex(const ProgramImage& image, const std::vector<UnitSumm
   for (const UnitSummary& summary : summaries) {
     for (const SummaryVariable& variable : summary.variables) {
       (variable.thread_local_storage ? thread_variables_ : variables_).push_back(variable);
+      if (variable.name == kFirstTask) task_ = variable.type;
     }
     for (const SummaryFunction& function : summary.functions) {
       results_.try_emplace(function.address, function.result);
     }
   }
-  SortByAddress(variables_);
-  SortByAddress(thread_variables_);
+  SortByAddress(variables_, image);
+  SortByAddress(thread_variables_, image);
 }
 
 const SummaryVariable* ProgramIndex::VariableFrom(std::uint64_t address, std::uint64_t& next) const {
@@ -97,6 +114,11 @@ bool WorkerKnowledge::Take(const SummaryVariable* variable, std::uint64_t next, 
 TypeId WorkerKnowledge::ResultOf(std::uint64_t address, TypeGraph& graph) const {
   const TypeReference* result = index_.ResultOf(address);
   return result != nullptr ? TypeOf(*result, graph) : kVoid;
+}
+
+TypeId WorkerKnowledge::TaskType(TypeGraph& graph) const {
+  const TypeReference* task = index_.TaskType();
+  return task != nullptr ? TypeOf(*task, graph) : kVoid;
 }
 
 TypeId WorkerKnowledge::TypeOf(const TypeReference& reference, TypeGraph& graph) const {

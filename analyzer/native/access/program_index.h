@@ -22,9 +22,12 @@ class ProgramIndex {
   const SummaryVariable* VariableFrom(std::uint64_t address, std::uint64_t& next) const;
   const SummaryVariable* ThreadVariableFrom(std::uint64_t offset, std::uint64_t& next) const;
   const TypeReference* ResultOf(std::uint64_t function) const;
+  // Of the kernel's first task, which every other one is like; null in other programs.
+  const TypeReference* TaskType() const { return task_.unit != nullptr ? &task_ : nullptr; }
 
  private:
   const ProgramImage& image_;
+  TypeReference task_;
   std::vector<SummaryVariable> variables_;  // by ascending address, each address once
   std::vector<SummaryVariable> thread_variables_;
   std::unordered_map<std::uint64_t, TypeReference> results_;
@@ -39,6 +42,7 @@ class WorkerKnowledge : public ProgramKnowledge {
   bool VariableAt(std::uint64_t address, TypeGraph& graph, GlobalVariable& found) const override;
   bool PerCpuAt(std::uint64_t offset, TypeGraph& graph, GlobalVariable& found) const override;
   TypeId ResultOf(std::uint64_t address, TypeGraph& graph) const override;
+  TypeId TaskType(TypeGraph& graph) const override;
 
  private:
   bool InPerCpu(std::uint64_t address) const;

@@ -27,6 +27,8 @@ class ProgramKnowledge {
   virtual bool PerCpuAt(std::uint64_t offset, TypeGraph& graph, GlobalVariable& found) const = 0;
   // What a call of the function at `address` gives back; kVoid when not known.
   virtual TypeId ResultOf(std::uint64_t address, TypeGraph& graph) const = 0;
+  // What a kernel's tasks are (struct task_struct); kVoid when not known.
+  virtual TypeId TaskType(TypeGraph&) const { return kVoid; }
 };
 
 // One access as the inference leaves it.
