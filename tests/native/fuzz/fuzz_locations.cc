@@ -21,6 +21,7 @@ void ReadBuilt(const std::vector<std::uint8_t>& bytes, unsigned version) {
   const auto integer = builder.Int();
   builder.Function("listed", 0x1000, 0x100);
   builder.Variable("list", integer, Offset(DW_AT_location, 0));
+  builder.Variable("list behind a header", integer, Offset(DW_AT_location, 12));
   builder.Variable("indexed", integer, Index(DW_AT_location, DW_FORM_loclistx, 0));
   builder.Variable("placed", integer, Expression(bytes));
   builder.Close();
