@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The access map of a real kernel and of a real module: facts that the source gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from linesmith.analyzer.access import AccessMap, accesses_in, accesses_of, read_accesses, summary, touched_alone
+from linesmith.analyzer.dwarf import read_layouts
+from linesmith.analyzer.errors import DebugInfoMissing
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import AccessOutcome, TypeAccesses
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture(scope="module")
+def layouts(vmlinux: Path) -> Layouts:
+    return read_layouts(vmlinux).layouts
+
+
+@pytest.fixture(scope="module")
+def accesses(vmlinux: Path, layouts: Layouts) -> AccessMap:  # noqa: ARG001 - read once, before
+    return read_accesses(vmlinux).accesses
+
+
+def touching(name: str, layouts: Layouts, accesses: AccessMap) -> TypeAccesses:
+    return accesses_of(layouts.variants(name)[0], layouts, accesses)
+
+
+def test_every_access_has_one_outcome_and_most_are_resolved(accesses: AccessMap) -> None:
+    found = summary(accesses)
+    assert sum(count for _, count in found.outcomes) == found.accesses > 500_000
+    assert found.coverage >= 0.85
+    assert dict(found.outcomes)[AccessOutcome.UNDECODED] < found.accesses / 1000
+
+
+def test_an_interval_tree_rebalances_the_areas_in_it(accesses: AccessMap) -> None:
+    (found,) = accesses_in("vma_interval_tree_remove", accesses)
+    places = {one.place for one in found.accesses if one.outcome.resolved}
+    assert {
+        "struct vm_area_struct.shared.rb.rb_left",
+        "struct vm_area_struct.shared.rb.rb_right",
+        "struct vm_area_struct.shared.rb_subtree_last",
+        "struct rb_root_cached.rb_leftmost",
+    } <= places
+    assert any("__rb_erase_augmented" in one.inlined for one in found.accesses)
+
+
+def test_the_mapping_of_an_inode_is_touched_by_way_of_the_inode(layouts: Layouts, accesses: AccessMap) -> None:
+    found = touching("address_space", layouts, accesses)
+    assert ("struct inode", "i_data") in {(one.type, one.path) for one in found.embeddings}
+    members = {one.path: one for one in found.members}
+    assert "filemap_fault" in members["a_ops"].readers
+    assert "inode_init_always" in members["a_ops"].writers
+    assert members["host"].counts.reads > 100
+
+
+def test_a_lock_is_taken_by_code_that_knows_the_lock_only(layouts: Layouts, accesses: AccessMap) -> None:
+    assert touched_alone(layouts.variants("rw_semaphore")[0].id, accesses)
+    owner = {one.path: one for one in touching("rw_semaphore", layouts, accesses).members}["owner"]
+    assert "down_write" in owner.writers
+
+
+def test_the_current_task_is_a_variable_of_the_cpu(accesses: AccessMap) -> None:
+    (found,) = accesses_in("do_exit", accesses)
+    assert ("current_task", AccessOutcome.PER_CPU) in {(one.variable, one.outcome) for one in found.accesses}
+
+
+def test_a_module_without_dwarf_is_refused(kernel_module: Path) -> None:
+    with pytest.raises(DebugInfoMissing, match="there is BTF but no DWARF"):
+        read_accesses(kernel_module)
