@@ -13,21 +13,22 @@ from __future__ import annotations
 
 import argparse
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 import numpy as np
-from access.expressions import Expression, Expressions, Member, read_expressions, relative
-from access.levels import members_touched
+from access.aliases import aliases
+from access.expressions import Expression, Expressions, read_expressions, relative
+from access.levels import Touched, touched
 from access.samples import Scene, described
 
 from linesmith.analyzer.access import AccessMap, read_accesses
 from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import AccessOutcome
+from linesmith.analyzer.model import AccessOutcome, Layout
 
 
 class Ruling(StrEnum):
@@ -37,14 +38,18 @@ class Ruling(StrEnum):
     INNER = "agrees, with a record inside the outermost one"
     POINTEE = "agrees with a plain dereference of its width"
     STATEMENT = "agrees with another line of the statement"
-    DISAGREES = "disagrees"
+    FUNCTION = "agrees with another line of the function or of what it inlines"
+    NOWHERE = "agrees with no line of the function"
     NO_MEMBERS = "line without member expressions"
     UNREAD = "line not known, or of a file not parsed"
 
 
-COMPARED = (Ruling.OUTERMOST, Ruling.INNER, Ruling.POINTEE, Ruling.STATEMENT, Ruling.DISAGREES)
+AGREEING = (Ruling.OUTERMOST, Ruling.INNER, Ruling.POINTEE)
+DISAGREEING = (Ruling.STATEMENT, Ruling.FUNCTION, Ruling.NOWHERE)
 # Names of base types in DWARF and in C sources differ in the order of their words and in "int".
 IGNORED_WORDS = frozenset(("int", "const", "volatile", "struct", "union", "class"))
+# A function that copies memory may be given a pointer to a scalar for any bytes.
+LARGEST_SCALAR = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +57,9 @@ class Named:
     """What the map says an access touches; a type without members is a scalar."""
 
     type: str
-    members: frozenset[Member]
+    touched: Touched
     width: int
-    variable: str
+    variables: frozenset[str]
 
 
 def words(type_name: str) -> tuple[str, ...]:
@@ -65,47 +70,51 @@ def words(type_name: str) -> tuple[str, ...]:
 
 def agrees(named: Named, expression: Expression) -> bool:
     """Whether the access may be what the expression does."""
-    if expression.members and expression.members[-1] in named.members:
+    if expression.members and expression.members[-1] in named.touched.members:
+        return True
+    # Behind a cast of an address the source goes on in another type: `((struct x *)s->bytes)->y` is in `bytes`.
+    if named.touched.innermost.intersection(expression.members):
         return True
     if expression.variable and not expression.members:
-        return named.variable == expression.variable
-    if expression.whole and named.members:
-        return words(expression.type) in {words(record) for record, _ in named.members}
-    return not named.members and words(named.type) == words(expression.type)
+        return expression.variable in named.variables
+    if expression.whole and named.touched.members:
+        return words(expression.type) in {words(record) for record, _ in named.touched.members}
+    return not named.touched.members and words(named.type) == words(expression.type)
 
 
 def names_outermost(named: Named, expression: Expression) -> bool:
     """Whether the expression, which agrees, reaches its place from the type that the map says is outermost."""
     records = {record for record, _ in expression.members} | {expression.type}
-    return not named.members or words(named.type) in {words(record) for record in records}
+    return not named.touched.members or words(named.type) in {words(record) for record in records}
 
 
 def is_pointee(named: Named, expression: Expression) -> bool:
-    """Whether the expression is ``*p`` of the access's width: where ``p`` leads the line does not tell."""
-    plain = not expression.members and not expression.variable and not expression.whole
-    return plain and expression.bytes == named.width
+    """Whether the expression is ``*p`` of the access's width, or bytes copied: the line leaves open of what."""
+    plain = not expression.members and not expression.variable
+    copied = expression.whole and expression.bytes <= LARGEST_SCALAR
+    return plain and (copied or (not expression.whole and expression.bytes == named.width))
 
 
-def rule(named: Named, on_line: Sequence[Expression], around: Sequence[Expression]) -> Ruling:
-    """The ruling by the expressions on the line and in the statements around it."""
+def rule_on_line(named: Named, on_line: Sequence[Expression]) -> Ruling | None:
+    """The ruling by the expressions on the line alone; ``None`` where they disagree."""
     if not any(expression.members or expression.whole for expression in on_line):
         return Ruling.NO_MEMBERS
     agreeing = [expression for expression in on_line if agrees(named, expression)]
     if agreeing:
         return Ruling.OUTERMOST if any(names_outermost(named, one) for one in agreeing) else Ruling.INNER
-    if any(is_pointee(named, one) for one in on_line):
-        return Ruling.POINTEE
-    return Ruling.STATEMENT if any(agrees(named, one) for one in around) else Ruling.DISAGREES
+    return Ruling.POINTEE if any(is_pointee(named, one) for one in on_line) else None
 
 
 class Comparison:
     """An access map beside the expressions of its sources."""
 
-    def __init__(self, accesses: AccessMap, layouts: Layouts, expressions: Expressions, roots: Sequence[str]) -> None:
-        self._accesses, self._layouts, self._expressions = accesses, layouts, expressions
-        self._layout_of_place = layouts_of_places(accesses)
+    def __init__(self, elf: Path, accesses: AccessMap, expressions: Expressions, roots: Sequence[str]) -> None:
+        self._accesses, self._expressions = accesses, expressions
+        self._layouts, self._aliases = read_layouts(elf).layouts, aliases(elf)
+        self._layout_of_place = layouts_of_places(accesses, self._layouts)
         self._files = [relative(name, roots) for name in accesses.files]
         self._named: dict[tuple[int, int], Named] = {}
+        self._of_function: dict[int, frozenset[Expression]] = {}
 
     def line_of(self, row: int) -> tuple[str, int]:
         """The source line of a row, in the names of the expressions."""
@@ -127,29 +136,63 @@ class Comparison:
         file, line = self.line_of(row)
         if not line or file not in self._expressions.files:
             return Ruling.UNREAD
-        around = self._expressions.in_statement.get((file, line), ())
-        return rule(self.named(row), self.expressions_at(row), around)
+        named = self.named(row)
+        return rule_on_line(named, self.expressions_at(row)) or self._beyond_the_line(row, named)
+
+    def _beyond_the_line(self, row: int, named: Named) -> Ruling:
+        around = self._expressions.in_statement.get(self.line_of(row), ())
+        if any(agrees(named, one) for one in around):
+            return Ruling.STATEMENT
+        reached = self._reached_in(int(self._accesses.function[row]))
+        return Ruling.FUNCTION if any(agrees(named, one) for one in reached) else Ruling.NOWHERE
+
+    def _reached_in(self, function: int) -> frozenset[Expression]:
+        """What the sources reach anywhere in a function and in what is inlined there, as far as its lines tell."""
+        if function not in self._of_function:
+            lines = self._lines_of(function)
+            self._of_function[function] = frozenset(
+                one for line in lines for one in self._expressions.on_line.get(line, ())
+            )
+        return self._of_function[function]
+
+    def _lines_of(self, function: int) -> Iterator[tuple[str, int]]:
+        """From the first to the last line of each piece of source, code of one inlined function being a piece."""
+        pieces: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for row in self._accesses.rows_of_function(function):
+            file, line = self.line_of(int(row))
+            inlined = self._accesses.chain_of(int(self._accesses.chain[row]))
+            pieces[file, inlined[-1] if inlined else ""].append(line)
+        for (file, _), lines in pieces.items():
+            yield from ((file, line) for line in range(min(lines), max(lines) + 1))
 
     def _read(self, place: int, variable: int) -> Named:
         accesses = self._accesses
         layout = self._layout_of_place.get(place)
         offset, width = int(accesses.place_offset[place]), int(accesses.place_width[place])
-        touched: frozenset[Member] = frozenset()
+        there = Touched()
         if layout is not None:
-            touched = members_touched(self._layouts.by_id(layout), self._layouts, offset, width)
+            there = touched(self._layouts.by_id(layout), self._layouts, offset, width)
         name = accesses.variables[variable] if variable else ""
-        return Named(accesses.types[int(accesses.place_type[place])], touched, width, name)
+        names = self._aliases.get(name, frozenset((name,))) if name else frozenset()
+        return Named(accesses.types[int(accesses.place_type[place])], there, width, names)
 
 
-def layouts_of_places(accesses: AccessMap) -> Mapping[int, int]:
-    """The layout of each place's outermost type: the entry that the place itself, under no path, falls into."""
-    offsets = accesses.place_offset[accesses.entry_place]
-    numbers = np.flatnonzero(accesses.entry_offset == offsets)
+def layouts_of_places(accesses: AccessMap, layouts: Layouts) -> Mapping[int, int]:
+    """The layout of each place's outermost type: the entry under no path that bears the name of the type."""
+    at_start = np.flatnonzero(accesses.entry_offset == accesses.place_offset[accesses.entry_place])
     found: dict[int, int] = {}
-    for number in numbers:
-        if not accesses.paths[int(accesses.entry_path[number])]:
-            found[int(accesses.entry_place[number])] = int(accesses.entry_layout[number])
+    for number in at_start:
+        place, layout = int(accesses.entry_place[number]), int(accesses.entry_layout[number])
+        if not accesses.paths[int(accesses.entry_path[number])] and _is_titled(
+            layouts.by_id(layout), accesses.types[int(accesses.place_type[place])]
+        ):
+            found[place] = layout
     return found
+
+
+def _is_titled(layout: Layout, title: str) -> bool:
+    """Whether the layout is the type itself: anonymous records at the start of the type have no path either."""
+    return title in (layout.title, f"{layout.kind.value} {{...}}")
 
 
 def resolved_rows(accesses: AccessMap) -> Sequence[int]:
@@ -161,12 +204,18 @@ def resolved_rows(accesses: AccessMap) -> Sequence[int]:
 def table(counts: Counter[tuple[AccessOutcome, Ruling]]) -> Iterator[str]:
     """Rows of rulings, columns of outcomes; shares are of what was compared."""
     outcomes = [outcome for outcome in AccessOutcome if outcome.resolved]
+    compared = sum(count for (_, ruling), count in counts.items() if ruling in AGREEING + DISAGREEING)
+
+    def row(title: str, rulings: Sequence[Ruling], *, share: bool) -> str:
+        by_outcome = [sum(counts[outcome, ruling] for ruling in rulings) for outcome in outcomes]
+        part = f"{sum(by_outcome) / compared:.2%}" if compared and share else "-"
+        return " | ".join((title, f"{sum(by_outcome):,}", part, *(f"{count:,}" for count in by_outcome)))
+
     yield " | ".join(("ruling", "all", "share", *outcomes))
-    compared = sum(count for (_, ruling), count in counts.items() if ruling in COMPARED)
     for ruling in Ruling:
-        by_outcome = [counts[outcome, ruling] for outcome in outcomes]
-        share = f"{sum(by_outcome) / compared:.2%}" if compared and ruling in COMPARED else "-"
-        yield " | ".join((ruling, f"{sum(by_outcome):,}", share, *(f"{count:,}" for count in by_outcome)))
+        yield row(ruling, (ruling,), share=ruling in AGREEING + DISAGREEING)
+    yield row("agrees with its line", AGREEING, share=True)
+    yield row("disagrees with its line", DISAGREEING, share=True)
 
 
 def sampled(rows: Sequence[int], size: int, seed: int) -> list[int]:
@@ -181,7 +230,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("expressions", type=Path, nargs="+")
     parser.add_argument("--roots", nargs="*", default=[], help="directories that paths are relative to")
     parser.add_argument("--sample", type=int, default=0, help="how many accesses to print")
-    parser.add_argument("--of", default="DISAGREES", choices=list(Ruling.__members__), help="of which ruling")
+    parser.add_argument("--of", nargs="+", default=[one.name for one in DISAGREEING], choices=list(Ruling.__members__))
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 
@@ -191,16 +240,15 @@ def main() -> None:
     chosen = options()
     accesses = read_accesses(chosen.elf).accesses
     expressions = read_expressions(chosen.expressions, chosen.roots)
-    comparison = Comparison(accesses, read_layouts(chosen.elf).layouts, expressions, chosen.roots)
+    comparison = Comparison(chosen.elf, accesses, expressions, chosen.roots)
     rulings = {row: comparison.ruling(row) for row in resolved_rows(accesses)}
     outcomes = list(AccessOutcome)
     print("\n".join(table(Counter((outcomes[accesses.outcome[row]], ruling) for row, ruling in rulings.items()))))
-    of = Ruling[chosen.of]
+    wanted = [row for row, ruling in rulings.items() if ruling.name in chosen.of]
     scene = Scene(chosen.elf, chosen.roots)
-    for number, row in enumerate(
-        sampled([row for row in rulings if rulings[row] is of], chosen.sample, chosen.seed), 1
-    ):
-        print(f"\n#{number}", described(accesses.access(row), comparison.expressions_at(row), scene), sep="\n")
+    for number, row in enumerate(sampled(wanted, chosen.sample, chosen.seed), 1):
+        heading = f"\n#{number} {rulings[row]}"
+        print(heading, described(accesses.access(row), comparison.expressions_at(row), scene), sep="\n")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from access.expressions import Member
 
@@ -14,35 +15,47 @@ from linesmith.analyzer.model import Member as LaidOut
 MOST_LEVELS = 32
 
 
-def members_touched(layout: Layout, layouts: Layouts, offset: int, width: int) -> frozenset[Member]:
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """The members that an access falls into, on every level; ``innermost`` are those that are no records."""
+
+    members: frozenset[Member] = frozenset()
+    innermost: frozenset[Member] = frozenset()
+
+
+def touched(layout: Layout, layouts: Layouts, offset: int, width: int) -> Touched:
     """The members of ``layout`` and of the records in it that ``width`` bytes at ``offset`` touch.
 
     Unions give all their alternatives; any element of an array stands for all.
     """
-    return frozenset(_touched(layout, layouts, (offset, offset + max(width, 1)), (layout.name, ""), MOST_LEVELS))
+    found = list(_touched(layout, layouts, (offset, offset + max(width, 1)), (layout.name, ""), MOST_LEVELS))
+    return Touched(frozenset(member for member, _ in found), frozenset(member for member, last in found if last))
 
 
-def _touched(layout: Layout, layouts: Layouts, span: tuple[int, int], holder: Member, levels: int) -> Iterator[Member]:
+def _touched(
+    layout: Layout, layouts: Layouts, span: tuple[int, int], holder: Member, levels: int
+) -> Iterator[tuple[Member, bool]]:
     for member in layout.members:
-        if not _meets(member, span):
+        inner = layouts.by_id(member.record) if member.record is not None else None
+        if not _meets(member, inner, span):
             continue
         record, path = holder
         here = (record, f"{path}.{member.name}".strip(".")) if member.name else holder
         if member.name:
-            yield here
-        if member.record is not None and levels:
-            inner = layouts.by_id(member.record)
+            yield here, inner is None
+        if inner is not None and levels:
             # A record with a name of its own starts afresh; a nameless one lengthens the path.
             start = (inner.name, "") if inner.name else here
             yield from _touched(inner, layouts, _inside(member, inner, span), start, levels - 1)
 
 
-def _meets(member: LaidOut, span: tuple[int, int]) -> bool:
+def _meets(member: LaidOut, inner: Layout | None, span: tuple[int, int]) -> bool:
     if member.bit_offset is not None and member.bit_size is not None:
         first, last = member.bit_offset // 8, (member.bit_offset + member.bit_size - 1) // 8 + 1
         return span[0] < last and first < span[1]
-    if member.flexible and span[1] > member.offset:
-        return True
+    # A record of no size around a flexible array runs on like the array itself.
+    if member.flexible or member.size == 0 or (inner is not None and inner.size == 0):
+        return span[1] > member.offset
     return span[0] < member.end and member.offset < span[1]
 
 

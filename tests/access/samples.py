@@ -14,8 +14,8 @@ from access.expressions import Expression, relative
 from linesmith.analyzer.model import CodeAccess
 
 LINES_AROUND = 3
-BYTES_BEFORE = 96
 BYTES_BEHIND = 16
+INSTRUCTIONS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def described(access: CodeAccess, expressions: Sequence[Expression], scene: Scen
     chain = f" through {' > '.join(access.inlined)}" if access.inlined else ""
     reached = ", ".join(dict.fromkeys(expression.text for expression in expressions))
     head = (
-        f"{access.address:#x} {access.function}+{access.into:#x}{chain}",
+        f"{access.address:#x} {access.function}+{access.into or 0:#x}{chain}",
         f"map: {access.place} (+{access.offset}) {access.kind}, {width}, {access.outcome} {access.variable or ''}",
         f"source: {access.file}:{access.line}",
         f"line reaches: {reached}",
@@ -58,9 +58,10 @@ def _lines(name: str, roots: tuple[str, ...]) -> list[str]:
 
 
 def _code(access: CodeAccess, scene: Scene) -> list[str]:
-    start = max(access.address - BYTES_BEFORE, access.address - max(access.into, 0))
+    start = access.address - access.into if access.into is not None else access.address
     command = ["objdump", "-d", "--no-show-raw-insn", f"--start-address={start:#x}"]
     command += [f"--stop-address={access.address + BYTES_BEHIND:#x}", str(scene.elf)]
     printed = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+    shown = [line for line in printed if ":\t" in line][-INSTRUCTIONS:]
     wanted = f"{access.address:x}:"
-    return [("=>" if line.strip().startswith(wanted) else "  ") + line for line in printed if ":\t" in line]
+    return [("=>" if line.strip().startswith(wanted) else "  ") + line for line in shown]
