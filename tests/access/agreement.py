@@ -12,7 +12,7 @@ allows every member of it. ``--sample`` prints that many disagreements at random
 from __future__ import annotations
 
 import argparse
-import random
+import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +24,7 @@ from access.aliases import aliases
 from access.expressions import Expression, Expressions, read_expressions, relative
 from access.levels import Touched, touched
 from access.samples import Scene, described
+from numpy.typing import NDArray
 
 from linesmith.analyzer.access import AccessMap, read_accesses
 from linesmith.analyzer.dwarf import read_layouts
@@ -218,9 +219,13 @@ def table(counts: Counter[tuple[AccessOutcome, Ruling]]) -> Iterator[str]:
     yield row("disagrees with its line", DISAGREEING, share=True)
 
 
-def sampled(rows: Sequence[int], size: int, seed: int) -> list[int]:
-    """``size`` of the rows at random, by address."""
-    return sorted(random.Random(seed).sample(rows, min(size, len(rows))))  # noqa: S311
+def sampled(rows: Sequence[int], addresses: NDArray[np.uint64], size: int, seed: int) -> list[int]:
+    """``size`` of the rows, drawn by a hash of their addresses: what is left of a sample stays in it when others go."""
+
+    def lot(row: int) -> bytes:
+        return hashlib.blake2b(f"{seed} {int(addresses[row]):x}".encode()).digest()
+
+    return sorted(sorted(rows, key=lot)[:size])
 
 
 def options() -> argparse.Namespace:
@@ -246,7 +251,7 @@ def main() -> None:
     print("\n".join(table(Counter((outcomes[accesses.outcome[row]], ruling) for row, ruling in rulings.items()))))
     wanted = [row for row, ruling in rulings.items() if ruling.name in chosen.of]
     scene = Scene(chosen.elf, chosen.roots)
-    for number, row in enumerate(sampled(wanted, chosen.sample, chosen.seed), 1):
+    for number, row in enumerate(sampled(wanted, accesses.address, chosen.sample, chosen.seed), 1):
         heading = f"\n#{number} {rulings[row]}"
         print(heading, described(accesses.access(row), comparison.expressions_at(row), scene), sep="\n")
 
