@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from linesmith.analyzer import store
 from linesmith.analyzer.access.access_map import AccessMap, as_arrays, from_arrays
 
-FORMAT = b"linesmith-map-01"
+# Counts up when the columns, or what Python fills them with, become others; the stamp tells other native cores.
+FORMAT = b"linesmith-map-02"
 SUFFIX = ".access"
 ALIGNMENT = 64
 _PREFIX = struct.Struct("<16sII")

@@ -52,7 +52,8 @@ def leaves_at(layout: Layout, layouts: Layouts, offset: int) -> tuple[Leaf, ...]
     """Every leaf that holds byte ``offset``, alternatives of unions included; empty in a hole or outside.
 
     Elements of arrays are resolved: the leaf is one element, ``vec[97].count``, with its own offset. Bytes behind
-    the record's end belong to its flexible array, if it has one. Only these leaves tell the records inside a word.
+    the record's end belong to the open array that it ends in (``name[]``, ``name[0]``), if it does. Only these leaves
+    tell the records inside a word.
     """
     start = _Place("", 0, (), ()).inside(layout)
     return tuple(islice(_walk_at(layout, layouts, start, offset), MOST_LEAVES))
@@ -76,12 +77,13 @@ def _walk(layout: Layout, layouts: Layouts, place: _Place) -> Iterator[Leaf]:
 
 def _walk_at(layout: Layout, layouts: Layouts, place: _Place, offset: int) -> Iterator[Leaf]:
     for member in layout.members:
-        if not member.flexible and not _holds(member, place.offset, offset):
+        inside = not member.flexible and _holds(member, place.offset, offset)
+        if not inside and (offset < place.offset + member.offset or not _is_open(member, layout, layouts)):
             continue
         here = place.at(member)
         inner = _record_of(member, layouts, here)
         stride = _stride(member, inner)
-        if member.flexible and not _runs_on(member, layout, here, offset, stride):
+        if not inside and _is_open_array(member) and not stride:
             continue
         element, size = _element(here, member, offset, stride)
         if inner is None or (member.name and _is_word(inner, layouts)):
@@ -139,10 +141,25 @@ def _holds(member: Member, base: int, offset: int) -> bool:
     return base + member.offset <= offset < base + member.offset + member.size
 
 
-def _runs_on(member: Member, layout: Layout, place: _Place, offset: int, stride: int) -> bool:
-    """Whether ``offset`` is in a flexible array, which goes on behind the end of its record."""
-    last = member is layout.members[-1] or layout.kind is RecordKind.UNION
-    return member.flexible and last and stride > 0 and offset >= place.offset
+def _is_open(member: Member, layout: Layout, layouts: Layouts) -> bool:
+    """Whether ``member`` of ``layout`` goes on behind its end: an open array, or a record that ends in one."""
+    frontier, seen = [(member, layout)], {layout.id}
+    while frontier:
+        one, holder = frontier.pop()
+        if one is not holder.members[-1] and holder.kind is not RecordKind.UNION:
+            continue
+        if _is_open_array(one):
+            return True
+        if one.record is not None and not one.dimensions and one.record not in seen:
+            seen.add(one.record)
+            inner = layouts.by_id(one.record)
+            frontier += [(last, inner) for last in inner.members]
+    return False
+
+
+def _is_open_array(member: Member) -> bool:
+    """``name[]``, or the older ``name[0]``."""
+    return member.flexible or (bool(member.dimensions) and not prod(member.dimensions))
 
 
 def _element(place: _Place, member: Member, offset: int, stride: int) -> tuple[_Place, int]:

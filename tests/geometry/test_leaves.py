@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from linesmith.analyzer.geometry import flatten, leaf_at, leaves_at
 from linesmith.analyzer.layouts import LayoutTable
-from linesmith.analyzer.model import Layout, Leaf, Member, MemberCategory, RecordKind
+from linesmith.analyzer.model import Entered, Layout, Leaf, Member, MemberCategory, RecordKind
 
 STRUCT, UNION = RecordKind.STRUCT, RecordKind.UNION
 
@@ -101,6 +101,36 @@ def test_a_flexible_array_goes_on_behind_the_record() -> None:
     tail = Member("tail", "vec", "tail[]", 8, 0, flexible=True, category=MemberCategory.RECORD, record=VEC.id)
     layout, table = outer(scalar("count", 0, 4), tail, size=8)
     assert paths(leaves_at(layout, table, 8 + 5 * 16 + 8)) == ["tail[5].mask@96+8"]
+
+
+def test_an_array_without_elements_at_the_end_is_open_too() -> None:
+    key = Member("key", "u8", "key[0]", 8, 0, dimensions=(0,))
+    layout, table = outer(scalar("count", 0, 4), key, size=8)
+    assert paths(leaves_at(layout, table, 12)) == ["key[4]@12+1"]
+
+
+def test_an_array_without_elements_in_the_middle_holds_nothing() -> None:
+    mark = Member("mark", "u8", "mark[0]", 4, 0, dimensions=(0,))
+    layout, table = outer(scalar("count", 0, 4), mark, scalar("flags", 4, 4), size=8)
+    assert paths(leaves_at(layout, table, 4)) == ["flags@4+4"]
+    assert paths(leaves_at(layout, table, 12)) == []
+
+
+def test_an_open_array_in_an_empty_record_in_a_union_goes_on() -> None:
+    open_array = Member("tail", "vec", "tail[]", 0, 0, flexible=True, category=MemberCategory.RECORD, record=VEC.id)
+    wrapper = Layout(60, "", STRUCT, 0, (open_array,))
+    either = Layout(61, "", UNION, 0, (holding("", wrapper, 0),))
+    layout = Layout(62, "outer", STRUCT, 8, (scalar("count", 0, 8), holding("", either, 8)))
+    table = LayoutTable([VEC, wrapper, either, layout])
+    assert paths(leaves_at(layout, table, 8 + 2 * 16 + 8)) == ["tail[2].mask@48+8"]
+
+
+def test_the_records_that_a_word_is_wrapped_in_are_told() -> None:
+    inner = Layout(63, "raw", STRUCT, 4, (scalar("value", 0, 4),))
+    lock = Layout(64, "lock", UNION, 4, (holding("raw", inner, 0),))
+    layout = Layout(65, "outer", STRUCT, 16, (scalar("count", 0, 8), holding("guard", lock, 8)))
+    (leaf,) = leaves_at(layout, LayoutTable([inner, lock, layout]), 8)
+    assert leaf.entered == (Entered(65, 0, ""), Entered(64, 8, "guard"), Entered(63, 8, "guard"))
 
 
 def test_nothing_is_in_a_hole_or_outside() -> None:
