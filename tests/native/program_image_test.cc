@@ -218,6 +218,27 @@ new: mov (%rsi), %rax
 
 INSTANTIATE_TEST_SUITE_P(Sizes, Alternatives, testing::Values(".word 0x85", ".long 0x10085"));
 
+TEST(ProgramImage, JumpsThatAreReplacedMayGoOnOrElsewhere) {
+  const Program program = Load(kX86, R"(
+first: .byte 0xe9, 0, 0, 0, 0
+second: .byte 0xe9, 0, 0, 0, 0
+    ret
+third: ret
+    .section .altinstr_replacement, "ax"
+new: jmp third
+    .section .altinstructions, "a"
+    .long first - ., 0
+    .word 1
+    .byte 5, 0
+    .long second - ., new - .
+    .word 1
+    .byte 5, 5
+)");
+  const std::uint64_t code = program.Place(".text");
+  EXPECT_EQ(program.image->SideExit(code), code + 5);
+  EXPECT_EQ(program.image->SideExit(code + 5), code + 11);
+}
+
 TEST(ProgramImage, ParavirtualCallsArePatched) {
   const Program program = Load(kX86, R"(
     nop

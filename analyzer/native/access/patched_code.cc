@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
 #include <span>
 
 #include "byte_cursor.h"
@@ -67,11 +68,13 @@ class TableReader {
   void ReadExceptions();
   void ReadBugs();
   bool IsTrap(std::uint64_t address) const;
+  std::uint64_t JumpTarget(std::uint64_t address) const;
   void AddRange(std::uint64_t first, std::uint64_t bytes);
 
   const ImageSections& sections_;
   std::uint16_t machine_;
   const std::vector<ElfSymbol>& symbols_;
+  std::map<std::uint64_t, std::uint64_t> jumps_;  // jumps that are replaced, and where to instead
   PatchedCode result_;
 };
 
@@ -128,8 +131,38 @@ void TableReader::ReadAlternatives() {
   });
   if (size == 0) return;
   ForEach(table, size, [&](const Entry& entry) {
-    if (sections_.IsCode(entry.Relative(0))) AddRange(entry.Relative(0), entry.Number(length_at(size), 1));
+    const std::uint64_t old = entry.Relative(0);
+    const std::uint64_t length = entry.Number(length_at(size), 1);
+    if (!sections_.IsCode(old)) return;
+    AddRange(old, length);
+    if (JumpTarget(old) == 0) return;
+    const std::uint64_t other = JumpTarget(entry.Relative(4));
+    if (other != 0) jumps_[old] = other;
+    jumps_.try_emplace(old, old + length);
   });
+  result_.side_exits.assign(jumps_.begin(), jumps_.end());
+}
+
+// Where the plain jump at `address` goes; 0 for other instructions. Jumps are how code chooses by features of
+// the processor: they are replaced by no-ops or by other jumps.
+std::uint64_t TableReader::JumpTarget(std::uint64_t address) const {
+  const Bytes code = sections_.At(address);
+  if (!sections_.IsCode(address) || code.size() < 4) return 0;
+  ByteCursor cursor(code, true);
+  std::int64_t distance = 0;
+  if (machine_ == EM_AARCH64) {
+    const std::uint32_t word = cursor.U32();
+    if (word >> 26 != 0x05) return 0;
+    distance = static_cast<std::int32_t>(word << 6) >> 4;
+  } else if (code[0] == 0xeb) {
+    distance = static_cast<std::int8_t>(code[1]) + 2;
+  } else if (code[0] == 0xe9 && code.size() >= 5) {
+    cursor.Skip(1);
+    distance = std::int64_t{static_cast<std::int32_t>(cursor.U32())} + 5;
+  } else {
+    return 0;
+  }
+  return address + static_cast<std::uint64_t>(distance);
 }
 
 // struct paravirt_patch_site (until 6.7): address, type, length.

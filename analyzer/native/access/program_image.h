@@ -51,7 +51,8 @@ class ProgramImage {
   // .static_call_sites; not .smp_locks and __jump_table): what runs there may be something else.
   bool IsPatched(std::uint64_t address) const;
   // Where control may go from the instruction at `address` beside what it says: the target of a static branch
-  // (__jump_table), or where the kernel goes on after a fault (__ex_table). 0: nowhere.
+  // (__jump_table), where the kernel goes on after a fault (__ex_table), or what follows a jump that is replaced
+  // (.altinstructions). 0: nowhere.
   std::uint64_t SideExit(std::uint64_t address) const;
   // Whether the trap at `address` is a warning, after which the code goes on (__bug_table).
   bool ComesBack(std::uint64_t address) const;
