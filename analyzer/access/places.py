@@ -15,6 +15,8 @@ from linesmith.analyzer.model import Entered, Layout, Leaf
 
 # No machine touches more by one instruction of known width; more would be damage.
 WIDEST = 64
+# Unions of real kernels have fewer alternatives; damaged ones could cost as much at every place.
+ALTERNATIVES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def leaves_within(layout: Layout, layouts: Layouts, offset: int, width: int) -> 
     """
     at, end = max(offset, 0), offset + min(max(width, 1), WIDEST)
     while at < end:
-        leaf = chosen(leaves_at(layout, layouts, at), at, width)
+        leaf = chosen(leaves_at(layout, layouts, at, ALTERNATIVES), at, width)
         if leaf is not None:
             yield leaf
         at = max(at + 1, leaf.offset + leaf.size if leaf else 0)

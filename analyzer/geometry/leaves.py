@@ -48,15 +48,15 @@ def flatten(layout: Layout, layouts: Layouts) -> tuple[Leaf, ...]:
     return tuple(islice(_walk(layout, layouts, _Place("", 0, (), ()).inside(layout)), MOST_LEAVES))
 
 
-def leaves_at(layout: Layout, layouts: Layouts, offset: int) -> tuple[Leaf, ...]:
-    """Every leaf that holds byte ``offset``, alternatives of unions included; empty in a hole or outside.
+def leaves_at(layout: Layout, layouts: Layouts, offset: int, most: int = MOST_LEAVES) -> tuple[Leaf, ...]:
+    """The leaves that hold byte ``offset``, alternatives of unions included; empty in a hole or outside.
 
-    Elements of arrays are resolved: the leaf is one element, ``vec[97].count``, with its own offset. Bytes behind
-    the record's end belong to the open array that it ends in (``name[]``, ``name[0]``), if it does. Only these leaves
-    tell the records inside a word.
+    ``most`` alternatives are looked at. Elements of arrays are resolved: the leaf is one element,
+    ``vec[97].count``, with its own offset. Bytes behind the record's end belong to the open array that it ends in
+    (``name[]``, ``name[0]``), if it does. Only these leaves tell the records inside a word.
     """
     start = _Place("", 0, (), ()).inside(layout)
-    return tuple(islice(_walk_at(layout, layouts, start, offset), MOST_LEAVES))
+    return tuple(islice(_walk_at(layout, layouts, start, offset), most))
 
 
 def leaf_at(layout: Layout, layouts: Layouts, offset: int) -> Leaf | None:
@@ -143,6 +143,8 @@ def _holds(member: Member, base: int, offset: int) -> bool:
 
 def _is_open(member: Member, layout: Layout, layouts: Layouts) -> bool:
     """Whether ``member`` of ``layout`` goes on behind its end: an open array, or a record that ends in one."""
+    if member is not layout.members[-1] and layout.kind is not RecordKind.UNION:
+        return False
     frontier, seen = [(member, layout)], {layout.id}
     while frontier:
         one, holder = frontier.pop()
