@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linesmith.analyzer.access.access_map import AccessMap
-from linesmith.analyzer.access.by_function import accesses_in
+from linesmith.analyzer.access.by_function import COLD, accesses_in
 from linesmith.analyzer.errors import AddressNotFound
 from linesmith.analyzer.model import AddressAccesses, CodeAccess
 
@@ -56,8 +56,9 @@ def _places(place: str, accesses: AccessMap) -> Iterator[tuple[int, int]]:
     numbers = accesses.functions.called(name)
     if not numbers:
         accesses_in(name, accesses)  # says which names are near
+        what = "is a part of a function" if name.endswith(COLD) else "exists inlined only"
         raise AddressNotFound(
-            f"{name} exists inlined only, so that {place} is no address; --function {name} shows its copies"
+            f"{name} {what}, and has no start of its own; give the address itself, or --function {name}"
         )
     for function in numbers:
         low, high = int(accesses.function_low[function]), int(accesses.function_high[function])

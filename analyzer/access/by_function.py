@@ -13,15 +13,17 @@ from linesmith.analyzer.errors import FunctionNotFound
 from linesmith.analyzer.model import FunctionAccesses
 
 MOST_OFFERED = 4
+# What compilers append to the name of a function for the part of it that is seldom run.
+COLD = ".cold"
 
 
 def accesses_in(name: str, accesses: AccessMap) -> tuple[FunctionAccesses, ...]:
-    """The functions called ``name`` and their clones, with all that they touch.
+    """The functions called ``name`` and their clones, with all that they touch; ``name.cold`` is part of ``name``.
 
     Where there is none, the copies of the inlined function of this name, as one. Raises ``FunctionNotFound`` with
     near names.
     """
-    numbers = accesses.functions.called(name)
+    numbers = accesses.functions.called(name) or accesses.functions.called(name.removesuffix(COLD))
     if numbers:
         return tuple(_function(number, accesses) for number in numbers)
     rows = _inlined(name, accesses)

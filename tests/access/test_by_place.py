@@ -61,6 +61,12 @@ def test_a_function_that_exists_inlined_only_is_found_in_all_its_copies() -> Non
     )
 
 
+def test_the_cold_part_of_a_function_is_the_function() -> None:
+    assert accesses_in("insertion.cold", MAP) == accesses_in("insertion", MAP)
+    with pytest.raises(AddressNotFound, match="is a part of a function"):
+        accesses_at("insertion.cold+0x4", MAP)
+
+
 def test_what_is_no_record_has_a_type_and_no_member() -> None:
     (access,) = accesses_in("insertion", MAP)[0].accesses
     assert (access.type, access.offset, access.path, access.place) == ("int", 8, "", "int+0x8")
