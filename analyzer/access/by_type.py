@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linesmith.analyzer.access.access_map import OUTCOMES, AccessMap
-from linesmith.analyzer.access.places import leaves_within
+from linesmith.analyzer.access.places import ALTERNATIVES, leaves_within
+from linesmith.analyzer.geometry import leaves_at
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import AccessCounts, Embedding, FunctionCounts, Layout, MemberAccesses, TypeAccesses
 
@@ -93,6 +94,11 @@ def _members(
     spots: dict[tuple[int, int], list[Rows]] = {}
     for entry in entries:
         spots.setdefault((entry.offset, entry.width), []).append(entry.rows)
+
+    def others(path: str, offset: int, size: int) -> tuple[str, ...]:
+        same = (leaf.path for leaf in leaves_at(layout, layouts, offset, ALTERNATIVES) if leaf.size == size)
+        return tuple(one for one in dict.fromkeys(same) if one != path)
+
     rows_of: dict[tuple[int, int, str], list[Rows]] = {}
     elsewhere: list[Rows] = []
     for (offset, width), rows in spots.items():
@@ -101,7 +107,8 @@ def _members(
             rows_of.setdefault((leaf.offset, leaf.size, leaf.path), []).extend(rows)
         elsewhere += () if leaves else rows
     members = (
-        _member(path, offset, size, _together(rows), accesses) for (offset, size, path), rows in sorted(rows_of.items())
+        replace(_member(path, offset, size, _together(rows), accesses), alternatives=others(path, offset, size))
+        for (offset, size, path), rows in sorted(rows_of.items())
     )
     return tuple(members), _together(elsewhere)
 

@@ -131,13 +131,17 @@ class FunctionCounts:
 
 @dataclass(frozen=True, slots=True)
 class MemberAccesses:
-    """Who touches a member (``path`` at ``offset``, ``size`` bytes); functions with the most accesses first."""
+    """Who touches a member (``path`` at ``offset``, ``size`` bytes); functions with the most accesses first.
+
+    ``alternatives`` are other members of unions with the same bytes: which one is meant the code does not tell.
+    """
 
     path: str
     offset: int
     size: int
     counts: AccessCounts
     functions: tuple[FunctionCounts, ...]
+    alternatives: tuple[str, ...] = ()
 
     @property
     def readers(self) -> tuple[str, ...]:

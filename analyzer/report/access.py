@@ -110,8 +110,9 @@ def _embeddings(embeddings: Sequence[Embedding]) -> str:
 
 
 def _member(member: MemberAccesses, limit: int) -> str:
-    functions = functions_text(member.functions, limit)
-    return f"  {member.offset:>#6x}  {member.path:<32} {_columns(member.counts)}  {functions}"
+    others = len(member.alternatives)
+    name = member.path + (f" or {_counted(others, 'other')}" if others else "")
+    return f"  {member.offset:>#6x}  {name:<32} {_columns(member.counts)}  {functions_text(member.functions, limit)}"
 
 
 def _columns(counts: AccessCounts) -> str:

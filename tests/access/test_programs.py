@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from access.programs import COMPILERS, accesses, compiled, shown
 
+from linesmith.analyzer.access import accesses_of, read_accesses
+from linesmith.analyzer.dwarf import read_layouts
+
 CASES = {
     "a member": ("int f(struct node *n) { return n->count; }", ["read struct node.count"]),
     "a store": ("void f(struct node *n) { n->count = 3; }", ["write struct node.count"]),
@@ -102,6 +105,18 @@ def test_inlined_code_names_where_it_comes_from(tmp_path: Path, compiler: str) -
 def test_the_line_is_that_of_the_source(tmp_path: Path, compiler: str) -> None:
     (access,) = accesses(compiled(tmp_path, "int f(struct node *n)\n{\n\treturn n->count;\n}", compiler=compiler))
     assert (Path(access.file).name, access.line) == ("subject.c", 7)
+
+
+def test_of_a_union_the_member_with_the_width_is_told_and_others_are_counted(tmp_path: Path) -> None:
+    source = (
+        "struct page { long flags; union { int order; void *owner; long count; }; };"
+        "long f(struct page *p) { return p->count + p->order; }"
+    )
+    made = compiled(tmp_path, source)
+    assert shown(made) == ["read struct page.order", "read struct page.owner"]
+    layouts = read_layouts(made).layouts
+    found = accesses_of(layouts.variants("page")[0], layouts, read_accesses(made).accesses)
+    assert {one.path: one.alternatives for one in found.members} == {"order": (), "owner": ("count",)}
 
 
 def test_a_thread_variable_is_told_by_name(tmp_path: Path) -> None:
