@@ -12,9 +12,9 @@ constexpr std::size_t kMostOpenUnits = 512;
 // Tables of sound files do not overlap, so each is read a few times at most; a made-up file can let every
 // unit point into one long table and cost hours.
 constexpr std::uint64_t kMostTableBytes = std::uint64_t{256} << 20;
-// The same for what Spend() counts: sound files have each entry read once.
-constexpr std::uint64_t kMostSpent = std::uint64_t{256} << 20;
-constexpr std::uint64_t kMostSpentPerByte = 16;
+// The same for what Spend() counts: kernels come to less than one step per byte of .debug_info.
+constexpr std::uint64_t kMostSpent = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMostSpentPerByte = 4;
 
 }  // namespace
 

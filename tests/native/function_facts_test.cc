@@ -282,6 +282,21 @@ TEST(FunctionFacts, BlocksNestedWithoutEndAreDamage) {
   EXPECT_LE(file.facts().functions.size(), 1u);
 }
 
+TEST(FunctionFacts, OneListForManyVariablesDoesNotExhaustMemory) {
+  ByteWriter list;
+  for (int i = 0; i < 50'000; ++i) list.U8(DW_LLE_offset_pair).Uleb(i).Uleb(i + 1).Counted(kInRegister);
+  DwarfBuilder builder;
+  builder.Section(".debug_loclists", list.bytes());
+  const auto integer = builder.Int();
+  builder.Function("f", 0x1000, 0x100);
+  for (int i = 0; i < 1'000; ++i) builder.Variable("v", integer, Offset(DW_AT_location, 0));
+  builder.Close();
+  ReadFile file(builder);
+  std::size_t places = 0;
+  for (const FunctionFacts& function : file.facts().functions) places += function.places.size();
+  EXPECT_LT(places, 2'000'000u);
+}
+
 TEST(UnitSummary, NamesFunctionsWithResultsAndStatics) {
   DwarfBuilder builder;
   const auto integer = builder.Int();

@@ -208,6 +208,14 @@ TEST(Ranges, Dwarf4Pairs) {
 
 TEST(Ranges, OffsetBehindTheSectionIsNone) { EXPECT_EQ(Ranges(4, {Offset(DW_AT_ranges, 5000)}, {}), ""); }
 
+TEST(Uncovered, PartsOfAFunctionInAnyOrder) {
+  const std::vector<ListedLocation> list{{{0, 100}, {}}, {{105, 110}, {}}};
+  const std::vector<AddressRange> gaps = Uncovered({{100, 110}, {20, 30}}, list);
+  ASSERT_EQ(gaps.size(), 1u);
+  EXPECT_EQ(gaps[0].low, 100u);
+  EXPECT_EQ(gaps[0].high, 105u);
+}
+
 TEST(Uncovered, GapsAreWhereNoEntrySpeaks) {
   const std::vector<ListedLocation> list{{{10, 20}, {}}, {{}, {}}, {{15, 30}, {}}};
   const std::vector<AddressRange> gaps = Uncovered({{0, 40}}, list);

@@ -292,6 +292,31 @@ TEST(Leaf, OpenArrayReachesBehindTheRecord) {
   EXPECT_EQ(LeafAt(file, TypeAt(file, outer.inner), 24, 1), "none");
 }
 
+// struct { int count; union { struct { struct {} empty; int numbers[]; }; }; }
+TEST(Leaf, OpenArrayInsideOfRecordsWithoutSize) {
+  DwarfBuilder builder;
+  const auto integer = builder.Int();
+  const auto open = builder.Open(DW_TAG_array_type, {Reference(DW_AT_type, integer)});
+  builder.Die(DW_TAG_subrange_type, {});
+  builder.Close();
+  const auto empty = builder.Die(DW_TAG_structure_type, {Size(0)});
+  const auto inner = builder.Open(DW_TAG_structure_type, {Size(0)});
+  Member(builder, "empty", empty, 0);
+  Member(builder, "numbers", open, 0);
+  builder.Close();
+  const auto either = builder.Open(DW_TAG_union_type, {Size(0)});
+  Member(builder, "", inner, 0);
+  builder.Close();
+  const auto record = builder.Open(DW_TAG_structure_type, {Name("counted"), Size(4)});
+  Member(builder, "count", integer, 0);
+  Member(builder, "", either, 4);
+  builder.Close();
+  ReadFile file(builder);
+  const TypeId type = TypeAt(file, record);
+  EXPECT_EQ(LeafAt(file, type, 40, 4), "int+0");
+  EXPECT_TRUE(file.graph.Holds(type, 40, TypeAt(file, integer)));
+}
+
 TEST(Leaf, WidthNotKnownIsWhatBeginsThere) {
   Outer outer;
   ReadFile file(outer.builder);

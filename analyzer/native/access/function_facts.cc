@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "access/die_values.h"
 #include "access/location_list.h"
@@ -18,6 +19,9 @@ namespace {
 constexpr std::size_t kDeepestNesting = 2'000;
 // Places in vector and other special registers, which hold no addresses, are left out.
 constexpr std::uint8_t kMostPlaceRegisters = 32;
+// What a place counts against the limit of UnitPool::Spend(): it takes far more memory than an entry has
+// bytes.
+constexpr std::uint64_t kStepsPerPlace = 16;
 // Functions of one unit that may be damaged; each can cost a second look at the bytes behind it.
 constexpr unsigned kMostDamaged = 50;
 
@@ -28,7 +32,7 @@ struct Scope {
   std::uint32_t inline_depth = 0;
   bool parameters = false;  // formal parameters here are the function's
   ExpressionValue frame_base;
-  std::vector<AddressRange> ranges;       // where variables without a list have their place
+  std::size_t ranges = 0;  // position in FactsReader::ranges_: where variables without a list are
   const std::uint8_t* sibling = nullptr;  // of a function: where to go on when it is damaged
 };
 
@@ -49,7 +53,8 @@ class FactsReader {
   void ReadEntry();
   bool Recover();
   void Leave();
-  void Open(const Abbreviation& abbreviation, Scope scope);
+  void Open(const Abbreviation& abbreviation, const Scope& scope);
+  void Open(const Abbreviation& abbreviation, Scope scope, std::vector<AddressRange> ranges);
   void StepOver(const Abbreviation& abbreviation);
   void ReadFunction(const Abbreviation& abbreviation);
   void ReadInlined(const Abbreviation& abbreviation);
@@ -69,6 +74,7 @@ class FactsReader {
   ByteCursor cursor_{nullptr, nullptr, true};
   DieValues die_;
   std::vector<Scope> scopes_;
+  std::vector<std::vector<AddressRange>> ranges_;  // of open scopes; inner ones without their own share them
   unsigned damaged_ = 0;
   std::unordered_map<std::uint64_t, TypedName> origins_;  // by decoded reference
   std::vector<ExpressionPlace> expression_places_;        // of the expression read last
@@ -78,6 +84,7 @@ void FactsReader::Read() {
   const Unit& unit = unit_.unit();
   cursor_ = unit_.CursorAt(unit.section.data() + unit.first_die);
   scopes_.emplace_back();
+  ranges_.emplace_back();
   while (!cursor_.done() && !scopes_.empty()) {
     try {
       ReadEntry();
@@ -124,6 +131,7 @@ bool FactsReader::Recover() {
   cursor_ = unit_.CursorAt(outermost->sibling);
   if (outermost->function >= 0) facts_.functions.resize(static_cast<std::size_t>(outermost->function));
   scopes_.erase(outermost, scopes_.end());
+  ranges_.resize(scopes_.back().ranges + 1);
   return true;
 }
 
@@ -134,12 +142,21 @@ void FactsReader::Leave() {
     std::ranges::stable_sort(places, {}, [](const VariablePlace& place) { return place.range.low; });
   }
   scopes_.pop_back();
+  if (!scopes_.empty()) ranges_.resize(scopes_.back().ranges + 1);
 }
 
-void FactsReader::Open(const Abbreviation& abbreviation, Scope scope) {
+void FactsReader::Open(const Abbreviation& abbreviation, const Scope& scope) {
   if (!abbreviation.has_children) return;
   if (scopes_.size() >= kDeepestNesting) throw Truncated();
-  scopes_.push_back(std::move(scope));
+  scopes_.push_back(scope);
+}
+
+// The same for a scope that has ranges of its own.
+void FactsReader::Open(const Abbreviation& abbreviation, Scope scope, std::vector<AddressRange> ranges) {
+  if (!abbreviation.has_children) return;
+  scope.ranges = ranges_.size();
+  Open(abbreviation, scope);
+  ranges_.push_back(std::move(ranges));
 }
 
 Scope FactsReader::InnerScope() const {
@@ -180,44 +197,44 @@ void FactsReader::ReadFunction(const Abbreviation& abbreviation) {
   const std::uint64_t sibling = die_.Get(Slot::kSibling);
   if (unit_.Contains(sibling)) scope.sibling = unit_.unit().section.data() + sibling;
   if (scope.sibling <= cursor_.position()) scope.sibling = nullptr;
-  scope.ranges = addresses_.RangesOf(die_);
-  if (!scope.ranges.empty()) {
+  std::vector<AddressRange> ranges = addresses_.RangesOf(die_);
+  if (!ranges.empty()) {
     if (!die_.frame_base.empty()) scope.frame_base = ReadFrameBase(die_.frame_base, addresses_);
     const TypedName function = NameAndType(die_);
     scope.function = static_cast<std::int32_t>(facts_.functions.size());
     facts_.functions.push_back({.name = function.name,
-                                .ranges = scope.ranges,
+                                .ranges = ranges,
                                 .places = {},
                                 .inlined = {},
                                 .parameters = {},
                                 .result = function.type});
   }
-  Open(abbreviation, std::move(scope));
+  Open(abbreviation, std::move(scope), std::move(ranges));
 }
 
 void FactsReader::ReadInlined(const Abbreviation& abbreviation) {
   if (scopes_.back().function < 0) return StepOver(abbreviation);
   ReadValues(unit_, abbreviation, cursor_, die_);
   Scope scope = InnerScope();
-  scope.ranges = addresses_.RangesOf(die_);
+  std::vector<AddressRange> ranges = addresses_.RangesOf(die_);
   const TypedName function = NameAndType(die_);
   std::vector<InlinedCall>& calls = facts_.functions[static_cast<std::size_t>(scope.function)].inlined;
   calls.push_back({.name = function.name,
-                   .ranges = scope.ranges,
+                   .ranges = ranges,
                    .parent = scope.inlined,
                    .result = function.type,
                    .call_file = static_cast<std::uint32_t>(die_.Get(Slot::kCallFile)),
                    .call_line = static_cast<std::uint32_t>(die_.Get(Slot::kCallLine))});
   scope.inlined = static_cast<std::int32_t>(calls.size() - 1);
   ++scope.inline_depth;
-  Open(abbreviation, std::move(scope));
+  Open(abbreviation, std::move(scope), std::move(ranges));
 }
 
 void FactsReader::ReadBlock(const Abbreviation& abbreviation) {
   ReadValues(unit_, abbreviation, cursor_, die_);
-  Scope scope = InnerScope();
-  if (die_.Has(Slot::kRanges) || die_.Has(Slot::kLowPc)) scope.ranges = addresses_.RangesOf(die_);
-  Open(abbreviation, std::move(scope));
+  const bool own = die_.Has(Slot::kRanges) || die_.Has(Slot::kLowPc);
+  if (own) return Open(abbreviation, InnerScope(), addresses_.RangesOf(die_));
+  Open(abbreviation, InnerScope());
 }
 
 void FactsReader::ReadVariable(const Abbreviation& abbreviation) {
@@ -238,7 +255,7 @@ void FactsReader::ReadVariable(const Abbreviation& abbreviation) {
     facts_.functions[static_cast<std::size_t>(scope.function)].parameters.push_back(variable.type);
   }
   if (AddGlobal(variable) || scope.function < 0) return;
-  for (const AddressRange& range : scope.ranges) AddPlaces(range, variable.type);
+  for (const AddressRange& range : ranges_[scope.ranges]) AddPlaces(range, variable.type);
   if (!listed) return;
   const auto list = addresses_.LocationList(die_.Form(Slot::kLocation), die_.Get(Slot::kLocation));
   if (list) AddList(ReadLocationList(addresses_, *list), variable.type);
@@ -248,7 +265,7 @@ void FactsReader::ReadVariable(const Abbreviation& abbreviation) {
 void FactsReader::AddPlaces(AddressRange range, TypeId type) {
   const Scope& scope = scopes_.back();
   FunctionFacts& function = facts_.functions[static_cast<std::size_t>(scope.function)];
-  addresses_.Spend(expression_places_.size());
+  addresses_.Spend(kStepsPerPlace * expression_places_.size());
   for (const ExpressionPlace& place : expression_places_) {
     if (place.reg >= kMostPlaceRegisters && place.reg != 0xff) continue;
     function.places.push_back({.range = range,
@@ -264,14 +281,15 @@ void FactsReader::AddPlaces(AddressRange range, TypeId type) {
 
 void FactsReader::AddList(const std::vector<ListedLocation>& list, TypeId type) {
   const Scope& scope = scopes_.back();
+  bool filled = false;  // a list has one default location, which holds wherever the others say nothing
   for (const ListedLocation& entry : list) {
     expression_places_.clear();
     ReadExpression(entry.expression, addresses_, scope.frame_base, expression_places_);
     if (entry.range.low < entry.range.high) {
       AddPlaces(entry.range, type);
-      continue;
+    } else if (!std::exchange(filled, true)) {
+      for (const AddressRange& gap : Uncovered(ranges_[scope.ranges], list)) AddPlaces(gap, type);
     }
-    for (const AddressRange& gap : Uncovered(scope.ranges, list)) AddPlaces(gap, type);
   }
 }
 

@@ -9,6 +9,9 @@
 namespace linesmith {
 namespace {
 
+// Running a program is cheap, and files may have far more lines than types.
+constexpr std::uint64_t kBytesPerStep = 8;
+
 // What the header says of the program behind it.
 struct LineHeader {
   bool little_endian = true;
@@ -198,7 +201,7 @@ std::vector<LineRow> ReadLineRows(UnitPool& pool, const Unit& unit, std::uint64_
   try {
     ByteCursor cursor(section.subspan(unit.line_tables + offset), unit.file->little_endian());
     const LineHeader header = ReadHeader(unit, cursor);
-    pool.Spend(cursor.left());
+    pool.Spend(cursor.left() / kBytesPerStep);
     LineProgram(header, cursor, rows).Run();
   } catch (const Truncated&) {
   }

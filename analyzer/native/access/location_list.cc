@@ -123,14 +123,19 @@ std::vector<AddressRange> Uncovered(const std::vector<AddressRange>& ranges,
     if (entry.range.low < entry.range.high) covered.push_back(entry.range);
   }
   std::ranges::sort(covered, {}, &AddressRange::low);
+  std::vector<AddressRange> sorted = ranges;
+  std::ranges::sort(sorted, {}, &AddressRange::low);
   std::vector<AddressRange> gaps;
-  for (AddressRange rest : ranges) {
-    for (const AddressRange& known : covered) {
-      if (known.high <= rest.low || known.low >= rest.high) continue;
-      if (known.low > rest.low) gaps.push_back({rest.low, known.low});
-      rest.low = known.high;
+  std::uint64_t known = 0;  // everything below is covered or no concern of the ranges to come
+  auto next = covered.begin();
+  for (const AddressRange& range : sorted) {
+    known = std::max(known, range.low);
+    while (known < range.high) {
+      for (; next != covered.end() && next->low <= known; ++next) known = std::max(known, next->high);
+      const std::uint64_t end = next == covered.end() ? range.high : std::min(range.high, next->low);
+      if (known < end) gaps.push_back({known, end});
+      known = std::max(known, end);
     }
-    if (rest.low < rest.high) gaps.push_back(rest);
   }
   return gaps;
 }

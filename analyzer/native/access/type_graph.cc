@@ -19,6 +19,8 @@ namespace {
 // Real chains of typedefs, pointers and arrays are far shorter; a longer one is a loop.
 constexpr unsigned kDeepestChain = 100;
 constexpr std::uint64_t kPointerBytes = 8;
+// Names are looked at far more often than kept, and comparing them is cheap.
+constexpr std::uint64_t kBytesPerStep = 16;
 
 bool IsPointer(std::uint16_t tag) {
   return tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type;
@@ -146,6 +148,7 @@ TypeId TypeGraph::State::BuildArray(const TypeDie& die, unsigned depth) {
 std::string_view TypeGraph::State::NameOf(const TypeDie& record) {
   const char* plain = record.attributes.Text(Slot::kName);
   std::string name = chain.RecordName(record);
+  pool.Spend(name.size());
   if (name == plain) return plain;
   return names.emplace_back(std::move(name));
 }
@@ -181,6 +184,7 @@ void TypeGraph::State::ListDefinitions() {
   for (const RecordDie& record : unit.records()) {
     const TypeDie die = chain.Load(unit, record.offset);
     const std::string name = die ? chain.RecordName(die) : "";
+    pool.Spend(name.size() / kBytesPerStep);
     if (!name.empty()) definitions.try_emplace(NameKey(name, die.tag()), record.offset);
   }
 }

@@ -34,15 +34,18 @@ class Descent {
   unsigned steps_ = 0;
 };
 
-// Open arrays, which have no size, reach as far as anything does.
 bool Covers(const Field& field, std::uint64_t offset, std::uint64_t width) {
   if (field.offset > offset) return false;
   const std::uint64_t within = offset - field.offset;
   return within < field.size && width <= field.size - within;
 }
 
-bool IsOpenArray(TypeGraph& graph, const Field& field) {
-  return field.size == 0 && graph[field.type].kind == TypeKind::kArray;
+// Whether `field` may reach behind its own end: an open array, or a record that may end in one, where nothing
+// lies behind it.
+bool IsOpen(TypeGraph& graph, const std::vector<Field>& fields, const Field& field) {
+  if (field.offset != fields.back().offset) return false;
+  const TypeKind kind = graph[field.type].kind;
+  return kind == TypeKind::kRecord || (kind == TypeKind::kArray && field.size == 0);
 }
 
 bool Touches(const Field& field, std::uint64_t offset, std::uint64_t width) {
@@ -55,6 +58,7 @@ std::optional<Part> Descent::LeafOfRecord(const Stretch& at, unsigned depth) {
   bool covered = false;
   for (const Field& field : fields) {
     if (field.offset > at.offset) break;
+    if (++steps_ > kMostSteps) return std::nullopt;
     if (!Covers(field, at.offset, at.width)) continue;
     covered = true;
     const std::optional<Part> part = Leaf({field.type, at.offset - field.offset, at.width}, depth + 1);
@@ -66,10 +70,10 @@ std::optional<Part> Descent::LeafOfRecord(const Stretch& at, unsigned depth) {
   if (std::ranges::any_of(fields, [&](const Field& f) { return Touches(f, at.offset, at.width); })) {
     return Part{at.type, at.offset};
   }
-  for (auto field = fields.rbegin(); field != fields.rend(); ++field) {
-    if (field->offset > at.offset) continue;
-    if (IsOpenArray(graph_, *field))
-      return Leaf({field->type, at.offset - field->offset, at.width}, depth + 1);
+  for (const Field& field : fields) {
+    if (field.offset > at.offset || !IsOpen(graph_, fields, field)) continue;
+    first = Leaf({field.type, at.offset - field.offset, at.width}, depth + 1);
+    if (first) return first;
   }
   return std::nullopt;
 }
@@ -110,9 +114,10 @@ bool Descent::Holds(const Stretch& at, TypeId part, unsigned depth) {
     return inside && Holds({node.target, at.offset % element}, part, depth + 1);
   }
   if (node.kind != TypeKind::kRecord) return false;
-  return std::ranges::any_of(graph_.Fields(at.type), [&](const Field& field) {
+  const std::vector<Field>& fields = graph_.Fields(at.type);
+  return std::ranges::any_of(fields, [&](const Field& field) {
     if (field.offset > at.offset) return false;
-    const bool inside = at.offset - field.offset < field.size || IsOpenArray(graph_, field);
+    const bool inside = at.offset - field.offset < field.size || IsOpen(graph_, fields, field);
     return inside && Holds({field.type, at.offset - field.offset}, part, depth + 1);
   });
 }

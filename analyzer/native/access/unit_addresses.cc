@@ -7,6 +7,8 @@ namespace linesmith {
 namespace {
 
 constexpr std::size_t kMostRanges = 100'000;
+// What a range counts against the limit of UnitPool::Spend(): it takes more memory than its entry has bytes.
+constexpr std::uint64_t kStepsPerRange = 8;
 
 // Bytes of a DWARF 5 header of .debug_rnglists or .debug_loclists; split units count from behind it.
 std::uint64_t ListHeaderBytes(const Unit& unit) { return unit.widths.offset_bytes == 8 ? 20 : 12; }
@@ -108,7 +110,7 @@ void UnitAddresses::ReadOldRanges(std::uint64_t offset, std::vector<AddressRange
   ByteCursor cursor(From(old_ranges_, offset), little_endian());
   std::uint64_t base = base_;
   while (!cursor.done()) {
-    Spend(1);
+    Spend(kStepsPerRange);
     const std::uint64_t low = cursor.Unsigned(address_bytes());
     const std::uint64_t high = cursor.Unsigned(address_bytes());
     if (low == 0 && high == 0) return;
@@ -124,7 +126,7 @@ void UnitAddresses::ReadRangeList(std::uint64_t offset, std::vector<AddressRange
   ByteCursor cursor(From(sections().range_lists, offset), little_endian());
   ListReader reader(*this);
   while (!cursor.done()) {
-    Spend(1);
+    Spend(kStepsPerRange);
     const ListEntry entry = reader.Read(cursor.U8(), cursor);
     if (entry == ListEntry::kEnd) return;
     if (entry == ListEntry::kRange) Append(reader.range(), ranges);
