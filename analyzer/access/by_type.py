@@ -18,6 +18,8 @@ from linesmith.analyzer.model import AccessCounts, Embedding, FunctionCounts, La
 _RESOLVED = np.array([outcome.resolved for outcome in OUTCOMES])
 
 Rows = NDArray[np.uint32]
+# Offset, size and path of a member.
+_Bytes = tuple[int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class _Entry:
 
 
 def accesses_of(layout: Layout, layouts: Layouts, accesses: AccessMap) -> TypeAccesses:
-    """Every resolved access to a ``layout`` object, by member; a pattern of zeros where there is none."""
+    """Every resolved access to a ``layout`` object, by member; all counts are zero where there is none."""
     entries = _entries(layout.id, accesses)
     members, elsewhere = _members(layout, layouts, entries, accesses)
     rows = _together([entry.rows for entry in entries])
@@ -53,7 +55,7 @@ def touching(layout: Layout, accesses: AccessMap) -> Callable[[int, int], Member
 
     def touched(offset: int, size: int) -> MemberAccesses:
         over = [one for one in entries if one.offset < offset + size and offset < one.offset + max(one.width, 1)]
-        return _member("", offset, size, _together([entry.rows for entry in over]), accesses)
+        return _member(offset, size, "", _together([entry.rows for entry in over]), accesses)
 
     return touched
 
@@ -95,11 +97,7 @@ def _members(
     for entry in entries:
         spots.setdefault((entry.offset, entry.width), []).append(entry.rows)
 
-    def others(path: str, offset: int, size: int) -> tuple[str, ...]:
-        same = (leaf.path for leaf in leaves_at(layout, layouts, offset, ALTERNATIVES) if leaf.size == size)
-        return tuple(one for one in dict.fromkeys(same) if one != path)
-
-    rows_of: dict[tuple[int, int, str], list[Rows]] = {}
+    rows_of: dict[_Bytes, list[Rows]] = {}
     elsewhere: list[Rows] = []
     for (offset, width), rows in spots.items():
         leaves = tuple(leaves_within(layout, layouts, offset, width))
@@ -107,13 +105,20 @@ def _members(
             rows_of.setdefault((leaf.offset, leaf.size, leaf.path), []).extend(rows)
         elsewhere += () if leaves else rows
     members = (
-        replace(_member(path, offset, size, _together(rows), accesses), alternatives=others(path, offset, size))
-        for (offset, size, path), rows in sorted(rows_of.items())
+        replace(_member(*spot, _together(rows), accesses), alternatives=_alternatives(layout, layouts, *spot))
+        for spot, rows in sorted(rows_of.items())
     )
     return tuple(members), _together(elsewhere)
 
 
-def _member(path: str, offset: int, size: int, rows: Rows, accesses: AccessMap) -> MemberAccesses:
+def _alternatives(layout: Layout, layouts: Layouts, offset: int, size: int, path: str) -> tuple[str, ...]:
+    """Other members of unions that have the same bytes."""
+    leaves = leaves_at(layout, layouts, offset, ALTERNATIVES)
+    same = dict.fromkeys(leaf.path for leaf in leaves if (leaf.offset, leaf.size) == (offset, size))
+    return tuple(one for one in same if one != path)
+
+
+def _member(offset: int, size: int, path: str, rows: Rows, accesses: AccessMap) -> MemberAccesses:
     return MemberAccesses(path, offset, size, accesses.counts(rows), functions_of(rows, accesses))
 
 
