@@ -41,6 +41,7 @@ class Ruling(StrEnum):
     STATEMENT = "agrees with another line of the statement"
     FUNCTION = "agrees with another line of the function or of what it inlines"
     NOWHERE = "agrees with no line of the function"
+    COMPILER_MADE = "the compiler's own, no source has it"
     NO_MEMBERS = "line without member expressions"
     UNREAD = "line not known, or of a file not parsed"
 
@@ -51,6 +52,8 @@ DISAGREEING = (Ruling.STATEMENT, Ruling.FUNCTION, Ruling.NOWHERE)
 IGNORED_WORDS = frozenset(("int", "const", "volatile", "struct", "union", "class"))
 # A function that copies memory may be given a pointer to a scalar for any bytes.
 LARGEST_SCALAR = 8
+# The canary that the stack protector reads at entry and exit.
+COMPILER_MADE = frozenset((("fixed_percpu_data", "stack_canary"),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,8 @@ class Comparison:
         if not line or file not in self._expressions.files:
             return Ruling.UNREAD
         named = self.named(row)
+        if named.touched.innermost & COMPILER_MADE:
+            return Ruling.COMPILER_MADE
         return rule_on_line(named, self.expressions_at(row)) or self._beyond_the_line(row, named)
 
     def _beyond_the_line(self, row: int, named: Named) -> Ruling:
