@@ -13,6 +13,10 @@ std::optional<std::uint8_t> CorrectedAccess(unsigned id) {
     case X86_INS_BT:
     case X86_INS_CALL:
     case X86_INS_CMP:
+    case X86_INS_CMPSB:
+    case X86_INS_CMPSD:
+    case X86_INS_CMPSQ:
+    case X86_INS_CMPSW:
     case X86_INS_DIV:
     case X86_INS_FRSTOR:
     case X86_INS_FXRSTOR:

@@ -268,6 +268,23 @@ TEST(X86Code, OneStringElementHasItsWidth) {
   EXPECT_EQ(fill.clobbered, 1u << kRdi);
 }
 
+TEST(X86Code, ComparedStringsAreOnlyRead) {
+  for (const MemoryUse& use : One({0xa6}).uses) EXPECT_EQ(use.kind, AccessKind::kRead);  // cmpsb
+}
+
+TEST(X86Code, TableOfBytes) {
+  const Instruction translate = One({0xd7});  // xlat
+  ExpectOneUse(translate, kRbx, 0, 1, AccessKind::kRead);
+  ExpectLoad(translate, kRax, 1);
+}
+
+TEST(X86Code, GatheredElementsAreSomewhereBehindTheBase) {
+  const Instruction gather =
+      One({0xc4, 0xe2, 0x6d, 0x90, 0x04, 0x8f});  // vpgatherdd %ymm2,(%rdi,%ymm1,4),%ymm0
+  ExpectOneUse(gather, kRdi, 0, 4, AccessKind::kRead);
+  EXPECT_EQ(gather.uses[0].address.scale, 0);
+}
+
 TEST(X86Code, ConditionalMoveMayKeepItsTarget) {
   const Instruction move = One({0x48, 0x0f, 0x44, 0xc7});  // cmove %rdi,%rax
   EXPECT_EQ(move.effect, Effect::kSelect);

@@ -4,6 +4,7 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "assembled.h"
@@ -382,6 +383,17 @@ TEST(ProgramImage, LinkedFilesKeepTheirAddresses) {
   ASSERT_NE(image.SymbolAt(function.address), nullptr);
   EXPECT_GE(image.At(function.address).size(), function.size);
   EXPECT_TRUE(image.At(0).empty() || !image.IsCode(0));
+}
+
+TEST(ProgramImage, StubsHaveTheNamesOfWhatTheyLeadTo) {
+  ElfFile elf = ElfFile::Open("/proc/self/exe");
+  const ProgramImage image(elf, elf);
+  const std::uint64_t stub = image.AddressOfSymbol("memcpy");
+  ASSERT_NE(stub, 0u) << "this program calls memcpy through its linkage table";
+  EXPECT_TRUE(image.IsCode(stub));
+  EXPECT_EQ(image.SymbolAt(stub)->name, "memcpy");
+  const auto is_stub = [&](const ImageSymbol& function) { return function.address == stub; };
+  EXPECT_TRUE(std::ranges::none_of(image.functions(), is_stub));
 }
 
 TEST(ProgramImage, DamageIsAnErrorOrAnotherImage) {

@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::uint32_t Bit(RegisterNumber reg) { return 1u << reg; }
 
-constexpr RegisterNumber kRbx = 3;
-
 struct Contract {
   std::string_view name;
   bool prefix;

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 
 #include "access/call_effects.h"
+#include "access/dynamic_links.h"
 #include "access/image_sections.h"
 #include "access/patched_code.h"
 #include "byte_cursor.h"
@@ -19,6 +21,7 @@ namespace {
 constexpr int kMostOverlaps = 16;
 constexpr std::uint64_t kArm64ThreadHeader = 16;
 constexpr std::string_view kPerCpuSection = ".data..percpu";
+constexpr std::string_view kStubSections = ".plt";
 constexpr std::string_view kParavirtOperations = "pv_ops";
 
 constexpr auto kKernelSections = std::to_array<std::string_view>({
@@ -58,8 +61,11 @@ bool IsOfOtherFile(const ElfSymbol& symbol, std::uint64_t room) {
          (symbol.section == SHN_UNDEF || symbol.section == kSpecialSections + SHN_COMMON);
 }
 
-std::vector<ImageSymbol> CoveringSymbols(const SymbolTable& table) {
+std::vector<ImageSymbol> CoveringSymbols(const SymbolTable& table, const std::vector<LinkStub>& stubs) {
   std::vector<ImageSymbol> symbols;
+  for (const LinkStub& stub : stubs) {
+    symbols.push_back({.name = stub.name, .address = stub.address, .size = stub.size, .is_function = true});
+  }
   for (const ElfSymbol& symbol : table.symbols) {
     const bool other = IsOfOtherFile(symbol, table.room);
     const std::uint64_t size = other ? table.room : symbol.size;
@@ -78,7 +84,9 @@ std::vector<ImageSymbol> CoveringSymbols(const SymbolTable& table) {
 std::vector<ImageSymbol> Functions(const std::vector<ImageSymbol>& symbols, const ImageSections& sections) {
   std::vector<ImageSymbol> functions;
   for (const ImageSymbol& symbol : symbols) {
-    if (!symbol.is_function || !sections.IsCode(symbol.address)) continue;
+    const ImageSection* section = sections.Find(symbol.address);
+    if (!symbol.is_function || section == nullptr || !section->code) continue;
+    if (section->name.starts_with(kStubSections)) continue;
     const bool alias = !functions.empty() && functions.back().address == symbol.address &&
                        functions.back().size == symbol.size;
     if (!alias) functions.push_back(symbol);
@@ -107,11 +115,13 @@ struct ProgramImage::State {
         kernel(IsKernel(code)),
         sections(code),
         table(ReadSymbols(code.header().type == ET_REL ? code : symbol_file)),
-        symbols(CoveringSymbols(table)),
+        links(ReadDynamicLinks(code, sections)),
+        symbols(CoveringSymbols(table, links.stubs)),
         functions(Functions(symbols, sections)),
         patched(ReadPatchedCode(sections, machine, table.symbols)),
         thread_bytes(ThreadBlockBytes(code, table)) {
     for (const ElfSection& section : code.sections()) places.push_back(section.place);
+    for (const ImageSymbol& symbol : symbols) names.try_emplace(symbol.name, symbol.address);
     if (const ImageSection* found = sections.Named(kPerCpuSection)) percpu = found->range;
   }
 
@@ -119,12 +129,14 @@ struct ProgramImage::State {
   bool kernel;
   ImageSections sections;
   SymbolTable table;
+  DynamicLinks links;
   std::vector<ImageSymbol> symbols;  // by ascending address, larger ones first
   std::vector<ImageSymbol> functions;
   PatchedCode patched;
   std::uint64_t thread_bytes;
   AddressRange percpu;
   std::vector<std::uint64_t> places;  // of section i + 1
+  std::unordered_map<std::string_view, std::uint64_t> names;
 };
 
 ProgramImage::ProgramImage(ElfFile& code, ElfFile& symbols)
@@ -148,6 +160,17 @@ const ImageSymbol* ProgramImage::SymbolAt(std::uint64_t address) const {
     if (address - next->address < next->size) return &*next;
   }
   return nullptr;
+}
+
+std::uint64_t ProgramImage::AddressOfSymbol(std::string_view name) const {
+  const auto found = state_->names.find(name);
+  return found != state_->names.end() ? found->second : 0;
+}
+
+std::uint64_t ProgramImage::LinkedWord(std::uint64_t address) const {
+  const auto& words = state_->links.words;
+  const auto found = std::ranges::lower_bound(words, std::pair{address, std::uint64_t{0}});
+  return found != words.end() && found->first == address ? found->second : 0;
 }
 
 // The block of x86-64 ends at the thread pointer, that of arm64 follows two words behind it.

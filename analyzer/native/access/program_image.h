@@ -38,8 +38,13 @@ class ProgramImage {
   bool IsCode(std::uint64_t address) const;
   // Functions by ascending address, one for each distinct range, with the name of the first symbol.
   const std::vector<ImageSymbol>& functions() const;
-  // The variable or function that covers `address`, the smallest one; null where there is none.
+  // The variable or function that covers `address`, the smallest one; null where there is none. Stubs of
+  // procedure linkage tables have the names of the functions that they lead to.
   const ImageSymbol* SymbolAt(std::uint64_t address) const;
+  // The address of the variable or function `name`, of this file or another one; 0 where there is none.
+  std::uint64_t AddressOfSymbol(std::string_view name) const;
+  // What the word of the global offset table at `address` holds, if it is an address of this file; else 0.
+  std::uint64_t LinkedWord(std::uint64_t address) const;
   // Where [first, last) lies in .data..percpu of a kernel; both 0 without one.
   std::uint64_t percpu_first() const;
   std::uint64_t percpu_last() const;
@@ -51,7 +56,8 @@ class ProgramImage {
   // .static_call_sites; not .smp_locks and __jump_table): what runs there may be something else.
   bool IsPatched(std::uint64_t address) const;
   // Where control may go from the instruction at `address` beside what it says: the target of a static branch
-  // (__jump_table), where the kernel goes on after a fault (__ex_table), or what follows a jump that is replaced
+  // (__jump_table), where the kernel goes on after a fault (__ex_table), or what follows a jump that is
+  // replaced
   // (.altinstructions). 0: nowhere.
   std::uint64_t SideExit(std::uint64_t address) const;
   // Whether the trap at `address` is a warning, after which the code goes on (__bug_table).

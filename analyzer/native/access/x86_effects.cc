@@ -204,6 +204,14 @@ void Leave(const Operands&, Instruction& instruction) {
   Clobber(kRbp, instruction);
 }
 
+// al = the byte at rbx + al.
+void Translate(const Operands&, Instruction& instruction) {
+  AddUse({.address = {.base = kRbx, .index = kRax}, .width = 1}, instruction);
+  instruction.effect = Effect::kLoad;
+  instruction.target = kRax;
+  instruction.load_bytes = 1;
+}
+
 void Branch(const Operands& operands, Instruction& instruction) {
   instruction.flow = Flow::kBranch;
   if (operands.Immediate(0)) instruction.destination = static_cast<std::uint64_t>(operands[0].imm);
@@ -250,6 +258,7 @@ constexpr std::array<Rule, X86_INS_ENDING> MakeRules() {
   set(Push, {X86_INS_PUSH, X86_INS_PUSHF, X86_INS_PUSHFQ});
   set(Pop, {X86_INS_POP, X86_INS_POPF, X86_INS_POPFQ});
   set(Leave, {X86_INS_LEAVE});
+  set(Translate, {X86_INS_XLATB});
   set(Jump, {X86_INS_JMP, X86_INS_LJMP});
   set(Branch, {X86_INS_LOOP, X86_INS_LOOPE, X86_INS_LOOPNE, X86_INS_XBEGIN});
   set(Call, {X86_INS_CALL, X86_INS_LCALL});

@@ -46,6 +46,11 @@ constexpr std::array<X86Register, X86_REG_ENDING> MakeRegisters() {
 
 constexpr std::array<X86Register, X86_REG_ENDING> kRegisters = MakeRegisters();
 
+bool IsVector(unsigned name) {
+  return (name >= X86_REG_XMM0 && name <= X86_REG_XMM31) || (name >= X86_REG_YMM0 && name <= X86_REG_YMM31) ||
+         (name >= X86_REG_ZMM0 && name <= X86_REG_ZMM31);
+}
+
 Segment SegmentOf(const x86_op_mem& memory, bool kernel) {
   if (memory.segment == X86_REG_GS) return kernel ? Segment::kPerCpu : Segment::kThread;
   return memory.segment == X86_REG_FS ? Segment::kThread : Segment::kNone;
@@ -67,6 +72,11 @@ Address AddressOf(const cs_insn& instruction, const x86_op_mem& memory, bool ker
                   .scale = static_cast<std::uint8_t>(memory.scale),
                   .segment = SegmentOf(memory, kernel),
                   .displacement = memory.disp};
+  // A vector of indexes: the base once more, times a factor that is not known.
+  if (memory.index != X86_REG_INVALID && address.index == kNoRegister && IsVector(memory.index)) {
+    address.index = address.base;
+    address.scale = 0;
+  }
   if (memory.base == X86_REG_RIP || memory.base == X86_REG_EIP) {
     const std::uint64_t next = instruction.address + instruction.size;
     address.displacement = static_cast<std::int64_t>(next + static_cast<std::uint64_t>(memory.disp));

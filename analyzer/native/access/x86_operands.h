@@ -17,6 +17,7 @@ struct X86Register {
 constexpr RegisterNumber kRax = 0;
 constexpr RegisterNumber kRdx = 1;
 constexpr RegisterNumber kRcx = 2;
+constexpr RegisterNumber kRbx = 3;
 constexpr RegisterNumber kRsi = 4;
 constexpr RegisterNumber kRdi = 5;
 constexpr RegisterNumber kRbp = 6;
