@@ -120,9 +120,20 @@ def test_what_is_cancelled_ends_with_its_children(lab: Lab, tmp_path: Path) -> N
     wait_until(lambda: living_in(tmp_path / "machine-2") == 0)
 
 
-def kill_in_mid_block(lab: Lab, run: Path) -> None:
-    """When the second block of the run is at its second boot, kill the machine that works on it."""
-    wait_until((run / "logs" / "block-2" / "boot-2").exists)
+def plan_that_stops(folder: Path) -> str:
+    """The plan, with a benchmark that waits once, at its sixth run, which is in the second boot."""
+    script = folder / "stop.sh"
+    script.write_text(
+        f"cd {folder}; mkdir -p seen; touch seen/$$\n"
+        '[ "$(ls seen | wc -l)" -eq 6 ] && mkdir stopped 2>/dev/null && sleep 600\n'
+        'exec "$1" cost\n'
+    )
+    return PLAN.replace('"{queue} cost"', f'"sh {script} {{queue}}"')
+
+
+def kill_in_mid_block(lab: Lab, folder: Path, run: Path) -> None:
+    """When the benchmark waits, kill the machine that works on it."""
+    wait_until((folder / "stopped").exists)
     for number in range(2, len(lab.workers)):
         busy = ("pgrep", "-f", f"keeper {run}/workers/machine-{number} ")
         if subprocess.run(busy, stdout=subprocess.DEVNULL, check=False).returncode == 0:
@@ -132,18 +143,19 @@ def kill_in_mid_block(lab: Lab, run: Path) -> None:
 
 def test_a_machine_that_is_killed_in_mid_trial_costs_no_trial(lab: Lab, tmp_path: Path) -> None:
     folder = project(tmp_path)
+    plan = plan_that_stops(folder)
     variants = [Variant("apart", (APART,)), Variant("together", (TOGETHER,))]
     lab.start("bench:fast=1")
     with (
-        RunDirectory.create(tmp_path / "run", PLAN, folder) as run,
+        RunDirectory.create(tmp_path / "run", plan, folder) as run,
         DaskExecutor().open(settings(lab), run.workers) as pool,
     ):
-        killer = threading.Thread(target=kill_in_mid_block, args=(lab, run.path))
+        killer = threading.Thread(target=kill_in_mid_block, args=(lab, folder, run.path))
         killer.start()
-        found = bench(plan_of(folder), variants, run, pool, silent)
+        found = bench(plan_of(folder, plan), variants, run, pool, silent)
         killer.join()
     assert any(process.poll() == -signal.SIGKILL for process in lab.workers)
-    assert (run.path / "logs" / "block-2.2").is_dir()
+    assert [one.name for one in (run.path / "logs").glob("block-*.2")] == ["block-1.2"]
     undisturbed = benched(tmp_path / "undisturbed", folder, variants)
     assert trials_of(found) == trials_of(undisturbed)
     assert samples_of(found) == samples_of(undisturbed)
