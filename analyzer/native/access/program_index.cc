@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <string_view>
+#include <unordered_set>
 
 #include "error.h"
 
@@ -11,30 +13,30 @@ namespace {
 
 constexpr std::string_view kFirstTask = "init_task";
 
-// One variable for each address, the one that the symbol table names there: what a linker has thrown away is
+// Of one address first the variable that the symbol table names there: what a linker has thrown away is
 // described at address 0.
 void SortByAddress(std::vector<SummaryVariable>& variables, const ProgramImage& image) {
-  const auto misnamed = [&](const SummaryVariable& variable) {
+  const auto named = [&](const SummaryVariable& variable) {
     const ImageSymbol* symbol = image.SymbolAt(variable.address);
-    return symbol == nullptr || symbol->address != variable.address || symbol->name != variable.name;
+    return symbol != nullptr && symbol->address == variable.address && symbol->name == variable.name;
   };
   std::ranges::stable_sort(variables, {}, &SummaryVariable::address);
   for (auto first = variables.begin(); first != variables.end();) {
     const auto last = std::find_if(first, variables.end(), [&](const SummaryVariable& variable) {
       return variable.address != first->address;
     });
-    if (last - first > 1) std::stable_partition(first, last, std::not_fn(misnamed));
+    if (last - first > 1) std::stable_partition(first, last, named);
     first = last;
   }
-  const auto repeated = std::ranges::unique(variables, {}, &SummaryVariable::address);
-  variables.erase(repeated.begin(), repeated.end());
 }
 
-const SummaryVariable* LastFrom(const std::vector<SummaryVariable>& variables, std::uint64_t address,
-                                std::uint64_t& next) {
+VariablesAt LastFrom(const std::vector<SummaryVariable>& variables, std::uint64_t address) {
   const auto behind = std::ranges::upper_bound(variables, address, {}, &SummaryVariable::address);
-  next = behind != variables.end() ? behind->address : ~std::uint64_t{0};
-  return behind != variables.begin() ? &*std::prev(behind) : nullptr;
+  const std::uint64_t next = behind != variables.end() ? behind->address : ~std::uint64_t{0};
+  if (behind == variables.begin()) return {{}, next};
+  const auto first =
+      std::ranges::lower_bound(variables, std::prev(behind)->address, {}, &SummaryVariable::address);
+  return {{first, behind}, next};
 }
 
 }  // namespace
@@ -50,16 +52,33 @@ ProgramIndex::ProgramIndex(const ProgramImage& image, const std::vector<UnitSumm
       results_.try_emplace(function.address, function.result);
     }
   }
+  AddDeclared(summaries);
   SortByAddress(variables_, image);
   SortByAddress(thread_variables_, image);
 }
 
-const SummaryVariable* ProgramIndex::VariableFrom(std::uint64_t address, std::uint64_t& next) const {
-  return LastFrom(variables_, address, next);
+// What other files define (or units without debug information) is known by its declarations.
+void ProgramIndex::AddDeclared(const std::vector<UnitSummary>& summaries) {
+  std::unordered_set<std::string_view> known;
+  for (const SummaryVariable& variable : variables_) known.insert(variable.name);
+  for (const UnitSummary& summary : summaries) {
+    for (const SummaryFunction& function : summary.declared_functions) {
+      const std::uint64_t address = image_.AddressOfSymbol(function.name);
+      if (address != 0) results_.try_emplace(address, function.result);
+    }
+    for (const SummaryVariable& variable : summary.declared_variables) {
+      const std::uint64_t address = image_.AddressOfSymbol(variable.name);
+      if (address == 0 || !known.insert(variable.name).second) continue;
+      variables_.push_back(variable);
+      variables_.back().address = address;
+    }
+  }
 }
 
-const SummaryVariable* ProgramIndex::ThreadVariableFrom(std::uint64_t offset, std::uint64_t& next) const {
-  return LastFrom(thread_variables_, offset, next);
+VariablesAt ProgramIndex::VariablesFrom(std::uint64_t address) const { return LastFrom(variables_, address); }
+
+VariablesAt ProgramIndex::ThreadVariablesFrom(std::uint64_t offset) const {
+  return LastFrom(thread_variables_, offset);
 }
 
 const TypeReference* ProgramIndex::ResultOf(std::uint64_t function) const {
@@ -72,42 +91,42 @@ bool WorkerKnowledge::InPerCpu(std::uint64_t address) const {
 }
 
 bool WorkerKnowledge::VariableAt(std::uint64_t address, TypeGraph& graph, GlobalVariable& found) const {
-  if (InPerCpu(address)) return false;
-  std::uint64_t next = 0;
-  const SummaryVariable* variable = index_.VariableFrom(address, next);
-  return Take(variable, next, address, graph, found);
+  return !InPerCpu(address) && Take(index_.VariablesFrom(address), address, graph, found);
 }
 
 bool WorkerKnowledge::PerCpuAt(std::uint64_t offset, TypeGraph& graph, GlobalVariable& found) const {
-  std::uint64_t next = 0;
-  if (image().percpu_last() != 0) {
-    if (!InPerCpu(offset)) return false;
-    const SummaryVariable* variable = index_.VariableFrom(offset, next);
-    return Take(variable, next, offset, graph, found);
+  if (image().is_kernel()) {
+    // Modules use the kernel's own per-CPU variables, too.
+    const bool foreign = image().At(offset).empty();
+    return (InPerCpu(offset) || foreign) && Take(index_.VariablesFrom(offset), offset, graph, found);
   }
   const std::uint64_t place = image().ThreadOffset(static_cast<std::int64_t>(offset));
-  const SummaryVariable* variable = index_.ThreadVariableFrom(place, next);
-  if (!Take(variable, next, place, graph, found)) return false;
+  if (!Take(index_.ThreadVariablesFrom(place), place, graph, found)) return false;
   found.address += offset - place;
   return true;
 }
 
-// An array without a bound reaches up to what its symbol covers, at most to the next variable.
-bool WorkerKnowledge::Take(const SummaryVariable* variable, std::uint64_t next, std::uint64_t address,
-                           TypeGraph& graph, GlobalVariable& found) const {
-  if (variable == nullptr) return false;
-  const TypeId type = TypeOf(variable->type, graph);
-  std::uint64_t end = variable->address + graph[type].size;
+// The first variable with a size (empty ones share their address with the next one). An array without a bound
+// reaches up to what its symbol covers, at most to the next variable.
+bool WorkerKnowledge::Take(const VariablesAt& variables, std::uint64_t address, TypeGraph& graph,
+                           GlobalVariable& found) const {
+  if (variables.here.empty()) return false;
+  const auto sized = std::ranges::find_if(variables.here, [&](const SummaryVariable& candidate) {
+    return graph[TypeOf(candidate.type, graph)].size != 0;
+  });
+  const SummaryVariable& variable = sized != variables.here.end() ? *sized : variables.here.front();
+  const TypeId type = TypeOf(variable.type, graph);
+  std::uint64_t end = variable.address + graph[type].size;
   if (graph[type].size == 0) {
-    const ImageSymbol* symbol = image().SymbolAt(variable->address);
-    const bool covered = symbol != nullptr && symbol->address == variable->address;
-    end = std::min(next, variable->address + (covered ? symbol->size : 1));
+    const ImageSymbol* symbol = image().SymbolAt(variable.address);
+    const bool covered = symbol != nullptr && symbol->address == variable.address;
+    end = std::min(variables.next, variable.address + (covered ? symbol->size : 1));
   }
-  if (address >= end && address != variable->address) return false;
-  found = {.name = variable->name,
-           .address = variable->address,
+  if (address >= end && address != variable.address) return false;
+  found = {.name = variable.name,
+           .address = variable.address,
            .type = type,
-           .thread_local_storage = variable->thread_local_storage};
+           .thread_local_storage = variable.thread_local_storage};
   return true;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -11,6 +12,12 @@
 
 namespace linesmith {
 
+// Variables that begin at one address, and where the next ones begin.
+struct VariablesAt {
+  std::span<const SummaryVariable> here;
+  std::uint64_t next = 0;
+};
+
 // Shared by the workers, never changed after it is made.
 class ProgramIndex {
  public:
@@ -18,17 +25,19 @@ class ProgramIndex {
   ProgramIndex(const ProgramImage& image, const std::vector<UnitSummary>& summaries);
 
   const ProgramImage& image() const { return image_; }
-  // The last variable that begins at or before `address`, and what the next one begins at; null when none.
-  const SummaryVariable* VariableFrom(std::uint64_t address, std::uint64_t& next) const;
-  const SummaryVariable* ThreadVariableFrom(std::uint64_t offset, std::uint64_t& next) const;
+  // The last variables that begin at or before `address`.
+  VariablesAt VariablesFrom(std::uint64_t address) const;
+  VariablesAt ThreadVariablesFrom(std::uint64_t offset) const;
   const TypeReference* ResultOf(std::uint64_t function) const;
   // Of the kernel's first task, which every other one is like; null in other programs.
   const TypeReference* TaskType() const { return task_.unit != nullptr ? &task_ : nullptr; }
 
  private:
+  void AddDeclared(const std::vector<UnitSummary>& summaries);
+
   const ProgramImage& image_;
   TypeReference task_;
-  std::vector<SummaryVariable> variables_;  // by ascending address, each address once
+  std::vector<SummaryVariable> variables_;  // by ascending address
   std::vector<SummaryVariable> thread_variables_;
   std::unordered_map<std::uint64_t, TypeReference> results_;
 };
@@ -46,7 +55,7 @@ class WorkerKnowledge : public ProgramKnowledge {
 
  private:
   bool InPerCpu(std::uint64_t address) const;
-  bool Take(const SummaryVariable* variable, std::uint64_t next, std::uint64_t address, TypeGraph& graph,
+  bool Take(const VariablesAt& variables, std::uint64_t address, TypeGraph& graph,
             GlobalVariable& found) const;
   TypeId TypeOf(const TypeReference& reference, TypeGraph& graph) const;
 

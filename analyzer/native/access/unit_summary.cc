@@ -55,7 +55,8 @@ void SummaryReader::Read() {
     if (head.abbreviation == nullptr) continue;
     const Abbreviation& abbreviation = *head.abbreviation;
     const bool function = abbreviation.tag == DW_TAG_subprogram;
-    const bool variable = abbreviation.tag == DW_TAG_variable && abbreviation.Has(Slot::kLocation);
+    const bool variable = abbreviation.tag == DW_TAG_variable &&
+                          (abbreviation.Has(Slot::kLocation) || abbreviation.Has(Slot::kDeclaration));
     const bool enters = MayHoldStatics(abbreviation.tag) && !abbreviation.Has(Slot::kDeclaration);
     if (!function && !variable && (enters || !abbreviation.has_children)) {
       unit_.Step(abbreviation, cursor);
@@ -87,13 +88,22 @@ TypeReference ReferenceTo(const Declared& declared) {
 
 void SummaryReader::ReadFunction() {
   const std::vector<AddressRange> ranges = addresses_.RangesOf(die_);
-  if (ranges.empty()) return;
+  if (ranges.empty() && !die_.Has(Slot::kDeclaration)) return;
   const Declared function = NameAndType();
+  if (ranges.empty()) {
+    summary_.declared_functions.push_back({.name = function.name, .result = ReferenceTo(function)});
+    return;
+  }
   summary_.functions.push_back(
       {.name = function.name, .address = ranges.front().low, .result = ReferenceTo(function)});
 }
 
 void SummaryReader::ReadVariable() {
+  if (die_.Has(Slot::kDeclaration)) {
+    const Declared variable = NameAndType();
+    summary_.declared_variables.push_back({.name = variable.name, .type = ReferenceTo(variable)});
+    return;
+  }
   places_.clear();
   ReadExpression(die_.location, addresses_, {}, places_);
   if (places_.size() != 1 || !IsStatic(places_.front())) return;

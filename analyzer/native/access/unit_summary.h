@@ -33,6 +33,9 @@ struct SummaryVariable {
 struct UnitSummary {
   std::vector<SummaryFunction> functions;
   std::vector<SummaryVariable> variables;
+  // What the unit only declares, without addresses: other units or files define it.
+  std::vector<SummaryFunction> declared_functions;
+  std::vector<SummaryVariable> declared_variables;
 };
 
 // Damage ends the reading; what was read before stays. Throws Error("ElfError") for a damaged section.
