@@ -115,6 +115,7 @@ class AbbreviationTable {
     return found != sparse_.end() ? &found->second : nullptr;
   }
   const FormStep* steps() const { return steps_.data(); }
+  std::size_t step_count() const { return steps_.size(); }
   // Size of the table in its section.
   std::uint64_t bytes() const { return bytes_; }
 

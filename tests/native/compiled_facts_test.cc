@@ -239,6 +239,15 @@ TEST(CompiledFacts, ColdPartIsTheSecondRange) {
   }));
 }
 
+TEST(CompiledFacts, LinkTimeOptimisationKeepsTypesInOtherUnits) {
+  const Compiled compiled("gcc", "-O2 -g -flto");
+  ASSERT_TRUE(compiled.made);
+  const FunctionFacts& last = compiled.function("last");
+  ASSERT_EQ(last.parameters.size(), 1u);
+  EXPECT_EQ(compiled.Target(last.parameters[0]), "node");
+  EXPECT_EQ(compiled.graph->Fields((*compiled.graph)[last.parameters[0]].target).size(), 2u);
+}
+
 TEST(CompiledFacts, MethodOfAClassKnowsItself) {
   const Compiled compiled("g++", "-O2 -g -c",
                           "namespace n { struct Box { long value; long Get() const; }; }\n"

@@ -274,6 +274,15 @@ TEST(FunctionFacts, DamagedUnitKeepsWhatWasReadBefore) {
   EXPECT_EQ(file.facts().functions.size(), 1u);
 }
 
+TEST(FunctionFacts, UnitWithoutARootHasNone) {
+  // A unit of nothing but the entry that ends a list.
+  const std::vector<std::uint8_t> info =
+      ByteWriter().U32(9).U16(5).U8(DW_UT_compile).U8(8).U32(0).U8(0).bytes();
+  ReadFile file(ElfImage({{".debug_info", info}, {".debug_abbrev", {0}}}));
+  EXPECT_TRUE(file.facts().functions.empty());
+  EXPECT_TRUE(ReadUnitSummary(file.unit(), file.pool).functions.empty());
+}
+
 TEST(FunctionFacts, BlocksNestedWithoutEndAreDamage) {
   DwarfBuilder builder;
   builder.Function("deep", 0x1000, 0x10);

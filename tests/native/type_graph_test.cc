@@ -148,9 +148,67 @@ TEST(TypeGraph, DeclaredRecordIsWhatTheUnitEnteredDefines) {
   EXPECT_EQ(file.graph[file.graph[pointer].target].identity, 0u);
 }
 
+// Two units share `holder` and define what it points to as they like.
+TEST(TypeGraph, PointerInASharedRecordLeadsToTheDefinitionOfEachUnit) {
+  DwarfBuilder builder;
+  const auto unit = [&](const std::string& member) {
+    const auto integer = builder.Int();
+    const auto held = builder.Open(DW_TAG_structure_type, {Name("held"), Size(4)});
+    Member(builder, member, integer, 0);
+    builder.Close();
+    const auto pointer = builder.PointerTo(held);
+    const auto holder = builder.Open(DW_TAG_structure_type, {Name("holder"), Size(8)});
+    Member(builder, "held", pointer, 0);
+    builder.Close();
+    return std::pair(held, holder);
+  };
+  const auto first = unit("one");
+  builder.NextUnit();
+  const auto second = unit("other");
+  ReadFile file(builder);
+  const TypeId holder = TypeAt(file, first.second);
+  EXPECT_EQ(TypeAt(file, second.second, 1), holder);
+  const TypeId pointer = file.graph.Fields(holder).at(0).type;
+  file.graph.Enter(file.unit(1));
+  EXPECT_EQ(file.graph[pointer].target, TypeAt(file, second.first, 1));
+  file.graph.Enter(file.unit(0));
+  EXPECT_EQ(file.graph[pointer].target, TypeAt(file, first.first));
+  EXPECT_NE(TypeAt(file, first.first), TypeAt(file, second.first, 1));
+}
+
+TEST(TypeGraph, NameThatAUnitDefinesTwiceIsNeither) {
+  DwarfBuilder builder;
+  const auto integer = builder.Int();
+  std::uint64_t pointers[2];
+  for (const std::uint64_t size : {4, 8}) {
+    const auto record = builder.Open(DW_TAG_structure_type, {Name("local"), Size(size)});
+    Member(builder, "value", integer, 0);
+    builder.Close();
+    pointers[size == 8] = builder.PointerTo(record);
+  }
+  ReadFile file(builder);
+  file.graph.Enter(file.unit());
+  for (const std::uint64_t pointer : pointers) {
+    EXPECT_EQ(file.graph[file.graph[TypeAt(file, pointer)].target].identity, 0u);
+  }
+}
+
+// The first unit has no definition of its own, but refers to types of other units, as link-time optimisation
+// leaves it.
+TEST(TypeGraph, DeclaredRecordIsWhatAnyUnitDefinesWhereTypesAreShared) {
+  SharedHolder shared;
+  shared.builder.NextUnit();
+  shared.builder.Die(DW_TAG_variable, {{DW_AT_type, DW_FORM_ref_addr, ByteWriter().U32(0x30).bytes()}});
+  ReadFile file(shared.builder);
+  const TypeId pointer = file.graph.Fields(TypeAt(file, shared.holder[0])).at(0).type;
+  file.graph.Enter(file.unit(2));
+  EXPECT_NE(file.graph[file.graph[pointer].target].identity, 0u);
+}
+
 TEST(TypeGraph, TypesOutliveTheUnitsThatWereTrimmed) {
   SharedHolder shared;
   ReadFile file(shared.builder);
+  file.graph.Enter(file.unit(1));
   const TypeId holder = TypeAt(file, shared.holder[1], 1);
   file.pool.Trim();
   const TypeId pointer = file.graph.Fields(holder).at(0).type;

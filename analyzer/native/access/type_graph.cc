@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <deque>
 #include <unordered_map>
+#include <utility>
 
+#include "access/record_definitions.h"
 #include "access/type_store.h"
-#include "content_hash.h"
 #include "error.h"
 #include "record_builder.h"
 #include "type_chain.h"
@@ -19,8 +20,6 @@ namespace {
 // Real chains of typedefs, pointers and arrays are far shorter; a longer one is a loop.
 constexpr unsigned kDeepestChain = 100;
 constexpr std::uint64_t kPointerBytes = 8;
-// Names are looked at far more often than kept, and comparing them is cheap.
-constexpr std::uint64_t kBytesPerStep = 16;
 
 bool IsPointer(std::uint16_t tag) {
   return tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type;
@@ -58,7 +57,7 @@ struct RecordPlace {
 }  // namespace
 
 struct TypeGraph::State {
-  explicit State(UnitPool& owner) : pool(owner), identity(owner), chain(owner) {}
+  explicit State(UnitPool& owner) : pool(owner), identity(owner), chain(owner), definitions(owner) {}
 
   TypeId Find(UnitContext& unit, std::uint64_t reference, unsigned depth);
   TypeId Build(const TypeDie& die, unsigned depth);
@@ -67,9 +66,10 @@ struct TypeGraph::State {
   TypeId BuildRecord(const TypeDie& die);
   TypeId Inner(const TypeDie& die, unsigned depth);
   std::string_view NameOf(const TypeDie& record);
-  void ListDefinitions();
+  TypeId Declare(std::string_view name, bool is_union);
   TypeId Definition(TypeId declaration);
   TypeId FindDefinition(std::uint64_t key);
+  void Settle(TypeId pointer);
   void LoadFields(RecordPlace& record);
   void AddField(UnitContext& unit, const Attributes& member, std::vector<Field>& fields);
 
@@ -78,24 +78,15 @@ struct TypeGraph::State {
   TypeChain chain;
   TypeStore store;
   std::unordered_map<TypeId, RecordPlace> records;
-  std::unordered_map<TypeId, std::uint64_t> declarations;  // to the key of the name
-  std::unordered_map<TypeId, TypeId> declared_targets;     // of pointers, whatever they lead to now
   std::deque<std::string> names;                           // those that no section has as they are
-  // Of the unit entered: its definitions by the key of their name, and what declarations have led to.
-  const Unit* entered = nullptr;
-  bool listed = false;
-  std::unordered_map<std::uint64_t, std::uint64_t> definitions;
-  std::unordered_map<TypeId, TypeId> resolved;
+  std::unordered_map<TypeId, std::uint64_t> declarations;  // records by name only, to the key of the name
+  std::unordered_map<TypeId, TypeId> declared_targets;     // of pointers, whatever they lead to now
+  // What names mean in the unit entered.
+  RecordDefinitions definitions;
+  std::unordered_map<TypeId, TypeId> resolved;  // from declarations
+  std::uint32_t entries = 1;                    // how often a unit has been entered
+  std::vector<std::uint32_t> settled;           // of each type: the entry that its target is right for
 };
-
-namespace {
-
-// Records are told apart by name and kind, as C does.
-std::uint64_t NameKey(std::string_view name, std::uint16_t tag) {
-  return MixHash(std::hash<std::string_view>()(name), tag == DW_TAG_union_type ? 1 : 2);
-}
-
-}  // namespace
 
 TypeId TypeGraph::State::Find(UnitContext& from, std::uint64_t reference, unsigned depth) {
   if (depth > kDeepestChain) return kVoid;
@@ -128,12 +119,22 @@ TypeId TypeGraph::State::Build(const TypeDie& die, unsigned depth) {
   return kVoid;
 }
 
+// All pointers to records of one name are one, whichever unit they are from and whether it defines the
+// record.
 TypeId TypeGraph::State::PointerTo(TypeId target, std::uint64_t size) {
-  const TypeId pointer = store.PointerTo(target, size);
-  if (declarations.contains(target) && declared_targets.try_emplace(pointer, target).second) {
-    store.Redirect(pointer, target);
-  }
+  const TypeNode& node = store[target];
+  if (node.kind != TypeKind::kRecord || node.name.empty()) return store.PointerTo(target, size);
+  const TypeId declaration = Declare(node.name, node.is_union);
+  const TypeId pointer = store.PointerTo(declaration, size);
+  if (declared_targets.try_emplace(pointer, declaration).second) store.Redirect(pointer, declaration);
   return pointer;
+}
+
+TypeId TypeGraph::State::Declare(std::string_view name, bool is_union) {
+  const std::uint64_t key = RecordKey(name, is_union);
+  const TypeId type = store.Declaration(key, name, is_union);
+  declarations.try_emplace(type, key);
+  return type;
 }
 
 TypeId TypeGraph::State::BuildArray(const TypeDie& die, unsigned depth) {
@@ -157,11 +158,7 @@ TypeId TypeGraph::State::BuildRecord(const TypeDie& die) {
   const bool is_union = die.tag() == DW_TAG_union_type;
   if (die.attributes.Has(Slot::kDeclaration)) {
     const std::string_view name = NameOf(die);
-    if (name.empty()) return kVoid;
-    const std::uint64_t key = NameKey(name, die.tag());
-    const TypeId type = store.Declaration(key, name, is_union);
-    declarations.try_emplace(type, key);
-    return type;
+    return name.empty() ? kVoid : Declare(name, is_union);
   }
   const std::uint64_t hash = identity.OfRecord(*die.place.unit, die.place.offset);
   if (const TypeId known = store.Record(hash); known != kVoid) return known;
@@ -177,23 +174,10 @@ TypeId TypeGraph::State::BuildRecord(const TypeDie& die) {
   return type;
 }
 
-void TypeGraph::State::ListDefinitions() {
-  listed = true;
-  if (entered == nullptr) return;
-  UnitContext& unit = pool.Open(*entered);
-  for (const RecordDie& record : unit.records()) {
-    const TypeDie die = chain.Load(unit, record.offset);
-    const std::string name = die ? chain.RecordName(die) : "";
-    pool.Spend(name.size() / kBytesPerStep);
-    if (!name.empty()) definitions.try_emplace(NameKey(name, die.tag()), record.offset);
-  }
-}
-
 TypeId TypeGraph::State::FindDefinition(std::uint64_t key) {
   try {
-    if (!listed) ListDefinitions();
-    const auto found = definitions.find(key);
-    return found != definitions.end() ? Find(pool.Open(*entered), found->second, 0) : kVoid;
+    const RecordDefinition place = definitions.Find(key);
+    return place.unit != nullptr ? Find(pool.Open(*place.unit), place.offset, 0) : kVoid;
   } catch (const Truncated&) {
   } catch (const Error&) {
   }
@@ -206,6 +190,13 @@ TypeId TypeGraph::State::Definition(TypeId declaration) {
   if (!fresh) return known->second;
   const TypeId definition = FindDefinition(declarations.at(declaration));
   return definition != kVoid ? resolved[declaration] = definition : declaration;
+}
+
+// Lets a pointer lead to what the unit entered means by its name.
+void TypeGraph::State::Settle(TypeId pointer) {
+  if (settled.size() <= pointer) settled.resize(store.size());
+  if (std::exchange(settled[pointer], entries) == entries) return;
+  store.Redirect(pointer, Definition(declared_targets.at(pointer)));
 }
 
 void TypeGraph::State::AddField(UnitContext& unit, const Attributes& member, std::vector<Field>& fields) {
@@ -252,11 +243,10 @@ TypeGraph::~TypeGraph() = default;
 UnitPool& TypeGraph::pool() { return state_->pool; }
 
 void TypeGraph::Enter(const UnitContext& unit) {
-  if (state_->entered == &unit.unit()) return;
-  state_->entered = &unit.unit();
-  state_->listed = false;
-  state_->definitions.clear();
+  if (state_->definitions.InUnit(unit.unit())) return;
+  state_->definitions.Enter(unit.unit());
   state_->resolved.clear();
+  ++state_->entries;
 }
 
 TypeId TypeGraph::Of(UnitContext& unit, std::uint64_t reference) {
@@ -272,9 +262,7 @@ TypeId TypeGraph::PointerTo(TypeId target) { return state_->PointerTo(target, kP
 
 const TypeNode& TypeGraph::operator[](TypeId type) const {
   const TypeNode& node = state_->store[type];
-  if (node.target_declared) {
-    state_->store.Redirect(type, state_->Definition(state_->declared_targets.at(type)));
-  }
+  if (node.target_declared) state_->Settle(type);
   return node;
 }
 

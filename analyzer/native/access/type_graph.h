@@ -34,7 +34,7 @@ struct TypeNode {
   std::uint64_t identity = 0;  // of a record: TypeIdentity::OfRecord; 0 for a mere declaration
   std::string_view name;       // as the source names it, without the keyword; "" where it has none
   bool is_union = false;
-  bool target_declared = false;  // of a pointer: its target depends on the unit entered last
+  bool target_declared = false;  // of a pointer: to a name, so that its target depends on the unit entered
 };
 
 // What lies at a place of a type.
@@ -56,7 +56,8 @@ class TypeGraph {
   ~TypeGraph();
 
   UnitPool& pool();
-  // From now on declared records are those that `unit` defines, where it does.
+  // From now on pointers lead to the records that `unit` defines. Where the unit takes types from others
+  // (link- time optimisation, dwz, type units), also to what those define.
   void Enter(const UnitContext& unit);
 
   // The type that a decoded DW_AT_type of `unit` means.

@@ -44,8 +44,9 @@ UnitAddresses::UnitAddresses(UnitPool& pool, UnitContext& unit) : pool_(pool), u
   range_lists_ = header.range_lists + unit.root().Get(Slot::kRangeListsBase, behind_header);
   location_lists_ = header.location_lists + unit.root().Get(Slot::kLocationListsBase, behind_header);
   if (linked.unit().first_die >= linked.unit().end) return;
-  const DieHead root = linked.HeadAt(linked.unit().first_die);
-  ByteCursor cursor = linked.CursorAt(root.attributes);
+  ByteCursor cursor = linked.CursorAt(linked.unit().section.data() + linked.unit().first_die);
+  const DieHead root = linked.Head(cursor);
+  if (root.abbreviation == nullptr) return;
   DieValues values;
   ReadValues(linked, *root.abbreviation, cursor, values);
   if (values.Has(Slot::kLowPc))
