@@ -56,8 +56,8 @@ class TypeGraph {
   ~TypeGraph();
 
   UnitPool& pool();
-  // From now on pointers lead to the records that `unit` defines. Where the unit takes types from others
-  // (link- time optimisation, dwz, type units), also to what those define.
+  // From now on pointers lead to the records that `unit` defines. Where the unit takes types from others, as
+  // with optimisation at link time, dwz or type units, also to what those define.
   void Enter(const UnitContext& unit);
 
   // The type that a decoded DW_AT_type of `unit` means.
