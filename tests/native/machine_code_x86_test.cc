@@ -77,7 +77,7 @@ TEST(X86Code, MoveOfAWholeRegister) {
 
 TEST(X86Code, MoveOfHalfARegisterIsANumber) {
   const Instruction move = One({0x89, 0xf8});  // mov %edi,%eax
-  EXPECT_EQ(move.effect, Effect::kValue);
+  EXPECT_EQ(move.effect, Effect::kTruncate);
   EXPECT_EQ(move.target, kRax);
 }
 
@@ -88,9 +88,19 @@ TEST(X86Code, HighByteIsANumberInItsRegister) {
 }
 
 TEST(X86Code, ExtendingLoads) {
-  ExpectLoad(One({0x0f, 0xb6, 0x47, 0x10}), kRax, 1);         // movzbl 16(%rdi),%eax
-  ExpectLoad(One({0x48, 0x63, 0x47, 0x10}), kRax, 4);         // movslq 16(%rdi),%rax
-  EXPECT_EQ(One({0x48, 0x63, 0xc7}).effect, Effect::kValue);  // movslq %edi,%rax
+  ExpectLoad(One({0x0f, 0xb6, 0x47, 0x10}), kRax, 1);            // movzbl 16(%rdi),%eax
+  ExpectLoad(One({0x48, 0x63, 0x47, 0x10}), kRax, 4);            // movslq 16(%rdi),%rax
+  EXPECT_EQ(One({0x48, 0x63, 0xc7}).effect, Effect::kTruncate);  // movslq %edi,%rax
+}
+
+TEST(X86Code, ShiftsAndProductsByConstantsScale) {
+  const Instruction shift = One({0x48, 0xc1, 0xe0, 0x04});  // shl $4,%rax
+  EXPECT_EQ(shift.effect, Effect::kScale);
+  EXPECT_EQ(shift.constant, 16);
+  const Instruction product = One({0x48, 0x6b, 0xc7, 0x38});  // imul $0x38,%rdi,%rax
+  EXPECT_EQ(product.effect, Effect::kScale);
+  EXPECT_EQ(product.source, kRdi);
+  EXPECT_EQ(product.constant, 0x38);
 }
 
 TEST(X86Code, ConstantsOf32BitsAreExtendedAsTheInstructionSays) {

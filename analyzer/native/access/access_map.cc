@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "access/access_map.h"
 
+#include <dwarf.h>
+
 #include <algorithm>
 #include <atomic>
 #include <optional>
@@ -49,7 +51,7 @@ class Mapper {
   WorkerRows rows() { return {&rows_, &graph_, &pool_}; }
 
  private:
-  void MapFunction(const FunctionFacts& facts, const Unit& unit, TypeInference& inference);
+  void MapFunction(const FunctionFacts& facts, const Unit& unit, bool typed, TypeInference& inference);
   std::vector<CodeRange> CodeOf(const std::vector<AddressRange>& ranges);
 
   Program& program_;
@@ -83,7 +85,8 @@ void Mapper::MapUnit(const Unit& unit) {
     const UnitFacts facts = ReadUnitFacts(context, graph_);
     rows_.EnterUnit(&context, &facts);
     TypeInference inference(*decoder_, graph_, knowledge_);
-    for (const FunctionFacts& function : facts.functions) MapFunction(function, unit, inference);
+    const bool typed = context.root().Get(Slot::kLanguage) != DW_LANG_Mips_Assembler;
+    for (const FunctionFacts& function : facts.functions) MapFunction(function, unit, typed, inference);
   } catch (const Truncated&) {
     // A damaged unit costs its own functions.
   }
@@ -91,7 +94,7 @@ void Mapper::MapUnit(const Unit& unit) {
   pool_.Trim();
 }
 
-void Mapper::MapFunction(const FunctionFacts& facts, const Unit& unit, TypeInference& inference) {
+void Mapper::MapFunction(const FunctionFacts& facts, const Unit& unit, bool typed, TypeInference& inference) {
   const std::vector<CodeRange> code = CodeOf(facts.ranges);
   if (code.empty()) return;
   for (const CodeRange& range : code) {
@@ -101,7 +104,7 @@ void Mapper::MapFunction(const FunctionFacts& facts, const Unit& unit, TypeInfer
                              .low = code.front().address,
                              .high = code.front().address + code.front().bytes.size(),
                              .unit = unit.index};
-  rows_.Add(function, &facts, inference.Infer(code, &facts));
+  rows_.Add(function, &facts, inference.Infer(code, typed ? &facts : nullptr));
 }
 
 void Mapper::MapUndescribed(const ImageSymbol& symbol, std::uint32_t unit) {

@@ -18,40 +18,47 @@ Outcome OutcomeOf(Origin origin) {
   return Outcome::kPropagation;
 }
 
-// Where an access lies in a record that it may lie in several times over. Nothing when the record's size does
-// not fit the steps of the index.
-std::optional<std::int64_t> PlaceOf(const Value& address, TypeParts& parts) {
-  const auto size = static_cast<std::int64_t>(parts.graph()[address.type].size);
-  if (parts.IsPlain(address.type)) return parts.Wrapped(address.type, address.offset);
-  if (address.index_scale == 0) return address.offset;
-  const std::int64_t first = parts.FirstElement(address.type, address.offset);
-  const bool in_array = first != address.offset || parts.InArray(address.type, address.offset);
-  if (in_array) return first;
-  if (size % address.index_scale != 0) return std::nullopt;
-  return parts.FirstElement(address.type, parts.Wrapped(address.type, address.offset));
+// Numbers and pointers: the access must lie in one of them, as the elements of an array that they may be.
+Outcome DecidePlain(const Value& address, TypeParts& parts, InferredAccess& access) {
+  access.offset = parts.Wrapped(address.type, address.offset);
+  const std::uint64_t end = static_cast<std::uint64_t>(access.offset) + access.width;
+  return end <= parts.graph()[address.type].size ? OutcomeOf(address.origin) : Outcome::kOutside;
 }
 
 Outcome DecidePointer(const Value& address, TypeParts& parts, InferredAccess& access) {
-  if (!parts.IsKnown(address.type)) return Outcome::kUntyped;
   access.type = address.type;
   access.offset = address.offset;
-  const std::optional<std::int64_t> place = PlaceOf(address, parts);
+  const std::optional<std::int64_t> place = parts.Element(address.type, address.offset, address.stride);
   if (!place || *place < 0) return Outcome::kOutside;
   access.offset = *place;
-  const std::uint64_t size = parts.graph()[address.type].size;
+  const TypeNode& node = parts.graph()[address.type];
   const auto offset = static_cast<std::uint64_t>(*place);
-  // Text and flag words are also read several at a time.
-  if (parts.IsPlain(address.type)) return OutcomeOf(address.origin);
   if (parts.graph().Leaf(address.type, offset, access.width)) return OutcomeOf(address.origin);
-  const bool open = parts.ContentAt(address.type, *place, access.width).kind != Content::Kind::kNothing;
-  if (offset + access.width > size) return open ? OutcomeOf(address.origin) : Outcome::kOutside;
-  return Outcome::kHole;
+  return offset + access.width > node.size ? Outcome::kOutside : Outcome::kHole;
+}
+
+// Of an array, as variables are ones, what the access lies in is an element.
+Value ElementOf(const Value& address, TypeParts& parts) {
+  const TypeNode& node = parts.graph()[address.type];
+  if (!address.IsPointer() || node.kind != TypeKind::kArray) return address;
+  const auto size = static_cast<std::int64_t>(parts.graph()[node.target].size);
+  if (size == 0 || address.offset < 0) return address;
+  const bool inside = node.size == 0 || address.offset < static_cast<std::int64_t>(node.size);
+  if (!inside && address.stride == 0) return address;
+  const std::optional<std::int64_t> place = parts.Element(address.type, address.offset, address.stride);
+  if (!place) return address;
+  Value element = address;
+  element.type = node.target;
+  element.offset = *place % size;
+  element.stride = 0;
+  return element;
 }
 
 }  // namespace
 
 void Decide(const Value& given, ValueAlgebra& algebra, InferredAccess& access) {
-  const Value address = algebra.Resolved(given);
+  TypeParts& parts = algebra.parts();
+  const Value address = ElementOf(algebra.Resolved(given), parts);
   access.variable = algebra.NameOf(address);
   switch (address.kind) {
     case ValueKind::kUnset:
@@ -72,8 +79,16 @@ void Decide(const Value& given, ValueAlgebra& algebra, InferredAccess& access) {
       access.outcome = Outcome::kConflict;
       return;
     case ValueKind::kPointer:
-      access.outcome = DecidePointer(address, algebra.parts(), access);
-      return;
+      break;
+  }
+  access.type = kVoid;
+  if (!parts.IsKnown(address.type)) {
+    access.outcome = Outcome::kUntyped;
+  } else if (parts.IsPlain(address.type)) {
+    access.type = address.type;
+    access.outcome = DecidePlain(address, parts, access);
+  } else {
+    access.outcome = DecidePointer(address, parts, access);
   }
 }
 

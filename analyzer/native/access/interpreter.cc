@@ -35,7 +35,8 @@ void Interpreter::Use(const LearntClaims* known, LearntClaims* learn) {
 
 void Interpreter::EnterBlock(std::uint32_t block, std::uint32_t first, const MachineState& state) {
   state_ = state;
-  active_ = places_.At(block);
+  for (std::vector<std::uint32_t>& places : in_registers_) places.clear();
+  in_memory_.clear();
   next_place_ = places_.FirstAfter(instructions_[first].address);
   if (known_ != nullptr) {
     for (Value& value : state_.registers()) {
@@ -43,7 +44,18 @@ void Interpreter::EnterBlock(std::uint32_t block, std::uint32_t first, const Mac
       if (const Claim* claim = known_->Of(value.definition)) value = algebra_.Enrich(value, *claim);
     }
   }
-  for (const std::uint32_t place : active_) Apply(places_.places()[place]);
+  for (const std::uint32_t place : places_.At(block)) Activate(place);
+}
+
+void Interpreter::Activate(std::uint32_t number) {
+  const ClaimedPlace& place = places_.places()[number];
+  const bool in_register = place.kind == PlaceKind::kRegister || place.kind == PlaceKind::kRegisterValue;
+  (in_register ? in_registers_[place.reg] : in_memory_).push_back(number);
+  if (in_register) Apply(place);
+}
+
+void Interpreter::DropEnded(std::vector<std::uint32_t>& places, std::uint64_t address) const {
+  std::erase_if(places, [&](std::uint32_t place) { return places_.places()[place].high <= address; });
 }
 
 void Interpreter::Reach(std::uint32_t index) {
@@ -51,13 +63,11 @@ void Interpreter::Reach(std::uint32_t index) {
   const std::vector<ClaimedPlace>& places = places_.places();
   for (; next_place_ < places.size() && places[next_place_].low <= address; ++next_place_) {
     if (places[next_place_].high <= address) continue;
-    active_.push_back(next_place_);
-    Apply(places[next_place_]);
+    Activate(next_place_);
   }
 }
 
 void Interpreter::Apply(const ClaimedPlace& place) {
-  if (place.kind != PlaceKind::kRegister && place.kind != PlaceKind::kRegisterValue) return;
   Value& value = state_[place.reg];
   if (learn_ != nullptr && value.definition != 0 && algebra_.parts().IsKnown(place.claim.type)) {
     learn_->Learn(value.definition, {place.claim.type, place.claim.offset - value.delta});
@@ -67,10 +77,9 @@ void Interpreter::Apply(const ClaimedPlace& place) {
 
 // A variable whose range goes on behind the instruction that wrote its register holds the new value.
 void Interpreter::ApplyAgain(RegisterNumber reg, std::uint64_t address) {
-  for (const std::uint32_t number : active_) {
-    const ClaimedPlace& place = places_.places()[number];
-    if (place.reg == reg && place.high > address) Apply(place);
-  }
+  if (in_registers_[reg].empty()) return;
+  DropEnded(in_registers_[reg], address);
+  for (const std::uint32_t number : in_registers_[reg]) Apply(places_.places()[number]);
 }
 
 void Interpreter::Define(RegisterNumber reg, Value value, Definition definition) {
@@ -125,6 +134,9 @@ Value Interpreter::AddressOf(const Address& address) {
                               : algebra_.Sum(fixed, index, address.scale);
   }
   const Value& base = state_[address.base];
+  if (address.base == address.index && base.IsBlank()) {
+    return algebra_.Add(algebra_.Scale(base, address.scale + 1), address.displacement);
+  }
   if (address.scale == 1 && base.IsBlank() && !index.IsBlank()) {
     return algebra_.Sum(algebra_.Add(index, address.displacement), base, 1);
   }
@@ -136,6 +148,10 @@ Value Interpreter::Loaded(const MemoryUse& use, std::uint32_t width) {
   return address.kind == ValueKind::kStack ? LoadedFromStack(address, width) : algebra_.Load(address, width);
 }
 
+Value Interpreter::Alternative(const Instruction& select) {
+  return state_[select.other < kMostRegisters ? select.other : select.target];
+}
+
 Value Interpreter::Addend(const Instruction& sum) {
   if (sum.other < kMostRegisters) return state_[sum.other];
   return sum.use_count > 0 ? Loaded(sum.uses[0], sum.uses[0].width) : Value::Unknown();
@@ -144,27 +160,22 @@ Value Interpreter::Addend(const Instruction& sum) {
 // The word that was stored there, or what the variable is that lies there.
 Value Interpreter::LoadedFromStack(const Value& address, std::uint32_t width) {
   if (width != kWord) return Value::Number();
-  Value value = address.index_scale == 0 ? state_.SlotAt(address.offset) : Value{};
+  if (address.stride != 0) return Value::Unknown();
+  Value value = state_.SlotAt(address.offset);
   if (value.kind == ValueKind::kUnset) value = Value::Unknown();
-  for (const std::uint32_t number : active_) {
+  DropEnded(in_memory_, behind_ - 1);
+  for (const std::uint32_t number : in_memory_) {
     const ClaimedPlace& place = places_.places()[number];
-    if (place.high <= behind_ - 1) continue;
-    std::int64_t start = place.offset;
-    if (place.kind == PlaceKind::kMemory) {
-      const Value& base = state_[place.reg];
-      if (base.kind != ValueKind::kStack || base.index_scale != 0) continue;
-      start += base.offset;
-    } else if (place.kind != PlaceKind::kFrame) {
-      continue;
-    }
+    const std::optional<std::int64_t> start = StartOf(place);
+    if (!start) continue;
     const Claim* claim = &place.claim;
     Claim member;
     if (place.object != kVoid) {
-      const Content content = algebra_.parts().ContentAt(place.object, address.offset - start, width);
+      const Content content = algebra_.parts().ContentAt(place.object, address.offset - *start, width);
       if (content.kind != Content::Kind::kPointer) continue;
       member.type = content.target;
       claim = &member;
-    } else if (start != address.offset) {
+    } else if (*start != address.offset) {
       continue;
     }
     value = algebra_.Refine(value, *claim);
@@ -172,12 +183,31 @@ Value Interpreter::LoadedFromStack(const Value& address, std::uint32_t width) {
   return value;
 }
 
+// How far the variable reaches that begins at a place of the frame.
+std::int64_t Interpreter::ObjectBytes(std::int64_t offset) {
+  std::int64_t bytes = kWord;
+  for (const std::uint32_t number : in_memory_) {
+    const ClaimedPlace& place = places_.places()[number];
+    if (place.object == kVoid || StartOf(place) != offset) continue;
+    bytes = std::max(bytes, static_cast<std::int64_t>(algebra_.parts().graph()[place.object].size));
+  }
+  return bytes;
+}
+
+// Where in the frame a place is; nothing when it is elsewhere.
+std::optional<std::int64_t> Interpreter::StartOf(const ClaimedPlace& place) const {
+  if (place.kind == PlaceKind::kFrame) return place.offset;
+  const Value& base = state_[place.reg];
+  if (base.kind != ValueKind::kStack || base.stride != 0) return std::nullopt;
+  return base.offset + place.offset;
+}
+
 void Interpreter::Stores(const Instruction& instruction) {
   for (std::uint8_t i = 0; i < instruction.use_count; ++i) {
     const MemoryUse& use = instruction.uses[i];
     if (use.kind == AccessKind::kRead || use.address.segment != Segment::kNone) continue;
     const Value address = AddressOf(use.address);
-    if (address.kind != ValueKind::kStack || address.index_scale != 0) continue;
+    if (address.kind != ValueKind::kStack || address.stride != 0) continue;
     const RegisterNumber stored = i == 0 ? instruction.source : instruction.other;
     const bool whole = use.kind == AccessKind::kWrite && use.width == kWord;
     if (!whole) {
@@ -227,8 +257,12 @@ void Interpreter::Effects(std::uint32_t index) {
       return Define(target, algebra_.Sum(source(), Addend(instruction), 1), made);
     case Effect::kMask:
       return Define(target, algebra_.Mask(source(), instruction.constant), made);
+    case Effect::kScale:
+      return Define(target, algebra_.Scale(source(), instruction.constant), made);
+    case Effect::kTruncate:
+      return Define(target, algebra_.Scale(source(), 1), made);
     case Effect::kSelect:
-      return Define(target, algebra_.Join(state_[target], source(), made), made);
+      return Define(target, algebra_.Join(source(), Alternative(instruction), made), made);
     case Effect::kExchange: {
       const Value given = state_[target];
       Define(target, source(), made);
@@ -281,6 +315,13 @@ void Interpreter::Call(std::uint32_t index) {
   const std::uint32_t changed = program_.image().ChangedByCall(instruction, convention_);
   if (changed == 0) return;
   const Value result = ResultOfCall(instruction);
+  for (const RegisterNumber argument : convention_.arguments) {
+    // The callee may write to what it is given the address of.
+    const Value& given = state_[argument];
+    if (given.kind == ValueKind::kStack && given.stride == 0) {
+      state_.EraseSlots(given.offset, ObjectBytes(given.offset));
+    }
+  }
   for (RegisterNumber reg = 0; reg < kMostRegisters; ++reg) {
     if ((changed >> reg & 1) != 0) Clobber(reg);
   }

@@ -2,7 +2,9 @@
 // What one instruction after the other does to what is known of registers and stack slots.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "access/function_facts.h"
@@ -38,7 +40,9 @@ class Interpreter {
   const MachineState& state() const { return state_; }
 
  private:
+  void Activate(std::uint32_t place);
   void Apply(const ClaimedPlace& place);
+  void DropEnded(std::vector<std::uint32_t>& places, std::uint64_t address) const;
   void ApplyAgain(RegisterNumber reg, std::uint64_t address);
   void Define(RegisterNumber reg, Value value, Definition definition);
   void Effects(std::uint32_t index);
@@ -49,8 +53,11 @@ class Interpreter {
   Value ResultThrough(const Value& function);
   Value ValueOfType(TypeId type);
   Value Loaded(const MemoryUse& use, std::uint32_t width);
+  Value Alternative(const Instruction& select);
   Value Addend(const Instruction& sum);
   Value LoadedFromStack(const Value& address, std::uint32_t width);
+  std::int64_t ObjectBytes(std::int64_t offset);
+  std::optional<std::int64_t> StartOf(const ClaimedPlace& place) const;
   Value PerCpuAddress(const Address& address);
   Value TaskAddress();
   void Clobber(RegisterNumber reg);
@@ -63,7 +70,9 @@ class Interpreter {
   const LearntClaims* known_ = nullptr;
   LearntClaims* learn_ = nullptr;
   MachineState state_;
-  std::vector<std::uint32_t> active_;  // places that hold now, perhaps some that have ended
+  // Places that hold now, perhaps some that have ended: by register, and those in memory.
+  std::array<std::vector<std::uint32_t>, kMostRegisters> in_registers_;
+  std::vector<std::uint32_t> in_memory_;
   std::uint32_t next_place_ = 0;
   std::uint64_t behind_ = 0;  // address behind the instruction that runs
 };

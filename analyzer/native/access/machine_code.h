@@ -53,6 +53,8 @@ enum class Effect : std::uint8_t {
   kAdd,       // target = source + constant
   kSum,       // target = source + other; without `other`: + what uses[0] reads
   kMask,      // target = source & constant
+  kScale,     // target = source * constant, the upper half perhaps cut off
+  kTruncate,  // target = the lower half of source
   kSelect,    // target = source or other; without `other`: source or target
   kExchange,  // target and source change places
   kValue,     // target = some number, no address

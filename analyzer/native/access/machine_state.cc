@@ -25,7 +25,7 @@ MachineState MachineState::Anywhere(const CallingConvention& convention) {
   }
   Value& stack = state[convention.stack_pointer];
   stack = Value::Stack(0);
-  stack.index_scale = 1;
+  stack.stride = 1;
   return state;
 }
 

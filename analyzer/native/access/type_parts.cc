@@ -11,6 +11,11 @@ constexpr unsigned kDeepestType = 40;
 constexpr unsigned kMostVisits = 400;
 constexpr std::size_t kMostContents = 1 << 16;
 
+std::int64_t Modulo(std::int64_t number, std::int64_t divisor) {
+  const std::int64_t rest = number % divisor;
+  return rest < 0 ? rest + divisor : rest;
+}
+
 }  // namespace
 
 // One walk over all union arms that cover a place.
@@ -29,8 +34,8 @@ struct TypeParts::Search {
     target = pointee;
   }
   Content Result() const {
-    if (pointer && !disagreement) return {Content::Kind::kPointer, target};
-    return {number || disagreement ? Content::Kind::kNumber : Content::Kind::kNothing, kVoid};
+    if (pointer && !number && !disagreement) return {Content::Kind::kPointer, target};
+    return {pointer || number ? Content::Kind::kNumber : Content::Kind::kNothing, kVoid};
   }
 };
 
@@ -80,7 +85,7 @@ void TypeParts::Collect(TypeId type, std::uint64_t offset, Search& search) {
   } else if (node.kind == TypeKind::kRecord) {
     for (const Field& field : graph_.Fields(type)) {
       if (field.offset > offset) break;
-      const bool open = field.size == 0 && offset + search.width > node.size;
+      const bool open = field.size == 0 && (node.is_union || offset + search.width > node.size);
       if (offset - field.offset < field.size || open) Collect(field.type, offset - field.offset, search);
     }
   }
@@ -125,28 +130,9 @@ void TypeParts::Descend(TypeId type, std::int64_t offset, Visit visit) {
   }
 }
 
-std::int64_t TypeParts::FirstElement(TypeId type, std::int64_t offset) {
-  std::int64_t first = offset;
-  Descend(type, offset, [&](const TypeNode& node, const Part& part) {
-    if (node.kind != TypeKind::kArray) return;
-    const std::uint64_t element = graph_[node.target].size;
-    if (element != 0) first -= static_cast<std::int64_t>(part.offset - part.offset % element);
-  });
-  return first;
-}
-
-bool TypeParts::InArray(TypeId type, std::int64_t offset) {
-  bool in_array = false;
-  Descend(type, offset,
-          [&](const TypeNode& node, const Part&) { in_array = in_array || node.kind == TypeKind::kArray; });
-  return in_array;
-}
-
 std::int64_t TypeParts::Wrapped(TypeId type, std::int64_t offset) const {
   const auto size = static_cast<std::int64_t>(graph_[type].size);
-  if (size <= 0) return offset;
-  const std::int64_t rest = offset % size;
-  return rest < 0 ? rest + size : rest;
+  return size > 0 ? Modulo(offset, size) : offset;
 }
 
 std::vector<Part> TypeParts::Holders(TypeId type, std::int64_t offset) {

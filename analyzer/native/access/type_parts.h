@@ -34,11 +34,12 @@ class TypeParts {
   // What `width` bytes at `offset` of `type` hold. Members of unions that lead to different types leave a
   // number: nobody knows which one is meant.
   Content ContentAt(TypeId type, std::int64_t offset, std::uint32_t width);
-  // Where the first element of the array at `offset` of `type` has the same place; `offset` itself outside of
-  // arrays. Of arrays in arrays all first elements. Behind the end of `type` its open array, if it has one.
-  std::int64_t FirstElement(TypeId type, std::int64_t offset);
-  // Whether an array inside `type`, or `type` itself as one, covers the place.
-  bool InArray(TypeId type, std::int64_t offset);
+  // The place in the first element of the array that an index of `stride` bytes a step moves over, when it
+  // starts at `offset` of `type`: an array inside, or `type` itself as one. Nothing when the strides do not
+  // tell.
+  std::optional<std::int64_t> Element(TypeId type, std::int64_t offset, std::uint32_t stride);
+  // The same for steps that are known to be whole elements, and a start inside the array.
+  std::optional<std::int64_t> WholeElement(TypeId type, std::int64_t offset, std::uint32_t stride);
   // Offset of a place of some element when `type` stands in an array of its own: modulo the size of `type`.
   std::int64_t Wrapped(TypeId type, std::int64_t offset) const;
   // The types that hold the place `offset` of `type`, outermost first, `type` itself included.
@@ -55,6 +56,22 @@ class TypeParts {
     }
   };
 
+  // An array that `type` holds by value, outside of other arrays.
+  struct InnerArray {
+    std::int64_t start = 0;
+    std::int64_t end = 0;  // an open one ends nowhere
+    TypeId element = kVoid;
+    std::int64_t size = 0;  // of an element
+
+    bool Covers(std::int64_t offset) const { return offset >= start && offset < end; }
+  };
+
+  const std::vector<InnerArray>& ArraysOf(TypeId type);
+  void CollectArrays(TypeId type, std::int64_t start, unsigned depth, std::vector<InnerArray>& arrays);
+  std::optional<std::int64_t> InnerElement(TypeId type, std::int64_t offset, std::uint32_t stride);
+  std::optional<std::int64_t> BeforeArray(TypeId type, std::int64_t offset, std::uint32_t stride);
+  std::int64_t ElementSize(TypeId type) const;
+
   // Goes from `type` to the innermost type at `offset`, calling `visit` with each type that holds the place.
   template <typename Visit>
   void Descend(TypeId type, std::int64_t offset, Visit visit);
@@ -63,6 +80,7 @@ class TypeParts {
 
   TypeGraph& graph_;
   std::unordered_map<std::pair<std::uint64_t, std::int64_t>, Content, PlaceHash> contents_;
+  std::unordered_map<TypeId, std::vector<InnerArray>> arrays_;
 };
 
 }  // namespace linesmith

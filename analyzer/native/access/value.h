@@ -14,7 +14,7 @@ namespace linesmith {
 enum class ValueKind : std::uint8_t {
   kUnset,       // no path has led here yet
   kUnknown,     // `delta` bytes behind what `definition` made
-  kNumber,      // no address as far as types say
+  kNumber,      // no address as far as types say; a multiple of `offset` (0: nothing is known of it)
   kConstant,    // the number `offset`, perhaps an address
   kPerCpuBase,  // what leads from an offset in the per-CPU block to this (or some) CPU's copy; + `offset`
   kPointer,     // `offset` bytes into an object of `type` (kVoid: of nobody knows what)
@@ -32,23 +32,20 @@ using Definition = std::uint32_t;
 struct Value {
   ValueKind kind = ValueKind::kUnset;
   Origin origin = Origin::kFlow;
-  // Not 0: an unknown multiple of this many bytes has been added, so that `offset` is one of several (kStack:
-  // any number).
-  std::uint8_t index_scale = 0;
   TypeId type = kVoid;
   std::int64_t offset = 0;
   Definition definition = 0;
   std::int32_t delta = 0;      // bytes between what `definition` made and this value
   std::uint32_t variable = 0;  // of kGlobal and kPerCpu: position in the inference's list of names
+  // Of addresses, not 0: an unknown multiple of this many bytes has been added to `offset`.
+  std::uint32_t stride = 0;
 
   bool operator==(const Value&) const = default;
 
   static Value Unknown(Definition definition = 0) {
     return {.kind = ValueKind::kUnknown, .definition = definition};
   }
-  static Value Number(Definition definition = 0) {
-    return {.kind = ValueKind::kNumber, .definition = definition};
-  }
+  static Value Number(std::int64_t divisor = 0) { return {.kind = ValueKind::kNumber, .offset = divisor}; }
   static Value Constant(std::int64_t number) { return {.kind = ValueKind::kConstant, .offset = number}; }
   static Value Pointer(TypeId type, std::int64_t offset = 0, Origin origin = Origin::kFlow) {
     return {.kind = ValueKind::kPointer, .origin = origin, .type = type, .offset = offset};

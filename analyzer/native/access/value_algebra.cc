@@ -2,6 +2,9 @@
 #include "access/value_algebra.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <numeric>
 
 namespace linesmith {
 namespace {
@@ -12,16 +15,33 @@ constexpr std::int64_t kLargest = 0x10000;
 // Pointers carry flags in bits that alignment leaves free.
 constexpr std::int64_t kMostFlagBits = 0xff;
 
+// Elements of arrays are smaller.
+constexpr std::int64_t kLargestDivisor = std::int64_t{1} << 30;
+constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+
 constexpr std::string_view kOffsetOfThisCpu = "this_cpu_off";
 constexpr std::string_view kOffsetsOfCpus = "__per_cpu_offset";
+
+// A number that divides the value; 0 divides as any number does.
+std::int64_t DivisorOf(const Value& value) {
+  if (value.kind == ValueKind::kConstant) return value.offset == kLowest ? 1 : std::abs(value.offset);
+  return value.kind == ValueKind::kNumber && value.offset != 0 ? value.offset : 1;
+}
+
+Value Multiple(std::int64_t divisor) {
+  return Value::Number(divisor > 1 && divisor <= kLargestDivisor ? divisor : 0);
+}
 
 Value PerCpuBase() { return {.kind = ValueKind::kPerCpuBase}; }
 
 }  // namespace
 
-bool ValueAlgebra::IsSmall(std::int64_t address) const {
-  return address > kSmallest && address < kLargest &&
-         program_.image().At(static_cast<std::uint64_t>(address)).empty();
+// The kernel has its per-CPU offsets there, programs that can be loaded anywhere their first sections.
+bool ValueAlgebra::IsSmall(std::int64_t constant) {
+  if (constant <= kSmallest || constant >= kLargest) return false;
+  if (program_.image().is_kernel() || constant <= 0) return true;
+  GlobalVariable found;
+  return !program_.VariableAt(static_cast<std::uint64_t>(constant), parts_.graph(), found);
 }
 
 std::uint32_t ValueAlgebra::NumberOf(std::string_view name) {
@@ -70,19 +90,24 @@ Value ValueAlgebra::Merge(const Value& one, const Value& two) {
   if (one.kind == ValueKind::kConflict || two.kind == ValueKind::kConflict) return Value::Conflict();
   if (one.kind == ValueKind::kStack && two.kind == ValueKind::kStack) {
     Value stack = one;
-    stack.index_scale = one.offset == two.offset ? std::max(one.index_scale, two.index_scale) : 1;
+    stack.stride = one.offset == two.offset ? std::gcd(one.stride, two.stride) : 1;
     return stack;
   }
   const Value left = Resolved(one);
   const Value right = Resolved(two);
   if (left.IsPointer() && right.IsPointer()) return JoinPointers(left, right);
-  if (left.kind == right.kind && left.kind != ValueKind::kConstant) {
+  const bool numbers = left.kind == ValueKind::kNumber || left.kind == ValueKind::kConstant;
+  if (numbers && (right.kind == ValueKind::kNumber || right.kind == ValueKind::kConstant)) {
+    return left.offset == right.offset && left.kind == right.kind
+               ? left
+               : Multiple(std::gcd(DivisorOf(left), DivisorOf(right)));
+  }
+  if (left.kind == right.kind) {
     return left.kind == ValueKind::kPerCpuBase && left.offset != right.offset ? Value::Conflict() : left;
   }
   const bool left_wins = left.kind > right.kind;
   const Value& winner = left_wins ? left : right;
   const Value& loser = left_wins ? right : left;
-  if (left.kind == right.kind) return left.offset == right.offset ? left : Value::Number();
   // An object on the stack in place of another one, or memory of a CPU in place of other memory.
   if (!loser.IsBlank() && loser.kind != ValueKind::kConstant) return Value::Conflict();
   return winner.kind == ValueKind::kConstant ? Value::Number() : winner;
@@ -93,41 +118,47 @@ Value ValueAlgebra::JoinPointers(const Value& one, const Value& two) {
   joined.origin = one.origin == two.origin ? one.origin : Origin::kFlow;
   joined.variable = one.variable == two.variable ? one.variable : 0;
   if (joined.variable == 0 && joined.origin >= Origin::kGlobal) joined.origin = Origin::kFlow;
-  joined.index_scale = std::max(one.index_scale, two.index_scale);
+  joined.stride = std::gcd(one.stride, two.stride);
   if (one.type == two.type && one.offset == two.offset) return joined;
   if (!parts_.IsKnown(one.type) || !parts_.IsKnown(two.type)) {
     const bool first = parts_.IsKnown(one.type);
     joined.type = first ? one.type : two.type;
     joined.offset = first ? one.offset : two.offset;
+    joined.stride = first ? one.stride : two.stride;
     return joined;
   }
-  if (one.type == two.type && SameElement(one, two)) {
-    joined.offset = parts_.FirstElement(one.type, parts_.Wrapped(one.type, one.offset));
-    if (joined.index_scale == 0) joined.index_scale = 1;
+  if (const std::optional<Value> same = SameElement(one, two)) {
+    joined.offset = same->offset;
+    joined.stride = same->stride;
     return joined;
   }
   return CommonPart(one, two);
 }
 
-bool ValueAlgebra::SameElement(const Value& one, const Value& two) {
-  const auto first = [&](std::int64_t offset) { return parts_.FirstElement(one.type, offset); };
-  if (first(one.offset) == first(two.offset)) return true;
-  const auto wrapped = [&](std::int64_t offset) { return first(parts_.Wrapped(one.type, offset)); };
-  return wrapped(one.offset) == wrapped(two.offset);
+// The same place of different elements of one array.
+std::optional<Value> ValueAlgebra::SameElement(const Value& one, const Value& two) {
+  if (one.type != two.type) return std::nullopt;
+  const std::int64_t apart = DivisorOf(Value::Constant(one.offset - two.offset));
+  const std::int64_t stride = std::gcd(apart, std::int64_t{std::gcd(one.stride, two.stride)});
+  if (stride > kLargestDivisor) return std::nullopt;
+  const auto step = static_cast<std::uint32_t>(stride);
+  const std::optional<std::int64_t> first = parts_.WholeElement(one.type, one.offset, step);
+  if (!first || first != parts_.WholeElement(two.type, two.offset, step)) return std::nullopt;
+  Value same = Value::Pointer(one.type, *first);
+  same.stride = step;
+  return same;
 }
 
 // Objects of one type inside different ones (a list's head, and the link in its first entry): what both are.
 Value ValueAlgebra::CommonPart(const Value& one, const Value& two) {
-  const std::uint8_t scale = std::max(one.index_scale, two.index_scale);
+  if (one.stride != 0 || two.stride != 0) return Value::Conflict();
   for (const bool first : {true, false}) {
     const Value& known = first ? one : two;
     const Value& other = first ? two : one;
     for (const Part& part : parts_.Holders(known.type, known.offset)) {
       const auto inside = static_cast<std::int64_t>(part.offset);
       if (!parts_.Holds(other.type, other.offset - inside, part.type)) continue;
-      Value common = Value::Pointer(part.type, inside);
-      common.index_scale = scale;
-      return common;
+      return Value::Pointer(part.type, inside);
     }
   }
   return Value::Conflict();
@@ -147,27 +178,53 @@ Value ValueAlgebra::Add(Value value, std::int64_t constant) {
     case ValueKind::kStack:
     case ValueKind::kPointer:
       value.offset = plus(value.offset);
-      if (value.origin == Origin::kVariable) value.origin = Origin::kFlow;
       return value;
     case ValueKind::kPerCpuBase:
       return PerCpu(plus(value.offset));
     case ValueKind::kUnknown:
     case ValueKind::kNumber:
-      if (IsSmall(constant)) return value;
-      return Index(Value::Constant(constant), 1);
+      if (!IsSmall(constant))
+        return Index(Value::Constant(constant), static_cast<std::uint32_t>(DivisorOf(value)));
+      if (value.kind == ValueKind::kNumber) {
+        value.offset = Multiple(std::gcd(DivisorOf(value), DivisorOf(Value::Constant(constant)))).offset;
+      }
+      return value;
     default:
       return value;
   }
 }
 
-Value ValueAlgebra::Index(Value value, std::uint8_t scale) {
-  value = Resolved(value);
+Value ValueAlgebra::Index(Value value, std::uint32_t stride) {
+  if (value.kind == ValueKind::kConstant) value = IndexedConstant(value, stride);
   value.definition = 0;
   value.delta = 0;
-  value.index_scale = std::max<std::uint8_t>(value.index_scale, scale == 0 ? 1 : scale);
-  if (value.kind == ValueKind::kConstant || value.kind == ValueKind::kPerCpuBase) return Value::Number();
-  if (value.IsBlank()) return {.kind = value.kind};
+  if (value.kind == ValueKind::kConstant) return Multiple(std::gcd(DivisorOf(value), std::int64_t{stride}));
+  if (value.kind == ValueKind::kPerCpuBase) return Value::Number();
+  if (value.kind == ValueKind::kNumber) return Multiple(std::gcd(DivisorOf(value), std::int64_t{stride}));
+  if (value.IsBlank()) return Value::Unknown();
+  value.stride = std::gcd(value.stride, stride == 0 ? 1 : stride);
   return value;
+}
+
+// An index that does not start at 0 may leave the constant in front of its array.
+Value ValueAlgebra::IndexedConstant(const Value& constant, std::uint32_t stride) {
+  const Value here = Resolved(constant);
+  if (IsSmall(constant.offset)) return here;
+  if (here.IsPointer() && parts_.WholeElement(here.type, here.offset, stride)) return here;
+  Value behind = Resolved(Value::Constant(constant.offset + std::int64_t{stride}));
+  if (!behind.IsPointer() || behind.offset >= std::int64_t{stride}) return here;
+  if (!parts_.WholeElement(behind.type, behind.offset, stride)) return here;
+  behind.offset -= std::int64_t{stride};
+  return behind;
+}
+
+Value ValueAlgebra::Scale(const Value& value, std::int64_t factor) {
+  if (value.kind == ValueKind::kConstant) {
+    return Value::Constant(static_cast<std::int64_t>(static_cast<std::uint64_t>(value.offset) *
+                                                     static_cast<std::uint64_t>(factor)));
+  }
+  if (factor <= 0 || factor > kLargestDivisor) return Value::Number();
+  return Multiple(DivisorOf(value) * factor);
 }
 
 Value ValueAlgebra::Sum(const Value& one, const Value& two, std::uint8_t scale) {
@@ -179,22 +236,25 @@ Value ValueAlgebra::Sum(const Value& one, const Value& two, std::uint8_t scale) 
     if (one.kind == ValueKind::kConstant) return Add(two, one.offset);
     const bool base_first = one.kind == ValueKind::kPerCpuBase;
     if (base_first || two.kind == ValueKind::kPerCpuBase) return base_first ? two : one;
-    if (one.IsBlank() && !two.IsBlank()) return Index(two, 1);
+    if (one.IsBlank() && !two.IsBlank()) return Index(two, static_cast<std::uint32_t>(DivisorOf(one)));
     // Which of two pointers is the number that was cast cannot be told.
     if (!one.IsBlank() && !two.IsBlank()) return Value::Unknown();
   }
-  return Index(one, scale);
+  const Value steps = Scale(two, scale);
+  const auto stride = static_cast<std::uint32_t>(DivisorOf(steps));
+  // A number that is not looked at as an index may still become one.
+  return one.kind == ValueKind::kUnknown ? Value::Unknown() : Index(one, stride);
 }
 
 Value ValueAlgebra::Mask(Value value, std::int64_t constant) {
   if (value.kind == ValueKind::kConstant) return Value::Constant(value.offset & constant);
   const bool clears_flags = constant < 0 && ~constant <= kMostFlagBits;
   if (value.kind == ValueKind::kStack) {
-    value.index_scale = 1;
+    value.stride = 1;
     return value;
   }
   if (clears_flags && value.IsPointer()) return value;
-  return Value::Number();
+  return Multiple(constant & -constant);
 }
 
 Value ValueAlgebra::Load(const Value& address, std::uint32_t width) {
@@ -205,9 +265,9 @@ Value ValueAlgebra::Load(const Value& address, std::uint32_t width) {
   if (named && width == word && (NameOf(from) == kOffsetOfThisCpu || NameOf(from) == kOffsetsOfCpus)) {
     return PerCpuBase();
   }
-  std::int64_t offset = from.offset;
-  if (from.index_scale != 0 || parts_.IsPlain(from.type)) offset = parts_.Wrapped(from.type, offset);
-  const Content content = parts_.ContentAt(from.type, offset, width);
+  std::optional<std::int64_t> place = parts_.Element(from.type, from.offset, from.stride);
+  if (parts_.IsPlain(from.type)) place = parts_.Wrapped(from.type, from.offset);
+  const Content content = place ? parts_.ContentAt(from.type, *place, width) : Content{};
   switch (content.kind) {
     case Content::Kind::kPointer:
       return Value::Pointer(content.target);
@@ -228,15 +288,14 @@ Value ValueAlgebra::Refine(Value value, const Claim& claim) {
   const bool typed = value.IsPointer() && parts_.IsKnown(value.type);
   if (!parts_.IsKnown(claim.type)) return typed ? value : claimed;
   if (!typed) return claimed;
-  if (value.type == claim.type && (value.offset == claim.offset || value.index_scale != 0)) {
+  if (value.type == claim.type && value.stride == 0 && value.offset == claim.offset) {
     if (value.origin == Origin::kFlow) value.origin = Origin::kVariable;
     return value;
   }
-  if (parts_.Holds(value.type, value.offset - claim.offset, claim.type)) return value;
-  if (value.index_scale != 0 &&
-      parts_.Holds(value.type, parts_.Wrapped(value.type, value.offset - claim.offset), claim.type)) {
-    return value;
-  }
+  const std::int64_t begin = value.offset - claim.offset;
+  const std::optional<std::int64_t> place = parts_.Element(value.type, begin, value.stride);
+  const bool itself = value.type == claim.type && value.origin < Origin::kGlobal;
+  if (place && !itself && parts_.Holds(value.type, *place, claim.type)) return value;
   // A record seen as numbers (flag words, copies) says more than the numbers.
   const bool inside =
       value.offset >= 0 && value.offset < static_cast<std::int64_t>(parts_.graph()[value.type].size);
@@ -247,7 +306,8 @@ Value ValueAlgebra::Refine(Value value, const Claim& claim) {
 Value ValueAlgebra::Enrich(Value value, const Claim& claim) {
   if (!parts_.IsKnown(claim.type)) return value;
   const bool blank = value.IsBlank() || (value.IsPointer() && !parts_.IsKnown(value.type));
-  const bool part = value.IsPointer() && !blank && !parts_.IsPlain(claim.type) && value.type != claim.type &&
+  const bool part = value.IsPointer() && value.stride == 0 && !blank && !parts_.IsPlain(claim.type) &&
+                    value.type != claim.type &&
                     parts_.Holds(claim.type, claim.offset - value.offset, value.type);
   if (!blank && !part) return value;
   Value enriched = Value::Pointer(claim.type, claim.offset);

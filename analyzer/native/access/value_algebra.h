@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -27,8 +28,10 @@ class ValueAlgebra {
   // differ.
   Value Join(const Value& one, const Value& two, Definition meeting);
   Value Add(Value value, std::int64_t constant);
-  // value + number * scale, the number being unknown.
-  Value Index(Value value, std::uint8_t scale);
+  // value + an unknown multiple of `stride` bytes.
+  Value Index(Value value, std::uint32_t stride);
+  // value * factor.
+  Value Scale(const Value& value, std::int64_t factor);
   // one + two * scale.
   Value Sum(const Value& one, const Value& two, std::uint8_t scale);
   // value & constant.
@@ -43,8 +46,8 @@ class ValueAlgebra {
   Value Resolved(const Value& value);
   // What `offset` in the per-CPU block is: a pointer to a variable, or unknown.
   Value PerCpu(std::int64_t offset);
-  // Whether `address` lies in no section: a null, an error code, a count.
-  bool IsSmall(std::int64_t address) const;
+  // Whether `constant` is no address: a null, an error code, a count.
+  bool IsSmall(std::int64_t constant);
 
   // The global or per-CPU variable that a value has in `variable`.
   std::string_view NameOf(const Value& value) const { return names_[value.variable]; }
@@ -53,7 +56,8 @@ class ValueAlgebra {
  private:
   Value JoinPointers(const Value& one, const Value& two);
   Value CommonPart(const Value& one, const Value& two);
-  bool SameElement(const Value& one, const Value& two);
+  std::optional<Value> SameElement(const Value& one, const Value& two);
+  Value IndexedConstant(const Value& constant, std::uint32_t stride);
   Value Merge(const Value& one, const Value& two);
   Value FromVariable(const GlobalVariable& found, std::uint64_t offset, Origin origin);
   std::uint32_t NumberOf(std::string_view name);

@@ -9,6 +9,8 @@ namespace linesmith {
 namespace {
 
 constexpr std::int32_t kPointerBytes = 8;
+// Larger factors are no sizes of elements.
+constexpr std::int64_t kMostShifted = 30;
 // Flags that code adds to aligned pointers by `or`.
 constexpr std::int64_t kLargestPointerTag = 7;
 
@@ -66,10 +68,10 @@ void Move(const Operands& operands, Instruction& instruction) {
     const std::int64_t value = operands[1].imm;
     return SetConstant(operands, operands.first.bytes == 4 ? value & 0xffffffff : value, instruction);
   }
-  if (operands.second.number == kNoRegister || operands.second.bytes < kPointerBytes) {
+  if (operands.second.number == kNoRegister || operands.second.bytes < 4 || operands.first.bytes < 4) {
     return Value(operands, instruction);
   }
-  instruction.effect = Effect::kMove;
+  instruction.effect = operands.second.bytes < kPointerBytes ? Effect::kTruncate : Effect::kMove;
   instruction.target = operands.first.number;
   instruction.source = operands.second.number;
 }
@@ -109,6 +111,26 @@ void Subtract(const Operands& operands, Instruction& instruction) {
   if (operands.SameRegister()) return SetConstant(operands, 0, instruction);
   if (!operands.Immediate(1)) return Value(operands, instruction);
   AddConstant(operands, static_cast<std::int64_t>(-static_cast<std::uint64_t>(operands[1].imm)), instruction);
+}
+
+// target = source * factor; a product of 32 bits is extended by zeros.
+void Scale(const Operands& operands, RegisterNumber source, std::int64_t factor, Instruction& instruction) {
+  if (operands.first.bytes < 4 || source == kNoRegister) return Value(operands, instruction);
+  instruction.effect = Effect::kScale;
+  instruction.target = operands.first.number;
+  instruction.source = source;
+  instruction.constant = factor;
+}
+
+void ShiftLeft(const Operands& operands, Instruction& instruction) {
+  const bool fixed = operands.Immediate(1) && operands[1].imm >= 0 && operands[1].imm < kMostShifted;
+  if (!fixed) return Value(operands, instruction);
+  Scale(operands, operands.first.number, std::int64_t{1} << operands[1].imm, instruction);
+}
+
+void Multiply(const Operands& operands, Instruction& instruction) {
+  if (!operands.Immediate(2)) return Value(operands, instruction);
+  Scale(operands, operands.second.number, operands[2].imm, instruction);
 }
 
 void Increment(const Operands& operands, Instruction& instruction) { AddConstant(operands, 1, instruction); }
@@ -247,6 +269,8 @@ constexpr std::array<Rule, X86_INS_ENDING> MakeRules() {
   set(LoadAddress, {X86_INS_LEA});
   set(Add, {X86_INS_ADD});
   set(Subtract, {X86_INS_SUB});
+  set(ShiftLeft, {X86_INS_SHL, X86_INS_SAL});
+  set(Multiply, {X86_INS_IMUL});
   set(Increment, {X86_INS_INC});
   set(Decrement, {X86_INS_DEC});
   set(And, {X86_INS_AND});
