@@ -13,19 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import exp, log, sqrt
+from math import exp, log
 
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.evidence import POINTS_INTO_ANOTHER, Evidence, FunctionEvidence, evidence_of, symbol_name
-from linesmith.analyzer.lock import is_opaque
-from linesmith.analyzer.model import Access, Leaf, LineObject, Outcome, SharedLine
-
-# Likelihoods of an access that no reached record explains: on a leaf's start, inside a leaf, on another
-# object of the line, in a hole. A hole is the strongest objection: nobody loads padding.
-UNEXPLAINED_LEAF = 5e-4
-UNEXPLAINED_INSIDE = 1e-4
-OUTSIDE = 1e-4
-HOLE = 2e-6
+from linesmith.analyzer.evidence import POINTS_INTO_ANOTHER, Evidence, evidence_of, symbol_name
+from linesmith.analyzer.likelihood import (
+    OUTSIDE,
+    UNEXPLAINED_LEAF,
+    Clue,
+    as_declared,
+    clues_of,
+    probability,
+    quality,
+    reach_likelihood,
+    touch_likelihood,
+)
+from linesmith.analyzer.model import LineObject, Outcome, SharedLine
 
 EXAMINED = 200
 # Below odds of four to one the answer is "cannot tell".
@@ -37,32 +40,10 @@ MOST_MISFITS = 0.25
 # A record held by value in this many others is a building block (a lock, a list head), not an object.
 BUILDING_BLOCK = 8
 LEFT_OVER = 0.15
-# From this many samples on, that a function touches an offset is a fact; more samples repeat it.
-CERTAIN = 64
-UNKNOWN_FUNCTION = 0.3
 # Lines of one report this close (bytes) may belong to one object.
 NEIGHBOURHOOD = 4096
 # How many times likelier than another start is the start of a line.
 ON_LINE_START = 1.25
-# Share of a function's accesses to a record that use displacements of its own operands; the rest goes through
-# pointers moved into the record before.
-OPERAND = 0.9
-# What is left of that for a displacement that the function only reads, where stores were sampled.
-ONLY_READ = 0.3
-
-
-@dataclass(frozen=True, slots=True)
-class _Clue:
-    """Accesses of one function at one offset; ``stored`` tells whether stores were sampled among them.
-
-    ``weight`` dampens counts, for samples of one place repeat one fact.
-    """
-
-    offset: int
-    known: FunctionEvidence
-    weight: float
-    samples: int
-    stored: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +68,7 @@ def attribute(
     """
     if not any(access.offset is not None for access in line.accesses):
         return (_unknown(Outcome.NO_OFFSETS, "the profile gives no offsets for this line"),)
-    clues = _clues(line.accesses, evidence)
+    clues = clues_of(line.accesses, evidence)
     around = _clues_around(line, neighbours, evidence)
     first = _best(clues, around, line.bytes, containment)
     if first is None:
@@ -108,7 +89,7 @@ def attribute_as(
     if found[0].outcome not in (Outcome.CANNOT_TELL, Outcome.INNER_TYPE_ONLY) and wanted not in found[0].containers:
         return found
     only = frozenset(layout.id for layout in containment.layouts.variants(wanted))
-    clues = _clues(line.accesses, evidence)
+    clues = clues_of(line.accesses, evidence)
     around = _clues_around(line, neighbours, evidence)
     best = _best(clues, around, line.bytes, containment, lambda one: one.layout in only)
     if best is None or best.score < MOSTLY:
@@ -136,7 +117,7 @@ def attribute_at(
 
     inside = [access for access in line.accesses if start <= (access.offset or 0) < start + size]
     around = [clue for clue in _clues_around(line, neighbours, evidence) if start <= clue.offset < start + size]
-    return _best(_clues(inside, evidence), around, line.bytes, containment, fits)
+    return _best(clues_of(inside, evidence), around, line.bytes, containment, fits)
 
 
 def _unknown(outcome: Outcome, reason: str) -> LineObject:
@@ -152,38 +133,21 @@ def _why_no_evidence(line: SharedLine, evidence: Evidence) -> str:
     return "no type of the ELF file has members at these offsets that these functions could touch"
 
 
-def _clues(accesses: Iterable[Access], evidence: Evidence) -> tuple[_Clue, ...]:
-    grouped: dict[tuple[int, str | None], list[Access]] = {}
-    for access in accesses:
-        if access.offset is not None:
-            grouped.setdefault((access.offset, symbol_name(access)), []).append(access)
-    counts = {
-        key: sum(one.contended + one.stores or one.records or 0 for one in group) for key, group in grouped.items()
-    }
-    return tuple(_clue(key[0], evidence_of(group[0], evidence), group, counts[key]) for key, group in grouped.items())
-
-
-def _clue(offset: int, known: FunctionEvidence, accesses: Sequence[Access], samples: int) -> _Clue:
-    """A function that the ELF file does not know still says that its offset is no hole, and little else."""
-    weight = min(1.0, max(0.1, log(1 + samples) / log(CERTAIN)))
-    stored = any(access.stores for access in accesses)
-    return _Clue(offset, known, weight if known.records else weight * UNKNOWN_FUNCTION, samples, stored)
-
-
-def _clues_around(line: SharedLine, neighbours: Iterable[SharedLine], evidence: Evidence) -> tuple[_Clue, ...]:
+def _clues_around(line: SharedLine, neighbours: Iterable[SharedLine], evidence: Evidence) -> tuple[Clue, ...]:
     """The clues of lines close by, at offsets from this line; addresses of one report share one scale."""
     if line.address is None:
         return ()
-    found: list[_Clue] = []
+    found: list[Clue] = []
     for other in neighbours:
         if other.address is not None and 0 < abs(distance := other.address - line.address) <= NEIGHBOURHOOD:
-            found += [replace(clue, offset=clue.offset + distance) for clue in _clues(other.accesses, evidence)]
+            moved = (replace(clue, offset=clue.offset + distance) for clue in clues_of(other.accesses, evidence))
+            found += [as_declared(clue) for clue in moved]
     return tuple(found)
 
 
 def _best(
-    clues: Sequence[_Clue],
-    around: Sequence[_Clue],
+    clues: Sequence[Clue],
+    around: Sequence[Clue],
     line_bytes: int,
     containment: Containment,
     allowed: Callable[[_Hypothesis], bool] | None = None,
@@ -197,12 +161,33 @@ def _best(
     promising = sorted(gains, key=lambda one: (-gains[one], one.layout, one.start))[:EXAMINED]
     verdicts = [_judge(one, clues, around, line_bytes, containment) for one in promising]
     verdicts.sort(key=lambda verdict: (-verdict.likelihood, verdict.hypothesis.layout, verdict.hypothesis.start))
+    found = _answer(verdicts[0], _rival(verdicts[0], verdicts, containment), clues, line_bytes, containment)
+    if found.outcome is not Outcome.CANNOT_TELL or found.margin >= SURE:
+        return found
+    for part in _common_parts(verdicts, containment):
+        inner = _answer(part, _rival(part, verdicts, containment), clues, line_bytes, containment)
+        if inner.outcome is Outcome.INNER_TYPE_ONLY:
+            return inner
+    return found
+
+
+def _rival(one: _Verdict, verdicts: Sequence[_Verdict], containment: Containment) -> _Verdict | None:
+    """The best verdict that is another place."""
+    others = (other for other in verdicts if other is not one)
+    return next((other for other in others if not _same_place(one.hypothesis, other.hypothesis, containment)), None)
+
+
+def _common_parts(verdicts: Sequence[_Verdict], containment: Containment) -> list[_Verdict]:
+    """What the winner and its rival both hold there: of the lock one may be sure, and not of whose it is."""
     winner = verdicts[0]
-    rivals = [one for one in verdicts[1:] if not _same_place(winner.hypothesis, one.hypothesis, containment)]
-    return _answer(winner, rivals[0] if rivals else None, clues, line_bytes, containment)
+    rival = _rival(winner, verdicts, containment)
+    if rival is None:
+        return []
+    around = (winner.hypothesis, rival.hypothesis)
+    return [one for one in verdicts[1:] if all(_inside(one.hypothesis, outer, containment) for outer in around)]
 
 
-def _gains(clues: Sequence[_Clue], line_bytes: int, containment: Containment) -> dict[_Hypothesis, float]:
+def _gains(clues: Sequence[Clue], line_bytes: int, containment: Containment) -> dict[_Hypothesis, float]:
     """What each hypothesis gains over explaining nothing: the sum over the clues that it explains."""
     gains: dict[_Hypothesis, float] = {}
     for clue in clues:
@@ -212,30 +197,24 @@ def _gains(clues: Sequence[_Clue], line_bytes: int, containment: Containment) ->
     return gains
 
 
-def _explanations(clue: _Clue, line_bytes: int, containment: Containment) -> dict[_Hypothesis, float]:
+def _explanations(clue: Clue, line_bytes: int, containment: Containment) -> dict[_Hypothesis, float]:
     found: dict[_Hypothesis, float] = {}
     for record in clue.known.records:
         for layout in containment.layouts.variants(record):
             for start in containment.starts(layout.id):
-                likelihood = _likelihood(clue, record, layout.id, start, containment)
+                likelihood = reach_likelihood(clue, record, layout.id, start, containment)
                 for hypothesis in _laid(layout.id, clue.offset - start, line_bytes, containment):
                     found[hypothesis] = max(likelihood, found.get(hypothesis, 0.0))
+    likelihood = touch_likelihood(clue)
+    for layout_id, start in (*clue.spots, *clue.touches.elements):
+        for hypothesis in _laid(layout_id, clue.offset - start, line_bytes, containment):
+            found[hypothesis] = likelihood + found.get(hypothesis, 0.0)
+    for layout_id, start in clue.touches.inside if clue.spots else ():
+        within = containment.layouts.by_id(layout_id)
+        if within.name:
+            alone = _Hypothesis(layout_id, clue.offset - start)
+            found[alone] = max(likelihood, found.get(alone, 0.0))
     return found
-
-
-def _likelihood(clue: _Clue, record: str, layout: int, offset: int, containment: Containment) -> float:
-    """Likelihood of the leaf at ``offset`` of a record: the record among all reached, the leaf among its leaves.
-
-    Where the function's operands are known, leaves at their displacements are what it touches, mostly.
-    """
-    starts = containment.starts(layout)
-    quality = clue.known.records[record].quality / clue.known.total
-    if not clue.known.operands:
-        return max(quality / sqrt(max(len(starts), 1)), UNEXPLAINED_LEAF)
-    if offset not in clue.known.operands:
-        return max(quality * (1 - OPERAND) / sqrt(max(len(starts), 1)), UNEXPLAINED_LEAF)
-    doubt = ONLY_READ if clue.stored and offset not in clue.known.stores else 1.0
-    return max(quality * doubt * OPERAND / len(clue.known.operands & starts | {offset}), 2 * UNEXPLAINED_LEAF)
 
 
 def _laid(layout: int, start: int, line_bytes: int, containment: Containment) -> Iterable[_Hypothesis]:
@@ -248,19 +227,19 @@ def _laid(layout: int, start: int, line_bytes: int, containment: Containment) ->
 
 
 def _judge(
-    one: _Hypothesis, clues: Sequence[_Clue], around: Sequence[_Clue], line_bytes: int, containment: Containment
+    one: _Hypothesis, clues: Sequence[Clue], around: Sequence[Clue], line_bytes: int, containment: Containment
 ) -> _Verdict:
     gain = 0.0
     explained = samples = 0
     for clue in clues:
-        probability, reasoned = _probability(clue, one, containment)
-        gain += clue.weight * log(probability / UNEXPLAINED_LEAF)
+        likelihood, reasoned = probability(clue, one.layout, clue.offset - one.start, containment)
+        gain += clue.weight * log(likelihood / UNEXPLAINED_LEAF)
         samples += clue.samples
         explained += clue.samples if reasoned else 0
     support = sum(_support(clue, one, containment) for clue in around)
     # Other lines may confirm what this line says, not replace it: some large type always fits a neighbour.
-    likelihood = _prior(one, line_bytes, containment) + gain + min(support, max(gain, 0.0))
-    return _Verdict(one, likelihood, explained / samples if samples else 0.0)
+    summed = _prior(one, line_bytes, containment) + gain + min(support, max(gain, 0.0))
+    return _Verdict(one, summed, explained / samples if samples else 0.0)
 
 
 def _prior(one: _Hypothesis, line_bytes: int, containment: Containment) -> float:
@@ -270,39 +249,12 @@ def _prior(one: _Hypothesis, line_bytes: int, containment: Containment) -> float
     return log(ON_LINE_START if one.start % line_bytes == 0 else 1.0) - log(starts)
 
 
-def _support(clue: _Clue, one: _Hypothesis, containment: Containment) -> float:
+def _support(clue: Clue, one: _Hypothesis, containment: Containment) -> float:
     """What a clue on another line says for or against the object, if the object reaches so far."""
     if not one.start <= clue.offset < one.start + containment.layouts.by_id(one.layout).size:
         return 0.0
-    probability, _ = _probability(clue, one, containment)
-    return clue.weight * log(probability / UNEXPLAINED_LEAF)
-
-
-def _probability(clue: _Clue, one: _Hypothesis, containment: Containment) -> tuple[float, bool]:
-    offset = clue.offset - one.start
-    if not 0 <= offset < containment.layouts.by_id(one.layout).size:
-        return OUTSIDE, False
-    leaves = containment.leaves(one.layout, offset)
-    if not leaves:
-        return HOLE, False
-    reasoned = max(_leaf_probability(leaf, offset, clue, containment) for leaf in leaves)
-    if reasoned > 0:
-        return reasoned, True
-    return UNEXPLAINED_LEAF if leaves[0].offset == offset else UNEXPLAINED_INSIDE, False
-
-
-def _leaf_probability(leaf: Leaf, offset: int, clue: _Clue, containment: Containment) -> float:
-    """Likelihood of the best reason that the function has to touch byte ``offset`` of the hypothesis's type."""
-    if any(is_opaque(record) and record not in clue.known.records for record, _ in leaf.chain):
-        return 0.0
-    best = 0.0
-    for record, begin in leaf.chain:
-        variants = containment.layouts.variants(record)
-        if record in clue.known.records and variants:
-            # An element of an array is reached by the displacement of the array and an index.
-            place = leaf.offset - begin if leaf.member.dimensions else offset - begin
-            best = max(best, _likelihood(clue, record, variants[0].id, place, containment))
-    return best
+    likelihood, _ = probability(clue, one.layout, clue.offset - one.start, containment)
+    return clue.weight * log(likelihood / UNEXPLAINED_LEAF)
 
 
 def _same_place(one: _Hypothesis, other: _Hypothesis, containment: Containment) -> bool:
@@ -316,7 +268,7 @@ def _inside(inner: _Hypothesis, outer: _Hypothesis, containment: Containment) ->
 
 
 def _answer(
-    winner: _Verdict, rival: _Verdict | None, clues: Sequence[_Clue], line_bytes: int, containment: Containment
+    winner: _Verdict, rival: _Verdict | None, clues: Sequence[Clue], line_bytes: int, containment: Containment
 ) -> LineObject:
     odds = exp(min(winner.likelihood - rival.likelihood, 50.0)) if rival else exp(50.0)
     margin = odds / (1.0 + odds)
@@ -324,6 +276,8 @@ def _answer(
     runner_up = _describe(rival, line_bytes, containment) if rival else None
     if margin < SURE:
         outcome, reason = Outcome.CANNOT_TELL, _why_unsure(described, runner_up)
+    elif lone := _lone(clues):
+        outcome, reason = Outcome.CANNOT_TELL, lone
     elif winner.explained < MOSTLY:
         outcome, reason = Outcome.CANNOT_TELL, "no type explains most of the samples"
     elif doubt := _contradiction(winner.hypothesis, clues, containment):
@@ -336,20 +290,25 @@ def _answer(
     return replace(described, outcome=outcome, reason=reason, margin=margin, runner_up=runner_up)
 
 
-def _contradiction(one: _Hypothesis, clues: Sequence[_Clue], containment: Containment) -> str:
+def _lone(clues: Sequence[Clue]) -> str:
+    """Why a line is no pattern: one function at one offset, which may be any of several places that it touches."""
+    certain = [clue for clue in clues if clue.weight >= MOSTLY]
+    if len(certain) != 1 or len(certain[0].spots) < 2:
+        return ""
+    return f"one function at one offset is no pattern: it touches {len(certain[0].spots)} places that could lie there"
+
+
+def _contradiction(one: _Hypothesis, clues: Sequence[Clue], containment: Containment) -> str:
     """Why the winner must be doubted: many of the functions surely work on records that it does not have there."""
     certain = [clue for clue in clues if clue.weight >= MOSTLY and clue.known.records]
-    against = [clue for clue in certain if _quality(clue, one, containment) <= POINTS_INTO_ANOTHER]
+    against = [
+        clue
+        for clue in certain
+        if quality(clue, one.layout, clue.offset - one.start, containment) <= POINTS_INTO_ANOTHER
+    ]
     if len(against) <= MOST_MISFITS * len(certain):
         return ""
     return f"what is touched at {against[0].offset:#x} hardly fits it: the type may be laid out otherwise there"
-
-
-def _quality(clue: _Clue, one: _Hypothesis, containment: Containment) -> float:
-    """How surely the function works on a record that the hypothesis has at the clue's offset."""
-    leaves = containment.leaves(one.layout, clue.offset - one.start)
-    records = {record for leaf in leaves for record, _ in leaf.chain}
-    return max((clue.known.records[name].quality for name in records & clue.known.records.keys()), default=0.0)
 
 
 def _why_unsure(first: LineObject, second: LineObject | None) -> str:
@@ -366,7 +325,7 @@ def _describe(verdict: _Verdict, line_bytes: int, containment: Containment) -> L
     return LineObject(layout.name, layout.id, start, phase, verdict.explained, Outcome.RESOLVED, containers=holders)
 
 
-def _left_over(clues: Sequence[_Clue], first: LineObject, containment: Containment) -> tuple[_Clue, ...]:
+def _left_over(clues: Sequence[Clue], first: LineObject, containment: Containment) -> tuple[Clue, ...]:
     """The clues outside the first object, if they are a good part of the line."""
     if first.layout is None:
         return ()

@@ -10,7 +10,7 @@ from math import prod
 
 from linesmith.analyzer.geometry import flatten, leaves_at
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Layout, Leaf
+from linesmith.analyzer.model import Layout, Leaf, Member
 
 # Elements of an embedded array that are tried as places of a record; a hash table's heads all look alike.
 ARRAY_ELEMENTS = 16
@@ -35,6 +35,8 @@ class Containment:
         self.starts = lru_cache(maxsize=None)(self._starts)
         self.leaves = lru_cache(maxsize=None)(self._leaves)
         self.places = lru_cache(maxsize=None)(self._places)
+        self.folded = lru_cache(maxsize=None)(self._folded)
+        self.names_of_holders = lru_cache(maxsize=None)(self._names_of_holders)
 
     def _starts(self, layout_id: int) -> frozenset[int]:
         """Distinct offsets of the layout's leaves."""
@@ -44,6 +46,26 @@ class Containment:
         """Leaves that hold the byte at ``offset``, those that begin there first; empty for holes."""
         found = leaves_at(self.layouts.by_id(layout_id), self.layouts, offset)
         return tuple(sorted(found, key=lambda leaf: (leaf.offset != offset, leaf.size)))
+
+    def _folded(self, layout_id: int, offset: int) -> tuple[int, int]:
+        """The layout and the offset, moved to the first element of every array on the way."""
+        inner, base = layout_id, 0
+        for _ in range(DEPTH):
+            member = _member_at(self.layouts.by_id(inner), offset - base)
+            if member is None:
+                break
+            elements = prod(member.dimensions)
+            if elements and member.size >= elements:
+                offset = base + member.offset + (offset - base - member.offset) % (member.size // elements)
+            if member.record is None:
+                break
+            inner, base = member.record, base + member.offset
+        return layout_id, offset
+
+    def _names_of_holders(self, layout_id: int) -> frozenset[str]:
+        """Names of all records that hold this one by value, at any depth."""
+        others = (place.container for place in self.places(layout_id) if place.container != layout_id)
+        return frozenset(self.layouts.by_id(one).name for one in others)
 
     @cached_property
     def _holders(self) -> dict[int, tuple[Place, ...]]:
@@ -77,6 +99,12 @@ class Containment:
         """The named records that hold this one by value and are not held by another that does."""
         ids = dict.fromkeys(place.container for place in self.places(layout_id) if place.container != layout_id)
         return tuple(self.layouts.by_id(one) for one in ids)
+
+
+def _member_at(layout: Layout, offset: int) -> Member | None:
+    """The member that holds the byte; of a union's alternatives one that is no array."""
+    holding = (one for one in layout.members if one.offset <= offset < one.offset + one.size)
+    return min(holding, key=lambda one: bool(one.dimensions), default=None)
 
 
 def _embedded(layout: Layout, layouts: Layouts) -> Iterator[tuple[int, int]]:

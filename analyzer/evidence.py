@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from linesmith.analyzer.code_touches import UNTOUCHED, CodeTouches, together
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Access, MemberCategory, Operand, Profile, Touched
 
@@ -53,11 +54,13 @@ class FunctionEvidence:
     """What one function can do: the records it reaches, and the displacements of its memory operands (bytes).
 
     ``operands`` are those read or written, ``stores`` those written; both empty where the code is not at hand.
+    ``touches`` is what it really does, as far as the access map knows.
     """
 
     records: Mapping[str, Reach]
     operands: frozenset[int] = frozenset()
     stores: frozenset[int] = frozenset()
+    touches: CodeTouches = UNTOUCHED
 
     @property
     def total(self) -> float:
@@ -66,7 +69,14 @@ class FunctionEvidence:
 
 
 NOTHING = FunctionEvidence({})
-Evidence = Mapping[str, FunctionEvidence]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known by function name, and what single instructions touch, by the code addresses of the profile."""
+
+    functions: Mapping[str, FunctionEvidence]
+    instructions: Mapping[int, CodeTouches] = field(default_factory=dict)
 
 
 def symbol_name(access: Access) -> str | None:
@@ -84,8 +94,18 @@ def functions_asked(profile: Profile) -> tuple[tuple[str, ...], tuple[str, ...]]
     return tuple(sorted(filter(None, whole))), tuple(sorted(filter(None, cut)))
 
 
-def gather(touched: Iterable[Touched], operands: Iterable[Operand], layouts: Layouts) -> Evidence:
-    """Evidence by function name, from what the code of one ELF file declares and does."""
+def gather(
+    touched: Iterable[Touched],
+    operands: Iterable[Operand],
+    layouts: Layouts,
+    touches: Mapping[str, CodeTouches] | None = None,
+    instructions: Mapping[int, CodeTouches] | None = None,
+) -> Evidence:
+    """Evidence from what the code of one ELF file declares, does, and by the access map really touches.
+
+    ``touches`` are by function name, ``instructions`` by code address; there are none where there is no map.
+    """
+    really = touches or {}
     found: dict[str, dict[str, Reach]] = {}
     for item in touched:
         if item.record not in DORMANT:
@@ -95,23 +115,38 @@ def gather(touched: Iterable[Touched], operands: Iterable[Operand], layouts: Lay
             _strengthen(reaches, record, reach)
         _discount_parts(reaches, layouts)
     read, written = _displacements(operands)
-    return {
-        name: FunctionEvidence(reaches, frozenset(read.get(name, ())), frozenset(written.get(name, ())))
-        for name, reaches in found.items()
+    functions = {
+        name: FunctionEvidence(
+            found.get(name, {}),
+            frozenset(read.get(name, ())),
+            frozenset(written.get(name, ())),
+            really.get(name, UNTOUCHED),
+        )
+        for name in dict.fromkeys((*found, *really))
     }
+    return Evidence(functions, instructions or {})
 
 
 def evidence_of(access: Access, evidence: Evidence) -> FunctionEvidence:
-    """The evidence for the access's function; a symbol that perf cut stands for all functions that begin so."""
+    """The evidence for the access: by its function, and by its instruction where that is known.
+
+    A symbol that perf cut stands for all functions that begin so.
+    """
+    known = _evidence_of_function(access, evidence.functions)
+    instruction = None if access.code_address is None else evidence.instructions.get(access.code_address)
+    return known if instruction is None else replace(known, touches=instruction)
+
+
+def _evidence_of_function(access: Access, functions: Mapping[str, FunctionEvidence]) -> FunctionEvidence:
     name = symbol_name(access)
     if name is None:
         return NOTHING
-    if name in evidence:
-        return evidence[name]
-    if f"native_{name}" in evidence:
-        return evidence[f"native_{name}"]
+    if name in functions:
+        return functions[name]
+    if f"native_{name}" in functions:
+        return functions[f"native_{name}"]
     if access.symbol_cut:
-        return _evidence_of_prefix(name, evidence)
+        return _evidence_of_prefix(name, functions)
     return _posix_evidence(name)
 
 
@@ -191,15 +226,16 @@ def _strengthen(reaches: dict[str, Reach], record: str, reach: Reach) -> None:
     reaches[record] = Reach(best.quality, known.read_only and reach.read_only, best.via)
 
 
-def _evidence_of_prefix(prefix: str, evidence: Evidence) -> FunctionEvidence:
+def _evidence_of_prefix(prefix: str, functions: Mapping[str, FunctionEvidence]) -> FunctionEvidence:
     merged: dict[str, Reach] = {}
-    found = [one for name, one in evidence.items() if name.startswith(prefix)]
+    found = [one for name, one in functions.items() if name.startswith(prefix)]
     for one in found:
         for record, reach in one.records.items():
             _strengthen(merged, record, reach)
     nothing: frozenset[int] = frozenset()
     operands = nothing.union(*(one.operands for one in found))
-    return FunctionEvidence(merged, operands, nothing.union(*(one.stores for one in found)))
+    stores = nothing.union(*(one.stores for one in found))
+    return FunctionEvidence(merged, operands, stores, together(one.touches for one in found))
 
 
 def _posix_evidence(name: str) -> FunctionEvidence:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from linesmith.analyzer.access import AccessMap
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.dwarf import Reading, operands, touched
 from linesmith.analyzer.errors import BuildIdDiffers, DebugInfoMissing
@@ -29,17 +30,34 @@ class Explanation:
     left_out: tuple[SharedLine, ...] = ()
 
 
-def explain(reading: Reading, elf: Path, profile: Profile, wanted: str | None = None, top: int = TOP) -> Explanation:
+def explain(
+    reading: Reading,
+    elf: Path,
+    profile: Profile,
+    wanted: str | None = None,
+    top: int = TOP,
+    accesses: AccessMap | None = None,
+) -> Explanation:
     """Explain the ``top`` lines of the profile, or of those that may hold a record called ``wanted``.
 
-    ``reading`` is that of ``elf``. Raises ``BuildIdDiffers`` when the profile was recorded on another build,
-    ``DebugInfoMissing`` where there is BTF only, ``ElfError`` or ``DebugInfoDamaged``.
+    ``reading`` is that of ``elf``, ``accesses`` its access map; without one, what functions declare must do.
+    Raises ``BuildIdDiffers`` when the profile was recorded on another build, ``DebugInfoMissing`` where there is BTF
+    only, ``ElfError`` or ``DebugInfoDamaged``.
     """
     _refuse_without_code(reading, elf)
     _refuse_other_build(profile, reading)
     kept, left_out = _hottest(profile, wanted, reading, top)
     asked = functions_asked(replace(profile, lines=kept))
-    found = findings(profile, reading.layouts, touched(elf, *asked), operands(elf, *asked), wanted, kept)
+    found = findings(
+        profile,
+        reading.layouts,
+        touched(elf, *asked),
+        operands(elf, *asked),
+        wanted,
+        kept,
+        accesses,
+        _is_of_same_build(profile, reading),
+    )
     return Explanation(found, left_out)
 
 
@@ -67,6 +85,12 @@ def _hottest(
         kept = tuple(counting if wanted else counting[:top])
     chosen = set(map(id, kept))
     return kept, tuple(line for line in profile.lines if id(line) not in chosen)
+
+
+def _is_of_same_build(profile: Profile, reading: Reading) -> bool:
+    """Whether the profile's code addresses are those of the ELF file, by build-id."""
+    recorded = profile.recording.build_id if profile.recording else None
+    return recorded is not None and recorded == reading.identity.build_id
 
 
 def _refuse_other_build(profile: Profile, reading: Reading) -> None:

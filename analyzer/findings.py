@@ -7,9 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from linesmith.analyzer.access import AccessMap
+from linesmith.analyzer.agreement import agreements
 from linesmith.analyzer.attribute import NEIGHBOURHOOD, attribute, attribute_as
+from linesmith.analyzer.code_touches import CodeTouches, by_function, by_instruction
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.evidence import Evidence, gather
+from linesmith.analyzer.evidence import Evidence, functions_asked, gather
 from linesmith.analyzer.identify import identify
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.line_members import line_members
@@ -36,6 +39,8 @@ def findings(
     operands: Sequence[Operand] = (),
     wanted: str | None = None,
     lines: Sequence[SharedLine] | None = None,
+    accesses: AccessMap | None = None,
+    same_build: bool = False,
 ) -> tuple[Finding, ...]:
     """One finding for each of ``lines``, in their order; without them, of all lines of the profile.
 
@@ -43,13 +48,28 @@ def findings(
 
     ``touched`` and ``operands`` are what ``dwarf.touched`` and ``dwarf.operands`` say of the functions that
     ``evidence.functions_asked`` names; without operands the answer is less sure. Lines that could be of several
-    types are taken for ``wanted`` ones where that explains them.
+    types are taken for ``wanted`` ones where that explains them. ``accesses`` is the access map of the same file;
+    ``same_build`` says that the code addresses of the profile are those of the file.
     """
-    evidence = gather(touched, operands, layouts)
     containment = Containment(layouts)
-    known = ObjectMap(profile.areas)
     explained = profile.lines if lines is None else lines
+    mapped = _mapped(replace(profile, lines=tuple(explained)), accesses, same_build, containment)
+    evidence = gather(touched, operands, layouts, *mapped)
+    known = ObjectMap(profile.areas)
     return tuple(_finding(line, profile, evidence, containment, known, wanted) for line in explained)
+
+
+def _mapped(
+    profile: Profile, accesses: AccessMap | None, same_build: bool, containment: Containment
+) -> tuple[dict[str, CodeTouches], dict[int, CodeTouches]]:
+    """What the functions of the profile and, if it is of the same build, its instructions touch."""
+    if accesses is None:
+        return {}, {}
+    functions = by_function(*functions_asked(profile), accesses, containment)
+    if not same_build:
+        return functions, {}
+    addresses = (access.code_address for line in profile.lines for access in line.accesses)
+    return functions, by_instruction((one for one in addresses if one is not None), accesses, containment)
 
 
 def is_kernel(layouts: Layouts) -> bool:
@@ -82,6 +102,7 @@ def _finding(
         _outcomes(line, members, objects),
         line.apart,
         _simulated(profile),
+        agreements(line, objects, evidence, containment),
     )
 
 

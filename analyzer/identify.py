@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from linesmith.analyzer.agreement import agrees, instruction_of
 from linesmith.analyzer.attribute import attribute_at
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.evidence import Evidence, evidence_of
@@ -120,7 +121,8 @@ def _voted(
     layout = containment.layouts.by_id(voted.layout)
     typed = _typed(layout, voted.start, seen, line, area, evidence, containment)
     reason = "start by the snapshot, type by the functions seen"
-    return replace(typed, score=voted.score, margin=voted.margin, runner_up=voted.runner_up, reason=reason)
+    sure = replace(typed, score=voted.score, margin=voted.margin, runner_up=voted.runner_up)
+    return replace(sure, reason=reason, by_address=False)
 
 
 def _typed(
@@ -145,6 +147,7 @@ def _typed(
         reason=reason,
         origin=_origin(area),
         size=area.size,
+        by_address=True,
     )
 
 
@@ -197,9 +200,18 @@ def _innermost(
 def _agreement(
     outer: Layout, start: int, seen: Sequence[Access], evidence: Evidence, containment: Containment
 ) -> float:
-    """Share of the accesses whose function works on a record that the type has there; 1 where no code is known."""
+    """Share of the accesses whose instruction touches the type there; 1 where no code is known.
+
+    Where only the function is known it must work on a record that the type has at that place.
+    """
     agreeing = judged = 0
+    whole = LineObject(outer.name, outer.id, start, 0, 1.0, Outcome.RESOLVED)
     for access in seen:
+        instruction = instruction_of(access, evidence)
+        if instruction is not None:
+            judged += _weight(access)
+            agreeing += _weight(access) * agrees(instruction, access, whole, containment)
+            continue
         records = evidence_of(access, evidence).records
         if not records:
             continue

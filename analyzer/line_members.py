@@ -4,21 +4,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from linesmith.analyzer.agreement import disagreeing
+from linesmith.analyzer.code_touches import Spot, touching_leaves
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.evidence import INLINED, Evidence, evidence_of
+from linesmith.analyzer.likelihood import sampled_kinds
 from linesmith.analyzer.lock import has_lock, takes_lock
-from linesmith.analyzer.model import Access, Leaf, LineMember, LineObject, MemberFunction, Outcome, SharedLine
+from linesmith.analyzer.model import (
+    Access,
+    AccessCounts,
+    Leaf,
+    LineMember,
+    LineObject,
+    MemberFunction,
+    Outcome,
+    SharedLine,
+)
 
 KNOWN = (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY)
+_NOTHING = AccessCounts()
 
 
 @dataclass(frozen=True, slots=True)
 class _Spot:
     """Where one access falls: the member's path and place, or just the offset when no object is known.
 
-    ``within`` holds the place in each record entered on the way, by the record's name.
+    ``within`` holds the place in each record entered on the way, by the record's name; ``spots`` by its layout.
     """
 
     path: str
@@ -27,6 +40,7 @@ class _Spot:
     size: int | None
     lock: bool
     within: tuple[tuple[str, int], ...] = ()
+    spots: frozenset[Spot] = frozenset()
 
 
 def line_members(
@@ -37,7 +51,10 @@ def line_members(
     for access in line.accesses:
         if access.offset is not None:
             grouped.setdefault(_spot(access, objects, evidence, containment), []).append(access)
-    members = [_member(spot, accesses, evidence) for spot, accesses in grouped.items()]
+    members = [
+        replace(_member(spot, accesses, evidence), instructions=disagreeing(accesses, objects, evidence, containment))
+        for spot, accesses in grouped.items()
+    ]
     return tuple(sorted(members, key=lambda member: (member.offset, member.path)))
 
 
@@ -48,7 +65,10 @@ def _spot(access: Access, objects: Sequence[LineObject], evidence: Evidence, con
         if leaf is not None:
             lock = has_lock(name for name, _ in leaf.chain) or has_lock([one.type])
             within = tuple((name, offset - one.start - begin) for name, begin in leaf.chain)
-            return _Spot(leaf.path, offset, offset - one.start, leaf.size, lock, within)
+            spots = frozenset(
+                containment.folded(entered.record, offset - one.start - entered.offset) for entered in leaf.entered
+            )
+            return _Spot(leaf.path, offset, offset - one.start, leaf.size, lock, within, spots)
         if one.variable and 0 <= offset - one.start < (one.size or 0):
             place = offset - one.start
             return _Spot(f"{one.variable}+{place:#x}" if place else one.variable, offset, place, None, False)
@@ -61,8 +81,12 @@ def _leaf(access: Access, one: LineObject, evidence: Evidence, containment: Cont
     leaves = containment.leaves(one.layout, (access.offset or 0) - one.start)
     if not leaves:
         return None
-    records = evidence_of(access, evidence).records
-    reached = [leaf for leaf in leaves if any(name in records for name, _ in leaf.chain)]
+    known = evidence_of(access, evidence)
+    met = touching_leaves(
+        known.touches, sampled_kinds([access]), one.layout, (access.offset or 0) - one.start, containment
+    )
+    touched = [leaf for leaf, _ in met]
+    reached = touched or [leaf for leaf in leaves if any(name in known.records for name, _ in leaf.chain)]
     # Of a union's members one that is no array says more: pthread_mutex_t.__data.__lock rather than __size[0].
     return min(reached or leaves, key=lambda leaf: bool(leaf.member.dimensions))
 
@@ -87,9 +111,16 @@ def _member(spot: _Spot, accesses: Iterable[Access], evidence: Evidence) -> Line
 
 
 def _writing_code(spot: _Spot, accesses: Iterable[Access], evidence: Evidence) -> str:
-    """Which function sampled here has a store at just this place of a record that its own variables name."""
+    """Which function sampled here writes just this place.
+
+    Of a function of which some stores are not known, one at this displacement of a record that its variables name.
+    """
     for access in accesses:
         known = evidence_of(access, evidence)
+        if any(known.touches.spots.get(place, _NOTHING).writing for place in spot.spots):
+            return f"{access.function} writes it"
+        if known.touches.counted.total and known.touches.resolved.writing == known.touches.counted.writing:
+            continue
         named = {name for name, reach in known.records.items() if reach.quality >= INLINED}
         if any(name in named and place in known.stores for name, place in spot.within):
             return f"{access.function} has a store at this displacement"

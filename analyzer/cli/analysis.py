@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from linesmith.analyzer.cli.loading import load
+from linesmith.analyzer.cli.loading import load, load_accesses_if_any
 from linesmith.analyzer.dwarf import Reading
 from linesmith.analyzer.errors import NothingToSuggest, ProfileError, ProfileWithoutOffsets
 from linesmith.analyzer.explain import TOP, explain, holding
@@ -40,7 +40,7 @@ def analyse(elf: Path, profile: Path, section: int, type_: str | None = None, to
     chosen = _chosen(reports, section, profile)
     reading = load(elf)
     wanted = type_.split()[-1] if type_ else None
-    found = explain(reading, elf, chosen, wanted, top)
+    found = explain(reading, elf, chosen, wanted, top, load_accesses_if_any(elf))
     analysis = Analysis(reading, chosen, section, len(reports), found.findings, found.left_out)
     return analysis if wanted is None else _holding(analysis, wanted)
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import click
 
 from linesmith.analyzer.dwarf import Progress, Reading, read_layouts, unwatched
+from linesmith.analyzer.errors import CodeMissing, DebugInfoMissing
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.access import AccessReading
+    from linesmith.analyzer.access import AccessMap, AccessReading
 
 CLEAR_LINE = "\r\x1b[K"
 
@@ -35,6 +36,15 @@ def load_accesses(elf: Path) -> AccessReading:
         reading = read_accesses(elf, progress)
     _say(reading.remarks)
     return reading
+
+
+def load_accesses_if_any(elf: Path) -> AccessMap | None:
+    """The access map of ``elf``; where none can be made it says why, for there is weaker evidence to go by."""
+    try:
+        return load_accesses(elf).accesses
+    except (CodeMissing, DebugInfoMissing) as error:
+        _say((f"{error}; so what functions declare must tell what they touch",))
+        return None
 
 
 @contextmanager

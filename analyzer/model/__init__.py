@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model.code import Operand, Touched
     from linesmith.analyzer.model.failure import Failure, FailureKind
     from linesmith.analyzer.model.finding import (
+        Agreement,
         ConflictPair,
         Finding,
         LineMember,
@@ -108,6 +109,7 @@ _NAMES = {
         "FailureKind",
     ),
     "finding": (
+        "Agreement",
         "ConflictPair",
         "Finding",
         "LineMember",
@@ -211,6 +213,7 @@ __all__ = [
     "AccessOutcome",
     "AccessSummary",
     "AddressAccesses",
+    "Agreement",
     "Ask",
     "Better",
     "Budget",

@@ -21,13 +21,24 @@ class Outcome(StrEnum):
     NO_TYPE = "no type"
 
 
+class Agreement(StrEnum):
+    """Who tells what an access of the ELF file's own build met: its address, its instruction, or both."""
+
+    CONFIRMED = "confirmed"
+    BY_ADDRESS = "inferred by address"
+    BY_INSTRUCTION = "inferred by instruction"
+    DISAGREE = "disagree"
+    NEITHER = "known by neither"
+
+
 @dataclass(frozen=True, slots=True)
 class LineObject:
     """A type laid over a line: ``start`` is the object's first byte counted from the line's (may be negative).
 
     ``phase`` is ``start`` modulo the line size; ``score`` and ``margin`` (to the runner-up) are shares 0 … 1.
     Of an object that a snapshot knows, ``origin`` is what it calls the memory (``slab inode_cache``), ``variable``
-    the symbol of one whose type is no record, and ``size`` the bytes from ``start`` that belong to it.
+    the symbol of one whose type is no record, and ``size`` the bytes from ``start`` that belong to it; ``by_address``
+    tells that it names the type too, not only the place.
     """
 
     type: str
@@ -43,6 +54,7 @@ class LineObject:
     origin: str = ""
     variable: str = ""
     size: int | None = None
+    by_address: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +71,11 @@ class MemberFunction:
 
 @dataclass(frozen=True, slots=True)
 class LineMember:
-    """A member met on a line. ``offset`` is in the line, ``object_offset`` in the object (``None``: not known)."""
+    """A member met on a line. ``offset`` is in the line, ``object_offset`` in the object (``None``: not known).
+
+    ``instructions`` are what the instructions sampled here touch (``struct inode.i_lock``) where they do not agree with
+    the object or where no object is known.
+    """
 
     path: str
     offset: int
@@ -70,6 +86,7 @@ class LineMember:
     functions: tuple[MemberFunction, ...]
     lock: bool = False
     write_inferred: str = ""
+    instructions: tuple[str, ...] = ()
 
     @property
     def top(self) -> str:
@@ -124,7 +141,8 @@ class Finding:
     """One hot line explained: the object, its members, who touches them, and the diagnosis.
 
     ``apart`` tells why the line does not count although it is hot (``timekeeping``), as its recording says.
-    ``simulated`` says on what the caches were simulated; empty for a profile of real ones.
+    ``simulated`` says on what the caches were simulated; empty for a profile of real ones. ``agreements`` count the
+    accesses by who told what they met; empty where their code addresses are of no use.
     """
 
     rank: int
@@ -139,3 +157,4 @@ class Finding:
     outcomes: tuple[tuple[Outcome, int], ...] = ()
     apart: str = ""
     simulated: str = ""
+    agreements: tuple[tuple[Agreement, int], ...] = ()

@@ -19,6 +19,7 @@ from linesmith.analyzer.report.recording import left_out_rows, object_rows, reco
 
 MOST_FUNCTIONS = 3
 MOST_CONTAINERS = 4
+MOST_PLACES = 3
 MOST_REMARKS = 8
 
 
@@ -26,7 +27,7 @@ def render_text(found: Sequence[Finding], elf: ElfIdentity, chosen: Chosen) -> s
     """The findings, hottest first, then what is not shown and what the reader of the profile had to remark."""
     profile = chosen.profile
     blocks = [_head(elf, chosen), *(_finding(one, _accesses(profile)) for one in found)]
-    ending = [_accounts(found), *left_out_rows(chosen.left_out, profile)]
+    ending = [_accounts(found), _agreements(found), *left_out_rows(chosen.left_out, profile)]
     blocks += ["\n".join(object_rows(profile)), "\n".join(row for row in ending if row), *_remarks(profile.remarks)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -48,7 +49,7 @@ def _accesses(profile: Profile) -> str:
 def _finding(finding: Finding, accesses: str) -> str:
     rows = [_title(finding, accesses), *(_object(one, finding) for one in finding.objects)]
     if finding.members:
-        rows += ["", _members_head(), *(_member(member, finding) for member in finding.members), ""]
+        rows += ["", _members_head(), *_member_rows(finding), ""]
     rows.append(f"  {', '.join(kind.value for kind in finding.triage.kinds)}: {finding.triage.sentence}")
     rows += [f"    - {reason}" for reason in finding.triage.reasons]
     return "\n".join(rows)
@@ -88,6 +89,15 @@ def _members_head() -> str:
     return f"  {'offset':>6}  {'member':<32} {'reads':>9} {'writes':>8} {'share':>7}  functions"
 
 
+def _member_rows(finding: Finding) -> list[str]:
+    rows = []
+    for member in finding.members:
+        rows.append(_member(member, finding))
+        if member.instructions:
+            rows.append(f"  {'':>6}  by instruction: {', '.join(member.instructions[:MOST_PLACES])}")
+    return rows
+
+
 def _member(member: LineMember, finding: Finding) -> str:
     contended = sum(function.contended for function in member.functions)
     share = f"{contended / finding.contended:.1%}" if finding.contended else "-"
@@ -113,6 +123,16 @@ def _accounts(found: Sequence[Finding]) -> str:
             counts[outcome.value] = counts.get(outcome.value, 0) + count
     parts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
     return f"{_counted(sum(counts.values()), 'row')} on {_counted(len(found), 'line')}: {parts}" if parts else ""
+
+
+def _agreements(found: Sequence[Finding]) -> str:
+    """The same rows by who told what they met, where the profile is of this build."""
+    counts: dict[str, int] = {}
+    for finding in found:
+        for agreement, count in finding.agreements:
+            counts[agreement.value] = counts.get(agreement.value, 0) + count
+    parts = ", ".join(f"{count} {agreement}" for agreement, count in sorted(counts.items()))
+    return f"by address and by instruction: {parts}" if parts else ""
 
 
 def _remarks(remarks: Sequence[Remark]) -> list[str]:

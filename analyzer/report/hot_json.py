@@ -75,6 +75,7 @@ class MemberDocument(msgspec.Struct, frozen=True):
     lock: bool
     functions: tuple[str, ...]
     samples: tuple[FunctionDocument, ...]
+    instructions: tuple[str, ...]
 
 
 class TriageDocument(msgspec.Struct, frozen=True):
@@ -88,7 +89,10 @@ class TriageDocument(msgspec.Struct, frozen=True):
 
 
 class LineDocument(msgspec.Struct, frozen=True):
-    """One cache line; ``outcomes`` counts its accesses and adds up to all of them."""
+    """One cache line; ``outcomes`` counts its accesses and adds up to all of them, and so does ``agreements``.
+
+    That tells whether address and instruction name the same; it is empty for a profile of another build.
+    """
 
     rank: int
     address: str | None
@@ -100,6 +104,7 @@ class LineDocument(msgspec.Struct, frozen=True):
     members: tuple[MemberDocument, ...]
     triage: TriageDocument
     outcomes: dict[str, int]
+    agreements: dict[str, int]
 
 
 class LeftOutDocument(msgspec.Struct, frozen=True):
@@ -163,6 +168,7 @@ def _line(finding: Finding) -> LineDocument:
         tuple(_member(member) for member in finding.members),
         _triage(finding.triage),
         {outcome.value: count for outcome, count in finding.outcomes},
+        {agreement.value: count for agreement, count in finding.agreements},
     )
 
 
@@ -206,6 +212,7 @@ def _member(member: LineMember) -> MemberDocument:
         member.lock,
         tuple(one.name for one in samples),
         samples,
+        member.instructions,
     )
 
 

@@ -48,7 +48,7 @@ line 0 at 0x7f2210: 100.0% of all, 200 contended loads, no stores sampled
 lock contention on lock (80% of the line), which moving members does not remove
     - no store was sampled on this line: writers are inferred, or not known
     - lock is written: taking or releasing a lock writes it
-    - tree is written: tree_insert has a store at this displacement
+    - tree is written: tree_insert writes it
 
 4 rows on 1 line: 4 resolved
 

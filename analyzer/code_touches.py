@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What code really touches, by function and by instruction: the access map as attribution asks it.
+
+A spot is a record (a layout id) with an offset in bytes; elements of an array share the spot of the first. The record
+is the outermost that the code is known to work on: who reads a lock of an ``inode`` speaks for an ``inode``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linesmith.analyzer.access import NO_ROW, AccessMap, resolve
+from linesmith.analyzer.access.access_map import OUTCOMES
+from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.model import CACHE_LINE_BYTES, AccessCounts, Leaf
+
+Spot = tuple[int, int]
+
+# A report may be of another build: of what a function of Linux 6.12 touches, 0.889 is what it touched in 6.1.
+BY_FUNCTION = 0.88
+# An instruction of the same build: only the map itself can be wrong. docs/access.md tells how often.
+BY_INSTRUCTION = 0.98
+
+_RESOLVED = np.array([outcome.resolved for outcome in OUTCOMES])
+_COUNTS = np.array([outcome.counts for outcome in OUTCOMES])
+_NOTHING = AccessCounts()
+
+
+@dataclass(frozen=True, slots=True)
+class CodeTouches:
+    """Accesses by spot, and what they are of all.
+
+    ``spots`` are of the outermost record known; ``inside`` are the same accesses seen from the records within it
+    that fill a line or more, each an object in its own right. ``resolved`` and ``counted`` are those with a known
+    record, and all that are neither to the stack nor in patched text. ``trust`` is the share of the resolved ones
+    that is taken to be right, 0 to 1. ``places`` are what is touched, in the words of C, most often first.
+    ``elements`` are spots of array elements other than the first, where the code names one.
+    """
+
+    spots: Mapping[Spot, AccessCounts]
+    inside: Mapping[Spot, AccessCounts]
+    resolved: AccessCounts = _NOTHING
+    counted: AccessCounts = _NOTHING
+    trust: float = BY_FUNCTION
+    places: tuple[str, ...] = ()
+    elements: frozenset[Spot] = frozenset()
+
+
+UNTOUCHED = CodeTouches({}, {})
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """Which kinds of access were sampled: a load must be one that reads, a store one that writes."""
+
+    loaded: bool
+    stored: bool
+
+    def suits(self, counts: AccessCounts) -> bool:
+        """Whether accesses of these kinds can be what was sampled."""
+        return bool(counts.total and (counts.reading or not self.loaded) and (counts.writing or not self.stored))
+
+    def of(self, counts: AccessCounts) -> int:
+        """How many of them can be."""
+        return counts.writing if self.stored else counts.reading if self.loaded else counts.total
+
+
+def share_known(touches: CodeTouches, sampled: Sampled) -> float:
+    """Share of the accesses that were sampled, 0 to 1, whose spot is known and can be trusted."""
+    counted = sampled.of(touches.counted)
+    return touches.trust * sampled.of(touches.resolved) / counted if counted else 0.0
+
+
+def spots_of(touches: CodeTouches, sampled: Sampled) -> list[Spot]:
+    """The spots that can have been sampled."""
+    return [spot for spot, counts in touches.spots.items() if sampled.suits(counts)]
+
+
+def touching_leaves(
+    touches: CodeTouches, sampled: Sampled, layout: int, offset: int, containment: Containment
+) -> list[tuple[Leaf, int]]:
+    """The leaves at ``offset`` of a layout that the code touches, with the number of the record it knows them by.
+
+    Records are counted along ``Leaf.entered``; where the code knows the layout as part of an outer one, it is -1.
+    """
+    leaves = containment.leaves(layout, offset)
+    found = [
+        (leaf, number)
+        for leaf in leaves
+        for number, one in enumerate(leaf.entered)
+        if sampled.suits(touches.spots.get(containment.folded(one.record, offset - one.offset), _NOTHING))
+    ]
+    if not found and leaves and sampled.suits(touches.inside.get(containment.folded(layout, offset), _NOTHING)):
+        return [(leaves[0], -1)]
+    return found
+
+
+def by_function(
+    names: Collection[str], prefixes: Iterable[str], accesses: AccessMap, containment: Containment
+) -> dict[str, CodeTouches]:
+    """What the functions called so (or with a name that begins with a prefix) touch, clones taken together."""
+    cut = tuple(prefixes)
+    wanted = frozenset(names)
+    numbers: dict[str, list[int]] = {}
+    for number, name in enumerate(accesses.functions):
+        base = name.partition(".")[0] or name
+        if base in wanted or (cut and base.startswith(cut)):
+            numbers.setdefault(base, []).append(number)
+    outermost = _Outermost(accesses, containment)
+    return {name: _touches(_rows(group, accesses), BY_FUNCTION, outermost) for name, group in numbers.items()}
+
+
+def by_instruction(addresses: Iterable[int], accesses: AccessMap, containment: Containment) -> dict[int, CodeTouches]:
+    """What the instructions at these addresses of the file touch; those of which that is not known are left out."""
+    asked = np.array(sorted(set(addresses)), np.uint64)
+    rows = resolve(asked, accesses)
+    outermost = _Outermost(accesses, containment)
+    found = {}
+    for address, row in zip(asked.tolist(), rows.tolist(), strict=True):
+        if row != NO_ROW:
+            end = int(np.searchsorted(accesses.address, np.uint64(address), side="right"))
+            found[address] = _touches(np.arange(row, end), BY_INSTRUCTION, outermost)
+    return {address: touches for address, touches in found.items() if touches.spots}
+
+
+def together(many: Iterable[CodeTouches]) -> CodeTouches:
+    """What several pieces of code touch."""
+    distinct = list({id(one): one for one in many}.values())
+    if len(distinct) < 2:
+        return distinct[0] if distinct else UNTOUCHED
+    spots: dict[Spot, AccessCounts] = {}
+    inside: dict[Spot, AccessCounts] = {}
+    for one in distinct:
+        for known, more in ((spots, one.spots), (inside, one.inside)):
+            for spot, counts in more.items():
+                known[spot] = _sum(known.get(spot, _NOTHING), counts)
+    resolved, counted = _NOTHING, _NOTHING
+    for one in distinct:
+        resolved, counted = _sum(resolved, one.resolved), _sum(counted, one.counted)
+    places = tuple(dict.fromkeys(place for one in distinct for place in one.places))
+    elements = frozenset(spot for one in distinct for spot in one.elements)
+    return CodeTouches(spots, inside, resolved, counted, min(one.trust for one in distinct), places, elements)
+
+
+class _Outermost:
+    """The spot of each place of a map, and the spots within it; of places in no record there are none."""
+
+    def __init__(self, accesses: AccessMap, containment: Containment) -> None:
+        self.accesses = accesses
+        self.containment = containment
+        whole = (accesses.entry_path == 0) & (accesses.entry_offset == accesses.place_offset[accesses.entry_place])
+        self._places = accesses.entry_place[whole]
+        self._layouts = accesses.entry_layout[whole]
+        order = np.argsort(self._places, kind="stable")
+        self._places, self._layouts = self._places[order], self._layouts[order]
+
+    def spot(self, place: int) -> Spot | None:
+        """The outermost record of a place and the offset in it, elements of arrays told apart."""
+        first, last = np.searchsorted(self._places, (place, place + 1))
+        records = [self.containment.layouts.by_id(int(one)) for one in self._layouts[first:last]]
+        if not records:
+            return None
+        # A nameless first member begins where its record does, so that both look like the outermost one.
+        outer = max(records, key=lambda record: (record.size, bool(record.name), -record.id))
+        return outer.id, int(self.accesses.place_offset[place])
+
+    def inside(self, spot: Spot) -> set[Spot]:
+        """The same bytes as spots of the larger records in which they lie."""
+        layout, offset = spot
+        entered = {
+            one for leaf in self.containment.leaves(layout, offset) for one in leaf.entered if one.offset or one.path
+        }
+        large = (one for one in entered if self.containment.layouts.by_id(one.record).size >= CACHE_LINE_BYTES)
+        return {self.containment.folded(one.record, offset - one.offset) for one in large}
+
+
+def _rows(functions: Iterable[int], accesses: AccessMap) -> NDArray[np.int64]:
+    parts = [accesses.rows_of_function(number) for number in functions]
+    return np.concatenate(parts).astype(np.int64)
+
+
+def _touches(rows: NDArray[np.int64], trust: float, outermost: _Outermost) -> CodeTouches:
+    accesses = outermost.accesses
+    outcomes = accesses.outcome[rows]
+    counting = rows[_COUNTS[outcomes]]
+    known = rows[_RESOLVED[outcomes] & (accesses.place[rows] != 0)]
+    keys, counts = np.unique(accesses.place[known].astype(np.int64) * 4 + accesses.kind[known], return_counts=True)
+    spots: dict[Spot, AccessCounts] = {}
+    inside: dict[Spot, AccessCounts] = {}
+    resolved = _NOTHING
+    places: dict[str, int] = {}
+    elements: set[Spot] = set()
+    for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
+        place, kind = divmod(key, 4)
+        element = outermost.spot(place)
+        if element is None:
+            continue
+        spot = outermost.containment.folded(*element)
+        elements |= {element} - {spot}
+        one = AccessCounts(*(count if number == kind else 0 for number in range(4)))
+        resolved = _sum(resolved, one)
+        spots[spot] = _sum(spots.get(spot, _NOTHING), one)
+        for within in outermost.inside(spot):
+            inside[within] = _sum(inside.get(within, _NOTHING), one)
+        words = accesses.types[int(accesses.place_type[place])] + _member(accesses, place)
+        places[words] = places.get(words, 0) + count
+    most = tuple(sorted(places, key=lambda words: (-places[words], words)))
+    counted = accesses.counts(counting.astype(np.uint32))
+    return CodeTouches(spots, inside, resolved, counted, trust, most, frozenset(elements))
+
+
+def _member(accesses: AccessMap, place: int) -> str:
+    path = accesses.place_path[place]
+    return f".{path}" if path else f"+{int(accesses.place_offset[place]):#x}"
+
+
+def _sum(one: AccessCounts, other: AccessCounts) -> AccessCounts:
+    return AccessCounts(
+        one.reads + other.reads,
+        one.writes + other.writes,
+        one.updates + other.updates,
+        one.atomics + other.atomics,
+    )

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How likely it is that a function touches a byte of a record: what it really touches first, then what it can reach.
+
+What the access map knows of a function counts by its share of the function's accesses; the rest is left to what
+the function declares and to the displacements of its operands. docs/attribution.md gives the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import log, sqrt
+
+from linesmith.analyzer.code_touches import (
+    UNTOUCHED,
+    CodeTouches,
+    Sampled,
+    Spot,
+    share_known,
+    spots_of,
+    together,
+    touching_leaves,
+)
+from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.evidence import (
+    INLINED,
+    POINTS_INTO_ANOTHER,
+    Evidence,
+    FunctionEvidence,
+    evidence_of,
+    symbol_name,
+)
+from linesmith.analyzer.lock import is_opaque
+from linesmith.analyzer.model import Access, Leaf
+
+# Likelihoods of an access that no reached record explains: on a leaf's start, inside a leaf, on another
+# object of the line, in a hole. A hole is the strongest objection: nobody loads padding.
+UNEXPLAINED_LEAF = 5e-4
+UNEXPLAINED_INSIDE = 1e-4
+OUTSIDE = 1e-4
+HOLE = 2e-6
+
+# From this many samples on, that a function touches an offset is a fact; more samples repeat it.
+CERTAIN = 64
+UNKNOWN_FUNCTION = 0.3
+# Share of a function's accesses to a record that use displacements of its own operands; the rest goes through
+# pointers moved into the record before.
+OPERAND = 0.9
+# What is left of that for a displacement that the function only reads, where stores were sampled.
+ONLY_READ = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Clue:
+    """Accesses of one function at one offset; ``sampled`` tells of which kinds they were.
+
+    ``weight`` dampens counts, for samples of one place repeat one fact. ``mapped`` is the share of what the function
+    does, 0 to 1, for which ``touches`` is known; each of ``spots`` is equally likely to be met.
+    """
+
+    offset: int
+    known: FunctionEvidence
+    weight: float
+    samples: int
+    sampled: Sampled
+    touches: CodeTouches
+    mapped: float
+    spots: tuple[Spot, ...]
+
+
+def clues_of(accesses: Iterable[Access], evidence: Evidence) -> tuple[Clue, ...]:
+    """The accesses by function and offset, as clues."""
+    grouped: dict[tuple[int, str | None], list[Access]] = {}
+    for access in accesses:
+        if access.offset is not None:
+            grouped.setdefault((access.offset, symbol_name(access)), []).append(access)
+    return tuple(_clue(offset, group, evidence) for (offset, _), group in grouped.items())
+
+
+def _clue(offset: int, group: Sequence[Access], evidence: Evidence) -> Clue:
+    """A function that the ELF file does not know still says that its offset is no hole, and little else."""
+    samples = sum(one.contended + one.stores or one.records or 0 for one in group)
+    weight = min(1.0, max(0.1, log(1 + samples) / log(CERTAIN)))
+    known = evidence_of(group[0], evidence)
+    touches = together(evidence_of(access, evidence).touches for access in group)
+    sampled = sampled_kinds(group)
+    spots = tuple(spots_of(touches, sampled))
+    judged = weight if known.records or spots else weight * UNKNOWN_FUNCTION
+    return Clue(offset, known, judged, samples, sampled, touches, share_known(touches, sampled), spots)
+
+
+def as_declared(clue: Clue) -> Clue:
+    """The clue by what its function declares alone: of other lines, parts that lie in many records confirm anything."""
+    return replace(clue, touches=UNTOUCHED, mapped=0.0, spots=())
+
+
+def sampled_kinds(group: Iterable[Access]) -> Sampled:
+    """Which kinds were sampled; only loads are contended, except those stores that a recording saw take the line."""
+    kinds = [(access.contended > (access.taken or 0), access.stores > 0) for access in group]
+    return Sampled(any(loaded for loaded, _ in kinds), any(stored for _, stored in kinds))
+
+
+def reach_likelihood(clue: Clue, record: str, layout: int, offset: int, containment: Containment) -> float:
+    """Likelihood of the leaf at ``offset`` of a record that is reached: what the map leaves open is shared out.
+
+    The record is one among all reached, the leaf one among its leaves. Where the function's operands are known, leaves
+    at their displacements are what it touches, mostly.
+    """
+    starts = containment.starts(layout)
+    quality = (1.0 - clue.mapped) * clue.known.records[record].quality / clue.known.total
+    if not clue.known.operands:
+        return max(quality / sqrt(max(len(starts), 1)), UNEXPLAINED_LEAF)
+    if offset not in clue.known.operands:
+        return max(quality * (1 - OPERAND) / sqrt(max(len(starts), 1)), UNEXPLAINED_LEAF)
+    doubt = ONLY_READ if clue.sampled.stored and offset not in clue.known.stores else 1.0
+    return max(quality * doubt * OPERAND / len(clue.known.operands & starts | {offset}), 2 * UNEXPLAINED_LEAF)
+
+
+def touch_likelihood(clue: Clue) -> float:
+    """Likelihood of one of the spots that the function really touches."""
+    return max(clue.mapped / len(clue.spots), 2 * UNEXPLAINED_LEAF) if clue.spots else 0.0
+
+
+def probability(clue: Clue, layout: int, offset: int, containment: Containment) -> tuple[float, bool]:
+    """Likelihood that the clue met ``offset`` of a layout, and whether there is a reason that it did."""
+    if not 0 <= offset < containment.layouts.by_id(layout).size:
+        return OUTSIDE, False
+    leaves = containment.leaves(layout, offset)
+    if not leaves:
+        return HOLE, False
+    reached = max(_leaf_probability(leaf, offset, clue, containment) for leaf in leaves)
+    reasoned = reached + touch_likelihood(clue) * touched(clue, layout, offset, containment)
+    if reasoned > 0:
+        return reasoned, True
+    return UNEXPLAINED_LEAF if leaves[0].offset == offset else UNEXPLAINED_INSIDE, False
+
+
+def touched(clue: Clue, layout: int, offset: int, containment: Containment) -> float:
+    """How surely the function touches ``offset`` of this layout: 1, less where it knows a part only, 0 if it does not.
+
+    Code that walks a list knows links only. If it also works on a record that holds such links, it is that one's
+    link, or that of another object one pointer further.
+    """
+    if not clue.spots:
+        return 0.0
+    met = touching_leaves(clue.touches, clue.sampled, layout, offset, containment)
+    return max((_as_held(clue, leaf, number, containment) for leaf, number in met), default=0.0)
+
+
+def _as_held(clue: Clue, leaf: Leaf, number: int, containment: Containment) -> float:
+    if number < 0:
+        return 1.0
+    named = {name for name, reach in clue.known.records.items() if reach.quality >= INLINED}
+    part = leaf.entered[number].record
+    around = {containment.layouts.by_id(one.record).name for one in leaf.entered[:number]}
+    if around & named or not containment.names_of_holders(part) & named:
+        return 1.0
+    return POINTS_INTO_ANOTHER
+
+
+def _leaf_probability(leaf: Leaf, offset: int, clue: Clue, containment: Containment) -> float:
+    """Likelihood of the best reason that the function has to reach byte ``offset`` of the hypothesis's type."""
+    if any(is_opaque(record) and record not in clue.known.records for record, _ in leaf.chain):
+        return 0.0
+    best = 0.0
+    for record, begin in leaf.chain:
+        variants = containment.layouts.variants(record)
+        if record in clue.known.records and variants:
+            # An element of an array is reached by the displacement of the array and an index.
+            place = leaf.offset - begin if leaf.member.dimensions else offset - begin
+            best = max(best, reach_likelihood(clue, record, variants[0].id, place, containment))
+    return best
+
+
+def quality(clue: Clue, layout: int, offset: int, containment: Containment) -> float:
+    """How surely the function works on a record that the layout has at the clue's offset."""
+    leaves = containment.leaves(layout, offset)
+    records = {record for leaf in leaves for record, _ in leaf.chain}
+    reached = max((clue.known.records[name].quality for name in records & clue.known.records.keys()), default=0.0)
+    return max(touched(clue, layout, offset, containment), (1.0 - clue.mapped) * reached)

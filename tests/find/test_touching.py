@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What functions and instructions really touch decides where what they declare leaves several types open.
+
+``touching.c``: an ``account`` has its balance at 32, a ``customer`` its visits; both hold a ``link`` at 40.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from linesmith.analyzer.access import AccessMap, accesses_in, read_accesses
+from linesmith.analyzer.dwarf import operands, read_layouts, touched
+from linesmith.analyzer.evidence import functions_asked
+from linesmith.analyzer.findings import findings
+from linesmith.analyzer.model import (
+    Access,
+    AccessKind,
+    Agreement,
+    Finding,
+    ObjectArea,
+    ObjectKind,
+    Outcome,
+    Profile,
+    SharedLine,
+)
+
+SOURCE = Path(__file__).with_name("touching.c")
+LINE = 0x1000
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("touching") / "touching.o"
+    subprocess.run(["gcc", "-g", "-O1", "-c", str(SOURCE), "-o", str(target)], check=True)
+    return target
+
+
+@pytest.fixture(scope="module")
+def accesses(program: Path) -> AccessMap:
+    return read_accesses(program).accesses
+
+
+def load(offset: int, function: str, code_address: int | None = None, hitm: int = 100) -> Access:
+    return Access(offset, function, hitm_local=hitm, code_address=code_address)
+
+
+def store(offset: int, function: str) -> Access:
+    return Access(offset, function, hitm_local=0, stores_l1_hit=100)
+
+
+def explain(program: Path, accesses: AccessMap | None, *sampled: Access, areas: tuple[ObjectArea, ...] = ()) -> Finding:
+    line = SharedLine(0, LINE, sampled, hitm_local=sum(access.contended for access in sampled))
+    profile = Profile("test", "", "hitm", (line,), areas=areas)
+    asked = functions_asked(profile)
+    layouts = read_layouts(program).layouts
+    said = touched(program, *asked), operands(program, *asked)
+    return findings(profile, layouts, *said, accesses=accesses, same_build=True)[0]
+
+
+def slab(name: str, size: int, *types: str) -> ObjectArea:
+    return ObjectArea(ObjectKind.SLAB, name, LINE, size, size, 1, types)
+
+
+def instruction(accesses: AccessMap, function: str, path: str, kind: AccessKind = AccessKind.READ) -> int:
+    """The address of the instruction of ``function`` that touches the member called ``path``."""
+    found = (one for each in accesses_in(function, accesses) for one in each.accesses)
+    return next(one.address for one in found if one.path == path and one.kind is kind)
+
+
+def test_what_a_function_touches_outweighs_what_it_declares(program: Path, accesses: AccessMap) -> None:
+    sampled = load(32, "read_balance"), store(32, "pay")
+    assert explain(program, None, *sampled).objects[0].outcome is Outcome.CANNOT_TELL
+    one = explain(program, accesses, *sampled).objects[0]
+    assert (one.type, one.start, one.outcome) == ("account", 0, Outcome.RESOLVED)
+
+
+def test_a_sampled_store_is_met_by_one_that_writes(program: Path, accesses: AccessMap) -> None:
+    one = explain(program, accesses, store(32, "pay")).objects[0]
+    assert (one.type, one.start) == ("account", 0)
+
+
+def test_code_that_knows_a_link_only_speaks_for_the_record_it_works_on(program: Path, accesses: AccessMap) -> None:
+    one = explain(program, accesses, store(40, "unlink_account"), load(32, "read_balance")).objects[0]
+    assert (one.type, one.start) == ("account", 0)
+
+
+def test_an_element_of_an_array_is_as_good_as_the_first(program: Path, accesses: AccessMap) -> None:
+    found = explain(program, accesses, store(32, "pay_one"), areas=(slab("table", 456, "table"),))
+    assert [member.path for member in found.members] == ["accounts[0].opened[3]"]
+    third = ObjectArea(ObjectKind.SLAB, "table", LINE - 8 - 2 * 56, 456, 456, 1, ("table",))
+    found = explain(program, accesses, store(32, "pay_one"), areas=(third,))
+    assert [member.path for member in found.members] == ["accounts[2].balance"]
+    assert found.members[0].write_inferred == "pay_one writes it"
+
+
+def test_a_function_that_writes_elsewhere_does_not_make_a_member_written(program: Path, accesses: AccessMap) -> None:
+    found = explain(program, accesses, load(0, "pay"), areas=(slab("customer", 56, "customer"),))
+    assert found.members[0].write_inferred == ""
+
+
+def test_address_and_instruction_confirm_each_other(program: Path, accesses: AccessMap) -> None:
+    code = instruction(accesses, "read_balance", "balance")
+    found = explain(program, accesses, load(32, "read_balance", code), areas=(slab("accounts", 56, "account"),))
+    assert found.agreements == ((Agreement.CONFIRMED, 1),)
+    assert found.members[0].instructions == ()
+
+
+def test_address_and_instruction_that_disagree_are_told(program: Path, accesses: AccessMap) -> None:
+    code = instruction(accesses, "read_balance", "balance")
+    found = explain(program, accesses, load(32, "read_balance", code), areas=(slab("people", 56, "customer"),))
+    assert found.agreements == ((Agreement.DISAGREE, 1),)
+    assert [(one.path, one.instructions) for one in found.members] == [("visits", ("struct account.balance",))]
+    assert found.objects[0].reason == "by its address; the functions seen seem to work on other types"
+
+
+def test_the_instruction_names_the_type_where_a_cache_serves_several(program: Path, accesses: AccessMap) -> None:
+    code = instruction(accesses, "read_balance", "name[1]")
+    found = explain(program, accesses, load(8, "read_balance", code), areas=(slab("kmalloc-64", 64),))
+    assert (found.objects[0].type, found.objects[0].start) == ("customer", 0)
+    assert found.agreements == ((Agreement.BY_INSTRUCTION, 1),)
+
+
+def test_every_access_is_counted_once(program: Path, accesses: AccessMap) -> None:
+    code = instruction(accesses, "read_balance", "balance")
+    sampled = load(32, "read_balance", code), load(32, "read_balance", 1), load(0x30, "who_knows")
+    found = explain(program, accesses, *sampled, areas=(slab("accounts", 48, "account"),))
+    assert sum(count for _, count in found.agreements) == len(sampled)
