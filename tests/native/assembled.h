@@ -10,8 +10,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "access/program_image.h"
 
 namespace linesmith {
 
@@ -29,6 +32,45 @@ inline std::vector<std::uint8_t> Assembled(const std::string& assembler, const s
   if (std::system(command.c_str()) != 0) return {};
   std::ifstream file(object, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline constexpr const char* kX86 = "as --64";
+inline constexpr const char* kArm64 = "aarch64-linux-gnu-as";
+
+// An image of assembled text; the file is kept beside it.
+struct Program {
+  std::vector<std::uint8_t> bytes;
+  std::unique_ptr<ElfFile> elf;
+  std::unique_ptr<ProgramImage> image;
+
+  const ImageSymbol* Named(std::string_view name) const {
+    for (std::uint64_t address = kRelocatableBase; address < kRelocatableBase + 0x100000; address += 4) {
+      const ImageSymbol* symbol = image->SymbolAt(address);
+      if (symbol != nullptr && symbol->name == name) return symbol;
+    }
+    return nullptr;
+  }
+  std::uint64_t Place(std::string_view section) const {
+    for (const ElfSection& found : elf->sections()) {
+      if (found.name == section) return image->AddressOf(found.index);
+    }
+    return 0;
+  }
+  std::vector<Instruction> Code(std::string_view section = ".text") const {
+    std::vector<Instruction> instructions;
+    const std::uint64_t start = Place(section);
+    MakeInstructionDecoder(image->machine(), image->is_kernel())
+        ->Decode({.address = start, .bytes = image->At(start)}, instructions);
+    return instructions;
+  }
+};
+
+inline Program Load(const char* assembler, const std::string& text) {
+  Program program{.bytes = Assembled(assembler, text), .elf = nullptr, .image = nullptr};
+  if (program.bytes.empty()) return program;
+  program.elf = std::make_unique<ElfFile>(ElfFile::FromMemory("test.o", program.bytes));
+  program.image = std::make_unique<ProgramImage>(*program.elf, *program.elf);
+  return program;
 }
 
 }  // namespace linesmith

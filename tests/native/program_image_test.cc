@@ -13,45 +13,6 @@
 namespace linesmith {
 namespace {
 
-constexpr const char* kX86 = "as --64";
-constexpr const char* kArm64 = "aarch64-linux-gnu-as";
-
-// An image of assembled text; the file is kept beside it.
-struct Program {
-  std::vector<std::uint8_t> bytes;
-  std::unique_ptr<ElfFile> elf;
-  std::unique_ptr<ProgramImage> image;
-
-  const ImageSymbol* Named(std::string_view name) const {
-    for (std::uint64_t address = kRelocatableBase; address < kRelocatableBase + 0x100000; address += 4) {
-      const ImageSymbol* symbol = image->SymbolAt(address);
-      if (symbol != nullptr && symbol->name == name) return symbol;
-    }
-    return nullptr;
-  }
-  std::uint64_t Place(std::string_view section) const {
-    for (const ElfSection& found : elf->sections()) {
-      if (found.name == section) return image->AddressOf(found.index);
-    }
-    return 0;
-  }
-  std::vector<Instruction> Code(std::string_view section = ".text") const {
-    std::vector<Instruction> instructions;
-    const std::uint64_t start = Place(section);
-    MakeInstructionDecoder(image->machine(), image->is_kernel())
-        ->Decode({.address = start, .bytes = image->At(start)}, instructions);
-    return instructions;
-  }
-};
-
-Program Load(const char* assembler, const std::string& text) {
-  Program program{.bytes = Assembled(assembler, text), .elf = nullptr, .image = nullptr};
-  if (program.bytes.empty()) return program;
-  program.elf = std::make_unique<ElfFile>(ElfFile::FromMemory("test.o", program.bytes));
-  program.image = std::make_unique<ProgramImage>(*program.elf, *program.elf);
-  return program;
-}
-
 std::uint32_t ChangedByFirstCall(const Program& program) {
   const auto decoder = MakeInstructionDecoder(program.image->machine(), true);
   return program.image->ChangedByCall(program.Code()[0], decoder->convention());
@@ -189,119 +150,6 @@ wide: .quad second, first, 0
   EXPECT_TRUE(targets(0, 8, 100).empty());
 }
 
-// Entries of .altinstructions have grown: 12 bytes until 6.2, 14 since; feature words differ.
-class Alternatives : public testing::TestWithParam<const char*> {};
-
-TEST_P(Alternatives, ReplacedCodeIsPatched) {
-  const Program program = Load(kX86, std::string(R"(
-    nop
-old: mov (%rdi), %rax
-    ret
-    .section .altinstr_replacement, "ax"
-new: mov (%rsi), %rax
-    .section .altinstructions, "a"
-    .macro entry
-    .long old - ., new - .
-)") + GetParam() + R"(
-    .byte 3, 3
-    .endm
-    entry
-    entry
-    entry
-)");
-  const std::uint64_t code = program.Place(".text");
-  EXPECT_TRUE(program.image->is_kernel());
-  EXPECT_FALSE(program.image->IsPatched(code));
-  EXPECT_TRUE(program.image->IsPatched(code + 1));
-  EXPECT_TRUE(program.image->IsPatched(code + 3));
-  EXPECT_FALSE(program.image->IsPatched(code + 4));
-}
-
-INSTANTIATE_TEST_SUITE_P(Sizes, Alternatives, testing::Values(".word 0x85", ".long 0x10085"));
-
-TEST(ProgramImage, JumpsThatAreReplacedMayGoOnOrElsewhere) {
-  const Program program = Load(kX86, R"(
-first: .byte 0xe9, 0, 0, 0, 0
-second: .byte 0xe9, 0, 0, 0, 0
-    ret
-third: ret
-    .section .altinstr_replacement, "ax"
-new: jmp third
-    .section .altinstructions, "a"
-    .long first - ., 0
-    .word 1
-    .byte 5, 0
-    .long second - ., new - .
-    .word 1
-    .byte 5, 5
-)");
-  const std::uint64_t code = program.Place(".text");
-  EXPECT_EQ(program.image->SideExit(code), code + 5);
-  EXPECT_EQ(program.image->SideExit(code + 5), code + 11);
-}
-
-TEST(ProgramImage, ParavirtualCallsArePatched) {
-  const Program program = Load(kX86, R"(
-    nop
-site: call *pv_ops+8(%rip)
-    .section .parainstructions, "a"
-    .quad site
-    .byte 3, 6
-    .balign 8
-)");
-  const std::uint64_t code = program.Place(".text");
-  EXPECT_FALSE(program.image->IsPatched(code));
-  EXPECT_TRUE(program.image->IsPatched(code + 1));
-}
-
-TEST(ProgramImage, StaticBranchesAndFaultsLeadAside) {
-  const Program program = Load(kX86, R"(
-branch: .byte 0x0f, 0x1f, 0x44, 0x00, 0x00
-access: mov (%rdi), %rax
-    ret
-other: ret
-fixup: ret
-    .section __jump_table, "aw"
-    .long branch - ., other - .
-    .quad key - .
-    .section __ex_table, "a"
-    .long access - ., fixup - ., 0
-)");
-  const std::uint64_t code = program.Place(".text");
-  EXPECT_EQ(program.image->SideExit(code), code + 9);
-  EXPECT_EQ(program.image->SideExit(code + 5), code + 10);
-  EXPECT_EQ(program.image->SideExit(code + 8), 0u);
-}
-
-TEST(ProgramImage, WarningsComeBackAndBugsDoNot) {
-  const Program program = Load(kX86, R"(
-bug: ud2
-warning: ud2
-    .section __bug_table, "aw"
-    .long bug - ., 0
-    .word 10, 0
-    .long warning - ., 0
-    .word 20, 1
-)");
-  const std::uint64_t code = program.Place(".text");
-  EXPECT_FALSE(program.image->ComesBack(code));
-  EXPECT_TRUE(program.image->ComesBack(code + 2));
-}
-
-TEST(ProgramImage, WarningsWithoutLineNumbers) {
-  const Program program = Load(kX86, R"(
-bug: ud2
-warning: ud2
-    .section __bug_table, "aw"
-    .long bug - .
-    .word 0, 0
-    .long warning - .
-    .word 1, 0
-)");
-  EXPECT_FALSE(program.image->ComesBack(program.Place(".text")));
-  EXPECT_TRUE(program.image->ComesBack(program.Place(".text") + 2));
-}
-
 TEST(ProgramImage, HooksKeepRegistersAndOrdinaryCallsDoNot) {
   EXPECT_EQ(ChangedByFirstCall(Load(kX86, "call __fentry__\n")), 0u);
   EXPECT_EQ(ChangedByFirstCall(Load(kX86, "call __get_user_4\n")), Bit(0) | Bit(1));
@@ -356,21 +204,6 @@ counter: .word 0
   EXPECT_EQ(code[5].effect, Effect::kAdd);
   EXPECT_EQ(static_cast<std::uint64_t>(code[4].constant + code[5].constant), counter);
   EXPECT_EQ(code[6].destination, code[7].address);
-}
-
-TEST(ProgramImage, Arm64Warnings) {
-  const Program program = Load(kArm64, R"(
-bug: brk #0x800
-warning: brk #0x800
-    .section __bug_table, "aw"
-    .long bug - ., 0
-    .hword 10, 0
-    .long warning - ., 0
-    .hword 20, 1
-)");
-  if (program.image == nullptr) GTEST_SKIP() << "aarch64-linux-gnu-as is not installed";
-  EXPECT_FALSE(program.image->ComesBack(program.Place(".text")));
-  EXPECT_TRUE(program.image->ComesBack(program.Place(".text") + 4));
 }
 
 TEST(ProgramImage, LinkedFilesKeepTheirAddresses) {
