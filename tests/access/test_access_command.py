@@ -60,7 +60,7 @@ BY_ADDRESS = """\
 0x100000 get+0x0
   read of 4 bytes: struct node.count
     at         struct node+0xc
-    outcome    propagation
+    outcome    RESOLVED
     source     subject.c:6
 """
 
@@ -103,7 +103,9 @@ def test_beside_the_members(program: Path) -> None:
 
 
 def test_what_an_instruction_touches(program: Path) -> None:
-    assert linesmith("access", program, "--address", "get+0x0").stdout == BY_ADDRESS
+    shown = linesmith("access", program, "--address", "get+0x0").stdout
+    # Whether the parameter is said to be in the register, or was found there, is up to the compiler.
+    assert re.sub("outcome    (variable|propagation)", "outcome    RESOLVED", shown) == BY_ADDRESS
 
 
 def test_an_instruction_that_touches_no_memory_shows_the_one_before(program: Path) -> None:
