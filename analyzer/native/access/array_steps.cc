@@ -82,7 +82,8 @@ std::optional<std::int64_t> TypeParts::WholeElement(TypeId type, std::int64_t of
 // The array that covers the start, whatever its elements are.
 std::optional<std::int64_t> TypeParts::InnerElement(TypeId type, std::int64_t offset, std::uint32_t stride) {
   for (const InnerArray& array : ArraysOf(type)) {
-    const bool fits = array.size % stride == 0 || stride % array.size == 0;
+    // Any number of bytes may lead out of the array again.
+    const bool fits = stride % array.size == 0 || (stride > 1 && array.size % stride == 0);
     if (array.Covers(offset) && fits) return array.start + Modulo(offset - array.start, array.size);
   }
   return std::nullopt;

@@ -198,7 +198,8 @@ Value ValueAlgebra::Index(Value value, std::uint32_t stride) {
   if (value.kind == ValueKind::kConstant) value = IndexedConstant(value, stride);
   value.definition = 0;
   value.delta = 0;
-  if (value.kind == ValueKind::kConstant) return Multiple(std::gcd(DivisorOf(value), std::int64_t{stride}));
+  // Where such an index starts is not kept, so it must not tell an array.
+  if (value.kind == ValueKind::kConstant) return value.offset == 0 ? Multiple(stride) : Value::Number();
   if (value.kind == ValueKind::kPerCpuBase) return Value::Number();
   if (value.kind == ValueKind::kNumber) return Multiple(std::gcd(DivisorOf(value), std::int64_t{stride}));
   if (value.IsBlank()) return Value::Unknown();
