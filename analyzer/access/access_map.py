@@ -101,7 +101,7 @@ class AccessMap:
             line=int(self.line[row]) or None,
             type=self.types[int(self.place_type[place])] if place else None,
             offset=int(self.place_offset[place]) if place else None,
-            path=self.place_path[place],
+            path=self.place_path[place] if OUTCOMES[self.outcome[row]].resolved else "",
             variable=self.variables[variable] if variable else None,
         )
 

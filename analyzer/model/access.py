@@ -37,6 +37,7 @@ class AccessOutcome(StrEnum):
     PATCHED = "patched text"
     UNDECODED = "undecodable"
     ABSOLUTE = "fixed address"
+    INDEXED = "unknown index"
 
     @property
     def resolved(self) -> bool:
@@ -63,7 +64,8 @@ class CodeAccess:
 
     ``inlined`` names the inlined functions that the instruction comes from, outermost first; ``file`` and ``line``
     are where it was written. ``width`` is in bytes, 0 where it is not known. ``type`` is the outermost type known and
-    ``offset`` the bytes into it; ``path`` is the innermost member there, ``""`` where there is none. ``variable``
+    ``offset`` the bytes into it; ``path`` is the innermost member there, ``""`` where there is none. Of an access that
+    is not resolved, type and offset are those of the address it is counted from. ``variable``
     names the global or per-CPU variable.
     """
 

@@ -157,6 +157,8 @@ def _rows(accesses: Iterable[CodeAccess]) -> Iterator[str]:
 
 
 def _what(access: CodeAccess) -> str:
+    if not access.outcome.resolved:
+        return f"({access.outcome.value}{f': {access.type}' if access.type else ''})"
     place = f"{access.variable}: {access.place}" if access.variable and access.place else access.place
     return place or access.variable or f"({access.outcome.value})"
 

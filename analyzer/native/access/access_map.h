@@ -30,8 +30,9 @@ enum class Outcome : std::uint8_t {
   kPatched,      // the instruction may be replaced (alternatives, paravirt, static calls)
   kUndecoded,    // bytes that are no instruction known
   kAbsolute,     // a fixed address without a variable
+  kIndexed,      // an index that is not known decides which member of the type is touched
 };
-constexpr unsigned kOutcomeCount = 15;
+constexpr unsigned kOutcomeCount = 16;
 
 // Columns of equal length, one row for each access, by ascending address.
 struct AccessColumns {

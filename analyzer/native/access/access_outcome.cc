@@ -29,7 +29,8 @@ Outcome DecidePointer(const Value& address, TypeParts& parts, InferredAccess& ac
   access.type = address.type;
   access.offset = address.offset;
   const std::optional<std::int64_t> place = parts.Element(address.type, address.offset, address.stride);
-  if (!place || *place < 0) return Outcome::kOutside;
+  if (!place) return address.stride != 0 ? Outcome::kIndexed : Outcome::kOutside;
+  if (*place < 0) return Outcome::kOutside;
   access.offset = *place;
   const TypeNode& node = parts.graph()[address.type];
   const auto offset = static_cast<std::uint64_t>(*place);

@@ -66,7 +66,7 @@ struct TypeGraph::State {
   TypeId BuildRecord(const TypeDie& die);
   TypeId Inner(const TypeDie& die, unsigned depth);
   std::string_view NameOf(const TypeDie& record);
-  TypeId Declare(std::string_view name, bool is_union);
+  TypeId Declare(const TypeNode& named);
   TypeId Definition(TypeId declaration);
   TypeId FindDefinition(std::uint64_t key);
   void Settle(TypeId pointer);
@@ -124,15 +124,15 @@ TypeId TypeGraph::State::Build(const TypeDie& die, unsigned depth) {
 TypeId TypeGraph::State::PointerTo(TypeId target, std::uint64_t size) {
   const TypeNode& node = store[target];
   if (node.kind != TypeKind::kRecord || node.name.empty()) return store.PointerTo(target, size);
-  const TypeId declaration = Declare(node.name, node.is_union);
+  const TypeId declaration = Declare(node);
   const TypeId pointer = store.PointerTo(declaration, size);
   if (declared_targets.try_emplace(pointer, declaration).second) store.Redirect(pointer, declaration);
   return pointer;
 }
 
-TypeId TypeGraph::State::Declare(std::string_view name, bool is_union) {
-  const std::uint64_t key = RecordKey(name, is_union);
-  const TypeId type = store.Declaration(key, name, is_union);
+TypeId TypeGraph::State::Declare(const TypeNode& named) {
+  const std::uint64_t key = RecordKey(named.name, named.is_union);
+  const TypeId type = store.Declaration(key, named);
   declarations.try_emplace(type, key);
   return type;
 }
@@ -156,18 +156,19 @@ std::string_view TypeGraph::State::NameOf(const TypeDie& record) {
 
 TypeId TypeGraph::State::BuildRecord(const TypeDie& die) {
   const bool is_union = die.tag() == DW_TAG_union_type;
+  TypeNode node;
+  node.kind = TypeKind::kRecord;
+  node.is_union = is_union;
   if (die.attributes.Has(Slot::kDeclaration)) {
-    const std::string_view name = NameOf(die);
-    return name.empty() ? kVoid : Declare(name, is_union);
+    node.name = NameOf(die);
+    return node.name.empty() ? kVoid : Declare(node);
   }
   const std::uint64_t hash = identity.OfRecord(*die.place.unit, die.place.offset);
   if (const TypeId known = store.Record(hash); known != kVoid) return known;
-  TypeNode node;
-  node.kind = TypeKind::kRecord;
   node.size = die.attributes.Get(Slot::kByteSize);
   node.identity = hash;
   node.name = NameOf(die);
-  node.is_union = is_union;
+  node.is_typedef = *die.attributes.Text(Slot::kName) == 0 && !node.name.empty();
   const TypeId type = store.AddRecord(node);
   records[type] = {
       .unit = &die.place.unit->unit(), .offset = die.place.offset, .loaded = false, .fields = {}};

@@ -34,6 +34,7 @@ struct TypeNode {
   std::uint64_t identity = 0;  // of a record: TypeIdentity::OfRecord; 0 for a mere declaration
   std::string_view name;       // as the source names it, without the keyword; "" where it has none
   bool is_union = false;
+  bool is_typedef = false;  // of a record: `name` is that of a typedef, so that C names it without a keyword
   bool target_declared = false;  // of a pointer: to a name, so that its target depends on the unit entered
 };
 

@@ -50,13 +50,13 @@ std::string TypeSpelling::Of(TypeGraph& graph, TypeId type) {
 std::string TypeSpelling::OfRecord(const TypeNode& record) {
   const std::string name(record.name);
   const std::int64_t id = records_.IdOf(record.identity);
+  if (record.is_typedef) return name;
   if (id < 0) return KeywordOf(record.is_union ? DW_TAG_union_type : DW_TAG_structure_type).data() + name;
   const Variant& variant = records_.variants()[static_cast<std::size_t>(id)];
   try {
     UnitContext& unit = chain_.pool().Open(*chain_.pool().info().units[variant.unit]);
     const TypeDie die = chain_.Load(unit, variant.offset);
-    const bool is_typedef = *die.attributes.Text(Slot::kName) == 0 && !name.empty();
-    return is_typedef ? name : std::string(KeywordOf(die.tag())) + (name.empty() ? "{...}" : name);
+    return std::string(KeywordOf(die.tag())) + (name.empty() ? "{...}" : name);
   } catch (const Truncated&) {
   } catch (const Error&) {
   }

@@ -60,12 +60,13 @@ TypeId TypeStore::AddRecord(const TypeNode& record) {
   return Once(KeyOf(TypeKind::kRecord, record.identity, 1), record);
 }
 
-TypeId TypeStore::Declaration(std::uint64_t key, std::string_view name, bool is_union) {
+TypeId TypeStore::Declaration(std::uint64_t key, const TypeNode& named) {
   TypeNode node;
   node.kind = TypeKind::kRecord;
-  node.name = name;
-  node.is_union = is_union;
-  return Once(KeyOf(TypeKind::kRecord, key, 0), node);
+  node.name = named.name;
+  node.is_union = named.is_union;
+  node.is_typedef = named.is_typedef;
+  return Once(KeyOf(TypeKind::kRecord, MixHash(key, named.is_typedef ? 1 : 0), 0), node);
 }
 
 }  // namespace linesmith

@@ -25,7 +25,7 @@ class TypeStore {
   TypeId Record(std::uint64_t identity) const;
   TypeId AddRecord(const TypeNode& record);
   // A record of which only the name is known, by a hash of that.
-  TypeId Declaration(std::uint64_t key, std::string_view name, bool is_union);
+  TypeId Declaration(std::uint64_t key, const TypeNode& named);
   // Lets a pointer to a declaration lead elsewhere.
   void Redirect(TypeId pointer, TypeId target) {
     nodes_[pointer].target = target;
