@@ -31,8 +31,8 @@ from linesmith.analyzer.likelihood import (
 from linesmith.analyzer.model import LineObject, Outcome, SharedLine
 
 EXAMINED = 200
-# Below odds of four to one the answer is "cannot tell".
-SURE = 0.8
+# Below odds of about six to one the answer is "cannot tell".
+SURE = 0.85
 # An object must explain at least this share of the line's samples.
 MOSTLY = 0.5
 # Share of the functions that may touch nothing of theirs in the object: optimisation loses a variable now and then.
@@ -206,9 +206,10 @@ def _explanations(clue: Clue, line_bytes: int, containment: Containment) -> dict
                 for hypothesis in _laid(layout.id, clue.offset - start, line_bytes, containment):
                     found[hypothesis] = max(likelihood, found.get(hypothesis, 0.0))
     likelihood = touch_likelihood(clue)
-    for layout_id, start in (*clue.spots, *clue.touches.elements):
+    places = {(spot[0], start) for spot in clue.spots for start in containment.elements(*spot)}
+    for layout_id, start in sorted(places | clue.touches.elements):
         for hypothesis in _laid(layout_id, clue.offset - start, line_bytes, containment):
-            found[hypothesis] = likelihood + found.get(hypothesis, 0.0)
+            found[hypothesis] = max(likelihood, found.get(hypothesis, 0.0))
     for layout_id, start in clue.touches.inside if clue.spots else ():
         within = containment.layouts.by_id(layout_id)
         if within.name:

@@ -14,6 +14,9 @@ from linesmith.analyzer.model import Layout, Leaf, Member
 
 # Elements of an embedded array that are tried as places of a record; a hash table's heads all look alike.
 ARRAY_ELEMENTS = 16
+# Bytes behind the first element of an array in which other elements are tried, and their least distance.
+ELEMENT_BYTES = 512
+ELEMENT_STEP = 4
 # Nesting in real kernels is below 12; the bound keeps damaged input from recursing for ever.
 DEPTH = 16
 PLACES = 20_000
@@ -36,6 +39,7 @@ class Containment:
         self.leaves = lru_cache(maxsize=None)(self._leaves)
         self.places = lru_cache(maxsize=None)(self._places)
         self.folded = lru_cache(maxsize=None)(self._folded)
+        self.elements = lru_cache(maxsize=None)(self._elements)
         self.names_of_holders = lru_cache(maxsize=None)(self._names_of_holders)
 
     def _starts(self, layout_id: int) -> frozenset[int]:
@@ -61,6 +65,14 @@ class Containment:
                 break
             inner, base = member.record, base + member.offset
         return layout_id, offset
+
+    def _elements(self, layout_id: int, offset: int) -> tuple[int, ...]:
+        """Offsets that are ``offset`` in the first element of an array or in one of those close behind it."""
+        end = min(self.layouts.by_id(layout_id).size, offset + ELEMENT_BYTES)
+        spot = self.folded(layout_id, offset)
+        return tuple(one for one in range(offset, end, ELEMENT_STEP) if self.folded(layout_id, one) == spot) or (
+            offset,
+        )
 
     def _names_of_holders(self, layout_id: int) -> frozenset[str]:
         """Names of all records that hold this one by value, at any depth."""
