@@ -205,12 +205,14 @@ def _explanations(clue: Clue, line_bytes: int, containment: Containment) -> dict
                 likelihood = reach_likelihood(clue, record, layout.id, start, containment)
                 for hypothesis in _laid(layout.id, clue.offset - start, line_bytes, containment):
                     found[hypothesis] = max(likelihood, found.get(hypothesis, 0.0))
+    if not clue.spots:
+        return found
     likelihood = touch_likelihood(clue)
     places = {(spot[0], start) for spot in clue.spots for start in containment.elements(*spot)}
     for layout_id, start in sorted(places | clue.touches.elements):
         for hypothesis in _laid(layout_id, clue.offset - start, line_bytes, containment):
             found[hypothesis] = max(likelihood, found.get(hypothesis, 0.0))
-    for layout_id, start in clue.touches.inside if clue.spots else ():
+    for layout_id, start in clue.touches.inside:
         within = containment.layouts.by_id(layout_id)
         if within.name:
             alone = _Hypothesis(layout_id, clue.offset - start)

@@ -56,8 +56,8 @@ def test_each_page_is_a_fault_of_its_own(scratch: Path) -> None:
         print('faults', resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt)"
     runs = [printed("python3", "-c", script, program(page_faults.PROGRAM, scratch), *words) for _ in range(3)]
     assert {int(told["operations"]) for told in runs} == {12800}
-    # A run has more where the system takes pages back meanwhile.
-    assert 12800 <= min(int(told["faults"]) for told in runs) < 1.1 * 12800
+    # A run has more where the system takes pages back meanwhile, as some always do; a page twice would be all of them.
+    assert 12800 <= min(int(told["faults"]) for told in runs) < 2 * 12800
 
 
 def test_work_is_counted_or_timed(scratch: Path) -> None:

@@ -121,7 +121,7 @@ def test_what_is_cancelled_ends_with_its_children(lab: Lab, tmp_path: Path) -> N
 
 
 def plan_that_stops(folder: Path) -> str:
-    """The plan, with a benchmark that waits once, at its sixth run, which is in the second boot."""
+    """The plan, with a benchmark that waits once, at its sixth run, in the middle of a block."""
     script = folder / "stop.sh"
     script.write_text(
         f"cd {folder}; mkdir -p seen; touch seen/$$\n"
@@ -155,7 +155,7 @@ def test_a_machine_that_is_killed_in_mid_trial_costs_no_trial(lab: Lab, tmp_path
         found = bench(plan_of(folder, plan), variants, run, pool, silent)
         killer.join()
     assert any(process.poll() == -signal.SIGKILL for process in lab.workers)
-    assert [one.name for one in (run.path / "logs").glob("block-*.2")] == ["block-1.2"]
+    assert len(list((run.path / "logs").glob("block-*.2"))) == 1
     undisturbed = benched(tmp_path / "undisturbed", folder, variants)
     assert trials_of(found) == trials_of(undisturbed)
     assert samples_of(found) == samples_of(undisturbed)
