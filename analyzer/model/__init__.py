@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model.profile import Access, Profile, Remark, SharedLine
     from linesmith.analyzer.model.recording import Conflict, Recording
     from linesmith.analyzer.model.result import Build, Result, Trial
+    from linesmith.analyzer.model.sampling import CpuCounts, ObjectBuild, SampleOutcome, Sampling
     from linesmith.analyzer.model.search import Ask, Dimension, Fidelity, Point, Space, Told
     from linesmith.analyzer.model.simulation import (
         Interval,
@@ -166,6 +167,12 @@ _NAMES = {
         "Build",
         "Result",
         "Trial",
+    ),
+    "sampling": (
+        "CpuCounts",
+        "ObjectBuild",
+        "SampleOutcome",
+        "Sampling",
     ),
     "search": (
         "Ask",

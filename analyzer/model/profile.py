@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.model.lines import CACHE_LINE_BYTES
 from linesmith.analyzer.model.recording import Conflict, Recording
+from linesmith.analyzer.model.sampling import CpuCounts, Sampling
 from linesmith.analyzer.model.simulation import Misses
 from linesmith.analyzer.model.snapshot import ObjectArea
 
@@ -18,6 +19,7 @@ class Access:
     Counts are sample counts; where the source gives shares of a line's total they are rounded back to counts.
     ``None`` means that the source has no such column, which is not the same as zero. ``taken`` counts stores and
     atomic updates that took the line from another CPU's cache, ``width`` is in bytes; only recordings have them.
+    ``by_cpu`` are the same samples by CPU, where the source has them one by one.
     """
 
     offset: int | None
@@ -45,6 +47,7 @@ class Access:
     callers: tuple[str, ...] = ()
     width: int | None = None
     taken: int | None = None
+    by_cpu: tuple[CpuCounts, ...] = ()
 
     @property
     def contended(self) -> int:
@@ -118,7 +121,8 @@ class Profile:
 
     ``title`` is the words that stood above the report. ``display`` is ``hitm`` or ``peer``. ``events`` are the
     perf events recorded, where the text lists them (``ibs_op/ldlat=0/``). A simulated profile says how it was
-    recorded, and ``areas`` holds the objects that lay on its lines, by address.
+    recorded, and ``areas`` holds the objects that lay on its lines, by address. One read from samples says how those
+    were taken in ``sampling``.
     """
 
     source: str
@@ -132,3 +136,4 @@ class Profile:
     events: tuple[str, ...] = ()
     recording: Recording | None = None
     areas: tuple[ObjectArea, ...] = ()
+    sampling: Sampling | None = None
