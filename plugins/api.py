@@ -39,17 +39,18 @@ BENCH = "bench"
 
 @runtime_checkable
 class ProfileSource(Protocol):
-    """A reader of one kind of profile text."""
+    """A reader of one kind of profile; those of texts decode through ``linesmith.plugins.text``."""
 
     name: str
 
-    def recognises(self, head: str) -> bool:
-        """Whether ``head`` (up to 64 KiB of the text) looks like this kind of profile."""
+    def recognises(self, head: bytes) -> bool:
+        """Whether ``head``, up to 64 KiB of the file, its beginning first, looks like this kind of profile."""
 
-    def read(self, text: str, source: str) -> tuple[Profile, ...]:
-        """Every report found in ``text``, in order; ``source`` names the file in messages.
+    def read(self, path: Path, source: str) -> tuple[Profile, ...]:
+        """Every report in the file at ``path``, in order; ``source`` names the file in messages.
 
-        Raises ``ProfileError`` when the text holds no shared line, with the first line that was not understood.
+        Raises ``ProfileError`` when the file holds no shared line, with the first thing that was not understood, and
+        ``ToolMissing`` when a program that it takes is not there.
         """
 
 

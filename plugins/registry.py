@@ -7,11 +7,14 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import IO, Generic, TypeVar
 
 from linesmith.analyzer.errors import (
     BenchmarkUnknown,
@@ -32,13 +35,11 @@ from linesmith.plugins.api import (
     Recorder,
     SnapshotSource,
 )
-from linesmith.plugins.text import decode
+from linesmith.plugins.text import MOST_BYTES, read_text, too_large
 
 P = TypeVar("P")
 
-_HEAD_CHARACTERS = 64 * 1024
-# Reports of whole machines have some megabytes.
-_MOST_BYTES = 256 << 20
+_HEAD_BYTES = 64 * 1024
 
 
 def profile_sources() -> tuple[ProfileSource, ...]:
@@ -94,29 +95,20 @@ executor = Kind(Executor, "linesmith.executors", "executor", PlanError)
 
 def read_profiles(path: Path) -> tuple[Profile, ...]:
     """Every report in the file at ``path``; raises ``ProfileError`` when it cannot be read or holds none."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise ProfileError(f"cannot read the profile {path}: {error.strerror or error}") from error
-    if len(data) > _MOST_BYTES:
-        raise ProfileError(
-            f"{path} is larger than {_MOST_BYTES >> 20} MiB, too large for a report; "
-            "give the text of `perf c2c report --stdio`"
-        )
     # The name is shown and written as JSON, so bytes that are no UTF-8 are spelt out.
-    return profiles_in(data, os.fsencode(path).decode("utf-8", "backslashreplace"))
+    name = os.fsencode(path).decode("utf-8", "backslashreplace")
+    with _regular(path, name) as file:
+        return profiles_in(file, name)
 
 
-def profiles_in(data: bytes, name: str) -> tuple[Profile, ...]:
-    """Every report in ``data``; ``name`` stands for it in messages. Raises ``ProfileError``."""
-    text = decode(data, name)
+def profiles_in(path: Path, name: str) -> tuple[Profile, ...]:
+    """Every report in the regular file at ``path``, which messages call ``name``. Raises ``ProfileError``."""
     sources = profile_sources()
-    for head in _heads(text):
+    for head in _heads(path, name):
         for source in sources:
             if source.recognises(head):
-                return source.read(text, name)
-    if not text.strip():
+                return source.read(path, name)
+    if not read_text(path, name).strip():
         raise ProfileError(f"{name} is empty; save the output of `perf c2c report --stdio` into it")
     known = ", ".join(source.name for source in sources) or "none"
     broken = "".join(f"; {sentence}" for sentence in broken_sources())
@@ -126,11 +118,48 @@ def profiles_in(data: bytes, name: str) -> tuple[Profile, ...]:
     )
 
 
-def _heads(text: str) -> Iterator[str]:
-    """Overlapping parts of the text: a long mail may hold its report far from the beginning."""
-    step = _HEAD_CHARACTERS // 2
-    for start in range(0, max(len(text), 1), step):
-        yield text[start : start + _HEAD_CHARACTERS]
+@contextmanager
+def _regular(path: Path, name: str) -> Iterator[Path]:
+    """``path``, or what comes out of the pipe there, in a file that lives until the end of the context."""
+    if path.is_file() or path.is_dir() or not path.exists():
+        yield path
+        return
+    with tempfile.NamedTemporaryFile(prefix="linesmith-") as copy:
+        try:
+            with path.open("rb") as pipe:
+                _copy(pipe, copy)
+        except OSError as error:
+            raise ProfileError(f"cannot read the profile {name}: {error.strerror or error}") from error
+        copy.flush()
+        yield Path(copy.name)
+
+
+def _copy(pipe: IO[bytes], copy: IO[bytes]) -> None:
+    """All of a profile whose beginning is known; of anything else a little more than the longest text."""
+    head = pipe.read(_HEAD_BYTES)
+    copy.write(head)
+    if any(source.recognises(head) for source in profile_sources()):
+        shutil.copyfileobj(pipe, copy)
+        return
+    while copy.tell() <= MOST_BYTES and (more := pipe.read(_HEAD_BYTES)):
+        copy.write(more)
+
+
+def _heads(path: Path, name: str) -> Iterator[bytes]:
+    """Overlapping parts of the file: a long mail may hold its report far from the beginning.
+
+    Raises ``ProfileError`` when it cannot be read, and behind the first part when it is too large for a text.
+    """
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            for start in range(0, max(size, 1), _HEAD_BYTES // 2):
+                if start and size > MOST_BYTES:
+                    raise ProfileError(too_large(name))
+                file.seek(start)
+                yield file.read(_HEAD_BYTES)
+    except OSError as error:
+        raise ProfileError(f"cannot read the profile {name}: {error.strerror or error}") from error
 
 
 def _entry_points() -> list[EntryPoint]:

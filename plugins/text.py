@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import codecs
+from pathlib import Path
 
 from linesmith.analyzer.errors import ProfileError
 
@@ -18,6 +19,44 @@ _MAGICS = {
     b"PK\x03\x04": "is a zip archive; unpack it first",
 }
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# Reports of whole machines have some megabytes.
+MOST_BYTES = 256 << 20
+
+
+def read_text(path: Path, name: str) -> str:
+    """The text of the file at ``path``, called ``name`` in messages.
+
+    Raises ``ProfileError`` when it cannot be read, is no text, or has more than 256 MiB.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise ProfileError(f"cannot read the profile {name}: {error.strerror or error}") from error
+    if len(data) > MOST_BYTES:
+        raise ProfileError(too_large(name))
+    return decode(data, name)
+
+
+def too_large(name: str) -> str:
+    """The sentence about a file of more than 256 MiB."""
+    return (
+        f"{name} is larger than {MOST_BYTES >> 20} MiB, too large for a report; "
+        "give the text of `perf c2c report --stdio`"
+    )
+
+
+def head_text(head: bytes) -> str:
+    """The text of a part of a file, which may begin and end within a character; nothing where it is no text."""
+    if head.startswith((*_MAGICS, *_WIDE)):
+        return head.decode("utf-16", "replace") if head.startswith(_WIDE) else ""
+    zeros = head.count(b"\0")
+    if zeros * 100 <= len(head):
+        return head.decode("utf-8", "replace")
+    # A later part of a text in UTF-16 has no mark, but a zero in most of its characters.
+    if zeros * 3 < len(head):
+        return ""
+    return head.decode("utf-16-le" if head[1::2].count(0) > head[::2].count(0) else "utf-16-be", "replace")
 
 
 def decode(data: bytes, name: str) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from linesmith.analyzer.errors import ProfileError
 from linesmith.analyzer.model import Profile
@@ -13,6 +14,7 @@ from linesmith.plugins.profiles.pieces import Unread
 from linesmith.plugins.profiles.scan import Scanner
 from linesmith.plugins.profiles.tokens import Cursor, tokens
 from linesmith.plugins.profiles.unmail import unmail
+from linesmith.plugins.text import head_text, read_text
 
 _TITLES = re.compile(r"Shared\s+(?:Data\s+)?Cache\s*Line|Trace\s+Event\s+Information|perf\s+c2c", re.IGNORECASE)
 _SHARES = re.compile(r"\d\.\d\d%\s{1,40}\d{1,3}\.\d\d%")
@@ -24,20 +26,26 @@ class C2cReport:
 
     name = "c2c-report"
 
-    def recognises(self, head: str) -> bool:
+    def recognises(self, head: bytes) -> bool:
         """Whether ``head`` has a title of the report, or rows of shares or of the shared-lines table; JSON is none."""
-        if head.lstrip().startswith("{"):
+        text = head_text(head)
+        if text.lstrip().startswith("{"):
             return False
-        plain = "\n".join(line.text for line in unmail(head))
+        plain = "\n".join(line.text for line in unmail(text))
         return any(pattern.search(plain) for pattern in (_TITLES, _SHARES, _TABLE_ROW))
 
-    def read(self, text: str, source: str) -> tuple[Profile, ...]:
-        """Every report in ``text``; raises ``ProfileError`` when there is no shared line in it."""
-        found = drafts(Scanner(Cursor(tokens(unmail(text)))).pieces())
-        holding = [draft for draft in found if draft.holds_lines]
-        if not holding:
-            raise ProfileError(_nothing_in(text, source, [unread for draft in found for unread in draft.unread]))
-        return tuple(profile_of(draft, source) for draft in holding)
+    def read(self, path: Path, source: str) -> tuple[Profile, ...]:
+        """Every report in the file; raises ``ProfileError`` when there is no shared line in it."""
+        return reports_in(read_text(path, source), source)
+
+
+def reports_in(text: str, source: str) -> tuple[Profile, ...]:
+    """Every report in ``text``; raises ``ProfileError`` when there is no shared line in it."""
+    found = drafts(Scanner(Cursor(tokens(unmail(text)))).pieces())
+    holding = [draft for draft in found if draft.holds_lines]
+    if not holding:
+        raise ProfileError(_nothing_in(text, source, [unread for draft in found for unread in draft.unread]))
+    return tuple(profile_of(draft, source) for draft in holding)
 
 
 def _nothing_in(text: str, source: str, unread: list[Unread]) -> str:

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, fields, is_dataclass, replace
+from pathlib import Path
 
 import msgspec
 
 from linesmith.analyzer.errors import ProfileError
 from linesmith.analyzer.model import ObjectArea, Profile
+from linesmith.plugins.text import head_text, read_text
 
 VERSION = 1
 _MARK = '"linesmith-profile"'
@@ -32,13 +34,14 @@ class RecordedProfile:
 
     name = "linesmith-profile"
 
-    def recognises(self, head: str) -> bool:
+    def recognises(self, head: bytes) -> bool:
         """Whether ``head`` begins as the document does."""
-        return head.lstrip().startswith("{") and _MARK in head[:200]
+        text = head_text(head)
+        return text.lstrip().startswith("{") and _MARK in text[:200]
 
-    def read(self, text: str, source: str) -> tuple[Profile, ...]:
+    def read(self, path: Path, source: str) -> tuple[Profile, ...]:
         """The one profile of the document; raises ``ProfileError`` when it is damaged or of another version."""
-        data = text.encode()
+        data = read_text(path, source).encode()
         try:
             version = msgspec.json.decode(data, type=_Head).version
             if version != VERSION:

@@ -84,7 +84,7 @@ def sides(profile: Profile, places: Places) -> Iterator[tuple[str | None, str | 
 
 def read(path: Path) -> Profile:
     """The one profile of a recording."""
-    (profile,) = RecordedProfile().read(path.read_text(), str(path))
+    (profile,) = RecordedProfile().read(path, str(path))
     return profile
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from linesmith.analyzer.model import Access, Profile, SharedLine
-from linesmith.plugins.profiles.c2c import C2cReport
+from linesmith.plugins.profiles.c2c import reports_in
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 
@@ -18,7 +18,7 @@ def profiles_of(folder: str, prefix: str) -> tuple[Profile, ...]:
     found = sorted((SHARED / folder).glob(f"{prefix}*"))
     if not found:
         pytest.skip(f"no {folder}/{prefix}* beside the repository")
-    return C2cReport().read(found[0].read_text(encoding="utf-8", errors="replace"), "report.txt")
+    return reports_in(found[0].read_text(encoding="utf-8", errors="replace"), "report.txt")
 
 
 def case(number: str) -> tuple[Profile, ...]:

@@ -9,7 +9,7 @@ import pytest
 
 from linesmith.analyzer.errors import ProfileError
 from linesmith.analyzer.model import Profile
-from linesmith.plugins.profiles.c2c import C2cReport
+from linesmith.plugins.profiles.c2c import reports_in
 
 RULE = "  " + "-" * 70
 HEAD = f"{RULE}\n      0       40      400       30       20       10  0xffff888100000040\n{RULE}\n"
@@ -25,7 +25,7 @@ REPORT = HEAD + FIRST + SECOND
 
 
 def read(text: str) -> tuple[Profile, ...]:
-    return C2cReport().read(text, "report.txt")
+    return reports_in(text, "report.txt")
 
 
 def read_one(text: str) -> Profile:
@@ -293,7 +293,7 @@ def test_the_events_of_the_details_are_kept() -> None:
     details = "  Events        : cpu_core/mem-loads,ldlat=30/P\n                : cpu_core/mem-stores/P\n"
     row = "  100.00%  100.00%  100.00%  0.00%  0x8  0  1  0x40  1  1  1  1  1  [k] f  v  f+1  0\n"
     report = details + "  0  1  2  3  0  0x1000\n" + row
-    events = C2cReport().read(report, "mail")[0].events
+    events = reports_in(report, "mail")[0].events
     assert events == ("cpu_core/mem-loads,ldlat=30/P", "cpu_core/mem-stores/P")
 
 

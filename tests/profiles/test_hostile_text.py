@@ -7,13 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from profiles.c2c_text import Generation, LineSpec, Options, ReportSpec, RowSpec, render
+from profiles.given import profiles_of
 
 from linesmith.analyzer.errors import ProfileError
 from linesmith.analyzer.model import Profile
-from linesmith.plugins.profiles.c2c import C2cReport
+from linesmith.plugins.profiles.c2c import reports_in
 from linesmith.plugins.profiles.tokens import Cursor, tokens
 from linesmith.plugins.profiles.unmail import unmail
-from linesmith.plugins.registry import profiles_in
 
 # Words that mean something to the grammar, so that random sequences get deep into it.
 WORDS = (
@@ -51,7 +51,7 @@ REPORT = render(
 
 def read_or_refused(text: str) -> tuple[Profile, ...]:
     try:
-        return C2cReport().read(text, "hostile.txt")
+        return reports_in(text, "hostile.txt")
     except ProfileError:
         return ()
 
@@ -88,7 +88,7 @@ def test_report_with_a_piece_cut_out_and_other_words_put_in(start: int, end: int
 @given(st.binary(max_size=400))
 def test_any_bytes(data: bytes) -> None:
     try:
-        assert_sound(profiles_in(data, "hostile.txt"))
+        assert_sound(profiles_of(data, "hostile.txt"))
     except ProfileError:
         return
 

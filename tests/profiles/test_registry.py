@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
@@ -10,11 +11,12 @@ from pathlib import Path
 
 import pytest
 from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
+from profiles.given import profiles_of
 from profiles.mangling import MANGLERS, as_base64_mail
 
 from linesmith.analyzer.errors import ProfileError
 from linesmith.plugins import registry
-from linesmith.plugins.registry import broken_sources, profile_sources, profiles_in, read_profiles
+from linesmith.plugins.registry import broken_sources, profile_sources, read_profiles
 
 REPORT = render(
     ReportSpec((LineSpec(0xFFFF888100000040, (RowSpec(8, (1, 2, 3, 4, 5), 0xFFFFFFFF81000000, "f", "[x]", "f+1"),)),))
@@ -36,31 +38,47 @@ def test_file_is_read_by_the_source_that_knows_it(tmp_path: Path) -> None:
 def test_mangled_report_is_recognised(mangle: Callable[[str], str]) -> None:
     rows_only = REPORT[REPORT.rindex("#\n") + 2 :]
     for text in (REPORT, rows_only):
-        assert len(profiles_in(mangle(text).encode(), "report.txt")) == 1
+        assert len(profiles_of(mangle(text).encode(), "report.txt")) == 1
 
 
 def test_long_mail_in_base64_is_recognised_by_its_beginning() -> None:
-    assert profiles_in(as_base64_mail(REPORT * 200).encode(), "report.txt")
+    assert profiles_of(as_base64_mail(REPORT * 200).encode(), "report.txt")
 
 
 def test_report_far_behind_the_beginning_is_found() -> None:
-    assert len(profiles_in(b"A long thread.\n" * 20000 + REPORT.encode(), "thread.mbox")) == 1
+    assert len(profiles_of(b"A long thread.\n" * 20000 + REPORT.encode(), "thread.mbox")) == 1
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
 def test_encodings_with_a_mark(encoding: str) -> None:
-    assert len(profiles_in(REPORT.encode(encoding), "report.txt")) == 1
+    assert len(profiles_of(REPORT.encode(encoding), "report.txt")) == 1
+
+
+def test_report_far_behind_the_beginning_of_a_wide_text() -> None:
+    assert len(profiles_of(("A long thread.\n" * 20000 + REPORT).encode("utf-16"), "thread.txt")) == 1
+
+
+def test_report_out_of_a_pipe() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, REPORT.encode())
+    os.close(writing)
+    (profile,) = read_profiles(Path(f"/dev/fd/{reading}"))
+    assert profile.source == f"/dev/fd/{reading}"
+
+
+def test_a_pipe_without_end_that_holds_no_profile_is_left() -> None:
+    with pytest.raises(ProfileError, match="/dev/zero is larger than 256 MiB"):
+        read_profiles(Path("/dev/zero"))
 
 
 def test_bytes_that_are_no_text_in_any_encoding_do_not_hurt() -> None:
-    assert len(profiles_in(b"caf\xe9 \xff\n" + REPORT.encode(), "report.txt")) == 1
+    assert len(profiles_of(b"caf\xe9 \xff\n" + REPORT.encode(), "report.txt")) == 1
 
 
 @pytest.mark.parametrize(
     ("data", "words"),
     [
         (b"", "is empty"),
-        (b"PERFILE2" + bytes(100), "is a perf.data file"),
         (b"\x7fELF" + bytes(100), "is an ELF file"),
         (b"\x1f\x8b\x08", "gzip"),
         (bytes(1000), "binary"),
@@ -70,7 +88,7 @@ def test_bytes_that_are_no_text_in_any_encoding_do_not_hurt() -> None:
 )
 def test_foreign_data_is_refused_in_one_sentence(data: bytes, words: str) -> None:
     with pytest.raises(ProfileError, match=words) as refusal:
-        profiles_in(data, "given.txt")
+        profiles_of(data, "given.txt")
     assert str(refusal.value).startswith("given.txt ")
     assert "\n" not in str(refusal.value)
 
@@ -106,9 +124,9 @@ def test_broken_plugin_is_a_sentence_and_hinders_no_other(
     (sentence,) = broken_sources()
     assert sentence.startswith("the profile reader tape cannot be loaded")
     assert words in sentence
-    assert len(profiles_in(REPORT.encode(), "report.txt")) == 1
+    assert len(profiles_of(REPORT.encode(), "report.txt")) == 1
     with pytest.raises(ProfileError, match="reinstall or remove"):
-        profiles_in(b"nothing", "report.txt")
+        profiles_of(b"nothing", "report.txt")
 
 
 def test_a_file_too_large_for_a_report_is_refused_unread(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from profiles.c2c_text import Generation, LineSpec, Options, ReportSpec, RowSpec
 from profiles.mangling import MANGLERS, collapsed, indented, without_headings
 
 from linesmith.analyzer.model import Access, Profile
-from linesmith.plugins.profiles.c2c import C2cReport
+from linesmith.plugins.profiles.c2c import reports_in
 
 KERNEL = (
     ("down_write", "[kernel.kallsyms]", "down_write+28"),
@@ -65,7 +65,7 @@ REPORTS = st.builds(
 
 
 def read_one(text: str) -> Profile:
-    (profile,) = C2cReport().read(text, "report.txt")
+    (profile,) = reports_in(text, "report.txt")
     return profile
 
 
