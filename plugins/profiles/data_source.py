@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a sampled access was, from the bits of its data source, and as which counts ``perf c2c`` takes it.
+
+Bits: ``union perf_mem_data_src`` of include/uapi/linux/perf_event.h, which Intel PEBS, AMD IBS, Arm SPE and PowerPC
+all fill. Counting rules: ``c2c_decode_stats`` of tools/perf/util/mem-events.c, the same from Linux 6.1 to 6.12.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+_LOAD, _STORE = 0x02, 0x04
+_HIT, _MISS, _NO_LEVEL = 0x02, 0x04, 0x01
+_L1, _LFB, _L2, _L3, _LOCAL_RAM, _IO, _UNCACHED = 0x08, 0x10, 0x20, 0x40, 0x80, 0x1000, 0x2000
+_REMOTE_RAM, _REMOTE_CACHE = 0x100 | 0x200, 0x400 | 0x800
+_SNOOP_HIT, _SNOOP_HITM = 0x04, 0x10
+_PEER = 0x02
+_LOCKED = 0x02
+
+
+class AccessKind(StrEnum):
+    """What the instruction did to memory; hardware marks atomic ones as locked loads or locked stores."""
+
+    LOAD = "load"
+    STORE = "store"
+    ATOMIC = "atomic"
+    OTHER = "no load and no store"
+
+
+class Level(StrEnum):
+    """Where the data came from, the farthest first; ``UNKNOWN`` where the hardware does not say."""
+
+    UNCACHED = "uncached or I/O memory"
+    REMOTE_MEMORY = "memory of another node"
+    REMOTE_CACHE = "cache of another node"
+    LOCAL_MEMORY = "memory of the own node"
+    L3 = "L3"
+    L2 = "L2"
+    FILL_BUFFER = "line fill buffer"
+    L1 = "L1"
+    UNKNOWN = "not known"
+
+
+@dataclass(frozen=True, slots=True)
+class DataSource:
+    """One access as ``perf c2c`` counts it; each count is 0 or 1, those of local peers 0 to 2.
+
+    A load counts as HITM when the line was modified in another cache, as peer when another core gave it. ``cached``
+    counts for the loads of the line, as do ``hitm_local``, ``hitm_remote`` and ``distant``, those from other
+    nodes and from memory: perf's ``records`` of a line are these and the stores.
+    """
+
+    kind: AccessKind
+    level: Level
+    loads: int = 0
+    stores: int = 0
+    hitm_local: int = 0
+    hitm_remote: int = 0
+    peer_local: int = 0
+    peer_remote: int = 0
+    stores_l1_hit: int = 0
+    stores_l1_miss: int = 0
+    stores_na: int = 0
+    cached: int = 0
+    distant: int = 0
+
+
+def decoded(bits: int) -> DataSource:
+    """The access that ``bits``, a ``perf_mem_data_src``, stand for; the sample's address is not 0."""
+    operation, level = bits & 0x1F, bits >> 5 & 0x3FFF
+    if operation & _LOAD:
+        return _load(bits, level)
+    if operation & _STORE:
+        hit, miss = bool(level & _HIT), bool(level & _MISS)
+        kind = AccessKind.ATOMIC if _is_locked(bits) else AccessKind.STORE
+        return DataSource(
+            kind,
+            _level(bits, level),
+            stores=1,
+            stores_l1_hit=int(hit and bool(level & _L1)),
+            stores_l1_miss=int(miss and bool(level & _L1)),
+            stores_na=int(bool(level & _NO_LEVEL)),
+        )
+    return DataSource(AccessKind.OTHER, Level.UNKNOWN)
+
+
+def _load(bits: int, level: int) -> DataSource:
+    snoop, peer = bits >> 19 & 0x1F, bool(bits >> 38 & _PEER)
+    hit, remote = bool(level & _HIT), _is_remote(bits)
+    hitm, snoop_hit = bool(snoop & _SNOOP_HITM), bool(snoop & _SNOOP_HIT)
+    l2, l3 = hit and bool(level & _L2), hit and bool(level & _L3)
+    from_remote = bool(level & _REMOTE_CACHE) or remote
+    remote_hitm = from_remote and hitm and not snoop_hit
+    remote_peer = from_remote and peer and not (hitm or snoop_hit)
+    memory = (hit and bool(level & _LOCAL_RAM)) + (hit and (bool(level & _REMOTE_RAM) or remote))
+    near = sum(1 for one in (_LFB, _L1) if hit and level & one) + l2 + (l3 and not hitm)
+    return DataSource(
+        AccessKind.ATOMIC if _is_locked(bits) else AccessKind.LOAD,
+        _level(bits, level),
+        loads=1,
+        hitm_local=int(l3 and hitm),
+        hitm_remote=int(remote_hitm),
+        peer_local=int(l2 and peer) + int(l3 and peer),
+        peer_remote=int(remote_peer),
+        cached=near,
+        distant=memory + int(from_remote and (snoop_hit or remote_peer)),
+    )
+
+
+def _is_locked(bits: int) -> bool:
+    return bool(bits >> 24 & _LOCKED)
+
+
+def _is_remote(bits: int) -> bool:
+    """The plain remote bit; with hops (PowerPC) it also stands for other cores of the own node."""
+    return bool(bits >> 37 & 1) and not bits >> 43 & 7
+
+
+def _level(bits: int, level: int) -> Level:
+    """Where the data came from by the older field, or by the newer number where that says nothing."""
+    if level & (_IO | _UNCACHED):
+        return Level.UNCACHED
+    if level & _REMOTE_CACHE:
+        return Level.REMOTE_CACHE
+    if level & _REMOTE_RAM:
+        return Level.REMOTE_MEMORY
+    by_bit = ((_LOCAL_RAM, Level.LOCAL_MEMORY), (_L3, Level.L3), (_L2, Level.L2), (_LFB, Level.FILL_BUFFER))
+    for bit, found in (*by_bit, (_L1, Level.L1)):
+        if level & bit:
+            return found
+    return _NUMBERED.get((bits >> 33 & 0xF, bool(bits >> 37 & 1)), Level.UNKNOWN)
+
+
+_NUMBERED = {
+    **{(1, remote): Level.L1 for remote in (False, True)},
+    (2, False): Level.L2,
+    (3, False): Level.L3,
+    (4, False): Level.L3,
+    (11, False): Level.L3,
+    **{(number, True): Level.REMOTE_CACHE for number in (2, 3, 4, 11)},
+    (5, False): Level.FILL_BUFFER,
+    (12, False): Level.FILL_BUFFER,
+    (8, False): Level.UNCACHED,
+    (10, False): Level.UNCACHED,
+    **{(number, False): Level.LOCAL_MEMORY for number in (6, 9, 13, 14)},
+    **{(number, True): Level.REMOTE_MEMORY for number in (6, 9, 13, 14)},
+}
