@@ -68,6 +68,10 @@ class SnapshotError(LinesmithError):
     """The memory is no ELF dump, is cut off, or is another kernel's."""
 
 
+class SlabFactsError(LinesmithError):
+    """What is given as /sys/kernel/slab cannot be read, or describes no cache."""
+
+
 class ToolMissing(LinesmithError):
     """A program that a stage needs is not installed; the message names the package."""
 

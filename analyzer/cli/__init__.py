@@ -12,7 +12,7 @@ from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.errors import LinesmithError
 
 GROUPS = {
-    "look": ("layout", "diff", "access", "index"),
+    "look": ("layout", "diff", "access", "slab", "index"),
     "find": ("record", "hot", "suggest"),
     "change": ("patch",),
     "prove": ("bench", "tune", "report"),

@@ -73,6 +73,13 @@ result_format = click.option(
     help="How the result is written; matrix is {metric: [samples]}.",
 )
 
+slabinfo = click.option(
+    "--slabinfo",
+    metavar="PATH",
+    type=click.Path(exists=True, path_type=Path),
+    help="Slab caches as the running kernel has them: /sys/kernel/slab, or what grep -s . /sys/kernel/slab/*/* prints.",
+)
+
 dry_run = click.option("--dry-run", is_flag=True, help="Show the commands instead of running them.")
 
 trace = click.option(

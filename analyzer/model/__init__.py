@@ -59,6 +59,15 @@ if TYPE_CHECKING:
         SimulatedPair,
         Simulation,
     )
+    from linesmith.analyzer.model.slab import (
+        CacheRequest,
+        PhaseCount,
+        SlabBasis,
+        SlabCache,
+        SlabGeometry,
+        SlabMachine,
+        SlabPlace,
+    )
     from linesmith.analyzer.model.snapshot import ObjectArea, ObjectKind, Snapshot
     from linesmith.analyzer.model.tuning import Budget, Evidence, Searching, TunePlan
     from linesmith.analyzer.model.verdict import Comparison, Rules, VerdictKind
@@ -191,6 +200,7 @@ _NAMES = {
         "SimulatedPair",
         "Simulation",
     ),
+    "slab": ("CacheRequest", "PhaseCount", "SlabBasis", "SlabCache", "SlabGeometry", "SlabMachine", "SlabPlace"),
     "snapshot": (
         "ObjectArea",
         "ObjectKind",
@@ -226,6 +236,7 @@ __all__ = [
     "Budget",
     "Build",
     "Built",
+    "CacheRequest",
     "Candidate",
     "CodeAccess",
     "Comparison",
@@ -268,6 +279,7 @@ __all__ = [
     "Order",
     "Outcome",
     "Patch",
+    "PhaseCount",
     "Point",
     "Prediction",
     "Profile",
@@ -291,6 +303,11 @@ __all__ = [
     "SimulatedPair",
     "Simulation",
     "Site",
+    "SlabBasis",
+    "SlabCache",
+    "SlabGeometry",
+    "SlabMachine",
+    "SlabPlace",
     "Snapshot",
     "Space",
     "Step",

@@ -13,10 +13,10 @@ import pytest
 from c_source import compiled
 from linesmith_command import linesmith
 
-from linesmith.analyzer.report import access_json, diff_json, layout_json
+from linesmith.analyzer.report import access_json, diff_json, layout_json, slab_json
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-MODULES = [(layout_json, "layout"), (diff_json, "diff"), (access_json, "access")]
+MODULES = [(layout_json, "layout"), (diff_json, "diff"), (access_json, "access"), (slab_json, "slab")]
 OLD = (
     "struct s { int a; unsigned b:3; union { long c; struct { char d; int e; } f[2]; }; } s; struct gone { int x; } g;"
 )

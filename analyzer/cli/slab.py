@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``linesmith slab``: how objects of a type lie in the pages of their slab cache, and what they cost there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from linesmith.analyzer.cli import options
+
+_PAGES = {"4K": 4096, "16K": 16384, "64K": 65536}
+_CPUS = click.IntRange(1, 1 << 16)
+
+
+@click.command()
+@options.elf
+@click.argument("types", metavar="TYPE...", nargs=-1, required=True)
+@click.option("--cpus", metavar="N", type=_CPUS, default=64, show_default=True, help="CPUs present.")
+@click.option("--page-size", type=click.Choice(list(_PAGES)), default="4K", show_default=True, help="Size of a page.")
+@click.option("--kernel", metavar="X.Y", help="Release whose rules hold, where ELF does not say it.")
+@options.slabinfo
+@click.option("--cache", metavar="NAME", help="The slab cache that TYPE comes from.")
+@click.option("--align", metavar="BYTES", type=click.IntRange(0, 4096), default=0, help="Alignment the cache asks for.")
+@click.option("--hwcache-align", is_flag=True, help="The cache is made with SLAB_HWCACHE_ALIGN.")
+@click.option("--by-rcu", is_flag=True, help="The cache is made with SLAB_TYPESAFE_BY_RCU.")
+@click.option("--constructor", is_flag=True, help="The cache has a constructor.")
+@click.option("--kmalloc", is_flag=True, help="TYPE comes from kmalloc().")
+@options.format_
+@options.output
+def command(
+    elf: Path,
+    types: tuple[str, ...],
+    cpus: int,
+    page_size: str,
+    kernel: str | None,
+    slabinfo: Path | None,
+    cache: str | None,
+    align: int,
+    hwcache_align: bool,
+    by_rcu: bool,
+    constructor: bool,
+    kmalloc: bool,
+    format_: str,
+    output: Path | None,
+) -> None:
+    """Show stride, slab order, phases and memory of objects of TYPE, also inside the objects that hold it by value.
+
+    What nothing says of the cache is computed by the rules of SLUB; each line tells how it is known.
+    """
+    from linesmith.analyzer.cli.slabs import Question, slabs_of
+    from linesmith.analyzer.report import slab, slab_json
+    from linesmith.analyzer.slab import Asked
+
+    asked = Asked(cache, align, hwcache_align, by_rcu, constructor, kmalloc)
+    question = Question(types, asked, cpus, _PAGES[page_size], kernel, slabinfo)
+    found = slabs_of(elf, question)
+    render = slab_json.render_json if format_ == "json" else slab.render_text
+    options.write(render(found), output)

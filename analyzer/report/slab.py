@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Slabs as text: for each type its places, with stride, order, memory and phases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from linesmith.analyzer.model import ElfIdentity, PhaseCount, SlabGeometry, SlabMachine, SlabPlace
+from linesmith.analyzer.slab import TypeSlabs, bytes_for, pages_for, together
+
+PAGES_OF = 1_000
+MEMORY_OF = 100_000
+MOST_PLACES = 12
+MOST_PHASES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class SlabAnswer:
+    """What ``linesmith slab`` found; ``release_known`` tells whether the user or the ELF file said the release."""
+
+    elf: ElfIdentity
+    machine: SlabMachine
+    release_known: bool
+    types: tuple[TypeSlabs, ...]
+
+
+def render_text(found: SlabAnswer) -> str:
+    """Each type with a block for each place; a last line adds up what several types cost together."""
+    blocks = ["\n".join(_type(one)) for one in found.types]
+    both = together(found.types)
+    if both:
+        blocks.append(_together(both))
+    return "\n\n".join([_machine(found), *blocks]) + "\n"
+
+
+def _machine(found: SlabAnswer) -> str:
+    machine = found.machine
+    release = f"Linux {machine.release[0]}.{machine.release[1]}" + ("" if found.release_known else " (assumed)")
+    return f"{release}, {_counted(machine.cpus, 'CPU')}, pages of {machine.page_bytes} bytes"
+
+
+def _type(one: TypeSlabs) -> Iterator[str]:
+    yield f"{one.layout.title}, {_counted(one.layout.size, 'byte')}"
+    for place in one.places[:MOST_PLACES]:
+        yield from _place(place)
+    more = len(one.places) - MOST_PLACES
+    if more > 0:
+        yield f"  and {_counted(more, 'more place')}; --format json has them all"
+
+
+def _place(place: SlabPlace) -> Iterator[str]:
+    cache, geometry = place.cache, place.cache.geometry
+    shared = f", shared with {_counted(cache.aliases, 'more cache')}" if cache.aliases else ""
+    yield f"  cache {cache.name}{shared}, {cache.basis.value}: {cache.reason}"
+    if place.path:
+        yield f"    place     {place.outer}.{place.path}, {place.offset} bytes into each object"
+    yield f"    objects   {_objects(geometry)}"
+    yield f"    slab      {_slab(geometry)}"
+    yield f"    memory    {_memory(place)}"
+    yield f"    phases    {_phases(place.phases)}"
+    yield f"    of 128    {_phases(place.pair_phases)}"
+
+
+def _objects(geometry: SlabGeometry) -> str:
+    text = f"{geometry.object_bytes} bytes, aligned to {geometry.alignment}, {geometry.stride} apart"
+    if geometry.lead:
+        text += f", the first {geometry.lead} bytes into the slab"
+    if geometry.free_pointer is None:
+        return text
+    inside = geometry.free_pointer < geometry.object_bytes
+    return f"{text}; free pointer {'at' if inside else 'behind the object, at'} {geometry.free_pointer}"
+
+
+def _slab(geometry: SlabGeometry) -> str:
+    pages = _counted(1 << geometry.order, "page")
+    objects = _counted(geometry.objects, "object")
+    return f"{pages} (order {geometry.order}) with {objects}, {geometry.unused} bytes left over"
+
+
+def _memory(place: SlabPlace) -> str:
+    geometry = place.cache.geometry
+    mebibytes = bytes_for(MEMORY_OF, geometry) / (1 << 20)
+    pages = pages_for(PAGES_OF, geometry)
+    return f"{_counted(pages, 'page')} for {PAGES_OF:,} objects, {mebibytes:.1f} MiB for {MEMORY_OF:,}"
+
+
+def _phases(counts: Sequence[PhaseCount]) -> str:
+    """Which phases how many objects of a slab have: ``0 (8), 32 (8)``."""
+    shown = ", ".join(f"{one.phase} ({one.objects})" for one in counts[:MOST_PHASES])
+    return shown + (f" and {len(counts) - MOST_PHASES} more" if len(counts) > MOST_PHASES else "")
+
+
+def _together(places: Sequence[SlabPlace]) -> str:
+    pages = [pages_for(PAGES_OF, place.cache.geometry) for place in places]
+    mebibytes = sum(bytes_for(MEMORY_OF, place.cache.geometry) for place in places) / (1 << 20)
+    added = " + ".join(f"{one}" for one in pages)
+    return f"together: {added} = {sum(pages):,} pages for {PAGES_OF:,} of each, {mebibytes:.1f} MiB for {MEMORY_OF:,}"
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which cache serves the objects of a record, and how that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from linesmith.analyzer.model import CacheRequest, Layout, SlabBasis, SlabCache, SlabGeometry, SlabMachine
+from linesmith.analyzer.slab.kmalloc import kmalloc_request
+from linesmith.analyzer.slab.known_caches import CacheFlags, KnownCache, known_cache
+from linesmith.analyzer.slab.order import least_order
+from linesmith.analyzer.slab.stride import geometry_of
+
+WHOLE_PAGES = "whole pages"
+# How much larger than a record the objects of its cache are at most: what rounding up to a word adds.
+_ROUNDED_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What somebody says of a cache where nothing else does; ``cache`` is its name in /sys/kernel/slab."""
+
+    cache: str | None = None
+    alignment: int = 0
+    hwcache_align: bool = False
+    typesafe_by_rcu: bool = False
+    constructor: bool = False
+    kmalloc: bool = False
+
+    @property
+    def flags(self) -> bool:
+        """Whether anything but the name is said."""
+        return bool(self.alignment) or self.hwcache_align or self.typesafe_by_rcu or self.constructor or self.kmalloc
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """The machine that a kernel runs on, and what its /sys/kernel/slab says of its caches by name."""
+
+    machine: SlabMachine = field(default_factory=SlabMachine)
+    measured: Mapping[str, SlabCache] = field(default_factory=dict)
+
+
+NOTHING_ASKED = Asked()
+
+
+def cache_of(layout: Layout, kernel: Kernel, asked: Asked = NOTHING_ASKED) -> SlabCache:
+    """The cache of the record's objects: measured if it can be, else computed, at worst assumed to be kmalloc()'s."""
+    own = own_cache(layout, kernel, asked)
+    if own is not None:
+        return own
+    return _general(layout, kernel, SlabBasis.ASSUMED, "no cache of its own is known, so kmalloc() is assumed")
+
+
+def own_cache(layout: Layout, kernel: Kernel, asked: Asked = NOTHING_ASKED) -> SlabCache | None:
+    """The same without the assumption: ``None`` where nothing is known."""
+    known = known_cache(layout.name, kernel.machine.release)
+    measured = _measured(layout, known, kernel, asked)
+    if measured is not None:
+        return measured
+    if asked.kmalloc:
+        return _general(layout, kernel, SlabBasis.CHOSEN, "kmalloc()")
+    if asked.flags or asked.cache:
+        return _computed(_as_asked(layout, asked), kernel, SlabBasis.CHOSEN, "by the options given")
+    return None if known is None else _known(layout, known, kernel)
+
+
+def _measured(layout: Layout, known: KnownCache | None, kernel: Kernel, asked: Asked) -> SlabCache | None:
+    """What the running kernel says, unless its objects are of another size than the record."""
+    if asked.kmalloc:
+        request = kmalloc_request(layout.size, kernel.machine)
+        return kernel.measured.get(request.name) if request else None
+    grows = asked.cache is not None or (known is not None and CacheFlags.GROWS in known.flags)
+    for name in (asked.cache, known.name if known else None, layout.name):
+        found = kernel.measured.get(name) if name else None
+        if found is not None and (grows or _fits(layout, found, kernel.machine.line_bytes)):
+            return replace(found, name=name or found.name)
+        if asked.cache is not None or (asked.flags and known is None):
+            return None
+    return None
+
+
+def _fits(layout: Layout, measured: SlabCache, line_bytes: int) -> bool:
+    """Whether objects of a cache can be such records; caches that share one have the size of the largest."""
+    room = measured.geometry.object_bytes - layout.size
+    return 0 <= room < (line_bytes if measured.aliases else _ROUNDED_BYTES)
+
+
+def _as_asked(layout: Layout, asked: Asked) -> CacheRequest:
+    return CacheRequest(
+        asked.cache or layout.name,
+        layout.size,
+        asked.alignment,
+        asked.hwcache_align,
+        asked.typesafe_by_rcu,
+        asked.constructor,
+    )
+
+
+def _known(layout: Layout, known: KnownCache, kernel: Kernel) -> SlabCache:
+    flags, line = known.flags, kernel.machine.line_bytes
+    own = max(layout.natural_alignment, layout.alignment or 1) if CacheFlags.OWN_ALIGNMENT in flags else 0
+    of_size = layout.size if CacheFlags.SIZE_ALIGNMENT in flags else 0
+    of_line = line if CacheFlags.LINE_ALIGNMENT in flags else 0
+    request = CacheRequest(
+        known.name,
+        layout.size,
+        max(own, of_size, of_line),
+        CacheFlags.HWCACHE_ALIGN in flags,
+        CacheFlags.TYPESAFE_BY_RCU in flags,
+        CacheFlags.CONSTRUCTOR in flags,
+        CacheFlags.INNER_FREE_POINTER in flags,
+    )
+    if CacheFlags.GROWS in flags:
+        reason = f"{known.function}() adds to the record what depends on the machine, which is not counted"
+        return _computed(request, kernel, SlabBasis.ASSUMED, reason)
+    return _computed(request, kernel, SlabBasis.COMPUTED, f"as {known.function}() creates it")
+
+
+def _general(layout: Layout, kernel: Kernel, basis: SlabBasis, reason: str) -> SlabCache:
+    request = kmalloc_request(max(layout.size, 1), kernel.machine)
+    if request is None:
+        return SlabCache(WHOLE_PAGES, _pages(layout.size, kernel.machine), basis, reason)
+    measured = kernel.measured.get(request.name)
+    if measured is not None:
+        return SlabCache(request.name, measured.geometry, basis, f"{reason}; its geometry is measured")
+    return _computed(request, kernel, basis, reason)
+
+
+def _pages(size: int, machine: SlabMachine) -> SlabGeometry:
+    order = least_order(size, machine.page_bytes)
+    block = machine.page_bytes << order
+    return SlabGeometry(size, machine.page_bytes, block, order, 1, machine.page_bytes)
+
+
+def _computed(request: CacheRequest, kernel: Kernel, basis: SlabBasis, reason: str) -> SlabCache:
+    return SlabCache(request.name, geometry_of(request, kernel.machine), basis, reason)

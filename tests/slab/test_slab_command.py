@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``linesmith slab``: what it says of objects in slabs, how it knows, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from c_source import compiled
+from linesmith_command import linesmith
+
+from linesmith.analyzer.report import slab_json
+
+SOURCE = """
+struct vma_lock { char lock[40]; } __attribute__((aligned(8)));
+struct vm_area_struct { char all[160]; } __attribute__((aligned(8)));
+struct address_space { long pages[4]; };
+struct inode { char mode[40]; struct address_space i_data; };
+struct ext4_inode_info { char first[100]; struct inode vfs_inode; };
+struct mm_struct { char all[100]; };
+struct private { char all[100]; };
+struct huge { char all[20000]; };
+struct { struct vma_lock a; struct vm_area_struct b; struct ext4_inode_info c; struct private d; struct huge e;
+         struct mm_struct f; } all;
+"""
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("kernel"), SOURCE)
+
+
+def _text(*arguments: str | Path) -> str:
+    run = linesmith("slab", *arguments)
+    assert run.stderr == ""
+    return run.stdout
+
+
+def test_two_types_are_told_apart_and_together(kernel: Path) -> None:
+    assert _text(kernel, "vm_area_struct", "vma_lock", "--kernel", "6.13") == (
+        """\
+Linux 6.13, 64 CPUs, pages of 4096 bytes
+
+struct vm_area_struct, 160 bytes
+  cache vm_area_struct, computed from the cache's flags: as proc_caches_init() creates it
+    objects   160 bytes, aligned to 8, 160 apart; free pointer at 80
+    slab      2 pages (order 1) with 51 objects, 32 bytes left over
+    memory    40 pages for 1,000 objects, 15.3 MiB for 100,000
+    phases    0 (26), 32 (25)
+    of 128    0 (13), 32 (13), 64 (13), 96 (12)
+
+struct vma_lock, 40 bytes
+  cache vma_lock, computed from the cache's flags: as proc_caches_init() creates it
+    objects   40 bytes, aligned to 8, 40 apart; free pointer at 16
+    slab      1 page (order 0) with 102 objects, 16 bytes left over
+    memory    10 pages for 1,000 objects, 3.8 MiB for 100,000
+    phases    0 (13), 8 (13), 16 (13), 24 (12), 32 (13), 40 (13), 48 (12), 56 (13)
+    of 128    0 (7), 8 (6), 16 (6), 24 (6), 32 (7), 40 (7), 48 (6), 56 (6), 64 (6), 72 (7), 80 (7), 88 (6), 96 (6), """
+        """104 (6), 112 (6), 120 (7)
+
+together: 40 + 10 = 50 pages for 1,000 of each, 19.2 MiB for 100,000
+"""
+    )
+
+
+def test_a_part_lies_where_the_objects_around_it_do(kernel: Path) -> None:
+    text = _text(kernel, "address_space", "--kernel", "6.1")
+    assert [row.strip() for row in text.splitlines() if "cache" in row or "place" in row] == [
+        "cache inode_cache, computed from the cache's flags: as inode_init() creates it",
+        "place     inode.i_data, 40 bytes into each object",
+        "cache ext4_inode_cache, computed from the cache's flags: as init_inodecache() creates it",
+        "place     ext4_inode_info.vfs_inode.i_data, 144 bytes into each object",
+    ]
+
+
+def test_what_is_not_known_is_assumed_to_come_from_kmalloc(kernel: Path) -> None:
+    assert "cache kmalloc-128, assumed: no cache of its own is known, so kmalloc() is assumed" in _text(
+        kernel, "private"
+    )
+
+
+def test_a_kernel_without_a_banner_is_assumed_to_be_6_12(kernel: Path) -> None:
+    assert _text(kernel, "private").startswith("Linux 6.12 (assumed), 64 CPUs")
+
+
+def test_options_say_what_the_cache_is_asked_for(kernel: Path) -> None:
+    text = _text(kernel, "private", "--hwcache-align", "--constructor", "--cache", "private_cache")
+    assert "cache private_cache, computed as asked for: by the options given" in text
+    assert "100 bytes, aligned to 64, 128 apart; free pointer behind the object, at 104" in text
+
+
+def test_what_exceeds_two_pages_comes_in_whole_pages(kernel: Path) -> None:
+    text = _text(kernel, "huge", "--kmalloc")
+    assert "cache whole pages, computed as asked for: kmalloc()" in text
+    assert "8 pages (order 3) with 1 object" in text
+
+
+def test_what_the_kernel_says_wins(kernel: Path, tmp_path: Path) -> None:
+    text = _text(kernel, "vm_area_struct", "--slabinfo", _facts(tmp_path, "vm_area_struct", 160, 192, 21, 0))
+    assert "cache vm_area_struct, measured: in /sys/kernel/slab" in text
+    assert "160 bytes, aligned to 64, 192 apart" in text
+
+
+def test_it_is_read_from_a_directory_too(kernel: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "slab" / "vm_area_struct"
+    folder.mkdir(parents=True)
+    for name, value in _values(160, 192, 21, 0).items():
+        (folder / name).write_text(f"{value}\n")
+    assert ", measured: in /sys/kernel/slab" in _text(kernel, "vm_area_struct", "--slabinfo", tmp_path / "slab")
+
+
+def test_objects_of_another_size_are_another_builds(kernel: Path, tmp_path: Path) -> None:
+    text = _text(kernel, "vm_area_struct", "--slabinfo", _facts(tmp_path, "vm_area_struct", 152, 152, 26, 0))
+    assert "cache vm_area_struct, computed from the cache's flags" in text
+
+
+def test_a_cache_that_is_named_may_have_larger_objects(kernel: Path, tmp_path: Path) -> None:
+    facts = _facts(tmp_path, "mine", 1000, 1024, 16, 2)
+    text = _text(kernel, "private", "--cache", "mine", "--slabinfo", facts)
+    assert "cache mine, measured: in /sys/kernel/slab" in text
+
+
+def test_what_a_kernel_adds_at_boot_is_measured_or_said_to_be_missing(kernel: Path, tmp_path: Path) -> None:
+    assert "cache mm_struct, assumed: mm_cache_init() adds to the record" in _text(kernel, "mm_struct")
+    facts = _facts(tmp_path, "mm_struct", 164, 192, 21, 0)
+    assert "cache mm_struct, measured" in _text(kernel, "mm_struct", "--slabinfo", facts)
+
+
+def test_the_document_obeys_its_schema(kernel: Path) -> None:
+    document = json.loads(_text(kernel, "vm_area_struct", "vma_lock", "address_space", "--format", "json"))
+    jsonschema.validate(document, slab_json.schema())
+    assert [len(one["places"]) for one in document["types"]] == [1, 1, 2]
+    assert document["types"][0]["places"][0]["pages_per_1000"] == 40
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("no_such",), "no struct or union is called 'no_such' in the debug"),
+        (("private", "--kernel", "new"), "--kernel new is no release; write it like 6.12"),
+        (("private", "--cpus", "0"), "0 is not in the range"),
+    ],
+)
+def test_refusals(kernel: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    run = linesmith("slab", kernel, *arguments)
+    assert run.returncode == 2
+    assert sentence in run.stderr
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"dentry/slab_size:many\n", b"\xff\xfe/order:1", b"a/slab_size:" + b"9" * 5000]
+)
+def test_facts_that_describe_no_cache_are_refused(kernel: Path, tmp_path: Path, damage: bytes) -> None:
+    (tmp_path / "facts").write_bytes(damage)
+    run = linesmith("slab", kernel, "private", "--slabinfo", tmp_path / "facts")
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "describes no slab cache; give /sys/kernel/slab or the output of grep" in run.stderr
+
+
+def _values(size: int, stride: int, objects: int, order: int) -> dict[str, int]:
+    return {"object_size": size, "slab_size": stride, "objs_per_slab": objects, "order": order, "align": 64}
+
+
+def _facts(folder: Path, cache: str, size: int, stride: int, objects: int, order: int) -> Path:
+    rows = (
+        f"/sys/kernel/slab/{cache}/{name}:{value}\n" for name, value in _values(size, stride, objects, order).items()
+    )
+    (folder / "facts.txt").write_text("".join(rows))
+    return folder / "facts.txt"
