@@ -11,9 +11,10 @@ class SampleOutcome(StrEnum):
     """Where a sample of a profile ended before anything was attributed; every one ends in exactly one."""
 
     SHARED_LINE = "on a shared line"
-    UNSHARED_LINE = "on a line of one CPU"
+    UNSHARED_LINE = "on a line without contention"
     NO_ADDRESS = "without a data address"
     NO_ACCESS = "no memory access"
+    GUEST = "in a guest"
     NOT_READ = "not understood"
     LOST = "lost while recording"
 

@@ -3,13 +3,218 @@
 
 from __future__ import annotations
 
-from linesmith.analyzer.model import Profile, Sampling
-from linesmith.plugins.profiles.samples import Samples
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linesmith.analyzer.errors import ProfileError
+from linesmith.analyzer.model import (
+    Access,
+    CpuCounts,
+    Profile,
+    Remark,
+    SampleOutcome,
+    Sampling,
+    SharedLine,
+)
+from linesmith.plugins.profiles.samples import Mode, Samples
+from linesmith.plugins.profiles.shared_lines import Counts, SharedLines, shared_lines
+
+# The kernel's half of the addresses of every 64-bit machine.
+_KERNEL = 1 << 63
+_ARM = ("aarch64", "arm64")
+_SHOWN = (
+    "hitm_remote",
+    "hitm_local",
+    "peer_remote",
+    "peer_local",
+    "stores_l1_hit",
+    "stores_l1_miss",
+    "stores_na",
+)
+_COUNTS = (*_SHOWN, "loads", "stores", "cached", "distant")
+_HITMS = ("hitm_remote", "hitm_local")
+_PEERS = ("peer_remote", "peer_local")
 
 
-def profile_of_samples(samples: Samples, source: str, sampling: Sampling, events: tuple[str, ...] = ()) -> Profile:
-    """The profile of all ``samples``, lines by cost; ``sampling`` is completed with the outcomes.
+def profile_of_samples(
+    samples: Samples,
+    source: str,
+    sampling: Sampling,
+    events: tuple[str, ...] = (),
+    nodes: Mapping[int, int] | None = None,
+    remarks: tuple[Remark, ...] = (),
+) -> Profile:
+    """The profile of all ``samples``, lines by cost, with every sample in one outcome.
 
-    Raises ``ProfileError`` when there is no sample of memory among them.
+    ``nodes`` is the node of each CPU, as far as known. Raises ``ProfileError`` when no line among them is shared.
     """
-    raise NotImplementedError
+    machine = sampling.machine or ""
+    line_bytes = 128 if machine.startswith("ppc") else 64
+    found = shared_lines(samples, line_bytes, machine in _ARM)
+    outcomes = _outcomes(samples, found)
+    if not found.places:
+        raise ProfileError(_nothing_shared(source, outcomes))
+    by_peer = machine in _ARM or not found.hitm
+    lines = _Builder(found, samples, nodes or {}, by_peer).lines(line_bytes, found.peer if by_peer else found.hitm)
+    left_out = found.count - len(found.places)
+    more = (Remark(f"{left_out} more shared lines of less cost are counted, but not listed"),) if left_out else ()
+    return Profile(
+        source,
+        "",
+        "peer" if by_peer else "hitm",
+        lines,
+        (*remarks, *more),
+        events=events,
+        sampling=replace(sampling, outcomes=outcomes),
+    )
+
+
+def _outcomes(samples: Samples, found: SharedLines) -> tuple[tuple[SampleOutcome, int], ...]:
+    tally = found.tally
+    counts = (
+        (SampleOutcome.SHARED_LINE, tally.shared),
+        (SampleOutcome.UNSHARED_LINE, tally.unshared),
+        (SampleOutcome.NO_ADDRESS, tally.no_address),
+        (SampleOutcome.NO_ACCESS, tally.no_access),
+        (SampleOutcome.GUEST, tally.guest + samples.guest),
+        (SampleOutcome.NOT_READ, samples.unread),
+        (SampleOutcome.LOST, samples.lost),
+    )
+    return tuple((outcome, count) for outcome, count in counts if count)
+
+
+def _nothing_shared(source: str, outcomes: tuple[tuple[SampleOutcome, int], ...]) -> str:
+    ended = ", ".join(f"{count} {outcome}" for outcome, count in outcomes) or "it has none"
+    return (
+        f"{source} holds no sample of a load of a line modified in another cache or given by another core "
+        f"(samples: {ended}); use `perf c2c record` where the PMU tells it, or `linesmith record --on qemu`"
+    )
+
+
+class _Builder:
+    """Makes the lines, accesses and counts by CPU out of groups in the order of line, offset, instruction, CPU."""
+
+    def __init__(self, found: SharedLines, samples: Samples, nodes: Mapping[int, int], by_peer: bool) -> None:
+        self._samples = samples
+        self._nodes = nodes
+        self._found = found
+        groups = found.groups
+        self._cost = _PEERS if by_peer else _HITMS
+        times = groups["samples"]
+        counts = {name: found.sources.column(name)[groups["kind"]] * times for name in _COUNTS}
+        counts["contended"] = counts[self._cost[0]] + counts[self._cost[1]]
+        self._lines = _Summed(groups, counts, ("line",))
+        self._rows = _Summed(groups, counts | _latencies(groups, counts, self._cost), ("line", "offset", "ip"))
+        loading = {"cycles": groups["weight"] * (counts["loads"] > 0), "timed": groups["timed"] * (counts["loads"] > 0)}
+        self._cpus = _Summed(groups, counts | loading, ("line", "offset", "ip", "cpu"))
+
+    def lines(self, line_bytes: int, whole: int) -> tuple[SharedLine, ...]:
+        """Every line that was kept, by cost; ``whole`` is the cost of all lines."""
+        by_line: list[list[Access]] = [[] for _ in self._found.places]
+        for line, access in zip(self._rows.groups["line"].tolist(), self._accesses(), strict=True):
+            by_line[line].append(access)
+        return tuple(
+            self._line(rank, address, line_bytes, accesses, whole)
+            for rank, ((_, address), accesses) in enumerate(zip(self._found.places, by_line, strict=True))
+        )
+
+    def _line(self, rank: int, address: int, line_bytes: int, accesses: list[Access], whole: int) -> SharedLine:
+        counts = {name: sums[rank] for name, sums in self._lines.sums.items()}
+        shown: dict[str, Any] = {name: counts[name] for name in _SHOWN}
+        accesses.sort(key=lambda one: (-one.contended, -one.stores, one.offset or 0, one.code_address or 0))
+        return SharedLine(
+            rank + 1,
+            address,
+            tuple(accesses),
+            line_bytes,
+            **shown,
+            records=_loads_of(counts) + _stores_of(counts),
+            loads=_loads_of(counts),
+            share=counts["contended"] / max(whole, 1),
+        )
+
+    def _accesses(self) -> Iterator[Access]:
+        """One access for each line, offset and instruction; the CPUs of a row are those up to the next row."""
+        starts = [*np.searchsorted(self._cpus.starts, self._rows.starts).tolist(), len(self._cpus.starts)]
+        cpus = list(self._by_cpu())
+        sums = self._rows.sums
+        names = tuple(sums)
+        for row, (group, values) in enumerate(zip(self._rows.groups, zip(*sums.values(), strict=True), strict=True)):
+            by_cpu = tuple(one for one in cpus[starts[row] : starts[row + 1]] if one.cpu >= 0)
+            yield self._access(group, dict(zip(names, values, strict=True)), by_cpu)
+
+    def _access(self, group: np.void, counts: Mapping[str, int], by_cpu: tuple[CpuCounts, ...]) -> Access:
+        pid, mode, ip = int(group["pid"]), int(group["mode"]), int(group["ip"])
+        code = self._samples.code[int(group["code"])]
+        shown: dict[str, Any] = {name: counts[name] for name in _SHOWN}
+        kernel = ip >= _KERNEL if mode == Mode.UNKNOWN else mode != Mode.USER
+        return Access(
+            int(group["offset"]),
+            code.function,
+            **shown,
+            records=_loads_of(counts) + _stores_of(counts),
+            cpus=len(by_cpu) or None,
+            cycles_remote=_mean(counts, "remote"),
+            cycles_local=_mean(counts, "local"),
+            cycles_load=_mean(counts, "load"),
+            code_address=ip or None,
+            object_file=code.object_file,
+            process=None if kernel or pid < 0 else f"{pid}:{self._samples.commands.get(pid, '')}",
+            kernel=kernel,
+            callers=code.callers,
+            by_cpu=by_cpu,
+        )
+
+    def _by_cpu(self) -> Iterator[CpuCounts]:
+        sums = self._cpus.sums
+        columns = (sums[name] for name in ("loads", "stores", "contended", "cycles", "timed"))
+        for cpu, *counts in zip(self._cpus.groups["cpu"].tolist(), *columns, strict=True):
+            yield CpuCounts(cpu, self._nodes.get(cpu), *counts)
+
+
+class _Summed:
+    """Sums of columns over all groups that are next to each other and equal in some fields."""
+
+    def __init__(self, groups: NDArray[np.void], columns: Mapping[str, Counts], equal: tuple[str, ...]) -> None:
+        new = np.zeros(len(groups), np.bool_)
+        new[:1] = True
+        for name in equal:
+            new[1:] |= groups[name][1:] != groups[name][:-1]
+        self.starts = np.flatnonzero(new)
+        self.groups = groups[self.starts]
+        self.sums: dict[str, list[int]] = {
+            name: np.add.reduceat(column, self.starts).tolist() for name, column in columns.items()
+        }
+
+
+def _latencies(groups: NDArray[np.void], counts: Mapping[str, Counts], cost: tuple[str, str]) -> dict[str, Counts]:
+    """Latencies and how many samples have one: of remote and local contended loads, and of the other loads."""
+    contended = sum(counts[name] for name in (*_HITMS, *_PEERS))
+    which = {
+        "remote": counts[cost[0]] > 0,
+        "local": (counts[cost[1]] > 0) & (counts[cost[0]] == 0),
+        "load": (counts["loads"] > 0) & (contended == 0),
+    }
+    found = {}
+    for name, counting in which.items():
+        found[f"{name}_cycles"] = groups["weight"] * counting
+        found[f"{name}_timed"] = groups["timed"] * counting
+    return found
+
+
+def _mean(counts: Mapping[str, int], name: str) -> int | None:
+    timed = counts[f"{name}_timed"]
+    return counts[f"{name}_cycles"] // timed if timed else None
+
+
+def _loads_of(counts: Mapping[str, int]) -> int:
+    """Loads as perf counts them for a line: those whose level is told."""
+    return counts["cached"] + counts["distant"] + counts["hitm_local"] + counts["hitm_remote"]
+
+
+def _stores_of(counts: Mapping[str, int]) -> int:
+    return counts["stores_l1_hit"] + counts["stores_l1_miss"] + counts["stores_na"]

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +60,8 @@ class Samples:
     commands: dict[int, str] = field(default_factory=dict)
     unread: int = 0
     lost: int = 0
-    _file: tempfile._TemporaryFileWrapper[bytes] = field(default_factory=tempfile.TemporaryFile)  # type: ignore[assignment]
+    guest: int = 0
+    _file: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
     _pending: list[tuple[object, ...]] = field(default_factory=list)
     _numbers: dict[Code, int] = field(default_factory=lambda: {Code(): 0})
 
@@ -71,10 +73,10 @@ class Samples:
         weight: int | None = None,
         cpu: int | None = None,
         pid: int | None = None,
-        code: Code = Code(),  # noqa: B008 - frozen
+        code: Code = Code(),
         mode: Mode = Mode.UNKNOWN,
     ) -> None:
-        """Add one sample; ``source`` is its ``perf_mem_data_src``. Numbers that no hardware has are cut to the field."""
+        """Add one sample; ``source`` is its ``perf_mem_data_src``. Numbers beyond their column are cut to it."""
         number = self._numbers.setdefault(code, len(self.code))
         if number == len(self.code):
             self.code.append(code)

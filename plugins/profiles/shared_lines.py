@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which lines of the samples are shared, and everything sampled on the costliest of them; two passes, in numpy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linesmith.plugins.profiles.line_keys import DataSources, LineKeys, Words
+from linesmith.plugins.profiles.samples import Mode, Rows, Samples
+
+Counts = NDArray[np.int64]
+
+# The report of perf leaves lines out that have less than a thousandth of the cost.
+MOST_LINES = 1000
+# Groups that are kept before those of equal key are added up.
+_KEPT = 1 << 21
+
+# A group of samples: equal but for their latency; ``first`` is one of them, by its place in the pass.
+GROUP = np.dtype(
+    [
+        ("line", "i4"),
+        ("offset", "u1"),
+        ("ip", "u8"),
+        ("cpu", "i4"),
+        ("kind", "i4"),
+        ("samples", "i8"),
+        ("timed", "i8"),
+        ("weight", "i8"),
+        ("pid", "i4"),
+        ("code", "u4"),
+        ("mode", "u1"),
+    ]
+)
+_EQUAL = ("line", "offset", "ip", "cpu", "kind")
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many samples ended where."""
+
+    no_address: int = 0
+    no_access: int = 0
+    guest: int = 0
+    shared: int = 0
+    unshared: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SharedLines:
+    """The shared lines by cost: space and address of the costliest, and their samples in groups, by line.
+
+    ``hitm`` and ``peer`` are the sums over all shared lines, ``count`` of them.
+    """
+
+    places: tuple[tuple[int, int], ...]
+    groups: NDArray[np.void]
+    sources: DataSources
+    tally: Tally
+    hitm: int
+    peer: int
+    count: int
+
+
+def shared_lines(samples: Samples, line_bytes: int, by_peer: bool) -> SharedLines:
+    """The lines that a CPU found modified in another's cache, or got from another core.
+
+    The cost of a line are its HITM loads; where ``by_peer`` holds or there are none, its peer snoops.
+    """
+    keys, sources = LineKeys(line_bytes), DataSources()
+    lines, hitm, peer = _contended(samples, keys, sources)
+    cost = peer if by_peer or not hitm.any() else hitm
+    order = np.lexsort((lines, -(hitm + peer), -cost))[:MOST_LINES]
+    rank = np.full(len(lines), -1, np.int64)
+    rank[order] = np.arange(len(order))
+    tally = Tally()
+    groups = _groups(samples, keys, sources, lines, rank, tally, line_bytes)
+    places = tuple(keys.place(int(lines[at])) for at in order)
+    return SharedLines(places, groups, sources, tally, int(hitm.sum()), int(peer.sum()), len(lines))
+
+
+def _memory(rows: Rows, kind: Counts, sources: DataSources) -> NDArray[np.bool_]:
+    """Whether each sample is an access of the host at a known address."""
+    accesses = (sources.column("loads") + sources.column("stores"))[kind] > 0
+    found: NDArray[np.bool_] = accesses & (rows["address"] != 0) & (rows["mode"] < Mode.GUEST_KERNEL)
+    return found
+
+
+def _contended(samples: Samples, keys: LineKeys, sources: DataSources) -> tuple[Words, Counts, Counts]:
+    """Keys of the shared lines in rising order, with their HITM loads and peer snoops."""
+    found: list[tuple[Words, Counts, Counts]] = [(np.empty(0, np.uint64), *(np.empty(0, np.int64),) * 2)]
+    for rows in samples.batches():
+        kind = sources.of(rows["source"])
+        hitm = (sources.column("hitm_local") + sources.column("hitm_remote"))[kind]
+        peer = (sources.column("peer_local") + sources.column("peer_remote"))[kind]
+        at = np.flatnonzero((hitm + peer > 0) & _memory(rows, kind, sources))
+        found.append((keys.of(rows["address"][at], rows["space"][at]), hitm[at], peer[at]))
+        if sum(len(key) for key, _, _ in found) > max(_KEPT, 2 * len(found[0][0])):
+            found = [_summed(found)]
+    return _summed(found)
+
+
+def _summed(found: list[tuple[Words, Counts, Counts]]) -> tuple[Words, Counts, Counts]:
+    key, hitm, peer = (np.concatenate(column) for column in zip(*found, strict=True))
+    lines, at = np.unique(key, return_inverse=True)
+    return lines, np.bincount(at, hitm, len(lines)).astype(np.int64), np.bincount(at, peer, len(lines)).astype(np.int64)
+
+
+def _groups(
+    samples: Samples,
+    keys: LineKeys,
+    sources: DataSources,
+    lines: Words,
+    rank: Counts,
+    tally: Tally,
+    line_bytes: int,
+) -> NDArray[np.void]:
+    """The samples on lines with a rank, grouped; every sample is counted in ``tally``."""
+    kept = [np.empty(0, GROUP)]
+    for rows in samples.batches():
+        kind = sources.of(rows["source"])
+        memory = _memory(rows, kind, sources)
+        guest = rows["mode"] >= Mode.GUEST_KERNEL
+        nothing = ~guest & ((sources.column("loads") + sources.column("stores"))[kind] == 0)
+        tally.guest += int(guest.sum())
+        tally.no_access += int(nothing.sum())
+        tally.no_address += len(rows) - int(guest.sum() + nothing.sum() + memory.sum())
+        rows, kind = rows[memory], kind[memory]
+        ranked = _ranks(keys.of(rows["address"], rows["space"]), lines, rank)
+        tally.shared += int((ranked > _UNSHARED).sum())
+        tally.unshared += int((ranked == _UNSHARED).sum())
+        on_line = ranked >= 0
+        kept.append(_grouped(_as_groups(rows[on_line], kind[on_line], ranked[on_line], line_bytes)))
+        if sum(map(len, kept)) > max(_KEPT, 2 * len(kept[0])):
+            kept = [_grouped(np.concatenate(kept))]
+    return _grouped(np.concatenate(kept))
+
+
+_UNSHARED = -2
+
+
+def _ranks(key: Words, lines: Words, rank: Counts) -> Counts:
+    """The rank of each line; -1 for shared lines without one, -2 for others."""
+    if not len(lines):
+        return np.full(len(key), _UNSHARED, np.int64)
+    at = np.minimum(np.searchsorted(lines, key), len(lines) - 1)
+    return np.where(lines[at] == key, rank[at], _UNSHARED)
+
+
+def _as_groups(rows: Rows, kind: Counts, line: Counts, line_bytes: int) -> NDArray[np.void]:
+    found = np.zeros(len(rows), GROUP)
+    for name in ("ip", "cpu", "pid", "code", "mode", "weight"):
+        found[name] = rows[name]
+    found["line"], found["kind"], found["samples"] = line, kind, 1
+    found["offset"] = rows["address"] & np.uint64(line_bytes - 1)
+    found["timed"] = rows["weight"] > 0
+    return found
+
+
+def _grouped(groups: NDArray[np.void]) -> NDArray[np.void]:
+    """One group for all that are equal, in the order of ``_EQUAL``."""
+    if not len(groups):
+        return groups
+    ordered = groups[np.lexsort([groups[name] for name in reversed(_EQUAL)])]
+    changes = np.zeros(len(ordered), np.bool_)
+    changes[0] = True
+    for name in _EQUAL:
+        changes[1:] |= ordered[name][1:] != ordered[name][:-1]
+    starts = np.flatnonzero(changes)
+    found = ordered[starts].copy()
+    for name in ("samples", "timed", "weight"):
+        found[name] = np.add.reduceat(ordered[name], starts)
+    return found
