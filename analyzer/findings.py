@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from linesmith.analyzer.access import AccessMap
+from linesmith.analyzer.accounts import samples_by_outcome
 from linesmith.analyzer.agreement import agreements
 from linesmith.analyzer.attribute import NEIGHBOURHOOD, attribute, attribute_as
 from linesmith.analyzer.code_touches import CodeTouches, by_function, by_instruction
@@ -15,8 +16,10 @@ from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.evidence import Evidence, functions_asked, gather
 from linesmith.analyzer.identify import identify
 from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.line_cost import line_cost
 from linesmith.analyzer.line_members import line_members
 from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
     Access,
     Finding,
     LineMember,
@@ -28,8 +31,19 @@ from linesmith.analyzer.model import (
     Touched,
 )
 from linesmith.analyzer.object_map import ObjectMap
+from linesmith.analyzer.parts import Part, parts
 from linesmith.analyzer.straddle import straddling
 from linesmith.analyzer.triage import infer_writers, triage
+from linesmith.analyzer.waiting import profile_waited
+
+
+@dataclass(frozen=True, slots=True)
+class _Met:
+    """A line with what lies on it."""
+
+    line: SharedLine
+    objects: tuple[LineObject, ...]
+    members: tuple[LineMember, ...]
 
 
 def findings(
@@ -56,7 +70,12 @@ def findings(
     mapped = _mapped(replace(profile, lines=tuple(explained)), accesses, same_build, containment)
     evidence = gather(touched, operands, layouts, *mapped)
     known = ObjectMap(profile.areas)
-    return tuple(_finding(line, profile, evidence, containment, known, wanted) for line in explained)
+    met = [_met(line, profile, evidence, containment, known, wanted) for line in explained]
+    by_address = {one.line.address: one for one in met}
+    waited = profile_waited(profile)
+    return tuple(
+        _finding(one, profile, evidence, containment, _buddies(one.line, by_address, profile), waited) for one in met
+    )
 
 
 def _mapped(
@@ -78,17 +97,40 @@ def is_kernel(layouts: Layouts) -> bool:
     return any(member.name in ("thread_info", "stack") for task in tasks for member in task.members)
 
 
-def _finding(
+def _met(
     line: SharedLine,
     profile: Profile,
     evidence: Evidence,
     containment: Containment,
     known: ObjectMap,
     wanted: str | None,
-) -> Finding:
+) -> _Met:
     objects = _objects(line, profile, evidence, containment, known, wanted)
+    return _Met(line, objects, infer_writers(line_members(line, objects, evidence, containment), profile))
+
+
+def _buddies(line: SharedLine, met: Mapping[int | None, _Met], profile: Profile) -> tuple[Part, ...]:
+    """What is touched on the other line of the 128-byte pair, told apart from what is on this one."""
+    if line.address is None or line.bytes != CACHE_LINE_BYTES:
+        return ()
+    other = next((one for one in profile.lines if one.address == line.address ^ CACHE_LINE_BYTES), None)
+    if other is None:
+        return ()
+    known = met.get(other.address)
+    here = parts(other.accesses, known.members if known else (), known.objects if known else (), other.bytes)
+    return tuple(replace(part, name=f"{part.name} of line {other.rank}") for part in here)
+
+
+def _finding(
+    met: _Met,
+    profile: Profile,
+    evidence: Evidence,
+    containment: Containment,
+    buddies: Sequence[Part],
+    waited: float,
+) -> Finding:
+    line, objects, members = met.line, met.objects, met.members
     total = sum(other.contended for other in profile.lines) or 1
-    members = infer_writers(line_members(line, objects, evidence, containment), profile)
     return Finding(
         line.rank,
         line.address,
@@ -103,6 +145,8 @@ def _finding(
         line.apart,
         _simulated(profile),
         agreements(line, objects, evidence, containment),
+        samples_by_outcome(_ended(line, members, objects)),
+        line_cost(line, objects, members, profile, buddies, waited),
     )
 
 
@@ -150,9 +194,14 @@ def _outcomes(
     line: SharedLine, members: Sequence[LineMember], objects: Sequence[LineObject]
 ) -> tuple[tuple[Outcome, int], ...]:
     """Accesses by outcome; the counts add up to the accesses of the line."""
+    return tuple(sorted(Counter(outcome for outcome, _ in _ended(line, members, objects)).items()))
+
+
+def _ended(
+    line: SharedLine, members: Sequence[LineMember], objects: Sequence[LineObject]
+) -> list[tuple[Outcome, Access]]:
     placed = {member.offset for member in members if member.object_offset is not None}
-    counts = Counter(_outcome(access, placed, objects) for access in line.accesses)
-    return tuple(sorted(counts.items()))
+    return [(_outcome(access, placed, objects), access) for access in line.accesses]
 
 
 def _outcome(access: Access, placed: set[int], objects: Sequence[LineObject]) -> Outcome:

@@ -23,6 +23,7 @@ from linesmith.analyzer.model import (
     Triage,
     TriageKind,
 )
+from linesmith.analyzer.parts import top_names
 
 # A pair below this share of a line's contended loads is noise of the sampling.
 PAIR_SHARE = 0.01
@@ -99,7 +100,7 @@ def triage(
 
     ``straddler`` is the member that ``straddling`` found.
     """
-    tops = top_members(members)
+    tops = top_members(members, objects)
     told = blames(line.conflicts, {member.offset: top.name for top in tops for member in top.members})
     pairs = recorded_pairs(told, tops) if told else conflict_pairs(tops)
     own = own_contention(told) if told else {top.name: top.contended for top in tops}
@@ -115,20 +116,14 @@ def triage(
     return Triage(kinds, pairs, sentence, reasons)
 
 
-def top_members(members: Sequence[LineMember]) -> tuple[TopMember, ...]:
+def top_members(members: Sequence[LineMember], objects: Sequence[LineObject] = ()) -> tuple[TopMember, ...]:
     """Members added up by the outermost record's member, most contended first; bare words of a lock are one lock."""
-    words = [member.offset for member in members if _is_bare_lock(member)]
-    lock = f"lock at {min(words, default=0):#x}"
+    names = top_names(members, objects)
     grouped: dict[str, list[LineMember]] = {}
     for member in members:
-        grouped.setdefault(lock if _is_bare_lock(member) else member.top, []).append(member)
+        grouped.setdefault(names[member.offset], []).append(member)
     tops = [TopMember(name, tuple(group)) for name, group in grouped.items()]
     return tuple(sorted(tops, key=lambda top: (-top.contended, -top.writes, top.name)))
-
-
-def _is_bare_lock(member: LineMember) -> bool:
-    """Whether only function names say that an offset is a lock's; without a type, a line has one lock."""
-    return member.lock and member.object_offset is None
 
 
 def conflict_pairs(tops: Sequence[TopMember]) -> tuple[ConflictPair, ...]:

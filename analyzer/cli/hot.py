@@ -27,10 +27,11 @@ def command(
     pasted into a mail.
     """
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
+    from linesmith.analyzer.line_cost import by_removable
     from linesmith.analyzer.report import hot, hot_json
     from linesmith.analyzer.report.chosen import Chosen
 
     found = with_offsets(analyse(elf, profile, section, type_, top))
     chosen = Chosen(found.profile, found.section, found.sections, found.left_out)
     render = hot_json.render_json if format_ == "json" else hot.render_text
-    options.write(render(found.findings, found.reading.identity, chosen), output)
+    options.write(render(by_removable(found.findings), found.reading.identity, chosen), output)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model.build import Built, Recipe, Variant, Workplace
     from linesmith.analyzer.model.candidate import Candidate, Considered, Move, MoveKind, Patch, Prediction, Residual
     from linesmith.analyzer.model.code import Operand, Touched
+    from linesmith.analyzer.model.cost import Bounds, LineCost, SharingCost, Side
     from linesmith.analyzer.model.failure import Failure, FailureKind
     from linesmith.analyzer.model.finding import (
         Agreement,
@@ -113,6 +114,12 @@ _NAMES = {
     "code": (
         "Operand",
         "Touched",
+    ),
+    "cost": (
+        "Bounds",
+        "LineCost",
+        "SharingCost",
+        "Side",
     ),
     "failure": (
         "Failure",
@@ -233,6 +240,7 @@ __all__ = [
     "Agreement",
     "Ask",
     "Better",
+    "Bounds",
     "Budget",
     "Build",
     "Built",
@@ -262,6 +270,7 @@ __all__ = [
     "Latencies",
     "Layout",
     "Leaf",
+    "LineCost",
     "LineMember",
     "LineObject",
     "Member",
@@ -299,6 +308,8 @@ __all__ = [
     "Setting",
     "Sharded",
     "SharedLine",
+    "SharingCost",
+    "Side",
     "SimulatedLines",
     "SimulatedPair",
     "Simulation",

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from linesmith.analyzer.model.cost import NO_COST, LineCost
 from linesmith.analyzer.model.lines import CACHE_LINE_BYTES
 
 
@@ -142,7 +143,8 @@ class Finding:
 
     ``apart`` tells why the line does not count although it is hot (``timekeeping``), as its recording says.
     ``simulated`` says on what the caches were simulated; empty for a profile of real ones. ``agreements`` count the
-    accesses by who told what they met; empty where their code addresses are of no use.
+    accesses by who told what they met; empty where their code addresses are of no use. ``samples`` are those of the
+    line by outcome, ``cost`` is what it costs and how much of that a layout can remove.
     """
 
     rank: int
@@ -158,3 +160,5 @@ class Finding:
     apart: str = ""
     simulated: str = ""
     agreements: tuple[tuple[Agreement, int], ...] = ()
+    samples: tuple[tuple[Outcome, int], ...] = ()
+    cost: LineCost = NO_COST

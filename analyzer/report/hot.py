@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from linesmith.analyzer.accounts import accounts
 from linesmith.analyzer.model import (
     ElfIdentity,
     Finding,
@@ -15,6 +16,7 @@ from linesmith.analyzer.model import (
     Remark,
 )
 from linesmith.analyzer.report.chosen import Chosen
+from linesmith.analyzer.report.cost import cost_rows, sharing_rows
 from linesmith.analyzer.report.recording import left_out_rows, object_rows, recording_rows
 
 MOST_FUNCTIONS = 3
@@ -24,10 +26,10 @@ MOST_REMARKS = 8
 
 
 def render_text(found: Sequence[Finding], elf: ElfIdentity, chosen: Chosen) -> str:
-    """The findings, hottest first, then what is not shown and what the reader of the profile had to remark."""
+    """The findings in their order, then where all samples ended and what the reader of the profile had to remark."""
     profile = chosen.profile
     blocks = [_head(elf, chosen), *(_finding(one, _accesses(profile)) for one in found)]
-    ending = [_accounts(found), _agreements(found), *left_out_rows(chosen.left_out, profile)]
+    ending = [_rows(found), _agreements(found), *left_out_rows(chosen.left_out, profile), _samples(found, chosen)]
     blocks += ["\n".join(object_rows(profile)), "\n".join(row for row in ending if row), *_remarks(profile.remarks)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -38,7 +40,13 @@ def _head(elf: ElfIdentity, chosen: Chosen) -> str:
     which = f", report {chosen.section} of {chosen.sections}{title}; --section chooses" if several else title
     build = f" build-id {elf.build_id}" if elf.build_id else ""
     rows = [f"{profile.source}{which}", f"{elf.path}{build}"]
-    return "\n".join(rows + (recording_rows(profile.recording) if profile.recording else []))
+    rows += recording_rows(profile.recording) if profile.recording else []
+    return "\n".join([*rows, _order(profile)])
+
+
+def _order(profile: Profile) -> str:
+    rank = f"its rank by contended {_accesses(profile)}"
+    return f"lines by the cost that a change of the layout can remove (its upper limit); the number of a line is {rank}"
 
 
 def _accesses(profile: Profile) -> str:
@@ -47,11 +55,14 @@ def _accesses(profile: Profile) -> str:
 
 
 def _finding(finding: Finding, accesses: str) -> str:
-    rows = [_title(finding, accesses), *(_object(one, finding) for one in finding.objects)]
+    rows = [_title(finding, accesses), *cost_rows(finding.cost, accesses)]
+    rows += [_object(one, finding) for one in finding.objects]
     if finding.members:
         rows += ["", _members_head(), *_member_rows(finding), ""]
+    if sharings := sharing_rows(finding.cost):
+        rows += [*sharings, ""]
     rows.append(f"  {', '.join(kind.value for kind in finding.triage.kinds)}: {finding.triage.sentence}")
-    rows += [f"    - {reason}" for reason in finding.triage.reasons]
+    rows += [f"    - {reason}" for reason in (*finding.triage.reasons, *finding.cost.notes)]
     return "\n".join(rows)
 
 
@@ -115,8 +126,18 @@ def _writes(member: LineMember) -> str:
     return "inferred" if member.write_inferred else "-"
 
 
-def _accounts(found: Sequence[Finding]) -> str:
-    """Counts in equal counts out: how the accesses of all lines ended."""
+def _samples(found: Sequence[Finding], chosen: Chosen) -> str:
+    """Samples in equal samples out."""
+    counted = "accesses" if chosen.profile.recording else "samples"
+    ended = accounts(chosen.profile, found, chosen.left_out)
+    parts = ", ".join(f"{count:,} {outcome}" for outcome, count in ended.outcomes)
+    return (
+        f"{ended.samples:,} {counted} in = {sum(count for _, count in ended.outcomes):,} out: {parts}" if parts else ""
+    )
+
+
+def _rows(found: Sequence[Finding]) -> str:
+    """Rows in equal rows out: how the accesses of all lines ended."""
     counts: dict[str, int] = {}
     for finding in found:
         for outcome, count in finding.outcomes:

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 
 import msgspec
 
+from linesmith.analyzer.accounts import accounts
 from linesmith.analyzer.model import (
     ConflictPair,
     ElfIdentity,
     Finding,
+    LineCost,
     LineMember,
     LineObject,
     Recording,
@@ -105,6 +107,15 @@ class LineDocument(msgspec.Struct, frozen=True):
     triage: TriageDocument
     outcomes: dict[str, int]
     agreements: dict[str, int]
+    cost: LineCost
+    samples: dict[str, int]
+
+
+class AccountsDocument(msgspec.Struct, frozen=True):
+    """Samples of the profile (accesses of a recording) by where they ended; they add up to ``samples``."""
+
+    samples: int
+    outcomes: dict[str, int]
 
 
 class LeftOutDocument(msgspec.Struct, frozen=True):
@@ -130,6 +141,7 @@ class HotDocument(msgspec.Struct, frozen=True):
     recording: Recording | None
     left_out: tuple[LeftOutDocument, ...]
     totals: tuple[ObjectTotal, ...]
+    accounts: AccountsDocument
 
 
 def render_json(found: Sequence[Finding], elf: ElfIdentity, chosen: Chosen) -> str:
@@ -147,6 +159,7 @@ def render_json(found: Sequence[Finding], elf: ElfIdentity, chosen: Chosen) -> s
         profile.recording,
         tuple(map(_left_out, chosen.left_out)),
         object_totals(profile) if profile.areas else (),
+        _accounts(found, chosen),
     )
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
@@ -169,7 +182,14 @@ def _line(finding: Finding) -> LineDocument:
         _triage(finding.triage),
         {outcome.value: count for outcome, count in finding.outcomes},
         {agreement.value: count for agreement, count in finding.agreements},
+        finding.cost,
+        {outcome.value: count for outcome, count in finding.samples},
     )
+
+
+def _accounts(found: Sequence[Finding], chosen: Chosen) -> AccountsDocument:
+    ended = accounts(chosen.profile, found, chosen.left_out)
+    return AccountsDocument(ended.samples, dict(ended.outcomes))
 
 
 def _left_out(line: SharedLine) -> LeftOutDocument:

@@ -32,8 +32,12 @@ as measured on the build server:
 EXPECTED = """\
 report.txt (as measured on the build server)
 program.o
+lines by the cost that a change of the layout can remove (its upper limit); \
+the number of a line is its rank by contended loads
 
 line 0 at 0x7f2210: 100.0% of all, 200 contended loads, no stores sampled
+  cost     16,400 cycles on contended loads and 6,110 on other slow loads (as sampled)
+  removable 0 to 200 of 200 contended loads, 0 to 22,510 cycles: 0.0% to 100.0% of the profile
   object   mapping, begins with the line (phase 0x0 of 64)
   resolved: 100% of the samples explained; runner-up WHAT, confidence SURE
   held by  file_node
@@ -44,13 +48,21 @@ line 0 at 0x7f2210: 100.0% of all, 200 contended loads, no stores sampled
     0x28  lock.count                              90 inferred   30.0%  lock_slowpath
     0x30  lock.owner                             120 inferred   50.0%  lock_spin_on_owner
 
+  waits                    for stores to                 contended               cycles  on
+  lock                     itself                         0 to 160          0 to 13,120  4 CPUs after 4 CPUs, node 0
+  lock                     tree                           0 to 160          0 to 13,120  4 CPUs after 4 CPUs, node 0
+  tree                     lock                            0 to 40           0 to 3,280  4 CPUs after 4 CPUs, node 0
+  tree                     itself                          0 to 40           0 to 3,280  4 CPUs after 4 CPUs, node 0
+
   false sharing, lock contention: false sharing of tree with lock, which is written; \
 lock contention on lock (80% of the line), which moving members does not remove
     - no store was sampled on this line: writers are inferred, or not known
     - lock is written: taking or releasing a lock writes it
     - tree is written: tree_insert writes it
+    - how often each member is written was not sampled: a written member may wait for itself only, or for others only
 
 4 rows on 1 line: 4 resolved
+294 samples in = 294 out: 294 resolved
 
 remarks:
   line 3 of the text: no heading says whether HITM or peer snoops were counted; HITM is assumed
@@ -90,6 +102,8 @@ def test_the_json_obeys_its_schema(folder: Path) -> None:
         ("tree.leftmost", 0x20, ["tree_first"]),
     ]
     assert line["triage"]["kinds"] == ["false sharing", "lock contention"]
+    assert line["cost"]["removable"] == {"least": 0.0, "most": 200.0}
+    assert document["accounts"] == {"samples": 294, "outcomes": {"resolved": 294}}
 
 
 def test_the_schema_beside_the_page_is_that_of_the_code() -> None:

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What each sharing on a line costs, from samples: who can have written what another CPU waited for.
+
+A sample of a contended load does not tell its writer. That is one of the members that other CPUs write, each as
+likely as its share of the stores sampled. docs/conflict-cost.md has the formulas and what they assume.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from linesmith.analyzer.interval import share_of
+from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Bounds, LineCost, SharedLine, SharingCost
+from linesmith.analyzer.parts import Part
+from linesmith.analyzer.waiting import DEFAULTS, Waiting, total, unlisted, waiting
+
+NONE, ALL, ANY = Bounds(0.0, 0.0), Bounds(1.0, 1.0), Bounds(0.0, 1.0)
+UNKNOWN_WRITER = "nobody was seen to write where {count:,} contended accesses waited: a member that was not sampled may"
+UNLISTED = "{count:,} contended accesses stand in no row of the profile: they may be of any member"
+NO_RATES = (
+    "how often each member is written was not sampled: a written member may wait for itself only, or for others only"
+)
+OWN_STORES = "a written member may have been written itself before each miss: then parting it from others gains nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class _Victim:
+    """Accesses to one part from one CPU (``None``: from CPUs that are not told apart)."""
+
+    part: Part
+    cpu: int | None
+    contended: int
+    cycles: float
+
+
+@dataclass(slots=True)
+class _Sum:
+    """What is added up over the victims of a line."""
+
+    contended: dict[tuple[str, str, int], Bounds] = field(default_factory=dict)
+    cycles: dict[tuple[str, str, int], Bounds] = field(default_factory=dict)
+    removable: Bounds = NONE
+    removable_cycles: Bounds = NONE
+    adjacent: Bounds = NONE
+    adjacent_cycles: Bounds = NONE
+    unknown: int = 0
+    notes: dict[str, None] = field(default_factory=dict)
+
+
+def sampled_cost(line: SharedLine, parts: Sequence[Part], buddies: Sequence[Part], rated: bool) -> LineCost:
+    """The cost of a line whose misses do not name their writers.
+
+    ``buddies`` are the parts of the other line of the 128-byte pair, if that is in the profile. ``rated`` tells that
+    sampled stores say how often each member is written.
+    """
+    listed = total(line.accesses)
+    found = _Sum()
+    for part in parts:
+        for victim in _victims(part):
+            _blame(victim, parts, buddies, rated, found)
+        _slow(part, parts, rated, found)
+    _leave_out(line, parts, listed, found)
+    by_name = {part.name: part for part in (*parts, *buddies)}
+    rest = unlisted(line)
+    return LineCost(
+        contended=listed.contended + rest,
+        cycles=listed.cycles + rest * _mean(listed),
+        slow_cycles=listed.slow_cycles,
+        sharings=_sharings(found, by_name),
+        removable=found.removable,
+        removable_cycles=found.removable_cycles,
+        adjacent=found.adjacent,
+        adjacent_cycles=found.adjacent_cycles,
+        timed=bool(listed.contended) and listed.timed == listed.contended,
+        notes=_notes(found),
+    )
+
+
+def _victims(part: Part) -> list[_Victim]:
+    """The accesses of a part that waited, by CPU where each is known."""
+    found: dict[int | None, tuple[int, float]] = {}
+    for access in part.accesses:
+        cost = waiting(access)
+        seen = {one.cpu: one.contended for one in access.by_cpu if one.contended}
+        told = sum(seen.values())
+        for cpu, count in (seen if told == cost.contended else {part.only_cpu: cost.contended}).items():
+            before = found.get(cpu, (0, 0.0))
+            cycles = cost.cycles * count / cost.contended if cost.contended else 0.0
+            found[cpu] = before[0] + count, before[1] + cycles
+    return [_Victim(part, cpu, count, cycles) for cpu, (count, cycles) in found.items() if count]
+
+
+def writers(parts: Sequence[Part], cpu: int | None) -> dict[str, int]:
+    """Parts that a CPU other than ``cpu`` writes, with the stores sampled there; 0 where they are inferred only."""
+    found = {}
+    for part in parts:
+        stores = part.stores_elsewhere(cpu)
+        if stores or (part.inferred and (cpu is None or part.only_cpu != cpu)):
+            found[part.name] = stores
+    return found
+
+
+def removable_share(part: str, found: Mapping[str, int], rated: bool) -> Bounds:
+    """Share of a part's misses that go when every other part leaves its line; ``found`` are the writers."""
+    if part not in found:
+        return ALL if found else ANY
+    if len(found) == 1:
+        return NONE
+    if not rated or not any(found.values()):
+        return ANY
+    others = sum(found.values()) - found[part]
+    return Bounds(0.0, share_of(others, sum(found.values())).most)
+
+
+def blamed_share(writer: str, found: Mapping[str, int], rated: bool) -> Bounds:
+    """Share of the misses in which the writer is the one who took the line."""
+    if len(found) == 1:
+        return ALL
+    if not rated or not any(found.values()):
+        return ANY
+    return share_of(found[writer], sum(found.values()))
+
+
+def _blame(victim: _Victim, parts: Sequence[Part], buddies: Sequence[Part], rated: bool, found: _Sum) -> None:
+    near = [one for one in parts if one.halves & victim.part.halves]
+    far = [one for one in (*parts, *buddies) if one not in near]
+    here, beside = writers(near, victim.cpu), writers(far, victim.cpu)
+    share = removable_share(victim.part.name, here, rated)
+    found.removable += share.times(victim.contended)
+    found.removable_cycles += share.times(victim.cycles)
+    _note(victim, here, share, rated, found)
+    for name in here:
+        _add(found, victim, name, CACHE_LINE_BYTES, blamed_share(name, here, rated))
+    if here:
+        return
+    for name in beside:
+        _add(found, victim, name, ADJACENT_LINE_BYTES, ANY)
+    if beside:
+        found.adjacent += ANY.times(victim.contended)
+        found.adjacent_cycles += ANY.times(victim.cycles)
+
+
+def _note(victim: _Victim, here: Mapping[str, int], share: Bounds, rated: bool, found: _Sum) -> None:
+    if not here:
+        found.unknown += victim.contended
+    elif share.least < share.most:
+        found.notes[OWN_STORES if rated and any(here.values()) else NO_RATES] = None
+
+
+def _add(found: _Sum, victim: _Victim, writer: str, span: int, share: Bounds) -> None:
+    key = victim.part.name, writer, span
+    found.contended[key] = found.contended.get(key, NONE) + share.times(victim.contended)
+    found.cycles[key] = found.cycles.get(key, NONE) + share.times(victim.cycles)
+
+
+def _slow(part: Part, parts: Sequence[Part], rated: bool, found: _Sum) -> None:
+    """Loads that were no HITM and yet slow may have waited for the line: they count in the upper limit."""
+    near = [one for one in parts if one.halves & part.halves]
+    here = writers(near, part.only_cpu)
+    if here:
+        most = removable_share(part.name, here, rated).most
+        found.removable_cycles += Bounds(0.0, most * total(part.accesses).slow_cycles)
+
+
+def _leave_out(line: SharedLine, parts: Sequence[Part], listed: Waiting, found: _Sum) -> None:
+    """Accesses of no part, for they have no offset or stand in no row, may be of any member."""
+    rest = unlisted(line) + listed.contended - sum(total(part.accesses).contended for part in parts)
+    if rest > 0:
+        found.removable += ANY.times(rest)
+        found.removable_cycles += ANY.times(rest * _mean(listed))
+        found.notes[UNLISTED.format(count=rest)] = None
+
+
+def _mean(listed: Waiting) -> float:
+    return listed.cycles / listed.contended if listed.contended else DEFAULTS.hitm_local
+
+
+def _notes(found: _Sum) -> tuple[str, ...]:
+    unknown = (UNKNOWN_WRITER.format(count=found.unknown),) if found.unknown else ()
+    return (*unknown, *found.notes)
+
+
+def _sharings(found: _Sum, by_name: Mapping[str, Part]) -> tuple[SharingCost, ...]:
+    sharings = (
+        SharingCost(by_name[victim].side(), by_name[writer].side(), amount, found.cycles[victim, writer, span], span)
+        for (victim, writer, span), amount in found.contended.items()
+    )
+    return tuple(sorted(sharings, key=lambda one: (-one.cycles.most, one.victim.member, one.writer.member)))

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a layout can part on a line: members of the outermost records, and elements of arrays of records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Access, LineMember, LineObject, Side
+from linesmith.analyzer.origin import Origin, origin
+
+MOST_FUNCTIONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A member of one object (or an element of its array) with the accesses to it.
+
+    ``halves`` are the 64-byte lines it was touched on, counted from the line's first. ``inferred`` tells that it must
+    be written although no store was sampled. ``stores`` were sampled, ``stores_by_cpu`` those whose CPU is known.
+    """
+
+    name: str
+    accesses: tuple[Access, ...]
+    inferred: bool
+    halves: frozenset[int]
+    origin: Origin
+    stores: int
+    stores_by_cpu: Mapping[int, int]
+
+    @property
+    def written(self) -> bool:
+        """Whether somebody writes it, sampled or inferred."""
+        return self.inferred or self.stores > 0
+
+    @property
+    def only_cpu(self) -> int | None:
+        """The CPU that all its accesses come from, if there is just one."""
+        cpus = self.origin.cpus
+        return next(iter(cpus)) if cpus and len(cpus) == 1 else None
+
+    def stores_elsewhere(self, cpu: int | None) -> int:
+        """Stores that another CPU may have made."""
+        if cpu is None:
+            return self.stores
+        return 0 if self.only_cpu == cpu else self.stores - self.stores_by_cpu.get(cpu, 0)
+
+    def side(self) -> Side:
+        """Its part in a sharing."""
+        reads = sum(max(one.contended, (one.records or 0) - one.stores) for one in self.accesses)
+        known, writes = self.origin, self.stores
+        functions = _functions(self.accesses)
+        cpus = tuple(sorted(known.cpus or ()))
+        inferred = self.inferred and not writes
+        return Side(self.name, reads, writes, functions, cpus, known.count, tuple(sorted(known.nodes)), inferred)
+
+
+def parts(
+    accesses: Sequence[Access], members: Sequence[LineMember], objects: Sequence[LineObject], line_bytes: int
+) -> tuple[Part, ...]:
+    """The parts of a line in the order of their offsets; ``members`` are those of the line."""
+    names = part_names(members, objects)
+    inferred = {names[member.offset] for member in members if member.write_inferred}
+    grouped: dict[str, list[Access]] = {}
+    for access in sorted(accesses, key=lambda one: -1 if one.offset is None else one.offset):
+        if access.offset is not None:
+            grouped.setdefault(names.get(access.offset, f"{access.offset:#x}"), []).append(access)
+    return tuple(_part(name, group, name in inferred, line_bytes) for name, group in grouped.items())
+
+
+def _part(name: str, group: Sequence[Access], inferred: bool, line_bytes: int) -> Part:
+    half = CACHE_LINE_BYTES if line_bytes == ADJACENT_LINE_BYTES else line_bytes
+    halves = frozenset((access.offset or 0) // half for access in group)
+    by_cpu: Counter[int] = Counter()
+    for access in group:
+        by_cpu.update({one.cpu: one.stores for one in access.by_cpu})
+    stores = sum(access.stores for access in group)
+    return Part(name, tuple(group), inferred, halves, origin(group), stores, by_cpu)
+
+
+def part_names(members: Sequence[LineMember], objects: Sequence[LineObject]) -> Mapping[int, str]:
+    """The part at each offset of the line."""
+    return _names(members, objects, _element)
+
+
+def top_names(members: Sequence[LineMember], objects: Sequence[LineObject]) -> Mapping[int, str]:
+    """The outermost record's member at each offset of the line."""
+    return _names(members, objects, lambda member: member.top)
+
+
+def _names(
+    members: Sequence[LineMember], objects: Sequence[LineObject], named: Callable[[LineMember], str]
+) -> Mapping[int, str]:
+    """Names by offset; bare words of a lock are one lock, and of objects behind the first it is told what they are."""
+    words = [member.offset for member in members if _is_bare_lock(member)]
+    lock = f"lock at {min(words, default=0):#x}"
+    return {
+        member.offset: lock if _is_bare_lock(member) else named(member) + _whose(member, objects) for member in members
+    }
+
+
+def _is_bare_lock(member: LineMember) -> bool:
+    """Whether only function names say that an offset is a lock's; without a type, a line has one lock."""
+    return member.lock and member.object_offset is None
+
+
+def _element(member: LineMember) -> str:
+    """The outermost member, or its element where that is a record of its own and not a word of a lock."""
+    element, dot, _ = member.path.partition(".")
+    return element if "[" in element and (dot or not member.lock) else member.top
+
+
+def _whose(member: LineMember, objects: Sequence[LineObject]) -> str:
+    """Which object a member belongs to, for those of objects behind the first."""
+    begin = None if member.object_offset is None else member.offset - member.object_offset
+    others = [one for one in objects[1:] if one.type and one.start == begin]
+    return f" of the {others[0].type} at {others[0].start:#x}" if others else ""
+
+
+def _functions(accesses: Sequence[Access]) -> tuple[str, ...]:
+    """Names of the functions with the most samples."""
+    samples: dict[str, int] = {}
+    for one in accesses:
+        name = one.function or "[unknown]"
+        samples[name] = samples.get(name, 0) + one.contended + one.stores
+    return tuple(sorted(samples, key=lambda name: (-samples[name], name))[:MOST_FUNCTIONS])

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a line costs, and who makes whom wait, in rows of text."""
+
+from __future__ import annotations
+
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Bounds, LineCost, SharingCost, Side
+
+MOST_SHARINGS = 6
+# A sharing that can cause less than this share of the line's contended accesses is not worth a row.
+LEAST_SHARE = 0.01
+
+
+def cost_rows(cost: LineCost, accesses: str) -> list[str]:
+    """The cost of the line and the part that a layout can remove, indented by two; none where nothing waited."""
+    if not cost.contended and not cost.waited:
+        return []
+    measured = "counted with assumed latencies" if cost.exact else "as sampled" if cost.timed else "latencies assumed"
+    slow = f" and {cost.slow_cycles:,.0f} on other slow loads" if cost.slow_cycles >= 1 else ""
+    rows = [f"  cost     {cost.cycles:,.0f} cycles on contended {accesses}{slow} ({measured})"]
+    removable = _removable(cost.removable, cost.removable_cycles, cost.contended, accesses)
+    rows.append(f"  removable {removable}: {share_range(cost.share)} of the profile")
+    if cost.adjacent.most:
+        beside = _removable(cost.adjacent, cost.adjacent_cycles, cost.contended, accesses)
+        rows.append(f"  adjacent {beside}, if the other half of the 128-byte pair is to blame")
+    return rows
+
+
+def _removable(amount: Bounds, cycles: Bounds, contended: int, accesses: str) -> str:
+    return f"{count_range(amount)} of {contended:,} contended {accesses}, {count_range(cycles)} cycles"
+
+
+def sharing_rows(cost: LineCost) -> list[str]:
+    """A table of who waits for stores to what, heaviest first, indented by two."""
+    heavy = [one for one in cost.sharings if one.contended.most >= max(1, LEAST_SHARE * cost.contended)]
+    if not heavy:
+        return []
+    rows = [f"  {'waits':<24} {'for stores to':<24} {'contended':>14} {'cycles':>20}  on"]
+    rows += [_sharing(one) for one in heavy[:MOST_SHARINGS]]
+    more = len(heavy) - MOST_SHARINGS
+    return [*rows, f"  … and {more} more"] if more > 0 else rows
+
+
+def _sharing(one: SharingCost) -> str:
+    writer = "itself" if one.writer.member == one.victim.member else one.writer.member
+    span = "" if one.span == CACHE_LINE_BYTES else f", {one.span}-byte pair"
+    return (
+        f"  {one.victim.member:<24} {writer:<24} {count_range(one.contended):>14} {count_range(one.cycles):>20}  "
+        f"{_places(one.victim, one.writer)}{span}"
+    )
+
+
+def _places(victim: Side, writer: Side) -> str:
+    """CPUs and nodes of both in a few words: ``4 CPUs after 2, nodes 0-1``."""
+    if victim.nodes == writer.nodes:
+        nodes = f", {_nodes(victim)}" if victim.nodes else ""
+        return f"{_cpus(victim)} after {_cpus(writer)}{nodes}"
+    parts = (" of ".join(part for part in (_cpus(side), _nodes(side)) if part) for side in (victim, writer))
+    return " after ".join(parts)
+
+
+def _cpus(side: Side) -> str:
+    return f"{side.cpu_count} CPU{'' if side.cpu_count == 1 else 's'}" if side.cpu_count else "unknown CPUs"
+
+
+def _nodes(side: Side) -> str:
+    return f"node{'' if len(side.nodes) == 1 else 's'} {_runs(side.nodes)}" if side.nodes else ""
+
+
+def _runs(numbers: tuple[int, ...]) -> str:
+    """Numbers as a short list: ``0-3 8``."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return " ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in runs)
+
+
+def count_range(bounds: Bounds) -> str:
+    """``817``, or ``0 to 817`` where only limits are known."""
+    least, most = f"{bounds.least:,.0f}", f"{bounds.most:,.0f}"
+    return most if least == most else f"{least} to {most}"
+
+
+def share_range(bounds: Bounds) -> str:
+    """The same in per cent."""
+    least, most = f"{bounds.least:.1%}", f"{bounds.most:.1%}"
+    return most if least == most else f"{least} to {most}"
