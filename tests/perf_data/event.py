@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Events of a recording: ``struct perf_event_attr``, and which fields their samples have."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import IntFlag
+
+ATTRIBUTE_BYTES = 128  # PERF_ATTR_SIZE_VER7
+
+
+class Field(IntFlag):
+    """Fields of a sample (``enum perf_event_sample_format``); each but the callchain is one 64-bit word."""
+
+    IP = 1 << 0
+    TID = 1 << 1
+    TIME = 1 << 2
+    ADDR = 1 << 3
+    CALLCHAIN = 1 << 5
+    ID = 1 << 6
+    CPU = 1 << 7
+    PERIOD = 1 << 8
+    WEIGHT = 1 << 14
+    DATA_SRC = 1 << 15
+    IDENTIFIER = 1 << 16
+    PHYS_ADDR = 1 << 19
+    DATA_PAGE_SIZE = 1 << 22
+    WEIGHT_STRUCT = 1 << 24
+
+
+NOTHING_MORE = Field(0)
+# What ``perf c2c record`` asks for.
+ALWAYS = (
+    Field.IP
+    | Field.TID
+    | Field.TIME
+    | Field.ADDR
+    | Field.CPU
+    | Field.PERIOD
+    | Field.DATA_SRC
+    | Field.PHYS_ADDR
+    | Field.IDENTIFIER
+)
+
+_MMAP, _COMM, _FREQUENCY, _TASK, _PRECISE, _MMAP_DATA, _ID_ALL, _MMAP2, _COMM_EXEC, _BUILD_ID = (
+    8,
+    9,
+    10,
+    13,
+    15,
+    17,
+    18,
+    23,
+    24,
+    34,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event; ``precise`` is 0 (skids) to 3 (exact), ``period`` 0 stands for a frequency of 4,000 a second.
+
+    ``more`` are fields of its samples beside those that all have.
+    """
+
+    name: str
+    type: int
+    config: int
+    config1: int = 0
+    precise: int = 0
+    period: int = 0
+    weight_struct: bool = True
+    more: Field = NOTHING_MORE
+
+    @property
+    def fields(self) -> Field:
+        """The fields of its samples."""
+        return ALWAYS | self.more | (Field.WEIGHT_STRUCT if self.weight_struct else Field.WEIGHT)
+
+    def attribute(self) -> bytes:
+        """The ``perf_event_attr`` that perf would have asked the kernel with."""
+        flags = 1 << _ID_ALL | 1 << _MMAP | 1 << _COMM | 1 << _TASK | 1 << _MMAP2 | 1 << _COMM_EXEC | 1 << _BUILD_ID
+        flags |= 1 << _MMAP_DATA | self.precise << _PRECISE | (0 if self.period else 1 << _FREQUENCY)
+        start = struct.pack(
+            "<IIQQQQQIIQQ",
+            self.type,
+            ATTRIBUTE_BYTES,
+            self.config,
+            self.period or 4000,
+            int(self.fields),
+            0x4,  # read_format: ids
+            flags,
+            0,
+            0,
+            self.config1,
+            0,
+        )
+        return start.ljust(ATTRIBUTE_BYTES, b"\0")

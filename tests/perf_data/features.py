@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Feature sections of a perf.data header: on what machine, with which command it was recorded."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from perf_data.event import ATTRIBUTE_BYTES, Event
+
+_STRING_ALIGNMENT = 64
+
+
+class Feature(IntEnum):
+    """Numbers of the sections (``tools/perf/util/header.h``)."""
+
+    BUILD_ID = 2
+    HOSTNAME = 3
+    RELEASE = 4
+    VERSION = 5
+    MACHINE = 6
+    CPUS = 7
+    CPU_MODEL = 8
+    CPU_IDENTITY = 9
+    MEMORY = 10
+    COMMAND = 11
+    EVENTS = 12
+    CPU_TOPOLOGY = 13
+    NUMA_TOPOLOGY = 14
+    PMUS = 16
+    MEMORY_TOPOLOGY = 22
+    COMPRESSED = 27
+
+
+@dataclass(frozen=True, slots=True)
+class Computer:
+    """Where it was recorded. ``nodes`` has the CPUs of each node; blocks of memory go round the nodes in turn."""
+
+    machine: str = "x86_64"
+    cpu: str = "GenuineIntel,6,85,7"
+    release: str = "6.1.0-56-cloud-amd64"
+    hostname: str = "example"
+    nodes: tuple[tuple[int, ...], ...] = (tuple(range(8)), tuple(range(8, 16)))
+    block_bytes: int = 1 << 27
+    blocks: int = 256
+
+    @property
+    def cpus(self) -> int:
+        """How many there are."""
+        return sum(map(len, self.nodes))
+
+    def node_of(self, cpu: int) -> int:
+        """The node of a CPU."""
+        return next(node for node, cpus in enumerate(self.nodes) if cpu in cpus)
+
+
+def string(text: str) -> bytes:
+    """A length and a string padded to 64 bytes."""
+    raw = text.encode("utf-8", "surrogateescape") + b"\0"
+    raw += bytes(-len(raw) % _STRING_ALIGNMENT)
+    return struct.pack("<I", len(raw)) + raw
+
+
+def strings(texts: Sequence[str]) -> bytes:
+    """A count and as many strings."""
+    return struct.pack("<I", len(texts)) + b"".join(map(string, texts))
+
+
+def described(
+    computer: Computer, command: Sequence[str], events: Sequence[Event], ids: Sequence[Sequence[int]], builds: bytes
+) -> Mapping[Feature, bytes]:
+    """The sections; ``builds`` are records of ``records.build_id``."""
+    cpus = computer.cpus
+    return {
+        Feature.BUILD_ID: builds,
+        Feature.HOSTNAME: string(computer.hostname),
+        Feature.RELEASE: string(computer.release),
+        Feature.VERSION: string("6.1.0"),
+        Feature.MACHINE: string(computer.machine),
+        Feature.CPUS: struct.pack("<II", cpus, cpus),
+        Feature.CPU_MODEL: string("Example CPU"),
+        Feature.CPU_IDENTITY: string(computer.cpu),
+        Feature.MEMORY: struct.pack("<Q", computer.blocks * computer.block_bytes >> 10),
+        Feature.COMMAND: strings(command),
+        Feature.EVENTS: _events(events, ids),
+        Feature.CPU_TOPOLOGY: _cpu_topology(computer),
+        Feature.NUMA_TOPOLOGY: _nodes(computer),
+        Feature.PMUS: struct.pack("<I", 2)
+        + struct.pack("<I", 4)
+        + string("cpu")
+        + struct.pack("<I", 10)
+        + string("ibs_op"),
+        Feature.MEMORY_TOPOLOGY: _memory(computer),
+    }
+
+
+def _events(events: Sequence[Event], ids: Sequence[Sequence[int]]) -> bytes:
+    found = struct.pack("<II", len(events), ATTRIBUTE_BYTES)
+    for event, own in zip(events, ids, strict=True):
+        found += (
+            event.attribute() + struct.pack("<I", len(own)) + string(event.name) + struct.pack(f"<{len(own)}Q", *own)
+        )
+    return found
+
+
+def _listed(cpus: Sequence[int]) -> str:
+    return ",".join(map(str, cpus))
+
+
+def _cpu_topology(computer: Computer) -> bytes:
+    cores = strings([_listed(cpus) for cpus in computer.nodes])
+    threads = strings([str(cpu) for cpu in range(computer.cpus)])
+    places = b"".join(struct.pack("<II", cpu, computer.node_of(cpu)) for cpu in range(computer.cpus))
+    return cores + threads + places
+
+
+def _nodes(computer: Computer) -> bytes:
+    kilobytes = computer.blocks * computer.block_bytes >> 10
+    found = struct.pack("<I", len(computer.nodes))
+    for number, cpus in enumerate(computer.nodes):
+        found += struct.pack("<IQQ", number, kilobytes // len(computer.nodes), kilobytes // 8) + string(_listed(cpus))
+    return found
+
+
+def _memory(computer: Computer) -> bytes:
+    """Which blocks of memory belong to which node, as bitmaps."""
+    words = (computer.blocks + 63) // 64
+    found = struct.pack("<QQQ", 1, computer.block_bytes, len(computer.nodes))
+    for number in range(len(computer.nodes)):
+        bits = sum(1 << block for block in range(number, computer.blocks, len(computer.nodes)))
+        found += struct.pack("<QQQ", number, computer.blocks, computer.blocks) + bits.to_bytes(words * 8, "little")
+    return found

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Samples as columns, and as the bytes of a perf.data stream; made for millions of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from perf_data.event import Event, Field
+from perf_data.records import Kind, finished_round
+
+# ``weight`` is the latency in cycles, ``later`` the second one of WEIGHT_STRUCT; ``chain`` counts from 1 (0: none).
+SAMPLE = np.dtype(
+    [
+        ("time", "<u8"),
+        ("ip", "<u8"),
+        ("addr", "<u8"),
+        ("phys", "<u8"),
+        ("source", "<u8"),
+        ("period", "<u8"),
+        ("pid", "<u4"),
+        ("tid", "<u4"),
+        ("cpu", "<u4"),
+        ("weight", "<u4"),
+        ("later", "<u2"),
+        ("event", "u1"),
+        ("mode", "u1"),
+        ("chain", "<u4"),
+    ]
+)
+Samples = NDArray[np.void]
+Chain = tuple[int, ...]
+HERE = 0  # a frame that is the sampled instruction itself
+ROUND = 20_000  # samples between two FINISHED_ROUND
+
+
+def identifier(event: int, cpu: int | NDArray[np.uint32]) -> int | NDArray[np.uint64]:
+    """The id of an event on a CPU."""
+    return (event + 1) * 4096 + (cpu if isinstance(cpu, int) else cpu.astype(np.uint64))
+
+
+def stream(samples: Samples, events: Sequence[Event], chains: Sequence[Chain] = ()) -> Iterator[bytes]:
+    """The records in rounds; within one they are by CPU, as ring buffers are read."""
+    in_time = samples[np.argsort(samples["time"], kind="stable")]
+    for begin in range(0, len(in_time), ROUND):
+        part = in_time[begin : begin + ROUND]
+        yield _encoded(part[np.argsort(part["cpu"], kind="stable")], events, chains)
+        yield finished_round()
+
+
+def _encoded(samples: Samples, events: Sequence[Event], chains: Sequence[Chain]) -> bytes:
+    """The records of some samples, in their order."""
+    depth = np.array([0, *map(len, chains)], dtype=np.uint32)[samples["chain"]]
+    groups = [
+        (np.flatnonzero((samples["event"] == event) & (depth == length)), event, int(length))
+        for event in np.unique(samples["event"])
+        for length in np.unique(depth[samples["event"] == event])
+    ]
+    rows = [
+        (index, _rows(samples[index], int(event), events[event], length, chains)) for index, event, length in groups
+    ]
+    size = np.zeros(len(samples), dtype=np.int64)
+    for index, group in rows:
+        size[index] = group.shape[1]
+    start = np.cumsum(size) - size
+    found = np.empty(int(size.sum()), dtype=np.uint8)
+    for index, group in rows:
+        found[start[index][:, None] + np.arange(group.shape[1])] = group
+    return found.tobytes()
+
+
+def _rows(samples: Samples, number: int, event: Event, depth: int, chains: Sequence[Chain]) -> NDArray[np.uint8]:
+    """Samples of one event and depth of callchains: one row of bytes each."""
+    layout = _layout(event.fields, depth)
+    found = np.zeros(len(samples), dtype=layout)
+    found["kind"], found["misc"], found["size"] = Kind.SAMPLE, samples["mode"], layout.itemsize
+    if Field.IDENTIFIER in event.fields:
+        found["id"] = identifier(number, samples["cpu"])
+    for name in ("ip", "pid", "tid", "time", "addr", "cpu", "period", "weight", "later", "source", "phys"):
+        if name in (layout.names or ()):
+            found[name] = samples[name]
+    if Field.CALLCHAIN in event.fields:
+        found["depth"] = depth
+        if depth:
+            table = {number: chain for number, chain in enumerate(chains, 1) if len(chain) == depth}
+            for chain in np.unique(samples["chain"]):
+                found["frames"][samples["chain"] == chain] = table[int(chain)]
+            found["frames"] = np.where(found["frames"] == HERE, samples["ip"][:, None], found["frames"])
+    if Field.DATA_PAGE_SIZE in event.fields:
+        found["page"] = 4096
+    return found.view(np.uint8).reshape(len(samples), layout.itemsize)
+
+
+def _layout(fields: Field, depth: int) -> np.dtype[np.void]:
+    """The record of a sample with these fields, in the order that the kernel writes them."""
+    parts: list[tuple[Field, list[tuple[str, str]]]] = [
+        (Field.IDENTIFIER, [("id", "<u8")]),
+        (Field.IP, [("ip", "<u8")]),
+        (Field.TID, [("pid", "<u4"), ("tid", "<u4")]),
+        (Field.TIME, [("time", "<u8")]),
+        (Field.ADDR, [("addr", "<u8")]),
+        (Field.CPU, [("cpu", "<u4"), ("reserved", "<u4")]),
+        (Field.PERIOD, [("period", "<u8")]),
+        (Field.CALLCHAIN, [("depth", "<u8"), ("frames", f"({depth},)<u8")]),
+        (Field.WEIGHT, [("weight", "<u8")]),
+        (Field.WEIGHT_STRUCT, [("weight", "<u4"), ("later", "<u2"), ("latest", "<u2")]),
+        (Field.DATA_SRC, [("source", "<u8")]),
+        (Field.PHYS_ADDR, [("phys", "<u8")]),
+        (Field.DATA_PAGE_SIZE, [("page", "<u8")]),
+    ]
+    wanted = [column for field, columns in parts if field in fields for column in columns]
+    return np.dtype([("kind", "<u4"), ("misc", "<u2"), ("size", "<u2"), *wanted])

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Write perf.data files whose content is known.
+
+    PYTHONPATH=tests python -m perf_data.write kernel VMLINUX -o perf.data --truth truth.json --samples 20000
+        [--hardware intel|intel-old|intel-hybrid|amd|amd-new|arm|power] [--form file|pipe|compressed] [--slide 0x...]
+        [--seed 1] [--callchains]
+
+The truth is JSON: for each member of each object how many samples of which kind, from which CPUs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from perf_data import records
+from perf_data.event import Field
+from perf_data.features import Computer
+from perf_data.hardware import ALL, Hardware
+from perf_data.kernel_facts import Kernel
+from perf_data.kernel_scenario import TASKS, touches
+from perf_data.recording import Form, Recording, write
+from perf_data.samples import HERE
+from perf_data.scenario import draw, truth
+
+
+def main() -> None:
+    """What the command line asks for."""
+    options = _options()
+    hardware = ALL[options.hardware]
+    kernel = Kernel(options.elf, slide=options.slide)
+    recording, rows = kernel_recording(kernel, hardware, options.samples, options.seed, options.callchains)
+    write(options.output, recording, options.form)
+    if options.truth:
+        options.truth.write_text(json.dumps(rows, indent=1))
+
+
+def kernel_recording(
+    kernel: Kernel, hardware: Hardware, samples: int, seed: int = 1, callchains: bool = False
+) -> tuple[Recording, list[dict[str, object]]]:
+    """The exec storm of ``kernel_scenario`` on that hardware, and the truth about it."""
+    computer = Computer(machine=hardware.machine, cpu=hardware.cpu)
+    scenario = touches(kernel, computer, (1, 2) if callchains else (0,))
+    drawn = draw(scenario, samples, hardware, seed)
+    events = hardware.events
+    if callchains:
+        events = tuple(replace(one, more=one.more | Field.CALLCHAIN) for one in events)
+    recording = Recording(
+        events,
+        drawn.samples,
+        _chains(kernel),
+        computer,
+        head=_head(kernel),
+        builds=records.build_id(records.Mode.KERNEL, "[kernel.kallsyms]", kernel.build_id),
+    )
+    return recording, truth(drawn, scenario, computer)
+
+
+def _head(kernel: Kernel) -> bytes:
+    named = b"".join(records.comm(one.pid, one.tid, one.name) for one in TASKS)
+    return records.kernel_map(*kernel.text) + named
+
+
+def _chains(kernel: Kernel) -> Sequence[tuple[int, ...]]:
+    """Two stacks; the first entry says that kernel addresses follow, the second is the sampled instruction."""
+    mapped, left = kernel.code("mmap_region", 0x60), kernel.code("do_exit", 0x90)
+    return ((_KERNEL_CONTEXT, HERE, mapped, kernel.code("do_mmap", 0x40)), (_KERNEL_CONTEXT, HERE, left))
+
+
+_KERNEL_CONTEXT = (1 << 64) - 128
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("kernel",))
+    parser.add_argument("elf", type=Path)
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("--truth", type=Path)
+    parser.add_argument("--samples", type=int, default=20_000)
+    parser.add_argument("--hardware", choices=sorted(ALL), default="intel")
+    parser.add_argument("--form", type=Form, choices=list(Form), default=Form.FILE)
+    parser.add_argument("--slide", type=lambda text: int(text, 0), default=0x1D400000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--callchains", action="store_true")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
