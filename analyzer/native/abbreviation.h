@@ -51,6 +51,7 @@ enum class Slot : std::uint8_t {
   kAddressBase,
   kRangeListsBase,
   kLocationListsBase,
+  kNoReturn,
   kNone,
 };
 constexpr std::size_t kSlotCount = static_cast<std::size_t>(Slot::kNone);

@@ -130,24 +130,26 @@ inner: .quad 0
   EXPECT_EQ(program.image->SymbolAt(start + 24), nullptr);
 }
 
-TEST(ProgramImage, JumpTablesOfBothKinds) {
+TEST(ProgramImage, JumpTablesOfEveryKind) {
   const Program program = Load(kX86, R"(
 first: nop
 second: ret
     .section .rodata
-table: .long first - table, second - table, 0x7fffffff
-wide: .quad second, first, 0
+table: .long first - table, second - table
+wide: .quad second, first
+narrow: .byte -1, 0
 )");
   const std::uint64_t code = program.Place(".text");
   const std::uint64_t table = program.Place(".rodata");
-  const auto targets = [&](std::uint64_t at, unsigned bytes, unsigned most) {
-    return program.image->JumpTable(at, bytes, code, code + 2, most);
+  const auto targets = [&](const JumpTable& asked) {
+    return std::pair{program.image->JumpTarget(asked, 0), program.image->JumpTarget(asked, 1)};
   };
-  EXPECT_EQ(targets(table, 4, 100), (std::vector<std::uint64_t>{code, code + 1}));
-  EXPECT_EQ(targets(table + 12, 8, 100), (std::vector<std::uint64_t>{code + 1, code}));
-  EXPECT_EQ(targets(table, 4, 1).size(), 1u);
-  EXPECT_TRUE(targets(table, 3, 100).empty());
-  EXPECT_TRUE(targets(0, 8, 100).empty());
+  EXPECT_EQ(targets({.address = table, .entry_bytes = 4, .base = table}), (std::pair{code, code + 1}));
+  EXPECT_EQ(targets({.address = table + 8, .entry_bytes = 8}), (std::pair{code + 1, code}));
+  const JumpTable narrow{.address = table + 24, .entry_bytes = 1, .base = code + 1, .scale = 4};
+  EXPECT_EQ(targets(narrow), (std::pair{code - 3, code + 1}));
+  EXPECT_EQ(program.image->JumpTarget(narrow, 2), 0u);
+  EXPECT_EQ(program.image->JumpTarget({.address = 0}, 0), 0u);
 }
 
 TEST(ProgramImage, HooksKeepRegistersAndOrdinaryCallsDoNot) {
@@ -250,7 +252,7 @@ counter: .quad counter
         ElfFile elf = ElfFile::FromMemory("damaged.o", bytes);
         const ProgramImage image(elf, elf);
         image.SymbolAt(kRelocatableBase);
-        image.JumpTable(kRelocatableBase, 8, 0, ~std::uint64_t{0}, 1000);
+        image.JumpTarget({.address = kRelocatableBase}, 1);
       } catch (const Error& error) {
         EXPECT_EQ(error.kind, "ElfError");
       }

@@ -1,64 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What is known of an address after a few instructions that gcc makes of C: one rule for each test.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-
-#include "access/access_map.h"
+#include "inferred.h"
 
 namespace linesmith {
 namespace {
-
-const char kTypes[] = R"(
-struct part { long low; long high; };
-struct whole { long key; struct part part; long last; struct part *link; };
-struct table { long length; struct part *owner; struct part entries[4]; };
-struct list { struct list *next; long value; };
-void other(void *);
-)";
-
-// The accesses of function `f` of a C text, without those of its frame, as "struct part+8 propagation".
-class Inferred {
- public:
-  explicit Inferred(const std::string& source) {
-    std::string pattern = std::filesystem::temp_directory_path() / "inference-XXXXXX";
-    directory_ = mkdtemp(pattern.data());
-    std::ofstream(directory_ / "f.c") << kTypes << source;
-    const std::string command = "cd '" + directory_.string() + "' && gcc -O2 -g -fcf-protection=none -c f.c";
-    EXPECT_EQ(std::system(command.c_str()), 0);
-    map = MapAccesses(directory_ / "f.o", {}, 1, {});
-  }
-  ~Inferred() { std::filesystem::remove_all(directory_); }
-
-  std::vector<std::string> accesses() const {
-    static const char* const kWords[] = {
-        "variable", "propagation", "global",   "percpu",  "stack",   "no types",  "untyped",  "scalar",
-        "outside",  "hole",        "conflict", "unknown", "patched", "undecoded", "absolute", "indexed"};
-    std::vector<std::string> found;
-    const AccessColumns& columns = map.columns;
-    for (std::size_t row = 0; row < columns.address.size(); ++row) {
-      const auto outcome = static_cast<Outcome>(columns.outcome[row]);
-      if (map.functions[columns.function[row]].name != "f" || outcome == Outcome::kStack) continue;
-      const AccessedType& type = map.types[columns.type[row]];
-      const std::string place = outcome <= Outcome::kPerCpu
-                                    ? type.name + "+" + std::to_string(columns.offset[row]) + " "
-                                    : std::string();
-      found.push_back(place + kWords[columns.outcome[row]]);
-    }
-    std::ranges::sort(found);
-    return found;
-  }
-
-  AccessMap map;
-
- private:
-  std::filesystem::path directory_;
-};
-
-using Accesses = std::vector<std::string>;
 
 TEST(TypeInference, ParameterLeadsToItsType) {
   EXPECT_EQ(Inferred("long f(struct part *p) { return p->high; }").accesses(),

@@ -154,6 +154,7 @@ void AddExtended(std::uint32_t word, bool, Instruction& instruction) {
   if (!adds || target == kNoRegister) return Value(target, instruction);
   AddScaled(target, RegisterOrStack(word, 5), Register(word, 16),
             static_cast<std::uint8_t>(1u << Bits(word, 10, 3)), instruction);
+  instruction.extends_sign = Bits(word, 15, 1) != 0;
 }
 
 // CSEL; CSINC, CSINV and CSNEG make numbers.

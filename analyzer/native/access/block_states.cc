@@ -12,8 +12,10 @@ constexpr std::uint8_t kMostVisits = 200;
 
 }  // namespace
 
-BlockStates::BlockStates(const ControlFlow& flow, ValueAlgebra& algebra, const CallingConvention& convention)
+BlockStates::BlockStates(const ControlFlow& flow, const std::vector<Instruction>& instructions,
+                         ValueAlgebra& algebra, const CallingConvention& convention)
     : flow_(flow),
+      instructions_(instructions),
       algebra_(algebra),
       convention_(convention),
       states_(flow.blocks().size()),
@@ -26,7 +28,7 @@ BlockStates::BlockStates(const ControlFlow& flow, ValueAlgebra& algebra, const C
 void BlockStates::Solve(Interpreter& interpreter) {
   Start(flow_.entry(), MachineState::AtEntry(convention_));
   for (const std::uint32_t root : flow_.order()) {
-    if (visits_[root] == 0) Start(root, MachineState::Anywhere(convention_));
+    if (visits_[root] == 0 && !IsPadding(flow_.blocks()[root])) Start(root, Elsewhere());
     while (!queue_.empty()) {
       const std::uint32_t block = flow_.order()[queue_.top()];
       queue_.pop();
@@ -50,6 +52,36 @@ void BlockStates::Start(std::uint32_t block, MachineState state) {
   Enqueue(block);
 }
 
+// No-ops that align what follows: nothing leads to them.
+bool BlockStates::IsPadding(const BasicBlock& block) const {
+  const auto first = instructions_.begin();
+  return std::all_of(first + block.first, first + block.last, [](const Instruction& instruction) {
+    return instruction.effect == Effect::kNone && instruction.flow == Flow::kNext && instruction.decoded &&
+           instruction.use_count == 0 && instruction.clobbered == 0 && instruction.stack_change == 0;
+  });
+}
+
+// What holds where only a jump to a place that is not known may lead: such jumps stay within a frame.
+MachineState BlockStates::Elsewhere() const {
+  MachineState state = MachineState::Anywhere(convention_);
+  for (RegisterNumber reg = 0; reg < kMostRegisters; ++reg) {
+    if (frame_[reg].kind == ValueKind::kStack) state[reg] = frame_[reg];
+  }
+  if (frame_[convention_.stack_pointer].kind == ValueKind::kStack) state.Anchor();
+  return state;
+}
+
+void BlockStates::KeepFrame(const MachineState& state) {
+  for (RegisterNumber reg = 0; reg < kMostRegisters; ++reg) {
+    Value& kept = frame_[reg];
+    if (kept.kind == ValueKind::kUnset) {
+      kept = state[reg].kind == ValueKind::kStack ? state[reg] : Value::Conflict();
+    } else if (kept != state[reg]) {
+      kept = Value::Conflict();
+    }
+  }
+}
+
 void BlockStates::Run(std::uint32_t number, Interpreter& interpreter) {
   queued_[number] = false;
   const BasicBlock& block = flow_.blocks()[number];
@@ -58,6 +90,7 @@ void BlockStates::Run(std::uint32_t number, Interpreter& interpreter) {
     interpreter.Reach(i);
     interpreter.Execute(i);
   }
+  if (block.leads_anywhere) KeepFrame(interpreter.state());
   for (const std::uint32_t successor : block.successors) Flow(interpreter.state(), successor);
 }
 
@@ -72,11 +105,14 @@ void BlockStates::Flow(const MachineState& from, std::uint32_t block) {
   }
   if (visits >= kMostVisits) return;
   const bool widen = visits >= kPatience;
-  bool changed = false;
+  bool changed = known.is_adrift() && !from.is_adrift();
+  const bool framed = from.is_adrift() == known.is_adrift();
+  if (changed) known.TakeFrame(from, convention_);
   for (RegisterNumber reg = 0; reg < kMostRegisters; ++reg) {
+    if (reg == convention_.stack_pointer && !framed) continue;
     changed |= Meet(known[reg], from[reg], MeetingOf(block, reg), widen);
   }
-  changed |= MeetSlots(known, from, widen);
+  if (framed) changed |= MeetSlots(known, from, widen);
   if (!changed) return;
   ++visits;
   Enqueue(block);

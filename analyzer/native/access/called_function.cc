@@ -26,7 +26,7 @@ std::string_view NameAt(const ProgramImage& image, std::uint64_t address) {
 
 }  // namespace
 
-bool NeverReturns(const ProgramImage& image, std::uint64_t callee) {
+bool IsNamedAsNeverReturning(const ProgramImage& image, std::uint64_t callee) {
   return std::ranges::find(kNeverReturning, NameAt(image, callee)) != kNeverReturning.end();
 }
 

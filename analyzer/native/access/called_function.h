@@ -9,8 +9,8 @@
 
 namespace linesmith {
 
-// Whether nothing behind a call of `callee` runs.
-bool NeverReturns(const ProgramImage& image, std::uint64_t callee);
+// Whether `callee` is one of the well-known functions that never return, whatever DWARF says of it.
+bool IsNamedAsNeverReturning(const ProgramImage& image, std::uint64_t callee);
 
 // The register through which `callee` jumps, when it is one of the kernel's thunks for indirect calls
 // (arch/x86/lib/retpoline.S); kNoRegister for others.

@@ -3,17 +3,14 @@
 
 #include <algorithm>
 
-#include "access/called_function.h"
+#include "access/jump_tables.h"
 
 namespace linesmith {
 namespace {
 
-constexpr unsigned kMostTargets = 4096;
-// How far before an indirect jump the computation of its target is looked for.
-constexpr std::uint32_t kJumpWindow = 24;
-constexpr std::uint32_t kTableWindow = 400;
-constexpr unsigned kOffsetBytes = 4;
-constexpr unsigned kAddressBytes = 8;
+constexpr std::uint64_t kMostTargets = 4096;
+// Of all tables of a function: a made-up one could jump through a large table everywhere.
+constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 20;
 
 bool EndsBlock(Flow flow) {
   switch (flow) {
@@ -26,16 +23,11 @@ bool EndsBlock(Flow flow) {
   }
 }
 
-bool Writes(const Instruction& instruction, RegisterNumber reg) {
-  const bool effect = instruction.effect != Effect::kNone && instruction.target == reg;
-  return effect || (instruction.clobbered >> reg & 1) != 0;
-}
-
 }  // namespace
 
 ControlFlow::ControlFlow(const std::vector<Instruction>& instructions, std::uint64_t entry,
-                         const ProgramImage& image)
-    : instructions_(instructions), image_(image) {
+                         const ProgramKnowledge& program)
+    : instructions_(instructions), program_(program), image_(program.image()) {
   if (instructions.empty()) return;
   FindTables();
   std::vector<bool> leaders(instructions.size(), false);
@@ -61,11 +53,41 @@ std::uint32_t ControlFlow::At(std::uint64_t address) const {
 }
 
 void ControlFlow::FindTables() {
+  JumpTableFinder finder(instructions_);
+  std::vector<std::pair<std::uint32_t, JumpTable>> found;
+  std::vector<std::uint64_t> starts;
   for (std::uint32_t i = 0; i < instructions_.size(); ++i) {
     if (instructions_[i].flow != Flow::kIndirectJump) continue;
-    std::vector<std::uint64_t> targets = TableTargets(i);
-    if (!targets.empty()) tables_.push_back({i, std::move(targets)});
+    const std::optional<JumpTable> table = finder.Find(i);
+    if (!table) continue;
+    found.emplace_back(i, *table);
+    starts.push_back(table->address);
   }
+  std::ranges::sort(starts);
+  std::uint64_t left = kMostEntries;
+  for (const auto& [jump, table] : found) {
+    const auto next = std::ranges::upper_bound(starts, table.address);
+    const std::uint64_t bytes = (next != starts.end() ? *next : ~std::uint64_t{0}) - table.address;
+    const std::uint64_t most = std::min({kMostTargets, bytes / table.entry_bytes, left});
+    left -= most;
+    std::vector<std::uint32_t> targets = TargetsOf(table, most);
+    if (!targets.empty()) tables_.push_back({jump, std::move(targets)});
+  }
+}
+
+// Positions of the instructions that the table leads to. It ends where an entry leads elsewhere, at the
+// latest where the function's next table begins.
+std::vector<std::uint32_t> ControlFlow::TargetsOf(const JumpTable& table, std::uint64_t most) const {
+  std::vector<std::uint32_t> targets;
+  for (std::uint64_t number = 0; number < most; ++number) {
+    const std::uint32_t target = At(image_.JumpTarget(table, number));
+    if (target >= instructions_.size()) break;
+    targets.push_back(target);
+  }
+  std::ranges::sort(targets);
+  const auto repeated = std::ranges::unique(targets);
+  targets.erase(repeated.begin(), repeated.end());
+  return targets;
 }
 
 void ControlFlow::FindLeaders(std::vector<bool>& leaders) {
@@ -86,8 +108,16 @@ void ControlFlow::FindLeaders(std::vector<bool>& leaders) {
     }
   }
   for (const Table& table : tables_) {
-    for (const std::uint64_t target : table.targets) mark(target);
+    for (const std::uint32_t target : table.targets) leaders[target] = true;
   }
+}
+
+// Whether another function, or a cold part, begins behind the call: compilers end functions so that never
+// come back.
+bool ControlFlow::EndsFunction(const Instruction& call) const {
+  const std::uint64_t behind = call.address + call.length;
+  const ImageSymbol* next = image_.SymbolAt(behind);
+  return next != nullptr && next->is_function && next->address == behind;
 }
 
 // Whether what comes behind the instruction can run after it.
@@ -100,7 +130,7 @@ bool ControlFlow::GoesOn(const Instruction& instruction) const {
     case Flow::kStop:
       return image_.ComesBack(instruction.address);
     case Flow::kCall:
-      return !NeverReturns(image_, instruction.destination);
+      return !program_.NeverReturns(instruction.destination) && !EndsFunction(instruction);
     default:
       return true;
   }
@@ -125,12 +155,11 @@ void ControlFlow::Link(std::uint32_t number) {
   if (side != 0) AddEdge(block, side);
   if (last.flow == Flow::kBranch || last.flow == Flow::kJump) AddEdge(block, last.destination);
   const auto table = std::ranges::lower_bound(tables_, end, {}, &Table::jump);
-  if (table == tables_.end() || table->jump != end) return;
-  std::vector<std::uint64_t> targets = table->targets;
-  std::ranges::sort(targets);
-  const auto repeated = std::ranges::unique(targets);
-  targets.erase(repeated.begin(), repeated.end());
-  for (const std::uint64_t target : targets) AddEdge(block, target);
+  if (table != tables_.end() && table->jump == end) {
+    for (const std::uint32_t target : table->targets) block.successors.push_back(block_of_[target]);
+  } else if (last.flow == Flow::kIndirectJump) {
+    block.leads_anywhere = true;
+  }
 }
 
 // Depth first, without recursion; the reverse of the order in which blocks are finished.
@@ -160,45 +189,6 @@ void ControlFlow::Order() {
   for (std::uint32_t block = 0; block < blocks_.size(); ++block) {
     if (!seen[block]) walk(block);
   }
-}
-
-// The constant that `reg` was last given before an instruction, in the order of addresses; 0: none found.
-std::uint64_t ControlFlow::ConstantOf(RegisterNumber reg, std::uint32_t before) const {
-  const std::uint32_t stop = before > kTableWindow ? before - kTableWindow : 0;
-  for (std::uint32_t i = before; i-- > stop;) {
-    const Instruction& instruction = instructions_[i];
-    if (!Writes(instruction, reg)) continue;
-    return instruction.effect == Effect::kConstant ? static_cast<std::uint64_t>(instruction.constant) : 0;
-  }
-  return 0;
-}
-
-// Tables of addresses are read by the jump itself or by the load before it; tables of offsets by a load, to
-// which the table's own address is then added.
-std::vector<std::uint64_t> ControlFlow::TableTargets(std::uint32_t jump) const {
-  const std::uint64_t low = instructions_.front().address;
-  const std::uint64_t high = instructions_.back().address + instructions_.back().length;
-  const auto read = [&](std::uint64_t table, unsigned bytes) {
-    return image_.JumpTable(table, bytes, low, high, kMostTargets);
-  };
-  const auto table_of = [&](const Address& address, std::uint32_t place) -> std::uint64_t {
-    if (address.index == kNoRegister) return 0;
-    if (address.base == kNoRegister) return static_cast<std::uint64_t>(address.displacement);
-    return ConstantOf(address.base, place);
-  };
-  const std::uint32_t stop = jump > kJumpWindow ? jump - kJumpWindow : 0;
-  for (std::uint32_t i = jump + 1; i-- > stop;) {
-    const Instruction& instruction = instructions_[i];
-    if (i != jump && EndsBlock(instruction.flow) && instruction.flow != Flow::kBranch) break;
-    if (instruction.use_count == 0 || (i != jump && instruction.effect != Effect::kLoad)) continue;
-    const Address& address = instruction.uses[0].address;
-    const bool offsets = instruction.uses[0].width == kOffsetBytes && address.scale == kOffsetBytes;
-    const bool addresses = instruction.uses[0].width == kAddressBytes && address.scale == kAddressBytes;
-    if (!offsets && !addresses) continue;
-    const std::uint64_t table = table_of(address, i);
-    if (table != 0) return read(table, offsets ? kOffsetBytes : kAddressBytes);
-  }
-  return {};
 }
 
 }  // namespace linesmith

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "access/machine_code.h"
-#include "access/program_image.h"
+#include "access/type_inference.h"
 
 namespace linesmith {
 
@@ -16,12 +16,14 @@ struct BasicBlock {
   std::uint32_t first = 0;
   std::uint32_t last = 0;
   std::vector<std::uint32_t> successors;
+  bool leads_anywhere = false;  // ends with an indirect jump whose targets are not known
 };
 
 class ControlFlow {
  public:
-  // `instructions` ascend by address; `entry` is the function's first address. Both must outlive the graph.
-  ControlFlow(const std::vector<Instruction>& instructions, std::uint64_t entry, const ProgramImage& image);
+  // `instructions` ascend by address and must outlive the graph; `entry` is the function's first address.
+  ControlFlow(const std::vector<Instruction>& instructions, std::uint64_t entry,
+              const ProgramKnowledge& program);
 
   const std::vector<BasicBlock>& blocks() const { return blocks_; }
   // Blocks in the order that a forward analysis should take: the entry first, then such that most edges lead
@@ -36,19 +38,20 @@ class ControlFlow {
   void Link(std::uint32_t block);
   void Order();
   void AddEdge(BasicBlock& block, std::uint64_t destination);
-  std::vector<std::uint64_t> TableTargets(std::uint32_t jump) const;
-  std::uint64_t ConstantOf(RegisterNumber reg, std::uint32_t before) const;
+  std::vector<std::uint32_t> TargetsOf(const JumpTable& table, std::uint64_t most) const;
   bool GoesOn(const Instruction& instruction) const;
+  bool EndsFunction(const Instruction& call) const;
   // Position of the instruction at `address`; instructions_.size() where none begins.
   std::uint32_t At(std::uint64_t address) const;
 
-  // The targets of an indirect jump.
+  // Where an indirect jump leads to, by positions of instructions.
   struct Table {
     std::uint32_t jump = 0;
-    std::vector<std::uint64_t> targets;
+    std::vector<std::uint32_t> targets;
   };
 
   const std::vector<Instruction>& instructions_;
+  const ProgramKnowledge& program_;
   const ProgramImage& image_;
   std::vector<BasicBlock> blocks_;
   std::vector<std::uint32_t> block_of_;  // by instruction

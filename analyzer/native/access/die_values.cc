@@ -75,6 +75,7 @@ Declared DeclaredAt(UnitPool& pool, DieRef die) {
     ByteCursor cursor = die.unit->CursorAt(head.attributes);
     ReadValues(*die.unit, *head.abbreviation, cursor, values);
     if (*declared.name == 0) declared.name = values.Text(Slot::kName);
+    declared.never_returns |= values.Has(Slot::kNoReturn);
     if (declared.type_unit == nullptr && values.Has(Slot::kType)) {
       declared.type_unit = die.unit;
       declared.type_offset = values.Get(Slot::kType);

@@ -33,6 +33,7 @@ struct Declared {
   const char* name = "";
   UnitContext* type_unit = nullptr;  // null: `void`
   std::uint64_t type_offset = 0;     // a decoded reference of `type_unit`
+  bool never_returns = false;        // of a function: DW_AT_noreturn
 };
 
 // Follows origins from `die` for as long as anything is missing, a fixed number of steps at most.

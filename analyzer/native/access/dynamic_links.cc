@@ -29,11 +29,6 @@ LinkKind KindOf(std::uint16_t machine, std::uint32_t type) {
   return type == R_AARCH64_RELATIVE ? LinkKind::kOwn : LinkKind::kOther;
 }
 
-bool IsOffsetTable(const ImageSections& sections, std::uint64_t address) {
-  const ImageSection* section = sections.Find(address);
-  return section != nullptr && section->name.starts_with(".got");
-}
-
 class LinkReader {
  public:
   LinkReader(ElfFile& elf, const ImageSections& sections) : elf_(elf), sections_(sections) {}
@@ -62,7 +57,7 @@ void LinkReader::ReadTable(const ElfSection& table) {
     const std::uint64_t info = cursor.U64();
     const std::uint64_t addend = cursor.U64();
     const LinkKind kind = KindOf(elf_.header().machine, static_cast<std::uint32_t>(info));
-    if (kind == LinkKind::kOther || !IsOffsetTable(sections_, word)) continue;
+    if (kind == LinkKind::kOther) continue;
     if (kind == LinkKind::kOwn) {
       links_.words.emplace_back(word, addend);
     } else if (info >> 32 < symbols.symbols.size()) {

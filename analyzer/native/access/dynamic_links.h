@@ -22,8 +22,7 @@ struct LinkStub {
 
 struct DynamicLinks {
   std::vector<LinkStub> stubs;
-  // Addresses of words in the global offset table, and the addresses of this file's own that they hold;
-  // ascending.
+  // Addresses of words that are filled in, and the addresses of this file's own that they hold; ascending.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> words;
 };
 

@@ -64,9 +64,9 @@ enum class Flow : std::uint8_t {
   kNext,
   kBranch,        // to `destination` or on
   kJump,          // to `destination`
-  kIndirectJump,  // through uses[0], if it reads a table, or through a register
+  kIndirectJump,  // through uses[0], if it reads a table, or through `source`
   kCall,          // of `destination`
-  kIndirectCall,
+  kIndirectCall,  // through uses[0] or `source`
   kReturn,
   kStop,  // does not come back: ud2, int3, brk (but see ProgramImage::ComesBack)
 };
@@ -82,6 +82,7 @@ struct Instruction {
   RegisterNumber source = kNoRegister;
   RegisterNumber other = kNoRegister;
   std::uint8_t use_count = 0;
+  bool extends_sign = false;    // of kAddress: the index are a few bytes, extended by their sign
   bool decoded = true;          // false: `length` bytes that are no instruction
   std::uint8_t load_bytes = 0;  // of kLoad and kSum: how many bytes are loaded, the rest is filled
   std::uint32_t clobbered = 0;  // further general registers that get some number, by bit

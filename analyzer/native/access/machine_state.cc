@@ -15,6 +15,7 @@ constexpr std::size_t kMostSlots = 256;
 MachineState MachineState::AtEntry(const CallingConvention& convention) {
   MachineState state = Anywhere(convention);
   state[convention.stack_pointer] = Value::Stack(-convention.pushed_by_call);
+  state.Anchor();
   return state;
 }
 
@@ -26,7 +27,14 @@ MachineState MachineState::Anywhere(const CallingConvention& convention) {
   Value& stack = state[convention.stack_pointer];
   stack = Value::Stack(0);
   stack.stride = 1;
+  state.adrift_ = true;
   return state;
+}
+
+void MachineState::TakeFrame(const MachineState& other, const CallingConvention& convention) {
+  registers_[convention.stack_pointer] = other[convention.stack_pointer];
+  slots_ = other.slots_;
+  adrift_ = other.adrift_;
 }
 
 Value MachineState::SlotAt(std::int64_t offset) const {

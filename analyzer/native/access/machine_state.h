@@ -37,10 +37,17 @@ class MachineState {
   // Forgets what `bytes` from `offset` on hold.
   void EraseSlots(std::int64_t offset, std::int64_t bytes);
   const std::vector<StackSlot>& slots() const { return slots_; }
+  // Whether no path from the function's entry has led here, so that the stack pointer is not known either.
+  bool is_adrift() const { return adrift_; }
+  // From now on the stack pointer is known.
+  void Anchor() { adrift_ = false; }
+  // The frame of another state instead: its stack pointer, and what lies there.
+  void TakeFrame(const MachineState& other, const CallingConvention& convention);
 
  private:
   std::array<Value, kMostRegisters> registers_;
   std::vector<StackSlot> slots_;  // by ascending offset
+  bool adrift_ = false;
 };
 
 }  // namespace linesmith

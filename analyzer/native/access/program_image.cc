@@ -20,6 +20,8 @@ namespace {
 // How many symbols that begin before an address are asked whether they cover it.
 constexpr int kMostOverlaps = 16;
 constexpr std::uint64_t kArm64ThreadHeader = 16;
+constexpr unsigned kAddressBytes = 8;
+constexpr unsigned kWordBits = 64;
 constexpr std::string_view kPerCpuSection = ".data..percpu";
 constexpr std::string_view kStubSections = ".plt";
 constexpr std::string_view kParavirtOperations = "pv_ops";
@@ -216,20 +218,19 @@ std::uint64_t ProgramImage::AddressOf(std::size_t section_index) const {
   return section_index > 0 && section_index <= state_->places.size() ? state_->places[section_index - 1] : 0;
 }
 
-std::vector<std::uint64_t> ProgramImage::JumpTable(std::uint64_t table, unsigned entry_bytes,
-                                                   std::uint64_t low, std::uint64_t high,
-                                                   unsigned most) const {
-  std::vector<std::uint64_t> targets;
-  if (entry_bytes != 4 && entry_bytes != 8) return targets;
-  ByteCursor cursor(At(table), state_->sections.little_endian());
-  while (targets.size() < most && cursor.left() >= entry_bytes) {
-    const std::uint64_t entry = cursor.Unsigned(entry_bytes);
-    const auto distance = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(entry)});
-    const std::uint64_t target = entry_bytes == 8 ? entry : table + distance;
-    if (target < low || target >= high) break;
-    targets.push_back(target);
+std::uint64_t ProgramImage::JumpTarget(const JumpTable& table, std::uint64_t number) const {
+  const std::uint64_t place = table.address + number * table.entry_bytes;
+  const Bytes bytes = At(place);
+  if (bytes.size() < table.entry_bytes) return 0;
+  std::uint64_t entry = ByteCursor(bytes, state_->sections.little_endian()).Unsigned(table.entry_bytes);
+  if (table.entry_bytes == kAddressBytes) {
+    const std::uint64_t linked = LinkedWord(place);
+    return linked != 0 ? linked : entry;
   }
-  return targets;
+  const unsigned unused = kWordBits - 8 * table.entry_bytes;
+  if (table.is_signed)
+    entry = static_cast<std::uint64_t>(static_cast<std::int64_t>(entry << unused) >> unused);
+  return table.base + entry * table.scale;
 }
 
 }  // namespace linesmith

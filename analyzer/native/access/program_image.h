@@ -20,6 +20,15 @@ struct ImageSymbol {
   bool is_function = false;
 };
 
+// Entries of 8 bytes are addresses; those of 4, 2 or 1 are distances from `base`, in units of `scale` bytes.
+struct JumpTable {
+  std::uint64_t address = 0;
+  unsigned entry_bytes = 8;
+  std::uint64_t base = 0;
+  unsigned scale = 1;
+  bool is_signed = true;
+};
+
 // Relocatable files (.o, .ko) are laid out as ElfFile does it (kRelocatableBase, `place`); symbols of other
 // files have addresses of their own behind the last section, so that calls and globals by name can be told
 // apart.
@@ -43,7 +52,7 @@ class ProgramImage {
   const ImageSymbol* SymbolAt(std::uint64_t address) const;
   // The address of the variable or function `name`, of this file or another one; 0 where there is none.
   std::uint64_t AddressOfSymbol(std::string_view name) const;
-  // What the word of the global offset table at `address` holds, if it is an address of this file; else 0.
+  // What the dynamic linker puts into the word at `address`, if that is an address of this file; else 0.
   std::uint64_t LinkedWord(std::uint64_t address) const;
   // Where [first, last) lies in .data..percpu of a kernel; both 0 without one.
   std::uint64_t percpu_first() const;
@@ -68,10 +77,8 @@ class ProgramImage {
 
   // Where section `index` (of the ELF file's list) lies.
   std::uint64_t AddressOf(std::size_t section_index) const;
-  // Targets of the jump table at `table`, as long as they lie in [low, high): 8-byte addresses, or signed
-  // 4-byte offsets from the table. At most `most` of them.
-  std::vector<std::uint64_t> JumpTable(std::uint64_t table, unsigned entry_bytes, std::uint64_t low,
-                                       std::uint64_t high, unsigned most) const;
+  // Where entry `number` of a table leads to; 0 behind the end of its section.
+  std::uint64_t JumpTarget(const JumpTable& table, std::uint64_t number) const;
 
  private:
   struct State;

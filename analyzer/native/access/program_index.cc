@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "access/called_function.h"
 #include "error.h"
 
 namespace linesmith {
@@ -48,13 +49,16 @@ ProgramIndex::ProgramIndex(const ProgramImage& image, const std::vector<UnitSumm
       (variable.thread_local_storage ? thread_variables_ : variables_).push_back(variable);
       if (variable.name == kFirstTask) task_ = variable.type;
     }
-    for (const SummaryFunction& function : summary.functions) {
-      results_.try_emplace(function.address, function.result);
-    }
+    for (const SummaryFunction& function : summary.functions) AddFunction(function, function.address);
   }
   AddDeclared(summaries);
   SortByAddress(variables_, image);
   SortByAddress(thread_variables_, image);
+}
+
+void ProgramIndex::AddFunction(const SummaryFunction& function, std::uint64_t address) {
+  results_.try_emplace(address, function.result);
+  if (function.never_returns) never_returning_.insert(address);
 }
 
 // What other files define (or units without debug information) is known by its declarations.
@@ -64,7 +68,7 @@ void ProgramIndex::AddDeclared(const std::vector<UnitSummary>& summaries) {
   for (const UnitSummary& summary : summaries) {
     for (const SummaryFunction& function : summary.declared_functions) {
       const std::uint64_t address = image_.AddressOfSymbol(function.name);
-      if (address != 0) results_.try_emplace(address, function.result);
+      if (address != 0) AddFunction(function, address);
     }
     for (const SummaryVariable& variable : summary.declared_variables) {
       const std::uint64_t address = image_.AddressOfSymbol(variable.name);
@@ -138,6 +142,10 @@ TypeId WorkerKnowledge::ResultOf(std::uint64_t address, TypeGraph& graph) const 
 TypeId WorkerKnowledge::TaskType(TypeGraph& graph) const {
   const TypeReference* task = index_.TaskType();
   return task != nullptr ? TypeOf(*task, graph) : kVoid;
+}
+
+bool WorkerKnowledge::NeverReturns(std::uint64_t function) const {
+  return index_.NeverReturns(function) || IsNamedAsNeverReturning(image(), function);
 }
 
 TypeId WorkerKnowledge::TypeOf(const TypeReference& reference, TypeGraph& graph) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "access/type_inference.h"
@@ -29,10 +30,13 @@ class ProgramIndex {
   VariablesAt VariablesFrom(std::uint64_t address) const;
   VariablesAt ThreadVariablesFrom(std::uint64_t offset) const;
   const TypeReference* ResultOf(std::uint64_t function) const;
+  // Whether DWARF says of the function that nothing behind a call of it runs.
+  bool NeverReturns(std::uint64_t function) const { return never_returning_.contains(function); }
   // Of the kernel's first task, which every other one is like; null in other programs.
   const TypeReference* TaskType() const { return task_.unit != nullptr ? &task_ : nullptr; }
 
  private:
+  void AddFunction(const SummaryFunction& function, std::uint64_t address);
   void AddDeclared(const std::vector<UnitSummary>& summaries);
 
   const ProgramImage& image_;
@@ -40,6 +44,7 @@ class ProgramIndex {
   std::vector<SummaryVariable> variables_;  // by ascending address
   std::vector<SummaryVariable> thread_variables_;
   std::unordered_map<std::uint64_t, TypeReference> results_;
+  std::unordered_set<std::uint64_t> never_returning_;
 };
 
 // The index as one worker asks it; remembers what types are in the worker's graph.
@@ -52,6 +57,7 @@ class WorkerKnowledge : public ProgramKnowledge {
   bool PerCpuAt(std::uint64_t offset, TypeGraph& graph, GlobalVariable& found) const override;
   TypeId ResultOf(std::uint64_t address, TypeGraph& graph) const override;
   TypeId TaskType(TypeGraph& graph) const override;
+  bool NeverReturns(std::uint64_t function) const override;
 
  private:
   bool InPerCpu(std::uint64_t address) const;

@@ -43,7 +43,7 @@ class FunctionRun {
         program_(program),
         convention_(convention),
         facts_(facts),
-        flow_(instructions, entry, program.image()),
+        flow_(instructions, entry, program),
         places_(facts, algebra.parts()),
         interpreter_(instructions, places_, algebra, program, convention) {
     places_.Enter(flow_, instructions);
@@ -86,7 +86,7 @@ void FunctionRun::Pass(const LearntClaims* known, LearntClaims* learn) {
     for (std::uint32_t block = 0; block < flow_.blocks().size(); ++block) Visit(block, anywhere);
     return;
   }
-  BlockStates states(flow_, algebra_, convention_);
+  BlockStates states(flow_, instructions_, algebra_, convention_);
   states.Solve(interpreter_);
   interpreter_.Use(known, learn);
   for (std::uint32_t block = 0; block < flow_.blocks().size(); ++block) Visit(block, states[block]);

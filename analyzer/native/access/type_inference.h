@@ -29,6 +29,8 @@ class ProgramKnowledge {
   virtual TypeId ResultOf(std::uint64_t address, TypeGraph& graph) const = 0;
   // What a kernel's tasks are (struct task_struct); kVoid when not known.
   virtual TypeId TaskType(TypeGraph&) const { return kVoid; }
+  // Whether nothing behind a call of the function at `address` runs.
+  virtual bool NeverReturns(std::uint64_t address) const = 0;
 };
 
 // One access as the inference leaves it.

@@ -71,14 +71,18 @@ void SummaryReader::Read() {
 
 Declared SummaryReader::NameAndType() {
   Declared own{.name = die_.Text(Slot::kName)};
+  own.never_returns = die_.Has(Slot::kNoReturn);
   if (die_.Has(Slot::kType)) {
     own.type_unit = &unit_;
     own.type_offset = die_.Get(Slot::kType);
   }
   const Declared origin = DeclaredAt(pool_, OriginOf(pool_, unit_, die_));
   if (*own.name == 0) own.name = origin.name;
+  own.never_returns |= origin.never_returns;
   if (own.type_unit != nullptr) return own;
-  return {.name = own.name, .type_unit = origin.type_unit, .type_offset = origin.type_offset};
+  own.type_unit = origin.type_unit;
+  own.type_offset = origin.type_offset;
+  return own;
 }
 
 TypeReference ReferenceTo(const Declared& declared) {
@@ -89,19 +93,23 @@ TypeReference ReferenceTo(const Declared& declared) {
 void SummaryReader::ReadFunction() {
   const std::vector<AddressRange> ranges = addresses_.RangesOf(die_);
   if (ranges.empty() && !die_.Has(Slot::kDeclaration)) return;
-  const Declared function = NameAndType();
+  const Declared declared = NameAndType();
+  SummaryFunction function{
+      .name = declared.name, .result = ReferenceTo(declared), .never_returns = declared.never_returns};
   if (ranges.empty()) {
-    summary_.declared_functions.push_back({.name = function.name, .result = ReferenceTo(function)});
+    if (die_.Has(Slot::kLinkageName)) function.name = die_.Text(Slot::kLinkageName);
+    summary_.declared_functions.push_back(function);
     return;
   }
-  summary_.functions.push_back(
-      {.name = function.name, .address = ranges.front().low, .result = ReferenceTo(function)});
+  function.address = ranges.front().low;
+  summary_.functions.push_back(function);
 }
 
 void SummaryReader::ReadVariable() {
   if (die_.Has(Slot::kDeclaration)) {
     const Declared variable = NameAndType();
-    summary_.declared_variables.push_back({.name = variable.name, .type = ReferenceTo(variable)});
+    const char* linked = die_.Has(Slot::kLinkageName) ? die_.Text(Slot::kLinkageName) : variable.name;
+    summary_.declared_variables.push_back({.name = linked, .type = ReferenceTo(variable)});
     return;
   }
   places_.clear();

@@ -15,11 +15,12 @@ struct TypeReference {
   std::uint64_t reference = 0;
 };
 
-// A function with code; `name` lives as long as the file.
+// A function; `name` lives as long as the file.
 struct SummaryFunction {
   const char* name = "";
-  std::uint64_t address = 0;  // of its entry
+  std::uint64_t address = 0;  // of its entry; 0 where it is only declared
   TypeReference result;
+  bool never_returns = false;  // DW_AT_noreturn
 };
 
 // A variable with static storage, those inside functions included.
@@ -33,7 +34,7 @@ struct SummaryVariable {
 struct UnitSummary {
   std::vector<SummaryFunction> functions;
   std::vector<SummaryVariable> variables;
-  // What the unit only declares, without addresses: other units or files define it.
+  // What the unit only declares, without addresses: other units or files define it. By the names of linkers.
   std::vector<SummaryFunction> declared_functions;
   std::vector<SummaryVariable> declared_variables;
 };

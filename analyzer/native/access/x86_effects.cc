@@ -242,6 +242,7 @@ void Branch(const Operands& operands, Instruction& instruction) {
 void Jump(const Operands& operands, Instruction& instruction) {
   Branch(operands, instruction);
   instruction.flow = operands.Immediate(0) ? Flow::kJump : Flow::kIndirectJump;
+  if (!operands.Immediate(0)) instruction.source = operands.first.number;
 }
 
 void Call(const Operands& operands, Instruction& instruction) {
