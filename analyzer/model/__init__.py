@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model.profile import Access, Profile, Remark, SharedLine
     from linesmith.analyzer.model.recording import Conflict, Recording
     from linesmith.analyzer.model.result import Build, Result, Trial
-    from linesmith.analyzer.model.sampling import CpuCounts, ObjectBuild, SampleOutcome, Sampling
+    from linesmith.analyzer.model.sampling import CpuCounts, FileMapping, ObjectBuild, SampleOutcome, Sampling
     from linesmith.analyzer.model.search import Ask, Dimension, Fidelity, Point, Space, Told
     from linesmith.analyzer.model.simulation import (
         Interval,
@@ -186,6 +186,7 @@ _NAMES = {
     ),
     "sampling": (
         "CpuCounts",
+        "FileMapping",
         "ObjectBuild",
         "SampleOutcome",
         "Sampling",
@@ -262,6 +263,7 @@ __all__ = [
     "Failure",
     "FailureKind",
     "Fidelity",
+    "FileMapping",
     "Finding",
     "FunctionAccesses",
     "FunctionCounts",

@@ -71,7 +71,7 @@ class SharedLine:
     ``nominal`` tells that the text has shares only: counts are then as of 10,000 samples a column, and can be
     compared within the line, not with other lines. ``conflicts`` say which writer took the line from whom,
     ``apart`` why a line does not count (``timekeeping``: slow emulation makes it hot), and ``misses`` are all of the
-    line's, by kind; only recordings have them.
+    line's, by kind; only recordings have them. ``pid`` is the process that an address of user space is of.
     """
 
     rank: int
@@ -94,6 +94,7 @@ class SharedLine:
     conflicts: tuple[Conflict, ...] = ()
     apart: str = ""
     misses: Misses | None = None
+    pid: int | None = None
 
     @property
     def contended(self) -> int:

@@ -44,12 +44,23 @@ class ObjectBuild:
 
 
 @dataclass(frozen=True, slots=True)
+class FileMapping:
+    """Where a part of a file lay in a process: addresses from ``start`` to before ``end``, from byte ``offset`` on."""
+
+    pid: int
+    path: str
+    start: int
+    end: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
 class Sampling:
     """A sampled profile's circumstances.
 
     ``builds`` are the files that code or data lay in. ``outcomes`` add up to the samples that were recorded, those
     lost included. ``anchor`` is a kernel symbol with its address at run time, of which the ELF file's own address is
-    the KASLR offset away. ``units`` of ``cycles`` are CPU cycles unless the hardware says otherwise.
+    the KASLR offset away. ``mappings`` are those of the processes that lines and code of user space are of.
     """
 
     outcomes: tuple[tuple[SampleOutcome, int], ...] = ()
@@ -59,6 +70,7 @@ class Sampling:
     machine: str | None = None
     cpus: int | None = None
     command: str = ""
+    mappings: tuple[FileMapping, ...] = ()
 
     @property
     def samples(self) -> int:

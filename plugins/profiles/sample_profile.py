@@ -20,7 +20,7 @@ from linesmith.analyzer.model import (
     Sampling,
     SharedLine,
 )
-from linesmith.plugins.profiles.samples import Mode, Samples
+from linesmith.plugins.profiles.samples import Mode, NoPlaces, Places, Samples
 from linesmith.plugins.profiles.shared_lines import Counts, SharedLines, shared_lines
 
 # The kernel's half of the addresses of every 64-bit machine.
@@ -47,6 +47,7 @@ def profile_of_samples(
     events: tuple[str, ...] = (),
     nodes: Mapping[int, int] | None = None,
     remarks: tuple[Remark, ...] = (),
+    places: Places | None = None,
 ) -> Profile:
     """The profile of all ``samples``, lines by cost, with every sample in one outcome.
 
@@ -59,7 +60,9 @@ def profile_of_samples(
     if not found.places:
         raise ProfileError(_nothing_shared(source, outcomes))
     by_peer = machine in _ARM or not found.hitm
-    lines = _Builder(found, samples, nodes or {}, by_peer).lines(line_bytes, found.peer if by_peer else found.hitm)
+    places = places or NoPlaces()
+    builder = _Builder(found, samples, nodes or {}, by_peer, places)
+    lines = builder.lines(line_bytes, found.peer if by_peer else found.hitm)
     left_out = found.count - len(found.places)
     more = (Remark(f"{left_out} more shared lines of less cost are counted, but not listed"),) if left_out else ()
     return Profile(
@@ -69,7 +72,7 @@ def profile_of_samples(
         lines,
         (*remarks, *more),
         events=events,
-        sampling=replace(sampling, outcomes=outcomes),
+        sampling=replace(sampling, outcomes=outcomes, mappings=places.files_of(builder.pids)),
     )
 
 
@@ -98,19 +101,29 @@ def _nothing_shared(source: str, outcomes: tuple[tuple[SampleOutcome, int], ...]
 class _Builder:
     """Makes the lines, accesses and counts by CPU out of groups in the order of line, offset, instruction, CPU."""
 
-    def __init__(self, found: SharedLines, samples: Samples, nodes: Mapping[int, int], by_peer: bool) -> None:
+    def __init__(
+        self, found: SharedLines, samples: Samples, nodes: Mapping[int, int], by_peer: bool, places: Places
+    ) -> None:
         self._samples = samples
+        self._places = places
+        self._hosts = [places.host_of(space) for space, _ in found.places]
         self._nodes = nodes
         self._found = found
         groups = found.groups
         self._cost = _PEERS if by_peer else _HITMS
         times = groups["samples"]
         counts = {name: found.sources.column(name)[groups["kind"]] * times for name in _COUNTS}
-        counts["contended"] = counts[self._cost[0]] + counts[self._cost[1]]
+        counts["cost"] = counts[self._cost[0]] + counts[self._cost[1]]
         self._lines = _Summed(groups, counts, ("line",))
+        counts["contended"] = _contended(groups, counts)
         self._rows = _Summed(groups, counts | _latencies(groups, counts, self._cost), ("line", "offset", "ip"))
         loading = {"cycles": groups["weight"] * (counts["loads"] > 0), "timed": groups["timed"] * (counts["loads"] > 0)}
         self._cpus = _Summed(groups, counts | loading, ("line", "offset", "ip", "cpu"))
+
+    @property
+    def pids(self) -> set[int]:
+        """The processes that addresses are of."""
+        return {pid for pid in self._hosts if pid is not None}
 
     def lines(self, line_bytes: int, whole: int) -> tuple[SharedLine, ...]:
         """Every line that was kept, by cost; ``whole`` is the cost of all lines."""
@@ -134,7 +147,8 @@ class _Builder:
             **shown,
             records=_loads_of(counts) + _stores_of(counts),
             loads=_loads_of(counts),
-            share=counts["contended"] / max(whole, 1),
+            share=counts["cost"] / max(whole, 1),
+            pid=self._hosts[rank],
         )
 
     def _accesses(self) -> Iterator[Access]:
@@ -148,6 +162,7 @@ class _Builder:
             yield self._access(group, dict(zip(names, values, strict=True)), by_cpu)
 
     def _access(self, group: np.void, counts: Mapping[str, int], by_cpu: tuple[CpuCounts, ...]) -> Access:
+        host = self._hosts[int(group["line"])]
         pid, mode, ip = int(group["pid"]), int(group["mode"]), int(group["ip"])
         code = self._samples.code[int(group["code"])]
         shown: dict[str, Any] = {name: counts[name] for name in _SHOWN}
@@ -162,7 +177,7 @@ class _Builder:
             cycles_local=_mean(counts, "local"),
             cycles_load=_mean(counts, "load"),
             code_address=ip or None,
-            object_file=code.object_file,
+            object_file=code.object_file or self._places.object_at(None if kernel else host, ip),
             process=None if kernel or pid < 0 else f"{pid}:{self._samples.commands.get(pid, '')}",
             kernel=kernel,
             callers=code.callers,
@@ -189,6 +204,14 @@ class _Summed:
         self.sums: dict[str, list[int]] = {
             name: np.add.reduceat(column, self.starts).tolist() for name, column in columns.items()
         }
+
+
+def _contended(groups: NDArray[np.void], counts: Mapping[str, Counts]) -> Counts:
+    """HITM loads, or peer snoops where the whole row (offset and instruction) has no HITM."""
+    hitm, peer = (counts[one] + counts[other] for one, other in (_HITMS, _PEERS))
+    rows = _Summed(groups, {"hitm": hitm}, ("line", "offset", "ip"))
+    lengths = np.diff(np.append(rows.starts, len(groups)))
+    return np.where(np.repeat(rows.sums["hitm"], lengths) > 0, hitm, peer)
 
 
 def _latencies(groups: NDArray[np.void], counts: Mapping[str, Counts], cost: tuple[str, str]) -> dict[str, Counts]:

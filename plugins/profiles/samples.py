@@ -7,10 +7,12 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import IO
+from typing import IO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from linesmith.analyzer.model import FileMapping
 
 # ``address`` is 0 where there is none, ``cpu`` and ``pid`` are -1 where they are not known, ``weight`` is the latency,
 # 0 where there is none. Lines of two samples are one only if their ``space`` is the same: 0 for the kernel and all that
@@ -41,6 +43,35 @@ class Mode(IntEnum):
     HYPERVISOR = 3
     GUEST_KERNEL = 4
     GUEST_USER = 5
+
+
+class Places(Protocol):
+    """What lies where in the processes of the samples."""
+
+    def host_of(self, space: int) -> int | None:
+        """The process whose addresses the lines of a space have; ``None`` for the kernel's."""
+
+    def object_at(self, pid: int | None, address: int) -> str | None:
+        """The file that the code at an address lies in; ``None`` for a process stands for the kernel."""
+
+    def files_of(self, pids: set[int]) -> tuple[FileMapping, ...]:
+        """The mappings of files in these processes."""
+
+
+class NoPlaces:
+    """Places of samples that tell of no mappings: every process has its own memory."""
+
+    def host_of(self, space: int) -> int | None:
+        """The process with the number of the space."""
+        return space - 1 if space else None
+
+    def object_at(self, pid: int | None, address: int) -> str | None:  # noqa: ARG002 - nothing is known
+        """Nothing."""
+        return None
+
+    def files_of(self, pids: set[int]) -> tuple[FileMapping, ...]:  # noqa: ARG002 - nothing is known
+        """Nothing."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True)

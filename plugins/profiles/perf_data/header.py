@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a perf.data file says of itself: its events, the machine, the builds (tools/perf/util/header.c)."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from enum import IntEnum, IntFlag
+from typing import IO
+
+from linesmith.plugins.profiles.perf_data.byte_order import ByteOrder, Reading, text_of
+
+MAGICS = {b"PERFILE2": ByteOrder("<"), b"2ELIFREP": ByteOrder(">")}
+_PIPE_BYTES = 16
+_FILE_BYTES = 104
+_LEAST_ATTRIBUTE = 64
+# More than any machine has; a file that says more is damaged.
+_MOST_SECTION_BYTES = 256 << 20
+_MOST_CPUS = 1 << 16
+_SIZED_BUILD_ID = 1 << 15
+
+
+class Feature(IntEnum):
+    """Sections behind the data that are read; the others are not."""
+
+    BUILD_ID = 2
+    OSRELEASE = 4
+    ARCH = 6
+    NRCPUS = 7
+    CMDLINE = 11
+    EVENT_DESC = 12
+    NUMA_TOPOLOGY = 14
+
+
+class Sampled(IntFlag):
+    """Fields of a sample (``enum perf_event_sample_format``), as far as they lie in front of the data source."""
+
+    IP = 1 << 0
+    TID = 1 << 1
+    TIME = 1 << 2
+    ADDR = 1 << 3
+    READ = 1 << 4
+    CALLCHAIN = 1 << 5
+    ID = 1 << 6
+    CPU = 1 << 7
+    PERIOD = 1 << 8
+    STREAM_ID = 1 << 9
+    RAW = 1 << 10
+    BRANCH_STACK = 1 << 11
+    REGS_USER = 1 << 12
+    STACK_USER = 1 << 13
+    WEIGHT = 1 << 14
+    DATA_SRC = 1 << 15
+    IDENTIFIER = 1 << 16
+    WEIGHT_STRUCT = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A ``perf_event_attr``, as far as the form of its samples depends on it."""
+
+    fields: int
+    read_format: int = 0
+    branches: int = 0
+    registers: int = 0
+    type: int = 0
+    config: int = 0
+
+
+@dataclass(slots=True)
+class Header:
+    """The file's own words; ``ids`` are those of each event, ``builds`` the build-id of each path."""
+
+    order: ByteOrder
+    events: list[Event] = field(default_factory=list)
+    ids: dict[int, int] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
+    builds: dict[str, str] = field(default_factory=dict)
+    nodes: dict[int, int] = field(default_factory=dict)
+    release: str | None = None
+    machine: str | None = None
+    cpus: int | None = None
+    command: str = ""
+
+    def add_event(self, attribute: bytes, ids: bytes) -> None:
+        """Take in an event with its ids."""
+        self.events.append(_event(attribute, self.order))
+        for (number,) in struct.iter_unpack(f"{self.order.sign}Q", ids[: len(ids) & ~7]):
+            self.ids[number] = len(self.events) - 1
+
+    def add_feature(self, feature: int, data: bytes) -> None:
+        """Take in a section; those that are not known are passed over. Raises ``struct.error``."""
+        reading = Reading(data, self.order)
+        match feature:
+            case Feature.OSRELEASE:
+                self.release = reading.counted()
+            case Feature.ARCH:
+                self.machine = reading.counted()
+            case Feature.NRCPUS:
+                self.cpus = reading.numbers("II")[0]
+            case Feature.CMDLINE:
+                words = [reading.counted() for _ in range(min(reading.number(), len(data)))]
+                self.command = " ".join(words)
+            case Feature.EVENT_DESC:
+                self._add_names(reading)
+            case Feature.NUMA_TOPOLOGY:
+                self._add_nodes(reading)
+            case Feature.BUILD_ID:
+                self._add_builds(data)
+
+    def add_build(self, record: bytes) -> None:
+        """Take in a build-id record: header, pid, 20 bytes of id with its length behind them, path."""
+        misc = self.order.unpack("H", record, 4)[0]
+        length = record[32] if misc & _SIZED_BUILD_ID else 20
+        path = text_of(record[36:])
+        if path and 0 < length <= 20 and any(record[12 : 12 + length]):
+            self.builds.setdefault(path, record[12 : 12 + length].hex())
+
+    def _add_names(self, reading: Reading) -> None:
+        """Every event's name by one of its ids."""
+        count, size = reading.numbers("II")
+        for number in range(min(count, len(reading.data))):
+            reading.at += size
+            ids = reading.number()
+            name = reading.counted()
+            found = reading.numbers(f"{min(ids, len(reading.data))}Q")
+            self.names[self.ids.get(found[0], number) if found else number] = name
+
+    def _add_nodes(self, reading: Reading) -> None:
+        for _ in range(min(reading.number(), len(reading.data))):
+            node, _, _ = reading.numbers("IQQ")
+            for cpu in _listed(reading.counted()):
+                self.nodes[cpu] = node
+
+    def _add_builds(self, data: bytes) -> None:
+        at = 0
+        while at + 36 <= len(data):
+            size = self.order.unpack("H", data, at + 6)[0]
+            if size <= 36:
+                return
+            self.add_build(data[at : at + size])
+            at += size
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A header with the place of the records; ``end`` is ``None`` in what came out of a pipe."""
+
+    header: Header
+    begin: int
+    end: int | None
+
+
+def open_header(file: IO[bytes], size: int) -> Opened:
+    """Read the header of a file of ``size`` bytes; raises ``struct.error`` or ``ValueError`` for a damaged one."""
+    start = file.read(_FILE_BYTES)
+    order = MAGICS[start[:8]]
+    header = Header(order)
+    if order.unpack("Q", start, 8)[0] == _PIPE_BYTES:
+        return Opened(header, _PIPE_BYTES, None)
+    entry, attributes_at, attributes, begin, length = order.unpack("5Q", start, 16)
+    if not length:
+        raise ValueError("its recording was not finished")
+    if begin + length > size or attributes_at + attributes > size:
+        raise ValueError("it is cut off")
+    if entry < _LEAST_ATTRIBUTE + 16 or attributes % entry:
+        raise ValueError("its list of events has no sound size")
+    _read_events(file, header, (attributes_at, attributes, entry))
+    bits = int.from_bytes(b"".join(struct.pack("<Q", word) for word in order.unpack("4Q", start, 72)), "little")
+    _read_features(file, header, begin + length, bits, size)
+    return Opened(header, begin, begin + length)
+
+
+def _read_events(file: IO[bytes], header: Header, where: tuple[int, int, int]) -> None:
+    at, length, entry = where
+    entries = _section(file, at, length)
+    for start in range(0, length, entry):
+        ids_at, ids = header.order.unpack("QQ", entries, start + entry - 16)
+        header.add_event(entries[start : start + entry - 16], _section(file, ids_at, ids))
+
+
+def _read_features(file: IO[bytes], header: Header, at: int, bits: int, size: int) -> None:
+    numbers = [number for number in range(256) if bits >> number & 1]
+    table = _section(file, at, 16 * len(numbers))
+    for place, number in enumerate(numbers):
+        start, length = header.order.unpack("QQ", table, 16 * place)
+        if number in set(Feature) and start + length <= size:
+            header.add_feature(number, _section(file, start, length))
+
+
+def _section(file: IO[bytes], at: int, length: int) -> bytes:
+    if length > _MOST_SECTION_BYTES:
+        raise ValueError(f"a section says that it has {length} bytes")
+    file.seek(at)
+    data = file.read(length)
+    if len(data) < length:
+        raise ValueError("it is cut off")
+    return data
+
+
+def _event(attribute: bytes, order: ByteOrder) -> Event:
+    """What the first 104 bytes of a ``perf_event_attr`` say; older ones are shorter, the rest is 0."""
+    whole = attribute.ljust(_FILE_BYTES, b"\0")
+    kind = order.unpack("I", whole)[0]
+    config, _, fields, read_format = order.unpack("4Q", whole, 8)
+    branches, registers = order.unpack("2Q", whole, 72)
+    return Event(fields, read_format, branches, registers, kind, config)
+
+
+def _listed(cpus: str) -> list[int]:
+    """The numbers of ``0-3,8``."""
+    found: list[int] = []
+    for part in filter(None, cpus.strip().split(",")):
+        first, _, last = part.partition("-")
+        end = int(last or first)
+        if end >= _MOST_CPUS:
+            raise ValueError(f"it tells of a CPU {end}")
+        found += range(int(first), end + 1)
+    return found

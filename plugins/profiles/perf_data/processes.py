@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which file lies where in which process, as the records of a perf.data file tell.
+
+Lines are grouped as perf does (``sort__dcacheline_cmp`` of tools/perf/util/sort.c): those of a mapped file are the same
+in all processes, those of anonymous memory are each process's own.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linesmith.analyzer.model import FileMapping
+from linesmith.plugins.profiles.perf_data.byte_order import ByteOrder, Words, text_of
+from linesmith.plugins.profiles.perf_data.records import Kind
+from linesmith.plugins.profiles.samples import Mode, Rows
+
+KERNEL = -1
+_KERNEL_NAME = "[kernel.kallsyms]"
+_HAS_BUILD_ID = 1 << 14
+_MAP_SHARED = 1
+_MODE = 7
+# Spaces from here on are those of files.
+_FILES = 1 << 31
+_NEVER = (0, 0, 0, 0)
+# A hostile file may tell of more; real machines have some thousand processes with some hundred mappings each.
+_MOST_MAPPINGS = 2_000_000
+
+
+class Mapping(NamedTuple):
+    """A piece of an address space; ``identity`` is device, inode and generation, zeros for anonymous memory."""
+
+    start: int
+    end: int
+    offset: int
+    path: str
+    identity: tuple[int, int, int, int] = _NEVER
+    shared: bool = False
+
+    @property
+    def is_of_file(self) -> bool:
+        """Whether its lines count as the same in all processes."""
+        return self.shared or self.identity != _NEVER
+
+
+class AddressSpace:
+    """The mappings of a process; a new one takes the place of what it covers."""
+
+    def __init__(self, mappings: list[Mapping] | None = None) -> None:
+        self.mappings = list(mappings or ())
+        self._starts = [one.start for one in self.mappings]
+
+    def add(self, new: Mapping) -> None:
+        """Lay a mapping over what is there."""
+        if new.end <= new.start:
+            return
+        first = bisect_right(self._starts, new.start)
+        if first and self.mappings[first - 1].end > new.start:
+            first -= 1
+        last = bisect_left(self._starts, new.end)
+        pieces = []
+        for old in self.mappings[first:last]:
+            if old.start < new.start:
+                pieces.append(old._replace(end=new.start))
+            if old.end > new.end:
+                pieces.append(old._replace(start=new.end, offset=old.offset + new.end - old.start))
+        pieces.append(new)
+        pieces.sort()
+        self.mappings[first:last] = pieces
+        self._starts[first:last] = [one.start for one in pieces]
+
+    def at(self, address: int) -> Mapping | None:
+        """What lies at an address."""
+        number = bisect_right(self._starts, address) - 1
+        return self.mappings[number] if number >= 0 and address < self.mappings[number].end else None
+
+
+@dataclass(slots=True)
+class Processes:
+    """Every process of the file, the kernel being number -1; ``anchor`` is its reference symbol where it lay."""
+
+    order: ByteOrder
+    spaces: dict[int, AddressSpace] = field(default_factory=dict)
+    commands: dict[int, str] = field(default_factory=dict)
+    builds: dict[str, str] = field(default_factory=dict)
+    anchor: tuple[str, int] | None = None
+    _mappings: int = 0
+    _numbers: dict[tuple[object, ...], int] = field(default_factory=dict)
+    _hosts: list[int] = field(default_factory=list)
+
+    def take(self, kind: int, record: bytes) -> None:
+        """Take in a record about processes. Raises ``struct.error``, or ``ValueError`` for too many mappings."""
+        match kind:
+            case Kind.MMAP | Kind.MMAP2:
+                self._map(kind, record)
+            case Kind.COMM:
+                pid, tid = self._ids(record)
+                if pid == tid:
+                    self.commands[pid] = text_of(record[16:])
+            case Kind.FORK:
+                pid, parent = self._ids(record)
+                if pid != parent and parent in self.spaces:
+                    self.spaces.setdefault(pid, AddressSpace(self.spaces[parent].mappings))
+                    self._mappings += len(self.spaces[parent].mappings)
+
+    def _ids(self, record: bytes) -> tuple[int, int]:
+        first, second = self.order.unpack("ii", record, 8)
+        return first, second
+
+    def _map(self, kind: int, record: bytes) -> None:
+        misc = self.order.unpack("H", record, 4)[0]
+        pid, _, start, length, offset = self.order.unpack("iiQQQ", record, 8)
+        named = record[72:] if kind == Kind.MMAP2 else record[40:]
+        path = text_of(named)
+        if misc & _MODE in (Mode.GUEST_KERNEL, Mode.GUEST_USER):
+            return
+        if pid == KERNEL and path.startswith(_KERNEL_NAME) and path != _KERNEL_NAME and self.anchor is None:
+            self.anchor = (path.removeprefix(_KERNEL_NAME), offset)
+        if kind == Kind.MMAP2 and misc & _HAS_BUILD_ID:
+            self.builds.setdefault(path, record[44 : 44 + min(record[40], 20)].hex())
+        identity = _NEVER
+        if kind == Kind.MMAP2 and not misc & _HAS_BUILD_ID:
+            major, minor, inode, generation = self.order.unpack("IIQQ", record, 40)
+            identity = (major, minor, inode, generation)
+        self._mappings += 1
+        if self._mappings > _MOST_MAPPINGS:
+            raise ValueError(f"it tells of more than {_MOST_MAPPINGS} mappings")
+        end = min(start + length, (1 << 64) - 1)
+        shared = kind == Kind.MMAP2 and bool(self.order.unpack("I", record, 68)[0] & _MAP_SHARED)
+        self.spaces.setdefault(pid, AddressSpace()).add(Mapping(start, end, offset, path, identity, shared))
+
+    def located(self, rows: Rows) -> Rows:
+        """The samples with spaces; addresses in a file are those of the first process that has it mapped there."""
+        rows = rows.copy()
+        user = np.flatnonzero(rows["mode"] == Mode.USER)
+        pids = rows["pid"][user]
+        for pid in np.unique(pids).tolist():
+            at = user[pids == pid]
+            own = self.spaces.get(pid, AddressSpace())
+            table = _Table(own, [self._host(one, pid) for one in own.mappings], pid)
+            rows["address"][at], rows["space"][at] = table.moved(rows["address"][at])
+            rows["ip"][at], _ = table.moved(rows["ip"][at])
+        return rows
+
+    def _host(self, mapping: Mapping, pid: int) -> tuple[int, int]:
+        """The space of a mapping, and how far its addresses are from those in the first process that has its file."""
+        if not mapping.is_of_file:
+            return pid + 1, 0
+        key = (mapping.identity, mapping.path)
+        number = self._numbers.setdefault(key, len(self._hosts))
+        if number == len(self._hosts):
+            self._hosts.append(pid)
+        if self._hosts[number] == pid:
+            return _FILES + number, 0
+        theirs = [one for one in self.spaces[self._hosts[number]].mappings if (one.identity, one.path) == key]
+        same = [one for one in theirs if one.offset <= mapping.offset < one.offset + one.end - one.start]
+        if not same:
+            return pid + 1, 0
+        host = min(same, key=lambda one: mapping.offset - one.offset)
+        return _FILES + number, (host.start - host.offset) - (mapping.start - mapping.offset)
+
+    def host_of(self, space: int) -> int | None:
+        """The process whose addresses the lines of a space have; ``None`` for the kernel's."""
+        if space >= _FILES:
+            return self._hosts[space - _FILES]
+        return space - 1 if space else None
+
+    def object_at(self, pid: int | None, address: int) -> str | None:
+        """The file that the code at an address lies in, by the process whose address it is."""
+        space = self.spaces.get(KERNEL if pid is None else pid)
+        found = space.at(address) if space else None
+        if found is None:
+            return None
+        return _KERNEL_NAME if pid is None and found.path.startswith(_KERNEL_NAME) else found.path
+
+    def files_of(self, pids: set[int]) -> tuple[FileMapping, ...]:
+        """The mappings of files in these processes."""
+        return tuple(
+            FileMapping(pid, one.path, one.start, one.end, one.offset)
+            for pid in sorted(pids)
+            if pid in self.spaces
+            for one in self.spaces[pid].mappings
+            if one.path.startswith("/") and not one.path.startswith("//")
+        )
+
+
+class _Table:
+    """The mappings of a process as columns, each with its space and how far it is moved."""
+
+    def __init__(self, space: AddressSpace, hosts: list[tuple[int, int]], pid: int) -> None:
+        self._start = np.array([one.start for one in space.mappings], np.uint64)
+        self._end = np.array([one.end for one in space.mappings], np.uint64)
+        self._space = np.array([number for number, _ in hosts], np.uint32)
+        self._step = np.array([step % (1 << 64) for _, step in hosts], np.uint64)
+        self._own = np.uint32(pid + 1)
+
+    def moved(self, address: Words) -> tuple[Words, NDArray[np.uint32]]:
+        """The addresses as in the process that stands for all that have the file, and their spaces."""
+        at = np.searchsorted(self._start, address, side="right") - 1
+        inside = at >= 0
+        if not len(self._start):
+            return address, np.full(len(address), self._own)
+        inside &= address < self._end[at]
+        return (
+            np.where(inside, address + self._step[at], address),
+            np.where(inside, self._space[at], self._own),
+        )
