@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from linesmith.analyzer.model import Access, Finding, Outcome, Profile, SampleOutcome, SharedLine
 from linesmith.analyzer.waiting import unlisted
 
-LEFT_OUT = "on lines below those shown"
+LEFT_OUT = "on lines not looked at"
 SET_APART = "on lines set apart"
 NO_ROW = "in no row of their line"
 NO_LINE = "on lines that the profile left out"

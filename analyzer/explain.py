@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from linesmith.analyzer.evidence import functions_asked
 from linesmith.analyzer.findings import findings
 from linesmith.analyzer.holders import lines_that_may_hold
 from linesmith.analyzer.model import Finding, Profile, SharedLine
+from linesmith.analyzer.recorded_cost import removable_limit
 
 # Lines that are looked at unless the user asks for another number.
 TOP = 50
@@ -75,6 +77,7 @@ def _hottest(
 ) -> tuple[tuple[SharedLine, ...], tuple[SharedLine, ...]]:
     """The ``top`` lines that count, in the profile's order, and the other lines.
 
+    Of a recording they are those of which a layout can remove most: the hottest are often such as none can help.
     Only a look at every line of a pasted report can tell which of them hold the ``wanted`` type.
     """
     counting = [line for line in profile.lines if not line.apart]
@@ -82,9 +85,14 @@ def _hottest(
         may_hold = lines_that_may_hold(wanted, replace(profile, lines=tuple(counting)), Containment(reading.layouts))
         kept = may_hold[:top]
     else:
-        kept = tuple(counting if wanted else counting[:top])
+        kept = tuple(counting if wanted else _promising(counting, top))
     chosen = set(map(id, kept))
     return kept, tuple(line for line in profile.lines if id(line) not in chosen)
+
+
+def _promising(counting: Sequence[SharedLine], top: int) -> list[SharedLine]:
+    ranked = sorted(range(len(counting)), key=lambda at: -removable_limit(counting[at]))
+    return [counting[at] for at in sorted(ranked[:top])]
 
 
 def _is_of_same_build(profile: Profile, reading: Reading) -> bool:

@@ -62,3 +62,10 @@ def _misses(group: Sequence[Conflict]) -> Bounds:
 def _cycles(group: Sequence[Conflict]) -> Bounds:
     count = sum(map(conflict_cycles, group))
     return Bounds(count, count)
+
+
+def removable_limit(line: SharedLine) -> float:
+    """Cycles of misses for nothing between different offsets: whatever lies there, no layout removes more."""
+    return sum(
+        conflict_cycles(one) for one in line.conflicts if not one.true_sharing and one.offset != one.writer_offset
+    )

@@ -52,7 +52,7 @@ top = click.option(
     type=click.IntRange(min=1),
     default=50,
     show_default=True,
-    help="Look at the N hottest lines only; those left out are counted.",
+    help="Look at N lines only: the hottest, of a recording those a layout can help most; the others are counted.",
 )
 
 format_ = click.option(

@@ -43,7 +43,7 @@ def _object_row(one: ObjectTotal) -> str:
 
 
 def left_out_rows(left_out: Sequence[SharedLine], profile: Profile) -> list[str]:
-    """What is not shown, with its share: lines set apart by kind, and lines below the hottest."""
+    """What is not shown, with its share: lines set apart by kind, and lines that were not looked at."""
     total = sum(line.contended for line in profile.lines) or 1
     lines: Counter[str] = Counter()
     contended: Counter[str] = Counter()
@@ -55,7 +55,7 @@ def left_out_rows(left_out: Sequence[SharedLine], profile: Profile) -> list[str]
 
 def _left_out(kind: str, lines: int, share: float) -> str:
     counted = f"{lines:,} line{'s' if lines > 1 else ''} with {share:.1%} of all contended accesses"
-    return f"set apart as {kind}: {counted}" if kind else f"left out below these: {counted}; --top shows more"
+    return f"set apart as {kind}: {counted}" if kind else f"not looked at: {counted}; --top looks at more"
 
 
 def _dropped(recording: Recording) -> list[tuple[str, int]]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from linesmith.analyzer.findings import findings
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.model import Access, Bounds, Conflict, LineCost, Profile, SharedLine
+from linesmith.analyzer.recorded_cost import removable_limit
 
 
 def cost_of(*conflicts: Conflict) -> LineCost:
@@ -44,3 +45,8 @@ def test_members_are_named_by_victim_and_writer() -> None:
         ("0x0", "0x8", 60),
         ("0x8", "0x0", 20),
     ]
+
+
+def test_the_limit_without_types_takes_every_offset_for_a_member() -> None:
+    conflicts = (conflict(0, 4, False, 60), conflict(0, 8, True, 30), conflict(0, 0, False, 10))
+    assert removable_limit(SharedLine(0, 0x1000, (), conflicts=conflicts)) == 60 * 120
