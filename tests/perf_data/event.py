@@ -43,25 +43,16 @@ ALWAYS = (
     | Field.IDENTIFIER
 )
 
-_MMAP, _COMM, _FREQUENCY, _TASK, _PRECISE, _MMAP_DATA, _ID_ALL, _MMAP2, _COMM_EXEC, _BUILD_ID = (
-    8,
-    9,
-    10,
-    13,
-    15,
-    17,
-    18,
-    23,
-    24,
-    34,
-)
+# Bits of an event's flags.
+_MMAP, _COMM, _FREQUENCY, _TASK, _PRECISE = 8, 9, 10, 13, 15
+_MMAP_DATA, _ID_ALL, _MMAP2, _COMM_EXEC, _BUILD_ID = 17, 18, 23, 24, 34
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
     """One event; ``precise`` is 0 (skids) to 3 (exact), ``period`` 0 stands for a frequency of 4,000 a second.
 
-    ``more`` are fields of its samples beside those that all have.
+    ``more`` are fields of its samples beside those that all have, ``without`` those that they lack.
     """
 
     name: str
@@ -72,11 +63,13 @@ class Event:
     period: int = 0
     weight_struct: bool = True
     more: Field = NOTHING_MORE
+    without: Field = NOTHING_MORE
 
     @property
     def fields(self) -> Field:
         """The fields of its samples."""
-        return ALWAYS | self.more | (Field.WEIGHT_STRUCT if self.weight_struct else Field.WEIGHT)
+        weight = Field.WEIGHT_STRUCT if self.weight_struct else Field.WEIGHT
+        return (ALWAYS | self.more | weight) & ~self.without
 
     def attribute(self) -> bytes:
         """The ``perf_event_attr`` that perf would have asked the kernel with."""

@@ -26,6 +26,7 @@ _CYCLES: Mapping[Served, int] = {
     Served.STORE_HIT: 20,
     Served.STORE_MISS: 90,
 }
+TruthRow = dict[str, object]
 STORES = (Served.STORE_HIT, Served.STORE_MISS)
 _SERVED = tuple(Served)
 
@@ -56,8 +57,8 @@ class Touch:
     """One member of some objects, as instructions of one function touch it.
 
     ``share`` is relative to the other touches. Of ``places``, one for each object, the first are the hottest if
-    ``skewed``. ``served`` are relative too. ``owner`` says that a place is touched by one CPU alone: by that of its
-    number among ``cpus``. ``member`` is what the truth calls it, ``""`` where it is nothing in particular.
+    ``skewed``. ``served`` are relative too. ``owner`` says that a place is touched by one thread on one CPU alone: by
+    those of its number. ``member`` is what the truth calls it, ``""`` where it is nothing in particular.
     """
 
     type: str
@@ -123,7 +124,7 @@ def _fill(found: Drawn, rows: NDArray[np.intp], touch: Touch, hardware: Hardware
     place = _places(touch, count, random)
     cpu = place % len(touch.cpus) if touch.owner else random.integers(0, len(touch.cpus), count)
     served = random.choice([_SERVED.index(one) for one in touch.served], count, p=_shares(touch.served.values()))
-    task = random.integers(0, len(touch.tasks), count)
+    task = place % len(touch.tasks) if touch.owner else random.integers(0, len(touch.tasks), count)
     columns = found.samples
     columns["ip"][rows] = _chosen(touch.instructions, random.integers(0, len(touch.instructions), count))
     columns["addr"][rows] = _chosen([one.address for one in touch.places], place)
@@ -174,7 +175,7 @@ def _chosen(values: Sequence[int], index: NDArray[np.int64]) -> NDArray[np.uint6
     return np.array(values, dtype=np.uint64)[index]
 
 
-def truth(drawn: Drawn, touches: Sequence[Touch], computer: Computer) -> list[dict[str, object]]:
+def truth(drawn: Drawn, touches: Sequence[Touch], computer: Computer) -> list[TruthRow]:
     """For each touch and place: how many samples of which kind; what any reader has to come to."""
     key = drawn.touch.astype(np.int64) << 32 | drawn.place
     order = np.argsort(key, kind="stable")
@@ -187,7 +188,7 @@ def truth(drawn: Drawn, touches: Sequence[Touch], computer: Computer) -> list[di
     return found
 
 
-def _row(touch: Touch, place: Place, drawn: Drawn, rows: NDArray[np.intp], computer: Computer) -> dict[str, object]:
+def _row(touch: Touch, place: Place, drawn: Drawn, rows: NDArray[np.intp], computer: Computer) -> TruthRow:
     counts = np.bincount(drawn.served[rows], minlength=len(_SERVED))
     cpus = sorted(int(cpu) for cpu in np.unique(drawn.samples["cpu"][rows]))
     return {
