@@ -18,7 +18,7 @@ _MAGICS = {
     b"BZh": "is compressed with bzip2; unpack it first",
     b"PK\x03\x04": "is a zip archive; unpack it first",
 }
-_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # Reports of whole machines have some megabytes.
 MOST_BYTES = 256 << 20
 
@@ -48,8 +48,8 @@ def too_large(name: str) -> str:
 
 def head_text(head: bytes) -> str:
     """The text of a part of a file, which may begin and end within a character; nothing where it is no text."""
-    if head.startswith((*_MAGICS, *_WIDE)):
-        return head.decode("utf-16", "replace") if head.startswith(_WIDE) else ""
+    if head.startswith((*_MAGICS, *WIDE_MARKS)):
+        return head.decode("utf-16", "replace") if head.startswith(WIDE_MARKS) else ""
     zeros = head.count(b"\0")
     if zeros * 100 <= len(head):
         return head.decode("utf-8", "replace")
@@ -67,7 +67,7 @@ def decode(data: bytes, name: str) -> str:
     for magic, words in _MAGICS.items():
         if data.startswith(magic):
             raise ProfileError(f"{name} {words}")
-    if data.startswith(_WIDE):
+    if data.startswith(WIDE_MARKS):
         return data.decode("utf-16", "replace")
     if data.count(b"\0") * 100 > len(data):
         raise ProfileError(f"{name} is no text but binary data; give the text of `perf c2c report --stdio`")

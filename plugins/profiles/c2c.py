@@ -16,7 +16,7 @@ from linesmith.plugins.profiles.tokens import Cursor, tokens
 from linesmith.plugins.profiles.unmail import unmail
 from linesmith.plugins.text import head_text, read_text
 
-_TITLES = re.compile(r"Shared\s+(?:Data\s+)?Cache\s*Line|Trace\s+Event\s+Information|perf\s+c2c", re.IGNORECASE)
+_TITLES = re.compile(r"Shared\s+(?:Data\s+)?Cache\s*Line|Trace\s+Event\s+Information", re.IGNORECASE)
 _SHARES = re.compile(r"\d\.\d\d%\s{1,40}\d{1,3}\.\d\d%")
 _TABLE_ROW = re.compile(r"\d\s{1,20}0x[0-9a-f]{1,16}\s[\dN/A\s-]{0,60}\.\d\d%")
 

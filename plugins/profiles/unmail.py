@@ -12,7 +12,8 @@ from linesmith.plugins.profiles.base64_body import ANNOUNCEMENT, decoded_bodies
 from linesmith.plugins.profiles.lines import TextLine
 
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
-_QUOTE = re.compile(r"\s{0,4}(?:[A-Za-z]{0,3}>[ \t]?){1,20}")
+# Initials in front of the mark want a blank behind it: "int>" ends the name of a template.
+_QUOTE = re.compile(r"\s{0,4}(?:(?:>|[A-Za-z]{1,3}>(?=[\s>]|$))[ \t]?){1,20}")
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]")
 _INVISIBLE = re.compile("[\ufeff\u200b-\u200f\u2060\u00ad]")
 # Control characters, and the box drawing, blocks and shapes of a copied terminal window.
@@ -37,7 +38,7 @@ def unmail(text: str) -> Iterator[TextLine]:
         lines = _untagged(lines)
     if _ENTITY.search(text):
         lines = (TextLine(line.number, html.unescape(line.text)) for line in lines)
-    lines = (TextLine(line.number, _bare(line.text)) for line in lines)
+    lines = (TextLine(line.number, bare(line.text)) for line in lines)
     return _unnumbered(lines)
 
 
@@ -52,13 +53,18 @@ def _joined(lines: Iterator[TextLine]) -> Iterator[TextLine]:
     first = 0
     for line in lines:
         first = line.number if not parts else first
-        if line.text.endswith("=") and line.text.strip("= \t>"):
+        if _is_softly_broken(line.text):
             parts.append(line.text[:-1])
             continue
         yield TextLine(first, _QP_BYTES.sub(_decoded, "".join((*parts, line.text))))
         parts.clear()
     if parts:
         yield TextLine(first, _QP_BYTES.sub(_decoded, "".join(parts)))
+
+
+def _is_softly_broken(text: str) -> bool:
+    """Whether the line goes on in the next one; a line of many equal signs is a banner."""
+    return text.endswith("=") and (bool(text.strip("= \t>")) or text.count("=") == 1)
 
 
 def _decoded(found: re.Match[str]) -> str:
@@ -71,7 +77,8 @@ def _untagged(lines: Iterator[TextLine]) -> Iterator[TextLine]:
             yield TextLine(line.number, _HTML_TAG.sub("", part))
 
 
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
+    """One line without control characters, drawings and quoting."""
     text = _DRAWN.sub(" ", _INVISIBLE.sub("", _ESCAPE.sub("", text)))
     quote = _QUOTE.match(text)
     return text[quote.end() :] if quote else text

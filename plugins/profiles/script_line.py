@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The grammar of a sample's line in the text of ``perf script``, whichever fields were asked for.
+
+The order of the fields is fixed (``process_event`` of builtin-script.c); which of them are there is told from their
+looks, from the data source outwards: it is the one field that nothing else looks like.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from linesmith.plugins.profiles.source_words import OPERATIONS, source_of
+
+# A line that any event could have.
+PLAIN_SAMPLE = re.compile(
+    r"^ {0,20}\S.{0,80}? +-?\d{1,10}(?:/-?\d{1,10})? +(?:\[\d{3,6}\] +)?(?:[KUHGg]{1,2} +)?\d{1,12}\.\d{6,9}: +"
+    r"(?:\d{1,20} +)?(?P<event>[^\s:]\S{0,200}): ",
+    re.MULTILINE | re.ASCII,
+)
+
+_MARK = "|OP "
+_BARS = re.compile(
+    r"\|OP (?P<op>N/A|LOAD|STORE|PFETCH|EXEC|No)\|LVL (?P<lvl>[^|]*)\|SNP (?P<snp>[^|]*)\|TLB [^|]*"
+    r"\|LCK (?P<lck>N/A|Yes|No)(?:\|BLK\s*(?:N/A|Data Addr|Data|Addr))?(?:\|[A-Z]{3} (?:N/A|\S+))*"
+)
+_CUT_BARS = re.compile(r"(?:\|[A-Z]{2,3} [^|]*)+")
+_NUMBER = re.compile(r"\d+$|[0-9a-f]{4,}$", re.ASCII)
+_HEX = re.compile(r"(?:0x)?[0-9a-fA-F]{1,16}$", re.ASCII)
+_SECONDS = re.compile(r"(\d{1,12})\.(\d{1,9}):$", re.ASCII)
+_DATE, _CLOCK = re.compile(r"\d{4}-\d\d-\d\d$", re.ASCII), re.compile(r"\d\d:\d\d:\d\d\.\d{1,9}$", re.ASCII)
+_MISC = re.compile(r"[KUHGgMESp]{1,4}$")
+_CPU = re.compile(r"\[(\d{1,6})\]$", re.ASCII)
+_TASK = re.compile(r"(-?\d{1,10})(?:/(-?\d{1,10}))?$", re.ASCII)
+_COLUMNS = re.compile(
+    r"(?P<numbers>(?:\s+\d{1,20})*)(?:\s+(?P<group>/\S*|unknown))?\s+(?P<ip>[0-9a-f]{1,16})(?:\s+(?P<place>[^\s\d].*))?$",
+    re.ASCII,
+)
+_PLACE = re.compile(r"(?:(?P<symbol>\S.*?)\s)?\((?P<object>[/\[].*?)\)(?=\s|$)")
+_ANY_PLACE = re.compile(r"(?:(?P<symbol>\S.*)\s)?\((?P<object>[^()]*)\)")
+_OFFSET = re.compile(r"\+0x([0-9a-f]{1,16})$")
+_LARGEST_SOURCE = 1 << 50
+_LONGEST_ID = 7
+_LONGEST_EVENT_WORDS = 4
+
+
+class Place(NamedTuple):
+    """A code address with what perf knew of it; ``None``: not printed, or perf did not know."""
+
+    address: int | None = None
+    symbol: str | None = None
+    object_file: str | None = None
+
+
+class Task(NamedTuple):
+    """What stands in front of the data address; ``mode`` is a letter of ``-F misc`` (K, U, H, G, g)."""
+
+    command: str = ""
+    pid: int | None = None
+    tid: int | None = None
+    cpu: int | None = None
+    nanoseconds: int | None = None
+    event: str = ""
+    mode: str = ""
+
+
+class ScriptSample(NamedTuple):
+    """One sample; ``source`` is the raw ``perf_mem_data_src``, ``weight`` mostly in CPU cycles."""
+
+    task: Task
+    address: int | None
+    source: int
+    weight: int | None
+    place: Place
+    callers: tuple[str, ...] = ()
+
+
+def read_sample(line: str) -> ScriptSample | None:
+    """The sample on ``line``, or ``None`` when it has no data source."""
+    at = line.find(_MARK)
+    if at < 0:
+        return None
+    bars = _BARS.match(line, at)
+    words = line[:at].split()
+    source = _source(words, bars, line, at)
+    address = _address(words)
+    end = bars.end() if bars else _behind_cut_bars(line, at)
+    weight, place = _columns(line[end:])
+    return ScriptSample(_task(words), address, source, weight, place)
+
+
+def _source(words: list[str], bars: re.Match[str] | None, line: str, at: int) -> int:
+    """The number in front of the words, which is taken from ``words``; without one what the words mean.
+
+    A number whose operation is another one, or that is too large, is the address.
+    """
+    if words and _HEX.match(words[-1]):
+        number = int(words[-1], 16)
+        operation = OPERATIONS.get(bars["op"], 0) if bars else 0
+        if number < _LARGEST_SOURCE and (not operation or number & operation):
+            words.pop()
+            return number
+    if bars is None:
+        return source_of(line[at:].split("|", 6))
+    return source_of([f"OP {bars['op']}", f"LVL {bars['lvl']}", f"SNP {bars['snp']}", f"LCK {bars['lck']}"])
+
+
+def _address(words: list[str]) -> int | None:
+    """The data address, which is taken from ``words``; a short number behind no event is a thread."""
+    if not words or not _HEX.match(words[-1]):
+        return None
+    alone = words[-1].isdecimal() and len(words[-1]) <= _LONGEST_ID
+    if alone and not any(word.endswith(":") for word in words):
+        return None
+    return int(words.pop(), 16)
+
+
+def _task(words: list[str]) -> Task:
+    """The fields in front of the address, read from the last one to the first."""
+    event, words = _event(words)
+    if words and words[-1].isdecimal() and len(words) > 1 and _SECONDS.match(words[-2]):
+        words.pop()
+    nanoseconds = _time(words)
+    if len(words) > 1 and _CLOCK.match(words[-1]) and _DATE.match(words[-2]):
+        del words[-2:]
+    misc = _MISC.match(words[-1]) if len(words) > 1 else None
+    if misc:
+        words.pop()
+    cpu = _CPU.match(words[-1]) if words else None
+    if cpu:
+        words.pop()
+    pid, tid = _process(words)
+    mode = misc.group()[0] if misc else ""
+    if words and words[0].startswith("VM:"):
+        mode, words = mode if mode in ("G", "g") else "G", _behind_machine(words)
+    return Task(" ".join(words), pid, tid, int(cpu[1]) if cpu else None, nanoseconds, event, mode)
+
+
+def _process(words: list[str]) -> tuple[int | None, int | None]:
+    """Process and thread; a number alone is a thread, for that is what perf prints unless it is asked for both."""
+    found = _TASK.match(words[-1]) if words else None
+    if found is None:
+        return None, None
+    words.pop()
+    return (int(found[1]), int(found[2])) if found[2] else (None, int(found[1]))
+
+
+def _behind_machine(words: list[str]) -> list[str]:
+    """Without the process of the virtual machine and the number of its CPU."""
+    first = 2 if words[0] == "VM:" else 1
+    return words[first + (len(words) > first and words[first].startswith("VCPU:")) :]
+
+
+def _event(words: list[str]) -> tuple[str, list[str]]:
+    """The event's name and the words in front of it; flags may stand behind it."""
+    for at in range(len(words) - 1, max(len(words) - _LONGEST_EVENT_WORDS, -1), -1):
+        if words[at].endswith(":") and len(words[at]) > 1 and not _SECONDS.match(words[at]):
+            return words[at][:-1], words[:at]
+    return "", words
+
+
+def _time(words: list[str]) -> int | None:
+    found = _SECONDS.match(words[-1]) if words else None
+    if found is None:
+        return None
+    words.pop()
+    return int(found[1]) * 1_000_000_000 + int(found[2].ljust(9, "0"))
+
+
+def _behind_cut_bars(line: str, at: int) -> int:
+    """Where the columns go on behind words that perf cut at 100 characters: at the first number."""
+    bars = _CUT_BARS.match(line, at)
+    start = line.rfind("|", at, bars.end() if bars else len(line))
+    for found in re.finditer(r"\S+", line[start:]):
+        if _NUMBER.match(found.group()):
+            return start + found.start() - 1
+    return len(line)
+
+
+def _columns(text: str) -> tuple[int | None, Place]:
+    """The weight and the code address behind the data source; further latencies are passed over."""
+    found = _COLUMNS.match(text)
+    if found is None or (found["place"] is None and not found["numbers"] and found["ip"].isdecimal()):
+        numbers = text.split()
+        return (int(numbers[0]) if numbers and numbers[0].isdecimal() else None), Place()
+    if found["place"] is None and found["ip"].isdecimal() and len(found["ip"]) <= _LONGEST_ID:
+        return int(found["numbers"].split()[0]), Place()
+    numbers = found["numbers"].split()
+    weight = int(numbers[0]) if numbers else None
+    return weight, read_place(int(found["ip"], 16), found["place"] or "")
+
+
+def read_place(address: int, text: str) -> Place:
+    """The symbol and the object behind a code address: ``schedule+0x12 ([kernel.kallsyms])``."""
+    found = _PLACE.match(text) or _ANY_PLACE.match(text)
+    symbol = (found["symbol"] if found else text).strip() if (found is None or found["symbol"]) else ""
+    symbol = _OFFSET.sub("", symbol)
+    where = _OFFSET.sub("", found["object"]) if found else None
+    known = symbol if symbol and not symbol.startswith("[") else None
+    return Place(address, known, where)

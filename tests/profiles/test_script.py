@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One oddity of ``perf script``'s text per test; the figures are made up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from profiles.mangling import as_base64_mail, as_web_page, numbered, quoted, quoted_printable, with_carriage_returns
+
+from linesmith.analyzer.errors import ProfileError
+from linesmith.analyzer.model import Access, Profile, SampleOutcome
+from linesmith.plugins.profiles.script import PerfScript
+from linesmith.plugins.profiles.script_line import Place, read_sample
+
+# A load of a line that is modified in another cache (L3, HITM), and a store that hits the L1.
+HITM = "          800842 |OP LOAD|LVL L3 hit|SNP HitM|TLB L1 or L2 hit|LCK No|BLK  N/A"
+STORE = "         5080144 |OP STORE|LVL L1 hit|SNP N/A|TLB N/A|LCK No|BLK  N/A    "
+HEADER = (
+    "# ========\n# os release : 6.1.0-test\n# arch : x86_64\n# nrcpus avail : 4\n# node0 cpu list : 0-1\n"
+    "# node1 cpu list : 2,3\n# cmdline : /usr/bin/perf c2c record -a\n# ========\n#\n"
+)
+LOAD_LINE = (
+    f"          worker    4711/4712    [000]    12.500001:          1 cpu/mem-loads,ldlat=30/P: ffff888100000048 {HITM}"
+    "             300 ffffffff81200010 take_ticket+0x10 ([kernel.kallsyms])         1000048\n"
+)
+STORE_LINE = (
+    f"          worker    4711/4713    [002]    12.500002:          1        cpu/mem-stores/P: ffff888100000050 {STORE}"
+    "               0 ffffffff81200020 give_ticket+0x20 ([kernel.kallsyms])         1000050\n"
+)
+TEXT = HEADER + (LOAD_LINE + STORE_LINE) * 3
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[[str], Profile]:
+    def profile(text: str) -> Profile:
+        path = tmp_path / "script.txt"
+        path.write_text(text, encoding="utf-8", errors="surrogateescape")
+        assert PerfScript().recognises(text.encode("utf-8", "surrogateescape")[:65536])
+        (one,) = PerfScript().read(path, "script.txt")
+        return one
+
+    return profile
+
+
+def outcomes(profile: Profile) -> dict[SampleOutcome, int]:
+    assert profile.sampling is not None
+    return {outcome: count for outcome, count in profile.sampling.outcomes if count}
+
+
+def only_accesses(profile: Profile) -> tuple[Access, Access]:
+    (line,) = profile.lines
+    first, second = sorted(line.accesses, key=lambda access: access.offset or 0)
+    return first, second
+
+
+def test_samples_become_the_line_that_they_share(read: Callable[[str], Profile]) -> None:
+    profile = read(TEXT)
+    load, store = only_accesses(profile)
+    assert (profile.lines[0].address, load.offset, store.offset) == (0xFFFF888100000040, 8, 16)
+    assert (load.function, load.hitm_local, load.cycles_local) == ("take_ticket", 3, 300)
+    assert (store.function, store.stores_l1_hit, store.code_address) == ("give_ticket", 3, 0xFFFFFFFF81200020)
+    assert [(counts.cpu, counts.node) for counts in (*load.by_cpu, *store.by_cpu)] == [(0, 0), (2, 1)]
+    assert outcomes(profile) == {SampleOutcome.SHARED_LINE: 6}
+    assert profile.events == ("cpu/mem-loads,ldlat=30/P", "cpu/mem-stores/P")
+
+
+def test_header_tells_the_machine(read: Callable[[str], Profile]) -> None:
+    sampling = read(TEXT).sampling
+    assert sampling is not None
+    assert (sampling.release, sampling.machine, sampling.cpus) == ("6.1.0-test", "x86_64", 4)
+    assert sampling.command == "/usr/bin/perf c2c record -a"
+
+
+def test_call_chains_follow_on_their_own_lines(read: Callable[[str], Profile]) -> None:
+    chain = (
+        "\n\tffffffff81200010 take_ticket+0x10 ([kernel.kallsyms])\n"
+        "\tffffffff81300000 serve+0x20 ([kernel.kallsyms])\n"
+        "\t          401136 main+0x6 (/usr/bin/shop)\n\n"
+    )
+    at = LOAD_LINE.index(" ffffffff81200010")
+    load, _ = only_accesses(read((LOAD_LINE[:at] + chain + STORE_LINE) * 2))
+    assert (load.function, load.code_address, load.hitm_local) == ("take_ticket", 0xFFFFFFFF81200010, 2)
+    assert load.callers == ("serve", "main")
+
+
+def test_default_output_has_no_process_and_says_so(read: Callable[[str], Profile]) -> None:
+    profile = read(TEXT.replace("4711/4712", "     4712").replace("4711/4713", "     4713"))
+    assert len(profile.lines) == 1
+    assert any("have no process" in remark.text for remark in profile.remarks)
+
+
+def test_threads_of_a_program_share_its_lines_without_their_process(read: Callable[[str], Profile]) -> None:
+    user = TEXT.replace("ffff8881", "7fff0001").replace("ffffffff81", "55f0c0de").replace("([kernel.kallsyms])", "(/a)")
+    profile = read(user.replace("4711/4712", "     4712").replace("4711/4713", "     4713"))
+    assert outcomes(profile) == {SampleOutcome.SHARED_LINE: 6}
+
+
+def test_lines_of_two_processes_at_one_address_are_two(read: Callable[[str], Profile]) -> None:
+    user = TEXT.replace("ffff8881", "7fff0001").replace("ffffffff81", "55f0c0de").replace("([kernel.kallsyms])", "(/a)")
+    (line,) = read(user + user.replace("4711/", "  99/")).lines[:1]
+    assert line.hitm_local == 3
+
+
+def test_without_cpus_the_remark_says_what_is_missing(read: Callable[[str], Profile]) -> None:
+    profile = read(TEXT.replace("[000]", "").replace("[002]", ""))
+    assert any("6 of 6 samples have no CPU" in remark.text for remark in profile.remarks)
+
+
+def test_samples_of_other_events_are_no_accesses(read: Callable[[str], Profile]) -> None:
+    other = "          worker    4711/4712    [000]    12.600000:     250000 cycles:P:  ffffffff81200010 f+0x1 ([k])\n"
+    assert outcomes(read(TEXT + other)) == {SampleOutcome.SHARED_LINE: 6, SampleOutcome.NO_ACCESS: 1}
+
+
+def test_truncated_last_line_is_not_understood(read: Callable[[str], Profile]) -> None:
+    cut = LOAD_LINE[: LOAD_LINE.index(" |OP")]
+    assert outcomes(read(TEXT + cut)) == {SampleOutcome.SHARED_LINE: 6, SampleOutcome.NOT_READ: 1}
+
+
+def test_lost_samples_are_counted(read: Callable[[str], Profile]) -> None:
+    lost = "          worker    4711/4712    [000]    12.600000: PERF_RECORD_LOST lost 17\n"
+    assert outcomes(read(TEXT + lost)) == {SampleOutcome.SHARED_LINE: 6, SampleOutcome.LOST: 17}
+
+
+def test_only_the_words_of_the_data_source_are_left(read: Callable[[str], Profile]) -> None:
+    profile = read(TEXT.replace("800842 |OP", " |OP").replace("5080144 |OP", " |OP"))
+    load, store = only_accesses(profile)
+    assert (load.hitm_local, store.stores_l1_hit) == (3, 3)
+
+
+def test_without_any_data_source_the_fields_to_ask_for_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "script.txt"
+    path.write_text("  sh  12 [000]  1.000001:  1 cycles: ffffffff81200010 f+0x1 ([k])\n" * 3)
+    with pytest.raises(ProfileError, match=r"^given is text of .* without data sources; run .* \+pid,addr,data_src"):
+        PerfScript().read(path, "given")
+
+
+@pytest.mark.parametrize(
+    "mangle", [quoted, quoted_printable, with_carriage_returns, as_web_page, as_base64_mail, numbered]
+)
+def test_mangled_text(mangle: Callable[[str], str], read: Callable[[str], Profile]) -> None:
+    assert outcomes(read(mangle(TEXT))) == {SampleOutcome.SHARED_LINE: 6}
+
+
+@pytest.mark.parametrize(
+    ("line", "address", "weight", "place"),
+    [
+        (f"ffff888100000048 {HITM}", 0xFFFF888100000048, None, Place()),
+        (f"{HITM}\t\t    47", None, 47, Place()),
+        (
+            f"12.500001: 7fff0048 {HITM}    5   7    0   401136 main+0x6 (/a)",
+            0x7FFF0048,
+            5,
+            Place(0x401136, "main", "/a"),
+        ),
+        (f"ev: 7fff0048 {HITM}|AFF N/A  5 401136 [unknown] ([vdso])", 0x7FFF0048, 5, Place(0x401136, None, "[vdso]")),
+        (f"ev: 7fff0048 {HITM[:-9]}  5 401136 main+0x6 (/a)", 0x7FFF0048, 5, Place(0x401136, "main", "/a")),
+        (f"ev: 7fff0048 {HITM}  5 401136 main (/a+0x1136)", 0x7FFF0048, 5, Place(0x401136, "main", "/a")),
+        (f"ev: 7fff0048 {HITM}  5 7f00c0de0000", 0x7FFF0048, 5, Place(0x7F00C0DE0000)),
+        (f"ev: 7fff0048 {HITM}  5 /system.slice 401136 main+0x6 (/a) 4K", 0x7FFF0048, 5, Place(0x401136, "main", "/a")),
+        (
+            f"ev: 7fff0048 {HITM}  5 401136 f(int (*)(char))+0x6 (/dev/zero (deleted)) 10ab",
+            0x7FFF0048,
+            5,
+            Place(0x401136, "f(int (*)(char))", "/dev/zero (deleted)"),
+        ),
+        (
+            f"ev: 7fff0048 {HITM}  5 401136 operator|(a, b) (/a) insn: 48 8b 07 10ab",
+            0x7FFF0048,
+            5,
+            Place(0x401136, "operator|(a, b)", "/a"),
+        ),
+    ],
+)
+def test_fields_are_told_by_their_looks(line: str, address: int | None, weight: int | None, place: Place) -> None:
+    sample = read_sample(line)
+    assert sample is not None
+    assert (sample.address, sample.source, sample.weight, sample.place) == (address, 0x800842, weight, place)
+
+
+def test_words_that_perf_cut_at_its_buffer() -> None:
+    cut = "ffff888100000048  1e802800142 |OP LOAD|LVL Remote core, same node Any cache hit|SNP HitM or Peer|TLB L1 or L"
+    sample = read_sample(f"ev: {cut}             300 ffffffff81200010 f+0x1 ([k])")
+    assert sample is not None
+    assert (sample.source, sample.weight, sample.place.symbol) == (0x1E802800142, 300, "f")
+
+
+@pytest.mark.parametrize(
+    ("front", "command", "process", "cpu", "mode"),
+    [
+        ("Web Content 12 4711/4712 [003] U 12.500001: 1 ev:", "Web Content 12", (4711, 4712), 3, "U"),
+        ("VM: 9000 VCPU:001 qemu 9000/9001 [007] g 1.000000001: ev:", "qemu", (9000, 9001), 7, "g"),
+        ("swapper     0 [000] 2026-01-02 10:00:00.000001 1.5: ev:", "swapper", (None, 0), 0, ""),
+        (":-1 -1/-1 [000] 1.5: 1 ev:", ":-1", (-1, -1), 0, ""),
+    ],
+)
+def test_what_stands_in_front(
+    front: str, command: str, process: tuple[int | None, int | None], cpu: int, mode: str
+) -> None:
+    sample = read_sample(f"{front} 7fff0048 {HITM} 5 401136 main (/a)")
+    assert sample is not None
+    task = sample.task
+    assert (task.command, (task.pid, task.tid), task.cpu, task.mode) == (command, process, cpu, mode)
+    assert sample.address == 0x7FFF0048
