@@ -5,6 +5,7 @@ from linesmith.analyzer.slab.allocation import Asked, Kernel, cache_of, own_cach
 from linesmith.analyzer.slab.footprint import bytes_for, pages_for, phase_counts
 from linesmith.analyzer.slab.machine import machine_of
 from linesmith.analyzer.slab.places import TypeSlabs, slab_places, together
+from linesmith.analyzer.slab.possible import Machines, PlacedStart, SlabStarts, any_machine
 from linesmith.analyzer.slab.release import release_of
 from linesmith.analyzer.slab.stride import geometry_of
 from linesmith.analyzer.slab.sysfs import measured_caches
@@ -12,7 +13,11 @@ from linesmith.analyzer.slab.sysfs import measured_caches
 __all__ = [
     "Asked",
     "Kernel",
+    "Machines",
+    "PlacedStart",
+    "SlabStarts",
     "TypeSlabs",
+    "any_machine",
     "bytes_for",
     "cache_of",
     "geometry_of",

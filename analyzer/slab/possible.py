@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""At which bytes of a line an object of a type can begin, by the geometry of the caches that its type lies in.
+
+A slab's address is a multiple of its size, in physical memory and in the direct map alike, so the address of a line
+tells its place in the slab, and the stride tells where objects begin there. What is not known of the machine, its CPUs,
+is the same for all lines of a profile: ``learnt`` solves it from lines whose object is sure, and finds the types that
+do not lie where the rules put them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import log
+
+from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.model import SlabBasis, SlabGeometry, SlabPlace
+from linesmith.analyzer.slab.allocation import Kernel
+from linesmith.analyzer.slab.order import least_order
+from linesmith.analyzer.slab.places import slab_places
+
+# Direct map of x86-64 and arm64; the kernel image and user space lie elsewhere, and hold no slabs.
+_DIRECT_MAP = range(0xFFFF_0000_0000_0000, 0xFFFF_FE00_0000_0000)
+# How likely an object is not where the rules put it: a static one, another cache, a release that differs.
+_DOUBT = {SlabBasis.MEASURED: 0.02, SlabBasis.COMPUTED: 0.1, SlabBasis.CHOSEN: 0.1, SlabBasis.ASSUMED: 0.6}
+# The same of a type most of whose objects were found elsewhere.
+_DISTRUST = 0.9
+# Share of slabs that are as small as one object allows, because larger blocks of pages were not to be had.
+_SMALL_SLABS = 0.02
+_CPUS = tuple(1 << bit for bit in range(11))
+# From this many objects on they can disprove a geometry.
+_ENOUGH = 3
+
+Starts = Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedStart:
+    """An object of a layout (its id) that begins at a kernel virtual ``address``."""
+
+    layout: int
+    address: int
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """Numbers of CPUs that the machine may have, with probabilities, and layouts that are not where they should be."""
+
+    cpus: tuple[tuple[int, float], ...]
+    distrusted: frozenset[int] = frozenset()
+
+
+def any_machine() -> Machines:
+    """Nothing is known of the machine."""
+    return Machines(tuple((one, 1 / len(_CPUS)) for one in _CPUS))
+
+
+class SlabStarts:
+    """Probabilities of starts on lines of one profile; computed when first asked for."""
+
+    def __init__(self, containment: Containment, kernel: Kernel, machines: Machines) -> None:
+        """``kernel.machine.cpus`` gives way to those of ``machines``."""
+        self._containment = containment
+        self._kernel = kernel
+        self.machines = machines
+        self._places = lru_cache(maxsize=None)(self._placed_in)
+        self._starts = lru_cache(maxsize=1 << 14)(self._starts_at)
+
+    def starts(self, layout: int, line: int | None, line_bytes: int) -> Starts:
+        """Where an object of the layout can begin, in bytes from the line at address ``line``: with probabilities.
+
+        They add up to 1 at most; to less where some of the caches in question have no object there. Empty where
+        nothing is known: no address, or one outside the direct map.
+        """
+        return {} if line is None or line not in _DIRECT_MAP else self._starts(layout, line, line_bytes)
+
+    def log_prior(self, layout: int, start: int, line: int | None, line_bytes: int) -> float | None:
+        """Logarithm of the probability that the layout begins at ``start``; ``None`` where nothing is known."""
+        if line is None or line not in _DIRECT_MAP:
+            return None
+        record = self._containment.layouts.by_id(layout)
+        anywhere = max((record.size + line_bytes) / max(record.natural_alignment, record.alignment or 1), 1.0)
+        doubt = self._doubt(layout)
+        known = self._starts(layout, line, line_bytes).get(start, 0.0)
+        return log((1 - doubt) * known + doubt / anywhere)
+
+    def learnt(self, placed: Iterable[PlacedStart]) -> SlabStarts:
+        """The same after a look at objects that are sure: which CPUs explain them, and which types nothing does."""
+        sure = tuple(placed)
+        cpus = tuple((one, weight * self._likelihood(sure, one)) for one, weight in self.machines.cpus)
+        total = sum(weight for _, weight in cpus)
+        likely = tuple((one, weight / total) for one, weight in cpus if weight / total > 1e-6)
+        machines = Machines(likely, self._disproved(sure, likely))
+        return SlabStarts(self._containment, self._kernel, machines)
+
+    def agrees(self, placed: PlacedStart) -> bool:
+        """Whether an object can begin there, with some number of CPUs that the machine may have."""
+        return any(self._fits(placed, cpus) for cpus, _ in self.machines.cpus)
+
+    def _doubt(self, layout: int) -> float:
+        if layout in self.machines.distrusted:
+            return _DISTRUST
+        return min(_DOUBT[place.cache.basis] for place in self._places(layout, self.machines.cpus[0][0]))
+
+    def _placed_in(self, layout: int, cpus: int) -> tuple[SlabPlace, ...]:
+        kernel = replace(self._kernel, machine=replace(self._kernel.machine, cpus=cpus))
+        return slab_places(self._containment.layouts.by_id(layout), self._containment, kernel)
+
+    def _starts_at(self, layout: int, line: int, line_bytes: int) -> Starts:
+        size = self._containment.layouts.by_id(layout).size
+        found: dict[int, float] = {}
+        for cpus, weight in self.machines.cpus:
+            places = self._places(layout, cpus)
+            for place in places:
+                for geometry, share in _variants(place.cache.geometry):
+                    here = tuple(_overlapping(geometry, place.offset, size, line, line_bytes))
+                    for start in here:
+                        found[start] = found.get(start, 0.0) + weight * share / len(places) / len(here)
+        return found
+
+    def _fits(self, placed: PlacedStart, cpus: int) -> bool:
+        return any(
+            _begins_at(geometry, place.offset, placed.address)
+            for place in self._places(placed.layout, cpus)
+            for geometry, _ in _variants(place.cache.geometry)
+        )
+
+    def _likelihood(self, placed: tuple[PlacedStart, ...], cpus: int) -> float:
+        """What the objects say of a number of CPUs; those that fit none say nothing."""
+        telling = [one for one in placed if self.agrees(one)]
+        return float(_SMALL_SLABS ** min(sum(not self._fits(one, cpus) for one in telling), _ENOUGH))
+
+    def _disproved(self, placed: tuple[PlacedStart, ...], machines: tuple[tuple[int, float], ...]) -> frozenset[int]:
+        seen = Counter(one.layout for one in placed)
+        fitting = Counter(one.layout for one in placed if any(self._fits(one, cpus) for cpus, _ in machines))
+        return frozenset(one for one, count in seen.items() if count >= _ENOUGH and fitting[one] * 2 < count)
+
+
+def _variants(geometry: SlabGeometry) -> tuple[tuple[SlabGeometry, float], ...]:
+    """The geometry, and that of the smaller slabs that are made when memory is short."""
+    least = least_order(geometry.stride, geometry.page_bytes)
+    if least >= geometry.order:
+        return ((geometry, 1.0),)
+    small = replace(geometry, order=least, objects=(geometry.page_bytes << least) // geometry.stride)
+    return (geometry, 1.0 - _SMALL_SLABS), (small, _SMALL_SLABS)
+
+
+def _overlapping(geometry: SlabGeometry, offset: int, size: int, line: int, line_bytes: int) -> Iterable[int]:
+    """Starts, counted from the line, of what lies ``offset`` bytes into the objects of a slab and meets the line."""
+    base = line % geometry.slab_bytes - geometry.lead - offset
+    first = max(-(-(base - size + 1) // geometry.stride), 0)
+    last = min((base + line_bytes - 1) // geometry.stride, geometry.objects - 1)
+    return (number * geometry.stride - base for number in range(first, last + 1))
+
+
+def _begins_at(geometry: SlabGeometry, offset: int, address: int) -> bool:
+    number, rest = divmod((address - offset - geometry.lead) % geometry.slab_bytes, geometry.stride)
+    return rest == 0 and number < geometry.objects
