@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import log
+from math import exp, log
 
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.model import SlabBasis, SlabGeometry, SlabPlace
@@ -30,6 +30,8 @@ _DISTRUST = 0.9
 # Share of slabs that are as small as one object allows, because larger blocks of pages were not to be had.
 _SMALL_SLABS = 0.02
 _CPUS = tuple(1 << bit for bit in range(11))
+# Numbers of CPUs this much less likely (logarithm) than the likeliest are out.
+_HOPELESS = -14.0
 # From this many objects on they can disprove a geometry.
 _ENOUGH = 3
 
@@ -89,15 +91,16 @@ class SlabStarts:
     def learnt(self, placed: Iterable[PlacedStart]) -> SlabStarts:
         """The same after a look at objects that are sure: which CPUs explain them, and which types nothing does."""
         sure = tuple(placed)
-        cpus = tuple((one, weight * self._likelihood(sure, one)) for one, weight in self.machines.cpus)
-        total = sum(weight for _, weight in cpus)
-        likely = tuple((one, weight / total) for one, weight in cpus if weight / total > 1e-6)
-        machines = Machines(likely, self._disproved(sure, likely))
+        weighed = {one: log(weight) + self._log_likelihood(sure, one) for one, weight in self.machines.cpus}
+        most = max(weighed.values())
+        weights = {one: exp(weight - most) for one, weight in weighed.items() if weight - most > _HOPELESS}
+        total = sum(weights.values())
+        machines = Machines(tuple((one, weight / total) for one, weight in weights.items()), self._disproved(sure))
         return SlabStarts(self._containment, self._kernel, machines)
 
     def agrees(self, placed: PlacedStart) -> bool:
         """Whether an object can begin there, with some number of CPUs that the machine may have."""
-        return any(self._fits(placed, cpus) for cpus, _ in self.machines.cpus)
+        return any(self._fit(placed, cpus) for cpus, _ in self.machines.cpus)
 
     def _doubt(self, layout: int) -> float:
         if layout in self.machines.distrusted:
@@ -120,21 +123,23 @@ class SlabStarts:
                         found[start] = found.get(start, 0.0) + weight * share / len(places) / len(here)
         return found
 
-    def _fits(self, placed: PlacedStart, cpus: int) -> bool:
-        return any(
-            _begins_at(geometry, place.offset, placed.address)
+    def _fit(self, placed: PlacedStart, cpus: int) -> float:
+        """How likely slabs are in which an object begins there; 0 if there are none."""
+        shares = (
+            share
             for place in self._places(placed.layout, cpus)
-            for geometry, _ in _variants(place.cache.geometry)
+            for geometry, share in _variants(place.cache.geometry)
+            if _begins_at(geometry, place.offset, placed.address)
         )
+        return max(shares, default=0.0)
 
-    def _likelihood(self, placed: tuple[PlacedStart, ...], cpus: int) -> float:
-        """What the objects say of a number of CPUs; those that fit none say nothing."""
-        telling = [one for one in placed if self.agrees(one)]
-        return float(_SMALL_SLABS ** min(sum(not self._fits(one, cpus) for one in telling), _ENOUGH))
+    def _log_likelihood(self, placed: tuple[PlacedStart, ...], cpus: int) -> float:
+        """What the objects say of a number of CPUs; those that are elsewhere say nothing."""
+        return sum(log(max(self._fit(one, cpus), _SMALL_SLABS)) for one in placed)
 
-    def _disproved(self, placed: tuple[PlacedStart, ...], machines: tuple[tuple[int, float], ...]) -> frozenset[int]:
+    def _disproved(self, placed: tuple[PlacedStart, ...]) -> frozenset[int]:
         seen = Counter(one.layout for one in placed)
-        fitting = Counter(one.layout for one in placed if any(self._fits(one, cpus) for cpus, _ in machines))
+        fitting = Counter(one.layout for one in placed if self.agrees(one))
         return frozenset(one for one, count in seen.items() if count >= _ENOUGH and fitting[one] * 2 < count)
 
 
