@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-import random
 import struct
 from collections.abc import Iterator
+
+import numpy as np
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2Jevil\r\n\x9b31m\u202e"
 _U64 = (1 << 64) - 1
@@ -23,8 +24,8 @@ _NUMBERS = (0, 1, 7, 103, 1 << 31, 1 << 40, _U64 - 7, _U64)
 
 def cut(whole: bytes, times: int = 24, seed: int = 1) -> Iterator[tuple[str, bytes]]:
     """The file, ended early: at each of its first bytes that matter, and somewhere."""
-    chosen = random.Random(seed)
-    places = [0, 1, 7, 8, 15, 16, 103, 104, *(chosen.randrange(len(whole)) for _ in range(times))]
+    chosen = np.random.default_rng(seed)
+    places = [0, 1, 7, 8, 15, 16, 103, 104, *chosen.integers(0, len(whole), times).tolist()]
     for place in places:
         yield f"cut off at byte {place}", whole[:place]
 
@@ -55,8 +56,8 @@ def lying_records(whole: bytes, seed: int = 1) -> Iterator[tuple[str, bytes]]:
     """Records of wrong sizes and kinds."""
     begin, size = struct.unpack_from("<QQ", whole, 40)
     places = _records(whole, begin, begin + size)
-    chosen = random.Random(seed)
-    for at in chosen.sample(places, min(6, len(places))):
+    chosen = np.random.default_rng(seed)
+    for at in chosen.choice(places, min(6, len(places)), replace=False).tolist():
         for value in (0, 1, 7, 8, 9, 16, 0xFFF8, 0xFFFF):
             yield f"record at {at} of {value} bytes", _with(whole, at + 6, "<H", value)
         for kind in (0, 2, 9, 10, 64, 67, 71, 80, 81, 83, 255, 0xFFFFFFFF):
@@ -66,11 +67,11 @@ def lying_records(whole: bytes, seed: int = 1) -> Iterator[tuple[str, bytes]]:
 
 def scattered(whole: bytes, times: int = 40, seed: int = 1) -> Iterator[tuple[str, bytes]]:
     """Some bytes of the whole file replaced by others."""
-    chosen = random.Random(seed)
+    chosen = np.random.default_rng(seed)
     for number in range(times):
         found = bytearray(whole)
         for _ in range(1 + number % 16):
-            found[chosen.randrange(len(found))] = chosen.randrange(256)
+            found[chosen.integers(len(found))] = chosen.integers(256)
         yield f"scattered damage {number}", bytes(found)
 
 
