@@ -12,9 +12,10 @@ from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.dwarf import Reading, operands, touched
 from linesmith.analyzer.errors import BuildIdDiffers, DebugInfoMissing
 from linesmith.analyzer.evidence import functions_asked
-from linesmith.analyzer.findings import findings
+from linesmith.analyzer.findings import findings, is_kernel
 from linesmith.analyzer.holders import lines_that_may_hold
 from linesmith.analyzer.model import Finding, Profile, SharedLine
+from linesmith.analyzer.placement import Trust, placed
 from linesmith.analyzer.recorded_cost import removable_limit
 
 # Lines that are looked at unless the user asks for another number.
@@ -25,11 +26,13 @@ TOP = 50
 class Explanation:
     """Findings of a profile, hottest first.
 
-    ``left_out`` are lines that were not looked at: those set apart, and those below the hottest.
+    ``left_out`` are lines that were not looked at: those set apart, and those below the hottest. ``profile`` is the
+    one given, with its addresses as in the ELF file.
     """
 
     findings: tuple[Finding, ...]
-    left_out: tuple[SharedLine, ...] = ()
+    left_out: tuple[SharedLine, ...]
+    profile: Profile
 
 
 def explain(
@@ -39,15 +42,17 @@ def explain(
     wanted: str | None = None,
     top: int = TOP,
     accesses: AccessMap | None = None,
+    trust: Trust = Trust.BUILD_ID,
 ) -> Explanation:
     """Explain the ``top`` lines of the profile, or of those that may hold a record called ``wanted``.
 
     ``reading`` is that of ``elf``, ``accesses`` its access map; without one, what functions declare must do.
-    Raises ``BuildIdDiffers`` when the profile was recorded on another build, ``DebugInfoMissing`` where there is BTF
-    only, ``ElfError`` or ``DebugInfoDamaged``.
+    ``trust`` is for sampled profiles of another build. Raises ``BuildIdDiffers`` when the profile was recorded on
+    another build, ``DebugInfoMissing`` where there is BTF only, ``ElfError`` or ``DebugInfoDamaged``.
     """
     _refuse_without_code(reading, elf)
     _refuse_other_build(profile, reading)
+    profile = placed(profile, reading.identity, reading.layouts, accesses, is_kernel(reading.layouts), trust)
     kept, left_out = _hottest(profile, wanted, reading, top)
     asked = functions_asked(replace(profile, lines=kept))
     found = findings(
@@ -60,7 +65,7 @@ def explain(
         accesses,
         _is_of_same_build(profile, reading),
     )
-    return Explanation(found, left_out)
+    return Explanation(found, left_out, profile)
 
 
 def holding(found: tuple[Finding, ...], wanted: str) -> tuple[Finding, ...]:
@@ -96,7 +101,9 @@ def _promising(counting: Sequence[SharedLine], top: int) -> list[SharedLine]:
 
 
 def _is_of_same_build(profile: Profile, reading: Reading) -> bool:
-    """Whether the profile's code addresses are those of the ELF file, by build-id."""
+    """Whether the profile's code addresses are those of the ELF file, by build-id or because they were found there."""
+    if profile.sampling and profile.sampling.build_id:
+        return True
     recorded = profile.recording.build_id if profile.recording else None
     return recorded is not None and recorded == reading.identity.build_id
 

@@ -61,6 +61,7 @@ class Sampling:
     ``builds`` are the files that code or data lay in. ``outcomes`` add up to the samples that were recorded, those
     lost included. ``anchor`` is a kernel symbol with its address at run time, of which the ELF file's own address is
     the KASLR offset away. ``mappings`` are those of the processes that lines and code of user space are of.
+    ``build_id`` is that of the ELF file whose addresses the code addresses are, once they are.
     """
 
     outcomes: tuple[tuple[SampleOutcome, int], ...] = ()
@@ -71,6 +72,7 @@ class Sampling:
     cpus: int | None = None
     command: str = ""
     mappings: tuple[FileMapping, ...] = ()
+    build_id: str | None = None
 
     @property
     def samples(self) -> int:

@@ -171,17 +171,18 @@ class Processes:
 
     def object_at(self, pid: int | None, address: int) -> str | None:
         """The file that the code at an address lies in, by the process whose address it is."""
-        space = self.spaces.get(KERNEL if pid is None else pid)
-        found = space.at(address) if space else None
-        if found is None:
+        asked = (KERNEL,) if pid is None else (pid, *self._hosts)
+        found = (space.at(address) for one in asked if (space := self.spaces.get(one)))
+        mapping = next((one for one in found if one), None)
+        if mapping is None:
             return None
-        return _KERNEL_NAME if pid is None and found.path.startswith(_KERNEL_NAME) else found.path
+        return _KERNEL_NAME if pid is None and mapping.path.startswith(_KERNEL_NAME) else mapping.path
 
     def files_of(self, pids: set[int]) -> tuple[FileMapping, ...]:
-        """The mappings of files in these processes."""
+        """The mappings of files in these processes, and in those whose addresses stand for all."""
         return tuple(
             FileMapping(pid, one.path, one.start, one.end, one.offset)
-            for pid in sorted(pids)
+            for pid in sorted(pids | set(self._hosts))
             if pid in self.spaces
             for one in self.spaces[pid].mappings
             if one.path.startswith("/") and not one.path.startswith("//")
