@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,6 @@ _CYCLES: Mapping[Served, int] = {
     Served.STORE_HIT: 20,
     Served.STORE_MISS: 90,
 }
-TruthRow = dict[str, object]
 STORES = (Served.STORE_HIT, Served.STORE_MISS)
 _SERVED = tuple(Served)
 
@@ -85,6 +84,28 @@ class Drawn:
     touch: NDArray[np.uint16]
     place: NDArray[np.uint32]
     served: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class TruthRow:
+    """The samples of one touch at one place: what any reader has to come to. ``cycles`` adds up their latencies."""
+
+    type: str
+    member: str
+    function: str
+    address: int
+    instructions: tuple[int, ...]
+    atomic: bool
+    samples: int
+    served: Mapping[str, int]
+    cpus: tuple[int, ...]
+    nodes: tuple[int, ...]
+    cycles: int
+
+    def as_json(self) -> dict[str, object]:
+        """With addresses in hexadecimal."""
+        words = {"address": hex(self.address), "instructions": [hex(one) for one in self.instructions]}
+        return asdict(self) | words
 
 
 def draw(
@@ -190,17 +211,17 @@ def truth(drawn: Drawn, touches: Sequence[Touch], computer: Computer) -> list[Tr
 
 def _row(touch: Touch, place: Place, drawn: Drawn, rows: NDArray[np.intp], computer: Computer) -> TruthRow:
     counts = np.bincount(drawn.served[rows], minlength=len(_SERVED))
-    cpus = sorted(int(cpu) for cpu in np.unique(drawn.samples["cpu"][rows]))
-    return {
-        "type": touch.type,
-        "member": touch.member,
-        "function": touch.function,
-        "address": hex(place.address),
-        "instructions": [hex(one) for one in touch.instructions],
-        "atomic": touch.atomic,
-        "samples": len(rows),
-        "served": {one.name: int(number) for one, number in zip(_SERVED, counts, strict=True) if number},
-        "cpus": cpus,
-        "nodes": sorted({computer.node_of(cpu) for cpu in cpus}),
-        "cycles": int(drawn.samples["weight"][rows].sum()),
-    }
+    cpus = tuple(np.unique(drawn.samples["cpu"][rows]).tolist())
+    return TruthRow(
+        type=touch.type,
+        member=touch.member,
+        function=touch.function,
+        address=place.address,
+        instructions=touch.instructions,
+        atomic=touch.atomic,
+        samples=len(rows),
+        served={one.name: int(number) for one, number in zip(_SERVED, counts, strict=True) if number},
+        cpus=cpus,
+        nodes=tuple(sorted({computer.node_of(cpu) for cpu in cpus})),
+        cycles=int(drawn.samples["weight"][rows].sum()),
+    )

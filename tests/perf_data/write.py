@@ -46,7 +46,7 @@ def main() -> None:
         )
     write(options.output, with_more(recording) if options.more else recording, options.form)
     if options.truth:
-        options.truth.write_text(json.dumps(rows, indent=1))
+        options.truth.write_text(json.dumps([one.as_json() for one in rows], indent=1))
 
 
 def kernel_recording(
