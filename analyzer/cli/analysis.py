@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.cli.loading import load, load_accesses_if_any
+from linesmith.analyzer.cli.snapshots import with_snapshot
 from linesmith.analyzer.dwarf import Reading
 from linesmith.analyzer.errors import NothingToSuggest, ProfileError, ProfileWithoutOffsets
 from linesmith.analyzer.explain import TOP, explain, holding
@@ -30,15 +31,25 @@ class Analysis:
     left_out: tuple[SharedLine, ...] = ()
 
 
-def analyse(elf: Path, profile: Path, section: int, type_: str | None = None, top: int = TOP) -> Analysis:
-    """Read both files and explain the ``top`` lines of the chosen report, or of those that hold a ``type_``.
+def analyse(
+    elf: Path,
+    profile: Path,
+    section: int,
+    type_: str | None = None,
+    top: int = TOP,
+    snapshot: Path | None = None,
+) -> Analysis:
+    """Read the files and explain the ``top`` lines of the chosen report, or of those that hold a ``type_``.
 
-    ``struct x`` and ``x`` are the same. Raises ``NothingToSuggest`` when no
-    line holds one, ``BuildIdDiffers``, ``ProfileError``, ``ElfError``, ``DebugInfoMissing`` or ``DebugInfoDamaged``.
+    ``struct x`` and ``x`` are the same; a ``snapshot`` names objects by address. Raises ``NothingToSuggest`` when no
+    line holds a ``type_``, ``BuildIdDiffers``, ``ProfileError``, ``SnapshotError``, ``ElfError``,
+    ``DebugInfoMissing`` or ``DebugInfoDamaged``.
     """
     reports = read_profiles(profile)
     chosen = _chosen(reports, section, profile)
     reading = load(elf)
+    if snapshot is not None:
+        chosen = with_snapshot(chosen, snapshot, reading.identity)
     wanted = type_.split()[-1] if type_ else None
     found = explain(reading, elf, chosen, wanted, top, load_accesses_if_any(elf))
     analysis = Analysis(reading, chosen, section, len(reports), found.findings, found.left_out)

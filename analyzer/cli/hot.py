@@ -16,10 +16,18 @@ from linesmith.analyzer.cli import options
 @options.type_
 @options.section
 @options.top
+@options.snapshot
 @options.format_
 @options.output
 def command(
-    elf: Path, profile: Path, type_: str | None, section: int, top: int, format_: str, output: Path | None
+    elf: Path,
+    profile: Path,
+    type_: str | None,
+    section: int,
+    top: int,
+    snapshot: Path | None,
+    format_: str,
+    output: Path | None,
 ) -> None:
     """Name the members that meet on the hot cache lines of PROFILE, by the layouts in ELF.
 
@@ -31,7 +39,7 @@ def command(
     from linesmith.analyzer.report import hot, hot_json
     from linesmith.analyzer.report.chosen import Chosen
 
-    found = with_offsets(analyse(elf, profile, section, type_, top))
+    found = with_offsets(analyse(elf, profile, section, type_, top, snapshot))
     chosen = Chosen(found.profile, found.section, found.sections, found.left_out)
     render = hot_json.render_json if format_ == "json" else hot.render_text
     options.write(render(by_removable(found.findings), found.reading.identity, chosen), output)

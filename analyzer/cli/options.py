@@ -73,6 +73,13 @@ result_format = click.option(
     help="How the result is written; matrix is {metric: [samples]}.",
 )
 
+snapshot = click.option(
+    "--snapshot",
+    metavar="FILE",
+    type=_EXISTING_FILE,
+    help="Objects by address, as `linesmith snapshot` found them on the machine that was profiled.",
+)
+
 slabinfo = click.option(
     "--slabinfo",
     metavar="PATH",

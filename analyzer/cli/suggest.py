@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @options.type_
 @options.section
 @click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Show the first N candidates only.")
+@options.snapshot
 @options.trace
 @sharding.MEMBERS
 @sharding.WAYS
@@ -35,6 +36,7 @@ def command(
     type_: str | None,
     section: int,
     limit: int | None,
+    snapshot: Path | None,
     trace: Path | None,
     shard: str | None,
     ways: int,
@@ -50,7 +52,7 @@ def command(
     from linesmith.analyzer.report import suggest, suggest_json
     from linesmith.tuner.suggestions import first_candidates, suggestions
 
-    found = with_offsets(analyse(elf, profile, section, type_))
+    found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot))
     reading, source = found.reading, found.profile.source
     answers = suggestions(found.findings, reading.layouts)
     answers = first_candidates(answers, limit) if limit else answers

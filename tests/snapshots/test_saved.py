@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A snapshot is taken for the lines of a profile, saved, carried away, and given to ``hot`` with that profile."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import drgn
+import pytest
+from c_source import compiled
+from linesmith_command import linesmith
+from snapshots.kernel_lists import listed
+
+from linesmith.analyzer.errors import SnapshotError
+from linesmith.analyzer.model import Access, ObjectArea, ObjectKind, Profile, SharedLine, Snapshot
+from linesmith.plugins.profiles.recorded import encode as encode_profile
+from linesmith.plugins.snapshots.saved import encode, read_snapshot
+
+SLAB = 0xFFFF_8880_0400_0000
+SESSIONS = ObjectArea(ObjectKind.SLAB, "sessions", SLAB, 192, 192, 21, ("session",))
+SOURCE = """
+struct session { long key, renewed, all[22]; } one;
+long session_renew(struct session *s) { return s->renewed += s->key; }
+"""
+
+
+def _profile(*addresses: int) -> Profile:
+    """Each line is written at one offset and read at the same one by another CPU."""
+    lines = (
+        SharedLine(
+            rank,
+            address & ~63,
+            (Access(address & 63, "session_renew", hitm_local=100, stores_l1_hit=50),),
+            hitm_local=100,
+            stores_l1_hit=50,
+        )
+        for rank, address in enumerate(addresses)
+    )
+    return Profile("", "", "hitm", tuple(lines))
+
+
+def _written(folder: Path, profile: Profile) -> Path:
+    (folder / "profile").write_bytes(encode_profile(profile))
+    return folder / "profile"
+
+
+def _saved(folder: Path, snapshot: Snapshot) -> Path:
+    (folder / "map").write_bytes(encode(snapshot))
+    return folder / "map"
+
+
+def test_what_is_saved_is_read_back(tmp_path: Path) -> None:
+    snapshot = Snapshot("/proc/kcore", (SESSIONS, replace(SESSIONS, address=SLAB + 8192)), "6.1.0", "ab" * 20, ("odd",))
+    assert read_snapshot(_saved(tmp_path, snapshot)) == snapshot
+
+
+def test_hot_names_the_object_and_its_start_by_the_snapshot(tmp_path: Path) -> None:
+    """The second object begins 192 bytes into the slab: byte 8 of it is `renewed`."""
+    profile = _written(tmp_path, _profile(SLAB + 192 + 8))
+    elf = compiled(tmp_path, SOURCE)
+    run = linesmith("hot", elf, profile, "--snapshot", _saved(tmp_path, Snapshot("kcore", (SESSIONS,))))
+    assert run.stderr == ""
+    assert "slab sessions (192 bytes)" in run.stdout
+    assert "renewed" in run.stdout
+
+
+def test_a_line_with_the_end_of_one_object_and_the_start_of_the_next_is_told_so(tmp_path: Path) -> None:
+    """Objects of 96 bytes: the second line of the slab holds 32 bytes of the first and 32 of the second."""
+    source = "struct session { long key, all[11]; } one; long session_renew(struct session *s) { return s->key++; }"
+    both = _profile(SLAB + 64)
+    line = replace(both.lines[0], accesses=(*both.lines[0].accesses, replace(both.lines[0].accesses[0], offset=32)))
+    profile = _written(tmp_path, replace(both, lines=(line,)))
+    area = replace(SESSIONS, size=96, stride=96, count=42)
+    run = linesmith("hot", compiled(tmp_path, source), profile, "--snapshot", _saved(tmp_path, Snapshot("x", (area,))))
+    assert "several objects" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (b"", "is no snapshot, or a damaged one"),
+        (b"{}", "is no snapshot, or a damaged one"),
+        (b"[" * 100_000, "is no snapshot, or a damaged one"),
+        (b'{"linesmith-snapshot": 2}', "is a snapshot of linesmith in version 2, but this linesmith reads version 1"),
+        (encode(Snapshot("x", (replace(SESSIONS, stride=0),))), "has an object of no size or beyond all addresses"),
+        (
+            encode(Snapshot("x", (replace(SESSIONS, count=1 << 60),))),
+            "has an object of no size or beyond all addresses",
+        ),
+    ],
+)
+def test_damaged_ones_are_refused(tmp_path: Path, damage: bytes, sentence: str) -> None:
+    (tmp_path / "map").write_bytes(damage)
+    with pytest.raises(SnapshotError, match=sentence):
+        read_snapshot(tmp_path / "map")
+
+
+def test_one_of_another_kernel_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "main.c").write_text(SOURCE + "int main(void) { return 0; }")
+    subprocess.run(["gcc", "-g", "-Wl,--build-id=sha1", "main.c", "-o", "main"], cwd=tmp_path, check=True)
+    snapshot = _saved(tmp_path, Snapshot("x", (SESSIONS,), build_id="ab" * 20))
+    run = linesmith("hot", tmp_path / "main", _written(tmp_path, _profile(SLAB)), "--snapshot", snapshot)
+    assert run.returncode == 2
+    assert f"map is of the kernel with build-id {'ab' * 20}, but" in run.stderr
+
+
+def test_one_of_another_boot_is_refused(tmp_path: Path) -> None:
+    snapshot = _saved(tmp_path, Snapshot("x", (SESSIONS,)))
+    profile = _written(tmp_path, _profile(0xFFFF_8880_0900_0000))
+    run = linesmith("hot", compiled(tmp_path, SOURCE), profile, "--snapshot", snapshot)
+    assert run.returncode == 2
+    assert "map knows none of the 1 addresses of" in run.stderr
+    assert "take one before the machine boots again" in run.stderr
+
+
+def test_a_profile_without_addresses_has_nothing_to_ask_for(tmp_path: Path) -> None:
+    nowhere = _profile(SLAB)
+    profile = _written(tmp_path, replace(nowhere, lines=(replace(nowhere.lines[0], address=None),)))
+    elf = compiled(tmp_path, SOURCE)
+    run = linesmith("snapshot", elf, profile, "--memory", profile, "-o", tmp_path / "map")
+    assert run.returncode == 2
+    assert "has no addresses; give one that perf recorded on the machine of the memory" in run.stderr
+
+
+@pytest.mark.real
+def test_from_the_memory_of_a_kernel_to_its_objects(
+    memory: Path, vmlinux: Path, program: drgn.Program, tmp_path: Path
+) -> None:
+    """Only the profile, the snapshot and vmlinux are carried away; the memory is not looked at again."""
+    entry = next(one.address for one in listed(program) if one.record == "dentry")
+    profile = _written(tmp_path, _profile(entry + 8))
+    taken = linesmith("snapshot", vmlinux, profile, "--memory", memory, "-o", tmp_path / "map")
+    assert (taken.returncode, taken.stderr) == (0, "")
+    assert "1 of 1 addresses lie in known objects" in taken.stdout
+    assert (tmp_path / "map").stat().st_size < 10_000
+    run = linesmith("hot", vmlinux, profile, "--snapshot", tmp_path / "map", "--format", "json")
+    lines = json.loads(run.stdout)["lines"]
+    assert [one["objects"][0]["type"] for one in lines] == ["dentry"]
