@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Samples one by one: columns that are kept in a file, so that any number of them takes little memory."""
+"""Samples one by one: columns, of which those beyond some millions are kept in a file."""
 
 from __future__ import annotations
 
@@ -28,10 +28,13 @@ SAMPLE = np.dtype(
         ("space", "u4"),
         ("code", "u4"),
         ("mode", "u1"),
-    ]
+    ],
+    align=True,
 )
 Rows = NDArray[np.void]
 _BATCH = 1 << 18
+# As many lie in memory, some 350 MB; the others in a file.
+_MOST_HELD = 1 << 23
 
 
 class Mode(IntEnum):
@@ -93,6 +96,8 @@ class Samples:
     lost: int = 0
     guest: int = 0
     _file: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
+    _held: list[Rows] = field(default_factory=list)
+    _room: int = _MOST_HELD
     _pending: list[tuple[object, ...]] = field(default_factory=list)
     _numbers: dict[Code, int] = field(default_factory=lambda: {Code(): 0})
 
@@ -132,19 +137,29 @@ class Samples:
     def add_rows(self, rows: Rows) -> None:
         """Add many samples at once, an array of ``SAMPLE``."""
         self._flush()
-        self._file.write(rows.tobytes())
+        self._keep(rows)
 
     def batches(self) -> Iterator[Rows]:
         """All samples, some at a time; may be asked for again."""
         self._flush()
+        yield from self._held
         self._file.seek(0)
         while data := self._file.read(_BATCH * SAMPLE.itemsize):
             yield np.frombuffer(data, SAMPLE)
         self._file.seek(0, 2)
 
+    def _keep(self, rows: Rows) -> None:
+        """In memory as long as there are few."""
+        if self._room > len(rows):
+            self._held.append(rows)
+            self._room -= len(rows)
+        else:
+            self._room = 0
+            self._file.write(rows.tobytes())
+
     def _flush(self) -> None:
         if self._pending:
-            self._file.write(np.array(self._pending, SAMPLE).tobytes())
+            self._keep(np.array(self._pending, SAMPLE))
             self._pending.clear()
 
 

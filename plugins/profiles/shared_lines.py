@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linesmith.plugins.profiles.line_keys import DataSources, LineKeys, Words
+from linesmith.plugins.profiles.line_keys import DataSources, LineKeys, Numbering, Words
 from linesmith.plugins.profiles.samples import Mode, Rows, Samples
 
 Counts = NDArray[np.int64]
@@ -18,9 +18,11 @@ MOST_LINES = 1000
 # Groups that are kept before those of equal key are added up.
 _KEPT = 1 << 21
 
-# A group of samples: equal but for their latency; ``first`` is one of them, by its place in the pass.
+# Samples that are equal but for their latency; process, code and mode are those of one of them. ``key`` is the same
+# for the same line, offset, instruction, CPU and data source.
 GROUP = np.dtype(
     [
+        ("key", "u8"),
         ("line", "i4"),
         ("offset", "u1"),
         ("ip", "u8"),
@@ -34,7 +36,9 @@ GROUP = np.dtype(
         ("mode", "u1"),
     ]
 )
-_EQUAL = ("line", "offset", "ip", "cpu", "kind")
+_ORDER = ("line", "offset", "ip", "cpu", "kind")
+# Bits of a key: 10 for the line, 8 for the offset, the rest for instruction and CPU.
+_IP_BITS, _AGENT_BITS, _OFFSET_BITS = 25, 21, 8
 
 
 @dataclass(slots=True)
@@ -119,23 +123,32 @@ def _groups(
 ) -> NDArray[np.void]:
     """The samples on lines with a rank, grouped; every sample is counted in ``tally``."""
     kept = [np.empty(0, GROUP)]
+    grouping = _Grouping(line_bytes)
     for rows in samples.batches():
         kind = sources.of(rows["source"])
         memory = _memory(rows, kind, sources)
-        guest = rows["mode"] >= Mode.GUEST_KERNEL
-        nothing = ~guest & ((sources.column("loads") + sources.column("stores"))[kind] == 0)
-        tally.guest += int(guest.sum())
-        tally.no_access += int(nothing.sum())
-        tally.no_address += len(rows) - int(guest.sum() + nothing.sum() + memory.sum())
-        rows, kind = rows[memory], kind[memory]
-        ranked = _ranks(keys.of(rows["address"], rows["space"]), lines, rank)
-        tally.shared += int((ranked > _UNSHARED).sum())
-        tally.unshared += int((ranked == _UNSHARED).sum())
+        _count(rows, kind, memory, sources, tally)
+        at = np.flatnonzero(memory)
+        ranked = _ranks(keys.of(rows["address"][at], rows["space"][at]), lines, rank)
+        unshared = int((ranked == _UNSHARED).sum())
+        tally.unshared += unshared
+        tally.shared += len(at) - unshared
         on_line = ranked >= 0
-        kept.append(_grouped(_as_groups(rows[on_line], kind[on_line], ranked[on_line], line_bytes)))
+        at = at[on_line]
+        kept.append(grouping.of(rows, at, kind[at], ranked[on_line]))
         if sum(map(len, kept)) > max(_KEPT, 2 * len(kept[0])):
-            kept = [_grouped(np.concatenate(kept))]
-    return _grouped(np.concatenate(kept))
+            kept = [_merged(np.concatenate(kept))]
+    found = _merged(np.concatenate(kept))
+    return found[np.lexsort([found[name] for name in reversed(_ORDER)])]
+
+
+def _count(rows: Rows, kind: Counts, memory: NDArray[np.bool_], sources: DataSources, tally: Tally) -> None:
+    """Count the samples that are not of memory."""
+    guest = rows["mode"] >= Mode.GUEST_KERNEL
+    nothing = ~guest & ((sources.column("loads") + sources.column("stores"))[kind] == 0)
+    tally.guest += int(guest.sum())
+    tally.no_access += int(nothing.sum())
+    tally.no_address += len(rows) - int(guest.sum() + nothing.sum() + memory.sum())
 
 
 _UNSHARED = -2
@@ -149,27 +162,46 @@ def _ranks(key: Words, lines: Words, rank: Counts) -> Counts:
     return np.where(lines[at] == key, rank[at], _UNSHARED)
 
 
-def _as_groups(rows: Rows, kind: Counts, line: Counts, line_bytes: int) -> NDArray[np.void]:
-    found = np.zeros(len(rows), GROUP)
-    for name in ("ip", "cpu", "pid", "code", "mode", "weight"):
-        found[name] = rows[name]
-    found["line"], found["kind"], found["samples"] = line, kind, 1
-    found["offset"] = rows["address"] & np.uint64(line_bytes - 1)
-    found["timed"] = rows["weight"] > 0
-    return found
+class _Grouping:
+    """Puts samples on lines into groups; instructions and CPUs are numbered over all batches."""
+
+    def __init__(self, line_bytes: int) -> None:
+        self._mask = np.uint64(line_bytes - 1)
+        self._instructions = Numbering()
+        self._agents = Numbering()
+
+    def of(self, rows: Rows, at: NDArray[np.intp], kind: Counts, line: Counts) -> NDArray[np.void]:
+        """The groups of the samples at these places, with their data sources and lines.
+
+        Raises ``ValueError`` for more instructions or CPUs than keys have room for.
+        """
+        offset = rows["address"][at] & self._mask
+        key = self._keys(rows["ip"][at], rows["cpu"][at], kind, line, offset)
+        distinct, first, which = np.unique(key, return_index=True, return_inverse=True)
+        found = np.zeros(len(distinct), GROUP)
+        for name in ("ip", "cpu", "pid", "code", "mode"):
+            found[name] = rows[name][at[first]]
+        found["key"], found["line"], found["kind"], found["offset"] = distinct, line[first], kind[first], offset[first]
+        weight = rows["weight"][at]
+        found["samples"] = np.bincount(which, minlength=len(distinct))
+        found["timed"] = np.bincount(which, weight > 0, len(distinct))
+        found["weight"] = np.bincount(which, weight, len(distinct))
+        return found
+
+    def _keys(self, ip: Words, cpu: NDArray[np.int32], kind: Counts, line: Counts, offset: Words) -> Words:
+        agent = self._agents.of((cpu.astype(np.uint64) << np.uint64(32)) | kind.astype(np.uint64))
+        instruction = self._instructions.of(ip)
+        if len(self._agents.values) >> _AGENT_BITS or len(self._instructions.values) >> _IP_BITS:
+            raise ValueError("more instructions or CPUs than any machine has")
+        place = line.astype(np.uint64) << np.uint64(_OFFSET_BITS) | offset
+        place = place << np.uint64(_IP_BITS) | instruction.astype(np.uint64)
+        return place << np.uint64(_AGENT_BITS) | agent.astype(np.uint64)
 
 
-def _grouped(groups: NDArray[np.void]) -> NDArray[np.void]:
-    """One group for all that are equal, in the order of ``_EQUAL``."""
-    if not len(groups):
-        return groups
-    ordered = groups[np.lexsort([groups[name] for name in reversed(_EQUAL)])]
-    changes = np.zeros(len(ordered), np.bool_)
-    changes[0] = True
-    for name in _EQUAL:
-        changes[1:] |= ordered[name][1:] != ordered[name][:-1]
-    starts = np.flatnonzero(changes)
-    found = ordered[starts].copy()
+def _merged(groups: NDArray[np.void]) -> NDArray[np.void]:
+    """One group for all of the same key."""
+    distinct, first, at = np.unique(groups["key"], return_index=True, return_inverse=True)
+    found = groups[first]
     for name in ("samples", "timed", "weight"):
-        found[name] = np.add.reduceat(ordered[name], starts)
+        found[name] = np.bincount(at, groups[name], len(distinct))
     return found
