@@ -161,9 +161,9 @@ def _accesses(block: Block, totals: dict[str, int], display: str, longest: int) 
         yield _access(row, counts, longest, block.callers.get(at, ()))
 
 
-def _access(row: Row, counts: dict[str, int], longest: int, callers: tuple[str, ...]) -> Access:
+def _access(row: Row, counts: dict[str, Any], longest: int, callers: tuple[str, ...]) -> Access:
     numbers = row.numbers
-    function, cut = function_of(row.tail.symbol, row.tail.source, longest)
+    function, cut = function_of(row.tail.symbol, row.tail.source, longest, row.origin)
     return Access(
         offset=numbers.get("offset"),
         function=function,

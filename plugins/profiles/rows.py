@@ -30,7 +30,7 @@ _CELLS = {
 class Row:
     """One row as printed; ``shares`` are in percent, ``numbers`` by the value names of ``columns``.
 
-    ``unnamed`` counts cells whose column could not be told.
+    ``unnamed`` counts cells whose column could not be told. ``origin``: an address stands before the symbol.
     """
 
     line: int
@@ -41,13 +41,16 @@ class Row:
     tail: Tail = field(default_factory=Tail)
     unnamed: int = 0
     words: int = 0
+    origin: bool = False
 
 
 def read_row(cursor: Cursor, heading: Columns | None) -> Row | None:
     """The row at the cursor by its heading, or by its own shape when heading and row disagree."""
     shares = share_run(cursor)
     cells = tuple(_cells(cursor, shares))
-    marked = cursor.peek(shares + len(cells)).kind is Kind.MODE
+    origin = len(cells) > 1 and _has_origin(cursor, shares + len(cells) - 1)
+    cells = cells[:-1] if origin else cells
+    marked = origin or cursor.peek(shares + len(cells)).kind is Kind.MODE
     named = _named_by(heading, shares, cells, marked) if heading else None
     columns = named or _inferred(shares, cells, marked)
     if columns is None:
@@ -79,6 +82,12 @@ def _cells(cursor: Cursor, start: int) -> Iterator[Token]:
         words = 1 if token.kind is Kind.THREAD else words + 1 if inside_name else 0
         yield token
         at += 1
+
+
+def _has_origin(cursor: Cursor, at: int) -> bool:
+    """Whether ``perf -v`` put the address and a letter for the symbol table in front of the symbol."""
+    address, table, mode = (cursor.peek(at + ahead) for ahead in range(3))
+    return address.kind is Kind.HEX and len(table.text) == 1 and mode.kind is Kind.MODE
 
 
 def _named_by(heading: Columns, shares: int, cells: tuple[Token, ...], marked: bool) -> Columns | None:
@@ -113,8 +122,8 @@ def _inferred(shares: int, cells: tuple[Token, ...], marked: bool) -> Columns | 
 
 
 def _fitting(columns: Columns, cells: list[Token]) -> Columns:
-    """The columns, unnamed where the cell has another shape."""
-    pairs = zip(columns, cells, strict=True)
+    """The columns, unnamed where the cell has another shape; cells behind them are nodes."""
+    pairs = zip(columns, cells, strict=False)
     return tuple(column if cell.kind in _CELLS[column.shape] else c.UNNAMED_COUNT for column, cell in pairs)
 
 
@@ -134,11 +143,17 @@ def _counts(number: int) -> Columns:
 
 def _without_code(cells: list[Token], marked: bool) -> Columns:
     """Rows coalesced without ``iaddr``, or with the code address cut out: the counts are the last ones."""
+    thread = next((at for at, cell in enumerate(cells) if cell.kind is Kind.THREAD), None)
+    if thread is not None:
+        number = 4 if thread < 2 else 5
+        if len(cells) >= thread + 1 + number:
+            return (*_before_code(cells[: thread + 1]), *_counts(number))
     for place, number in ((2, 5), (3, 5), (0, 4), (1, 4)):
         if marked and place == 1:
             break
         if len(cells) == place + number:
-            return (*(c.OFFSET_NODE, c.PAGES, c.PID)[:place], *_counts(number))
+            before = (c.PID,) if place == 1 else (c.OFFSET_NODE, c.PAGES, c.PID)[:place]
+            return (*before, *_counts(number))
     return _counts(len(cells)) if marked else (c.UNNAMED_COUNT,) * len(cells)
 
 
@@ -159,6 +174,8 @@ def _read(cursor: Cursor, columns: Columns, heading: Columns | None) -> Row:
             _keep(row, column, cell)
         at += 1
     row.shares = tuple(shares)
+    row.origin = _has_origin(cursor, at)
+    at += 2 * row.origin
     mode = cursor.peek(at)
     if mode.kind is Kind.MODE:
         row.kernel = {"k": True, "g": True, ".": False, "u": False}.get(mode.text[1])

@@ -14,6 +14,7 @@ _MOST_WORDS = 48
 _MOST_WRAPPED_WORDS = 5
 _MOST_NODE_WORDS = 256
 _FEWEST_TOTALS = 5
+_CUT_SOURCE = 30  # SYMBOL_WIDTH of builtin-c2c.c: a long name's own source has lost its +12
 _BRACKET = re.compile(r"[<>()]")
 _NOTE = ("<-", "<=", "^", "//", "/*")
 _STOP = frozenset((Kind.PERCENT, Kind.RULE, Kind.BANNER, Kind.MARGIN, Kind.GRAPH, Kind.MODE, Kind.END))
@@ -63,7 +64,7 @@ def _texts(cursor: Cursor, start: int, wanted: tuple[bool, bool, bool]) -> list[
             break
         if token.gap < 0 and not _continues(cursor, start + len(found)):
             break
-        if found and _is_node(token):
+        if (found or not wanted[0]) and _is_node(token):
             break
         found.append(token)
     return _plausible(found)
@@ -75,7 +76,8 @@ def _plausible(found: list[Token]) -> list[Token]:
     symbol = bracketed[-1] + 1 if bracketed else 1
     if len(found) <= symbol + 1 or any(token.gap > 1 for token in found):
         return found
-    if len(found) > symbol + 1 and _SOURCE.match(found[symbol + 1].text):
+    source = found[symbol + 1].text
+    if _SOURCE.match(source) or (len(source) == _CUT_SOURCE and source.startswith(found[0].text)):
         return found[: symbol + 2]
     if len(found) == symbol + 2 or _OBJECT.match(found[symbol].text):
         return found[: symbol + 1]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from linesmith.plugins.profiles.lines import TextLine
 
+FIRST, BEHIND_BLANK = -1, -2
 _WORD = re.compile(r"\S+")
 _LONGEST_WORD = 512
 
@@ -32,7 +33,10 @@ class Kind(Enum):
 
 
 class Token(NamedTuple):
-    """A word; ``line`` counts from 1, ``gap`` is the number of blanks in front (-1: first word of its line)."""
+    """A word; ``line`` counts from 1, ``gap`` is the number of blanks in front.
+
+    It is ``FIRST`` for the first word of a line, ``BEHIND_BLANK`` for that of a line behind an empty one.
+    """
 
     kind: Kind
     text: str
@@ -66,13 +70,15 @@ def _kind(word: str) -> Kind:
 
 def tokens(lines: Iterable[TextLine]) -> Iterator[Token]:
     """Every word of ``lines`` in order; a word longer than any that perf prints is cut."""
+    first = FIRST
     for line in lines:
         end = 0
         for found in _WORD.finditer(line.text):
-            gap = found.start() - end if end else -1
+            gap = found.start() - end if end else first
             end = found.end()
             word = found.group()
             yield Token(_kind(word), word[:_LONGEST_WORD], line.number, gap)
+        first = FIRST if end else BEHIND_BLANK
 
 
 class Cursor:

@@ -1,35 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Renders reports as ``perf c2c report --stdio`` does, written from its column widths; the reader's counterpart."""
+"""Renders reports as ``perf c2c report`` does, written from its column definitions; the reader's counterpart."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import Enum
+
+from profiles.c2c_columns import Generation, Heading, row_columns, table_columns
+
+__all__ = ["Generation", "LineSpec", "Options", "ReportSpec", "RowSpec", "pareto", "render", "table"]
 
 RULES = {4: 61, 5: 70, 6: 79}
 SYMBOL_WIDTH = 30
-
-
-class Generation(Enum):
-    """The releases of perf between which the columns changed."""
-
-    F1 = "4.10 to 4.18"
-    F2 = "4.19 to 5.10"
-    F3 = "5.11 to 5.18"
-    F4 = "from 5.19"
-    F5 = "from 6.0, peer display"
+_CL = "------- CL --------"
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the person who ran perf chose; ``nodes`` is how often ``-N`` was given."""
+    """What the person who ran perf chose; ``nodes``: how often ``-N``, ``coalesced``: the words of ``-c``."""
 
     generation: Generation = Generation.F4
-    pid: bool = False
-    tid: bool = False
+    coalesced: frozenset[str] = frozenset({"iaddr"})
     source: bool = True
     nodes: int = 0
+    full: bool = False
+    display: str = "Tot"
+    double: bool = False
+    verbose: bool = False
+    window: bool = False
 
     @property
     def shares(self) -> int:
@@ -53,6 +51,8 @@ class RowSpec:
     nodes: tuple[int, ...] = (0,)
     pid: int = 4711
     comm: str = "worker"
+    pages: tuple[str, int] = ("0", 1)
+    graph: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,19 +71,18 @@ class ReportSpec:
 
 
 def render(report: ReportSpec) -> str:
-    """The table and the distribution with their titles and headings."""
-    return (
-        "\n".join((*_titled("     Shared Data Cache Line Table          "), *table(report), "", *pareto(report))) + "\n"
-    )
+    """The table and the distribution with their titles and headings, or the windows that show them."""
+    if report.options.window:
+        return "\n".join((*_table_window(report), *_line_windows(report))) + "\n"
+    title = _titled("     Shared Data Cache Line Table          ")
+    return "\n".join((*title, *table(report), "", *pareto(report))) + "\n"
 
 
-def pareto(report: ReportSpec, headings: bool = True) -> Iterator[str]:
+def pareto(report: ReportSpec) -> Iterator[str]:
     """The distribution, as ``print_pareto`` prints it."""
     yield from _titled("      Shared Cache Line Distribution Pareto      ")
-    cells = [_cells(row, line, report.options) for line in report.lines for row in line.rows]
-    tails = {at: max(len(cell[at]) for cell in cells) for at in range(-4, 0)}
-    if headings:
-        yield from _pareto_headings(report.options, tails)
+    columns = _fitted(report)
+    yield from _headings({"number": Heading("Num", 5), **columns}, "# ")
     rule = "  " + "-" * RULES[report.options.shares]
     for rank, line in enumerate(report.lines):
         if rank:
@@ -92,122 +91,138 @@ def pareto(report: ReportSpec, headings: bool = True) -> Iterator[str]:
         yield rule
         yield "  " + "  ".join((f"{rank:5d}", *(f"{count:7d}" for count in totals), f"{hex(line.address):>18}"))
         yield rule
-        for row in line.rows:
-            *front, symbol, dso, source, nodes = _cells(row, line, report.options)
-            parts = (*front, f"{symbol:<{tails[-4]}}", f"{dso:<{tails[-3]}}")
-            source_part = (f"{source:<{tails[-2]}}",) if report.options.source else ()
-            yield " " * 9 + "  ".join((*parts, *source_part, nodes))
+        yield from _rows(line, report.options, columns, " " * 7 + "  ")
 
 
 def table(report: ReportSpec) -> Iterator[str]:
     """The shared-lines table with the columns of the report's generation."""
-    yield from ("#", *_TABLE_HEADINGS[report.options.generation], "#")
-    whole = sum(sum(line.totals(2)) for line in report.lines) or 1
+    columns = _table_columns(report.options)
+    yield from _headings(columns, "# ", first_width=5)
     for rank, line in enumerate(report.lines):
-        remote, local, *stores = line.totals(report.options.shares)
-        stored, loads = sum(stores), remote + local + 7
-        share = f"{100 * (remote + local) / whole:6.2f}%"
-        place = (f"{rank:7d}", f"{hex(line.address):>18}")
-        snoops = (remote + local, local, remote)
-        hits = (1, 2, 3, 4, local, 5, remote, 6, 7)
-        match report.options.generation:
-            case Generation.F1 | Generation.F2:
-                node = () if report.options.generation is Generation.F1 else ("   0", "     1")
-                numbers = (*snoops, stored, *stores, 6, 7, 8, loads, 1, 2, 3, 4, 5)
-                yield "  ".join((*place, *node, f"{loads + stored:7d}", share, *map("{:7d}".format, numbers)))
-            case Generation.F5:
-                numbers = (*snoops, loads + stored, loads, stored, *stores, 1, 2, 3, 4, 0, 5, 0, 6, 7)
-                yield "  ".join((*place, "   0", "     1", share, *map("{:7d}".format, numbers)))
-            case _:
-                numbers = (*snoops, loads + stored, loads, stored, *stores, *hits)
-                yield "  ".join((*place, "   0", "     1", share, *map("{:7d}".format, numbers)))
+        cells = _table_cells(rank, line, report)
+        yield "  ".join(f"{cells[name]:>{heading.width}}" for name, heading in columns.items())
+
+
+def _table_window(report: ReportSpec) -> Iterator[str]:
+    """The window that lists the lines: no marks in front of the headings."""
+    yield f"Shared Data Cache Line Table     ({len(report.lines)} entries, sorted on Total HITMs)"
+    yield from (line.replace("#", " ", 1) for line in table(report) if line.strip("# ."))
+
+
+def _line_windows(report: ReportSpec) -> Iterator[str]:
+    """The windows behind the lines, in which the offset is narrow and the raw counts are not shown."""
+    columns = _fitted(report)
+    group = _CL.replace(" CL ", " Double-CL ") if report.options.double else _CL
+    columns["offset"] = columns["offset"]._replace(lower="Off", width=5, upper=group)
+    for line in report.lines:
+        yield f"Cacheline {hex(line.address)}"
+        yield from (text[2:] for text in _headings(columns, "  ") if text.strip(" .#"))
+        yield from _rows(line, report.options, columns, "  ")
 
 
 def _titled(title: str) -> tuple[str, ...]:
-    return ("=" * 49, title, "=" * 49)
+    return ("=" * 49, title, "=" * 49, "#")
 
 
-def _cells(row: RowSpec, line: LineSpec, options: Options) -> tuple[str, ...]:
-    """The cells of a row in perf's order (``build_cl_output``)."""
-    generation = options.generation
+def _headings(columns: dict[str, Heading], mark: str, first_width: int = 0) -> Iterator[str]:
+    """The two lines of headings and the dots below, as ``hists__fprintf_headers`` prints them."""
+    widths = {name: heading.width for name, heading in columns.items()}
+    if first_width:
+        widths[next(iter(widths))] = first_width
+    upper, span = [], 0
+    for name, heading in columns.items():
+        if span:
+            span -= 1
+            continue
+        span = heading.span
+        upper.append(f"{heading.upper:>{widths[name]}}")
+    yield mark + "  ".join(upper)
+    yield mark + "  ".join(f"{heading.lower:>{widths[name]}}" for name, heading in columns.items())
+    yield mark + "  ".join("." * width for width in widths.values())
+    yield "#"
+
+
+def _table_columns(options: Options) -> dict[str, Heading]:
+    display = "Peer" if options.generation is Generation.F5 else options.display
+    columns = table_columns(options.generation, display)
+    if options.double:
+        columns["address"] = columns["address"]._replace(upper="------- Double-Cacheline -------")
+    return columns
+
+
+def _table_cells(rank: int, line: LineSpec, report: ReportSpec) -> dict[str, str]:
+    remote, local, *stores = line.totals(report.options.shares)
+    whole = sum(sum(line.totals(2)) for line in report.lines) or 1
+    hitm = (0, 0) if report.options.generation is Generation.F5 else (local, remote)
+    loads = remote + local + 28
+    counts = {
+        "index": rank, "pages": 1, "records": loads + sum(stores), "snoops": remote + local, "local": local,
+        "remote": remote, "loads": loads, "stores": sum(stores), "fb": 1, "l1": 2, "l2": 3, "llc": 4,
+        "llc_hitm": hitm[0], "remote_hit": 5, "remote_hitm": hitm[1], "dram": 6, "remote_dram": 7, "llc_miss": 8,
+        **dict(zip(("hit", "miss", "na"), stores, strict=False)),
+    }  # fmt: skip
+    cells = {name: str(count) for name, count in counts.items()}
+    share = f"{100 * (remote + local) / whole:.2f}%"
+    return cells | {"address": hex(line.address), "node": line.rows[0].pages[0], "share": share}
+
+
+def _fitted(report: ReportSpec) -> dict[str, Heading]:
+    """The columns of the distribution, those of text as wide as their longest cell."""
+    options = report.options
+    columns = row_columns(options.generation, options.coalesced, options.source, options.nodes)
+    cells = [_cells(row, line, options) for line in report.lines for row in line.rows]
+    for name, heading in columns.items():
+        if not heading.width:
+            width = max(len(heading.lower), *(len(cell[name]) for cell in cells))
+            columns[name] = heading._replace(width=width)
+    return columns
+
+
+def _rows(line: LineSpec, options: Options, columns: dict[str, Heading], margin: str) -> Iterator[str]:
+    for row in line.rows:
+        cells = _cells(row, line, options)
+        yield margin + "  ".join(_padded(name, cells[name], heading.width) for name, heading in columns.items())
+        if row.graph:
+            yield row.graph
+
+
+def _padded(name: str, cell: str, width: int) -> str:
+    return f"{cell:<{width}}" if name in ("tid", "symbol", "object", "source", "nodes") else f"{cell:>{width}}"
+
+
+def _cells(row: RowSpec, line: LineSpec, options: Options) -> dict[str, str]:
+    """The cells of a row by the names of its columns."""
     totals = line.totals(options.shares)
-    shares = (100 * count / total if total else 0 for count, total in zip(row.counts, totals, strict=False))
-    place = () if generation is Generation.F1 else ("   0", "     1")
-    process = (f"{row.pid:7d}",) if options.pid else ()
-    thread = (f"{row.pid:5d}:{row.comm:<15.15}",) if options.tid else ()
-    records = () if generation is Generation.F1 else (f"{row.records:7d}",)
-    return (
-        *(f"{share:7.2f}%" for share in shares),
-        f"{hex(row.offset):>18}",
-        *place,
-        *process,
-        *thread,
-        f"{hex(row.code):>18}",
-        *(f"{mean:8d}" for mean in row.cycles),
-        *records,
-        f"{row.cpus:8d}",
-        f"[{row.mode}] {row.symbol}"[:SYMBOL_WIDTH],
-        row.object_file,
-        row.source[:SYMBOL_WIDTH],
-        _nodes(row.nodes, options.nodes),
-    )
+    shares = [100 * count / total if total else 0 for count, total in zip(row.counts, totals, strict=False)]
+    names = ("remote", "local", "hit", "miss", "na")
+    cells = {name: f"{share:.2f}%" for name, share in zip(names, shares, strict=False)}
+    width = None if options.full else SYMBOL_WIDTH
+    origin = f"{hex(row.code):<18} {row.mode} " if options.verbose else ""
+    return cells | {
+        "offset": hex(row.offset),
+        "node": row.pages[0],
+        "pages": str(row.pages[1]),
+        "pid": str(row.pid),
+        "tid": f"{row.pid:7d}:{row.comm:.15}",
+        "code": hex(row.code),
+        **{name: str(mean) for name, mean in zip(("mean_rmt", "mean_lcl", "mean_load"), row.cycles, strict=True)},
+        "row_records": str(row.records),
+        "cpus": str(row.cpus),
+        "symbol": f"{origin}[{row.mode}] {row.symbol}"[:width],
+        "object": row.object_file,
+        "source": row.source[:width],
+        "nodes": _nodes(row.nodes, options.nodes),
+    }
 
 
 def _nodes(nodes: tuple[int, ...], form: int) -> str:
     if form == 0:
         return " ".join(f"{node:2d}" for node in nodes)
     if form == 1:
-        return " ".join(f"{node:2d}{{{1:2d} {100.0:5.1f}% {'n/a':>6}}}" for node in nodes)
-    return "  ".join(f"{node}{{{node}-{node + 3},{node + 8}}}" for node in nodes)
+        last = max(nodes) + 1
+        return "".join(_node_shares(node) if node in nodes else " " * 21 for node in range(last))
+    return " ".join(f"{node:2d}{{{node}-{node + 3},{node + 8}}}" for node in nodes)
 
 
-_OLD_HITS = "  --- Load Dram ----      LLC    Total  ----- Core Load Hit -----  -- LLC Load Hit --"
-_OLD_HITS_LOW = "       Lcl       Rmt  Ld Miss    Loads       FB       L1       L2       Llc       Rmt"
-_OLD = "    Total      Tot  ----- LLC Load Hitm -----  ---- Store Reference ----" + _OLD_HITS
-_OLD_LOW = "  records     Hitm    Total      Lcl      Rmt    Total    L1Hit   L1Miss" + _OLD_HITS_LOW
-_HITS = "  ----- Core Load Hit -----  - LLC Load Hit --  - RMT Load Hit --  --- Load Dram ----"
-_HITS_LOW = "       FB       L1       L2    LclHit  LclHitm    RmtHit  RmtHitm       Lcl       Rmt"
-_HITM = "      Tot  ------- Load Hitm -------    Total    Total    Total"
-_HITM_LOW = "     Hitm    Total  LclHitm  RmtHitm  records    Loads   Stores    L1Hit   L1Miss"
-_PEER = "     Peer  ------- Load Peer -------    Total    Total    Total"
-_PEER_LOW = "    Snoop    Total    Local   Remote  records    Loads   Stores    L1Hit   L1Miss"
-_STORES, _STORES_OLD = "  --------- Stores --------", "  ---- Stores ----"
-_LINE = "#        ----------- Cacheline ----------"
-_LINE_LOW = "# Index             Address  Node  PA cnt"
-_TABLE_HEADINGS = {
-    Generation.F1: ("#                          " + _OLD, "# Index           Cacheline" + _OLD_LOW),
-    Generation.F2: (_LINE + _OLD, _LINE_LOW + _OLD_LOW),
-    Generation.F3: (_LINE + _HITM + _STORES_OLD + _HITS, _LINE_LOW + _HITM_LOW + _HITS_LOW),
-    Generation.F4: (_LINE + _HITM + _STORES + _HITS, _LINE_LOW + _HITM_LOW + "      N/A" + _HITS_LOW),
-    Generation.F5: (_LINE + _PEER + _STORES + _HITS, _LINE_LOW + _PEER_LOW + "      N/A" + _HITS_LOW),
-}
-_CONTENDED = {
-    Generation.F1: ("----- HITM -----", "    Rmt      Lcl"),
-    Generation.F2: ("----- HITM -----", "    Rmt      Lcl"),
-    Generation.F3: ("----- HITM -----", "RmtHitm  LclHitm"),
-    Generation.F4: ("----- HITM -----", "RmtHitm  LclHitm"),
-    Generation.F5: ("-- Peer Snoop --", "    Rmt      Lcl"),
-}
-
-
-def _pareto_headings(options: Options, tails: dict[int, int]) -> tuple[str, ...]:
-    old = options.generation is Generation.F1
-    over, low = _CONTENDED[options.generation]
-    means = "rmt peer  lcl peer" if options.generation is Generation.F5 else "rmt hitm  lcl hitm"
-    stores = ("------- Store Refs ------", " L1 Hit  L1 Miss      N/A") if options.shares == 5 else (
-        "-- Store Refs --", " L1 Hit  L1 Miss")  # fmt: skip
-    place = "            Offset" if old else "            Offset  Node  PA cnt"
-    task = ("    Pid",) * options.pid + ("                  Tid",) * options.tid
-    nodes = ("Node", "Node{cpus %hitms %stores}", "Node{cpu list}")[options.nodes]
-    lower = (
-        f"#   Num  {low}  {stores[1]}  {place}",
-        *task,
-        f"      Code address  {means}      load",
-        *(() if old else ("records",)),
-        f"     cnt  {'Symbol':>{tails[-4]}}  {'Object':>{tails[-3]}}",
-        *((f"{'Source:Line':>{tails[-2]}}",) if options.source else ()),
-        nodes,
-    )
-    address = "--------- Data address ---------  ---------- cycles ----------  Total  cpu  Shared"
-    upper = f"#        {over}  {stores[0]}  {address}"
-    return "#", upper, "  ".join(lower), "# .....  .......  .......", "#"
+def _node_shares(node: int) -> str:
+    return f" {node:2d}{{{node + 2:2d} {100.0:5.1f}% {'n/a':>6}}}"

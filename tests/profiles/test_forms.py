@@ -96,6 +96,43 @@ def test_call_graph_below_a_row() -> None:
     assert second.callers == ()
 
 
+def test_callers_that_were_inlined_counted_and_have_blanks_in_their_names() -> None:
+    graph = (
+        "            |\n            |--12--std::map<int, int>::at(int const&) (inlined)\n"
+        "            |          main shop.c:12\n            |\n             --3--steal\n\n   one more word\n"
+    )
+    first = read_one(HEAD + FIRST + graph + SECOND).lines[0].accesses[0]
+    assert first.callers == ("std::map<int, int>::at(int const&)", "main", "steal")
+
+
+def test_address_and_symbol_table_in_front_of_the_symbol() -> None:
+    verbose = REPORT.replace("[k] take_ticket", "0xffffffff81200010 k [k] take_").replace("take_ticket+16", "till.c:1")
+    first, second = read_one(verbose.replace("[k] give", "0xffffffff81200020 ! [k] give")).lines[0].accesses
+    assert (first.function, first.cpus, first.source) == ("take_", 64, "till.c:1")
+    assert (second.function, second.code_address) == ("give_ticket", 0xFFFFFFFF81200020)
+
+
+def test_threads_without_a_code_address_and_without_headings() -> None:
+    text = REPORT.replace("  0xffffffff81200010", "  4711:web server").replace(
+        "[k] take_ticket   [kernel.kallsyms]  take_ticket+16", ""
+    )
+    first = read_one(text).lines[0].accesses[0]
+    assert (first.process, first.records, first.cpus, first.nodes) == ("4711:web server", 900, 64, "0 1")
+
+
+def test_softly_broken_line_of_blanks_alone() -> None:
+    wide = REPORT.replace("take_ticket+16   0", "take_ticket+16" + " " * 90 + "0")
+    at = wide.index("take_ticket+16" + " " * 70) + len("take_ticket+16")
+    broken = wide[:at] + "=\n" + wide[at : at + 40] + "=\n" + wide[at + 40 :]
+    access = read_one("costs =3D high\n" + broken).lines[0].accesses[0]
+    assert (access.source, access.nodes) == ("take_ticket+16", "0 1")
+
+
+def test_name_that_ends_in_a_quotation_mark_at_the_beginning_of_a_line() -> None:
+    template = REPORT.replace("[k] take_ticket ", "[.] std::map<int, int>::at ").replace("<int, int", "<int,\nint")
+    assert read_one(template).lines[0].accesses[0].function == "std::map<int, int>::at"
+
+
 def test_row_of_another_line_size() -> None:
     wide = read_one(REPORT.replace(" 0x10 ", " 0x50 "))
     assert wide.lines[0].bytes == 128
