@@ -13,7 +13,7 @@ from linesmith.analyzer.errors import LinesmithError
 
 GROUPS = {
     "look": ("layout", "diff", "access", "slab", "index"),
-    "find": ("record", "snapshot", "hot", "suggest"),
+    "find": ("record", "snapshot", "hot", "compare", "suggest"),
     "change": ("patch",),
     "prove": ("bench", "tune", "report"),
     "more": ("demo",),

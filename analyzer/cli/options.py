@@ -33,6 +33,21 @@ profile = click.argument(
     "profile", metavar="PROFILE", type=_ProfilePath(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 )
 
+before = click.argument(
+    "before", metavar="BEFORE", type=_ProfilePath(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+)
+
+after = click.argument(
+    "after", metavar="AFTER", type=_ProfilePath(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+)
+
+after_elf = click.option(
+    "--after-elf",
+    metavar="ELF",
+    type=_EXISTING_FILE,
+    help="The build that AFTER is of, where its layouts differ from those of the first ELF.",
+)
+
 types = click.argument("types", metavar="[TYPE]...", nargs=-1)
 
 type_ = click.option("--type", "type_", metavar="TYPE", help="Only lines that hold this struct or union.")
@@ -46,6 +61,13 @@ section = click.option(
     help="Which report of a text that holds several, counted from 1.",
 )
 
+after_section = click.option(
+    "--after-section",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Which report of AFTER; the same as --section, or the one behind it where BEFORE and AFTER are one text.",
+)
+
 top = click.option(
     "--top",
     metavar="N",
@@ -53,6 +75,15 @@ top = click.option(
     default=50,
     show_default=True,
     help="Look at N lines only: the hottest, of a recording those a layout can help most; the others are counted.",
+)
+
+compared = click.option(
+    "--top",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=500,
+    show_default=True,
+    help="Look at N lines of each profile only; the others are counted.",
 )
 
 format_ = click.option(

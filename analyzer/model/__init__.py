@@ -47,6 +47,14 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model.measurement import SIMULATED, Better, Metric, Sample, Use
     from linesmith.analyzer.model.order import Emulation, Guest, Order, Recorded
     from linesmith.analyzer.model.profile import Access, Profile, Remark, SharedLine
+    from linesmith.analyzer.model.profile_change import (
+        Change,
+        Exposure,
+        Fate,
+        LineChange,
+        MemberChange,
+        ProfileChange,
+    )
     from linesmith.analyzer.model.recording import Conflict, Recording
     from linesmith.analyzer.model.result import Build, Result, Trial
     from linesmith.analyzer.model.sampling import CpuCounts, FileMapping, ObjectBuild, SampleOutcome, Sampling
@@ -175,6 +183,14 @@ _NAMES = {
         "Remark",
         "SharedLine",
     ),
+    "profile_change": (
+        "Change",
+        "Exposure",
+        "Fate",
+        "LineChange",
+        "MemberChange",
+        "ProfileChange",
+    ),
     "recording": (
         "Conflict",
         "Recording",
@@ -247,6 +263,7 @@ __all__ = [
     "Built",
     "CacheRequest",
     "Candidate",
+    "Change",
     "CodeAccess",
     "Comparison",
     "Conflict",
@@ -260,8 +277,10 @@ __all__ = [
     "Emulation",
     "Entered",
     "Evidence",
+    "Exposure",
     "Failure",
     "FailureKind",
+    "Fate",
     "Fidelity",
     "FileMapping",
     "Finding",
@@ -272,12 +291,14 @@ __all__ = [
     "Latencies",
     "Layout",
     "Leaf",
+    "LineChange",
     "LineCost",
     "LineMember",
     "LineObject",
     "Member",
     "MemberAccesses",
     "MemberCategory",
+    "MemberChange",
     "MemberFunction",
     "Metric",
     "Misses",
@@ -294,6 +315,7 @@ __all__ = [
     "Point",
     "Prediction",
     "Profile",
+    "ProfileChange",
     "Recipe",
     "RecordKind",
     "Recorded",

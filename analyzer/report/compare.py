@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two profiles compared, as text for a terminal or a mail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import isinf
+
+from linesmith.analyzer.model import Change, Exposure, Fate, LineChange, MemberChange, ProfileChange
+from linesmith.analyzer.report.chosen import Chosen
+
+MOST_LINES = 12
+MOST_MEMBERS = 20
+MOST_RANKS = 4
+MOST_FUNCTIONS = 3
+# A line or member below this share of all contended accesses, before and after, is counted but not shown.
+LEAST_SHARE = 0.005
+
+
+def render_text(found: ProfileChange, before: Chosen, after: Chosen) -> str:
+    """The lines that matter, hottest first, then members over all lines, then what to be careful about."""
+    total = max(found.total.before, found.total.after)
+    lines = [one for one in found.lines if _matters(one.change, total)]
+    blocks = [_head(found, before, after), *map(_line, lines[:MOST_LINES])]
+    blocks += _fewer(len(found.lines) - len(lines[:MOST_LINES]), "line")
+    members = [one for one in found.members if _matters(one.change, total)]
+    if members and len(found.lines) > 1:
+        rows = [_member(one, "over all lines") for one in members[:MOST_MEMBERS]]
+        blocks.append("\n".join(["over all lines:", *rows, *_fewer(len(found.members) - len(rows), "member", "  ")]))
+    blocks += ["\n".join(f"- {caution}" for caution in found.cautions)] if found.cautions else []
+    return "\n\n".join(blocks) + "\n"
+
+
+def _matters(change: Change, total: int) -> bool:
+    return max(change.before, change.after) >= max(1, LEAST_SHARE * total)
+
+
+def _head(found: ProfileChange, before: Chosen, after: Chosen) -> str:
+    rows = [_source("before", before, found.total.before), _source("after ", after, found.total.after)]
+    return "\n".join([*rows, _normalised(found.exposure), f"all contended accesses: {_words(found.total)}"])
+
+
+def _source(when: str, chosen: Chosen, contended: int) -> str:
+    profile = chosen.profile
+    title = f" ({profile.title})" if profile.title else ""
+    which = f", report {chosen.section} of {chosen.sections}{title}" if chosen.sections > 1 else title
+    lines = f"{len(profile.lines):,} line{'' if len(profile.lines) == 1 else 's'}"
+    return f"{when} {profile.source}{which}: {contended:,} contended accesses on {lines}"
+
+
+def _normalised(looked: Exposure) -> str:
+    if not looked.unit:
+        return "compared as counted"
+    if looked.before == looked.after == 1:
+        return f"compared by run: both are {looked.unit}"
+    return f"compared by {looked.unit}: {looked.before:,.0f} before, {looked.after:,.0f} after"
+
+
+def _line(one: LineChange) -> str:
+    rows = [f"{_title(one)}: {_words(one.change)}", *(_member(member, "") for member in one.members[:MOST_MEMBERS])]
+    rows += _fewer(len(one.members) - MOST_MEMBERS, "member", "  ")
+    return "\n".join(rows)
+
+
+def _title(one: LineChange) -> str:
+    if not one.matched_by:
+        when, ranks = ("new", one.after_ranks) if one.after_ranks else ("no counterpart", one.before_ranks)
+        return f"{_lines(ranks)} ({one.type or 'object not known'}), {when}"
+    by = "" if one.matched_by == "members" else f", matched by {one.matched_by}"
+    return f"{_lines(one.before_ranks)} -> {_lines(one.after_ranks)} ({one.type or 'object not known'}{by})"
+
+
+def _lines(ranks: Sequence[int]) -> str:
+    listed = ", ".join(map(str, ranks[:MOST_RANKS]))
+    more = f" and {len(ranks) - MOST_RANKS} more" if len(ranks) > MOST_RANKS else ""
+    return f"line{'' if len(ranks) == 1 else 's'} {listed}{more}"
+
+
+def _member(one: MemberChange, whole: str) -> str:
+    name = f"{one.type}.{one.member}" if whole and one.type else one.member
+    counts = f"{one.change.before:,} -> {one.change.after:,}"
+    fate = one.change.fate.value
+    return f"  {fate:<15} {name or '(unknown)':<24} {counts:>18}  {_ratio(one.change):<17} {_who(one)}".rstrip()
+
+
+def _who(one: MemberChange) -> str:
+    parts = [_names(one.functions)]
+    if one.change.before and one.change.after:
+        parts += [f"gone: {_names(one.gone)}"] if one.gone else []
+        parts += [f"new: {_names(one.come)}"] if one.come else []
+    if one.elsewhere:
+        parts.append(f"{'now' if one.change.before else 'before'} on {_lines(one.elsewhere)}")
+    return "; ".join(part for part in parts if part)
+
+
+def _names(names: Iterable[str]) -> str:
+    listed = list(names)
+    more = f" and {len(listed) - MOST_FUNCTIONS} more" if len(listed) > MOST_FUNCTIONS else ""
+    return ", ".join(listed[:MOST_FUNCTIONS]) + more
+
+
+def _words(change: Change) -> str:
+    ratio = _ratio(change)
+    return f"{change.before:,} -> {change.after:,} contended, {change.fate.value}" + (f" ({ratio})" if ratio else "")
+
+
+def _ratio(change: Change) -> str:
+    """The limits of the ratio: ``x 0.14 to 0.16``."""
+    least, most = change.ratio.least, change.ratio.most
+    if isinf(most):
+        return f"x {least:.2f} or more" if least else ""
+    return f"x {least:.2f} to {most:.2f}" if change.fate is not Fate.VANISHED else f"x {most:.2g} at most"
+
+
+def _fewer(count: int, thing: str, indent: str = "") -> list[str]:
+    """What is not shown, counted."""
+    return [f"{indent}… and {count:,} more {thing}{'' if count == 1 else 's'}"] if count > 0 else []
