@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from linesmith.analyzer.model import CacheRequest, Layout, SlabBasis, SlabCache, SlabGeometry, SlabMachine
 from linesmith.analyzer.slab.kmalloc import kmalloc_request
-from linesmith.analyzer.slab.known_caches import CacheFlags, KnownCache, known_cache
+from linesmith.analyzer.slab.known_cache import CacheFlags, KnownCache
+from linesmith.analyzer.slab.known_caches import known_cache
 from linesmith.analyzer.slab.order import least_order
 from linesmith.analyzer.slab.stride import geometry_of
 

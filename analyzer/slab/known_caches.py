@@ -7,38 +7,8 @@ have in /sys/kernel/slab (docs/slab.md). Flags that do not move objects (SLAB_AC
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import Flag, auto
-
-Release = tuple[int, int]
-
-
-class CacheFlags(Flag):
-    """What decides where objects begin. ``OWN_ALIGNMENT``: that of the record; ``GROWS``: larger than the record."""
-
-    NONE = 0
-    OWN_ALIGNMENT = auto()
-    SIZE_ALIGNMENT = auto()
-    LINE_ALIGNMENT = auto()
-    HWCACHE_ALIGN = auto()
-    TYPESAFE_BY_RCU = auto()
-    CONSTRUCTOR = auto()
-    INNER_FREE_POINTER = auto()
-    GROWS = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class KnownCache:
-    """The cache ``name`` of objects of ``record``, made by ``function`` from release ``since`` to before ``until``."""
-
-    record: str
-    name: str
-    function: str
-    flags: CacheFlags
-    since: Release = (0, 0)
-    until: Release = (99, 0)
-
+from linesmith.analyzer.slab.component_caches import COMPONENT_CACHES
+from linesmith.analyzer.slab.known_cache import CacheFlags, KnownCache, Release, made_by
 
 _NONE = CacheFlags.NONE
 _OWN = CacheFlags.OWN_ALIGNMENT
@@ -48,16 +18,12 @@ _CTOR = CacheFlags.CONSTRUCTOR
 _INNER = CacheFlags.INNER_FREE_POINTER
 
 
-def _of(function: str, flags: CacheFlags, *pairs: tuple[str, str]) -> Iterable[KnownCache]:
-    return (KnownCache(record, name, function, flags) for record, name in pairs)
-
-
 _CACHES = (
     # Processes.
     KnownCache("task_struct", "task_struct", "fork_init", CacheFlags.LINE_ALIGNMENT | CacheFlags.GROWS),
     KnownCache("mm_struct", "mm_struct", "mm_cache_init", _LINE | CacheFlags.GROWS),
     KnownCache("sighand_struct", "sighand_cache", "proc_caches_init", _LINE | _RCU | _CTOR),
-    *_of("proc_caches_init", _LINE, ("signal_struct", "signal_cache"), ("files_struct", "files_cache")),
+    *made_by("proc_caches_init", _LINE, "signal_struct:signal_cache", "files_struct:files_cache"),
     KnownCache("fs_struct", "fs_cache", "proc_caches_init", _LINE),
     KnownCache("cred", "cred_jar", "cred_init", _LINE, until=(6, 9)),
     KnownCache("cred", "cred", "cred_init", _LINE, since=(6, 9)),
@@ -91,17 +57,17 @@ _CACHES = (
     KnownCache("xfs_inode", "xfs_inode", "xfs_init_caches", _LINE | _CTOR),
     KnownCache("fuse_inode", "fuse_inode", "fuse_fs_init", _LINE | _CTOR),
     KnownCache("mqueue_inode_info", "mqueue_inode_cache", "init_mqueue_fs", _LINE | _CTOR),
-    *_of(
+    *made_by(
         "init_inodecache",
         _CTOR,
-        ("ext4_inode_info", "ext4_inode_cache"),
-        ("nfs_inode", "nfs_inode_cache"),
-        ("btrfs_inode", "btrfs_inode"),
-        ("ovl_inode", "ovl_inode"),
-        ("iso_inode_info", "isofs_inode_cache"),
-        ("msdos_inode_info", "fat_inode_cache"),
-        ("tracefs_inode", "tracefs_inode_cache"),
-        ("rpc_inode", "rpc_inode_cache"),
+        "ext4_inode_info:ext4_inode_cache",
+        "nfs_inode:nfs_inode_cache",
+        "btrfs_inode",
+        "ovl_inode",
+        "iso_inode_info:isofs_inode_cache",
+        "msdos_inode_info:fat_inode_cache",
+        "tracefs_inode:tracefs_inode_cache",
+        "rpc_inode:rpc_inode_cache",
     ),
     KnownCache("f2fs_inode_info", "f2fs_inode_cache", "init_inodecache", _NONE),
     KnownCache("shmem_inode_info", "shmem_inode_cache", "shmem_init_inodecache", _CTOR),
@@ -112,20 +78,21 @@ _CACHES = (
     KnownCache("file_lock", "file_lock_cache", "filelock_init", _NONE),
     KnownCache("epitem", "eventpoll_epi", "eventpoll_init", _LINE),
     KnownCache("eppoll_entry", "eventpoll_pwq", "eventpoll_init", _NONE),
-    *_of("aio_setup", _OWN | _LINE, ("kioctx", "kioctx"), ("aio_kiocb", "aio_kiocb")),
+    *made_by("aio_setup", _OWN | _LINE, "kioctx", "aio_kiocb"),
     KnownCache("io_kiocb", "io_kiocb", "io_uring_init", _OWN | _LINE, until=(6, 12)),
     KnownCache("io_kiocb", "io_kiocb", "io_uring_init", _LINE | _RCU | _INNER, since=(6, 12)),
     KnownCache("journal_head", "jbd2_journal_head", "jbd2_journal_init_journal_head_cache", _RCU),
     KnownCache("request_queue", "request_queue", "blk_dev_init", _NONE, until=(6, 9)),
     KnownCache("request_queue", "request_queue", "blk_dev_init", _OWN, since=(6, 9)),
     # Networks.
-    *_of("skb_init", _LINE, ("sk_buff", "skbuff_head_cache"), ("sk_buff_fclones", "skbuff_fclone_cache")),
-    *_of("proto_register", _LINE | _RCU, ("tcp_sock", "TCP"), ("tcp6_sock", "TCPv6"), ("mptcp_sock", "MPTCP")),
-    *_of("proto_register", _LINE, ("udp_sock", "UDP"), ("udp6_sock", "UDPv6"), ("raw_sock", "RAW")),
-    *_of("proto_register", _LINE, ("raw6_sock", "RAWv6"), ("unix_sock", "UNIX-STREAM"), ("netlink_sock", "NETLINK")),
+    *made_by("skb_init", _LINE, "sk_buff:skbuff_head_cache", "sk_buff_fclones:skbuff_fclone_cache"),
+    *made_by("proto_register", _LINE | _RCU, "tcp_sock:TCP", "tcp6_sock:TCPv6", "mptcp_sock:MPTCP"),
+    *made_by("proto_register", _LINE, "udp_sock:UDP", "udp6_sock:UDPv6", "raw_sock:RAW"),
+    *made_by("proto_register", _LINE, "raw6_sock:RAWv6", "unix_sock:UNIX-STREAM", "netlink_sock:NETLINK"),
     KnownCache("rtable", "ip_dst_cache", "ip_rt_init", _LINE, until=(6, 9)),
     KnownCache("rtable", "rtable", "ip_rt_init", _LINE | _OWN, since=(6, 9)),
     KnownCache("nf_conn", "nf_conntrack", "nf_conntrack_init_start", _LINE | _RCU),
+    *COMPONENT_CACHES,
 )
 
 
