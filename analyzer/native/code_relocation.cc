@@ -111,18 +111,37 @@ bool RelaxX86(std::uint8_t* opcode) {
   return true;
 }
 
+constexpr std::uint8_t kRexW = 0x48;
+constexpr std::uint8_t kRexR = 0x04;
+constexpr std::uint8_t kRexB = 0x01;
+
+// What loads, or adds, a variable's distance from the thread pointer gets it as an immediate instead.
+bool RelaxThreadLoad(std::uint8_t* rex) {
+  const std::uint8_t opcode = rex[1];
+  if ((rex[0] & ~kRexR) != kRexW || (opcode != 0x8b && opcode != 0x03)) return false;
+  rex[0] = kRexW | ((rex[0] & kRexR) != 0 ? kRexB : 0);
+  rex[1] = opcode == 0x8b ? 0xc7 : 0x81;
+  rex[2] = 0xc0 | (rex[2] >> 3 & 7);
+  return true;
+}
+
 void ApplyX86(const CodeRelocation& relocation, const RelocatedSection& section) {
   std::uint8_t* field = section.bytes.data() + relocation.offset;
   if (relocation.type == R_X86_64_TPOFF32)
     return StoreWord(field, relocation.value - relocation.thread_bytes);
+  if (relocation.type == R_X86_64_GOTTPOFF) {
+    // The addend counts from behind the field.
+    if (relocation.offset < 3 || !RelaxThreadLoad(field - 3)) return;
+    return StoreWord(field, relocation.value + kCodeRelocationBytes - relocation.thread_bytes);
+  }
   if (relocation.offset >= 2 && RelaxX86(field - 2)) {
     StoreWord(field, relocation.value - section.place - relocation.offset);
   }
 }
 
 bool IsX86(std::uint32_t type) {
-  return type == R_X86_64_TPOFF32 || type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX ||
-         type == R_X86_64_REX_GOTPCRELX;
+  return type == R_X86_64_TPOFF32 || type == R_X86_64_GOTTPOFF || type == R_X86_64_GOTPCREL ||
+         type == R_X86_64_GOTPCRELX || type == R_X86_64_REX_GOTPCRELX;
 }
 
 }  // namespace

@@ -151,6 +151,7 @@ void ElfFile::ReadSections() {
                          .flags = header.sh_flags,
                          .offset = header.sh_offset,
                          .size = header.sh_size,
+                         .alignment = header.sh_addralign,
                          .link = header.sh_link,
                          .info = header.sh_info,
                          .index = index,

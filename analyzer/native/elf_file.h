@@ -55,6 +55,7 @@ struct ElfSection {
   std::uint64_t flags = 0;
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
+  std::uint64_t alignment = 0;  // 0 and 1: none
   std::uint32_t link = 0;
   std::uint32_t info = 0;
   std::size_t index = 0;

@@ -13,6 +13,7 @@ constexpr std::array<std::string_view, 16> kNeverReturning = {
     "__fortify_fail",   "__chk_fail",  "abort",         "_exit",           "exit",          "__assert_fail",
     "_Unwind_Resume",   "__cxa_throw", "__cxa_rethrow", "_ZSt9terminatev",
 };
+constexpr std::string_view kThreadFunction = "__tls_get_addr";
 constexpr std::string_view kThunk = "__x86_indirect_thunk_";
 // By DWARF number (System V ABI, AMD64 supplement, figure 3.36).
 constexpr std::array<std::string_view, 16> kRegisterNames = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi",
@@ -28,6 +29,10 @@ std::string_view NameAt(const ProgramImage& image, std::uint64_t address) {
 
 bool IsNamedAsNeverReturning(const ProgramImage& image, std::uint64_t callee) {
   return std::ranges::find(kNeverReturning, NameAt(image, callee)) != kNeverReturning.end();
+}
+
+bool FindsThreadVariables(const ProgramImage& image, std::uint64_t callee) {
+  return NameAt(image, callee) == kThreadFunction;
 }
 
 RegisterNumber RegisterOfThunk(const ProgramImage& image, std::uint64_t callee) {

@@ -12,6 +12,10 @@ namespace linesmith {
 // Whether `callee` is one of the well-known functions that never return, whatever DWARF says of it.
 bool IsNamedAsNeverReturning(const ProgramImage& image, std::uint64_t callee);
 
+// Whether `callee` is the C library's function that is given a slot of the global offset table and returns
+// the address of a thread's variable.
+bool FindsThreadVariables(const ProgramImage& image, std::uint64_t callee);
+
 // The register through which `callee` jumps, when it is one of the kernel's thunks for indirect calls
 // (arch/x86/lib/retpoline.S); kNoRegister for others.
 RegisterNumber RegisterOfThunk(const ProgramImage& image, std::uint64_t callee);

@@ -130,7 +130,8 @@ bool ControlFlow::GoesOn(const Instruction& instruction) const {
     case Flow::kStop:
       return image_.ComesBack(instruction.address);
     case Flow::kCall:
-      return !program_.NeverReturns(instruction.destination) && !EndsFunction(instruction);
+    case Flow::kIndirectCall:
+      return !program_.NeverReturns(image_.CalleeOf(instruction)) && !EndsFunction(instruction);
     default:
       return true;
   }

@@ -101,15 +101,20 @@ void Interpreter::Clobber(RegisterNumber reg) {
 }
 
 Value Interpreter::PerCpuAddress(const Address& address) {
+  const bool thread = address.segment == Segment::kThread;
+  // Behind the thread pointer lies what the C library keeps of the thread.
+  if (thread && address.absolute && address.displacement >= 0) return Value::Constant(address.displacement);
   Value value = address.base != kNoRegister ? state_[address.base] : Value::Constant(0);
+  Value index = address.index != kNoRegister ? state_[address.index] : Value{};
+  if (address.scale == 1 && value.IsBlank() && index.kind == ValueKind::kConstant) std::swap(value, index);
   if (value.kind == ValueKind::kConstant) {
     value = algebra_.PerCpu(value.offset + address.displacement);
-  } else if (value.IsBlank() && !algebra_.IsSmall(address.displacement)) {
+  } else if (value.IsBlank() && (thread || !algebra_.IsSmall(address.displacement))) {
     value = algebra_.Index(algebra_.PerCpu(address.displacement), 1);
   } else {
     value = algebra_.Add(value, address.displacement);
   }
-  if (address.index != kNoRegister) value = algebra_.Sum(value, state_[address.index], address.scale);
+  if (address.index != kNoRegister) value = algebra_.Sum(value, index, address.scale);
   if (value.IsPointer() && value.variable == 0) value.origin = Origin::kPerCpu;
   return value;
 }
@@ -143,7 +148,18 @@ Value Interpreter::AddressOf(const Address& address) {
   return algebra_.Sum(algebra_.Add(base, address.displacement), index, address.scale);
 }
 
+// What an instruction computes or loads; the first word of a thread's block holds its own address.
+bool Interpreter::IsThreadPointer(const Address& address) const {
+  return address.segment == Segment::kThread && address.absolute && address.displacement == 0;
+}
+
+Value Interpreter::Computed(const Address& operand) {
+  const bool base = operand.segment == Segment::kPerCpu || operand.segment == Segment::kThread;
+  return base ? Value::PerCpuBase() : AddressOf(operand);
+}
+
 Value Interpreter::Loaded(const MemoryUse& use, std::uint32_t width) {
+  if (IsThreadPointer(use.address) && width == kWord) return Value::PerCpuBase();
   const Value address = AddressOf(use.address);
   return address.kind == ValueKind::kStack ? LoadedFromStack(address, width) : algebra_.Load(address, width);
 }
@@ -242,7 +258,7 @@ void Interpreter::Effects(std::uint32_t index) {
     case Effect::kConstant:
       return Define(target, Value::Constant(instruction.constant), made);
     case Effect::kAddress:
-      return Define(target, AddressOf(instruction.operand), made);
+      return Define(target, Computed(instruction.operand), made);
     case Effect::kLoad: {
       const Value loaded = Loaded(instruction.uses[0], instruction.load_bytes);
       const bool pair = instruction.other < kMostRegisters && instruction.use_count > 1;
@@ -300,11 +316,25 @@ Value Interpreter::ResultThrough(const Value& function) {
   return ValueOfType(node.target);
 }
 
+// A thread's variable, or its distance from the thread pointer, when the call is for that.
+std::optional<Value> Interpreter::ThreadVariable(const Instruction& call) const {
+  const Value& slot = state_[convention_.arguments.front()];
+  if (slot.kind != ValueKind::kConstant) return std::nullopt;
+  const auto found = program_.image().ThreadSlotAt(static_cast<std::uint64_t>(slot.offset));
+  if (!found) return std::nullopt;
+  if (found->link == ThreadLink::kDescriptor && call.flow == Flow::kIndirectCall) {
+    return Value::Constant(found->bytes);
+  }
+  const bool asked = found->link == ThreadLink::kModule &&
+                     FindsThreadVariables(program_.image(), program_.image().CalleeOf(call));
+  return asked ? std::optional(Value::PerCpuBase(found->bytes)) : std::nullopt;
+}
+
 Value Interpreter::ResultOfCall(const Instruction& instruction) {
-  if (instruction.flow == Flow::kCall) {
-    const RegisterNumber through = RegisterOfThunk(program_.image(), instruction.destination);
+  if (const std::uint64_t callee = program_.image().CalleeOf(instruction); callee != 0) {
+    const RegisterNumber through = RegisterOfThunk(program_.image(), callee);
     if (through < kMostRegisters) return ResultThrough(state_[through]);
-    return ValueOfType(program_.ResultOf(instruction.destination, algebra_.parts().graph()));
+    return ValueOfType(program_.ResultOf(callee, algebra_.parts().graph()));
   }
   if (instruction.use_count > 0) return ResultThrough(Loaded(instruction.uses[0], kWord));
   return instruction.source < kMostRegisters ? ResultThrough(state_[instruction.source]) : Value::Unknown();
@@ -312,9 +342,13 @@ Value Interpreter::ResultOfCall(const Instruction& instruction) {
 
 void Interpreter::Call(std::uint32_t index) {
   const Instruction& instruction = instructions_[index];
-  const std::uint32_t changed = program_.image().ChangedByCall(instruction, convention_);
+  const std::optional<Value> variable = ThreadVariable(instruction);
+  const bool descriptor = variable && variable->kind == ValueKind::kConstant;
+  // The function of a descriptor keeps all registers but its result.
+  const std::uint32_t changed =
+      descriptor ? 1u << convention_.result : program_.image().ChangedByCall(instruction, convention_);
   if (changed == 0) return;
-  const Value result = ResultOfCall(instruction);
+  const Value result = variable ? *variable : ResultOfCall(instruction);
   for (const RegisterNumber argument : convention_.arguments) {
     // The callee may write to what it is given the address of.
     const Value& given = state_[argument];

@@ -49,9 +49,12 @@ class Interpreter {
   void SideEffects(const Instruction& instruction);
   void Stores(const Instruction& instruction);
   void Call(std::uint32_t index);
+  std::optional<Value> ThreadVariable(const Instruction& call) const;
   Value ResultOfCall(const Instruction& instruction);
   Value ResultThrough(const Value& function);
   Value ValueOfType(TypeId type);
+  bool IsThreadPointer(const Address& address) const;
+  Value Computed(const Address& operand);
   Value Loaded(const MemoryUse& use, std::uint32_t width);
   Value Alternative(const Instruction& select);
   Value Addend(const Instruction& sum);

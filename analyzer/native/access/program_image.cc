@@ -63,10 +63,13 @@ bool IsOfOtherFile(const ElfSymbol& symbol, std::uint64_t room) {
          (symbol.section == SHN_UNDEF || symbol.section == kSpecialSections + SHN_COMMON);
 }
 
-std::vector<ImageSymbol> CoveringSymbols(const SymbolTable& table, const std::vector<LinkStub>& stubs) {
+std::vector<ImageSymbol> CoveringSymbols(const SymbolTable& table, const DynamicLinks& links) {
   std::vector<ImageSymbol> symbols;
-  for (const LinkStub& stub : stubs) {
+  for (const LinkStub& stub : links.stubs) {
     symbols.push_back({.name = stub.name, .address = stub.address, .size = stub.size, .is_function = true});
+  }
+  for (const LinkStub& foreign : links.foreign) {
+    symbols.push_back({.name = foreign.name, .address = foreign.address, .size = foreign.size});
   }
   for (const ElfSymbol& symbol : table.symbols) {
     const bool other = IsOfOtherFile(symbol, table.room);
@@ -77,6 +80,7 @@ std::vector<ImageSymbol> CoveringSymbols(const SymbolTable& table, const std::ve
                        .size = size,
                        .is_function = symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC});
   }
+  for (ImageSymbol& symbol : symbols) symbol.name = symbol.name.substr(0, symbol.name.find('@'));
   std::ranges::stable_sort(symbols, [](const ImageSymbol& a, const ImageSymbol& b) {
     return a.address != b.address ? a.address < b.address : a.size > b.size;
   });
@@ -96,17 +100,25 @@ std::vector<ImageSymbol> Functions(const std::vector<ImageSymbol>& symbols, cons
   return functions;
 }
 
-// The size of a thread's block, up to its alignment: what the thread pointer of x86-64 lies behind.
-std::uint64_t ThreadBlockBytes(const ElfFile& elf, const SymbolTable& table) {
-  if (elf.header().type == ET_REL) return table.thread_bytes;
+// Where variables of the thread's block lie: `end` is the block's size up to its alignment.
+struct ThreadBlock {
+  std::uint64_t end = 0;
+  std::uint64_t alignment = 1;
+};
+
+ThreadBlock FindThreadBlock(const ElfFile& elf, const SymbolTable& table) {
+  if (elf.header().type == ET_REL) return {.end = table.thread_bytes};
   std::uint64_t first = ~std::uint64_t{0};
   std::uint64_t last = 0;
+  std::uint64_t alignment = 1;
   for (const ElfSection& section : elf.sections()) {
     if ((section.flags & SHF_TLS) == 0 || (section.flags & SHF_ALLOC) == 0) continue;
     first = std::min(first, section.address);
     last = std::max(last, section.address + section.size);
+    alignment = std::max(alignment, section.alignment);
   }
-  return last > first ? last - first : 0;
+  const std::uint64_t padding = (alignment - last % alignment) % alignment;
+  return {.end = last > first ? last - first + padding : 0, .alignment = alignment};
 }
 
 }  // namespace
@@ -118,12 +130,16 @@ struct ProgramImage::State {
         sections(code),
         table(ReadSymbols(code.header().type == ET_REL ? code : symbol_file)),
         links(ReadDynamicLinks(code, sections)),
-        symbols(CoveringSymbols(table, links.stubs)),
+        symbols(CoveringSymbols(table, links)),
         functions(Functions(symbols, sections)),
         patched(ReadPatchedCode(sections, machine, table.symbols)),
-        thread_bytes(ThreadBlockBytes(code, table)) {
+        thread_block(FindThreadBlock(code, table)) {
     for (const ElfSection& section : code.sections()) places.push_back(section.place);
     for (const ImageSymbol& symbol : symbols) names.try_emplace(symbol.name, symbol.address);
+    for (const ElfSymbol& symbol : table.symbols) {
+      if (symbol.type == STT_TLS && symbol.section != SHN_UNDEF)
+        thread_names.emplace(symbol.name, symbol.address);
+    }
     if (const ImageSection* found = sections.Named(kPerCpuSection)) percpu = found->range;
   }
 
@@ -135,10 +151,11 @@ struct ProgramImage::State {
   std::vector<ImageSymbol> symbols;  // by ascending address, larger ones first
   std::vector<ImageSymbol> functions;
   PatchedCode patched;
-  std::uint64_t thread_bytes;
+  ThreadBlock thread_block;
   AddressRange percpu;
   std::vector<std::uint64_t> places;  // of section i + 1
   std::unordered_map<std::string_view, std::uint64_t> names;
+  std::unordered_multimap<std::string_view, std::uint64_t> thread_names;
 };
 
 ProgramImage::ProgramImage(ElfFile& code, ElfFile& symbols)
@@ -169,16 +186,50 @@ std::uint64_t ProgramImage::AddressOfSymbol(std::string_view name) const {
   return found != state_->names.end() ? found->second : 0;
 }
 
+std::optional<std::uint64_t> ProgramImage::ThreadSymbol(std::string_view name) const {
+  if (state_->thread_names.count(name) != 1) return std::nullopt;
+  return state_->thread_names.find(name)->second;
+}
+
 std::uint64_t ProgramImage::LinkedWord(std::uint64_t address) const {
   const auto& words = state_->links.words;
   const auto found = std::ranges::lower_bound(words, std::pair{address, std::uint64_t{0}});
   return found != words.end() && found->first == address ? found->second : 0;
 }
 
-// The block of x86-64 ends at the thread pointer, that of arm64 follows two words behind it.
+// The block of x86-64 ends at the thread pointer, that of arm64 follows two words behind it, or where its
+// alignment allows it.
 std::uint64_t ProgramImage::ThreadOffset(std::int64_t displacement) const {
   const auto offset = static_cast<std::uint64_t>(displacement);
-  return state_->machine == EM_AARCH64 ? offset - kArm64ThreadHeader : offset + state_->thread_bytes;
+  const ThreadBlock& block = state_->thread_block;
+  return state_->machine == EM_AARCH64 ? offset - std::max(kArm64ThreadHeader, block.alignment)
+                                       : offset + block.end;
+}
+
+std::optional<ThreadDistance> ProgramImage::ThreadSlotAt(std::uint64_t address) const {
+  const auto found = std::ranges::lower_bound(state_->links.thread_slots, address, {}, &ThreadSlot::address);
+  if (found == state_->links.thread_slots.end() || found->address != address) return std::nullopt;
+  const std::uint64_t before_block = ThreadOffset(0);
+  return ThreadDistance{.bytes = static_cast<std::int64_t>(found->offset - before_block),
+                        .link = found->kind};
+}
+
+std::optional<std::int64_t> ProgramImage::FixedWord(std::uint64_t address) const {
+  const ImageSection* section = state_->sections.Find(address);
+  if (section == nullptr) return std::nullopt;
+  if (!section->name.starts_with(".got") && !section->name.starts_with(".data.rel.ro")) return std::nullopt;
+  const std::optional<ThreadDistance> thread = ThreadSlotAt(address);
+  if (thread && thread->link == ThreadLink::kOffset) return thread->bytes;
+  const std::uint64_t linked = LinkedWord(address);
+  return linked != 0 ? std::optional(static_cast<std::int64_t>(linked)) : std::nullopt;
+}
+
+std::uint64_t ProgramImage::CalleeOf(const Instruction& call) const {
+  if (call.flow == Flow::kCall) return call.destination;
+  const bool fixed = call.flow == Flow::kIndirectCall && call.use_count > 0 && call.uses[0].address.absolute;
+  if (!fixed || call.uses[0].address.segment != Segment::kNone) return 0;
+  return static_cast<std::uint64_t>(
+      FixedWord(static_cast<std::uint64_t>(call.uses[0].address.displacement)).value_or(0));
 }
 
 bool ProgramImage::IsPatched(std::uint64_t address) const {
@@ -200,8 +251,8 @@ bool ProgramImage::ComesBack(std::uint64_t address) const {
 std::uint32_t ProgramImage::ChangedByCall(const Instruction& call,
                                           const CallingConvention& convention) const {
   const std::uint32_t ordinary = ~convention.kept_by_callee;
-  if (call.flow == Flow::kCall) {
-    const ImageSymbol* callee = SymbolAt(call.destination);
+  if (const std::uint64_t destination = CalleeOf(call); destination != 0) {
+    const ImageSymbol* callee = SymbolAt(destination);
     if (callee == nullptr) return ordinary;
     return ChangedByFunction(state_->machine, callee->name).value_or(ordinary);
   }

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "access/dynamic_links.h"
+#include "access/machine_code.h"
 #include "elf_file.h"
-#include "machine_code.h"
 
 namespace linesmith {
 
@@ -18,6 +20,12 @@ struct ImageSymbol {
   std::uint64_t address = 0;
   std::uint64_t size = 0;  // of another file's symbol: the room that it has
   bool is_function = false;
+};
+
+// How far from the thread pointer a variable lies, and what the slot that tells it is for.
+struct ThreadDistance {
+  std::int64_t bytes = 0;
+  ThreadLink link = ThreadLink::kOffset;
 };
 
 // Entries of 8 bytes are addresses; those of 4, 2 or 1 are distances from `base`, in units of `scale` bytes.
@@ -52,14 +60,24 @@ class ProgramImage {
   const ImageSymbol* SymbolAt(std::uint64_t address) const;
   // The address of the variable or function `name`, of this file or another one; 0 where there is none.
   std::uint64_t AddressOfSymbol(std::string_view name) const;
-  // What the dynamic linker puts into the word at `address`, if that is an address of this file; else 0.
+  // The offset into the thread's block of the thread's variable `name`; nothing where there is none, or more
+  // than one.
+  std::optional<std::uint64_t> ThreadSymbol(std::string_view name) const;
+  // The address that the dynamic linker puts into the word at `address`; 0 where it puts none there.
   std::uint64_t LinkedWord(std::uint64_t address) const;
+  // What the word at `address` always holds, once the program runs: an address, or a variable's distance from
+  // the thread pointer.
+  std::optional<std::int64_t> FixedWord(std::uint64_t address) const;
+  // The function that a call leads to, directly or through such a word; 0 where that is not known.
+  std::uint64_t CalleeOf(const Instruction& call) const;
   // Where [first, last) lies in .data..percpu of a kernel; both 0 without one.
   std::uint64_t percpu_first() const;
   std::uint64_t percpu_last() const;
   // The offset into the thread's block (as DWARF counts) of what lies `displacement` bytes from the thread
   // pointer.
   std::uint64_t ThreadOffset(std::int64_t displacement) const;
+  // The variable that the slot of the global offset table at `address` leads to.
+  std::optional<ThreadDistance> ThreadSlotAt(std::uint64_t address) const;
 
   // Whether code at `address` is replaced at boot or run time (.altinstructions, .parainstructions,
   // .static_call_sites; not .smp_locks and __jump_table): what runs there may be something else.

@@ -70,6 +70,13 @@ void ProgramIndex::AddDeclared(const std::vector<UnitSummary>& summaries) {
       const std::uint64_t address = image_.AddressOfSymbol(function.name);
       if (address != 0) AddFunction(function, address);
     }
+    for (const SummaryVariable& variable : summary.unplaced_variables) {
+      const std::optional<std::uint64_t> offset = image_.ThreadSymbol(variable.name);
+      if (!offset) continue;
+      thread_variables_.push_back(variable);
+      thread_variables_.back().address = *offset;
+      thread_variables_.back().thread_local_storage = true;
+    }
     for (const SummaryVariable& variable : summary.declared_variables) {
       const std::uint64_t address = image_.AddressOfSymbol(variable.name);
       if (address == 0 || !known.insert(variable.name).second) continue;
@@ -105,7 +112,9 @@ bool WorkerKnowledge::PerCpuAt(std::uint64_t offset, TypeGraph& graph, GlobalVar
     return (InPerCpu(offset) || foreign) && Take(index_.VariablesFrom(offset), offset, graph, found);
   }
   const std::uint64_t place = image().ThreadOffset(static_cast<std::int64_t>(offset));
-  if (!Take(index_.ThreadVariablesFrom(place), place, graph, found)) return false;
+  const bool foreign = image().SymbolAt(place) != nullptr && image().At(place).empty();
+  const VariablesAt variables = foreign ? index_.VariablesFrom(place) : index_.ThreadVariablesFrom(place);
+  if (!Take(variables, place, graph, found)) return false;
   found.address += offset - place;
   return true;
 }

@@ -47,17 +47,23 @@ bool MayHoldStatics(std::uint16_t tag) {
   }
 }
 
-// The depth of a DIE does not matter: entries that end a list of children are stepped over like others.
+// Only the depth tells what lies outside of functions; namespaces count as one.
 void SummaryReader::Read() {
   ByteCursor cursor = unit_.CursorAt(unit_.unit().section.data() + unit_.unit().first_die);
+  unsigned depth = 0;
   while (!cursor.done()) {
     const DieHead head = unit_.Head(cursor);
-    if (head.abbreviation == nullptr) continue;
+    if (head.abbreviation == nullptr) {
+      --depth;
+      continue;
+    }
     const Abbreviation& abbreviation = *head.abbreviation;
     const bool function = abbreviation.tag == DW_TAG_subprogram;
     const bool variable = abbreviation.tag == DW_TAG_variable &&
-                          (abbreviation.Has(Slot::kLocation) || abbreviation.Has(Slot::kDeclaration));
+                          (abbreviation.Has(Slot::kLocation) || abbreviation.Has(Slot::kDeclaration) ||
+                           (depth == 1 && abbreviation.Has(Slot::kName)));
     const bool enters = MayHoldStatics(abbreviation.tag) && !abbreviation.Has(Slot::kDeclaration);
+    if (enters && abbreviation.has_children) ++depth;
     if (!function && !variable && (enters || !abbreviation.has_children)) {
       unit_.Step(abbreviation, cursor);
       continue;
@@ -110,6 +116,11 @@ void SummaryReader::ReadVariable() {
     const Declared variable = NameAndType();
     const char* linked = die_.Has(Slot::kLinkageName) ? die_.Text(Slot::kLinkageName) : variable.name;
     summary_.declared_variables.push_back({.name = linked, .type = ReferenceTo(variable)});
+    return;
+  }
+  if (die_.location.empty() && !die_.Has(Slot::kLocation)) {
+    const Declared variable = NameAndType();
+    summary_.unplaced_variables.push_back({.name = variable.name, .type = ReferenceTo(variable)});
     return;
   }
   places_.clear();

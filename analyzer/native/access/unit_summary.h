@@ -37,6 +37,8 @@ struct UnitSummary {
   // What the unit only declares, without addresses: other units or files define it. By the names of linkers.
   std::vector<SummaryFunction> declared_functions;
   std::vector<SummaryVariable> declared_variables;
+  // Variables outside of functions whose place DWARF does not tell: gone, or (gcc for arm64) a thread's.
+  std::vector<SummaryVariable> unplaced_variables;
 };
 
 // Damage ends the reading; what was read before stays. Throws Error("ElfError") for a damaged section.

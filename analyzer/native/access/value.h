@@ -51,6 +51,9 @@ struct Value {
     return {.kind = ValueKind::kPointer, .origin = origin, .type = type, .offset = offset};
   }
   static Value Stack(std::int64_t offset) { return {.kind = ValueKind::kStack, .offset = offset}; }
+  static Value PerCpuBase(std::int64_t offset = 0) {
+    return {.kind = ValueKind::kPerCpuBase, .offset = offset};
+  }
   static Value Conflict() { return {.kind = ValueKind::kConflict}; }
 
   bool IsPointer() const { return kind == ValueKind::kPointer; }

@@ -32,7 +32,8 @@ Value Multiple(std::int64_t divisor) {
   return Value::Number(divisor > 1 && divisor <= kLargestDivisor ? divisor : 0);
 }
 
-Value PerCpuBase() { return {.kind = ValueKind::kPerCpuBase}; }
+// What an offset in the block is added to.
+bool IsBlockStart(const Value& value) { return value.kind == ValueKind::kPerCpuBase && value.offset == 0; }
 
 }  // namespace
 
@@ -57,6 +58,11 @@ Value ValueAlgebra::FromVariable(const GlobalVariable& found, std::uint64_t offs
 }
 
 Value ValueAlgebra::Resolved(const Value& value) {
+  if (value.kind == ValueKind::kPerCpuBase && value.offset != 0) {
+    Value found = PerCpu(value.offset);
+    found.stride = value.stride;
+    return found.IsPointer() ? found : value;
+  }
   if (value.kind != ValueKind::kConstant || IsSmall(value.offset)) return value;
   if (const auto known = resolved_.find(value.offset); known != resolved_.end()) return known->second;
   GlobalVariable found;
@@ -177,10 +183,9 @@ Value ValueAlgebra::Add(Value value, std::int64_t constant) {
     case ValueKind::kConstant:
     case ValueKind::kStack:
     case ValueKind::kPointer:
+    case ValueKind::kPerCpuBase:
       value.offset = plus(value.offset);
       return value;
-    case ValueKind::kPerCpuBase:
-      return PerCpu(plus(value.offset));
     case ValueKind::kUnknown:
     case ValueKind::kNumber:
       if (!IsSmall(constant))
@@ -200,7 +205,6 @@ Value ValueAlgebra::Index(Value value, std::uint32_t stride) {
   value.delta = 0;
   // Where such an index starts is not kept, so it must not tell an array.
   if (value.kind == ValueKind::kConstant) return value.offset == 0 ? Multiple(stride) : Value::Number();
-  if (value.kind == ValueKind::kPerCpuBase) return Value::Number();
   if (value.kind == ValueKind::kNumber) return Multiple(std::gcd(DivisorOf(value), std::int64_t{stride}));
   if (value.IsBlank()) return Value::Unknown();
   value.stride = std::gcd(value.stride, stride == 0 ? 1 : stride);
@@ -235,8 +239,10 @@ Value ValueAlgebra::Sum(const Value& one, const Value& two, std::uint8_t scale) 
   }
   if (scale == 1) {
     if (one.kind == ValueKind::kConstant) return Add(two, one.offset);
-    const bool base_first = one.kind == ValueKind::kPerCpuBase;
-    if (base_first || two.kind == ValueKind::kPerCpuBase) return base_first ? two : one;
+    // What is added to it in a kernel is a pointer to a variable of all CPUs.
+    if (program_.image().is_kernel() && (IsBlockStart(one) || IsBlockStart(two))) {
+      return IsBlockStart(one) ? two : one;
+    }
     if (one.IsBlank() && !two.IsBlank()) return Index(two, static_cast<std::uint32_t>(DivisorOf(one)));
     // Which of two pointers is the number that was cast cannot be told.
     if (!one.IsBlank() && !two.IsBlank()) return Value::Unknown();
@@ -259,12 +265,16 @@ Value ValueAlgebra::Mask(Value value, std::int64_t constant) {
 }
 
 Value ValueAlgebra::Load(const Value& address, std::uint32_t width) {
-  const Value from = Resolved(address);
   const std::uint8_t word = 8;
+  if (address.kind == ValueKind::kConstant && width == word) {
+    const auto fixed = program_.image().FixedWord(static_cast<std::uint64_t>(address.offset));
+    if (fixed) return Value::Constant(*fixed);
+  }
+  const Value from = Resolved(address);
   if (!from.IsPointer()) return width == word ? Value::Unknown() : Value::Number();
   const bool named = from.variable != 0;
   if (named && width == word && (NameOf(from) == kOffsetOfThisCpu || NameOf(from) == kOffsetsOfCpus)) {
-    return PerCpuBase();
+    return Value::PerCpuBase();
   }
   std::optional<std::int64_t> place = parts_.Element(from.type, from.offset, from.stride);
   if (parts_.IsPlain(from.type)) place = parts_.Wrapped(from.type, from.offset);
@@ -281,8 +291,8 @@ Value ValueAlgebra::Load(const Value& address, std::uint32_t width) {
 }
 
 Value ValueAlgebra::Refine(Value value, const Claim& claim) {
-  if (value.kind == ValueKind::kStack || value.kind == ValueKind::kPerCpuBase) return value;
-  if (value.kind == ValueKind::kConstant && Resolved(value).IsPointer()) return value;
+  if (value.kind == ValueKind::kStack || IsBlockStart(value)) return value;
+  if (value.kind != ValueKind::kPointer && Resolved(value).IsPointer()) return value;
   Value claimed = Value::Pointer(claim.type, claim.offset, Origin::kVariable);
   claimed.definition = value.definition;
   claimed.delta = value.delta;
