@@ -16,8 +16,9 @@ from functools import lru_cache
 from math import exp, log
 
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.model import SlabBasis, SlabGeometry, SlabPlace
+from linesmith.analyzer.model import SlabBasis, SlabCache, SlabGeometry, SlabPlace
 from linesmith.analyzer.slab.allocation import Kernel
+from linesmith.analyzer.slab.observed import observed_geometry
 from linesmith.analyzer.slab.order import least_order
 from linesmith.analyzer.slab.places import slab_places
 
@@ -48,10 +49,14 @@ class PlacedStart:
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """Numbers of CPUs that the machine may have, with probabilities, and layouts that are not where they should be."""
+    """Numbers of CPUs that the machine may have, with probabilities, and layouts that are not where they should be.
+
+    Of those, ``observed`` has the geometry that their objects themselves tell.
+    """
 
     cpus: tuple[tuple[int, float], ...]
     distrusted: frozenset[int] = frozenset()
+    observed: tuple[tuple[int, SlabGeometry], ...] = ()
 
 
 def any_machine() -> Machines:
@@ -95,7 +100,10 @@ class SlabStarts:
         most = max(weighed.values())
         weights = {one: exp(weight - most) for one, weight in weighed.items() if weight - most > _HOPELESS}
         total = sum(weights.values())
-        machines = Machines(tuple((one, weight / total) for one, weight in weights.items()), self._disproved(sure))
+        cpus = tuple((one, weight / total) for one, weight in weights.items())
+        elsewhere = self._disproved(sure)
+        observed = tuple(self._observed(sure, elsewhere))
+        machines = Machines(cpus, elsewhere - {layout for layout, _ in observed}, observed)
         return SlabStarts(self._containment, self._kernel, machines)
 
     def agrees(self, placed: PlacedStart) -> bool:
@@ -108,6 +116,10 @@ class SlabStarts:
         return min(_DOUBT[place.cache.basis] for place in self._places(layout, self.machines.cpus[0][0]))
 
     def _placed_in(self, layout: int, cpus: int) -> tuple[SlabPlace, ...]:
+        for one, geometry in self.machines.observed:
+            if one == layout:
+                name = self._containment.layouts.by_id(layout).name
+                return (SlabPlace(SlabCache(name, geometry, SlabBasis.COMPUTED), name, "", 0, (), ()),)
         kernel = replace(self._kernel, machine=replace(self._kernel.machine, cpus=cpus))
         return slab_places(self._containment.layouts.by_id(layout), self._containment, kernel)
 
@@ -142,6 +154,14 @@ class SlabStarts:
         fitting = Counter(one.layout for one in placed if self.agrees(one))
         return frozenset(one for one, count in seen.items() if count >= _ENOUGH and fitting[one] * 2 < count)
 
+    def _observed(self, placed: tuple[PlacedStart, ...], layouts: frozenset[int]) -> Iterable[tuple[int, SlabGeometry]]:
+        for layout in sorted(layouts):
+            starts = {one.address for one in placed if one.layout == layout}
+            size = self._containment.layouts.by_id(layout).size
+            geometry = observed_geometry(starts, size, self._kernel.machine.page_bytes)
+            if geometry is not None:
+                yield layout, geometry
+
 
 def _variants(geometry: SlabGeometry) -> tuple[tuple[SlabGeometry, float], ...]:
     """The geometry, and that of the smaller slabs that are made when memory is short."""
@@ -155,7 +175,7 @@ def _variants(geometry: SlabGeometry) -> tuple[tuple[SlabGeometry, float], ...]:
 def _overlapping(geometry: SlabGeometry, offset: int, size: int, line: int, line_bytes: int) -> Iterable[int]:
     """Starts, counted from the line, of what lies ``offset`` bytes into the objects of a slab and meets the line."""
     base = line % geometry.slab_bytes - geometry.lead - offset
-    first = max(-(-(base - size + 1) // geometry.stride), 0)
+    first = max(-(-(base - min(size, geometry.stride) + 1) // geometry.stride), 0)
     last = min((base + line_bytes - 1) // geometry.stride, geometry.objects - 1)
     return (number * geometry.stride - base for number in range(first, last + 1))
 

@@ -99,6 +99,23 @@ def test_a_type_that_is_elsewhere_is_distrusted(layouts: Layouts) -> None:
     assert exp(prior) == pytest.approx(0.9 / 32, rel=0.01)
 
 
+def test_objects_elsewhere_tell_their_stride(layouts: Layouts) -> None:
+    """The kernel that booted gives each task 7,488 bytes; four of them share eight pages."""
+    task = layouts.variants("task_struct")[0].id
+    starts = [PAGE + 32768 * slab + 7488 * number for slab, number in ((0, 1), (1, 2), (2, 3), (3, 1))]
+    learnt = _starts(layouts).learnt(PlacedStart(task, one) for one in starts)
+    assert learnt.machines.distrusted == frozenset()
+    assert [(one.stride, one.order, one.objects) for _, one in learnt.machines.observed] == [(7488, 3, 4)]
+    assert set(_at(layouts, "task_struct", PAGE + 7488 * 2 + 64, learnt.machines)) == {-64}
+
+
+def test_objects_anywhere_tell_no_stride(layouts: Layouts) -> None:
+    task = layouts.variants("task_struct")[0].id
+    learnt = _starts(layouts).learnt(PlacedStart(task, PAGE + one) for one in (8, 1000, 5000, 9008, 30000))
+    assert learnt.machines.observed == ()
+    assert learnt.machines.distrusted == {task}
+
+
 def test_two_objects_elsewhere_prove_nothing(layouts: Layouts) -> None:
     dentry = layouts.variants("dentry")[0].id
     odd = [PlacedStart(dentry, PAGE + 8), PlacedStart(dentry, PAGE + 200)]
