@@ -54,13 +54,24 @@ class ElfSymbols:
 
     def called(self, name: str) -> tuple[Symbol, ...]:
         """Every symbol of that name."""
-        wanted = name.encode()
         # Linkers let a name be the end of a longer one, so that each place where it ends a string counts.
-        found, at = [], self._names.find(wanted + b"\0")
+        wanted, found = name.encode() + b"\0", []
+        at = self._names.find(wanted)
         while at >= 0:
-            found += [self._symbol(row) for row in self._table[self._table["name"] == at]]
-            at = self._names.find(wanted + b"\0", at + 1)
+            found += [self._symbol(row) for row in self._named(at)]
+            at = self._names.find(wanted, at + 1)
         return tuple(found)
+
+    def _named(self, place: int) -> NDArray[np.void]:
+        """The rows whose name begins at a place of the string table."""
+        ordered, rows = self._by_name
+        first, last = np.searchsorted(ordered, (place, place + 1))
+        return rows[first:last]
+
+    @cached_property
+    def _by_name(self) -> tuple[NDArray[np.uint32], NDArray[np.void]]:
+        rows = self._table[np.argsort(self._table["name"], kind="stable")]
+        return rows["name"].copy(), rows
 
     def function_at(self, address: int) -> Symbol | None:
         """The function that holds the code at an address."""

@@ -28,11 +28,11 @@ _WORD = 1 << 64
 
 
 class Trust(StrEnum):
-    """What is taken of a profile whose build-id is not that of the ELF file."""
+    """What of a profile counts whose build-id is not that of the ELF file: nothing, its addresses, or its names."""
 
-    BUILD_ID = "nothing"
-    LAYOUT = "its addresses"
-    SYMBOLS = "its names of functions"
+    BUILD_ID = "build-id"
+    LAYOUT = "layout"
+    SYMBOLS = "symbols"
 
 
 # How far an address of the profile is from that in the file; ``None`` where it lies in no part of the file.

@@ -35,8 +35,10 @@ def variable_areas(
             found |= {area.address: area for area in typed.on(line, distance)}
     if kernel and accesses is not None:
         copies = _copies(profile, symbols, accesses)
+        begin, end = symbols.address_of("__per_cpu_start"), symbols.address_of("__per_cpu_end")
+        section = range(begin or 0, end or 0)
         for line in profile.lines:
-            found |= {area.address: area for area in _of_cpu(line, copies, symbols, typed)}
+            found |= {area.address: area for area in _of_cpu(line, section, copies, typed)}
     return tuple(found[address] for address in sorted(found))
 
 
@@ -119,12 +121,9 @@ def _distances(line: SharedLine, access: Access, symbols: ElfSymbols, accesses: 
             yield distance
 
 
-def _of_cpu(line: SharedLine, copies: Mapping[int, int], symbols: ElfSymbols, typed: _Types) -> Iterator[ObjectArea]:
-    """The per-CPU variables on a line of some CPU's copy."""
-    begin, end = symbols.address_of("__per_cpu_start"), symbols.address_of("__per_cpu_end")
-    if line.address is None or begin is None or end is None:
-        return
+def _of_cpu(line: SharedLine, section: range, copies: Mapping[int, int], typed: _Types) -> Iterator[ObjectArea]:
+    """The per-CPU variables on a line of some CPU's copy of the section."""
     for cpu, distance in copies.items():
-        if begin <= line.address - distance < end:
+        if line.address is not None and line.address - distance in section:
             for area in typed.on(line, distance):
                 yield replace(area, kind=ObjectKind.PER_CPU, cpu=cpu)

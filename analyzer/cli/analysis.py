@@ -13,6 +13,7 @@ from linesmith.analyzer.dwarf import Reading
 from linesmith.analyzer.errors import NothingToSuggest, ProfileError, ProfileWithoutOffsets
 from linesmith.analyzer.explain import TOP, explain, holding
 from linesmith.analyzer.model import Finding, Profile, SharedLine
+from linesmith.analyzer.placement import Trust
 from linesmith.plugins.registry import read_profiles
 
 
@@ -38,12 +39,13 @@ def analyse(
     type_: str | None = None,
     top: int = TOP,
     snapshot: Path | None = None,
+    trust: str | None = None,
 ) -> Analysis:
     """Read the files and explain the ``top`` lines of the chosen report, or of those that hold a ``type_``.
 
-    ``struct x`` and ``x`` are the same; a ``snapshot`` names objects by address. Raises ``NothingToSuggest`` when no
-    line holds a ``type_``, ``BuildIdDiffers``, ``ProfileError``, ``SnapshotError``, ``ElfError``,
-    ``DebugInfoMissing`` or ``DebugInfoDamaged``.
+    ``struct x`` and ``x`` are the same; a ``snapshot`` names objects by address; ``trust`` is what to go by where the
+    builds differ. Raises ``NothingToSuggest`` when no line holds a ``type_``, ``BuildIdDiffers``, ``ProfileError``,
+    ``SnapshotError``, ``ElfError``, ``DebugInfoMissing`` or ``DebugInfoDamaged``.
     """
     reports = read_profiles(profile)
     chosen = _chosen(reports, section, profile)
@@ -51,8 +53,8 @@ def analyse(
     if snapshot is not None:
         chosen = with_snapshot(chosen, snapshot, reading.identity)
     wanted = type_.split()[-1] if type_ else None
-    found = explain(reading, elf, chosen, wanted, top, load_accesses_if_any(elf))
-    analysis = Analysis(reading, chosen, section, len(reports), found.findings, found.left_out)
+    found = explain(reading, elf, chosen, wanted, top, load_accesses_if_any(elf), Trust(trust or Trust.BUILD_ID))
+    analysis = Analysis(reading, found.profile, section, len(reports), found.findings, found.left_out)
     return analysis if wanted is None else _holding(analysis, wanted)
 
 

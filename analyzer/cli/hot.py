@@ -17,6 +17,7 @@ from linesmith.analyzer.cli import options
 @options.section
 @options.top
 @options.snapshot
+@options.other_build
 @options.format_
 @options.output
 def command(
@@ -26,20 +27,21 @@ def command(
     section: int,
     top: int,
     snapshot: Path | None,
+    trust: str | None,
     format_: str,
     output: Path | None,
 ) -> None:
     """Name the members that meet on the hot cache lines of PROFILE, by the layouts in ELF.
 
-    PROFILE is what `linesmith record` wrote, or the text of `perf c2c report --stdio`, whole or in part, also as
-    pasted into a mail.
+    PROFILE is what `linesmith record` wrote, the perf.data of `perf c2c record` or `perf mem record`, or the text of
+    `perf c2c report --stdio`, whole or in part, also as pasted into a mail.
     """
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
     from linesmith.analyzer.line_cost import by_removable
     from linesmith.analyzer.report import hot, hot_json
     from linesmith.analyzer.report.chosen import Chosen
 
-    found = with_offsets(analyse(elf, profile, section, type_, top, snapshot))
+    found = with_offsets(analyse(elf, profile, section, type_, top, snapshot, trust))
     chosen = Chosen(found.profile, found.section, found.sections, found.left_out)
     render = hot_json.render_json if format_ == "json" else hot.render_text
     options.write(render(by_removable(found.findings), found.reading.identity, chosen), output)

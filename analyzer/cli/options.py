@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -110,6 +111,24 @@ snapshot = click.option(
     type=_EXISTING_FILE,
     help="Objects by address, as `linesmith snapshot` found them on the machine that was profiled.",
 )
+
+
+def other_build(command: Callable[..., None]) -> Callable[..., None]:
+    """Two flags that say what to go by where a profile and its ELF file are of different builds."""
+    layout = click.option(
+        "--assume-same-layout",
+        "trust",
+        flag_value="layout",
+        help="ELF is of another build than PROFILE, but code and data lie alike: go by addresses.",
+    )
+    symbols = click.option(
+        "--by-symbol",
+        "trust",
+        flag_value="symbols",
+        help="ELF is of another build than PROFILE: go by the names of functions only.",
+    )
+    return layout(symbols(command))
+
 
 slabinfo = click.option(
     "--slabinfo",

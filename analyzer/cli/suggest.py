@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @options.section
 @click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Show the first N candidates only.")
 @options.snapshot
+@options.other_build
 @options.trace
 @sharding.MEMBERS
 @sharding.WAYS
@@ -37,6 +38,7 @@ def command(
     section: int,
     limit: int | None,
     snapshot: Path | None,
+    trust: str | None,
     trace: Path | None,
     shard: str | None,
     ways: int,
@@ -52,7 +54,7 @@ def command(
     from linesmith.analyzer.report import suggest, suggest_json
     from linesmith.tuner.suggestions import first_candidates, suggestions
 
-    found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot))
+    found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
     reading, source = found.reading, found.profile.source
     answers = suggestions(found.findings, reading.layouts)
     answers = first_candidates(answers, limit) if limit else answers

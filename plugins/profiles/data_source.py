@@ -46,9 +46,7 @@ class Level(StrEnum):
 class DataSource:
     """One access as ``perf c2c`` counts it; each count is 0 or 1, those of local peers 0 to 2.
 
-    A load counts as HITM when the line was modified in another cache, as peer when another core gave it. ``cached``
-    counts for the loads of the line, as do ``hitm_local``, ``hitm_remote`` and ``distant``, those from other
-    nodes and from memory: perf's ``records`` of a line are these and the stores.
+    A load counts as HITM when the line was modified in another cache, as peer when another core gave it.
     """
 
     kind: AccessKind
@@ -62,8 +60,6 @@ class DataSource:
     stores_l1_hit: int = 0
     stores_l1_miss: int = 0
     stores_na: int = 0
-    cached: int = 0
-    distant: int = 0
 
 
 def decoded(bits: int) -> DataSource:
@@ -93,8 +89,6 @@ def _load(bits: int, level: int) -> DataSource:
     from_remote = bool(level & _REMOTE_CACHE) or remote
     remote_hitm = from_remote and hitm and not snoop_hit
     remote_peer = from_remote and peer and not (hitm or snoop_hit)
-    memory = (hit and bool(level & _LOCAL_RAM)) + (hit and (bool(level & _REMOTE_RAM) or remote))
-    near = sum(1 for one in (_LFB, _L1) if hit and level & one) + l2 + (l3 and not hitm)
     return DataSource(
         AccessKind.ATOMIC if _is_locked(bits) else AccessKind.LOAD,
         _level(bits, level),
@@ -103,8 +97,6 @@ def _load(bits: int, level: int) -> DataSource:
         hitm_remote=int(remote_hitm),
         peer_local=int(l2 and peer) + int(l3 and peer),
         peer_remote=int(remote_peer),
-        cached=near,
-        distant=memory + int(from_remote and (snoop_hit or remote_peer)),
     )
 
 

@@ -35,7 +35,7 @@ _SHOWN = (
     "stores_l1_miss",
     "stores_na",
 )
-_COUNTS = (*_SHOWN, "loads", "stores", "cached", "distant")
+_COUNTS = (*_SHOWN, "loads", "stores")
 _HITMS = ("hitm_remote", "hitm_local")
 _PEERS = ("peer_remote", "peer_local")
 
@@ -145,8 +145,8 @@ class _Builder:
             tuple(accesses),
             line_bytes,
             **shown,
-            records=_loads_of(counts) + _stores_of(counts),
-            loads=_loads_of(counts),
+            records=counts["loads"] + counts["stores"],
+            loads=counts["loads"],
             share=counts["cost"] / max(whole, 1),
             pid=self._hosts[rank],
         )
@@ -171,7 +171,7 @@ class _Builder:
             int(group["offset"]),
             code.function,
             **shown,
-            records=_loads_of(counts) + _stores_of(counts),
+            records=counts["loads"] + counts["stores"],
             cpus=len(by_cpu) or None,
             cycles_remote=_mean(counts, "remote"),
             cycles_local=_mean(counts, "local"),
@@ -232,12 +232,3 @@ def _latencies(groups: NDArray[np.void], counts: Mapping[str, Counts], cost: tup
 def _mean(counts: Mapping[str, int], name: str) -> int | None:
     timed = counts[f"{name}_timed"]
     return counts[f"{name}_cycles"] // timed if timed else None
-
-
-def _loads_of(counts: Mapping[str, int]) -> int:
-    """Loads as perf counts them for a line: those whose level is told."""
-    return counts["cached"] + counts["distant"] + counts["hitm_local"] + counts["hitm_remote"]
-
-
-def _stores_of(counts: Mapping[str, int]) -> int:
-    return counts["stores_l1_hit"] + counts["stores_l1_miss"] + counts["stores_na"]

@@ -154,6 +154,8 @@ class Opened:
 def open_header(file: IO[bytes], size: int) -> Opened:
     """Read the header of a file of ``size`` bytes; raises ``struct.error`` or ``ValueError`` for a damaged one."""
     start = file.read(_FILE_BYTES)
+    if start[:8] not in MAGICS:
+        raise ValueError("it does not begin as one")
     order = MAGICS[start[:8]]
     header = Header(order)
     if order.unpack("Q", start, 8)[0] == _PIPE_BYTES:

@@ -94,8 +94,11 @@ class _Stream:
         )
 
     def _take(self, block: Block) -> None:
+        """A pipe tells of an event in front of its samples, which may be in the same block."""
+        for number in np.flatnonzero(block.kind == Kind.HEADER_ATTR).tolist():
+            self._take_other(Kind.HEADER_ATTR, block, number)
         self._take_samples(block)
-        for number in np.flatnonzero(block.kind != Kind.SAMPLE).tolist():
+        for number in np.flatnonzero((block.kind != Kind.SAMPLE) & (block.kind != Kind.HEADER_ATTR)).tolist():
             self._take_other(int(block.kind[number]), block, number)
 
     def _take_other(self, kind: int, block: Block, number: int) -> None:
