@@ -35,6 +35,7 @@ from linesmith.plugins.api import (
     Recorder,
     SnapshotSource,
 )
+from linesmith.plugins.printable import printable, printable_profile
 from linesmith.plugins.text import MOST_BYTES, read_text, too_large
 
 P = TypeVar("P")
@@ -96,7 +97,7 @@ executor = Kind(Executor, "linesmith.executors", "executor", PlanError)
 def read_profiles(path: Path) -> tuple[Profile, ...]:
     """Every report in the file at ``path``; raises ``ProfileError`` when it cannot be read or holds none."""
     # The name is shown and written as JSON, so bytes that are no UTF-8 are spelt out.
-    name = os.fsencode(path).decode("utf-8", "backslashreplace")
+    name = printable(os.fsencode(path).decode("utf-8", "backslashreplace"))
     with _regular(path, name) as file:
         return profiles_in(file, name)
 
@@ -107,7 +108,7 @@ def profiles_in(path: Path, name: str) -> tuple[Profile, ...]:
     for head in _heads(path, name):
         for source in sources:
             if source.recognises(head):
-                return source.read(path, name)
+                return tuple(map(printable_profile, source.read(path, name)))
     if not read_text(path, name).strip():
         raise ProfileError(f"{name} is empty; save the output of `perf c2c report --stdio` into it")
     known = ", ".join(source.name for source in sources) or "none"

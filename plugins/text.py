@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import codecs
+import os
 from pathlib import Path
+from typing import IO
 
 from linesmith.analyzer.errors import ProfileError
 
@@ -21,6 +23,7 @@ _MAGICS = {
 WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # Reports of whole machines have some megabytes.
 MOST_BYTES = 256 << 20
+_BLOCK_BYTES = 1 << 20
 
 
 def read_text(path: Path, name: str) -> str:
@@ -30,12 +33,17 @@ def read_text(path: Path, name: str) -> str:
     """
     try:
         with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+            # A read of so many bytes at once would take all their memory first.
+            data = b"".join(iter(lambda: file.read(_BLOCK_BYTES), b"")) if _fits(file) else None
     except OSError as error:
         raise ProfileError(f"cannot read the profile {name}: {error.strerror or error}") from error
-    if len(data) > MOST_BYTES:
+    if data is None or len(data) > MOST_BYTES:
         raise ProfileError(too_large(name))
     return decode(data, name)
+
+
+def _fits(file: IO[bytes]) -> bool:
+    return os.fstat(file.fileno()).st_size <= MOST_BYTES
 
 
 def too_large(name: str) -> str:

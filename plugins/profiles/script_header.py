@@ -28,7 +28,7 @@ class ScriptHeader:
             self.nodes |= {cpu: int(node[1]) for cpu in _cpus(node[2])}
         found = _FIELD.match(line)
         if found and found[1] in _KEPT:
-            self.fields.setdefault(found[1], found[2].strip()[:_LONGEST])
+            self.fields.setdefault(found[1], " ".join(found[2].split())[:_LONGEST])
 
     @property
     def sampling(self) -> Sampling:

@@ -192,6 +192,7 @@ def _columns(text: str) -> tuple[int | None, Place]:
 
 def read_place(address: int, text: str) -> Place:
     """The symbol and the object behind a code address: ``schedule+0x12 ([kernel.kallsyms])``."""
+    text = " ".join(text.split())
     found = _PLACE.match(text) or _ANY_PLACE.match(text)
     symbol = (found["symbol"] if found else text).strip() if (found is None or found["symbol"]) else ""
     symbol = _OFFSET.sub("", symbol)

@@ -8,16 +8,18 @@ import re
 from collections.abc import Iterator
 from itertools import islice, pairwise
 
+from linesmith.plugins.printable import UNPRINTABLE
 from linesmith.plugins.profiles.base64_body import ANNOUNCEMENT, decoded_bodies
 from linesmith.plugins.profiles.lines import TextLine
 
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
 # Initials in front of the mark want a blank behind it: "int>" ends the name of a template.
 _QUOTE = re.compile(r"\s{0,4}(?:(?:>|[A-Za-z]{1,3}>(?=[\s>]|$))[ \t]?){1,20}")
-_ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]")
+# Sequences that colour or move (ECMA-48: CSI, in seven bits or eight; OSC, which ends with BEL or ST).
+_ESCAPE = re.compile(r"(?:\x1b\[|\x9b)[0-9;:?<=>]{0,32}[ -/]{0,4}[@-~]|\x1b\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)?")
 _INVISIBLE = re.compile("[\ufeff\u200b-\u200f\u2060\u00ad]")
-# Control characters, and the box drawing, blocks and shapes of a copied terminal window.
-_DRAWN = re.compile("[\x00-\x08\x0e-\x1f\x7f\u2500-\u25ff]")
+# What cannot be printed, and the box drawing, blocks and shapes of a copied terminal window. Blanks of all kinds stay.
+_DRAWN = re.compile("(?![\t\v\f\u0085\u2028\u2029])[" + UNPRINTABLE + "\u2500-\u25ff]")
 _QP_EVIDENCE = re.compile(r"=(?:3D|20|09|C2=A0|E2=80)")
 _QP_BYTES = re.compile(r"(?:=[0-9A-F]{2})+")
 _HTML_PAGE = re.compile(r"<(?:!doctype|html|body|pre|br|div|span|td|p)\b[^<>]{0,400}>", re.IGNORECASE)
@@ -79,7 +81,8 @@ def _untagged(lines: Iterator[TextLine]) -> Iterator[TextLine]:
 
 def bare(text: str) -> str:
     """One line without control characters, drawings and quoting."""
-    text = _DRAWN.sub(" ", _INVISIBLE.sub("", _ESCAPE.sub("", text)))
+    if not (text.isascii() and text.isprintable()):
+        text = _DRAWN.sub(" ", _INVISIBLE.sub("", _ESCAPE.sub("", text)))
     quote = _QUOTE.match(text)
     return text[quote.end() :] if quote else text
 

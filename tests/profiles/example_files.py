@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An example for every source of the package, with the number of its samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from perf_data.hand_made import recording
+from perf_data.hardware import INTEL
+from perf_data.more_records import CYCLES, GUESTS, LOST_RECORDS, LOST_SAMPLES, with_more
+from perf_data.recording import write
+from profiles.c2c_text import Generation, LineSpec, Options, ReportSpec, RowSpec, render
+
+from linesmith.analyzer.model import Access, CpuCounts, Profile, SharedLine
+from linesmith.plugins.conformance import Example
+from linesmith.plugins.profiles.recorded import encode
+
+_LOAD = "          800842 |OP LOAD|LVL L3 hit|SNP HitM|TLB L1 or L2 hit|LCK No|BLK  N/A"
+_STORE = "         5080144 |OP STORE|LVL L1 hit|SNP N/A|TLB N/A|LCK No|BLK  N/A    "
+_SAMPLE = "worker 4711/{tid} [00{cpu}] 12.50000{at}: 1 cpu/mem/P: {data:x} {source} 300 ffffffff81200010 f+0x1 ([k])\n"
+
+
+def c2c_report(path: Path) -> Example:
+    row = RowSpec(8, (1, 2, 3, 4, 5), 0xFFFFFFFF81000000, "down_write", "[kernel.kallsyms]", "down_write+28")
+    lines = tuple(LineSpec(0xFFFF888100000000 + 64 * at, (row, replace(row, offset=16))) for at in range(4))
+    path.write_text("".join(render(ReportSpec(lines, Options(one))) for one in Generation))
+    return Example(path)
+
+
+def perf_script(path: Path) -> Example:
+    rows = (
+        _SAMPLE.format(tid=4712 + at % 2, cpu=at % 2, at=at, data=0xFFFF888100000040 + at % 2 * 8, source=source)
+        for at, source in enumerate((_LOAD, _STORE) * 4)
+    )
+    path.write_text(
+        "# cmdline : /usr/bin/perf c2c record -a\n" + "".join(rows) + "x 1/1 [000] PERF_RECORD_LOST lost 3\n"
+    )
+    return Example(path, 8 + 3)
+
+
+def perf_data(path: Path) -> Example:
+    what, _ = recording(INTEL)
+    write(path, with_more(what))
+    return Example(path, 2000 + CYCLES + GUESTS + LOST_RECORDS + LOST_SAMPLES)
+
+
+def linesmith_profile(path: Path) -> Example:
+    access = Access(8, "f", hitm_local=3, by_cpu=(CpuCounts(0, None, 3, 0, 3),))
+    path.write_bytes(encode(Profile("", "", "hitm", (SharedLine(0, 64, (access,), hitm_local=3),))))
+    return Example(path)
+
+
+EXAMPLES: dict[str, Callable[[Path], Example]] = {
+    "c2c-report": c2c_report,
+    "linesmith-profile": linesmith_profile,
+    "perf-data": perf_data,
+    "perf-script": perf_script,
+}
