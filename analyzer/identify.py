@@ -51,7 +51,7 @@ def identify(
         return ()
     met: dict[PlacedObject, list[Access]] = {}
     for access in line.accesses:
-        place = None if access.offset is None else known.at(line.address + access.offset)
+        place = None if access.offset is None else known.element_at(line.address + access.offset)
         if place is not None:
             met.setdefault(place, []).append(access)
     ordered = sorted(met.items(), key=lambda item: (-sum(map(_weight, item[1])), item[0].start))

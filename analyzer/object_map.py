@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from linesmith.analyzer.model import ObjectArea
+from linesmith.analyzer.model import ObjectArea, ObjectKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,14 @@ class ObjectMap:
     def __init__(self, areas: Iterable[ObjectArea]) -> None:
         self._areas = sorted(areas, key=lambda area: area.address)
         self._starts = [area.address for area in self._areas]
+
+    def element_at(self, address: int) -> PlacedObject | None:
+        """The same, named as an element where a variable is an array: ``per_thread[3]``."""
+        place = self.at(address)
+        if place is None or place.area.count == 1 or place.area.kind not in (ObjectKind.GLOBAL, ObjectKind.PER_CPU):
+            return place
+        number = (place.start - place.area.address) // place.area.stride
+        return PlacedObject(replace(place.area, name=f"{place.area.name}[{number}]"), place.start)
 
     def at(self, address: int) -> PlacedObject | None:
         """The object that holds the byte at ``address``; ``None`` between objects and where nothing is known."""

@@ -28,57 +28,87 @@ def variable_areas(
 
     Of a kernel those of a CPU are known where its own instructions show where its copy begins.
     """
-    typed = _Types(symbols, layouts, accesses)
+    typed = _Types(profile, symbols, layouts, accesses)
+    copies: dict[int, int] = {}
+    if kernel and accesses is not None:
+        copies = _copies(profile, symbols, accesses)
+    begin, end = symbols.address_of("__per_cpu_start"), symbols.address_of("__per_cpu_end")
+    section = range(begin or 0, end or 0)
     found: dict[int, ObjectArea] = {}
     for line in profile.lines:
         if line.address is not None and (distance := shift(line.address, line.pid)) is not None:
             found |= {area.address: area for area in typed.on(line, distance)}
-    if kernel and accesses is not None:
-        copies = _copies(profile, symbols, accesses)
-        begin, end = symbols.address_of("__per_cpu_start"), symbols.address_of("__per_cpu_end")
-        section = range(begin or 0, end or 0)
-        for line in profile.lines:
-            found |= {area.address: area for area in _of_cpu(line, section, copies, typed)}
+        found |= {area.address: area for area in _of_cpu(line, section, copies, typed)}
     return tuple(found[address] for address in sorted(found))
 
 
 class _Types:
     """Areas of variables, with the record that the code takes each for."""
 
-    def __init__(self, symbols: ElfSymbols, layouts: Layouts, accesses: AccessMap | None) -> None:
+    def __init__(self, profile: Profile, symbols: ElfSymbols, layouts: Layouts, accesses: AccessMap | None) -> None:
         self._symbols = symbols
         self._layouts = layouts
         self._accesses = accesses
-        self._record_of = cache(self._record)
+        self._seen = _seen(profile, accesses) if accesses is not None else {}
+        self._declared = cache(self._by_name)
 
     def on(self, line: SharedLine, distance: int) -> Iterator[ObjectArea]:
         """The variables on a line that lies ``distance`` above its place in the file."""
         begin = (line.address or 0) - distance
         for one in self._symbols.variables(begin, begin + line.bytes):
-            yield self.area(one, distance)
+            yield self._area(one, distance, line)
 
-    def area(self, symbol: Symbol, distance: int) -> ObjectArea:
+    def _area(self, symbol: Symbol, distance: int, line: SharedLine) -> ObjectArea:
         """One variable; an array of records is a row of them."""
-        name, size = self._record_of(symbol)
-        return ObjectArea(
-            ObjectKind.GLOBAL,
-            symbol.name,
-            symbol.address + distance,
-            size,
-            size,
-            symbol.size // size,
-            (name,) if name else (),
-        )
+        name, size = self._declared(symbol)
+        if not name:
+            name, size = self._by_instructions(symbol, distance, line)
+        types = (name,) if name else ()
+        start = symbol.address + distance
+        return ObjectArea(ObjectKind.GLOBAL, symbol.name, start, size, size, symbol.size // size, types)
 
-    def _record(self, symbol: Symbol) -> tuple[str, int]:
+    def _by_name(self, symbol: Symbol) -> tuple[str, int]:
         """Name and size of the record that most code takes the variable, or its elements, for."""
         if self._accesses is None or len({one.size for one in self._symbols.called(symbol.name)}) != 1:
             return "", symbol.size
         for name, _ in _types_of(symbol.name, self._accesses).most_common():
-            sizes = [one.size for one in self._layouts.variants(name)]
-            if fitting := [size for size in sizes if size and symbol.size % size == 0]:
-                return name, max(fitting)
+            if size := self._fitting(name, symbol.size):
+                return name, size
         return "", symbol.size
+
+    def _by_instructions(self, symbol: Symbol, distance: int, line: SharedLine) -> tuple[str, int]:
+        """The largest record that instructions take what lies there for, each at its place in a row of them."""
+        found: dict[str, int] = {}
+        begin = (line.address or 0) - distance - symbol.address
+        for offset, spelling, into in self._seen.get(id(line), ()):
+            at, size = begin + offset - into, self._fitting(_bare(spelling), symbol.size)
+            if 0 <= begin + offset < symbol.size and size and at % size == 0:
+                found[_bare(spelling)] = size
+        largest = max(found, key=lambda name: found[name], default="")
+        return largest, found.get(largest, symbol.size)
+
+    def _fitting(self, name: str, room: int) -> int:
+        """Size of the largest record of that name of which some fill the room; 0 where there is none."""
+        sizes = (one.size for one in self._layouts.variants(name))
+        return max((size for size in sizes if size and room % size == 0), default=0)
+
+
+def _seen(profile: Profile, accesses: AccessMap) -> dict[int, list[tuple[int, str, int]]]:
+    """Of each line the offsets touched, as which type, at which offset in it."""
+    found: dict[int, list[tuple[int, str, int]]] = {}
+    for line in profile.lines:
+        known = [(one.offset, one.code_address) for one in line.accesses if one.offset is not None and one.code_address]
+        rows = resolve(np.array([code for _, code in known], np.uint64), accesses)
+        for (offset, _), row in zip(known, rows.tolist(), strict=True):
+            if row != NO_ROW and (place := int(accesses.place[row])):
+                spelling = accesses.types[int(accesses.place_type[place])]
+                found.setdefault(id(line), []).append((offset, spelling, int(accesses.place_offset[place])))
+    return found
+
+
+def _bare(spelling: str) -> str:
+    """The name of a record without ``struct``; nothing for pointers."""
+    return "" if spelling.endswith("*") else spelling.split()[-1]
 
 
 def _types_of(name: str, accesses: AccessMap) -> Counter[str]:
@@ -91,8 +121,8 @@ def _types_of(name: str, accesses: AccessMap) -> Counter[str]:
     found: Counter[str] = Counter()
     for place, count in zip(places.tolist(), counts.tolist(), strict=True):
         spelling = accesses.types[int(accesses.place_type[place])]
-        if accesses.place_offset[place] >= 0 and not spelling.endswith("*"):
-            found[spelling.split()[-1]] += count
+        if accesses.place_offset[place] >= 0 and (bare := _bare(spelling)):
+            found[bare] += count
     return found
 
 
