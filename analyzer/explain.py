@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from linesmith.analyzer.access import AccessMap
 from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.contended_lock import name_locks
 from linesmith.analyzer.dwarf import Reading, operands, touched
 from linesmith.analyzer.errors import BuildIdDiffers, DebugInfoMissing
 from linesmith.analyzer.evidence import functions_asked
@@ -65,7 +67,7 @@ def explain(
         accesses,
         _is_of_same_build(profile, reading),
     )
-    return Explanation(found, left_out, profile)
+    return Explanation(name_locks(found, reading.layouts, accesses, partial(touched, elf)), left_out, profile)
 
 
 def holding(found: tuple[Finding, ...], wanted: str) -> tuple[Finding, ...]:

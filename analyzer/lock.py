@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 # Words that, as a whole part of a record's name, make it a lock: raw_spinlock, rw_semaphore, pthread_mutex_t.
 # Whole parts, because block and clock end in "lock" too.
-_LOCK_WORDS = frozenset(
+LOCK_WORDS = frozenset(
     (
         *("lock", "spinlock", "rwlock", "qrwlock", "qspinlock", "seqlock", "lockref"),
         *("mutex", "rwsem", "semaphore", "seqcount", "futex"),
@@ -32,7 +32,7 @@ def is_opaque(record: str) -> bool:
 
 def is_lock(record: str) -> bool:
     """Whether a record of this name is a lock, by the words of its name."""
-    return any(part in _LOCK_WORDS for part in record.split("_"))
+    return any(part in LOCK_WORDS for part in record.split("_"))
 
 
 def has_lock(records: Iterable[str]) -> bool:

@@ -138,13 +138,45 @@ class Triage:
 
 
 @dataclass(frozen=True, slots=True)
+class Protected:
+    """A member that a lock probably protects: ``held`` of the ``writers`` that write it take the lock.
+
+    ``named_alike`` tells that its name and the lock's begin alike (``i_mmap``, ``i_mmap_rwsem``).
+    """
+
+    member: str
+    writers: int
+    held: int
+    named_alike: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ContendedLock:
+    """A lock that a line's cost comes from: a member of ``type``, itself a ``record``.
+
+    ``members`` are what it probably protects; ``holders`` are functions that take it and write them, ``taken_by`` the
+    inlined functions by which they take it (empty: they touch its words themselves). ``remedies`` are changes of the
+    structure that can help where moving members cannot.
+    """
+
+    type: str
+    name: str
+    record: str
+    members: tuple[Protected, ...] = ()
+    holders: tuple[str, ...] = ()
+    taken_by: tuple[str, ...] = ()
+    remedies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One hot line explained: the object, its members, who touches them, and the diagnosis.
 
     ``apart`` tells why the line does not count although it is hot (``timekeeping``), as its recording says.
     ``simulated`` says on what the caches were simulated; empty for a profile of real ones. ``agreements`` count the
     accesses by who told what they met; empty where their code addresses are of no use. ``samples`` are those of the
-    line by outcome, ``cost`` is what it costs and how much of that a layout can remove.
+    line by outcome, ``cost`` is what it costs and how much of that a layout can remove. ``lock`` is the one that is
+    contended, if its type is known.
     """
 
     rank: int
@@ -162,3 +194,4 @@ class Finding:
     agreements: tuple[tuple[Agreement, int], ...] = ()
     samples: tuple[tuple[Outcome, int], ...] = ()
     cost: LineCost = NO_COST
+    lock: ContendedLock | None = None

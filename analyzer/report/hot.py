@@ -17,6 +17,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.report.chosen import Chosen
 from linesmith.analyzer.report.cost import cost_rows, sharing_rows
+from linesmith.analyzer.report.lock import lock_rows
 from linesmith.analyzer.report.recording import left_out_rows, object_rows, recording_rows
 
 MOST_FUNCTIONS = 3
@@ -62,6 +63,7 @@ def _finding(finding: Finding, accesses: str) -> str:
     if sharings := sharing_rows(finding.cost):
         rows += [*sharings, ""]
     rows.append(f"  {', '.join(kind.value for kind in finding.triage.kinds)}: {finding.triage.sentence}")
+    rows += lock_rows(finding.lock)
     rows += [f"    - {reason}" for reason in (*finding.triage.reasons, *finding.cost.notes)]
     return "\n".join(rows)
 

@@ -13,6 +13,7 @@ import msgspec
 from linesmith.analyzer.accounts import accounts
 from linesmith.analyzer.model import (
     ConflictPair,
+    ContendedLock,
     ElfIdentity,
     Finding,
     LineCost,
@@ -109,6 +110,7 @@ class LineDocument(msgspec.Struct, frozen=True):
     agreements: dict[str, int]
     cost: LineCost
     samples: dict[str, int]
+    lock: ContendedLock | None
 
 
 class AccountsDocument(msgspec.Struct, frozen=True):
@@ -184,6 +186,7 @@ def _line(finding: Finding) -> LineDocument:
         {agreement.value: count for agreement, count in finding.agreements},
         finding.cost,
         {outcome.value: count for outcome, count in finding.samples},
+        finding.lock,
     )
 
 

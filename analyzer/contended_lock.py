@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which lock a line's cost comes from, what it probably protects, and what can help besides moving members.
+
+A function holds the lock, as far as code tells without a run, when it touches the lock's words or has a locking
+function inlined whose parameter is the object (or, where the object has one lock of that kind, the lock).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from linesmith.analyzer.access import AccessMap, accesses_of
+from linesmith.analyzer.geometry import flatten
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.lock import LOCK_WORDS, is_lock, takes_lock
+from linesmith.analyzer.model import (
+    ContendedLock,
+    Finding,
+    Layout,
+    LineObject,
+    Outcome,
+    Protected,
+    Touched,
+    TriageKind,
+    TypeAccesses,
+)
+from linesmith.analyzer.parts import top_names
+
+# Asked about at most: functions that write members of the object.
+MOST_WRITERS = 2000
+MOST_MEMBERS = 6
+MOST_NAMES = 4
+# Of the functions that write a member so many must hold the lock; constructors, for one, do not.
+HELD_SHARE = 0.5
+# Bytes of the smallest lock that sleeps waiting, as a word with a bit: what is larger can shrink.
+SMALL_LOCK = 8
+
+Asking = Callable[[Sequence[str]], Iterable[Touched]]
+
+_WORD = re.compile(r"[a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Lock:
+    """The top-level member ``name`` of ``layout``; ``records`` are the lock's own types, outermost first.
+
+    ``size`` is in bytes, ``alone`` tells that no other lock of the object is of these types.
+    """
+
+    layout: Layout
+    name: str
+    records: tuple[str, ...]
+    size: int
+    alone: bool
+
+
+def name_locks(
+    found: Iterable[Finding], layouts: Layouts, accesses: AccessMap | None, asking: Asking
+) -> tuple[Finding, ...]:
+    """The findings, those of lock contention with their lock; ``asking`` tells what functions can reach."""
+    known: dict[tuple[int, str], ContendedLock] = {}
+    return tuple(_named(finding, layouts, accesses, asking, known) for finding in found)
+
+
+def _named(
+    finding: Finding,
+    layouts: Layouts,
+    accesses: AccessMap | None,
+    asking: Asking,
+    known: dict[tuple[int, str], ContendedLock],
+) -> Finding:
+    owner = finding.objects[0] if finding.objects else None
+    name = _contended(finding)
+    if not name or owner is None or owner.layout is None or owner.outcome is not Outcome.RESOLVED:
+        return finding
+    key = owner.layout, name
+    if key not in known:
+        known[key] = _contended_lock(owner, name, layouts, accesses, asking)
+    return replace(finding, lock=known[key])
+
+
+def _contended(finding: Finding) -> str:
+    """The lock of the line's first object that most accesses waited for."""
+    if TriageKind.LOCK_CONTENTION not in finding.triage.kinds:
+        return ""
+    names = top_names(finding.members, finding.objects)
+    waited: dict[str, int] = {}
+    for member in finding.members:
+        if member.lock and names[member.offset] == member.top:
+            contended = sum(function.contended for function in member.functions)
+            waited[member.top] = waited.get(member.top, 0) + contended
+    return max(waited, key=lambda name: waited[name], default="")
+
+
+def _contended_lock(
+    owner: LineObject, name: str, layouts: Layouts, accesses: AccessMap | None, asking: Asking
+) -> ContendedLock:
+    layout = layouts.by_id(owner.layout or 0)
+    lock = _lock(layout, name, layouts)
+    if lock is None or accesses is None:
+        record, size = (lock.records[0], lock.size) if lock else (layout.name, layout.size)
+        return ContendedLock(owner.type, name, record, remedies=_remedies((), size))
+    touched = accesses_of(layout, layouts, accesses)
+    holders = _holders(lock, touched, asking)
+    members = _protected(lock, touched, frozenset(holders))
+    writing = [one for one in holders if any(one in _writers(touched)[member.member] for member in members)]
+    taken_by = dict.fromkeys(how for one in writing for how in sorted(holders[one]))
+    return ContendedLock(
+        owner.type,
+        name,
+        lock.records[0],
+        members,
+        tuple(writing[:MOST_NAMES]),
+        tuple(taken_by)[:MOST_NAMES],
+        _remedies(members, lock.size),
+    )
+
+
+def _lock(layout: Layout, name: str, layouts: Layouts) -> _Lock | None:
+    """The member as a lock; ``None`` where it is none, or where the object itself is the lock."""
+    locks: dict[str, dict[str, None]] = {}
+    for leaf in flatten(layout, layouts):
+        inner = dict.fromkeys(record for record, _ in leaf.chain if record != layout.name and is_lock(record))
+        if inner:
+            locks.setdefault(leaf.path.partition(".")[0].partition("[")[0], {}).update(inner)
+    if name not in locks or is_lock(layout.name):
+        return None
+    alike = sum(1 for records in locks.values() if records.keys() & locks[name].keys())
+    size = next((member.size for member in layout.members if member.name == name), 0)
+    return _Lock(layout, name, tuple(locks[name]), size, alike == 1)
+
+
+def _writers(touched: TypeAccesses) -> dict[str, frozenset[str]]:
+    """The functions that write each top-level member."""
+    found: dict[str, frozenset[str]] = {}
+    for member in touched.members:
+        top = member.path.partition(".")[0].partition("[")[0]
+        found[top] = found.get(top, frozenset()) | frozenset(member.writers)
+    return found
+
+
+def _holders(lock: _Lock, touched: TypeAccesses, asking: Asking) -> dict[str, frozenset[str]]:
+    """Functions that take the lock and write other members, with how they take it (nothing: by its own words)."""
+    words = {one.function for member in touched.members if _is(member.path, lock.name) for one in member.functions}
+    writing = sorted({name for top, names in _writers(touched).items() if top != lock.name for name in names})
+    holders = {name: frozenset[str]() for name in writing if name in words}
+    for one in asking(writing[:MOST_WRITERS]):
+        if one.inlined_from and one.via == "parameter" and _takes(one, lock):
+            holders[one.function] = holders.get(one.function, frozenset()) | {one.inlined_from}
+    return holders
+
+
+def _is(path: str, top: str) -> bool:
+    return path.partition(".")[0].partition("[")[0] == top
+
+
+def _takes(one: Touched, lock: _Lock) -> bool:
+    """Whether an inlined function takes this very lock, by its parameter and its name."""
+    if not takes_lock(one.inlined_from or ""):
+        return False
+    if one.record in lock.records:
+        return lock.alone
+    stem = _stem(lock.name)
+    return one.record == lock.layout.name and bool(stem) and stem <= frozenset(_WORD.findall(one.inlined_from or ""))
+
+
+def _stem(name: str) -> frozenset[str]:
+    """The words of a lock's name that say what it is for: ``i_mmap`` of ``i_mmap_rwsem``."""
+    return frozenset(_WORD.findall(name.lower())) - LOCK_WORDS - {"sem"}
+
+
+def _protected(lock: _Lock, touched: TypeAccesses, holders: frozenset[str]) -> tuple[Protected, ...]:
+    """The members that the lock probably protects, the surest first."""
+    writers = _writers(touched)
+    stem = _stem(lock.name)
+    found = []
+    for member in lock.layout.members:
+        wrote = writers.get(member.name, frozenset())
+        alike = bool(stem) and member.name != lock.name and stem <= frozenset(_WORD.findall(member.name.lower()))
+        held = len(wrote & holders)
+        if member.name and member.name != lock.name and (alike or (held and held >= HELD_SHARE * len(wrote))):
+            found.append(Protected(member.name, len(wrote), held, alike))
+    return tuple(sorted(found, key=lambda one: (not one.named_alike, -one.held))[:MOST_MEMBERS])
+
+
+def _remedies(members: Sequence[Protected], size: int) -> tuple[str, ...]:
+    what = f" with {', '.join(one.member for one in members)}" if members else " with what it protects"
+    remedies = [f"shard the lock{what}, per CPU or per node (`suggest --shard` replays that on a recording)"]
+    if size > SMALL_LOCK:
+        remedies.append(f"shrink it: {size} bytes that many CPUs write, where a lock of {SMALL_LOCK} may do")
+    return (*remedies, "read before writing, and hold it for less: test what is usually true without the lock")
