@@ -20,9 +20,10 @@ PLAIN_SAMPLE = re.compile(
 )
 
 _MARK = "|OP "
+# perf cuts all of it at 100 characters, most often in the last field.
 _BARS = re.compile(
     r"\|OP (?P<op>N/A|LOAD|STORE|PFETCH|EXEC|No)\|LVL (?P<lvl>[^|]*)\|SNP (?P<snp>[^|]*)\|TLB [^|]*"
-    r"\|LCK (?P<lck>N/A|Yes|No)(?:\|BLK\s*(?:N/A|Data Addr|Data|Addr))?(?:\|[A-Z]{3} (?:N/A|\S+))*"
+    r"\|LCK (?P<lck>N/A|Yes|No)(?:\|B?L?K?(?:\s+[NDA][a-zA-Z/]{0,3})?(?:\s+A[dr]{0,3})?)?(?:\|[A-Z]{3} \S+)*"
 )
 _CUT_BARS = re.compile(r"(?:\|[A-Z]{2,3} [^|]*)+")
 _NUMBER = re.compile(r"\d+$|[0-9a-f]{4,}$", re.ASCII)
@@ -32,8 +33,10 @@ _DATE, _CLOCK = re.compile(r"\d{4}-\d\d-\d\d$", re.ASCII), re.compile(r"\d\d:\d\
 _MISC = re.compile(r"[KUHGgMESp]{1,4}$")
 _CPU = re.compile(r"\[(\d{1,6})\]$", re.ASCII)
 _TASK = re.compile(r"(-?\d{1,10})(?:/(-?\d{1,10}))?$", re.ASCII)
+# A word of many hexadecimal digits is no symbol but the physical address.
 _COLUMNS = re.compile(
-    r"(?P<numbers>(?:\s+\d{1,20})*)(?:\s+(?P<group>/\S*|unknown))?\s+(?P<ip>[0-9a-f]{1,16})(?:\s+(?P<place>[^\s\d].*))?$",
+    r"(?P<numbers>(?:\s+\d{1,20})*)(?:\s+(?P<group>/\S*|unknown))?\s+(?P<ip>[0-9a-f]{1,16})"
+    r"(?:\s+(?P<place>(?![0-9a-f]{5,16}(?:\s|$))[^\s\d].*)|(?:\s+[0-9a-f]{1,16})?)$",
     re.ASCII,
 )
 _PLACE = re.compile(r"(?:(?P<symbol>\S.*?)\s)?\((?P<object>[/\[].*?)\)(?=\s|$)")

@@ -186,6 +186,13 @@ def test_words_that_perf_cut_at_its_buffer() -> None:
     assert (sample.source, sample.weight, sample.place.symbol) == (0x1E802800142, 300, "f")
 
 
+@pytest.mark.parametrize("blocked", ["BLK  N/A", "BLK  N", "BLK ", "BL", "", "BLK  Data Addr", "BLK  Data Ad"])
+def test_last_field_may_be_cut(blocked: str) -> None:
+    sample = read_sample(f"ev: 7fff0048 {HITM.removesuffix('BLK  N/A')}{blocked}           300 401136 f+0x1 (/a)")
+    assert sample is not None
+    assert (sample.source, sample.weight, sample.place.symbol) == (0x800842, 300, "f")
+
+
 @pytest.mark.parametrize(
     ("front", "command", "process", "cpu", "mode"),
     [
