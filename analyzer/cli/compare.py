@@ -18,7 +18,7 @@ from linesmith.analyzer.cli import options
 @options.type_
 @options.section
 @options.after_section
-@options.compared
+@options.top
 @options.format_
 @options.output
 def command(

@@ -73,18 +73,9 @@ top = click.option(
     "--top",
     metavar="N",
     type=click.IntRange(min=1),
-    default=50,
-    show_default=True,
-    help="Look at N lines only: the hottest, of a recording those a layout can help most; the others are counted.",
-)
-
-compared = click.option(
-    "--top",
-    metavar="N",
-    type=click.IntRange(min=1),
     default=500,
     show_default=True,
-    help="Look at N lines of each profile only; the others are counted.",
+    help="Look at N lines only: the hottest, of a recording those a layout can help most; the others are counted.",
 )
 
 format_ = click.option(

@@ -15,6 +15,7 @@ from linesmith.analyzer.model import (
     Profile,
     Remark,
 )
+from linesmith.analyzer.report.by_type import alike_row, examples, type_rows
 from linesmith.analyzer.report.chosen import Chosen
 from linesmith.analyzer.report.cost import cost_rows, sharing_rows
 from linesmith.analyzer.report.lock import lock_rows
@@ -29,7 +30,11 @@ MOST_REMARKS = 8
 def render_text(found: Sequence[Finding], elf: ElfIdentity, chosen: Chosen) -> str:
     """The findings in their order, then where all samples ended and what the reader of the profile had to remark."""
     profile = chosen.profile
-    blocks = [_head(elf, chosen), *(_finding(one, _accesses(profile)) for one in found)]
+    blocks = [_head(elf, chosen), "\n".join(type_rows(found))]
+    told, untold = examples(found)
+    for finding, alike in told:
+        blocks += [_finding(finding, _accesses(profile)), alike_row(finding, alike)]
+    blocks += [f"… and {untold:,} more lines; --format json tells each"] if untold else []
     ending = [_rows(found), _agreements(found), *left_out_rows(chosen.left_out, profile), _samples(found, chosen)]
     blocks += ["\n".join(object_rows(profile)), "\n".join(row for row in ending if row), *_remarks(profile.remarks)]
     return "\n\n".join(block for block in blocks if block) + "\n"

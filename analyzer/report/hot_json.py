@@ -26,6 +26,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.object_totals import ObjectTotal, object_totals
 from linesmith.analyzer.report.chosen import Chosen
+from linesmith.analyzer.type_totals import TypeTotal, type_totals
 
 SCHEMA_VERSION = 1
 
@@ -144,6 +145,7 @@ class HotDocument(msgspec.Struct, frozen=True):
     left_out: tuple[LeftOutDocument, ...]
     totals: tuple[ObjectTotal, ...]
     accounts: AccountsDocument
+    types: tuple[TypeTotal, ...]
 
 
 def render_json(found: Sequence[Finding], elf: ElfIdentity, chosen: Chosen) -> str:
@@ -162,6 +164,7 @@ def render_json(found: Sequence[Finding], elf: ElfIdentity, chosen: Chosen) -> s
         tuple(map(_left_out, chosen.left_out)),
         object_totals(profile) if profile.areas else (),
         _accounts(found, chosen),
+        type_totals(found),
     )
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 

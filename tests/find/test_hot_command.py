@@ -56,6 +56,10 @@ line 0 at 0x7f2210: 100.0% of all, 200 contended loads, no stores sampled
 
   false sharing, lock contention: false sharing of tree with lock, which is written; \
 lock contention on lock (80% of the line), which moving members does not remove
+    - the lock is mapping.lock (sleep_lock); what it protects the code does not tell
+    - what can help: shard the lock with what it protects, per CPU or per node (`suggest --shard` replays that on a recording)
+    - what can help: shrink it: 24 bytes that many CPUs write, where a lock of 8 may do
+    - what can help: read before writing, and hold it for less: test what is usually true without the lock
     - no store was sampled on this line: writers are inferred, or not known
     - lock is written: taking or releasing a lock writes it
     - tree is written: tree_insert writes it
