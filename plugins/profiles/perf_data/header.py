@@ -9,6 +9,7 @@ from enum import IntEnum, IntFlag
 from typing import IO
 
 from linesmith.plugins.profiles.perf_data.byte_order import ByteOrder, Reading, text_of
+from linesmith.plugins.profiles.perf_data.records import Kind
 
 MAGICS = {b"PERFILE2": ByteOrder("<"), b"2ELIFREP": ByteOrder(">")}
 _PIPE_BYTES = 16
@@ -18,6 +19,7 @@ _LEAST_ATTRIBUTE = 64
 _MOST_SECTION_BYTES = 256 << 20
 _MOST_CPUS = 1 << 16
 _SIZED_BUILD_ID = 1 << 15
+_NAME_UPDATE = 2
 
 
 class Feature(IntEnum):
@@ -81,6 +83,21 @@ class Header:
     machine: str | None = None
     cpus: int | None = None
     command: str = ""
+
+    def take(self, kind: int, record: bytes) -> None:
+        """Take in a record of a pipe, in which the parts of the header are records too; others are passed over."""
+        match kind:
+            case Kind.HEADER_ATTR:
+                size = self.order.unpack("I", record, 12)[0]
+                self.add_event(record[8 : 8 + size], record[8 + size :])
+            case Kind.EVENT_UPDATE:
+                what, identifier = self.order.unpack("QQ", record, 8)
+                if what == _NAME_UPDATE and identifier in self.ids:
+                    self.names[self.ids[identifier]] = text_of(record[24:])
+            case Kind.FEATURE:
+                self.add_feature(self.order.unpack("Q", record, 8)[0], record[16:])
+            case Kind.BUILD_ID:
+                self.add_build(record)
 
     def add_event(self, attribute: bytes, ids: bytes) -> None:
         """Take in an event with its ids."""

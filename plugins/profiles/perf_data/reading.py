@@ -12,7 +12,7 @@ import numpy as np
 
 from linesmith.analyzer.errors import ProfileError
 from linesmith.analyzer.model import ObjectBuild, Profile, Sampling
-from linesmith.plugins.profiles.perf_data.byte_order import text_of
+from linesmith.plugins.profiles.perf_data.by_perf import add_decoded
 from linesmith.plugins.profiles.perf_data.header import Header, Opened, open_header
 from linesmith.plugins.profiles.perf_data.processes import Processes
 from linesmith.plugins.profiles.perf_data.records import Block, Kind, Walker
@@ -23,7 +23,6 @@ from linesmith.plugins.profiles.samples import Mode, Samples
 
 _PIECE = 4 << 20
 _MOST_LOST = 1 << 48
-_NAME_UPDATE = 2
 
 
 def read_perf_data(path: Path, source: str) -> Profile:
@@ -35,6 +34,7 @@ def read_perf_data(path: Path, source: str) -> Profile:
         with path.open("rb") as file:
             stream = _Stream(open_header(file, path.stat().st_size))
             stream.read(file)
+        stream.decode_traces(path, source)
     except (struct.error, ValueError, IndexError, OverflowError) as error:
         raise ProfileError(f"{source} is a damaged perf.data file ({error}); record it again") from error
     return stream.profile(source)
@@ -50,6 +50,7 @@ class _Stream:
         self._samples = Samples()
         self._unpacker: Unpacker | None = None
         self._inner = Walker(self._header.order)
+        self._traced = False
 
     def read(self, file: IO[bytes]) -> None:
         """Take in every record. Raises ``ValueError`` and ``struct.error`` for damaged ones."""
@@ -60,6 +61,12 @@ class _Stream:
                 self._take(block)
         if not (outer.is_between_records and self._inner.is_between_records):
             raise ValueError("it is cut off in the middle of a record")
+
+    def decode_traces(self, path: Path, source: str) -> None:
+        """Let perf find the samples in hardware traces, if the file has any; it prints the others, too."""
+        if self._traced:
+            self._samples = Samples(lost=self._samples.lost)
+            add_decoded(path, source, self._samples)
 
     def profile(self, source: str) -> Profile:
         """What the records come to."""
@@ -102,8 +109,7 @@ class _Stream:
             self._take_other(int(block.kind[number]), block, number)
 
     def _take_other(self, kind: int, block: Block, number: int) -> None:
-        header, order = self._header, self._header.order
-        record = block.record(number)
+        order, record = self._header.order, block.record(number)
         match kind:
             case Kind.MMAP | Kind.MMAP2 | Kind.COMM | Kind.FORK:
                 self._processes.take(kind, record)
@@ -111,19 +117,12 @@ class _Stream:
                 self._samples.lost += min(order.unpack("Q", record, 16)[0], _MOST_LOST)
             case Kind.LOST_SAMPLES:
                 self._samples.lost += min(order.unpack("Q", record, 8)[0], _MOST_LOST)
-            case Kind.HEADER_ATTR:
-                size = order.unpack("I", record, 12)[0]
-                header.add_event(record[8 : 8 + size], record[8 + size :])
-            case Kind.EVENT_UPDATE:
-                what, identifier = order.unpack("QQ", record, 8)
-                if what == _NAME_UPDATE and identifier in header.ids:
-                    header.names[header.ids[identifier]] = text_of(record[24:])
-            case Kind.FEATURE:
-                header.add_feature(order.unpack("Q", record, 8)[0], record[16:])
-            case Kind.BUILD_ID:
-                header.add_build(record)
+            case Kind.AUXTRACE_INFO:
+                self._traced = True
             case Kind.COMPRESSED | Kind.COMPRESSED2:
                 self._take_packed(kind, record)
+            case _:
+                self._header.take(kind, record)
 
     def _take_packed(self, kind: int, record: bytes) -> None:
         """The records within a compressed one; the newer kind tells its length, for it is padded."""

@@ -96,11 +96,12 @@ class Walker:
         words = self._order.words(data, at)
         start = _starts(words, self._order, len(data) - at)
         kind, misc, size = (column.astype(np.int64) for column in self._order.heads(words[start]))
-        behind = np.flatnonzero(kind == Kind.TRACING_DATA)
+        behind = np.flatnonzero((kind == Kind.TRACING_DATA) | (kind == Kind.AUXTRACE))
         if len(behind):
             last = int(behind[0]) + 1
             start, kind, misc, size = start[:last], kind[:last], misc[:last], size[:last]
-            self._skip = -(-self._order.unpack("I", data, at + int(start[-1]) * 8 + _HEAD)[0] // 8) * 8
+            form = "I" if kind[-1] == Kind.TRACING_DATA else "Q"
+            self._skip = -(-self._order.unpack(form, data, at + int(start[-1]) * 8 + _HEAD)[0] // 8) * 8
         return Block(data, at, words, start, kind, misc, size)
 
 
