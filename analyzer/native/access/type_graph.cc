@@ -267,6 +267,11 @@ const TypeNode& TypeGraph::operator[](TypeId type) const {
   return node;
 }
 
+TypeId TypeGraph::NamedTarget(TypeId pointer) const {
+  const auto named = state_->declared_targets.find(pointer);
+  return named != state_->declared_targets.end() ? named->second : state_->store[pointer].target;
+}
+
 std::size_t TypeGraph::size() const { return state_->store.size(); }
 
 const std::vector<Field>& TypeGraph::Fields(TypeId record) {

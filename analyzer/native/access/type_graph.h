@@ -66,6 +66,8 @@ class TypeGraph {
   TypeId PointerTo(TypeId target);
   // Stays where it is as long as the graph lives.
   const TypeNode& operator[](TypeId type) const;
+  // What a pointer leads to by its name alone, the same in every unit: a declaration.
+  TypeId NamedTarget(TypeId pointer) const;
   std::size_t size() const;
   // Members of a record, anonymous ones included, by ascending offset; empty for others.
   const std::vector<Field>& Fields(TypeId record);

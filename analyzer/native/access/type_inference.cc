@@ -118,6 +118,8 @@ void FunctionRun::Record(std::uint32_t index) {
       Decide(interpreter_.AddressOf(use.address), algebra_, access);
     }
     if (facts_ == nullptr) access.outcome = WithoutTypes(access.outcome);
+    // What it was taken for depends on the unit that was looked at before.
+    if (access.outcome == Outcome::kNoTypes) access.type = kVoid;
     accesses_.push_back(access);
   }
 }

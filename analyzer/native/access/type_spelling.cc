@@ -32,7 +32,7 @@ std::string TypeSpelling::Of(TypeGraph& graph, TypeId type) {
         return OfRecord(node) + stars;
       case TypeKind::kPointer:
         stars += stars.empty() ? " *" : "*";
-        type = node.target;
+        type = graph.NamedTarget(type);
         break;
       case TypeKind::kArray:
         type = node.target;
