@@ -22,7 +22,7 @@ from linesmith.analyzer.errors import NotRecorded, OutputError
 from linesmith.analyzer.model import Order, Profile, Recorded
 from linesmith.plugins.api import Recorder
 from linesmith.plugins.machines.kvm import kvm_verdict
-from linesmith.plugins.profiles.recorded import encode
+from linesmith.plugins.profiles.recorded import can_hold, encode_for
 from linesmith.plugins.recordings.objects import with_objects
 from linesmith.plugins.registry import recorder, snapshot_source
 
@@ -53,6 +53,7 @@ def choose(machine: str, order: Order) -> Recorder:
 
 def record(chosen: Recorder, order: Order, output: Path) -> Profile | None:
     """Carry out the order and write what comes back to ``output``; ``None`` for the text of another tool's report."""
+    can_hold(output)
     check_destinations([place for place in (output, order.log, order.trace) if place], _RESULTS)
     with _scratch() as scratch, interruptible():
         trace = scratch / _TRACE if order.trace else None
@@ -60,7 +61,7 @@ def record(chosen: Recorder, order: Order, output: Path) -> Profile | None:
         profile = _with_objects(recorded, order)
         if trace and order.trace:
             _keep(trace, order.trace)
-    deliver(encode(profile) if profile else recorded.report.encode("utf-8", "surrogateescape"), output)
+    deliver(encode_for(profile, output) if profile else recorded.report.encode("utf-8", "surrogateescape"), output)
     return profile
 
 

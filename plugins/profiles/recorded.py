@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Profiles that linesmith recorded itself: one JSON document with every count, made to be read back."""
+"""Profiles in linesmith's own format, made to be read back: JSON (version 1), or Parquet (version 2) by the name."""
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields, is_dataclass, replace
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import msgspec
 
-from linesmith.analyzer.errors import ProfileError
+from linesmith.analyzer.errors import ProfileError, ToolMissing
 from linesmith.analyzer.model import ObjectArea, Profile
+from linesmith.plugins.profiles.terse import terse
 from linesmith.plugins.text import head_text, read_text
 
 VERSION = 1
+PARQUET = ".parquet"
+_PARQUET_MAGIC = b"PAR1"
 _MARK = '"linesmith-profile"'
 _LINE_SIZES = (64, 128, 256)
 _ADDRESSES = 1 << 64
@@ -30,25 +35,22 @@ class _Head(msgspec.Struct):
 
 
 class RecordedProfile:
-    """Reads what ``linesmith record`` wrote; see ``docs/profiles.md``."""
+    """Reads what ``linesmith record`` and ``hot --save`` wrote; see ``docs/profiles.md``."""
 
     name = "linesmith-profile"
 
     def recognises(self, head: bytes) -> bool:
-        """Whether ``head`` begins as the document does."""
+        """Whether ``head`` begins as the document or a Parquet file does."""
         text = head_text(head)
-        return text.lstrip().startswith("{") and _MARK in text[:200]
+        return head.startswith(_PARQUET_MAGIC) or (text.lstrip().startswith("{") and _MARK in text[:200])
 
     def read(self, path: Path, source: str) -> tuple[Profile, ...]:
-        """The one profile of the document; raises ``ProfileError`` when it is damaged or of another version."""
-        data = read_text(path, source).encode()
-        try:
-            version = msgspec.json.decode(data, type=_Head).version
-            if version != VERSION:
-                raise ProfileError(_other_version(source, version))
-            profile = msgspec.json.decode(data, type=_Document).profile
-        except (msgspec.MsgspecError, RecursionError) as error:
-            raise ProfileError(f"{source} is a damaged profile of linesmith ({error}); record it again") from error
+        """The one profile of the file.
+
+        Raises ``ProfileError`` when it is damaged or of another version, ``ToolMissing`` without pyarrow.
+        """
+        is_parquet = _begins(path) == _PARQUET_MAGIC
+        profile = _from_parquet(path, source) if is_parquet else _from_json(path, source)
         if any(line.bytes not in _LINE_SIZES for line in profile.lines):
             raise ProfileError(f"{source} has a line that is not of 64, 128 or 256 bytes; record it again")
         if not all(map(_is_in_memory, profile.areas)):
@@ -58,23 +60,87 @@ class RecordedProfile:
 
 def encode(profile: Profile) -> bytes:
     """The document for a profile, one line of UTF-8 JSON with a newline; fields at their defaults are left out."""
-    return msgspec.json.encode({"linesmith-profile": VERSION, "profile": _terse(profile)}) + b"\n"
+    return msgspec.json.encode({"linesmith-profile": VERSION, "profile": terse(profile)}) + b"\n"
+
+
+def encode_for(profile: Profile, name: Path) -> bytes:
+    """What a file of that name shall hold: Parquet if it ends in ``.parquet``, JSON otherwise.
+
+    Raises ``ToolMissing`` without pyarrow, ``ProfileError`` for counts that 64 bits do not hold.
+    """
+    if name.suffix != PARQUET:
+        return encode(profile)
+    parquet = _parquet()
+    try:
+        data: bytes = parquet.encode_parquet(profile)
+    except (OverflowError, *parquet.DAMAGE) as error:
+        message = f"{name} cannot hold this profile ({_sentence(error)}); name one without {PARQUET}"
+        raise ProfileError(message) from error
+    return data
+
+
+def can_hold(name: Path) -> None:
+    """Raises ``ToolMissing`` when a file of that name could not be written for want of pyarrow."""
+    if name.suffix == PARQUET:
+        _parquet()
+
+
+def _parquet() -> ModuleType:
+    try:
+        return import_module("linesmith.plugins.profiles.parquet_profile")
+    except ImportError as error:
+        message = "profiles in Parquet need pyarrow, which is not installed; run: pip install 'linesmith[parquet]'"
+        raise ToolMissing(message) from error
+
+
+def _begins(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_PARQUET_MAGIC))
+    except OSError:
+        return b""
+
+
+def _from_json(path: Path, source: str) -> Profile:
+    data = read_text(path, source).encode()
+    try:
+        version = msgspec.json.decode(data, type=_Head).version
+        if version != VERSION:
+            raise ProfileError(_other_version(source, str(version)))
+        return msgspec.json.decode(data, type=_Document).profile
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise ProfileError(_damaged(source, error)) from error
+
+
+def _from_parquet(path: Path, source: str) -> Profile:
+    parquet = _parquet()
+    try:
+        profile: Profile = parquet.decode_parquet(path)
+    except parquet.OtherVersion as error:
+        raise ProfileError(_other_version(source, error.version)) from error
+    except parquet.NoProfile as error:
+        raise ProfileError(f"{source} is a Parquet file, but no profile of linesmith; give another file") from error
+    except (*parquet.DAMAGE, RecursionError) as error:
+        raise ProfileError(_damaged(source, error)) from error
+    return profile
 
 
 def _is_in_memory(area: ObjectArea) -> bool:
     return min(area.size, area.stride, area.count) > 0 and 0 <= area.address < area.end <= _ADDRESSES
 
 
-def _terse(value: object) -> object:
-    """Dataclasses as dictionaries without the fields that reading would fill in anyway: half the size."""
-    if is_dataclass(value):
-        found = ((one.name, getattr(value, one.name), one.default) for one in fields(value))
-        return {name: _terse(item) for name, item, default in found if default is MISSING or item != default}
-    return [_terse(item) for item in value] if isinstance(value, tuple) else value
+def _damaged(source: str, error: BaseException) -> str:
+    return f"{source} is a damaged profile of linesmith ({_sentence(error)}); record it again"
 
 
-def _other_version(source: str, version: int) -> str:
+def _sentence(error: BaseException) -> str:
+    """The first line of what a library has to say, without its full stop and what a terminal would obey."""
+    said = (str(error).splitlines() or [type(error).__name__])[0].rstrip(". ")
+    return "".join(letter if letter.isprintable() else "?" for letter in said)
+
+
+def _other_version(source: str, version: str) -> str:
     return (
-        f"{source} is a profile of linesmith in version {version}, but this linesmith reads version {VERSION}; "
-        "record it again, or use the linesmith that wrote it"
+        f"{source} is a profile of linesmith in version {version}, but this linesmith reads version {VERSION} (JSON) "
+        "and 2 (Parquet); record it again, or use the linesmith that wrote it"
     )

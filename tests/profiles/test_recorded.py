@@ -67,7 +67,7 @@ def test_an_object_that_no_memory_holds_is_refused(tmp_path: Path, change: dict[
 
 
 def test_a_later_version_is_refused_before_its_content_is_read(tmp_path: Path) -> None:
-    with pytest.raises(ProfileError, match="in version 9, but this linesmith reads version 1"):
+    with pytest.raises(ProfileError, match="in version 9, but this linesmith reads version 1 "):
         read_profiles(written(tmp_path, b'{"linesmith-profile":9,"shape":"unheard of"}'))
 
 
