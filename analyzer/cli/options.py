@@ -73,7 +73,7 @@ top = click.option(
     "--top",
     metavar="N",
     type=click.IntRange(min=1),
-    default=500,
+    default=200,
     show_default=True,
     help="Look at N lines only: the hottest, of a recording those a layout can help most; the others are counted.",
 )
