@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 _LOAD, _STORE = 0x02, 0x04
-_HIT, _MISS, _NO_LEVEL = 0x02, 0x04, 0x01
+_HIT, _MISS = 0x02, 0x04
 _L1, _LFB, _L2, _L3, _LOCAL_RAM, _IO, _UNCACHED = 0x08, 0x10, 0x20, 0x40, 0x80, 0x1000, 0x2000
 _REMOTE_RAM, _REMOTE_CACHE = 0x100 | 0x200, 0x400 | 0x800
 _SNOOP_HIT, _SNOOP_HITM = 0x04, 0x10
@@ -47,6 +47,7 @@ class DataSource:
     """One access as ``perf c2c`` counts it; each count is 0 or 1, those of local peers 0 to 2.
 
     A load counts as HITM when the line was modified in another cache, as peer when another core gave it.
+    ``stores_na`` are also those of another level than L1, for which perf has no column.
     """
 
     kind: AccessKind
@@ -68,15 +69,15 @@ def decoded(bits: int) -> DataSource:
     if operation & _LOAD:
         return _load(bits, level)
     if operation & _STORE:
-        hit, miss = bool(level & _HIT), bool(level & _MISS)
+        hit, miss = bool(level & _HIT and level & _L1), bool(level & _MISS and level & _L1)
         kind = AccessKind.ATOMIC if _is_locked(bits) else AccessKind.STORE
         return DataSource(
             kind,
             _level(bits, level),
             stores=1,
-            stores_l1_hit=int(hit and bool(level & _L1)),
-            stores_l1_miss=int(miss and bool(level & _L1)),
-            stores_na=int(bool(level & _NO_LEVEL)),
+            stores_l1_hit=int(hit),
+            stores_l1_miss=int(miss),
+            stores_na=int(not (hit or miss)),
         )
     return DataSource(AccessKind.OTHER, Level.UNKNOWN)
 
