@@ -21,10 +21,12 @@ from linesmith.plugins.registry import read_profiles
 class Analysis:
     """Findings of one report of a profile text; ``section`` counts the text's reports from 1.
 
-    ``left_out`` are lines of the report that were not looked at: those set apart, and those below the hottest.
+    ``given`` is the report as it was read, with the objects of a snapshot; ``profile`` is moved to where the ELF file
+    has things. ``left_out`` are lines that were not looked at: those set apart, and those below the hottest.
     """
 
     reading: Reading
+    given: Profile
     profile: Profile
     section: int
     sections: int
@@ -54,7 +56,7 @@ def analyse(
         chosen = with_snapshot(chosen, snapshot, reading.identity)
     wanted = type_.split()[-1] if type_ else None
     found = explain(reading, elf, chosen, wanted, top, load_accesses_if_any(elf), Trust(trust or Trust.BUILD_ID))
-    analysis = Analysis(reading, found.profile, section, len(reports), found.findings, found.left_out)
+    analysis = Analysis(reading, chosen, found.profile, section, len(reports), found.findings, found.left_out)
     return analysis if wanted is None else _holding(analysis, wanted)
 
 

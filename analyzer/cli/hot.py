@@ -20,6 +20,13 @@ from linesmith.analyzer.cli import options
 @options.other_build
 @options.format_
 @options.output
+@click.option(
+    "--save",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also keep PROFILE as it was read in FILE (replaced if it exists), to be read elsewhere: as Parquet if its "
+    "name ends in .parquet, otherwise as JSON.",
+)
 def command(
     elf: Path,
     profile: Path,
@@ -30,6 +37,7 @@ def command(
     trust: str | None,
     format_: str,
     output: Path | None,
+    save: Path | None,
 ) -> None:
     """Name the members that meet on the hot cache lines of PROFILE, by the layouts in ELF.
 
@@ -37,11 +45,14 @@ def command(
     `perf c2c report --stdio`, whole or in part, also as pasted into a mail.
     """
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
+    from linesmith.analyzer.cli.saving import check_save, save_profile
     from linesmith.analyzer.line_cost import by_removable
     from linesmith.analyzer.report import hot, hot_json
     from linesmith.analyzer.report.chosen import Chosen
 
+    check_save(save, output)
     found = with_offsets(analyse(elf, profile, section, type_, top, snapshot, trust))
     chosen = Chosen(found.profile, found.section, found.sections, found.left_out)
     render = hot_json.render_json if format_ == "json" else hot.render_text
     options.write(render(by_removable(found.findings), found.reading.identity, chosen), output)
+    save_profile(found.given, save)

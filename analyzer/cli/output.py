@@ -16,14 +16,17 @@ _REPLACED_IN_A_TREE = frozenset((".patch", ".diff"))
 _BINARY = (b"\x7fELF", b"\x9f\xeb", b"\xeb\x9f")
 
 
-def deliver(content: bytes, destination: Path | None) -> None:
-    """Write the bytes; raises ``OutputError`` where that cannot be done or would destroy what the user owns."""
+def deliver(content: bytes, destination: Path | None, options: Collection[str] = ("output",)) -> None:
+    """Write the bytes; raises ``OutputError`` where that cannot be done or would destroy what the user owns.
+
+    ``options`` are the names of the command's parameters that name results.
+    """
     if destination is None:
         click.echo(content, nl=False)
         return
     try:
         if destination.is_file():
-            _refuse_to_destroy(destination, _inputs(("output",)))
+            _refuse_to_destroy(destination, _inputs(options))
         destination.write_bytes(content)
     except OSError as error:
         raise OutputError(f"cannot write {destination}: {error.strerror}; name another file with -o") from None
