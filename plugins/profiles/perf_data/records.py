@@ -39,6 +39,10 @@ class Kind(IntEnum):
     COMPRESSED2 = 83
 
 
+# Behind these come as many bytes as they say, which are no records.
+_WITH_DATA = frozenset((Kind.TRACING_DATA, Kind.AUXTRACE))
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """Whole records: ``data``, its ``words`` from byte ``base`` on, and where in the words each begins.
@@ -92,14 +96,11 @@ class Walker:
         return at + skipped
 
     def _block(self, data: bytes, at: int) -> Block:
-        """Every whole record up to one with data behind it, or one whose end is not that of a word."""
+        """Every whole record up to one with data behind it, or one that ends within a word."""
         words = self._order.words(data, at)
         start = _starts(words, self._order, len(data) - at)
         kind, misc, size = (column.astype(np.int64) for column in self._order.heads(words[start]))
-        behind = np.flatnonzero((kind == Kind.TRACING_DATA) | (kind == Kind.AUXTRACE))
-        if len(behind):
-            last = int(behind[0]) + 1
-            start, kind, misc, size = start[:last], kind[:last], misc[:last], size[:last]
+        if len(kind) and kind[-1] in _WITH_DATA:
             form = "I" if kind[-1] == Kind.TRACING_DATA else "Q"
             self._skip = -(-self._order.unpack(form, data, at + int(start[-1]) * 8 + _HEAD)[0] // 8) * 8
         return Block(data, at, words, start, kind, misc, size)
@@ -113,8 +114,8 @@ def _starts(words: Words, order: ByteOrder, end: int) -> NDArray[np.int64]:
     found: list[NDArray[np.int64]] = []
     at = 0
     for _ in range(_RUNS):
-        size = _size(words, at, order) if at < len(words) else 0
-        if size % 8 and at * 8 + size <= end:
+        kind, size = _head(words, at, order) if at < len(words) else (0, 0)
+        if (size % 8 or kind in _WITH_DATA) and at * 8 + size <= end:
             return np.concatenate((*found, np.array([at], np.int64)))
         run = _run(words, at, size // 8, order) if size % 8 == 0 else _NONE
         found.append(run)
@@ -128,12 +129,12 @@ def _starts(words: Words, order: ByteOrder, end: int) -> NDArray[np.int64]:
 _NONE = np.empty(0, np.int64)
 
 
-def _size(words: Words, at: int, order: ByteOrder) -> int:
-    """Size of the record in bytes; only compressed ones may end within a word."""
+def _head(words: Words, at: int, order: ByteOrder) -> tuple[int, int]:
+    """Type of the record, and its size in bytes; only compressed ones may end within a word."""
     kind, _, size = (int(one[0]) for one in order.heads(words[at : at + 1]))
     if size < _HEAD or (size % 8 and kind != Kind.COMPRESSED):
         raise ValueError(f"a record of type {kind} says that it has {size} bytes")
-    return size
+    return kind, size
 
 
 def _run(words: Words, at: int, size: int, order: ByteOrder) -> NDArray[np.int64]:
@@ -151,18 +152,22 @@ def _run(words: Words, at: int, size: int, order: ByteOrder) -> NDArray[np.int64
 
 
 def _each(words: Words, at: int, order: ByteOrder) -> list[int]:
-    """The records from ``at`` on, one after the other, up to one that ends within a word."""
-    sizes: list[int] = (order.heads(words[at:])[2]).tolist()
+    """The records from ``at`` on, one after the other, up to one that ends within a word or has data behind it."""
+    kinds, _, lengths = order.heads(words[at:])
+    sizes: list[int] = lengths.tolist()
+    with_data = set(np.flatnonzero(np.isin(kinds, list(_WITH_DATA))).tolist())
     found = []
     here, end = 0, len(sizes)
     while here < end:
         size = sizes[here]
         if size < _HEAD or size & 7:
-            _size(words, at + here, order)
+            _head(words, at + here, order)
             break
         following = here + (size >> 3)
         if following > end:
             break
         found.append(at + here)
+        if here in with_data:
+            break
         here = following
     return found
