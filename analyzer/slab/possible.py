@@ -22,8 +22,9 @@ from linesmith.analyzer.slab.observed import observed_geometry
 from linesmith.analyzer.slab.order import least_order
 from linesmith.analyzer.slab.places import slab_places
 
-# Direct map of x86-64 and arm64; the kernel image and user space lie elsewhere, and hold no slabs.
-_DIRECT_MAP = range(0xFFFF_0000_0000_0000, 0xFFFF_FE00_0000_0000)
+# Where x86-64 and arm64 have their direct map, with four or five levels of page tables, and other memory that no
+# symbol names; the kernel image and user space lie elsewhere, and hold no slabs.
+_DIRECT_MAP = range(0xFF00_0000_0000_0000, 0xFFFF_FE00_0000_0000)
 # How likely an object is not where the rules put it: a static one, another cache, a release that differs.
 _DOUBT = {SlabBasis.MEASURED: 0.02, SlabBasis.COMPUTED: 0.1, SlabBasis.CHOSEN: 0.1, SlabBasis.ASSUMED: 0.6}
 # The same of a type most of whose objects were found elsewhere.

@@ -60,6 +60,10 @@ def test_a_part_begins_where_the_object_around_it_has_it(layouts: Layouts) -> No
     assert _at(layouts, "address_space", PAGE + 256) == {8: 1.0}
 
 
+def test_with_five_levels_of_page_tables_the_direct_map_is_elsewhere(layouts: Layouts) -> None:
+    assert _at(layouts, "dentry", 0xFF2C_4645_0040_8080) == {-128: 1.0}
+
+
 @pytest.mark.parametrize("line", [None, 0x40_0000, 0xFFFF_FFFF_8100_0000])
 def test_outside_the_direct_map_nothing_is_known(layouts: Layouts, line: int | None) -> None:
     assert _at(layouts, "dentry", line) == {}
