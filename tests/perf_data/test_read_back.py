@@ -27,7 +27,7 @@ def read(path: Path) -> Profile:
     return profile
 
 
-@pytest.mark.parametrize("form", [Form.FILE, Form.COMPRESSED])
+@pytest.mark.parametrize("form", list(Form))
 @pytest.mark.parametrize("machine", ALL.values(), ids=list(ALL))
 def test_each_access_has_its_samples(machine: Hardware, form: Form, tmp_path: Path) -> None:
     if form is Form.COMPRESSED and not compression.available():
