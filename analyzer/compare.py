@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from linesmith.analyzer.exposure import cautions, exposure
-from linesmith.analyzer.line_groups import Key, LineGroup, line_groups, loosened, together
+from linesmith.analyzer.interval import scatter_of
+from linesmith.analyzer.line_groups import NO_MEMBER, Key, LineGroup, line_groups, loosened, together
 from linesmith.analyzer.member_changes import change_of, member_changes
 from linesmith.analyzer.model import (
     Change,
@@ -51,9 +52,11 @@ class Explained:
 def compare(old: Explained, new: Explained) -> ProfileChange:
     """What changed from the ``old`` profile to the ``new`` one."""
     before, after = old.profile, new.profile
-    looked = exposure(before, after)
     found = line_groups(old.findings), line_groups(new.findings)
     groups = loosened(*found), loosened(*reversed(found))
+    sums = together(groups[0]).members, together(groups[1]).members
+    scatter = scatter_of([(count, sums[1][key]) for key, count in sums[0].items() if key != NO_MEMBER])
+    looked = replace(exposure(before, after), scatter=scatter)
     lines = [_line_change(match, groups, looked) for match in _matches(*groups)]
     total = change_of(sum(one.contended for one in before.lines), sum(one.contended for one in after.lines), looked)
     return ProfileChange(

@@ -54,18 +54,7 @@ def cautions(
 def _cautions(
     profiles: tuple[Profile, Profile], left_out: tuple[Sequence[SharedLine], Sequence[SharedLine]], looked: Exposure
 ) -> Iterator[str]:
-    if not looked.unit:
-        yield (
-            "neither report says how many samples were taken: counts are compared as if both had looked equally long; "
-            "less contention and fewer samples look alike"
-        )
-    if any(one.recording for one in profiles):
-        yield (
-            "the limits tell what counting leaves to chance; two runs of one system differ by more, so that a "
-            "difference should be seen in several pairs of recordings"
-        )
-    else:
-        yield "contended loads are not time: a faster run can have more of them; only a benchmark tells"
+    yield from _about_chance(looked, any(one.recording for one in profiles))
     if profiles[0].display != profiles[1].display:
         yield "one profile counts HITM and the other peer snoops: their counts cannot be compared"
     if any(line.nominal for one in profiles for line in one.lines):
@@ -80,3 +69,23 @@ def _cautions(
                 f"{when}: {len(below):,} lines were not looked at, with {max(below):,} contended accesses at most; "
                 "--top looks at more"
             )
+
+
+def _about_chance(looked: Exposure, recorded: bool) -> Iterator[str]:
+    if not looked.unit:
+        yield (
+            "neither report says how many samples were taken: counts are compared as if both had looked equally long; "
+            "less contention and fewer samples look alike"
+        )
+    if looked.scatter:
+        yield (
+            f"most members differ by {looked.scatter:.1%} between the profiles beyond what counting leaves to chance; "
+            "the limits allow for that"
+        )
+    elif recorded:
+        yield (
+            "the limits tell what counting leaves to chance; two runs of one system differ by more, so that a "
+            "difference should be seen in several pairs of recordings"
+        )
+    if not recorded:
+        yield "contended loads are not time: a faster run can have more of them; only a benchmark tells"

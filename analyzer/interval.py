@@ -3,9 +3,16 @@
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from collections.abc import Sequence
+from math import copysign, exp, hypot, inf, log, sqrt
+from statistics import median
 
 from linesmith.analyzer.model import Bounds
+
+# Median of the square of a standard normal variable.
+MEDIAN_SQUARE = 0.454936
+LEAST_PAIRS, LEAST_COUNT = 12, 20
+SMALLEST_SCATTER, MOST_SCATTER = 1e-6, 2.0
 
 # Two-sided 95 % of the normal distribution.
 Z = 1.959964
@@ -32,6 +39,45 @@ def ratio_of(before: float, after: float, before_total: float, after_total: floa
     share = share_of(after, before + after, z)
     scale = before_total / after_total
     return Bounds(_odds(share.least) * scale, _odds(share.most) * scale)
+
+
+def widened(ratio: Bounds, middle: float, scatter: float, z: float = Z) -> Bounds:
+    """Limits of a ratio about ``middle`` when both rates scatter besides, with the relative deviation ``scatter``."""
+    extra = z * sqrt(2) * scatter
+    if not extra:
+        return ratio
+    return Bounds(_away(middle, ratio.least, -extra), _away(middle, ratio.most, extra))
+
+
+def _away(middle: float, limit: float, extra: float) -> float:
+    """The limit moved so that its distance from the middle (as logarithms) and ``extra`` add up as squares do."""
+    if limit in (0.0, inf):
+        return limit
+    if not 0 < middle < inf:
+        return limit * exp(extra)
+    return middle * exp(copysign(hypot(log(limit / middle), extra), extra))
+
+
+def scatter_of(pairs: Sequence[tuple[int, int]]) -> float:
+    """The relative deviation of rates between two profiles that explains how far most pairs of counts are apart.
+
+    It is beyond what counting leaves to chance, and about the change that all have in common; the median makes it that
+    of things that did not change. 0 with fewer than ``LEAST_PAIRS`` pairs of ``LEAST_COUNT`` or more.
+    """
+    counted = [pair for pair in pairs if min(pair) >= LEAST_COUNT]
+    if len(counted) < LEAST_PAIRS:
+        return 0.0
+    logs = [log(after / before) for before, after in counted]
+    common = median(logs)
+    low, high = 0.0, MOST_SCATTER
+    for _ in range(40):
+        tried = (low + high) / 2
+        squares = [
+            (one - common) ** 2 / (1 / before + 1 / after + 2 * tried**2)
+            for one, (before, after) in zip(logs, counted, strict=True)
+        ]
+        low, high = (tried, high) if median(squares) > MEDIAN_SQUARE else (low, tried)
+    return high if high > SMALLEST_SCATTER else 0.0
 
 
 def _odds(share: float) -> float:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from linesmith.analyzer.interval import ratio_of
+from linesmith.analyzer.interval import ratio_of, widened
 from linesmith.analyzer.line_groups import NO_MEMBER, Key, LineGroup
 from linesmith.analyzer.model import Change, Exposure, Fate, MemberChange
 
@@ -36,7 +36,9 @@ def member_changes(
 
 def change_of(before: int, after: int, looked: Exposure) -> Change:
     """A change of counts with what it means."""
-    ratio = ratio_of(before, after, looked.before, looked.after, Z)
+    counted = ratio_of(before, after, looked.before, looked.after, Z)
+    middle = (after * looked.before) / (before * looked.after) if before else 0.0
+    ratio = widened(counted, middle, looked.scatter, Z)
     if ratio.least <= 1 <= ratio.most:
         fate = Fate.STAYED if before and after else Fate.UNCLEAR
     elif not before or not after:

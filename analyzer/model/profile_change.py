@@ -22,11 +22,15 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """How much was looked at before and after, in ``unit``; an empty unit means that neither profile says it."""
+    """How much was looked at before and after, in ``unit``; an empty unit means that neither profile says it.
+
+    ``scatter`` is the relative deviation by which rates of unchanged members differ between the two, beyond chance.
+    """
 
     unit: str
     before: float
     after: float
+    scatter: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

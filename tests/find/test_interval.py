@@ -8,7 +8,8 @@ from math import inf
 import pytest
 from numpy.random import default_rng
 
-from linesmith.analyzer.interval import ratio_of, share_of
+from linesmith.analyzer.interval import ratio_of, scatter_of, share_of, widened
+from linesmith.analyzer.model import Bounds
 
 
 def test_a_share_as_in_the_tables() -> None:
@@ -47,3 +48,32 @@ def test_the_interval_of_equal_rates_holds_one_in_about_95_of_100_pairs(rate: in
         found.least <= 1 <= found.most for found in (ratio_of(one, other, 1, 1) for one, other in pairs.tolist())
     )
     assert held / 400 > 0.91
+
+
+def test_the_scatter_of_pairs_that_only_chance_parts_is_small() -> None:
+    pairs = default_rng(1).poisson(1000, (200, 2)).tolist()
+    assert scatter_of(pairs) < 0.02
+
+
+def test_the_scatter_between_runs_is_found_whatever_all_have_in_common_and_a_few_changes() -> None:
+    random = default_rng(2)
+    rates = 1000 * random.lognormal(0, 0.2, (200, 2)) * (1.0, 3.0)
+    pairs = [*random.poisson(rates).tolist(), *([1000, 50] for _ in range(20))]
+    assert 0.17 < scatter_of(pairs) < 0.24
+
+
+def test_of_a_few_pairs_nothing_is_learnt() -> None:
+    assert scatter_of([(100, 900)] * 11) == 0
+
+
+def test_scatter_widens_the_limits_on_either_side() -> None:
+    counted = Bounds(0.9, 1.1)
+    wide = widened(counted, 1.0, 0.2)
+    assert wide.least < 0.6 < 1.7 < wide.most
+    assert widened(counted, 1.0, 0.0) == counted
+
+
+def test_what_has_vanished_stays_so_with_a_wider_limit() -> None:
+    assert widened(Bounds(0.0, 0.01), 0.0, 0.2).least == 0
+    assert 0.01 < widened(Bounds(0.0, 0.01), 0.0, 0.2).most < 0.02
+    assert widened(Bounds(30.0, inf), 0.0, 0.2).most == inf
