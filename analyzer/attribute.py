@@ -11,87 +11,78 @@ gives the reasons.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import exp, log
+from math import exp, inf, log
+
+import numpy as np
+from numpy.typing import NDArray
 
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.evidence import POINTS_INTO_ANOTHER, Evidence, evidence_of, symbol_name
-from linesmith.analyzer.likelihood import (
-    OUTSIDE,
-    UNEXPLAINED_LEAF,
-    Clue,
-    as_declared,
-    clues_of,
-    probability,
-    quality,
-    reach_likelihood,
-    touch_likelihood,
+from linesmith.analyzer.doubts import BUILDING_BLOCK, MOSTLY, contradiction, lone, odds_of_owner
+from linesmith.analyzer.evidence import Evidence, evidence_of, symbol_name
+from linesmith.analyzer.hypotheses import (
+    Allowed,
+    Column,
+    Hypothesis,
+    Proposer,
+    inside,
+    overlap,
+    prior,
+    same_place,
+    within,
 )
+from linesmith.analyzer.likelihood import UNEXPLAINED_LEAF, Clue, clues_of, probability
 from linesmith.analyzer.model import LineObject, Outcome, SharedLine
+from linesmith.analyzer.neighbours import Neighbourhood
 
 EXAMINED = 200
+# Hypotheses whose log odds are worse than this change no answer.
+HOPELESS = 12.0
 # Below odds of about six to one the answer is "cannot tell".
 SURE = 0.85
-# An object must explain at least this share of the line's samples.
-MOSTLY = 0.5
-# Share of the functions that may touch nothing of theirs in the object: optimisation loses a variable now and then.
-MOST_MISFITS = 0.25
-# A record held by value in this many others is a building block (a lock, a list head), not an object.
-BUILDING_BLOCK = 8
 LEFT_OVER = 0.15
-# Lines of one report this close (bytes) may belong to one object.
-NEIGHBOURHOOD = 4096
-# How many times likelier than another start is the start of a line.
-ON_LINE_START = 1.25
-
-
-@dataclass(frozen=True, slots=True)
-class _Hypothesis:
-    layout: int
-    start: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    hypothesis: _Hypothesis
+    hypothesis: Hypothesis
     likelihood: float
+    gain: float
     explained: float
 
 
 def attribute(
-    line: SharedLine, evidence: Evidence, containment: Containment, neighbours: Sequence[SharedLine] = ()
+    line: SharedLine, evidence: Evidence, containment: Containment, around: Neighbourhood | None = None
 ) -> tuple[LineObject, ...]:
     """The objects on a line, best explained first; a second one when much of the line is left unexplained.
 
-    ``neighbours`` are other lines of the same report: what a long object covers of them must fit as well.
+    What a long object covers of the lines ``around`` it must fit as well.
     """
     if not any(access.offset is not None for access in line.accesses):
         return (_unknown(Outcome.NO_OFFSETS, "the profile gives no offsets for this line"),)
     clues = clues_of(line.accesses, evidence)
-    around = _clues_around(line, neighbours, evidence)
-    first = _best(clues, around, line.bytes, containment)
+    first = _best(clues, around, line, containment)
     if first is None:
         return (_unknown(Outcome.NO_EVIDENCE, _why_no_evidence(line, evidence)),)
     rest = _left_over(clues, first, containment)
-    second = _best(rest, around, line.bytes, containment) if rest else None
-    return (first,) if second is None or _overlap(first, second, containment) else (first, second)
+    second = _best(rest, around, line, containment) if rest else None
+    return (first,) if second is None or _overlapping(first, second, containment) else (first, second)
 
 
 def attribute_as(
-    wanted: str, line: SharedLine, evidence: Evidence, containment: Containment, neighbours: Sequence[SharedLine] = ()
+    wanted: str, line: SharedLine, evidence: Evidence, containment: Containment, around: Neighbourhood | None = None
 ) -> tuple[LineObject, ...]:
     """As ``attribute``, but for the ``wanted`` type where that explains a line too.
 
     That is a line of which ``attribute`` is not sure, or one that holds a part of a ``wanted`` object.
     """
-    found = attribute(line, evidence, containment, neighbours)
+    found = attribute(line, evidence, containment, around)
     if found[0].outcome not in (Outcome.CANNOT_TELL, Outcome.INNER_TYPE_ONLY) and wanted not in found[0].containers:
         return found
-    only = frozenset(layout.id for layout in containment.layouts.variants(wanted))
+    only = [layout.id for layout in containment.layouts.variants(wanted)]
     clues = clues_of(line.accesses, evidence)
-    around = _clues_around(line, neighbours, evidence)
-    best = _best(clues, around, line.bytes, containment, lambda one: one.layout in only)
+    best = _best(clues, around, line, containment, lambda layouts, _, __: np.isin(layouts, only))
     if best is None or best.score < MOSTLY:
         return found
     return (
@@ -105,19 +96,19 @@ def attribute_at(
     line: SharedLine,
     evidence: Evidence,
     containment: Containment,
-    neighbours: Sequence[SharedLine] = (),
+    around: Neighbourhood | None = None,
 ) -> LineObject | None:
     """The type that best explains the accesses to an object of ``size`` bytes known to begin at ``start``.
 
     ``None`` when no type that fits there is reached by the functions seen.
     """
 
-    def fits(one: _Hypothesis) -> bool:
-        return one.start == start and containment.layouts.by_id(one.layout).size <= size
+    def fits(_: Column, starts: Column, sizes: Column) -> NDArray[np.bool_]:
+        fitting: NDArray[np.bool_] = (starts == start) & (sizes <= size)
+        return fitting
 
-    inside = [access for access in line.accesses if start <= (access.offset or 0) < start + size]
-    around = [clue for clue in _clues_around(line, neighbours, evidence) if start <= clue.offset < start + size]
-    return _best(clues_of(inside, evidence), around, line.bytes, containment, fits)
+    held = [access for access in line.accesses if start <= (access.offset or 0) < start + size]
+    return _best(clues_of(held, evidence), around, line, containment, fits)
 
 
 def _unknown(outcome: Outcome, reason: str) -> LineObject:
@@ -133,157 +124,106 @@ def _why_no_evidence(line: SharedLine, evidence: Evidence) -> str:
     return "no type of the ELF file has members at these offsets that these functions could touch"
 
 
-def _clues_around(line: SharedLine, neighbours: Iterable[SharedLine], evidence: Evidence) -> tuple[Clue, ...]:
-    """The clues of lines close by, at offsets from this line; addresses of one report share one scale."""
-    if line.address is None:
-        return ()
-    found: list[Clue] = []
-    for other in neighbours:
-        if other.address is not None and 0 < abs(distance := other.address - line.address) <= NEIGHBOURHOOD:
-            moved = (replace(clue, offset=clue.offset + distance) for clue in clues_of(other.accesses, evidence))
-            found += [as_declared(clue) for clue in moved]
-    return tuple(found)
-
-
 def _best(
     clues: Sequence[Clue],
-    around: Sequence[Clue],
-    line_bytes: int,
+    around: Neighbourhood | None,
+    line: SharedLine,
     containment: Containment,
-    allowed: Callable[[_Hypothesis], bool] | None = None,
+    allowed: Allowed | None = None,
 ) -> LineObject | None:
     """The best hypothesis of those ``allowed``; ``None`` when nothing proposes one."""
-    gains = _gains(clues, line_bytes, containment)
-    if allowed is not None:
-        gains = {one: gain for one, gain in gains.items() if allowed(one)}
-    if not gains:
+    proposer = Proposer(containment) if around is None else around.proposer
+    promising = proposer.best(clues, line.bytes, EXAMINED, allowed)
+    judged = [_judge(one, clues, line.bytes, containment) for one in promising]
+    if not judged:
         return None
-    promising = sorted(gains, key=lambda one: (-gains[one], one.layout, one.start))[:EXAMINED]
-    verdicts = [_judge(one, clues, around, line_bytes, containment) for one in promising]
-    verdicts.sort(key=lambda verdict: (-verdict.likelihood, verdict.hypothesis.layout, verdict.hypothesis.start))
-    found = _answer(verdicts[0], _rival(verdicts[0], verdicts, containment), clues, line_bytes, containment)
-    if found.outcome is not Outcome.CANNOT_TELL or found.margin >= SURE:
+    verdicts = _ranked(judged if around is None else _supported(_ranked(judged), around, line))
+    winner = _smallest(verdicts, containment)
+    owner = inf if allowed else odds_of_owner(winner.hypothesis, clues, line.bytes, containment)
+    rival = _rival(winner, verdicts, containment)
+    found = _answer(winner, rival, owner, clues, line.bytes, containment)
+    if found.outcome is not Outcome.CANNOT_TELL or (found.margin >= SURE and owner == inf):
         return found
-    for part in _common_parts(verdicts, containment):
-        inner = _answer(part, _rival(part, verdicts, containment), clues, line_bytes, containment)
-        if inner.outcome is Outcome.INNER_TYPE_ONLY:
+    for part in _parts(winner, rival if owner == inf else None, verdicts, containment):
+        inner = _answer(part, _rival(part, verdicts, containment), inf, clues, line.bytes, containment)
+        if inner.outcome in (Outcome.INNER_TYPE_ONLY, Outcome.RESOLVED):
             return inner
     return found
+
+
+def _smallest(verdicts: Sequence[_Verdict], containment: Containment) -> _Verdict:
+    """The best verdict, or the innermost one within it that explains all that it explains."""
+    best = verdicts[0]
+    parts = [one for one in verdicts if inside(one.hypothesis, best.hypothesis, containment)]
+    enough = [one for one in parts if one.gain >= best.gain and one.explained >= best.explained]
+    return min([best, *enough], key=lambda one: containment.layouts.by_id(one.hypothesis.layout).size)
 
 
 def _rival(one: _Verdict, verdicts: Sequence[_Verdict], containment: Containment) -> _Verdict | None:
     """The best verdict that is another place."""
     others = (other for other in verdicts if other is not one)
-    return next((other for other in others if not _same_place(one.hypothesis, other.hypothesis, containment)), None)
+    return next((other for other in others if not same_place(one.hypothesis, other.hypothesis, containment)), None)
 
 
-def _common_parts(verdicts: Sequence[_Verdict], containment: Containment) -> list[_Verdict]:
-    """What the winner and its rival both hold there: of the lock one may be sure, and not of whose it is."""
-    winner = verdicts[0]
-    rival = _rival(winner, verdicts, containment)
-    if rival is None:
-        return []
-    around = (winner.hypothesis, rival.hypothesis)
-    return [one for one in verdicts[1:] if all(_inside(one.hypothesis, outer, containment) for outer in around)]
+def _parts(
+    winner: _Verdict, rival: _Verdict | None, verdicts: Sequence[_Verdict], containment: Containment
+) -> list[_Verdict]:
+    """What the winner, and its rival, hold there: of the lock one may be sure, and not of whose it is."""
+    around = [it.hypothesis for it in (winner, rival) if it is not None]
+    return [one for one in verdicts if all(inside(one.hypothesis, outer, containment) for outer in around)]
 
 
-def _gains(clues: Sequence[Clue], line_bytes: int, containment: Containment) -> dict[_Hypothesis, float]:
-    """What each hypothesis gains over explaining nothing: the sum over the clues that it explains."""
-    gains: dict[_Hypothesis, float] = {}
-    for clue in clues:
-        for hypothesis, likelihood in _explanations(clue, line_bytes, containment).items():
-            gain = clue.weight * log(likelihood / OUTSIDE)
-            gains[hypothesis] = gains.get(hypothesis, 0.0) + gain
-    return gains
-
-
-def _explanations(clue: Clue, line_bytes: int, containment: Containment) -> dict[_Hypothesis, float]:
-    found: dict[_Hypothesis, float] = {}
-    for record in clue.known.records:
-        for layout in containment.layouts.variants(record):
-            for start in containment.starts(layout.id):
-                likelihood = reach_likelihood(clue, record, layout.id, start, containment)
-                for hypothesis in _laid(layout.id, clue.offset - start, line_bytes, containment):
-                    found[hypothesis] = max(likelihood, found.get(hypothesis, 0.0))
-    if not clue.spots:
-        return found
-    likelihood = touch_likelihood(clue)
-    places = {(spot[0], start) for spot in clue.spots for start in containment.elements(*spot)}
-    for layout_id, start in sorted(places | clue.touches.elements):
-        for hypothesis in _laid(layout_id, clue.offset - start, line_bytes, containment):
-            found[hypothesis] = max(likelihood, found.get(hypothesis, 0.0))
-    for layout_id, start in clue.touches.inside:
-        within = containment.layouts.by_id(layout_id)
-        if within.name:
-            alone = _Hypothesis(layout_id, clue.offset - start)
-            found[alone] = max(likelihood, found.get(alone, 0.0))
-    return found
-
-
-def _laid(layout: int, start: int, line_bytes: int, containment: Containment) -> Iterable[_Hypothesis]:
-    for place in containment.places(layout):
-        container = containment.layouts.by_id(place.container)
-        begin = start - place.offset
-        aligned = begin % max(container.natural_alignment, container.alignment or 1) == 0
-        if aligned and begin < line_bytes and begin + container.size > 0:
-            yield _Hypothesis(place.container, begin)
-
-
-def _judge(
-    one: _Hypothesis, clues: Sequence[Clue], around: Sequence[Clue], line_bytes: int, containment: Containment
-) -> _Verdict:
+def _judge(one: Hypothesis, clues: Sequence[Clue], line_bytes: int, containment: Containment) -> _Verdict:
     gain = 0.0
-    explained = samples = 0
+    reasoned = samples = 0
     for clue in clues:
-        likelihood, reasoned = probability(clue, one.layout, clue.offset - one.start, containment)
+        likelihood, reason = probability(clue, one.layout, clue.offset - one.start, containment)
         gain += clue.weight * log(likelihood / UNEXPLAINED_LEAF)
         samples += clue.samples
-        explained += clue.samples if reasoned else 0
-    support = sum(_support(clue, one, containment) for clue in around)
-    # Other lines may confirm what this line says, not replace it: some large type always fits a neighbour.
-    summed = _prior(one, line_bytes, containment) + gain + min(support, max(gain, 0.0))
-    return _Verdict(one, summed, explained / samples if samples else 0.0)
+        reasoned += clue.samples if reason else 0
+    return _Verdict(one, prior(one, line_bytes, containment) + gain, gain, reasoned / samples if samples else 0.0)
 
 
-def _prior(one: _Hypothesis, line_bytes: int, containment: Containment) -> float:
-    """Even over the starts a type can have; allocators begin more objects on a line than anywhere else."""
-    layout = containment.layouts.by_id(one.layout)
-    starts = (layout.size + line_bytes) / max(layout.natural_alignment, layout.alignment or 1)
-    return log(ON_LINE_START if one.start % line_bytes == 0 else 1.0) - log(starts)
+def _ranked(verdicts: Iterable[_Verdict]) -> list[_Verdict]:
+    return sorted(verdicts, key=lambda verdict: (-verdict.likelihood, verdict.hypothesis))
 
 
-def _support(clue: Clue, one: _Hypothesis, containment: Containment) -> float:
-    """What a clue on another line says for or against the object, if the object reaches so far."""
-    if not one.start <= clue.offset < one.start + containment.layouts.by_id(one.layout).size:
-        return 0.0
-    likelihood, _ = probability(clue, one.layout, clue.offset - one.start, containment)
-    return clue.weight * log(likelihood / UNEXPLAINED_LEAF)
-
-
-def _same_place(one: _Hypothesis, other: _Hypothesis, containment: Containment) -> bool:
-    """Whether one is embedded in the other just there: the same object seen from inside and outside."""
-    return _inside(one, other, containment) or _inside(other, one, containment)
-
-
-def _inside(inner: _Hypothesis, outer: _Hypothesis, containment: Containment) -> bool:
-    wanted = inner.start - outer.start
-    return any(place.container == outer.layout and place.offset == wanted for place in containment.places(inner.layout))
+def _supported(ranked: Iterable[_Verdict], around: Neighbourhood, line: SharedLine) -> Iterator[_Verdict]:
+    """Other lines may confirm what this line says, not replace it: some large type always fits a neighbour."""
+    best = -inf
+    for one in ranked:
+        most = max(one.gain, 0.0)
+        if one.likelihood + most < best - HOPELESS:
+            yield one
+            continue
+        with_others = replace(one, likelihood=one.likelihood + min(around.support(one.hypothesis, line), most))
+        best = max(best, with_others.likelihood)
+        yield with_others
 
 
 def _answer(
-    winner: _Verdict, rival: _Verdict | None, clues: Sequence[Clue], line_bytes: int, containment: Containment
+    winner: _Verdict,
+    rival: _Verdict | None,
+    owner: float,
+    clues: Sequence[Clue],
+    line_bytes: int,
+    containment: Containment,
 ) -> LineObject:
+    """The winner as an object; ``owner`` are the odds that it owns what the code is known to touch."""
     odds = exp(min(winner.likelihood - rival.likelihood, 50.0)) if rival else exp(50.0)
-    margin = odds / (1.0 + odds)
+    margin = min(odds, owner) / (1.0 + min(odds, owner))
     described = _describe(winner, line_bytes, containment)
     runner_up = _describe(rival, line_bytes, containment) if rival else None
-    if margin < SURE:
+    if owner < odds and margin < SURE:
+        reason = "only locks, links and the like are known here, which lie in many types"
+        outcome = Outcome.CANNOT_TELL
+    elif margin < SURE:
         outcome, reason = Outcome.CANNOT_TELL, _why_unsure(described, runner_up)
-    elif lone := _lone(clues):
-        outcome, reason = Outcome.CANNOT_TELL, lone
+    elif doubt := lone(clues):
+        outcome, reason = Outcome.CANNOT_TELL, doubt
     elif winner.explained < MOSTLY:
         outcome, reason = Outcome.CANNOT_TELL, "no type explains most of the samples"
-    elif doubt := _contradiction(winner.hypothesis, clues, containment):
+    elif doubt := contradiction(winner.hypothesis, clues, containment):
         outcome, reason = Outcome.CANNOT_TELL, doubt
     elif (holders := containment.direct_holders(winner.hypothesis.layout)) >= BUILDING_BLOCK:
         outcome = Outcome.INNER_TYPE_ONLY
@@ -291,27 +231,6 @@ def _answer(
     else:
         outcome, reason = Outcome.RESOLVED, ""
     return replace(described, outcome=outcome, reason=reason, margin=margin, runner_up=runner_up)
-
-
-def _lone(clues: Sequence[Clue]) -> str:
-    """Why a line is no pattern: one function at one offset, which may be any of several places that it touches."""
-    certain = [clue for clue in clues if clue.weight >= MOSTLY]
-    if len(certain) != 1 or len(certain[0].spots) < 2:
-        return ""
-    return f"one function at one offset is no pattern: it touches {len(certain[0].spots)} places that could lie there"
-
-
-def _contradiction(one: _Hypothesis, clues: Sequence[Clue], containment: Containment) -> str:
-    """Why the winner must be doubted: many of the functions surely work on records that it does not have there."""
-    certain = [clue for clue in clues if clue.weight >= MOSTLY and clue.known.records]
-    against = [
-        clue
-        for clue in certain
-        if quality(clue, one.layout, clue.offset - one.start, containment) <= POINTS_INTO_ANOTHER
-    ]
-    if len(against) <= MOST_MISFITS * len(certain):
-        return ""
-    return f"what is touched at {against[0].offset:#x} hardly fits it: the type may be laid out otherwise there"
 
 
 def _why_unsure(first: LineObject, second: LineObject | None) -> str:
@@ -332,14 +251,12 @@ def _left_over(clues: Sequence[Clue], first: LineObject, containment: Containmen
     """The clues outside the first object, if they are a good part of the line."""
     if first.layout is None:
         return ()
-    end = first.start + containment.layouts.by_id(first.layout).size
-    rest = tuple(clue for clue in clues if not first.start <= clue.offset < end)
+    _, rest = within(clues, Hypothesis(first.layout, first.start), containment)
     total = sum(clue.samples for clue in clues)
-    return rest if total and sum(clue.samples for clue in rest) / total >= LEFT_OVER else ()
+    return tuple(rest) if total and sum(clue.samples for clue in rest) / total >= LEFT_OVER else ()
 
 
-def _overlap(first: LineObject, second: LineObject, containment: Containment) -> bool:
+def _overlapping(first: LineObject, second: LineObject, containment: Containment) -> bool:
     if first.layout is None or second.layout is None:
         return True
-    sizes = [containment.layouts.by_id(one.layout or 0).size for one in (first, second)]
-    return first.start < second.start + sizes[1] and second.start < first.start + sizes[0]
+    return overlap(Hypothesis(first.layout, first.start), Hypothesis(second.layout, second.start), containment)

@@ -92,11 +92,21 @@ def touching_leaves(
         (leaf, number)
         for leaf in leaves
         for number, one in enumerate(leaf.entered)
-        if sampled.suits(touches.spots.get(containment.folded(one.record, offset - one.offset), _NOTHING))
+        if _touched(touches.spots, sampled, one.record, offset - one.offset, containment)
     ]
-    if not found and leaves and sampled.suits(touches.inside.get(containment.folded(layout, offset), _NOTHING)):
+    if not found and leaves and _touched(touches.inside, sampled, layout, offset, containment):
         return [(leaves[0], -1)]
     return found
+
+
+def _touched(
+    spots: Mapping[Spot, AccessCounts], sampled: Sampled, record: int, offset: int, containment: Containment
+) -> bool:
+    """Whether one of the spots is this place of the record, or of one that names the same memory."""
+    if sampled.suits(spots.get(containment.folded(record, offset), _NOTHING)):
+        return True
+    others = containment.overlays(record)
+    return any(sampled.suits(spots.get(containment.folded(one, offset), _NOTHING)) for one in others)
 
 
 def by_function(

@@ -20,6 +20,9 @@ ELEMENT_STEP = 4
 # Nesting in real kernels is below 12; the bound keeps damaged input from recursing for ever.
 DEPTH = 16
 PLACES = 20_000
+# Records that the kernel lays over struct page, which describes a page frame: a slab, a folio, a page table. Source:
+# include/linux/mm_types.h and mm/slab.h, where static_asserts keep their members in step.
+PAGE_OVERLAYS = ("page", "folio", "slab", "ptdesc", "zpdesc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +42,12 @@ class Containment:
         self.leaves = lru_cache(maxsize=None)(self._leaves)
         self.places = lru_cache(maxsize=None)(self._places)
         self.folded = lru_cache(maxsize=None)(self._folded)
+        self.multiplicity = lru_cache(maxsize=None)(self._multiplicity)
         self.elements = lru_cache(maxsize=None)(self._elements)
         self.names_of_holders = lru_cache(maxsize=None)(self._names_of_holders)
+        self.embeddings = lru_cache(maxsize=None)(self._embeddings)
+        self.overlays = lru_cache(maxsize=None)(self._overlays)
+        self.same_memory = lru_cache(maxsize=None)(self._same_memory)
 
     def _starts(self, layout_id: int) -> frozenset[int]:
         """Distinct offsets of the layout's leaves."""
@@ -53,18 +60,30 @@ class Containment:
 
     def _folded(self, layout_id: int, offset: int) -> tuple[int, int]:
         """The layout and the offset, moved to the first element of every array on the way."""
+        for member, base in self._way(layout_id, offset):
+            begin, step = base + member.offset, member.size // max(prod(member.dimensions), 1)
+            if member.dimensions and step:
+                offset = begin + (offset - begin) % step
+        return layout_id, offset
+
+    def _multiplicity(self, layout_id: int, offset: int) -> int:
+        """How many places are folded into one with this one."""
+        return prod(max(prod(member.dimensions), 1) for member, _ in self._way(layout_id, offset))
+
+    def _way(self, layout_id: int, offset: int) -> Iterator[tuple[Member, int]]:
+        """The members that hold the byte, outermost first, each with the offset of its record, in first elements."""
         inner, base = layout_id, 0
         for _ in range(DEPTH):
             member = _member_at(self.layouts.by_id(inner), offset - base)
             if member is None:
-                break
-            elements = prod(member.dimensions)
-            if elements and member.size >= elements:
-                offset = base + member.offset + (offset - base - member.offset) % (member.size // elements)
+                return
+            yield member, base
+            begin, step = base + member.offset, member.size // max(prod(member.dimensions), 1)
+            if member.dimensions and step:
+                offset = begin + (offset - begin) % step
             if member.record is None:
-                break
-            inner, base = member.record, base + member.offset
-        return layout_id, offset
+                return
+            inner, base = member.record, begin
 
     def _elements(self, layout_id: int, offset: int) -> tuple[int, ...]:
         """Offsets that are ``offset`` in the first element of an array or in one of those close behind it."""
@@ -78,6 +97,30 @@ class Containment:
         """Names of all records that hold this one by value, at any depth."""
         others = (place.container for place in self.places(layout_id) if place.container != layout_id)
         return frozenset(self.layouts.by_id(one).name for one in others)
+
+    def _embeddings(self, layout_id: int) -> frozenset[tuple[int, int]]:
+        """Where other records hold this one by value: (container, offset in bytes)."""
+        return frozenset((place.container, place.offset) for place in self.places(layout_id)) - {(layout_id, 0)}
+
+    def _overlays(self, layout_id: int) -> tuple[int, ...]:
+        """The other records that name the same memory; they begin where it does."""
+        if self.layouts.by_id(layout_id).name not in self._page_overlays:
+            return ()
+        return tuple(one for one in self._page_overlays.values() if one != layout_id)
+
+    def _same_memory(self, name: str) -> tuple[tuple[str, int], ...]:
+        """Records as (name, layout id) that a record called ``name`` may be seen as: itself first, its overlays."""
+        variants = self.layouts.variants(name)
+        if not variants:
+            return ()
+        others = ((self.layouts.by_id(one).name, one) for one in self.overlays(variants[0].id))
+        return (name, variants[0].id), *others
+
+    @cached_property
+    def _page_overlays(self) -> dict[str, int]:
+        """The kernel's records that lie over struct page, by name; none where a folio holds no page."""
+        found = {name: variants[0].id for name in PAGE_OVERLAYS if (variants := self.layouts.variants(name))}
+        return found if "page" in found and "folio" in self.names_of_holders(found["page"]) else {}
 
     @cached_property
     def _holders(self) -> dict[int, tuple[Place, ...]]:

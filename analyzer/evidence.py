@@ -54,7 +54,7 @@ class FunctionEvidence:
     """What one function can do: the records it reaches, and the displacements of its memory operands (bytes).
 
     ``operands`` are those read or written, ``stores`` those written; both empty where the code is not at hand.
-    ``touches`` is what it really does, as far as the access map knows.
+    ``touches`` is what it really does, as far as the access map knows; ``total`` the sum of the qualities, at least 1.
     """
 
     records: Mapping[str, Reach]
@@ -62,10 +62,10 @@ class FunctionEvidence:
     stores: frozenset[int] = frozenset()
     touches: CodeTouches = UNTOUCHED
 
-    @property
-    def total(self) -> float:
-        """Sum of the qualities, at least 1."""
-        return max(1.0, sum(reach.quality for reach in self.records.values()))
+    total: float = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "total", max(1.0, sum(reach.quality for reach in self.records.values())))
 
 
 NOTHING = FunctionEvidence({})

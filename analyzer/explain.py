@@ -14,8 +14,9 @@ from linesmith.analyzer.contended_lock import name_locks
 from linesmith.analyzer.dwarf import Reading, operands, touched
 from linesmith.analyzer.errors import BuildIdDiffers, DebugInfoMissing
 from linesmith.analyzer.evidence import functions_asked
-from linesmith.analyzer.findings import findings, is_kernel
+from linesmith.analyzer.findings import findings
 from linesmith.analyzer.holders import lines_that_may_hold
+from linesmith.analyzer.line_objects import is_kernel
 from linesmith.analyzer.model import Finding, Profile, SharedLine
 from linesmith.analyzer.placement import Trust, placed
 from linesmith.analyzer.recorded_cost import removable_limit

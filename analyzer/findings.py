@@ -10,14 +10,13 @@ from dataclasses import dataclass, replace
 from linesmith.analyzer.access import AccessMap
 from linesmith.analyzer.accounts import samples_by_outcome
 from linesmith.analyzer.agreement import agreements
-from linesmith.analyzer.attribute import NEIGHBOURHOOD, attribute, attribute_as
 from linesmith.analyzer.code_touches import CodeTouches, by_function, by_instruction
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.evidence import Evidence, functions_asked, gather
-from linesmith.analyzer.identify import identify
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.line_cost import line_cost
 from linesmith.analyzer.line_members import line_members
+from linesmith.analyzer.line_objects import Ground, ground_of, line_objects
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Access,
@@ -30,7 +29,6 @@ from linesmith.analyzer.model import (
     SharedLine,
     Touched,
 )
-from linesmith.analyzer.object_map import ObjectMap
 from linesmith.analyzer.parts import Part, parts
 from linesmith.analyzer.straddle import straddling
 from linesmith.analyzer.triage import infer_writers, triage
@@ -69,8 +67,8 @@ def findings(
     explained = profile.lines if lines is None else lines
     mapped = _mapped(replace(profile, lines=tuple(explained)), accesses, same_build, containment)
     evidence = gather(touched, operands, layouts, *mapped)
-    known = ObjectMap(profile.areas)
-    met = [_met(line, profile, evidence, containment, known, wanted) for line in explained]
+    ground = ground_of(profile, evidence, containment)
+    met = [_met(line, profile, ground, wanted) for line in explained]
     by_address = {one.line.address: one for one in met}
     waited = profile_waited(profile)
     return tuple(
@@ -91,22 +89,10 @@ def _mapped(
     return functions, by_instruction((one for one in addresses if one is not None), accesses, containment)
 
 
-def is_kernel(layouts: Layouts) -> bool:
-    """Whether the layouts are those of a Linux kernel: only a kernel has a task_struct with a thread_info."""
-    tasks = layouts.variants("task_struct")
-    return any(member.name in ("thread_info", "stack") for task in tasks for member in task.members)
-
-
-def _met(
-    line: SharedLine,
-    profile: Profile,
-    evidence: Evidence,
-    containment: Containment,
-    known: ObjectMap,
-    wanted: str | None,
-) -> _Met:
-    objects = _objects(line, profile, evidence, containment, known, wanted)
-    return _Met(line, objects, infer_writers(line_members(line, objects, evidence, containment), profile))
+def _met(line: SharedLine, profile: Profile, ground: Ground, wanted: str | None) -> _Met:
+    objects = line_objects(line, ground, wanted)
+    members = line_members(line, objects, ground.evidence, ground.containment)
+    return _Met(line, objects, infer_writers(members, profile))
 
 
 def _buddies(line: SharedLine, met: Mapping[int | None, _Met], profile: Profile) -> tuple[Part, ...]:
@@ -153,41 +139,6 @@ def _finding(
 def _simulated(profile: Profile) -> str:
     recording = profile.recording
     return f"{len(recording.nodes)} CPUs under {recording.on}" if recording else ""
-
-
-def _objects(
-    line: SharedLine,
-    profile: Profile,
-    evidence: Evidence,
-    containment: Containment,
-    known: ObjectMap,
-    wanted: str | None,
-) -> tuple[LineObject, ...]:
-    """By address where a snapshot knows the line, else by the accesses whose code can be in this ELF file."""
-    kernel = is_kernel(containment.layouts)
-    own = _own(line, kernel)
-    if line.accesses and not own.accesses:
-        place = "user space, but the ELF file is a kernel" if kernel else "the kernel, but the ELF file is a program"
-        outcome = Outcome.USER_SPACE if kernel else Outcome.NO_EVIDENCE
-        return (LineObject("", None, 0, 0, 0.0, outcome, reason=f"every access comes from {place}"),)
-    neighbours = [_own(other, kernel) for other in profile.lines if _close(other, line)]
-    if identified := identify(own, known, evidence, containment, neighbours, wanted):
-        return identified
-    if wanted is not None:
-        return attribute_as(wanted, own, evidence, containment, neighbours)
-    return attribute(own, evidence, containment, neighbours)
-
-
-def _close(other: SharedLine, line: SharedLine) -> bool:
-    """Whether both lines can belong to one object."""
-    if other is line or other.address is None or line.address is None:
-        return False
-    return abs(other.address - line.address) <= NEIGHBOURHOOD
-
-
-def _own(line: SharedLine, kernel: bool) -> SharedLine:
-    """The line with the accesses of kernel code for a kernel, of other code for a program."""
-    return replace(line, accesses=tuple(access for access in line.accesses if access.kernel in (kernel, None)))
 
 
 def _outcomes(

@@ -26,6 +26,7 @@ from linesmith.analyzer.model import (
     Outcome,
     SharedLine,
 )
+from linesmith.analyzer.neighbours import Neighbourhood
 from linesmith.analyzer.object_map import ObjectMap, PlacedObject
 
 # A nested record must hold this share of the accesses to stand for the whole object.
@@ -40,7 +41,7 @@ def identify(
     known: ObjectMap,
     evidence: Evidence,
     containment: Containment,
-    neighbours: Sequence[SharedLine] = (),
+    around: Neighbourhood | None = None,
     wanted: str | None = None,
 ) -> tuple[LineObject, ...]:
     """The objects of the snapshot that the accesses of a line meet, most accessed first; none where none is known.
@@ -55,7 +56,7 @@ def identify(
         if place is not None:
             met.setdefault(place, []).append(access)
     ordered = sorted(met.items(), key=lambda item: (-sum(map(_weight, item[1])), item[0].start))
-    found = (_object(place, seen, line, evidence, containment, neighbours) for place, seen in ordered)
+    found = (_object(place, seen, line, evidence, containment, around) for place, seen in ordered)
     whole = zip(ordered, found, strict=True)
     return tuple(_narrowed(one, seen, line, containment, wanted) for (_, seen), one in whole)
 
@@ -70,13 +71,13 @@ def _object(
     line: SharedLine,
     evidence: Evidence,
     containment: Containment,
-    neighbours: Sequence[SharedLine],
+    around: Neighbourhood | None,
 ) -> LineObject:
     start = place.start - (line.address or 0)
     layout = _told(place.area, containment)
     if layout is not None:
         return _typed(layout, start, seen, line, place.area, evidence, containment)
-    voted = attribute_at(start, place.area.size, line, evidence, containment, neighbours)
+    voted = attribute_at(start, place.area.size, line, evidence, containment, around)
     sure = voted is not None and voted.outcome is Outcome.RESOLVED
     if voted is not None and (sure or place.area.kind is ObjectKind.SLAB) and place.area.kind not in _TYPELESS:
         return _voted(voted, place.area, seen, line, evidence, containment)

@@ -8,11 +8,10 @@ the function declares and to the displacements of its operands. docs/attribution
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import log, sqrt
 
 from linesmith.analyzer.code_touches import (
-    UNTOUCHED,
     CodeTouches,
     Sampled,
     Spot,
@@ -89,11 +88,6 @@ def _clue(offset: int, group: Sequence[Access], evidence: Evidence) -> Clue:
     return Clue(offset, known, judged, samples, sampled, touches, share_known(touches, sampled), spots)
 
 
-def as_declared(clue: Clue) -> Clue:
-    """The clue by what its function declares alone: of other lines, parts that lie in many records confirm anything."""
-    return replace(clue, touches=UNTOUCHED, mapped=0.0, spots=())
-
-
 def sampled_kinds(group: Iterable[Access]) -> Sampled:
     """Which kinds were sampled; only loads are contended, except those stores that a recording saw take the line."""
     kinds = [(access.contended > (access.taken or 0), access.stores > 0) for access in group]
@@ -164,17 +158,26 @@ def _leaf_probability(leaf: Leaf, offset: int, clue: Clue, containment: Containm
         return 0.0
     best = 0.0
     for record, begin in leaf.chain:
-        variants = containment.layouts.variants(record)
-        if record in clue.known.records and variants:
-            # An element of an array is reached by the displacement of the array and an index.
-            place = leaf.offset - begin if leaf.member.dimensions else offset - begin
-            best = max(best, reach_likelihood(clue, record, variants[0].id, place, containment))
+        for name, layout in containment.same_memory(record):
+            if name in clue.known.records:
+                best = max(best, _declared(clue, name, layout, offset - begin, containment))
     return best
+
+
+def _declared(clue: Clue, record: str, layout: int, offset: int, containment: Containment) -> float:
+    """Likelihood of a byte of a reached record; of an array's elements each is reached by the array's displacement."""
+    elements = containment.multiplicity(layout, offset)
+    if elements == 1:
+        return reach_likelihood(clue, record, layout, offset, containment)
+    _, first = containment.folded(layout, offset)
+    by_index = max(reach_likelihood(clue, record, layout, first, containment) / elements, UNEXPLAINED_LEAF)
+    return by_index if offset == first else max(by_index, reach_likelihood(clue, record, layout, offset, containment))
 
 
 def quality(clue: Clue, layout: int, offset: int, containment: Containment) -> float:
     """How surely the function works on a record that the layout has at the clue's offset."""
     leaves = containment.leaves(layout, offset)
-    records = {record for leaf in leaves for record, _ in leaf.chain}
+    chained = {record for leaf in leaves for record, _ in leaf.chain}
+    records = {name for record in chained for name, _ in containment.same_memory(record)}
     reached = max((clue.known.records[name].quality for name in records & clue.known.records.keys()), default=0.0)
     return max(touched(clue, layout, offset, containment), (1.0 - clue.mapped) * reached)

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What may lie on a line: every record type laid at every start that some access speaks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linesmith.analyzer.code_touches import CodeTouches, Sampled
+from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.evidence import FunctionEvidence
+from linesmith.analyzer.likelihood import OUTSIDE, UNEXPLAINED_LEAF, Clue, reach_likelihood, touch_likelihood
+
+# Which hypotheses are asked for: by columns of layouts, starts and sizes.
+Column = NDArray[np.int64]
+Allowed = Callable[[Column, Column, Column], NDArray[np.bool_]]
+
+# How many times likelier than another start is the start of a line.
+ON_LINE_START = 1.25
+# A start as one number with its layout: starts are within this many bytes of the line.
+FARTHEST = 1 << 31
+
+
+class Hypothesis(NamedTuple):
+    """A record (a layout id) that begins ``start`` bytes from the line, negative before it."""
+
+    layout: int
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposals:
+    """Where an access of a function may lie: columns of ``layout``, ``offset`` in it, and the log of how likely.
+
+    ``alignment`` and ``size`` are those of the layout, in bytes. ``of`` keeps what they were made from.
+    """
+
+    of: tuple[FunctionEvidence, CodeTouches]
+    layout: Column
+    offset: Column
+    gain: NDArray[np.float64]
+    alignment: Column
+    size: Column
+
+
+class Proposer:
+    """Finds what may lie on lines; what one function proposes is looked up once."""
+
+    def __init__(self, containment: Containment) -> None:
+        self.containment = containment
+        self._known: dict[tuple[int, int, Sampled], _Proposals] = {}
+
+    def best(
+        self, clues: Sequence[Clue], line_bytes: int, most: int, allowed: Allowed | None = None
+    ) -> list[Hypothesis]:
+        """At most ``most`` hypotheses of those ``allowed``, first what gains most over explaining nothing."""
+        keys: list[Column] = []
+        gains: list[NDArray[np.float64]] = []
+        for clue in clues:
+            one = self._proposals(clue)
+            start = clue.offset - one.offset
+            fits = (start % one.alignment == 0) & (start < line_bytes) & (start + one.size > 0)
+            if allowed is not None:
+                fits &= allowed(one.layout, start, one.size)
+            keys.append(one.layout[fits] * (2 * FARTHEST) + start[fits] + FARTHEST)
+            gains.append(one.gain[fits] * clue.weight)
+        if not keys:
+            return []
+        distinct, which = np.unique(np.concatenate(keys), return_inverse=True)
+        summed = np.bincount(which, np.concatenate(gains), len(distinct))
+        foremost = distinct[np.argsort(-summed, kind="stable")[:most]].tolist()
+        return [Hypothesis(key // (2 * FARTHEST), key % (2 * FARTHEST) - FARTHEST) for key in foremost]
+
+    def _proposals(self, clue: Clue) -> _Proposals:
+        key = id(clue.known), id(clue.touches), clue.sampled
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = _columns(clue, self.containment)
+        return found
+
+
+def _columns(clue: Clue, containment: Containment) -> _Proposals:
+    found: dict[tuple[int, int], float] = {}
+    for (layout, start), likelihood in _met(clue, containment).items():
+        for place in containment.places(layout):
+            key = place.container, place.offset + start
+            found[key] = max(likelihood, found.get(key, 0.0))
+    for layout, start in clue.touches.inside if clue.spots else ():
+        if containment.layouts.by_id(layout).name:
+            found[layout, start] = max(touch_likelihood(clue), found.get((layout, start), 0.0))
+    return _as_arrays(clue, found, containment)
+
+
+def _as_arrays(clue: Clue, found: Mapping[tuple[int, int], float], containment: Containment) -> _Proposals:
+    layouts = np.array([layout for layout, _ in found], np.int64)
+    distinct, which = np.unique(layouts, return_inverse=True)
+    records = [containment.layouts.by_id(layout) for layout in distinct.tolist()]
+    alignment = np.array([max(one.natural_alignment, one.alignment or 1) for one in records], np.int64)
+    sizes = np.array([one.size for one in records], np.int64)
+    offsets = np.array([start for _, start in found], np.int64)
+    gains = np.log(np.array(list(found.values()), np.float64) / OUTSIDE)
+    return _Proposals((clue.known, clue.touches), layouts, offsets, gains, alignment[which], sizes[which])
+
+
+def _met(clue: Clue, containment: Containment) -> dict[tuple[int, int], float]:
+    """The places, as (record, offset in it), that the clue may have met, by what its function reaches and touches."""
+    found: dict[tuple[int, int], float] = {}
+    for record in clue.known.records:
+        for layout in containment.layouts.variants(record):
+            for start in containment.starts(layout.id):
+                likelihood = reach_likelihood(clue, record, layout.id, start, containment)
+                if likelihood > UNEXPLAINED_LEAF:
+                    found[layout.id, start] = likelihood
+    if not clue.spots:
+        return found
+    places = {(spot[0], start) for spot in clue.spots for start in containment.elements(*spot)}
+    likelihood = touch_likelihood(clue)
+    for one in places | clue.touches.elements:
+        found[one] = max(likelihood, found.get(one, 0.0))
+    return found
+
+
+def prior(one: Hypothesis, line_bytes: int, containment: Containment) -> float:
+    """Log: even over the starts a type can have; allocators begin more objects on a line than anywhere else."""
+    layout = containment.layouts.by_id(one.layout)
+    starts = (layout.size + line_bytes) / max(layout.natural_alignment, layout.alignment or 1)
+    return log(ON_LINE_START if one.start % line_bytes == 0 else 1.0) - log(starts)
+
+
+def same_place(one: Hypothesis, other: Hypothesis, containment: Containment) -> bool:
+    """Whether both are the same bytes: one is embedded in the other just there, or both name one piece of memory."""
+    if one.start == other.start and _one_memory(one.layout, other.layout, containment):
+        return True
+    return inside(one, other, containment) or inside(other, one, containment)
+
+
+def _one_memory(one: int, other: int, containment: Containment) -> bool:
+    """Whether two records that begin together are one: of one name, or laid over each other."""
+    names = {containment.layouts.by_id(layout).name for layout in (one, other)}
+    return len(names) == 1 or other in containment.overlays(one)
+
+
+def inside(inner: Hypothesis, outer: Hypothesis, containment: Containment) -> bool:
+    """Whether ``outer`` holds ``inner`` by value just there."""
+    return (outer.layout, inner.start - outer.start) in containment.embeddings(inner.layout)
+
+
+def overlap(one: Hypothesis, other: Hypothesis, containment: Containment) -> bool:
+    """Whether the two share a byte."""
+    ends = [it.start + containment.layouts.by_id(it.layout).size for it in (one, other)]
+    return one.start < ends[1] and other.start < ends[0]
+
+
+def within(clues: Iterable[Clue], one: Hypothesis, containment: Containment) -> tuple[list[Clue], list[Clue]]:
+    """The clues that lie in the object, and those that do not."""
+    end = one.start + containment.layouts.by_id(one.layout).size
+    held: list[Clue] = []
+    beyond: list[Clue] = []
+    for clue in clues:
+        (held if one.start <= clue.offset < end else beyond).append(clue)
+    return held, beyond

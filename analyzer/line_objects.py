@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The objects on a line: by address where a snapshot knows it, else by what the code of its accesses touches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from linesmith.analyzer.attribute import attribute, attribute_as
+from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.evidence import Evidence
+from linesmith.analyzer.identify import identify
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import LineObject, Outcome, Profile, SharedLine
+from linesmith.analyzer.neighbours import Neighbourhood
+from linesmith.analyzer.object_map import ObjectMap
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What is known of the lines of a profile: by the code, by a snapshot, by the lines that are close."""
+
+    evidence: Evidence
+    containment: Containment
+    objects: ObjectMap
+    neighbourhood: Neighbourhood
+    kernel: bool
+
+
+def ground_of(profile: Profile, evidence: Evidence, containment: Containment) -> Ground:
+    """What is known of the lines of the profile; ``evidence`` is that of their functions."""
+    kernel = is_kernel(containment.layouts)
+    own = (_own(line, kernel) for line in profile.lines)
+    return Ground(evidence, containment, ObjectMap(profile.areas), Neighbourhood(own, evidence, containment), kernel)
+
+
+def line_objects(line: SharedLine, ground: Ground, wanted: str | None) -> tuple[LineObject, ...]:
+    """The objects on a line, the one that explains most first; of a ``wanted`` type where that explains it."""
+    own = _own(line, ground.kernel)
+    if line.accesses and not own.accesses:
+        return (_elsewhere(ground.kernel),)
+    known = ground.evidence, ground.containment, ground.neighbourhood
+    if identified := identify(own, ground.objects, *known, wanted):
+        return identified
+    return attribute(own, *known) if wanted is None else attribute_as(wanted, own, *known)
+
+
+def is_kernel(layouts: Layouts) -> bool:
+    """Whether the layouts are those of a Linux kernel: only a kernel has a task_struct with a thread_info."""
+    tasks = layouts.variants("task_struct")
+    return any(member.name in ("thread_info", "stack") for task in tasks for member in task.members)
+
+
+def _elsewhere(kernel: bool) -> LineObject:
+    place = "user space, but the ELF file is a kernel" if kernel else "the kernel, but the ELF file is a program"
+    outcome = Outcome.USER_SPACE if kernel else Outcome.NO_EVIDENCE
+    return LineObject("", None, 0, 0, 0.0, outcome, reason=f"every access comes from {place}")
+
+
+def _own(line: SharedLine, kernel: bool) -> SharedLine:
+    """The line with the accesses of kernel code for a kernel, of other code for a program."""
+    return replace(line, accesses=tuple(access for access in line.accesses if access.kernel in (kernel, None)))
