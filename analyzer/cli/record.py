@@ -18,7 +18,7 @@ from linesmith.analyzer.cli.record_options import record_options
     metavar="PROFILE",
     required=True,
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the profile to this file (replaced if it exists).",
+    help="Write the profile to this file (replaced if it exists): as Parquet if it is called .parquet, else as JSON.",
 )
 @click.argument("command_", metavar="-- CMD...", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(command_: tuple[str, ...], output: Path, machine: str, dry_run: bool, **given: object) -> None:
