@@ -21,9 +21,12 @@ class Shape(Enum):
     NODES = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Column:
-    """A column: perf's name of it, the shape of a cell, the value it fills (``""``: read, not kept), its headings."""
+    """A column, of which there is one object.
+
+    ``name`` is perf's, ``shape`` that of a cell, ``value`` what it fills (``""``: not kept), ``labels`` its headings.
+    """
 
     name: str
     shape: Shape

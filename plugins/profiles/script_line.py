@@ -8,6 +8,7 @@ looks, from the data source outwards: it is the one field that nothing else look
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from linesmith.plugins.profiles.source_words import OPERATIONS, source_of
@@ -193,6 +194,7 @@ def _columns(text: str) -> tuple[int | None, Place]:
     return weight, read_place(int(found["ip"], 16), found["place"] or "")
 
 
+@lru_cache(maxsize=1 << 15)
 def read_place(address: int, text: str) -> Place:
     """The symbol and the object behind a code address: ``schedule+0x12 ([kernel.kallsyms])``."""
     text = " ".join(text.split())

@@ -5,18 +5,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from enum import Enum, auto
+from enum import IntEnum, auto
+from functools import lru_cache
 from typing import NamedTuple
 
 from linesmith.plugins.profiles.lines import TextLine
 
 FIRST, BEHIND_BLANK = -1, -2
-_WORD = re.compile(r"\S+")
+_WORDS = re.compile(r"(\s*)(\S+)")
 _LONGEST_WORD = 512
 
 
-class Kind(Enum):
-    """What a word can be in a c2c report, told from its own characters only."""
+class Kind(IntEnum):
+    """What a word can be in a c2c report, told from its own characters only; numbers, for sets of them are quick."""
 
     PERCENT = auto()
     INTEGER = auto()
@@ -61,24 +62,29 @@ _SHAPES = re.compile(
 )
 
 
+_BY_NAME = {kind.name: kind for kind in Kind}
+
+
+# Most words of a report come again and again: shares, small numbers, names.
+@lru_cache(maxsize=1 << 14)
 def _kind(word: str) -> Kind:
     if word[0].isalpha() or len(word) > _LONGEST_WORD:
         return Kind.WORD if word != "N/A" else Kind.NODE
     shape = _SHAPES.match(word)
-    return Kind[shape.lastgroup] if shape and shape.lastgroup else Kind.WORD
+    return _BY_NAME[shape.lastgroup] if shape and shape.lastgroup else Kind.WORD
 
 
 def tokens(lines: Iterable[TextLine]) -> Iterator[Token]:
     """Every word of ``lines`` in order; a word longer than any that perf prints is cut."""
     first = FIRST
     for line in lines:
-        end = 0
-        for found in _WORD.finditer(line.text):
-            gap = found.start() - end if end else first
-            end = found.end()
-            word = found.group()
+        gap = first
+        # Blanks at the end would be tried from each of them on.
+        for blanks, word in _WORDS.findall(line.text.rstrip()):
+            gap = len(blanks) if gap >= 0 else first
             yield Token(_kind(word), word[:_LONGEST_WORD], line.number, gap)
-        first = FIRST if end else BEHIND_BLANK
+            gap = 0
+        first = BEHIND_BLANK if gap < 0 else FIRST
 
 
 class Cursor:
@@ -94,7 +100,12 @@ class Cursor:
 
     def peek(self, ahead: int = 0) -> Token:
         """The token ``ahead`` of the next one; behind the last word always a token of kind ``END``."""
-        index = self._at + ahead
+        try:
+            return self._window[self._at + ahead]
+        except IndexError:
+            return self._fill(self._at + ahead)
+
+    def _fill(self, index: int) -> Token:
         while len(self._window) <= index:
             token = next(self._stream, None)
             if token is None:
