@@ -79,8 +79,8 @@ def _about_chance(looked: Exposure, recorded: bool) -> Iterator[str]:
         )
     if looked.scatter:
         yield (
-            f"most members differ by {looked.scatter:.1%} between the profiles beyond what counting leaves to chance; "
-            "the limits allow for that"
+            f"members differ by {looked.scatter:.1%} between the profiles beyond what counting leaves to chance; the "
+            "limits allow for that"
         )
     elif recorded:
         yield (

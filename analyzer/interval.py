@@ -9,8 +9,8 @@ from statistics import median
 
 from linesmith.analyzer.model import Bounds
 
-# Median of the square of a standard normal variable.
-MEDIAN_SQUARE = 0.454936
+# Four fifths of the squares of a standard normal variable are below this.
+QUANTILE, QUANTILE_SQUARE = 0.8, 1.642374
 LEAST_PAIRS, LEAST_COUNT = 12, 20
 SMALLEST_SCATTER, MOST_SCATTER = 1e-6, 2.0
 
@@ -61,8 +61,9 @@ def _away(middle: float, limit: float, extra: float) -> float:
 def scatter_of(pairs: Sequence[tuple[int, int]]) -> float:
     """The relative deviation of rates between two profiles that explains how far most pairs of counts are apart.
 
-    It is beyond what counting leaves to chance, and about the change that all have in common; the median makes it that
-    of things that did not change. 0 with fewer than ``LEAST_PAIRS`` pairs of ``LEAST_COUNT`` or more.
+    It is beyond what counting leaves to chance, and about the change that all have in common. It is fitted to four
+    fifths of the pairs, so that up to a fifth of them may really change. 0 with fewer than ``LEAST_PAIRS`` pairs of
+    ``LEAST_COUNT`` or more.
     """
     counted = [pair for pair in pairs if min(pair) >= LEAST_COUNT]
     if len(counted) < LEAST_PAIRS:
@@ -72,11 +73,12 @@ def scatter_of(pairs: Sequence[tuple[int, int]]) -> float:
     low, high = 0.0, MOST_SCATTER
     for _ in range(40):
         tried = (low + high) / 2
-        squares = [
+        squares = sorted(
             (one - common) ** 2 / (1 / before + 1 / after + 2 * tried**2)
             for one, (before, after) in zip(logs, counted, strict=True)
-        ]
-        low, high = (tried, high) if median(squares) > MEDIAN_SQUARE else (low, tried)
+        )
+        wider = squares[int(QUANTILE * (len(squares) - 1))] > QUANTILE_SQUARE
+        low, high = (tried, high) if wider else (low, tried)
     return high if high > SMALLEST_SCATTER else 0.0
 
 

@@ -29,6 +29,8 @@ from linesmith.analyzer.parts import top_names
 PAIR_SHARE = 0.01
 # A member that carries this share of the line's contention is what the line is about.
 MAIN_SHARE = 0.5
+# Objects of a line that are told.
+MOST_OBJECTS = 4
 # Blames that are told as reasons.
 MOST_BLAMES = 3
 
@@ -59,6 +61,12 @@ class TopMember:
     def written(self) -> bool:
         """Whether somebody writes the member, sampled or inferred."""
         return any(member.written for member in self.members)
+
+    @property
+    def begin(self) -> int | None:
+        """Where the object begins that the member is of, counted from the line; ``None`` where that is not known."""
+        first = self.members[0]
+        return None if first.object_offset is None else first.offset - first.object_offset
 
     @property
     def elements(self) -> tuple[str, ...]:
@@ -110,6 +118,7 @@ def triage(
     if straddler and own.get(straddler, 0) >= MAIN_SHARE * total:
         kinds = (TriageKind.STRADDLE, *kinds)
     reasons = (*_reasons(tops, line, profile), *_blame_reasons(told), *_writer_reasons(kinds, line, profile))
+    reasons += _object_reasons(tops, objects)
     sentence = _sentence(kinds, tops, own, total, pairs)
     if TriageKind.STRADDLE in kinds:
         sentence = f"{straddler} lies on this line and on another hot one, so both travel; {sentence}"
@@ -259,6 +268,19 @@ def _reasons(tops: Sequence[TopMember], line: SharedLine, profile: Profile) -> t
     if same > 1:
         reasons.append(f"this address stands {same} times in the profile: the same address in several processes")
     return tuple(reasons)
+
+
+def _object_reasons(tops: Sequence[TopMember], objects: Sequence[LineObject]) -> tuple[str, ...]:
+    """That a line holds several objects, and whether one of them makes another one wait."""
+    if len(objects) < 2:
+        return ()
+    listed = ", ".join(f"{one.type or one.variable or 'an object'} at {one.start:#x}" for one in objects[:MOST_OBJECTS])
+    more = f" and {len(objects) - MOST_OBJECTS} more" if len(objects) > MOST_OBJECTS else ""
+    written = {top.begin for top in tops if top.written}
+    waiting = {top.begin for top in tops if top.contended}
+    between = any(one != other for one in written for other in waiting)
+    remedy = "; aligning each to a line parts them, which moving members does not" if between else ""
+    return (f"{len(objects)} objects lie on this line: {listed}{more}{remedy}",)
 
 
 def _sentence(

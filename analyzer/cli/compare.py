@@ -19,6 +19,7 @@ from linesmith.analyzer.cli import options
 @options.section
 @options.after_section
 @options.top
+@options.other_build
 @options.format_
 @options.output
 def command(
@@ -30,6 +31,7 @@ def command(
     section: int,
     after_section: int | None,
     top: int,
+    trust: str | None,
     format_: str,
     output: Path | None,
 ) -> None:
@@ -43,7 +45,7 @@ def command(
     from linesmith.analyzer.report import compare as text
     from linesmith.analyzer.report import compare_json
 
-    old, new = both(elf, after_elf or elf, before, after, section, after_section, type_, top)
+    old, new = both((elf, after_elf or elf), (before, after), (section, after_section), type_, top, trust)
     found = compare(explained(old), explained(new))
     sides = chosen(old), chosen(new)
     if format_ == "json":

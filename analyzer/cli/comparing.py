@@ -11,23 +11,21 @@ from linesmith.analyzer.report.chosen import Chosen
 
 
 def both(
-    elf: Path,
-    after_elf: Path,
-    before: Path,
-    after: Path,
-    section: int,
-    after_section: int | None,
+    elves: tuple[Path, Path],
+    profiles: tuple[Path, Path],
+    sections: tuple[int, int | None],
     type_: str | None,
     top: int,
+    trust: str | None,
 ) -> tuple[Analysis, Analysis]:
     """Analyse both; of one text given twice the second report is the one behind the first unless it is named.
 
     Raises what ``analyse`` raises.
     """
-    one_text = before.resolve() == after.resolve()
-    second = after_section or (section + 1 if one_text else section)
-    old = with_offsets(analyse(elf, before, section, type_, top))
-    return old, with_offsets(analyse(after_elf, after, second, type_, top))
+    one_text = profiles[0].resolve() == profiles[1].resolve()
+    second = sections[1] or (sections[0] + 1 if one_text else sections[0])
+    old = with_offsets(analyse(elves[0], profiles[0], sections[0], type_, top, trust=trust))
+    return old, with_offsets(analyse(elves[1], profiles[1], second, type_, top, trust=trust))
 
 
 def chosen(analysis: Analysis) -> Chosen:

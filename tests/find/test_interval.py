@@ -59,7 +59,7 @@ def test_the_scatter_between_runs_is_found_whatever_all_have_in_common_and_a_few
     random = default_rng(2)
     rates = 1000 * random.lognormal(0, 0.2, (200, 2)) * (1.0, 3.0)
     pairs = [*random.poisson(rates).tolist(), *([1000, 50] for _ in range(20))]
-    assert 0.17 < scatter_of(pairs) < 0.24
+    assert 0.18 < scatter_of(pairs) < 0.26
 
 
 def test_of_a_few_pairs_nothing_is_learnt() -> None:

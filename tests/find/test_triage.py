@@ -5,7 +5,17 @@ from __future__ import annotations
 
 from linesmith.analyzer.findings import findings
 from linesmith.analyzer.layouts import LayoutTable
-from linesmith.analyzer.model import Access, LineMember, MemberFunction, Profile, SharedLine, Triage, TriageKind
+from linesmith.analyzer.model import (
+    Access,
+    LineMember,
+    LineObject,
+    MemberFunction,
+    Outcome,
+    Profile,
+    SharedLine,
+    Triage,
+    TriageKind,
+)
 from linesmith.analyzer.triage import triage
 
 
@@ -83,3 +93,32 @@ def test_lines_that_are_not_explained_still_count_in_shares_and_as_neighbours() 
     (found,) = findings(profile, LayoutTable([]), (), lines=(hot,))
     assert found.share == 0.75
     assert found.triage.kinds == (TriageKind.ADJACENT_LINE,)
+
+
+def two_objects(first: LineMember, second: LineMember) -> Triage:
+    """A line on which one session ends and the next one begins, at byte 32."""
+    owners = (
+        LineObject("session", 1, -96, 32, 1.0, Outcome.RESOLVED),
+        LineObject("session", 1, 32, 32, 1.0, Outcome.RESOLVED),
+    )
+    return triage(SharedLine(0, None, ()), owners, (first, second), Profile("test", "", "hitm", ()))
+
+
+def member(path: str, offset: int, begin: int, contended: int, stores: int) -> LineMember:
+    function = MemberFunction("worker", contended, stores)
+    return LineMember(path, offset, offset - begin, 8, contended, stores, (function,))
+
+
+def test_members_of_two_neighbours_are_told_apart_and_aligning_is_the_remedy() -> None:
+    found = two_objects(member("count", 0x18, -96, 50, 0), member("count", 0x38, 32, 0, 90))
+    assert found.kinds == (TriageKind.FALSE_SHARING, TriageKind.SEVERAL_OBJECTS)
+    assert [(pair.first, pair.second) for pair in found.pairs] == [("count", "count of the session at 0x20")]
+    assert found.reasons[-1] == (
+        "2 objects lie on this line: session at -0x60, session at 0x20; "
+        "aligning each to a line parts them, which moving members does not"
+    )
+
+
+def test_neighbours_that_do_not_disturb_each_other_need_no_remedy() -> None:
+    found = two_objects(member("count", 0x18, -96, 50, 90), member("name", 0x38, 32, 0, 0))
+    assert found.reasons[-1] == "2 objects lie on this line: session at -0x60, session at 0x20"
