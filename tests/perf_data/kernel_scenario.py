@@ -95,7 +95,7 @@ def _objects(kernel: Kernel, cpus: tuple[int, ...]) -> Iterator[Touch]:
 
 def _globals(kernel: Kernel, cpus: tuple[int, ...]) -> Iterator[Touch]:
     vector = kernel.size("cpupri_vec")
-    vectors = tuple(kernel.variable("def_root_domain", number * vector) for number in _VECTORS_USED)
+    vectors = tuple(kernel.variable("def_root_domain").plus(number * vector) for number in _VECTORS_USED)
     for use in _VECTORS:
         yield from contended(kernel, use, Objects("root_domain", vectors, cpus, TASKS))
     for use in _LOCK:

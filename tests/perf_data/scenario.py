@@ -32,14 +32,15 @@ _SERVED = tuple(Served)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A byte of memory as it ran: virtual and physical address."""
+    """A byte of memory as it ran: virtual and physical address, and how far into its object."""
 
     address: int
     physical: int
+    into: int = 0
 
     def plus(self, offset: int) -> Place:
-        """So many bytes further."""
-        return Place(self.address + offset, self.physical + offset)
+        """So many bytes further into the object."""
+        return Place(self.address + offset, self.physical + offset, self.into + offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +89,15 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class TruthRow:
-    """The samples of one touch at one place: what any reader has to come to. ``cycles`` adds up their latencies."""
+    """The samples of one touch at one place: what any reader has to come to.
+
+    ``offset`` is how far into its object the place lies; ``cycles`` adds up the latencies.
+    """
 
     type: str
     member: str
     function: str
+    offset: int
     address: int
     instructions: tuple[int, ...]
     atomic: bool
@@ -216,6 +221,7 @@ def _row(touch: Touch, place: Place, drawn: Drawn, rows: NDArray[np.intp], compu
         type=touch.type,
         member=touch.member,
         function=touch.function,
+        offset=place.into,
         address=place.address,
         instructions=touch.instructions,
         atomic=touch.atomic,
