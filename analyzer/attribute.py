@@ -35,6 +35,7 @@ from linesmith.analyzer.hypotheses import (
 from linesmith.analyzer.likelihood import UNEXPLAINED_LEAF, Clue, clues_of, probability
 from linesmith.analyzer.model import LineObject, Outcome, SharedLine
 from linesmith.analyzer.neighbours import Neighbourhood
+from linesmith.analyzer.slab import SlabStarts
 
 EXAMINED = 200
 # Hypotheses whose log odds are worse than this change no answer.
@@ -134,7 +135,8 @@ def _best(
     """The best hypothesis of those ``allowed``; ``None`` when nothing proposes one."""
     proposer = Proposer(containment) if around is None else around.proposer
     promising = proposer.best(clues, line.bytes, EXAMINED, allowed)
-    judged = [_judge(one, clues, line.bytes, containment) for one in promising]
+    starts = None if around is None else around.starts
+    judged = [_judge(one, clues, line, containment, starts) for one in promising]
     if not judged:
         return None
     verdicts = _ranked(judged if around is None else _supported(_ranked(judged), around, line))
@@ -173,7 +175,9 @@ def _parts(
     return [one for one in verdicts if all(inside(one.hypothesis, outer, containment) for outer in around)]
 
 
-def _judge(one: Hypothesis, clues: Sequence[Clue], line_bytes: int, containment: Containment) -> _Verdict:
+def _judge(
+    one: Hypothesis, clues: Sequence[Clue], line: SharedLine, containment: Containment, starts: SlabStarts | None
+) -> _Verdict:
     gain = 0.0
     reasoned = samples = 0
     for clue in clues:
@@ -181,7 +185,8 @@ def _judge(one: Hypothesis, clues: Sequence[Clue], line_bytes: int, containment:
         gain += clue.weight * log(likelihood / UNEXPLAINED_LEAF)
         samples += clue.samples
         reasoned += clue.samples if reason else 0
-    return _Verdict(one, prior(one, line_bytes, containment) + gain, gain, reasoned / samples if samples else 0.0)
+    likelihood = prior(one, line, containment, starts) + gain
+    return _Verdict(one, likelihood, gain, reasoned / samples if samples else 0.0)
 
 
 def _ranked(verdicts: Iterable[_Verdict]) -> list[_Verdict]:

@@ -20,6 +20,7 @@ from linesmith.analyzer.line_objects import is_kernel
 from linesmith.analyzer.model import Finding, Profile, SharedLine
 from linesmith.analyzer.placement import Trust, placed
 from linesmith.analyzer.recorded_cost import removable_limit
+from linesmith.analyzer.slab import Kernel, machine_of, release_of
 
 # Lines that are looked at unless the user asks for another number.
 TOP = 50
@@ -67,6 +68,7 @@ def explain(
         kept,
         accesses,
         _is_of_same_build(profile, reading),
+        _kernel(reading, elf),
     )
     return Explanation(name_locks(found, reading.layouts, accesses, partial(touched, elf)), left_out, profile)
 
@@ -101,6 +103,13 @@ def _hottest(
 def _promising(counting: Sequence[SharedLine], top: int) -> list[SharedLine]:
     ranked = sorted(range(len(counting)), key=lambda at: -removable_limit(counting[at]))
     return [counting[at] for at in sorted(ranked[:top])]
+
+
+def _kernel(reading: Reading, elf: Path) -> Kernel | None:
+    """How the kernel in the ELF file lays out its slabs; ``None`` for a program."""
+    if not is_kernel(reading.layouts):
+        return None
+    return Kernel(machine_of(reading.identity.machine, release_of(elf)))
 
 
 def _is_of_same_build(profile: Profile, reading: Reading) -> bool:

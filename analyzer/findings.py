@@ -13,10 +13,10 @@ from linesmith.analyzer.agreement import agreements
 from linesmith.analyzer.code_touches import CodeTouches, by_function, by_instruction
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.evidence import Evidence, functions_asked, gather
+from linesmith.analyzer.joint_objects import joint_objects
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.line_cost import line_cost
 from linesmith.analyzer.line_members import line_members
-from linesmith.analyzer.line_objects import Ground, ground_of, line_objects
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Access,
@@ -30,6 +30,7 @@ from linesmith.analyzer.model import (
     Touched,
 )
 from linesmith.analyzer.parts import Part, parts
+from linesmith.analyzer.slab import Kernel
 from linesmith.analyzer.straddle import straddling
 from linesmith.analyzer.triage import infer_writers, triage
 from linesmith.analyzer.waiting import profile_waited
@@ -53,6 +54,7 @@ def findings(
     lines: Sequence[SharedLine] | None = None,
     accesses: AccessMap | None = None,
     same_build: bool = False,
+    kernel: Kernel | None = None,
 ) -> tuple[Finding, ...]:
     """One finding for each of ``lines``, in their order; without them, of all lines of the profile.
 
@@ -61,14 +63,16 @@ def findings(
     ``touched`` and ``operands`` are what ``dwarf.touched`` and ``dwarf.operands`` say of the functions that
     ``evidence.functions_asked`` names; without operands the answer is less sure. Lines that could be of several
     types are taken for ``wanted`` ones where that explains them. ``accesses`` is the access map of the same file;
-    ``same_build`` says that the code addresses of the profile are those of the file.
+    ``same_build`` says that the code addresses of the profile are those of the file. ``kernel`` tells how objects lie
+    in the slabs of the profiled kernel.
     """
     containment = Containment(layouts)
     explained = profile.lines if lines is None else lines
     mapped = _mapped(replace(profile, lines=tuple(explained)), accesses, same_build, containment)
     evidence = gather(touched, operands, layouts, *mapped)
-    ground = ground_of(profile, evidence, containment)
-    met = [_met(line, profile, ground, wanted) for line in explained]
+    objects = joint_objects(explained, profile, evidence, containment, kernel, wanted)
+    pairs = zip(explained, objects, strict=True)
+    met = [_met(line, one, profile, evidence, containment) for line, one in pairs]
     by_address = {one.line.address: one for one in met}
     waited = profile_waited(profile)
     return tuple(
@@ -89,9 +93,10 @@ def _mapped(
     return functions, by_instruction((one for one in addresses if one is not None), accesses, containment)
 
 
-def _met(line: SharedLine, profile: Profile, ground: Ground, wanted: str | None) -> _Met:
-    objects = line_objects(line, ground, wanted)
-    members = line_members(line, objects, ground.evidence, ground.containment)
+def _met(
+    line: SharedLine, objects: tuple[LineObject, ...], profile: Profile, evidence: Evidence, containment: Containment
+) -> _Met:
+    members = line_members(line, objects, evidence, containment)
     return _Met(line, objects, infer_writers(members, profile))
 
 

@@ -15,6 +15,8 @@ from linesmith.analyzer.code_touches import CodeTouches, Sampled
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.evidence import FunctionEvidence
 from linesmith.analyzer.likelihood import OUTSIDE, UNEXPLAINED_LEAF, Clue, reach_likelihood, touch_likelihood
+from linesmith.analyzer.model import SharedLine
+from linesmith.analyzer.slab import SlabStarts
 
 # Which hypotheses are asked for: by columns of layouts, starts and sizes.
 Column = NDArray[np.int64]
@@ -125,8 +127,14 @@ def _met(clue: Clue, containment: Containment) -> dict[tuple[int, int], float]:
     return found
 
 
-def prior(one: Hypothesis, line_bytes: int, containment: Containment) -> float:
-    """Log: even over the starts a type can have; allocators begin more objects on a line than anywhere else."""
+def prior(one: Hypothesis, line: SharedLine, containment: Containment, starts: SlabStarts | None) -> float:
+    """Log: by the starts that slabs leave a type at the line's address, where that is known."""
+    known = starts.log_prior(one.layout, one.start, line.address, line.bytes) if starts else None
+    return _even_prior(one, line.bytes, containment) if known is None else known
+
+
+def _even_prior(one: Hypothesis, line_bytes: int, containment: Containment) -> float:
+    """Even over the starts a type can have; allocators begin more objects on a line than anywhere else."""
     layout = containment.layouts.by_id(one.layout)
     starts = (layout.size + line_bytes) / max(layout.natural_alignment, layout.alignment or 1)
     return log(ON_LINE_START if one.start % line_bytes == 0 else 1.0) - log(starts)

@@ -13,6 +13,7 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import LineObject, Outcome, Profile, SharedLine
 from linesmith.analyzer.neighbours import Neighbourhood
 from linesmith.analyzer.object_map import ObjectMap
+from linesmith.analyzer.slab import SlabStarts
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +27,17 @@ class Ground:
     kernel: bool
 
 
-def ground_of(profile: Profile, evidence: Evidence, containment: Containment) -> Ground:
-    """What is known of the lines of the profile; ``evidence`` is that of their functions."""
+def ground_of(
+    profile: Profile, evidence: Evidence, containment: Containment, starts: SlabStarts | None = None
+) -> Ground:
+    """What is known of the lines of the profile.
+
+    ``evidence`` is that of their functions, ``starts`` what the slabs of a kernel leave possible.
+    """
     kernel = is_kernel(containment.layouts)
     own = (_own(line, kernel) for line in profile.lines)
-    return Ground(evidence, containment, ObjectMap(profile.areas), Neighbourhood(own, evidence, containment), kernel)
+    neighbourhood = Neighbourhood(own, evidence, containment, starts)
+    return Ground(evidence, containment, ObjectMap(profile.areas), neighbourhood, kernel)
 
 
 def line_objects(line: SharedLine, ground: Ground, wanted: str | None) -> tuple[LineObject, ...]:

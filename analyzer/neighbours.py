@@ -12,6 +12,7 @@ from linesmith.analyzer.evidence import Evidence
 from linesmith.analyzer.hypotheses import Hypothesis, Proposer, prior
 from linesmith.analyzer.likelihood import UNEXPLAINED_LEAF, Clue, clues_of, probability
 from linesmith.analyzer.model import SharedLine
+from linesmith.analyzer.slab import SlabStarts
 
 # Lines of one report this close (bytes) may belong to one object.
 NEIGHBOURHOOD = 4096
@@ -34,7 +35,15 @@ class Alone:
 class Neighbourhood:
     """The lines of one report by address; each is explained once, when a line close by asks for it."""
 
-    def __init__(self, lines: Iterable[SharedLine], evidence: Evidence, containment: Containment) -> None:
+    def __init__(
+        self,
+        lines: Iterable[SharedLine],
+        evidence: Evidence,
+        containment: Containment,
+        starts: SlabStarts | None = None,
+    ) -> None:
+        """``starts`` is what slabs leave possible on these lines, where that is known."""
+        self.starts = starts
         self._lines = {line.address: line for line in lines if line.address is not None}
         self._evidence = evidence
         self._containment = containment
@@ -54,15 +63,15 @@ class Neighbourhood:
     def _alone(self, address: int) -> Alone:
         if address not in self._explained:
             line = self._lines[address]
-            self._explained[address] = _alone(line, clues_of(line.accesses, self._evidence), self.proposer)
+            self._explained[address] = _alone(line, clues_of(line.accesses, self._evidence), self.proposer, self.starts)
         return self._explained[address]
 
 
-def _alone(line: SharedLine, clues: tuple[Clue, ...], proposer: Proposer) -> Alone:
+def _alone(line: SharedLine, clues: tuple[Clue, ...], proposer: Proposer, starts: SlabStarts | None) -> Alone:
     best = Alone(clues, (0.0,) * len(clues), 0.0)
     for one in proposer.best(clues, line.bytes, EXAMINED):
         each = tuple(_gain(clue, 0, one, proposer.containment) for clue in clues)
-        tried = Alone(clues, each, prior(one, line.bytes, proposer.containment))
+        tried = Alone(clues, each, prior(one, line, proposer.containment, starts))
         best = max(best, tried, key=lambda it: it.prior + sum(it.gains))
     return best
 

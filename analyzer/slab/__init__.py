@@ -5,7 +5,7 @@ from linesmith.analyzer.slab.allocation import Asked, Kernel, cache_of, own_cach
 from linesmith.analyzer.slab.footprint import bytes_for, pages_for, phase_counts
 from linesmith.analyzer.slab.machine import machine_of
 from linesmith.analyzer.slab.places import TypeSlabs, slab_places, together
-from linesmith.analyzer.slab.possible import Machines, PlacedStart, SlabStarts, any_machine
+from linesmith.analyzer.slab.possible import Machines, PlacedStart, SlabStarts, any_machine, machines_with
 from linesmith.analyzer.slab.release import release_of
 from linesmith.analyzer.slab.stride import geometry_of
 from linesmith.analyzer.slab.sysfs import measured_caches
@@ -22,6 +22,7 @@ __all__ = [
     "cache_of",
     "geometry_of",
     "machine_of",
+    "machines_with",
     "measured_caches",
     "own_cache",
     "pages_for",

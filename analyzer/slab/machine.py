@@ -12,7 +12,12 @@ _BOUNCES = (6, 5)
 _DEFAULT = SlabMachine()
 
 
-def machine_of(name: str, release: tuple[int, int] | None, cpus: int, page_bytes: int) -> SlabMachine:
+def machine_of(
+    name: str,
+    release: tuple[int, int] | None,
+    cpus: int = _DEFAULT.cpus,
+    page_bytes: int = _DEFAULT.page_bytes,
+) -> SlabMachine:
     """The machine of an ELF file by its ``name``; without a release the rules of Linux 6.12 hold."""
     rules = release or _DEFAULT.release
     kmalloc = _ARM64_DMA_BYTES if name == _ARM64 and rules < _BOUNCES else _DEFAULT.kmalloc_alignment

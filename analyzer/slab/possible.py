@@ -65,6 +65,11 @@ def any_machine() -> Machines:
     return Machines(tuple((one, 1 / len(_CPUS)) for one in _CPUS))
 
 
+def machines_with(cpus: int | None) -> Machines:
+    """Machines of that many CPUs; any, where the number is not known."""
+    return any_machine() if cpus is None or cpus < 1 else Machines(((cpus, 1.0),))
+
+
 class SlabStarts:
     """Probabilities of starts on lines of one profile; computed when first asked for."""
 
