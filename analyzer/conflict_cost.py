@@ -22,6 +22,9 @@ NO_RATES = (
     "how often each member is written was not sampled: a written member may wait for itself only, or for others only"
 )
 OWN_STORES = "a written member may have been written itself before each miss: then parting it from others gains nothing"
+HELD_LONGER = "who holds the lock waits for its neighbours on the line, and all who wait for the lock wait with it"
+# Contended accesses to a lock's neighbours that may matter to those who wait for the lock, as a share of the line's.
+NEIGHBOURS_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,9 @@ def _blame(victim: _Victim, parts: Sequence[Part], buddies: Sequence[Part], rate
     far = [one for one in (*parts, *buddies) if one not in near]
     here, beside = writers(near, victim.cpu), writers(far, victim.cpu)
     share = removable_share(victim.part.name, here, rated)
+    if share.most < 1 and _lasts_longer(victim.part, near):
+        share = Bounds(share.least, 1.0)
+        found.notes[HELD_LONGER] = None
     found.removable += share.times(victim.contended)
     found.removable_cycles += share.times(victim.cycles)
     _note(victim, here, share, rated, found)
@@ -141,10 +147,17 @@ def _blame(victim: _Victim, parts: Sequence[Part], buddies: Sequence[Part], rate
         found.adjacent_cycles += ANY.times(victim.cycles)
 
 
+def _lasts_longer(lock: Part, near: Sequence[Part]) -> bool:
+    """Whether a lock may be held longer for its neighbours: who holds it waits for them, and everybody else for it."""
+    contended = {part.name: total(part.accesses).contended for part in near}
+    others = sum(contended.values()) - contended[lock.name]
+    return lock.waited_for and others >= NEIGHBOURS_SHARE * sum(contended.values()) > 0
+
+
 def _note(victim: _Victim, here: Mapping[str, int], share: Bounds, rated: bool, found: _Sum) -> None:
     if not here:
         found.unknown += victim.contended
-    elif share.least < share.most:
+    elif share.least < share.most and not (victim.part.waited_for and len(here) == 1):
         found.notes[OWN_STORES if rated and any(here.values()) else NO_RATES] = None
 
 
@@ -159,7 +172,7 @@ def _slow(part: Part, parts: Sequence[Part], rated: bool, found: _Sum) -> None:
     near = [one for one in parts if one.halves & part.halves]
     here = writers(near, part.only_cpu)
     if here:
-        most = removable_share(part.name, here, rated).most
+        most = 1.0 if _lasts_longer(part, near) else removable_share(part.name, here, rated).most
         found.removable_cycles += Bounds(0.0, most * total(part.accesses).slow_cycles)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from linesmith.analyzer.lock import waits_for_lock
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Access, LineMember, LineObject, Side
 from linesmith.analyzer.origin import Origin, origin
 
@@ -19,6 +20,7 @@ class Part:
 
     ``halves`` are the 64-byte lines it was touched on, counted from the line's first. ``inferred`` tells that it must
     be written although no store was sampled. ``stores`` were sampled, ``stores_by_cpu`` those whose CPU is known.
+    ``waited_for`` tells a lock that functions were seen to wait for.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Part:
     origin: Origin
     stores: int
     stores_by_cpu: Mapping[int, int]
+    waited_for: bool = False
 
     @property
     def written(self) -> bool:
@@ -62,11 +65,17 @@ def parts(
     """The parts of a line in the order of their offsets; ``members`` are those of the line."""
     names = part_names(members, objects)
     inferred = {names[member.offset] for member in members if member.write_inferred}
+    waited_for = {names[member.offset] for member in members if _is_waited_for(member)}
     grouped: dict[str, list[Access]] = {}
     for access in sorted(accesses, key=lambda one: -1 if one.offset is None else one.offset):
         if access.offset is not None:
             grouped.setdefault(names.get(access.offset, f"{access.offset:#x}"), []).append(access)
-    return tuple(_part(name, group, name in inferred, line_bytes) for name, group in grouped.items())
+    found = (_part(name, group, name in inferred, line_bytes) for name, group in grouped.items())
+    return tuple(replace(part, waited_for=part.name in waited_for) for part in found)
+
+
+def _is_waited_for(member: LineMember) -> bool:
+    return member.lock and any(waits_for_lock(function.name) for function in member.functions)
 
 
 def _part(name: str, group: Sequence[Access], inferred: bool, line_bytes: int) -> Part:

@@ -132,3 +132,11 @@ def test_rows_that_were_not_pasted_may_be_of_any_member() -> None:
 def test_the_share_is_of_all_cycles_of_the_profile() -> None:
     elsewhere = line_of(Access(0, "read", hitm_local=100, cycles_local=600), address=0x8000)
     assert cost_of(line_of(read(0, 100), write(8, 50)), elsewhere).share == exactly(0.25)
+
+
+def test_who_waits_for_a_lock_waits_longer_for_its_neighbours() -> None:
+    lock = Access(8, "queued_spin_lock_slowpath", hitm_local=80, stores_l1_hit=50)
+    alone = cost_of(line_of(lock))
+    beside = cost_of(line_of(lock, read(0, 20)))
+    assert (alone.removable, beside.removable) == (exactly(0), Bounds(20, 100))
+    assert "who holds the lock waits for its neighbours" in beside.notes[0]
