@@ -40,6 +40,8 @@ from linesmith.analyzer.slab import SlabStarts
 EXAMINED = 200
 # Hypotheses whose log odds are worse than this change no answer.
 HOPELESS = 12.0
+# Log odds that the lines close by can add or take.
+MOST_SUPPORT = 12.0
 # Below odds of about six to one the answer is "cannot tell".
 SURE = 0.85
 LEFT_OVER = 0.15
@@ -197,11 +199,12 @@ def _supported(ranked: Iterable[_Verdict], around: Neighbourhood, line: SharedLi
     """Other lines may confirm what this line says, not replace it: some large type always fits a neighbour."""
     best = -inf
     for one in ranked:
-        most = max(one.gain, 0.0)
+        most = min(max(one.gain, 0.0), MOST_SUPPORT)
         if one.likelihood + most < best - HOPELESS:
             yield one
             continue
-        with_others = replace(one, likelihood=one.likelihood + min(around.support(one.hypothesis, line), most))
+        more = max(-MOST_SUPPORT, min(around.support(one.hypothesis, line), most))
+        with_others = replace(one, likelihood=one.likelihood + more)
         best = max(best, with_others.likelihood)
         yield with_others
 

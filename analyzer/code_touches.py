@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from linesmith.analyzer.access import NO_ROW, AccessMap, resolve
 from linesmith.analyzer.access.access_map import OUTCOMES
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.model import CACHE_LINE_BYTES, AccessCounts, Leaf
+from linesmith.analyzer.model import CACHE_LINE_BYTES, AccessCounts, AccessOutcome, Leaf
 
 Spot = tuple[int, int]
 
@@ -27,6 +27,7 @@ BY_INSTRUCTION = 0.98
 
 _RESOLVED = np.array([outcome.resolved for outcome in OUTCOMES])
 _COUNTS = np.array([outcome.counts for outcome in OUTCOMES])
+_OWN = OUTCOMES.index(AccessOutcome.PER_CPU)
 _NOTHING = AccessCounts()
 
 
@@ -121,7 +122,10 @@ def by_function(
         if base in wanted or (cut and base.startswith(cut)):
             numbers.setdefault(base, []).append(number)
     outermost = _Outermost(accesses, containment)
-    return {name: _touches(_rows(group, accesses), BY_FUNCTION, outermost) for name, group in numbers.items()}
+    return {
+        name: _touches(_shared(_rows(group, accesses), accesses), BY_FUNCTION, outermost)
+        for name, group in numbers.items()
+    }
 
 
 def by_instruction(addresses: Iterable[int], accesses: AccessMap, containment: Containment) -> dict[int, CodeTouches]:
@@ -191,6 +195,12 @@ class _Outermost:
 def _rows(functions: Iterable[int], accesses: AccessMap) -> NDArray[np.int64]:
     parts = [accesses.rows_of_function(number) for number in functions]
     return np.concatenate(parts).astype(np.int64)
+
+
+def _shared(rows: NDArray[np.int64], accesses: AccessMap) -> NDArray[np.int64]:
+    """The rows that can meet a line that CPUs share: what a CPU or thread reaches as its own is mostly none."""
+    shared: NDArray[np.int64] = rows[accesses.outcome[rows] != _OWN]
+    return shared
 
 
 def _touches(rows: NDArray[np.int64], trust: float, outermost: _Outermost) -> CodeTouches:

@@ -20,6 +20,7 @@ from linesmith.analyzer.line_objects import is_kernel
 from linesmith.analyzer.model import Finding, Profile, SharedLine
 from linesmith.analyzer.placement import Trust, placed
 from linesmith.analyzer.recorded_cost import removable_limit
+from linesmith.analyzer.same_code import with_linked_code
 from linesmith.analyzer.slab import Kernel, machine_of, release_of
 
 # Lines that are looked at unless the user asks for another number.
@@ -56,7 +57,11 @@ def explain(
     """
     _refuse_without_code(reading, elf)
     _refuse_other_build(profile, reading)
-    profile = placed(profile, reading.identity, reading.layouts, accesses, is_kernel(reading.layouts), trust)
+    kernel = is_kernel(reading.layouts)
+    profile = placed(profile, reading.identity, reading.layouts, accesses, kernel, trust)
+    same_build = _is_of_same_build(profile, reading)
+    if accesses is not None and profile.sampling is None and profile.recording is None:
+        profile, same_build = with_linked_code(profile, accesses, kernel)
     kept, left_out = _hottest(profile, wanted, reading, top)
     asked = functions_asked(replace(profile, lines=kept))
     found = findings(
@@ -67,7 +72,7 @@ def explain(
         wanted,
         kept,
         accesses,
-        _is_of_same_build(profile, reading),
+        same_build,
         _kernel(reading, elf),
     )
     return Explanation(name_locks(found, reading.layouts, accesses, partial(touched, elf)), left_out, profile)

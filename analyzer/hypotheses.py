@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linesmith.analyzer.code_touches import CodeTouches, Sampled
+from linesmith.analyzer.code_touches import Sampled, Spot
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.evidence import FunctionEvidence
+from linesmith.analyzer.evidence import Reach
 from linesmith.analyzer.likelihood import OUTSIDE, UNEXPLAINED_LEAF, Clue, reach_likelihood, touch_likelihood
 from linesmith.analyzer.model import SharedLine
 from linesmith.analyzer.slab import SlabStarts
@@ -21,6 +21,8 @@ from linesmith.analyzer.slab import SlabStarts
 # Which hypotheses are asked for: by columns of layouts, starts and sizes.
 Column = NDArray[np.int64]
 Allowed = Callable[[Column, Column, Column], NDArray[np.bool_]]
+
+_Code = tuple[int, Sampled, tuple[Spot, ...], frozenset[Spot], frozenset[Spot]]
 
 # How many times likelier than another start is the start of a line.
 ON_LINE_START = 1.25
@@ -39,10 +41,10 @@ class Hypothesis(NamedTuple):
 class _Proposals:
     """Where an access of a function may lie: columns of ``layout``, ``offset`` in it, and the log of how likely.
 
-    ``alignment`` and ``size`` are those of the layout, in bytes. ``of`` keeps what they were made from.
+    ``alignment`` and ``size`` are those of the layout, in bytes. ``of`` keeps alive what they were made from.
     """
 
-    of: tuple[FunctionEvidence, CodeTouches]
+    of: Mapping[str, Reach]
     layout: Column
     offset: Column
     gain: NDArray[np.float64]
@@ -55,7 +57,7 @@ class Proposer:
 
     def __init__(self, containment: Containment) -> None:
         self.containment = containment
-        self._known: dict[tuple[int, int, Sampled], _Proposals] = {}
+        self._known: dict[_Code, _Proposals] = {}
 
     def best(
         self, clues: Sequence[Clue], line_bytes: int, most: int, allowed: Allowed | None = None
@@ -79,11 +81,17 @@ class Proposer:
         return [Hypothesis(key // (2 * FARTHEST), key % (2 * FARTHEST) - FARTHEST) for key in foremost]
 
     def _proposals(self, clue: Clue) -> _Proposals:
-        key = id(clue.known), id(clue.touches), clue.sampled
+        key = _code_of(clue)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = _columns(clue, self.containment)
         return found
+
+
+def _code_of(clue: Clue) -> _Code:
+    """What the proposals of a clue depend on: of instructions that are known, only what they touch."""
+    declared = 0 if clue.by_instruction else id(clue.known.records)
+    return declared, clue.sampled, clue.spots, clue.touches.elements, frozenset(clue.touches.inside)
 
 
 def _columns(clue: Clue, containment: Containment) -> _Proposals:
@@ -106,13 +114,13 @@ def _as_arrays(clue: Clue, found: Mapping[tuple[int, int], float], containment: 
     sizes = np.array([one.size for one in records], np.int64)
     offsets = np.array([start for _, start in found], np.int64)
     gains = np.log(np.array(list(found.values()), np.float64) / OUTSIDE)
-    return _Proposals((clue.known, clue.touches), layouts, offsets, gains, alignment[which], sizes[which])
+    return _Proposals(clue.known.records, layouts, offsets, gains, alignment[which], sizes[which])
 
 
 def _met(clue: Clue, containment: Containment) -> dict[tuple[int, int], float]:
     """The places, as (record, offset in it), that the clue may have met, by what its function reaches and touches."""
     found: dict[tuple[int, int], float] = {}
-    for record in clue.known.records:
+    for record in () if clue.by_instruction else clue.known.records:
         for layout in containment.layouts.variants(record):
             for start in containment.starts(layout.id):
                 likelihood = reach_likelihood(clue, record, layout.id, start, containment)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 from linesmith.analyzer.code_touches import (
+    BY_FUNCTION,
     CodeTouches,
     Sampled,
     Spot,
@@ -65,6 +66,11 @@ class Clue:
     touches: CodeTouches
     mapped: float
     spots: tuple[Spot, ...]
+
+    @property
+    def by_instruction(self) -> bool:
+        """Whether the instructions are known, so that nothing else that their function does matters."""
+        return bool(self.spots) and self.touches.trust > BY_FUNCTION
 
 
 def clues_of(accesses: Iterable[Access], evidence: Evidence) -> tuple[Clue, ...]:
@@ -122,7 +128,9 @@ def probability(clue: Clue, layout: int, offset: int, containment: Containment) 
     leaves = containment.leaves(layout, offset)
     if not leaves:
         return HOLE, False
-    reached = max(_leaf_probability(leaf, offset, clue, containment) for leaf in leaves)
+    reached = 0.0
+    if not clue.by_instruction:
+        reached = max(_leaf_probability(leaf, offset, clue, containment) for leaf in leaves)
     reasoned = reached + touch_likelihood(clue) * touched(clue, layout, offset, containment)
     if reasoned > 0:
         return reasoned, True

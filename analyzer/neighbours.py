@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import log
@@ -48,6 +49,7 @@ class Neighbourhood:
         self._evidence = evidence
         self._containment = containment
         self.proposer = Proposer(containment)
+        self._addresses = sorted(self._lines)
         self._explained: dict[int, Alone] = {}
 
     def support(self, one: Hypothesis, line: SharedLine) -> float:
@@ -56,9 +58,14 @@ class Neighbourhood:
             return 0.0
         end = one.start + self._containment.layouts.by_id(one.layout).size
         reach = range(max(one.start, -NEIGHBOURHOOD), min(end, NEIGHBOURHOOD + line.bytes))
-        near = ((other - line.address, other) for other in self._lines if other != line.address)
-        covered = ((way, other) for way, other in near if way < reach.stop and way + line.bytes > reach.start)
-        return sum(_support(one, way, end, self._alone(other), self._containment) for way, other in covered)
+        first = bisect_right(self._addresses, line.address + reach.start - line.bytes)
+        covered = self._addresses[first : bisect_left(self._addresses, line.address + reach.stop)]
+        told = [
+            _told(one, other - line.address, end, self._alone(other), self._containment)
+            for other in covered
+            if other != line.address
+        ]
+        return _summed(told)
 
     def _alone(self, address: int) -> Alone:
         if address not in self._explained:
@@ -76,12 +83,36 @@ def _alone(line: SharedLine, clues: tuple[Clue, ...], proposer: Proposer, starts
     return best
 
 
-def _support(one: Hypothesis, way: int, end: int, alone: Alone, containment: Containment) -> float:
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What one line says for an object that covers it: by each clue, and because it needs no object of its own."""
+
+    clues: tuple[tuple[tuple[int, int], float], ...]
+    prior: float
+
+
+def _told(one: Hypothesis, way: int, end: int, alone: Alone, containment: Containment) -> _Told:
     """Of a line that lies ``way`` bytes on; ``end`` is the first byte behind the object."""
     pairs = zip(alone.clues, alone.gains, strict=True)
     covered = [(clue, gain) for clue, gain in pairs if one.start <= clue.offset + way < end]
-    together = sum(_gain(clue, way, one, containment) - gain for clue, gain in covered)
-    return together - alone.prior if covered else 0.0
+    clues = tuple((_code_of(clue), _gain(clue, way, one, containment) - gain) for clue, gain in covered)
+    return _Told(clues, -alone.prior if clues else 0.0)
+
+
+def _code_of(clue: Clue) -> tuple[int, int]:
+    """Tells pieces of code apart by what is known of them."""
+    return id(clue.known.records), hash(clue.spots)
+
+
+def _summed(told: Iterable[_Told]) -> float:
+    """One piece of code counts once, however many lines it touched: what is known wrongly of it is so everywhere."""
+    by_code: dict[tuple[int, int], list[float]] = {}
+    priors = 0.0
+    for one in told:
+        priors += one.prior
+        for code, gain in one.clues:
+            by_code.setdefault(code, []).append(gain)
+    return priors + sum(sum(gains) / len(gains) for gains in by_code.values())
 
 
 def _gain(clue: Clue, way: int, one: Hypothesis, containment: Containment) -> float:

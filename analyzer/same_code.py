@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether the code addresses of a pasted report are those of the ELF file, moved as a whole: then it is of that build.
+
+A report names no build. But where every row's address lies in the function that the row names, and on an instruction
+that touches memory, all by one and the same distance, no other build is meant: the distance is that of KASLR, or of
+where a program was loaded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from linesmith.analyzer.access import NO_ROW, AccessMap, resolve
+from linesmith.analyzer.model import Access, Profile, Remark, SharedLine
+
+# Kernels and programs are moved by whole pages.
+PAGE = 4096
+# So many places in the code, in so many functions, must agree; less may be chance.
+PLACES = 6
+FUNCTIONS = 3
+# Share of the rows that must lie in their function, and of those on an instruction that touches memory: what a sample
+# names is now and then the instruction behind (docs/access.md).
+INSIDE = 0.95
+TOUCHING = 0.8
+
+_INTO = re.compile(r"(?P<name>[\w.$]+)\+(?P<bytes>0x[0-9a-fA-F]+|\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A place in the code as the report tells it; ``starts`` and ``ends`` are those of functions with its name."""
+
+    function: str
+    address: int
+    spans: tuple[tuple[int, int], ...]
+    into: int | None
+
+    def fits(self, distance: int) -> bool:
+        """Whether the address, moved back by ``distance``, lies in the function, and where the report says."""
+        place = self.address - distance
+        return any(low <= place < high and self.into in (None, place - low) for low, high in self.spans)
+
+    def distances(self) -> Iterator[int]:
+        """The whole pages by which the function may have been moved."""
+        for low, high in self.spans:
+            if self.into is not None:
+                yield from () if (self.address - self.into - low) % PAGE else (self.address - self.into - low,)
+                continue
+            last = (self.address - low) // PAGE
+            first = -((high - 1 - self.address) // PAGE)
+            yield from (page * PAGE for page in range(first, last + 1))
+
+
+def with_linked_code(profile: Profile, accesses: AccessMap, kernel: bool) -> tuple[Profile, bool]:
+    """The profile with code addresses as in the ELF file, and whether they were found to be of its build.
+
+    Addresses that do not fit are left out then. A remark says which it was; there is none for a report with too few
+    of them to tell.
+    """
+    rows = _rows(profile, accesses, kernel)
+    if not _enough(rows):
+        return profile, False
+    distance = _distance(rows, accesses)
+    if distance is None:
+        words = "the code addresses are not those of the ELF file; functions are matched by name"
+        return _remarked(profile, words, profile.lines), False
+    fitting = {row.address for row in rows if row.fits(distance)}
+    words = (
+        f"{len(fitting)} of {len(rows)} code addresses are those of the ELF file, moved by {distance:#x}: "
+        "what each instruction touches is known"
+    )
+    return _remarked(profile, words, tuple(_moved(line, distance, fitting) for line in profile.lines)), True
+
+
+def _remarked(profile: Profile, words: str, lines: tuple[SharedLine, ...]) -> Profile:
+    return replace(profile, lines=lines, remarks=(*profile.remarks, Remark(words)))
+
+
+def _rows(profile: Profile, accesses: AccessMap, kernel: bool) -> list[_Row]:
+    """The distinct places in the code whose function the ELF file has."""
+    told = [access for line in profile.lines for access in line.accesses if access.kernel in (kernel, None)]
+    distinct = {(one.function, one.code_address): one for one in told if one.function and not one.symbol_cut}
+    found = []
+    for (function, address), access in distinct.items():
+        numbers = accesses.functions.called(function) if function and address is not None else ()
+        spans = tuple((int(accesses.function_low[one]), int(accesses.function_high[one])) for one in numbers)
+        if spans and function and address is not None:
+            found.append(_Row(function, address, spans, _bytes_into(access)))
+    return found
+
+
+def _bytes_into(access: Access) -> int | None:
+    """How far into its function the source column (``name+12``) says that the access is."""
+    match = _INTO.fullmatch(access.source or "")
+    return int(match["bytes"], 0) if match and match["name"] == access.function else None
+
+
+def _distance(rows: list[_Row], accesses: AccessMap) -> int | None:
+    """The distance that most rows agree on, if they are enough."""
+    votes = Counter(distance for row in rows for distance in set(row.distances()))
+    if not votes:
+        return None
+    best = max(votes, key=lambda distance: (votes[distance], -abs(distance)))
+    fitting = [row for row in rows if row.fits(best)]
+    linked = np.array([row.address - best for row in fitting], np.uint64)
+    touching = int((resolve(linked, accesses) != NO_ROW).sum())
+    right = len(fitting) >= INSIDE * len(rows) and touching >= TOUCHING * len(fitting)
+    return best if right and _enough(fitting) else None
+
+
+def _enough(rows: list[_Row]) -> bool:
+    return len(rows) >= PLACES and len({row.function for row in rows}) >= FUNCTIONS
+
+
+def _moved(line: SharedLine, distance: int, fitting: set[int]) -> SharedLine:
+    return replace(line, accesses=tuple(_linked(access, distance, fitting) for access in line.accesses))
+
+
+def _linked(access: Access, distance: int, fitting: set[int]) -> Access:
+    address = access.code_address
+    return replace(access, code_address=address - distance if address in fitting and address is not None else None)
