@@ -11,21 +11,31 @@ ATTRIBUTE_BYTES = 128  # PERF_ATTR_SIZE_VER7
 
 
 class Field(IntFlag):
-    """Fields of a sample (``enum perf_event_sample_format``); each but the callchain is one 64-bit word."""
+    """Fields of a sample (``enum perf_event_sample_format``)."""
 
     IP = 1 << 0
     TID = 1 << 1
     TIME = 1 << 2
     ADDR = 1 << 3
+    READ = 1 << 4
     CALLCHAIN = 1 << 5
     ID = 1 << 6
     CPU = 1 << 7
     PERIOD = 1 << 8
+    STREAM_ID = 1 << 9
+    RAW = 1 << 10
+    BRANCH_STACK = 1 << 11
+    REGS_USER = 1 << 12
+    STACK_USER = 1 << 13
     WEIGHT = 1 << 14
     DATA_SRC = 1 << 15
     IDENTIFIER = 1 << 16
+    TRANSACTION = 1 << 17
+    REGS_INTR = 1 << 18
     PHYS_ADDR = 1 << 19
+    CGROUP = 1 << 21
     DATA_PAGE_SIZE = 1 << 22
+    CODE_PAGE_SIZE = 1 << 23
     WEIGHT_STRUCT = 1 << 24
 
 
@@ -43,6 +53,26 @@ ALWAYS = (
     | Field.IDENTIFIER
 )
 
+# Fields that other options of ``perf record`` bring along.
+ODD_FIELDS = (
+    Field.ID,
+    Field.STREAM_ID,
+    Field.READ,
+    Field.RAW,
+    Field.BRANCH_STACK,
+    Field.REGS_USER,
+    Field.STACK_USER,
+    Field.TRANSACTION,
+    Field.REGS_INTR,
+    Field.CGROUP,
+    Field.DATA_PAGE_SIZE,
+    Field.CODE_PAGE_SIZE,
+)
+EVERY_ODD_FIELD = Field(sum(ODD_FIELDS))
+# What the fields hold that no reader of memory samples looks at.
+_ANY_BRANCH = 1 << 3
+REGISTERS = 0b1000_0001  # two of them
+STACK_BYTES = 16
 # Bits of an event's flags.
 _MMAP, _COMM, _FREQUENCY, _TASK, _PRECISE = 8, 9, 10, 13, 15
 _MMAP_DATA, _ID_ALL, _MMAP2, _COMM_EXEC, _BUILD_ID = 17, 18, 23, 24, 34
@@ -89,4 +119,5 @@ class Event:
             self.config1,
             0,
         )
-        return start.ljust(ATTRIBUTE_BYTES, b"\0")
+        more = struct.pack("<QQIiQ", _ANY_BRANCH, REGISTERS, STACK_BYTES, 0, REGISTERS)
+        return (start + more).ljust(ATTRIBUTE_BYTES, b"\0")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from perf_data.event import Event, Field
+from perf_data.event import STACK_BYTES, Event, Field
 from perf_data.records import Kind, finished_round
 
 # ``weight`` is the latency in cycles, ``later`` the second one of WEIGHT_STRUCT; ``chain`` counts from 1 (0: none).
@@ -29,6 +29,24 @@ SAMPLE = np.dtype(
         ("chain", "<u4"),
     ]
 )
+# What fields hold that are of no use for memory samples: two branches, two registers (of a 64-bit program), a stack.
+_ORDINARY = {
+    "raw_size": 12,
+    "raw": b"0123456789ab",
+    "branches": 2,
+    "branch": 0xFFFF_FFFF_9E00_4000,
+    "user_abi": 2,
+    "user_registers": 0x7FFF_0000_1000,
+    "stack_size": STACK_BYTES,
+    "stack": b"0123456789abcdef",
+    "stack_used": 8,
+    "transaction": 1 << 32,
+    "abi": 2,
+    "registers": 77,
+    "cgroup": 9,
+    "page": 4096,
+    "code_page": 4096,
+}
 Samples = NDArray[np.void]
 Chain = tuple[int, ...]
 HERE = 0  # a frame that is the sampled instruction itself
@@ -75,8 +93,13 @@ def _rows(samples: Samples, number: int, event: Event, depth: int, chains: Seque
     layout = _layout(event.fields, depth)
     found = np.zeros(len(samples), dtype=layout)
     found["kind"], found["misc"], found["size"] = Kind.SAMPLE, samples["mode"], layout.itemsize
-    if Field.IDENTIFIER in event.fields:
-        found["id"] = identifier(number, samples["cpu"])
+    for name in {"id", "own_id", "stream", "read_id"} & set(layout.names or ()):
+        found[name] = identifier(number, samples["cpu"])
+    if "read_value" in (layout.names or ()):
+        found["read_value"] = samples["time"]  # a counter that stood still would make perf leave the sample out
+    for name, value in _ORDINARY.items():
+        if name in (layout.names or ()):
+            found[name] = value
     for name in ("ip", "pid", "tid", "time", "addr", "cpu", "period", "weight", "later", "source", "phys"):
         if name in (layout.names or ()):
             found[name] = samples[name]
@@ -87,8 +110,6 @@ def _rows(samples: Samples, number: int, event: Event, depth: int, chains: Seque
             for chain in np.unique(samples["chain"]):
                 found["frames"][samples["chain"] == chain] = table[int(chain)]
             found["frames"] = np.where(found["frames"] == HERE, samples["ip"][:, None], found["frames"])
-    if Field.DATA_PAGE_SIZE in event.fields:
-        found["page"] = 4096
     return found.view(np.uint8).reshape(len(samples), layout.itemsize)
 
 
@@ -100,14 +121,25 @@ def _layout(fields: Field, depth: int) -> np.dtype[np.void]:
         (Field.TID, [("pid", "<u4"), ("tid", "<u4")]),
         (Field.TIME, [("time", "<u8")]),
         (Field.ADDR, [("addr", "<u8")]),
+        (Field.ID, [("own_id", "<u8")]),
+        (Field.STREAM_ID, [("stream", "<u8")]),
         (Field.CPU, [("cpu", "<u4"), ("reserved", "<u4")]),
         (Field.PERIOD, [("period", "<u8")]),
+        (Field.READ, [("read_value", "<u8"), ("read_id", "<u8")]),
         (Field.CALLCHAIN, [("depth", "<u8"), ("frames", f"({depth},)<u8")]),
+        (Field.RAW, [("raw_size", "<u4"), ("raw", "S12")]),
+        (Field.BRANCH_STACK, [("branches", "<u8"), ("branch", "(6,)<u8")]),
+        (Field.REGS_USER, [("user_abi", "<u8"), ("user_registers", "(2,)<u8")]),
+        (Field.STACK_USER, [("stack_size", "<u8"), ("stack", f"S{STACK_BYTES}"), ("stack_used", "<u8")]),
         (Field.WEIGHT, [("weight", "<u8")]),
         (Field.WEIGHT_STRUCT, [("weight", "<u4"), ("later", "<u2"), ("latest", "<u2")]),
         (Field.DATA_SRC, [("source", "<u8")]),
+        (Field.TRANSACTION, [("transaction", "<u8")]),
+        (Field.REGS_INTR, [("abi", "<u8"), ("registers", "(2,)<u8")]),
         (Field.PHYS_ADDR, [("phys", "<u8")]),
+        (Field.CGROUP, [("cgroup", "<u8")]),
         (Field.DATA_PAGE_SIZE, [("page", "<u8")]),
+        (Field.CODE_PAGE_SIZE, [("code_page", "<u8")]),
     ]
     wanted = [column for field, columns in parts if field in fields for column in columns]
     return np.dtype([("kind", "<u4"), ("misc", "<u2"), ("size", "<u2"), *wanted])

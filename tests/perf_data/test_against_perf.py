@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from perf_data import compression
-from perf_data.event import Field
+from perf_data.event import EVERY_ODD_FIELD, ODD_FIELDS, Field
 from perf_data.hand_made import FIRST, SECOND, TEXT, recording
 from perf_data.hardware import ALL, ARM, INTEL, Hardware, Served
 from perf_data.more_records import CYCLES, GUESTS, with_more
@@ -137,6 +137,21 @@ def test_callchains_begin_with_the_sampled_instruction(perf: str, tmp_path: Path
 
 
 _KERNEL_FRAMES = (1 << 64) - 128
+
+
+@each_perf
+@pytest.mark.parametrize("more", [*ODD_FIELDS, EVERY_ODD_FIELD], ids=lambda one: one.name)
+def test_fields_that_say_nothing_of_memory_stand_between_the_others(perf: str, more: Field, tmp_path: Path) -> None:
+    what, drawn = recording(INTEL, 200)
+    path = tmp_path / "perf.data"
+    write(path, replace(what, events=tuple(replace(one, more=more) for one in what.events)))
+
+    rows = scripted(perf, path)
+
+    samples = in_order(drawn.samples)
+    for name in ("addr", "source", "ip", "phys"):
+        assert [int(row[name], 16) for row in rows] == samples[name].tolist()
+    assert [int(row["weight"]) for row in rows] == samples["weight"].tolist()
 
 
 @each_perf

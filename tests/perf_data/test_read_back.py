@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from perf_data import compression
+from perf_data.event import EVERY_ODD_FIELD, ODD_FIELDS, Field
 from perf_data.hand_made import FIRST, SECOND, recording
 from perf_data.hardware import ALL, ARM, INTEL, POWER, Hardware, Served
 from perf_data.more_records import CYCLES, GUESTS, LOST_RECORDS, LOST_SAMPLES, with_more
@@ -45,6 +47,16 @@ def test_each_access_has_its_samples(machine: Hardware, form: Form, tmp_path: Pa
         assert _found(line) == _expected(drawn, address or 0)
         contended = _contended(drawn, address or 0, machine)
         assert sum(one.contended for one in line.accesses) == contended
+
+
+@pytest.mark.parametrize("more", [*ODD_FIELDS, EVERY_ODD_FIELD], ids=lambda one: one.name)
+def test_fields_that_say_nothing_of_memory_are_stepped_over(more: Field, tmp_path: Path) -> None:
+    what, drawn = recording(INTEL, 500)
+    path = tmp_path / "perf.data"
+    write(path, replace(what, events=tuple(replace(one, more=more) for one in what.events)))
+
+    for line in read(path).lines:
+        assert _found(line) == _expected(drawn, line.address or 0)
 
 
 def _found(line: SharedLine) -> Counter[tuple[int, int, int, str]]:
