@@ -49,11 +49,15 @@ _LONGEST_EVENT_WORDS = 4
 
 
 class Place(NamedTuple):
-    """A code address with what perf knew of it; ``None``: not printed, or perf did not know."""
+    """A code address with what perf knew of it; ``None``: not printed, or perf did not know.
+
+    ``start`` is where the symbol begins, if the distance to it was printed.
+    """
 
     address: int | None = None
     symbol: str | None = None
     object_file: str | None = None
+    start: int | None = None
 
 
 class Task(NamedTuple):
@@ -200,7 +204,8 @@ def read_place(address: int, text: str) -> Place:
     text = " ".join(text.split())
     found = _PLACE.match(text) or _ANY_PLACE.match(text)
     symbol = (found["symbol"] if found else text).strip() if (found is None or found["symbol"]) else ""
-    symbol = _OFFSET.sub("", symbol)
+    offset = _OFFSET.search(symbol)
+    symbol = symbol[: offset.start()] if offset else symbol
     where = _OFFSET.sub("", found["object"]) if found else None
     known = symbol if symbol and not symbol.startswith("[") else None
-    return Place(address, known, where)
+    return Place(address, known, where, address - int(offset[1], 16) if known and offset else None)

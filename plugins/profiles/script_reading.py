@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from linesmith.analyzer.errors import ProfileError
-from linesmith.analyzer.model import Profile, Remark
+from linesmith.analyzer.model import Profile, Remark, Sampling
 from linesmith.plugins.profiles.sample_profile import profile_of_samples
 from linesmith.plugins.profiles.samples import Code, Mode, Samples
 from linesmith.plugins.profiles.script_header import ScriptHeader
 from linesmith.plugins.profiles.script_line import PLAIN_SAMPLE, Place, ScriptSample, read_place, read_sample
 from linesmith.plugins.profiles.script_lines import clean_lines
+from linesmith.plugins.profiles.symbol_starts import SymbolStarts
 
 _CALL = re.compile(r"(?:\s+([0-9a-f]{1,16})\s+(\S.{0,2000})|\t\s*([0-9a-f]{1,16}))$", re.ASCII)
 _LOST = re.compile(r"PERF_RECORD_LOST(?:_SAMPLES)? lost (\d{1,15})", re.ASCII)
@@ -32,7 +34,7 @@ def profile_in(path: Path, source: str) -> Profile:
     if not reading.sources:
         raise ProfileError(f"{source} is text of `perf script` without data sources; {_ADVICE}")
     header, events, remarks = reading.header, tuple(reading.events), tuple(reading.remarks())
-    return profile_of_samples(reading.samples, source, header.sampling, events, header.nodes, remarks)
+    return profile_of_samples(reading.samples, source, reading.sampling, events, header.nodes, remarks)
 
 
 class _Reading:
@@ -45,6 +47,7 @@ class _Reading:
         self.sources = 0
         self._without_cpu = self._without_pid = self._without_address = 0
         self._processes: dict[str, int] = {}
+        self._starts = SymbolStarts()
         self._open: ScriptSample | None = None
         self._callers: list[Place] = []
 
@@ -96,6 +99,7 @@ class _Reading:
         if task.event and len(self.events) < _MOST_EVENTS:
             self.events[task.event] = None
         pid = self._process(sample)
+        self._starts.hear(place)
         code = Code(place.symbol, place.object_file, sample.callers)
         mode = _mode(task.mode, place.address)
         self.samples.add(sample.address, sample.source, place.address, sample.weight, task.cpu, pid, code, mode)
@@ -109,6 +113,11 @@ class _Reading:
         if pid is not None and task.command:
             self.samples.commands.setdefault(pid, task.command)
         return pid
+
+    @property
+    def sampling(self) -> Sampling:
+        """The circumstances that the header and the symbols tell."""
+        return replace(self.header.sampling, anchor=self._starts.anchor)
 
     def remarks(self) -> Iterator[Remark]:
         """What the fields that were not printed leave open."""
