@@ -30,6 +30,7 @@ from linesmith.plugins.api import (
     Builder,
     Executor,
     Machine,
+    NamingSource,
     Optimizer,
     ProfileSource,
     Recorder,
@@ -102,13 +103,29 @@ def read_profiles(path: Path) -> tuple[Profile, ...]:
         return profiles_in(file, name)
 
 
+def read_named_profiles(path: Path) -> tuple[Profile, ...]:
+    """The same with names of functions, also where the file has but addresses; raises ``ToolMissing``, too."""
+    name = printable(os.fsencode(path).decode("utf-8", "backslashreplace"))
+    with _regular(path, name) as file:
+        source = _source_of(file, name)
+        profiles = source.read(file, name)
+        if isinstance(source, NamingSource):
+            profiles = tuple(source.with_names(file, one) for one in profiles)
+        return tuple(map(printable_profile, profiles))
+
+
 def profiles_in(path: Path, name: str) -> tuple[Profile, ...]:
     """Every report in the regular file at ``path``, which messages call ``name``. Raises ``ProfileError``."""
+    return tuple(map(printable_profile, _source_of(path, name).read(path, name)))
+
+
+def _source_of(path: Path, name: str) -> ProfileSource:
+    """The first source that knows the file. Raises ``ProfileError`` when none does."""
     sources = profile_sources()
     for head in _heads(path, name):
         for source in sources:
             if source.recognises(head):
-                return tuple(map(printable_profile, source.read(path, name)))
+                return source
     if not read_text(path, name).strip():
         raise ProfileError(f"{name} is empty; save the output of `perf c2c report --stdio` into it")
     known = ", ".join(source.name for source in sources) or "none"

@@ -14,7 +14,7 @@ from linesmith.analyzer.errors import NothingToSuggest, ProfileError, ProfileWit
 from linesmith.analyzer.explain import TOP, explain, holding
 from linesmith.analyzer.model import Finding, Profile, SharedLine
 from linesmith.analyzer.placement import Trust
-from linesmith.plugins.registry import read_profiles
+from linesmith.plugins.registry import read_named_profiles, read_profiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def analyse(
     builds differ. Raises ``NothingToSuggest`` when no line holds a ``type_``, ``BuildIdDiffers``, ``ProfileError``,
     ``SnapshotError``, ``ElfError``, ``DebugInfoMissing`` or ``DebugInfoDamaged``.
     """
-    reports = read_profiles(profile)
+    reports = read_named_profiles(profile) if trust == Trust.SYMBOLS else read_profiles(profile)
     chosen = _chosen(reports, section, profile)
     reading = load(elf)
     if snapshot is not None:

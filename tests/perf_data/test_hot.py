@@ -12,6 +12,7 @@ from linesmith_command import LINESMITH, linesmith
 from perf_data import program_scenario
 from perf_data.hardware import INTEL
 from perf_data.more_records import with_more
+from perf_data.perfs import needed
 from perf_data.program import Program
 from perf_data.recording import Form, write
 from perf_data.write import program_recording
@@ -62,9 +63,15 @@ def test_another_build_is_refused_with_what_to_say(other_build: Path, data: Path
     assert (done.returncode, done.stdout) == (2, "")
     assert "say --assume-same-layout (trust addresses) or --by-symbol (trust names only)" in done.stderr
     assert done.stderr.count("\n") == 1
-    by_name = linesmith("hot", "--by-symbol", other_build, data)
-    assert by_name.returncode == 0
-    assert "global per_thread" not in by_name.stdout
+
+
+def test_by_symbol_perf_names_the_functions(other_build: Path, data: Path) -> None:
+    needed("perf")
+    done = linesmith("hot", "--by-symbol", other_build, data)
+    assert done.returncode == 0, done.stderr
+    assert "counters" in done.stdout
+    assert "count_request" in done.stdout
+    assert "global per_thread" not in done.stdout
 
 
 def test_out_of_a_pipe(server: Path) -> None:

@@ -29,3 +29,9 @@ class PerfData:
             return (read_perf_data(path, source),)
         except OSError as error:
             raise ProfileError(f"cannot read the profile {source}: {error.strerror or error}") from error
+
+    def with_names(self, path: Path, profile: Profile) -> Profile:
+        """The profile with the functions that perf can name here. Raises ``ProfileError`` or ``ToolMissing``."""
+        from linesmith.plugins.profiles.perf_data.names import with_names
+
+        return with_names(path, profile)
