@@ -48,6 +48,7 @@ class Hardware:
 
     ``loads`` and ``stores`` are the events that sample each (one event may do both). ``sources`` are without the bits
     of an atomic instruction, which are ``locked`` or ``unlocked``. Of ``untimed`` accesses it tells no latency.
+    ``silent`` events are recorded with the others, but have no samples.
     """
 
     name: str
@@ -59,11 +60,12 @@ class Hardware:
     locked: int = 0
     unlocked: int = 0
     untimed: frozenset[Served] = frozenset()
+    silent: tuple[Event, ...] = ()
 
     @property
     def events(self) -> tuple[Event, ...]:
         """The events of a recording, each once."""
-        return (self.loads,) if self.loads is self.stores else (self.loads, self.stores)
+        return (*self.silent, *dict.fromkeys((self.loads, self.stores)))
 
     def source(self, served: Served, atomic: bool) -> int:
         """The data source of an access; one that the hardware cannot tell is what it tells instead."""
@@ -145,6 +147,17 @@ INTEL_HYBRID = Hardware(
     Event("cpu_core/mem-stores/P", type=4, config=0x4_0000_02CD, precise=3),
     _SKYLAKE | _STORE_LATENCY,
     _LOCKED,
+)
+# Sapphire Rapids samples loads only together with another event, which comes first.
+INTEL_AUX = Hardware(
+    "intel-aux",
+    "x86_64",
+    "GenuineIntel,6,143,8",
+    _LOADS,
+    Event("cpu/mem-stores/P", type=4, config=0x2CD, precise=3),
+    _SKYLAKE | _STORE_LATENCY,
+    _LOCKED,
+    silent=(Event("cpu/mem-loads-aux/P", type=4, config=0x8203, precise=3),),
 )
 
 
@@ -247,4 +260,6 @@ POWER = Hardware(
     },
 )
 
-ALL: Mapping[str, Hardware] = {one.name: one for one in (INTEL, INTEL_OLD, INTEL_HYBRID, AMD, AMD_NEW, ARM, POWER)}
+ALL: Mapping[str, Hardware] = {
+    one.name: one for one in (INTEL, INTEL_OLD, INTEL_HYBRID, INTEL_AUX, AMD, AMD_NEW, ARM, POWER)
+}

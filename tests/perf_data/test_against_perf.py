@@ -63,7 +63,7 @@ def test_perf_script_tells_every_field_of_every_sample(
 
 # What each kind of hardware calls a store that missed L1, when that is not a miss of L1.
 _NO_LEVEL = {"arm", "amd", "amd-new"}
-_ANOTHER_LEVEL = {"intel-hybrid"}
+_ANOTHER_LEVEL = {"intel-hybrid", "intel-aux"}
 
 
 def counted(drawn: Drawn, address: int, machine: Hardware) -> Line:

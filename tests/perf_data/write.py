@@ -2,8 +2,8 @@
 """Write perf.data files whose content is known.
 
     PYTHONPATH=tests python -m perf_data.write kernel VMLINUX -o perf.data --truth truth.json --samples 20000
-        [--hardware intel|intel-old|intel-hybrid|amd|amd-new|arm|power] [--form file|pipe|compressed] [--slide 0x...]
-        [--seed 1] [--callchains] [--more] [--pages 1024]
+        [--hardware intel|intel-old|intel-hybrid|intel-aux|amd|amd-new|arm|power] [--form file|pipe|compressed]
+        [--slide 0x...] [--seed 1] [--callchains] [--more] [--pages 1024]
     PYTHONPATH=tests python -m perf_data.write program PROGRAM -o perf.data ...
 
 The kernel is a 6.1 with DWARF, the program is ``connections.c`` compiled (``program_scenario.compiled``).
