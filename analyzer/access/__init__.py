@@ -5,7 +5,7 @@ from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.by_address import NO_ROW, accesses_at, resolve
 from linesmith.analyzer.access.by_function import accesses_in
 from linesmith.analyzer.access.by_type import accesses_of, touched_alone, touching
-from linesmith.analyzer.access.reading import AccessReading, read_accesses
+from linesmith.analyzer.access.reading import AccessReading, accesses_if_any, read_accesses
 from linesmith.analyzer.access.summary import summary
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "AccessMap",
     "AccessReading",
     "accesses_at",
+    "accesses_if_any",
     "accesses_in",
     "accesses_of",
     "read_accesses",

@@ -48,6 +48,14 @@ def read_accesses(path: Path, progress: Progress = dwarf.unwatched) -> AccessRea
     return AccessReading(identity, accesses, cached=False, remarks=remarks)
 
 
+def accesses_if_any(path: Path) -> AccessMap | None:
+    """The access map of ``path``; ``None`` where none can be made, so that weaker evidence must do."""
+    try:
+        return read_accesses(path).accesses
+    except (CodeMissing, DebugInfoMissing):
+        return None
+
+
 def _check(identity: ElfIdentity) -> None:
     """Raise what can be said without reading the file."""
     if identity.kind == "BTF" or (identity.has_btf and not identity.has_dwarf):

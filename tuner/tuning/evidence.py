@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from linesmith.analyzer.access import accesses_if_any
 from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.errors import NothingToSuggest, NotRecorded, PlanError
 from linesmith.analyzer.explain import explain, holding
@@ -45,7 +46,7 @@ async def explained(lab: Laboratory, plan: TunePlan) -> Explained:
     lab.narration.say("explaining the profile")
     reading = read_layouts(elf)
     wanted = plan.search.type.split()[-1] if plan.search.type else None
-    found = explain(reading, elf, profile, wanted).findings
+    found = explain(reading, elf, profile, wanted, accesses=accesses_if_any(elf)).findings
     kept = found if wanted is None else holding(found, wanted)
     if not kept:
         raise NothingToSuggest(
@@ -61,7 +62,8 @@ def with_all_lines(seen: Explained, type_: str) -> Explained:
     """
     if not seen.profile.areas:
         return seen
-    found = holding(explain(read_layouts(seen.elf), seen.elf, seen.profile, type_).findings, type_)
+    accesses = accesses_if_any(seen.elf)
+    found = holding(explain(read_layouts(seen.elf), seen.elf, seen.profile, type_, accesses=accesses).findings, type_)
     return replace(seen, findings=found) if found else seen
 
 

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
+from linesmith.analyzer.access import accesses_if_any
 from linesmith.analyzer.dwarf import Reading, read_layouts
 from linesmith.analyzer.errors import NotRecorded
 from linesmith.analyzer.explain import explain, holding
@@ -90,7 +91,8 @@ class SimulatedBenchmark:
         """Lines that hold the record, by their accesses, in a recording that does not know its objects' types."""
         if not self.question.type or any(area.types for area in profile.areas):
             return ()
-        return holding(explain(reading, elf, profile, self.question.type).findings, self.question.type)
+        found = explain(reading, elf, profile, self.question.type, accesses=accesses_if_any(elf)).findings
+        return holding(found, self.question.type)
 
     def _digest(self, built: Built, seed: int) -> str:
         parts = (built.key, repr(self.evidence), self.question.type, sorted(map(sorted, self.question.pairs)), seed)
