@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How much of a perf.data whose truth is known ``linesmith hot`` names rightly.
 
-    PYTHONPATH=tests python tests/bench/hot_against_truth.py VMLINUX [--samples 20000] [--hardware intel]
+    PYTHONPATH=tests python tests/bench/hot_against_truth.py VMLINUX [--samples 20000] [--hardware intel] [--text]
 
 The recording is the exec storm of ``perf_data.kernel_scenario``. For each contended access of the truth hot must have
 told the object's type and start, or those of a record that the object holds by value there. Printed are shares of the
 samples, by the type that was meant. The instructions were found by the access map, which hot asks too: what is measured
-is the way from samples to objects, not how right the map is.
+is the way from samples to objects, not how right the map is. With ``--text`` hot is given what ``perf c2c report
+--stdio`` prints of the recording instead of the recording.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "perf.data"
         write(data, recording)
-        lines = _explained(options.vmlinux, data)
+        profile = _as_text(options, data) if options.text else data
+        lines = _explained(options.vmlinux, profile)
     found: dict[str, Counter[str]] = {}
     layouts = dwarf.read_layouts(options.vmlinux).layouts
     for row in (one for one in rows if one.member):
@@ -58,8 +60,19 @@ def _options() -> argparse.Namespace:
     parser.add_argument("vmlinux", type=Path)
     parser.add_argument("--samples", type=int, default=20_000)
     parser.add_argument("--hardware", choices=sorted(ALL), default="intel")
+    parser.add_argument("--text", action="store_true")
+    parser.add_argument("--perf", default="perf")
     parser.add_argument("--slide", type=lambda text: int(text, 0), default=Kernel.slide)
     return parser.parse_args()
+
+
+def _as_text(options: argparse.Namespace, data: Path) -> Path:
+    """The report as people paste it, without source lines: looking those up takes perf minutes."""
+    words = [options.perf, "c2c", "report", "--stdio", "--no-source", "-k", options.vmlinux, "-i", data]
+    done = subprocess.run(words, check=True, capture_output=True, timeout=_SECONDS)
+    text = data.with_name("report.txt")
+    text.write_bytes(done.stdout)
+    return text
 
 
 def _explained(vmlinux: Path, data: Path) -> Mapping[int, dict[str, Any]]:
