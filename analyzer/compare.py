@@ -57,15 +57,28 @@ def compare(old: Explained, new: Explained) -> ProfileChange:
     sums = together(groups[0]).members, together(groups[1]).members
     scatter = scatter_of([(count, sums[1][key]) for key, count in sums[0].items() if key != NO_MEMBER])
     looked = replace(exposure(before, after), scatter=scatter)
-    lines = [_line_change(match, groups, looked) for match in _matches(*groups)]
+    below = _hottest(old.left_out), _hottest(new.left_out)
+    lines = [_line_change(match, groups, looked, below) for match in _matches(*groups)]
+    members = member_changes(together(groups[0]), together(groups[1]), looked)
     total = change_of(sum(one.contended for one in before.lines), sum(one.contended for one in after.lines), looked)
     return ProfileChange(
         looked,
         total,
         tuple(sorted(lines, key=lambda one: -max(one.change.before, one.change.after))),
-        tuple(member_changes(together(groups[0]), together(groups[1]), looked)),
+        tuple(replace(one, change=_unless_below(one.change, below)) for one in members),
         cautions((before, after), (old.left_out, new.left_out), looked),
     )
+
+
+def _hottest(left_out: Iterable[SharedLine]) -> int:
+    """The most contended accesses of a line that was not looked at."""
+    return max((line.contended for line in left_out if not line.apart), default=0)
+
+
+def _unless_below(change: Change, below: tuple[int, int]) -> Change:
+    """The change; nothing has vanished or is new for sure that may be on a line not looked at."""
+    hidden = {Fate.VANISHED: change.before <= below[1], Fate.NEW: change.after <= below[0]}
+    return replace(change, fate=Fate.UNCLEAR) if hidden.get(change.fate) else change
 
 
 def _matches(before: Sequence[LineGroup], after: Sequence[LineGroup]) -> Iterator[_Match]:
@@ -103,7 +116,10 @@ def _common(one: Counter[_Name], other: Counter[_Name]) -> float:
 
 
 def _line_change(
-    match: _Match, groups: tuple[Sequence[LineGroup], Sequence[LineGroup]], looked: Exposure
+    match: _Match,
+    groups: tuple[Sequence[LineGroup], Sequence[LineGroup]],
+    looked: Exposure,
+    below: tuple[int, int],
 ) -> LineChange:
     before, after = match.before, match.after
     known = before if before and before.type else after or before
@@ -119,7 +135,7 @@ def _line_change(
         before.ranks if before else (),
         after.ranks if after else (),
         match.by,
-        _line_total(match, looked),
+        _unless_below(_line_total(match, looked), below),
         tuple(members),
     )
 

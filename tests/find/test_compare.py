@@ -136,3 +136,12 @@ def test_recordings_of_one_command_are_compared_run_by_run() -> None:
     found = compare(run, run)
     assert (found.exposure.unit, found.exposure.before) == ("runs of the same command", 1)
     assert any("two runs of one system differ by more" in caution for caution in found.cautions)
+
+
+def test_a_line_that_may_be_among_those_not_looked_at_has_not_vanished_for_sure() -> None:
+    before = explained(finding(TREE, [hot("tree", 0, 8, 700)]), unknown({"wait": 9000}, rank=1))
+    after = explained(unknown({"wait": 9000}, rank=1))
+    assert compare(before, after).lines[1].change.fate is Fate.VANISHED
+    below = replace(after, left_out=(SharedLine(9, None, (), hitm_local=800),))
+    found = compare(before, below)
+    assert (found.lines[1].change.fate, found.members[1].change.fate) == (Fate.UNCLEAR, Fate.UNCLEAR)
