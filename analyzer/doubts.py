@@ -25,10 +25,11 @@ WORD = 8
 
 def lone(clues: Sequence[Clue]) -> str:
     """Why a line is no pattern: one function at one offset, which may be any of several places that it touches."""
-    certain = [clue for clue in clues if clue.weight >= MOSTLY]
-    if len(certain) != 1 or len(certain[0].spots) < 2:
+    certain = [clue for clue in clues if clue.weight >= MOSTLY] or clues
+    if len(certain) != 1 or len(certain[0].spots) == 1:
         return ""
-    return f"one function at one offset is no pattern: it touches {len(certain[0].spots)} places that could lie there"
+    places = f": it touches {len(certain[0].spots)} places that could lie there" if certain[0].spots else ""
+    return f"one function at one offset is no pattern{places}"
 
 
 def contradiction(one: Hypothesis, clues: Sequence[Clue], containment: Containment) -> str:

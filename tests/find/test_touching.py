@@ -96,6 +96,15 @@ def test_an_element_of_an_array_is_as_good_as_the_first(program: Path, accesses:
     assert found.members[0].write_inferred == "pay_one writes it"
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_function_that_only_reads_an_element_votes_by_what_it_declares_where_a_store_was_sampled(
+    program: Path, accesses: AccessMap
+) -> None:
+    one = explain(program, accesses, store(32, "third_opened")).objects[0]
+    assert one.outcome is Outcome.CANNOT_TELL
+    assert {one.type, one.runner_up.type if one.runner_up else ""} == {"table"}
+
+
 def test_a_function_that_writes_elsewhere_does_not_make_a_member_written(program: Path, accesses: AccessMap) -> None:
     found = explain(program, accesses, load(0, "pay"), areas=(slab("customer", 56, "customer"),))
     assert found.members[0].write_inferred == ""

@@ -41,3 +41,8 @@ void pay_one(struct table *table, int which)
 {
 	table->accounts[which].balance++;
 }
+
+long third_opened(struct table *table)
+{
+	return table->accounts[2].opened[1];
+}
