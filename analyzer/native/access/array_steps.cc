@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Which array an index moves over.
+#include <algorithm>
 #include <limits>
 
 #include "access/type_parts.h"
@@ -11,6 +12,9 @@ constexpr unsigned kDeepestType = 40;
 constexpr std::size_t kMostArrays = 1000;
 // An index of a known scale is the position of an element; one of a byte may be any distance.
 constexpr std::int64_t kSmallestScale = 4;
+constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
+// An open array may begin in the padding at the end of its record.
+constexpr std::int64_t kLargestPadding = 8;
 
 std::int64_t Modulo(std::int64_t number, std::int64_t divisor) {
   const std::int64_t rest = number % divisor;
@@ -28,7 +32,13 @@ std::int64_t TypeParts::ElementSize(TypeId type) const {
 
 const std::vector<TypeParts::InnerArray>& TypeParts::ArraysOf(TypeId type) {
   const auto [place, fresh] = arrays_.try_emplace(type);
-  if (fresh) CollectArrays(type, 0, 0, place->second);
+  if (!fresh) return place->second;
+  CollectArrays(type, 0, 0, place->second);
+  // One without elements in the middle is a mark, not an array that goes on.
+  const auto size = static_cast<std::int64_t>(graph_[type].size);
+  std::erase_if(place->second, [&](const InnerArray& array) {
+    return array.end == kNoEnd && array.start + kLargestPadding < size;
+  });
   return place->second;
 }
 
@@ -40,13 +50,21 @@ void TypeParts::CollectArrays(TypeId type, std::int64_t start, unsigned depth,
     const auto size = static_cast<std::int64_t>(graph_[node.target].size);
     if (size == 0) return;
     const auto bytes = static_cast<std::int64_t>(node.size);
-    const std::int64_t end = bytes == 0 ? std::numeric_limits<std::int64_t>::max() : start + bytes;
+    const std::int64_t end = bytes == 0 ? kNoEnd : start + bytes;
     arrays.push_back({start, end, node.target, size});
   } else if (node.kind == TypeKind::kRecord) {
     for (const Field& field : graph_.Fields(type)) {
       CollectArrays(field.type, start + static_cast<std::int64_t>(field.offset), depth + 1, arrays);
     }
   }
+}
+
+// One step before another array of such elements: either may be meant.
+bool TypeParts::IsBeforeAnother(TypeId type, const InnerArray& array, std::int64_t offset) {
+  const bool last = offset + array.size >= array.end && array.end - array.start > array.size;
+  return last && std::ranges::any_of(ArraysOf(type), [&](const InnerArray& next) {
+           return next.start == array.end && next.size == array.size;
+         });
 }
 
 std::optional<std::int64_t> TypeParts::WholeElement(TypeId type, std::int64_t offset, std::uint32_t stride) {
@@ -69,11 +87,7 @@ std::optional<std::int64_t> TypeParts::WholeElement(TypeId type, std::int64_t of
     }
   }
   if (found != nullptr) {
-    // One step before another array of such elements: either may be meant.
-    const bool last = offset + found->size >= found->end && found->end - found->start > found->size;
-    for (const InnerArray& next : ArraysOf(type)) {
-      if (last && next.start == found->end && next.size == found->size) return std::nullopt;
-    }
+    if (IsBeforeAnother(type, *found, offset)) return std::nullopt;
     return found->start + Modulo(offset - found->start, found->size);
   }
   return stride % size == 0 ? std::optional(Modulo(offset, size)) : std::nullopt;
@@ -84,7 +98,9 @@ std::optional<std::int64_t> TypeParts::InnerElement(TypeId type, std::int64_t of
   for (const InnerArray& array : ArraysOf(type)) {
     // Any number of bytes may lead out of the array again.
     const bool fits = stride % array.size == 0 || (stride > 1 && array.size % stride == 0);
-    if (array.Covers(offset) && fits) return array.start + Modulo(offset - array.start, array.size);
+    if (!array.Covers(offset) || !fits) continue;
+    if (IsBeforeAnother(type, array, offset)) return std::nullopt;
+    return array.start + Modulo(offset - array.start, array.size);
   }
   return std::nullopt;
 }

@@ -112,7 +112,10 @@ void BlockStates::Flow(const MachineState& from, std::uint32_t block) {
     if (reg == convention_.stack_pointer && !framed) continue;
     changed |= Meet(known[reg], from[reg], MeetingOf(block, reg), widen);
   }
-  if (framed) changed |= MeetSlots(known, from, widen);
+  if (framed) {
+    changed |= MeetSlots(known, from, widen);
+    for (const FrameRange& range : from.exposed()) changed |= known.Expose(range);
+  }
   if (!changed) return;
   ++visits;
   Enqueue(block);

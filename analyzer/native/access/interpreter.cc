@@ -8,8 +8,6 @@
 namespace linesmith {
 namespace {
 
-constexpr std::uint32_t kWord = 8;
-
 // Up to four values begin at one instruction.
 enum class Role : std::uint8_t { kTarget, kOther, kResult, kClobbered };
 
@@ -35,13 +33,14 @@ void Interpreter::Use(const LearntClaims* known, LearntClaims* learn) {
 
 void Interpreter::EnterBlock(std::uint32_t block, std::uint32_t first, const MachineState& state) {
   state_ = state;
+  block_ = block;
   for (std::vector<std::uint32_t>& places : in_registers_) places.clear();
   in_memory_.clear();
   next_place_ = places_.FirstAfter(instructions_[first].address);
   if (known_ != nullptr) {
     for (Value& value : state_.registers()) {
       if (value.definition == 0 || value.delta != 0) continue;
-      if (const Claim* claim = known_->Of(value.definition)) value = algebra_.Enrich(value, *claim);
+      if (const Claim* claim = known_->Everywhere(value.definition)) value = algebra_.Enrich(value, *claim);
     }
   }
   for (const std::uint32_t place : places_.At(block)) Activate(place);
@@ -69,10 +68,46 @@ void Interpreter::Reach(std::uint32_t index) {
 
 void Interpreter::Apply(const ClaimedPlace& place) {
   Value& value = state_[place.reg];
-  if (learn_ != nullptr && value.definition != 0 && algebra_.parts().IsKnown(place.claim.type)) {
-    learn_->Learn(value.definition, {place.claim.type, place.claim.offset - value.delta});
-  }
+  if (learn_ != nullptr && value.definition != 0) Learn(value, place.claim);
   value = algebra_.Refine(value, place.claim);
+}
+
+void Interpreter::Learn(const Value& value, const Claim& claim) {
+  const TypeParts& parts = algebra_.parts();
+  const bool typed = parts.IsKnown(claim.type);
+  if (typed) learn_->Learn(value.definition, {claim.type, claim.offset - value.delta}, block_);
+  if (!typed || (value.IsPointer() && !parts.IsKnown(value.type))) learn_->LearnUntyped(value.definition);
+}
+
+// The content of a register with what other places have said of it.
+Value Interpreter::Seen(RegisterNumber reg) {
+  const Value& value = state_[reg];
+  if (known_ == nullptr || value.definition == 0) return value;
+  const std::optional<Claim> claim = known_->Within(value.definition, block_);
+  return claim ? algebra_.Enrich(value, {claim->type, claim->offset + value.delta}) : value;
+}
+
+std::vector<Claim> Interpreter::ClaimsOn(RegisterNumber reg, std::uint64_t address) const {
+  std::vector<Claim> claims;
+  if (reg >= kMostRegisters) return claims;
+  for (const std::uint32_t number : in_registers_[reg]) {
+    const ClaimedPlace& place = places_.places()[number];
+    if (place.high > address) claims.push_back(place.claim);
+  }
+  const Value& value = state_[reg];
+  if (known_ == nullptr || value.definition == 0) return claims;
+  for (const Claim& claim : known_->All(value.definition, block_)) {
+    claims.push_back({claim.type, claim.offset + value.delta});
+  }
+  return claims;
+}
+
+Value Interpreter::AddressWith(const Address& address, const Claim& claim) {
+  const Value kept = state_[address.base];
+  state_[address.base] = Value::Pointer(claim.type, claim.offset, Origin::kVariable);
+  const Value result = AddressOf(address);
+  state_[address.base] = kept;
+  return result;
 }
 
 // A variable whose range goes on behind the instruction that wrote its register holds the new value.
@@ -88,7 +123,7 @@ void Interpreter::Define(RegisterNumber reg, Value value, Definition definition)
   if (value.definition == 0 && (value.IsBlank() || value.IsPointer())) {
     value.definition = definition;
     value.delta = 0;
-    const Claim* claim = known_ != nullptr ? known_->Of(definition) : nullptr;
+    const Claim* claim = known_ != nullptr ? known_->Everywhere(definition) : nullptr;
     if (claim != nullptr) value = algebra_.Enrich(value, *claim);
   }
   state_[reg] = value;
@@ -110,7 +145,7 @@ Value Interpreter::PerCpuAddress(const Address& address) {
   if (value.kind == ValueKind::kConstant) {
     value = algebra_.PerCpu(value.offset + address.displacement);
   } else if (value.IsBlank() && (thread || !algebra_.IsSmall(address.displacement))) {
-    value = algebra_.Index(algebra_.PerCpu(address.displacement), 1);
+    value = algebra_.Index(algebra_.PerCpu(address.displacement), value);
   } else {
     value = algebra_.Add(value, address.displacement);
   }
@@ -131,14 +166,14 @@ Value Interpreter::AddressOf(const Address& address) {
   if (address.segment == Segment::kTask) return TaskAddress();
   const Value fixed = Value::Constant(address.displacement);
   if (address.index == kNoRegister) {
-    return address.base == kNoRegister ? fixed : algebra_.Add(state_[address.base], address.displacement);
+    return address.base == kNoRegister ? fixed : algebra_.Add(Seen(address.base), address.displacement);
   }
-  const Value& index = state_[address.index];
+  const Value index = Seen(address.index);
   if (address.base == kNoRegister) {
     return address.scale <= 1 ? algebra_.Add(index, address.displacement)
                               : algebra_.Sum(fixed, index, address.scale);
   }
-  const Value& base = state_[address.base];
+  const Value base = Seen(address.base);
   if (address.base == address.index && base.IsBlank()) {
     return algebra_.Add(algebra_.Scale(base, address.scale + 1), address.displacement);
   }
@@ -159,7 +194,7 @@ Value Interpreter::Computed(const Address& operand) {
 }
 
 Value Interpreter::Loaded(const MemoryUse& use, std::uint32_t width) {
-  if (IsThreadPointer(use.address) && width == kWord) return Value::PerCpuBase();
+  if (IsThreadPointer(use.address) && width == convention_.pointer_bytes) return Value::PerCpuBase();
   const Value address = AddressOf(use.address);
   return address.kind == ValueKind::kStack ? LoadedFromStack(address, width) : algebra_.Load(address, width);
 }
@@ -169,71 +204,8 @@ Value Interpreter::Alternative(const Instruction& select) {
 }
 
 Value Interpreter::Addend(const Instruction& sum) {
-  if (sum.other < kMostRegisters) return state_[sum.other];
+  if (sum.other < kMostRegisters) return Seen(sum.other);
   return sum.use_count > 0 ? Loaded(sum.uses[0], sum.uses[0].width) : Value::Unknown();
-}
-
-// The word that was stored there, or what the variable is that lies there.
-Value Interpreter::LoadedFromStack(const Value& address, std::uint32_t width) {
-  if (width != kWord) return Value::Number();
-  if (address.stride != 0) return Value::Unknown();
-  Value value = state_.SlotAt(address.offset);
-  if (value.kind == ValueKind::kUnset) value = Value::Unknown();
-  DropEnded(in_memory_, behind_ - 1);
-  for (const std::uint32_t number : in_memory_) {
-    const ClaimedPlace& place = places_.places()[number];
-    const std::optional<std::int64_t> start = StartOf(place);
-    if (!start) continue;
-    const Claim* claim = &place.claim;
-    Claim member;
-    if (place.object != kVoid) {
-      const Content content = algebra_.parts().ContentAt(place.object, address.offset - *start, width);
-      if (content.kind != Content::Kind::kPointer) continue;
-      member.type = content.target;
-      claim = &member;
-    } else if (*start != address.offset) {
-      continue;
-    }
-    value = algebra_.Refine(value, *claim);
-  }
-  return value;
-}
-
-// How far the variable reaches that begins at a place of the frame.
-std::int64_t Interpreter::ObjectBytes(std::int64_t offset) {
-  std::int64_t bytes = kWord;
-  for (const std::uint32_t number : in_memory_) {
-    const ClaimedPlace& place = places_.places()[number];
-    if (place.object == kVoid || StartOf(place) != offset) continue;
-    bytes = std::max(bytes, static_cast<std::int64_t>(algebra_.parts().graph()[place.object].size));
-  }
-  return bytes;
-}
-
-// Where in the frame a place is; nothing when it is elsewhere.
-std::optional<std::int64_t> Interpreter::StartOf(const ClaimedPlace& place) const {
-  if (place.kind == PlaceKind::kFrame) return place.offset;
-  const Value& base = state_[place.reg];
-  if (base.kind != ValueKind::kStack || base.stride != 0) return std::nullopt;
-  return base.offset + place.offset;
-}
-
-void Interpreter::Stores(const Instruction& instruction) {
-  for (std::uint8_t i = 0; i < instruction.use_count; ++i) {
-    const MemoryUse& use = instruction.uses[i];
-    if (use.kind == AccessKind::kRead || use.address.segment != Segment::kNone) continue;
-    const Value address = AddressOf(use.address);
-    if (address.kind != ValueKind::kStack || address.stride != 0) continue;
-    const RegisterNumber stored = i == 0 ? instruction.source : instruction.other;
-    const bool whole = use.kind == AccessKind::kWrite && use.width == kWord;
-    if (!whole) {
-      state_.EraseSlots(address.offset, std::max<std::int64_t>(use.width, 1));
-    } else if (instruction.effect == Effect::kNone && stored < kMostRegisters) {
-      state_.SetSlot(address.offset, state_[stored]);
-    } else {
-      state_.SetSlot(address.offset, Value::Number());
-    }
-  }
 }
 
 void Interpreter::Execute(std::uint32_t index) {
@@ -270,9 +242,9 @@ void Interpreter::Effects(std::uint32_t index) {
     case Effect::kAdd:
       return Define(target, algebra_.Add(source(), instruction.constant), made);
     case Effect::kSum:
-      return Define(target, algebra_.Sum(source(), Addend(instruction), 1), made);
+      return Define(target, algebra_.Sum(Seen(instruction.source), Addend(instruction), 1), made);
     case Effect::kMask:
-      return Define(target, algebra_.Mask(source(), instruction.constant), made);
+      return Define(target, algebra_.Mask(Seen(instruction.source), instruction.constant), made);
     case Effect::kScale:
       return Define(target, algebra_.Scale(source(), instruction.constant), made);
     case Effect::kTruncate:
@@ -333,11 +305,11 @@ std::optional<Value> Interpreter::ThreadVariable(const Instruction& call) const 
 Value Interpreter::ResultOfCall(const Instruction& instruction) {
   if (const std::uint64_t callee = program_.image().CalleeOf(instruction); callee != 0) {
     const RegisterNumber through = RegisterOfThunk(program_.image(), callee);
-    if (through < kMostRegisters) return ResultThrough(state_[through]);
+    if (through < kMostRegisters) return ResultThrough(Seen(through));
     return ValueOfType(program_.ResultOf(callee, algebra_.parts().graph()));
   }
-  if (instruction.use_count > 0) return ResultThrough(Loaded(instruction.uses[0], kWord));
-  return instruction.source < kMostRegisters ? ResultThrough(state_[instruction.source]) : Value::Unknown();
+  if (instruction.use_count > 0) return ResultThrough(Loaded(instruction.uses[0], convention_.pointer_bytes));
+  return instruction.source < kMostRegisters ? ResultThrough(Seen(instruction.source)) : Value::Unknown();
 }
 
 void Interpreter::Call(std::uint32_t index) {
@@ -349,13 +321,8 @@ void Interpreter::Call(std::uint32_t index) {
       descriptor ? 1u << convention_.result : program_.image().ChangedByCall(instruction, convention_);
   if (changed == 0) return;
   const Value result = variable ? *variable : ResultOfCall(instruction);
-  for (const RegisterNumber argument : convention_.arguments) {
-    // The callee may write to what it is given the address of.
-    const Value& given = state_[argument];
-    if (given.kind == ValueKind::kStack && given.stride == 0) {
-      state_.EraseSlots(given.offset, ObjectBytes(given.offset));
-    }
-  }
+  for (const RegisterNumber argument : convention_.arguments) Expose(state_[argument]);
+  state_.ForgetExposed();
   for (RegisterNumber reg = 0; reg < kMostRegisters; ++reg) {
     if ((changed >> reg & 1) != 0) Clobber(reg);
   }

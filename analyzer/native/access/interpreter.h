@@ -34,6 +34,10 @@ class Interpreter {
   void Reach(std::uint32_t index);
   // The address that a use of the instruction touches.
   Value AddressOf(const Address& address);
+  // What variables say of a register, here and at places that are connected with this one.
+  std::vector<Claim> ClaimsOn(RegisterNumber reg, std::uint64_t address) const;
+  // The address if its base register were what `claim` says.
+  Value AddressWith(const Address& address, const Claim& claim);
   // Runs the instruction.
   void Execute(std::uint32_t index);
 
@@ -42,12 +46,15 @@ class Interpreter {
  private:
   void Activate(std::uint32_t place);
   void Apply(const ClaimedPlace& place);
+  void Learn(const Value& value, const Claim& claim);
+  Value Seen(RegisterNumber reg);
   void DropEnded(std::vector<std::uint32_t>& places, std::uint64_t address) const;
   void ApplyAgain(RegisterNumber reg, std::uint64_t address);
   void Define(RegisterNumber reg, Value value, Definition definition);
   void Effects(std::uint32_t index);
   void SideEffects(const Instruction& instruction);
   void Stores(const Instruction& instruction);
+  void Store(const MemoryUse& use, std::int64_t offset, const Value& stored);
   void Call(std::uint32_t index);
   std::optional<Value> ThreadVariable(const Instruction& call) const;
   Value ResultOfCall(const Instruction& instruction);
@@ -59,7 +66,8 @@ class Interpreter {
   Value Alternative(const Instruction& select);
   Value Addend(const Instruction& sum);
   Value LoadedFromStack(const Value& address, std::uint32_t width);
-  std::int64_t ObjectBytes(std::int64_t offset);
+  FrameRange ObjectAt(std::int64_t offset);
+  void Expose(const Value& address);
   std::optional<std::int64_t> StartOf(const ClaimedPlace& place) const;
   Value PerCpuAddress(const Address& address);
   Value TaskAddress();
@@ -77,6 +85,7 @@ class Interpreter {
   std::array<std::vector<std::uint32_t>, kMostRegisters> in_registers_;
   std::vector<std::uint32_t> in_memory_;
   std::uint32_t next_place_ = 0;
+  std::uint32_t block_ = 0;
   std::uint64_t behind_ = 0;  // address behind the instruction that runs
 };
 

@@ -9,6 +9,8 @@ namespace {
 constexpr std::int64_t kWord = 8;
 // Frames of real functions hold a few dozen values at a time; the oldest knowledge need not be kept.
 constexpr std::size_t kMostSlots = 256;
+// More variables than that count as one.
+constexpr std::size_t kMostRanges = 64;
 
 }  // namespace
 
@@ -34,6 +36,7 @@ MachineState MachineState::Anywhere(const CallingConvention& convention) {
 void MachineState::TakeFrame(const MachineState& other, const CallingConvention& convention) {
   registers_[convention.stack_pointer] = other[convention.stack_pointer];
   slots_ = other.slots_;
+  exposed_ = other.exposed_;
   adrift_ = other.adrift_;
 }
 
@@ -48,16 +51,35 @@ void MachineState::SetSlot(std::int64_t offset, const Value& value) {
     found->value = value;
     return;
   }
-  EraseSlots(offset, kWord);
+  Forget({offset, offset + kWord});
   if (slots_.size() >= kMostSlots) return;
   const auto place = std::ranges::lower_bound(slots_, offset, {}, &StackSlot::offset);
   slots_.insert(place, {offset, value});
 }
 
-void MachineState::EraseSlots(std::int64_t offset, std::int64_t bytes) {
-  const auto first = std::ranges::upper_bound(slots_, offset - kWord, {}, &StackSlot::offset);
-  const auto last = std::ranges::lower_bound(slots_, offset + bytes, {}, &StackSlot::offset);
-  if (first < last) slots_.erase(first, last);
+void MachineState::Forget(const FrameRange& range) {
+  const auto first = std::ranges::upper_bound(slots_, range.start - kWord, {}, &StackSlot::offset);
+  for (auto slot = first; slot != slots_.end() && slot->offset < range.end; ++slot) {
+    slot->value = Value::Foreign();
+  }
+}
+
+bool MachineState::Expose(const FrameRange& range) {
+  const auto first = std::ranges::lower_bound(exposed_, range.start, {}, &FrameRange::end);
+  if (first != exposed_.end() && first->start <= range.start && range.end <= first->end) return false;
+  FrameRange whole = range;
+  auto last = first;
+  for (; last != exposed_.end() && last->start <= range.end; ++last) {
+    whole.start = std::min(whole.start, last->start);
+    whole.end = std::max(whole.end, last->end);
+  }
+  exposed_.insert(exposed_.erase(first, last), whole);
+  if (exposed_.size() > kMostRanges) exposed_ = {{exposed_.front().start, exposed_.back().end}};
+  return true;
+}
+
+void MachineState::ForgetExposed() {
+  for (const FrameRange& range : exposed_) Forget(range);
 }
 
 }  // namespace linesmith

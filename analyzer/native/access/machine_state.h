@@ -19,6 +19,14 @@ struct StackSlot {
   bool operator==(const StackSlot&) const = default;
 };
 
+// Bytes [start, end) of the function's frame.
+struct FrameRange {
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+
+  bool operator==(const FrameRange&) const = default;
+};
+
 class MachineState {
  public:
   // Everything unknown; the stack pointer as at the entry of a function.
@@ -32,11 +40,16 @@ class MachineState {
 
   // Unset where nothing was stored.
   Value SlotAt(std::int64_t offset) const;
-  // Writes a word; words that it overlaps are forgotten.
+  // Writes a word; words that it overlaps become foreign.
   void SetSlot(std::int64_t offset, const Value& value);
-  // Forgets what `bytes` from `offset` on hold.
-  void EraseSlots(std::int64_t offset, std::int64_t bytes);
+  // Words that were stored there are no longer known.
+  void Forget(const FrameRange& range);
   const std::vector<StackSlot>& slots() const { return slots_; }
+  // From now on others know the address of these bytes; returns whether that is new.
+  bool Expose(const FrameRange& range);
+  // Others have run: they may have written to what is exposed.
+  void ForgetExposed();
+  const std::vector<FrameRange>& exposed() const { return exposed_; }
   // Whether no path from the function's entry has led here, so that the stack pointer is not known either.
   bool is_adrift() const { return adrift_; }
   // From now on the stack pointer is known.
@@ -46,7 +59,8 @@ class MachineState {
 
  private:
   std::array<Value, kMostRegisters> registers_;
-  std::vector<StackSlot> slots_;  // by ascending offset
+  std::vector<StackSlot> slots_;     // by ascending offset
+  std::vector<FrameRange> exposed_;  // by ascending start, none touching another one
   bool adrift_ = false;
 };
 

@@ -55,6 +55,7 @@ class FunctionRun {
   void Pass(const LearntClaims* known, LearntClaims* learn);
   void Visit(std::uint32_t block, const MachineState& state);
   void Record(std::uint32_t index);
+  void TryClaims(const Address& address, InferredAccess& access);
   void RecordUndecoded(std::uint32_t index);
 
   const std::vector<Instruction>& instructions_;
@@ -72,7 +73,10 @@ class FunctionRun {
 std::vector<InferredAccess> FunctionRun::Run() {
   LearntClaims learnt(algebra_.parts());
   Pass(nullptr, &learnt);
-  if (!learnt.empty()) Pass(&learnt, nullptr);
+  if (!learnt.empty()) {
+    learnt.Settle(flow_);
+    Pass(&learnt, nullptr);
+  }
   std::ranges::stable_sort(accesses_, {}, &InferredAccess::address);
   return std::move(accesses_);
 }
@@ -116,11 +120,24 @@ void FunctionRun::Record(std::uint32_t index) {
       access.outcome = Outcome::kPatched;
     } else {
       Decide(interpreter_.AddressOf(use.address), algebra_, access);
+      if (access.outcome == Outcome::kOutside) TryClaims(use.address, access);
     }
     if (facts_ == nullptr) access.outcome = WithoutTypes(access.outcome);
     // What it was taken for depends on the unit that was looked at before.
     if (access.outcome == Outcome::kNoTypes) access.type = kVoid;
     accesses_.push_back(access);
+  }
+}
+
+// Two variables in one register (a pointer to a base and to what is derived from it): the one that reaches as
+// far as the access.
+void FunctionRun::TryClaims(const Address& address, InferredAccess& access) {
+  for (const Claim& claim : interpreter_.ClaimsOn(address.base, access.address)) {
+    InferredAccess other = access;
+    Decide(interpreter_.AddressWith(address, claim), algebra_, other);
+    if (other.outcome > Outcome::kPerCpu) continue;
+    access = other;
+    return;
   }
 }
 

@@ -66,6 +66,7 @@ class TypeParts {
     bool Covers(std::int64_t offset) const { return offset >= start && offset < end; }
   };
 
+  bool IsBeforeAnother(TypeId type, const InnerArray& array, std::int64_t offset);
   const std::vector<InnerArray>& ArraysOf(TypeId type);
   void CollectArrays(TypeId type, std::int64_t start, unsigned depth, std::vector<InnerArray>& arrays);
   std::optional<std::int64_t> InnerElement(TypeId type, std::int64_t offset, std::uint32_t stride);

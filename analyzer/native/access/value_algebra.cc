@@ -14,6 +14,8 @@ constexpr std::int64_t kSmallest = -0x10000;
 constexpr std::int64_t kLargest = 0x10000;
 // Pointers carry flags in bits that alignment leaves free.
 constexpr std::int64_t kMostFlagBits = 0xff;
+// What any object is aligned to, less 1.
+constexpr std::int64_t kMostAlignedBits = 0xf;
 
 // Elements of arrays are smaller.
 constexpr std::int64_t kLargestDivisor = std::int64_t{1} << 30;
@@ -22,14 +24,38 @@ constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::string_view kOffsetOfThisCpu = "this_cpu_off";
 constexpr std::string_view kOffsetsOfCpus = "__per_cpu_offset";
 
-// A number that divides the value; 0 divides as any number does.
-std::int64_t DivisorOf(const Value& value) {
-  if (value.kind == ValueKind::kConstant) return value.offset == kLowest ? 1 : std::abs(value.offset);
-  return value.kind == ValueKind::kNumber && value.offset != 0 ? value.offset : 1;
+std::int64_t Plus(std::int64_t one, std::int64_t two) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(one) + static_cast<std::uint64_t>(two));
 }
 
-Value Multiple(std::int64_t divisor) {
-  return Value::Number(divisor > 1 && divisor <= kLargestDivisor ? divisor : 0);
+std::int64_t Times(std::int64_t one, std::int64_t two) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(one) * static_cast<std::uint64_t>(two));
+}
+
+std::int64_t Distance(std::int64_t one, std::int64_t two) {
+  const auto apart =
+      static_cast<std::int64_t>(static_cast<std::uint64_t>(one) - static_cast<std::uint64_t>(two));
+  return apart == kLowest ? 1 : std::abs(apart);
+}
+
+// `start` + an unknown multiple of `step`, of which nothing is known when it is larger than elements are.
+Value Steps(std::int64_t start, std::int64_t step) {
+  return Value::Number(start, step > 1 && step <= kLargestDivisor ? static_cast<std::uint32_t>(step) : 1);
+}
+
+// `value` lies `bytes` farther behind what its definition made.
+Value Moved(Value value, std::int64_t bytes) {
+  value.delta =
+      static_cast<std::int32_t>(static_cast<std::uint32_t>(value.delta) + static_cast<std::uint32_t>(bytes));
+  if (bytes != static_cast<std::int32_t>(bytes)) value.definition = 0;
+  return value;
+}
+
+// A value that is no address, as where it starts and by what it varies.
+Value AsNumber(const Value& value) {
+  if (value.kind == ValueKind::kNumber) return Value::Number(value.offset, value.stride);
+  if (value.kind == ValueKind::kUnknown && value.definition != 0) return Value::Number(value.delta);
+  return Value::Number();
 }
 
 // What an offset in the block is added to.
@@ -102,11 +128,12 @@ Value ValueAlgebra::Merge(const Value& one, const Value& two) {
   const Value left = Resolved(one);
   const Value right = Resolved(two);
   if (left.IsPointer() && right.IsPointer()) return JoinPointers(left, right);
+  // What may have been written by others on one path may be anything here.
+  if (left.foreign && right.kind <= ValueKind::kPointer) return left;
+  if (right.foreign && left.kind <= ValueKind::kPointer) return right;
   const bool numbers = left.kind == ValueKind::kNumber || left.kind == ValueKind::kConstant;
   if (numbers && (right.kind == ValueKind::kNumber || right.kind == ValueKind::kConstant)) {
-    return left.offset == right.offset && left.kind == right.kind
-               ? left
-               : Multiple(std::gcd(DivisorOf(left), DivisorOf(right)));
+    return JoinNumbers(left, right);
   }
   if (left.kind == right.kind) {
     return left.kind == ValueKind::kPerCpuBase && left.offset != right.offset ? Value::Conflict() : left;
@@ -119,6 +146,13 @@ Value ValueAlgebra::Merge(const Value& one, const Value& two) {
   return winner.kind == ValueKind::kConstant ? Value::Number() : winner;
 }
 
+// Counts from where the first one starts: that is the path which came here first.
+Value ValueAlgebra::JoinNumbers(const Value& one, const Value& two) {
+  if (one.kind == two.kind && one.offset == two.offset && one.stride == two.stride) return one;
+  const std::int64_t steps = std::gcd(std::int64_t{one.stride}, std::int64_t{two.stride});
+  return Steps(one.offset, std::gcd(steps, Distance(one.offset, two.offset)));
+}
+
 Value ValueAlgebra::JoinPointers(const Value& one, const Value& two) {
   Value joined = one;
   joined.origin = one.origin == two.origin ? one.origin : Origin::kFlow;
@@ -126,13 +160,9 @@ Value ValueAlgebra::JoinPointers(const Value& one, const Value& two) {
   if (joined.variable == 0 && joined.origin >= Origin::kGlobal) joined.origin = Origin::kFlow;
   joined.stride = std::gcd(one.stride, two.stride);
   if (one.type == two.type && one.offset == two.offset) return joined;
-  if (!parts_.IsKnown(one.type) || !parts_.IsKnown(two.type)) {
-    const bool first = parts_.IsKnown(one.type);
-    joined.type = first ? one.type : two.type;
-    joined.offset = first ? one.offset : two.offset;
-    joined.stride = first ? one.stride : two.stride;
-    return joined;
-  }
+  // A `void *` is what the code behind casts it to.
+  if (!parts_.IsKnown(one.type)) return one;
+  if (!parts_.IsKnown(two.type)) return two;
   if (const std::optional<Value> same = SameElement(one, two)) {
     joined.offset = same->offset;
     joined.stride = same->stride;
@@ -144,7 +174,7 @@ Value ValueAlgebra::JoinPointers(const Value& one, const Value& two) {
 // The same place of different elements of one array.
 std::optional<Value> ValueAlgebra::SameElement(const Value& one, const Value& two) {
   if (one.type != two.type) return std::nullopt;
-  const std::int64_t apart = DivisorOf(Value::Constant(one.offset - two.offset));
+  const std::int64_t apart = Distance(one.offset, two.offset);
   const std::int64_t stride = std::gcd(apart, std::int64_t{std::gcd(one.stride, two.stride)});
   if (stride > kLargestDivisor) return std::nullopt;
   const auto step = static_cast<std::uint32_t>(stride);
@@ -172,42 +202,42 @@ Value ValueAlgebra::CommonPart(const Value& one, const Value& two) {
 
 Value ValueAlgebra::Add(Value value, std::int64_t constant) {
   if (constant == 0) return value;
-  const auto plus = [constant](std::int64_t number) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(number) +
-                                     static_cast<std::uint64_t>(constant));
-  };
-  value.delta = static_cast<std::int32_t>(static_cast<std::uint32_t>(value.delta) +
-                                          static_cast<std::uint32_t>(constant));
-  if (value.definition != 0 && (constant != static_cast<std::int32_t>(constant))) value.definition = 0;
+  const Value before = value;
+  value = Moved(value, constant);
   switch (value.kind) {
     case ValueKind::kConstant:
     case ValueKind::kStack:
     case ValueKind::kPointer:
     case ValueKind::kPerCpuBase:
-      value.offset = plus(value.offset);
+      value.offset = Plus(value.offset, constant);
       return value;
     case ValueKind::kUnknown:
     case ValueKind::kNumber:
-      if (!IsSmall(constant))
-        return Index(Value::Constant(constant), static_cast<std::uint32_t>(DivisorOf(value)));
-      if (value.kind == ValueKind::kNumber) {
-        value.offset = Multiple(std::gcd(DivisorOf(value), DivisorOf(Value::Constant(constant)))).offset;
-      }
+      if (!IsSmall(constant)) return Index(Value::Constant(constant), AsNumber(before));
+      if (value.kind == ValueKind::kNumber) value.offset = Plus(value.offset, constant);
       return value;
     default:
       return value;
   }
 }
 
-Value ValueAlgebra::Index(Value value, std::uint32_t stride) {
-  if (value.kind == ValueKind::kConstant) value = IndexedConstant(value, stride);
+Value ValueAlgebra::Index(Value value, const Value& number) {
+  const Value steps = AsNumber(number);
+  if (value.kind == ValueKind::kNumber) {
+    return Steps(Plus(value.offset, steps.offset), std::gcd(value.stride, steps.stride));
+  }
+  if (value.kind == ValueKind::kConstant) {
+    value = IndexedConstant(Value::Constant(Plus(value.offset, steps.offset)), steps.stride);
+    if (value.kind == ValueKind::kConstant) {
+      return IsSmall(value.offset) ? Steps(value.offset, steps.stride) : Value::Number();
+    }
+  } else {
+    value.offset = Plus(value.offset, steps.offset);
+  }
+  if (value.IsBlank()) return Value::Unknown();
   value.definition = 0;
   value.delta = 0;
-  // Where such an index starts is not kept, so it must not tell an array.
-  if (value.kind == ValueKind::kConstant) return value.offset == 0 ? Multiple(stride) : Value::Number();
-  if (value.kind == ValueKind::kNumber) return Multiple(std::gcd(DivisorOf(value), std::int64_t{stride}));
-  if (value.IsBlank()) return Value::Unknown();
-  value.stride = std::gcd(value.stride, stride == 0 ? 1 : stride);
+  value.stride = std::gcd(value.stride, steps.stride);
   return value;
 }
 
@@ -216,7 +246,7 @@ Value ValueAlgebra::IndexedConstant(const Value& constant, std::uint32_t stride)
   const Value here = Resolved(constant);
   if (IsSmall(constant.offset)) return here;
   if (here.IsPointer() && parts_.WholeElement(here.type, here.offset, stride)) return here;
-  Value behind = Resolved(Value::Constant(constant.offset + std::int64_t{stride}));
+  Value behind = Resolved(Value::Constant(Plus(constant.offset, std::int64_t{stride})));
   if (!behind.IsPointer() || behind.offset >= std::int64_t{stride}) return here;
   if (!parts_.WholeElement(behind.type, behind.offset, stride)) return here;
   behind.offset -= std::int64_t{stride};
@@ -224,44 +254,48 @@ Value ValueAlgebra::IndexedConstant(const Value& constant, std::uint32_t stride)
 }
 
 Value ValueAlgebra::Scale(const Value& value, std::int64_t factor) {
-  if (value.kind == ValueKind::kConstant) {
-    return Value::Constant(static_cast<std::int64_t>(static_cast<std::uint64_t>(value.offset) *
-                                                     static_cast<std::uint64_t>(factor)));
-  }
+  if (value.kind == ValueKind::kConstant) return Value::Constant(Times(value.offset, factor));
   if (factor <= 0 || factor > kLargestDivisor) return Value::Number();
-  return Multiple(DivisorOf(value) * factor);
+  const Value number = AsNumber(value);
+  return Steps(Times(number.offset, factor), number.stride * factor);
 }
 
 Value ValueAlgebra::Sum(const Value& one, const Value& two, std::uint8_t scale) {
   if (one.kind == ValueKind::kUnset || two.kind == ValueKind::kUnset) return Value::Unknown();
-  if (two.kind == ValueKind::kConstant) {
-    return Add(one, static_cast<std::int64_t>(static_cast<std::uint64_t>(two.offset) * scale));
-  }
+  if (two.kind == ValueKind::kConstant) return Add(one, Times(two.offset, scale));
   if (scale == 1) {
     if (one.kind == ValueKind::kConstant) return Add(two, one.offset);
     // What is added to it in a kernel is a pointer to a variable of all CPUs.
     if (program_.image().is_kernel() && (IsBlockStart(one) || IsBlockStart(two))) {
       return IsBlockStart(one) ? two : one;
     }
-    if (one.IsBlank() && !two.IsBlank()) return Index(two, static_cast<std::uint32_t>(DivisorOf(one)));
+    if (one.IsBlank() && !two.IsBlank()) return Index(two, one);
     // Which of two pointers is the number that was cast cannot be told.
     if (!one.IsBlank() && !two.IsBlank()) return Value::Unknown();
   }
-  const Value steps = Scale(two, scale);
-  const auto stride = static_cast<std::uint32_t>(DivisorOf(steps));
-  // A number that is not looked at as an index may still become one.
-  return one.kind == ValueKind::kUnknown ? Value::Unknown() : Index(one, stride);
+  if (one.kind != ValueKind::kUnknown) return Index(one, Scale(two, scale));
+  // Of two values that are not known, one may still turn out to be a pointer; what is added to them is kept.
+  const Value sum = Index(AsNumber(one), Scale(two, scale));
+  return sum.offset != 0 ? sum : Value::Unknown();
 }
 
+// Objects begin at multiples of what their pointers have free for flags.
 Value ValueAlgebra::Mask(Value value, std::int64_t constant) {
   if (value.kind == ValueKind::kConstant) return Value::Constant(value.offset & constant);
-  const bool clears_flags = constant < 0 && ~constant <= kMostFlagBits;
   if (value.kind == ValueKind::kStack) {
     value.stride = 1;
     return value;
   }
-  if (clears_flags && value.IsPointer()) return value;
-  return Multiple(constant & -constant);
+  if (constant < 0 && ~constant <= kMostFlagBits && value.IsPointer()) {
+    const std::int64_t cleared = value.offset & ~constant;
+    if (cleared > kMostAlignedBits) return Value::Number();
+    const auto granule = static_cast<std::uint32_t>(-constant);
+    if (value.stride % granule != 0) value.stride = granule;
+    value.offset -= cleared;
+    value = Moved(value, -cleared);
+    return value;
+  }
+  return constant == kLowest ? Value::Number() : Steps(0, constant & -constant);
 }
 
 Value ValueAlgebra::Load(const Value& address, std::uint32_t width) {

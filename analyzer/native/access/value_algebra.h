@@ -28,8 +28,8 @@ class ValueAlgebra {
   // differ.
   Value Join(const Value& one, const Value& two, Definition meeting);
   Value Add(Value value, std::int64_t constant);
-  // value + an unknown multiple of `stride` bytes.
-  Value Index(Value value, std::uint32_t stride);
+  // value + a number that varies.
+  Value Index(Value value, const Value& number);
   // value * factor.
   Value Scale(const Value& value, std::int64_t factor);
   // one + two * scale.
@@ -58,6 +58,7 @@ class ValueAlgebra {
   Value CommonPart(const Value& one, const Value& two);
   std::optional<Value> SameElement(const Value& one, const Value& two);
   Value IndexedConstant(const Value& constant, std::uint32_t stride);
+  Value JoinNumbers(const Value& one, const Value& two);
   Value Merge(const Value& one, const Value& two);
   Value FromVariable(const GlobalVariable& found, std::uint64_t offset, Origin origin);
   std::uint32_t NumberOf(std::string_view name);
