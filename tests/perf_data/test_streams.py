@@ -111,3 +111,13 @@ def test_records_come_in_any_pieces(piece: int) -> None:
     ]
     assert found == list(zip(kinds, sizes, strict=True))
     assert walker.is_between_records
+
+
+def test_a_recording_that_was_killed_is_read_to_its_end(tmp_path: Path) -> None:
+    """perf writes the length of the data last; what was cut off behind it is not missed."""
+    sample = struct.pack("<QQQ", CODE, LINE, HITM)
+    data = bytearray(file_of("<", IP | ADDR | SOURCE, [sample] * 3))
+    data[48:56] = bytes(8)
+    profile = read(bytes(data[:-10]), tmp_path)
+    assert profile.lines[0].hitm_local == 2
+    assert profile.remarks[0].text.startswith("the recording was not finished")

@@ -161,11 +161,15 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A header with the place of the records; ``end`` is ``None`` in what came out of a pipe."""
+    """A header with the place of the records; ``end`` is ``None`` in what came out of a pipe.
+
+    perf writes how long the data are, and what the header's sections hold, when it ends: ``unfinished`` if it did not.
+    """
 
     header: Header
     begin: int
     end: int | None
+    unfinished: bool = False
 
 
 def open_header(file: IO[bytes], size: int) -> Opened:
@@ -178,13 +182,13 @@ def open_header(file: IO[bytes], size: int) -> Opened:
     if order.unpack("Q", start, 8)[0] == _PIPE_BYTES:
         return Opened(header, _PIPE_BYTES, None)
     entry, attributes_at, attributes, begin, length = order.unpack("5Q", start, 16)
-    if not length:
-        raise ValueError("its recording was not finished")
     if begin + length > size or attributes_at + attributes > size:
         raise ValueError("it is cut off")
     if entry < _LEAST_ATTRIBUTE + 16 or attributes % entry:
         raise ValueError("its list of events has no sound size")
     _read_events(file, header, (attributes_at, attributes, entry))
+    if not length:
+        return Opened(header, begin, size, unfinished=True)
     bits = int.from_bytes(b"".join(struct.pack("<Q", word) for word in order.unpack("4Q", start, 72)), "little")
     _read_features(file, header, begin + length, bits, size)
     return Opened(header, begin, begin + length)
@@ -231,8 +235,8 @@ def _listed(cpus: str) -> list[int]:
     found: list[int] = []
     for part in filter(None, cpus.strip().split(",")):
         first, _, last = part.partition("-")
+        if not (first.isdecimal() and (last or first).isdecimal()) or int(last or first) >= _MOST_CPUS:
+            raise ValueError("its list of CPUs cannot be read")
         end = int(last or first)
-        if end >= _MOST_CPUS:
-            raise ValueError(f"it tells of a CPU {end}")
         found += range(int(first), end + 1)
     return found

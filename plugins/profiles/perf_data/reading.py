@@ -11,7 +11,7 @@ from typing import IO
 import numpy as np
 
 from linesmith.analyzer.errors import ProfileError
-from linesmith.analyzer.model import ObjectBuild, Profile, Sampling
+from linesmith.analyzer.model import ObjectBuild, Profile, Remark, Sampling
 from linesmith.plugins.profiles.perf_data.by_perf import add_decoded
 from linesmith.plugins.profiles.perf_data.header import Header, Opened, open_header
 from linesmith.plugins.profiles.perf_data.processes import Processes
@@ -35,7 +35,10 @@ def read_perf_data(path: Path, source: str) -> Profile:
             stream = _Stream(open_header(file, path.stat().st_size))
             stream.read(file)
         stream.decode_traces(path, source)
-    except (struct.error, ValueError, IndexError, OverflowError) as error:
+    except (struct.error, IndexError, OverflowError) as error:
+        message = f"{source} is a damaged perf.data file (a part of it is shorter than it says); record it again"
+        raise ProfileError(message) from error
+    except ValueError as error:
         raise ProfileError(f"{source} is a damaged perf.data file ({error}); record it again") from error
     return stream.profile(source)
 
@@ -59,7 +62,8 @@ class _Stream:
         for data in _pieces(file, self._opened):
             for block in outer.feed(data):
                 self._take(block)
-        if not (outer.is_between_records and self._inner.is_between_records):
+        whole = outer.is_between_records and self._inner.is_between_records
+        if not (whole or self._opened.unfinished):
             raise ValueError("it is cut off in the middle of a record")
 
     def decode_traces(self, path: Path, source: str) -> None:
@@ -81,8 +85,15 @@ class _Stream:
             command=header.command,
         )
         self._samples.commands.update(processes.commands)
+        unfinished = Remark("the recording was not finished: build-ids, CPUs and nodes are not in the file")
         return profile_of_samples(
-            self._located(), source, sampling, self._event_names(), header.nodes, places=processes
+            self._located(),
+            source,
+            sampling,
+            self._event_names(),
+            header.nodes,
+            (unfinished,) if self._opened.unfinished else (),
+            processes,
         )
 
     def _located(self) -> Samples:
