@@ -34,6 +34,7 @@ from linesmith.analyzer.model import Layout
 
 _LINE = 64
 _SECONDS = 900
+_UNDECIDED = "cannot tell"  # what hot names then is no more than the likeliest
 Starts = set[tuple[str, int]]
 
 
@@ -89,7 +90,8 @@ def _judged(row: TruthRow, lines: Mapping[int, dict[str, Any]], layouts: Layouts
     if place is None:
         return "line without contention"
     line = place // _LINE * _LINE
-    objects = ((one["type"], line + one["start"]) for one in lines[line]["objects"] if one["type"])
+    sure = (one for one in lines[line]["objects"] if one["type"] and one["outcome"] != _UNDECIDED)
+    objects = ((one["type"], line + one["start"]) for one in sure)
     told = {(name, start) for name, start in objects if start <= place < start + _size(name, layouts)}
     if told & _meant(row, place, layouts):
         return "right"
