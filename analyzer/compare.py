@@ -102,7 +102,8 @@ def _alike(one: LineGroup, other: LineGroup) -> tuple[float, str]:
     if one.type and other.type:
         common = _common(one.members, other.members) if one.type == other.type else 0.0
         met = len(one.touched & other.touched) / max(len(one.touched | other.touched), 1)
-        return (common + met) * weight if one.type == other.type else 0.0, "members"
+        score = common + met + (one.start == other.start)
+        return score * weight if one.type == other.type else 0.0, "members"
     common = _common(one.functions, other.functions)
     return (common * weight if common >= COMMON else 0.0), "functions"
 

@@ -16,7 +16,7 @@ NO_MEMBER = ("", "")
 
 @dataclass(frozen=True, slots=True)
 class LineGroup:
-    """Lines of which each begins ``start`` bytes into an object of ``type``; lines without a known object stand alone.
+    """Lines of which each begins ``start`` bytes into an object of ``type``; those without a known object by functions.
 
     ``waits`` counts contended accesses by member and function, ``members`` and ``functions`` by either of them alone.
     ``touched`` holds every member met, also those that were only stored to; ``containers`` are records that hold the
@@ -36,13 +36,18 @@ class LineGroup:
 
 def line_groups(found: Iterable[Finding]) -> tuple[LineGroup, ...]:
     """The groups of all findings, most contended first."""
-    grouped: dict[tuple[str, int | None, int | None], list[Finding]] = {}
+    grouped: dict[tuple[str, int | None, frozenset[str]], list[Finding]] = {}
     for finding in found:
         owner = _owner(finding)
-        key = (_type(owner), -owner.start, None) if owner else ("", None, finding.rank)
+        key = (_type(owner), -owner.start, frozenset[str]()) if owner else ("", None, _waiting(finding))
         grouped.setdefault(key, []).append(finding)
     groups = (_group(type_, start, lines) for (type_, start, _), lines in grouped.items())
     return tuple(sorted(groups, key=lambda one: (-one.contended, one.ranks)))
+
+
+def _waiting(finding: Finding) -> frozenset[str]:
+    """The functions that wait on a line."""
+    return frozenset(one.name for member in finding.members for one in member.functions if one.contended)
 
 
 def _owner(finding: Finding) -> LineObject | None:

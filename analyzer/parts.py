@@ -8,7 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.lock import waits_for_lock
-from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Access, LineMember, LineObject, Side
+from linesmith.analyzer.model import (
+    ADJACENT_LINE_BYTES,
+    CACHE_LINE_BYTES,
+    Access,
+    LineMember,
+    LineObject,
+    ObjectKind,
+    Side,
+)
 from linesmith.analyzer.origin import Origin, origin
 
 MOST_FUNCTIONS = 3
@@ -124,7 +132,13 @@ def _whose(member: LineMember, objects: Sequence[LineObject]) -> str:
     """Which object a member belongs to, for those of objects behind the first."""
     begin = None if member.object_offset is None else member.offset - member.object_offset
     others = [one for one in objects[1:] if one.type and one.start == begin]
-    return f" of the {others[0].type} at {others[0].start:#x}" if others else ""
+    return f" of {_called(others[0])}" if others else ""
+
+
+def _called(one: LineObject) -> str:
+    """A variable or its element by name (``per_thread[3]``), another object by its type and place in the line."""
+    kind, _, name = one.origin.partition(" ")
+    return name if kind == ObjectKind.GLOBAL and name else f"the {one.type} at {one.start:#x}"
 
 
 def _functions(accesses: Sequence[Access]) -> tuple[str, ...]:

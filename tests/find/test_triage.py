@@ -122,3 +122,13 @@ def test_members_of_two_neighbours_are_told_apart_and_aligning_is_the_remedy() -
 def test_neighbours_that_do_not_disturb_each_other_need_no_remedy() -> None:
     found = two_objects(member("count", 0x18, -96, 50, 90), member("name", 0x38, 32, 0, 0))
     assert found.reasons[-1] == "2 objects lie on this line: session at -0x60, session at 0x20"
+
+
+def test_a_neighbour_that_is_an_element_of_a_variable_is_called_so() -> None:
+    first, second = (
+        LineObject("session", 1, start, 32, 1.0, Outcome.RESOLVED, origin=f"global sessions[{number}]")
+        for number, start in enumerate((-96, 32))
+    )
+    members = (member("count", 0x18, -96, 50, 0), member("count", 0x38, 32, 0, 90))
+    found = triage(SharedLine(0, None, ()), (first, second), members, Profile("test", "", "hitm", ()))
+    assert found.pairs[0].writer == "count of sessions[1]"
