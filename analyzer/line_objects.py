@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.attribute import attribute, attribute_as
+from linesmith.analyzer.attribute import attribute, attribute_as, attribute_to
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.evidence import Evidence
+from linesmith.analyzer.hypotheses import Hypothesis
 from linesmith.analyzer.identify import identify
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import LineObject, Outcome, Profile, SharedLine
@@ -49,6 +50,13 @@ def line_objects(line: SharedLine, ground: Ground, wanted: str | None) -> tuple[
     if identified := identify(own, ground.objects, *known, wanted):
         return identified
     return attribute(own, *known) if wanted is None else attribute_as(wanted, own, *known)
+
+
+def reaching(one: Hypothesis, line: SharedLine, ground: Ground) -> LineObject | None:
+    """An object that is sure elsewhere, on a line that it reaches onto, if it explains that line too."""
+    if one.start + ground.containment.layouts.by_id(one.layout).size <= 0:
+        return None
+    return attribute_to(one, _own(line, ground.kernel), ground.evidence, ground.containment, ground.neighbourhood)
 
 
 def is_kernel(layouts: Layouts) -> bool:

@@ -99,6 +99,12 @@ class SlabStarts:
         known = self._starts(layout, line, line_bytes).get(start, 0.0)
         return log((1 - doubt) * known + doubt / anywhere)
 
+    def allows(self, layout: int, start: int, line: int | None, line_bytes: int) -> bool:
+        """Whether a cache that is known to hold the layout has an object of it just there."""
+        if line is None or self._doubt(layout) > _DOUBT[SlabBasis.COMPUTED]:
+            return False
+        return self.starts(layout, line, line_bytes).get(start, 0.0) > _SMALL_SLABS
+
     def learnt(self, placed: Iterable[PlacedStart]) -> SlabStarts:
         """The same after a look at objects that are sure: which CPUs explain them, and which types nothing does."""
         sure = tuple(placed)
