@@ -9,6 +9,7 @@
 
 #include "access/access_merge.h"
 #include "access/access_rows.h"
+#include "access/outer_types.h"
 #include "access/program_index.h"
 #include "access/type_inference.h"
 #include "debug_search.h"
@@ -33,6 +34,14 @@ struct Program {
   std::atomic<std::int64_t> bytes_left;
 };
 
+// A function of the unit that is being mapped.
+struct MappedFunction {
+  const FunctionFacts* facts = nullptr;
+  std::vector<CodeRange> code;
+  std::vector<InferredAccess> accesses;
+  std::uint32_t learnt = 0;  // OuterTypes::learnt() when the accesses were found
+};
+
 // One worker of the second pass.
 class Mapper {
  public:
@@ -51,7 +60,9 @@ class Mapper {
   WorkerRows rows() { return {&rows_, &graph_, &pool_}; }
 
  private:
-  void MapFunction(const FunctionFacts& facts, const Unit& unit, bool typed, TypeInference& inference);
+  static void Infer(MappedFunction& function, bool typed, TypeInference& inference);
+  static bool MayKnowMore(const MappedFunction& function, TypeInference& inference);
+  void AddRows(const MappedFunction& mapped, const Unit& unit);
   std::vector<CodeRange> CodeOf(const std::vector<AddressRange>& ranges);
 
   Program& program_;
@@ -85,8 +96,17 @@ void Mapper::MapUnit(const Unit& unit) {
     const UnitFacts facts = ReadUnitFacts(context, graph_);
     rows_.EnterUnit(&context, &facts);
     TypeInference inference(*decoder_, graph_, knowledge_);
+    inference.outer().EnterUnit(facts.inlined_results);
     const bool typed = context.root().Get(Slot::kLanguage) != DW_LANG_Mips_Assembler;
-    for (const FunctionFacts& function : facts.functions) MapFunction(function, unit, typed, inference);
+    std::vector<MappedFunction> mapped;
+    for (const FunctionFacts& function : facts.functions) {
+      mapped.push_back({.facts = &function, .code = CodeOf(function.ranges), .accesses = {}});
+      Infer(mapped.back(), typed, inference);
+    }
+    for (MappedFunction& function : mapped) {
+      if (MayKnowMore(function, inference)) Infer(function, typed, inference);
+      AddRows(function, unit);
+    }
   } catch (const Truncated&) {
     // A damaged unit costs its own functions.
   }
@@ -94,17 +114,31 @@ void Mapper::MapUnit(const Unit& unit) {
   pool_.Trim();
 }
 
-void Mapper::MapFunction(const FunctionFacts& facts, const Unit& unit, bool typed, TypeInference& inference) {
-  const std::vector<CodeRange> code = CodeOf(facts.ranges);
+void Mapper::Infer(MappedFunction& function, bool typed, TypeInference& inference) {
+  if (function.code.empty()) return;
+  function.accesses = inference.Infer(function.code, typed ? function.facts : nullptr);
+  function.learnt = inference.outer().learnt();
+}
+
+// Functions behind it may have told what lies around its records.
+bool Mapper::MayKnowMore(const MappedFunction& function, TypeInference& inference) {
+  return function.learnt != inference.outer().learnt() &&
+         std::ranges::any_of(function.accesses, [](const InferredAccess& access) {
+           return access.outcome == Outcome::kOutside;
+         });
+}
+
+void Mapper::AddRows(const MappedFunction& mapped, const Unit& unit) {
+  const std::vector<CodeRange>& code = mapped.code;
   if (code.empty()) return;
   for (const CodeRange& range : code) {
     described_.push_back({range.address, range.address + range.bytes.size()});
   }
-  const RowFunction function{.name = std::string(facts.name),
+  const RowFunction function{.name = std::string(mapped.facts->name),
                              .low = code.front().address,
                              .high = code.front().address + code.front().bytes.size(),
                              .unit = unit.index};
-  rows_.Add(function, &facts, inference.Infer(code, typed ? &facts : nullptr));
+  rows_.Add(function, mapped.facts, mapped.accesses);
 }
 
 void Mapper::MapUndescribed(const ImageSymbol& symbol, std::uint32_t unit) {

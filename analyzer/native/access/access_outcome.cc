@@ -59,7 +59,7 @@ Value ElementOf(const Value& address, TypeParts& parts) {
 
 void Decide(const Value& given, ValueAlgebra& algebra, InferredAccess& access) {
   TypeParts& parts = algebra.parts();
-  const Value address = ElementOf(algebra.Resolved(given), parts);
+  const Value address = ElementOf(algebra.Placed(given, access.width), parts);
   access.variable = algebra.NameOf(address);
   switch (address.kind) {
     case ValueKind::kUnset:

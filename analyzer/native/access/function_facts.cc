@@ -208,6 +208,8 @@ void FactsReader::ReadFunction(const Abbreviation& abbreviation) {
                                 .inlined = {},
                                 .parameters = {},
                                 .result = function.type});
+  } else if (die_.Has(Slot::kType)) {
+    facts_.inlined_results.push_back(graph_.Of(unit_, die_.Get(Slot::kType)));
   }
   Open(abbreviation, std::move(scope), std::move(ranges));
 }

@@ -60,6 +60,7 @@ struct GlobalVariable {
 struct UnitFacts {
   std::vector<FunctionFacts> functions;
   std::vector<GlobalVariable> globals;
+  std::vector<TypeId> inlined_results;    // of functions that are inlined somewhere, with or without a trace
   std::vector<LineRow> lines;             // ascending by address, one for each address
   const LineFiles* line_files = nullptr;  // what LineRow::file counts in; goes with the unit
 };

@@ -8,6 +8,8 @@
 namespace linesmith {
 namespace {
 
+constexpr std::int64_t kStackGuard = 0x28;
+
 // Up to four values begin at one instruction.
 enum class Role : std::uint8_t { kTarget, kOther, kResult, kClobbered };
 
@@ -69,6 +71,7 @@ void Interpreter::Reach(std::uint32_t index) {
 void Interpreter::Apply(const ClaimedPlace& place) {
   Value& value = state_[place.reg];
   if (learn_ != nullptr && value.definition != 0) Learn(value, place.claim);
+  algebra_.outer().Learn(value, value.offset - place.claim.offset, place.claim.type);
   value = algebra_.Refine(value, place.claim);
 }
 
@@ -135,8 +138,15 @@ void Interpreter::Clobber(RegisterNumber reg) {
   ApplyAgain(reg, behind_);
 }
 
+// The word that compilers for x86-64 check the frame with lies at a fixed distance; the kernel itself has a
+// variable there.
+bool Interpreter::IsStackGuard(const Address& address) {
+  return address.displacement == kStackGuard && !algebra_.PerCpu(kStackGuard).IsPointer();
+}
+
 Value Interpreter::PerCpuAddress(const Address& address) {
   const bool thread = address.segment == Segment::kThread;
+  if (address.absolute && IsStackGuard(address)) return Value::Frame();
   // Behind the thread pointer lies what the C library keeps of the thread.
   if (thread && address.absolute && address.displacement >= 0) return Value::Constant(address.displacement);
   Value value = address.base != kNoRegister ? state_[address.base] : Value::Constant(0);

@@ -69,6 +69,7 @@ class Interpreter {
   FrameRange ObjectAt(std::int64_t offset);
   void Expose(const Value& address);
   std::optional<std::int64_t> StartOf(const ClaimedPlace& place) const;
+  bool IsStackGuard(const Address& address);
   Value PerCpuAddress(const Address& address);
   Value TaskAddress();
   void Clobber(RegisterNumber reg);

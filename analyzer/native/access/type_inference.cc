@@ -71,6 +71,7 @@ class FunctionRun {
 
 // Twice when the first pass has learnt something of values that the places before could use.
 std::vector<InferredAccess> FunctionRun::Run() {
+  algebra_.outer().Enter(facts_);
   LearntClaims learnt(algebra_.parts());
   Pass(nullptr, &learnt);
   if (!learnt.empty()) {
@@ -124,7 +125,10 @@ void FunctionRun::Record(std::uint32_t index) {
     }
     if (facts_ == nullptr) access.outcome = WithoutTypes(access.outcome);
     // What it was taken for depends on the unit that was looked at before.
-    if (access.outcome == Outcome::kNoTypes) access.type = kVoid;
+    if (access.outcome == Outcome::kNoTypes) {
+      access.type = kVoid;
+      access.offset = 0;
+    }
     accesses_.push_back(access);
   }
 }
@@ -170,6 +174,8 @@ TypeInference::TypeInference(InstructionDecoder& decoder, TypeGraph& graph, cons
     : state_(std::make_unique<State>(decoder, graph, program)) {}
 
 TypeInference::~TypeInference() = default;
+
+OuterTypes& TypeInference::outer() { return state_->algebra.outer(); }
 
 std::vector<InferredAccess> TypeInference::Infer(const std::vector<CodeRange>& code,
                                                  const FunctionFacts* facts) {

@@ -44,11 +44,16 @@ struct InferredAccess {
   std::string_view variable;  // of kGlobal and kPerCpu
 };
 
+class OuterTypes;
+
 // One worker's inference over the functions of one unit.
 class TypeInference {
  public:
   TypeInference(InstructionDecoder& decoder, TypeGraph& graph, const ProgramKnowledge& program);
   ~TypeInference();
+
+  // What functions of the unit know of what lies around and behind records.
+  OuterTypes& outer();
 
   // Every access of a function, by ascending address; the first range begins with its entry. `facts` is null
   // for code without debug information.

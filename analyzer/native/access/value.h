@@ -60,6 +60,8 @@ struct Value {
   static Value PerCpuBase(std::int64_t offset = 0) {
     return {.kind = ValueKind::kPerCpuBase, .offset = offset};
   }
+  // Somewhere in the frame.
+  static Value Frame() { return {.kind = ValueKind::kStack, .stride = 1}; }
   static Value Conflict() { return {.kind = ValueKind::kConflict}; }
 
   bool IsPointer() const { return kind == ValueKind::kPointer; }

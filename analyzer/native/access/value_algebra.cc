@@ -304,7 +304,7 @@ Value ValueAlgebra::Load(const Value& address, std::uint32_t width) {
     const auto fixed = program_.image().FixedWord(static_cast<std::uint64_t>(address.offset));
     if (fixed) return Value::Constant(*fixed);
   }
-  const Value from = Resolved(address);
+  const Value from = Placed(address, width);
   if (!from.IsPointer()) return width == word ? Value::Unknown() : Value::Number();
   const bool named = from.variable != 0;
   if (named && width == word && (NameOf(from) == kOffsetOfThisCpu || NameOf(from) == kOffsetsOfCpus)) {

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "access/outer_types.h"
 #include "access/type_inference.h"
 #include "access/type_parts.h"
 #include "access/value.h"
@@ -22,7 +23,8 @@ struct Claim {
 
 class ValueAlgebra {
  public:
-  ValueAlgebra(TypeParts& parts, const ProgramKnowledge& program) : parts_(parts), program_(program) {}
+  ValueAlgebra(TypeParts& parts, const ProgramKnowledge& program)
+      : parts_(parts), outer_(parts), program_(program) {}
 
   // What holds after two paths with these values have met. `meeting` becomes the definition where theirs
   // differ.
@@ -52,6 +54,9 @@ class ValueAlgebra {
   // The global or per-CPU variable that a value has in `variable`.
   std::string_view NameOf(const Value& value) const { return names_[value.variable]; }
   TypeParts& parts() { return parts_; }
+  OuterTypes& outer() { return outer_; }
+  // An address by the object that a place of `width` bytes there lies in.
+  Value Placed(const Value& address, std::uint32_t width) { return outer_.Around(Resolved(address), width); }
 
  private:
   Value JoinPointers(const Value& one, const Value& two);
@@ -64,6 +69,7 @@ class ValueAlgebra {
   std::uint32_t NumberOf(std::string_view name);
 
   TypeParts& parts_;
+  OuterTypes outer_;
   const ProgramKnowledge& program_;
   std::vector<std::string_view> names_{""};
   std::unordered_map<std::string_view, std::uint32_t> numbers_;

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What lies around an object: code that is given a member knows the record around it (container_of), code
+// that is given a record may know of memory behind it (netdev_priv).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "access/function_facts.h"
+#include "access/type_parts.h"
+#include "access/value.h"
+
+namespace linesmith {
+
+// Of one unit, since its functions agree on what lies behind a record.
+class OuterTypes {
+ public:
+  explicit OuterTypes(TypeParts& parts) : parts_(parts) {}
+
+  // Types that the unit's functions may be given by inlined ones.
+  void EnterUnit(const std::vector<TypeId>& inlined_results);
+  // From now on questions come from that function (null: one of which nothing is known), and are answered
+  // with the types that it speaks of.
+  void Enter(const FunctionFacts* facts);
+  // Notes that an object of `type` begins `start` bytes into the object that `holder` leads to.
+  void Learn(const Value& holder, std::int64_t start, TypeId type);
+  // How often something was learnt that nobody knew.
+  std::uint32_t learnt() const { return learnt_; }
+  // An address outside of its record as one of what lies there, if only one type can; other addresses stay.
+  Value Around(const Value& address, std::uint32_t width);
+
+ private:
+  struct Behind {
+    std::int64_t start = 0;
+    TypeId type = kVoid;  // kVoid: functions disagree
+  };
+
+  bool IsOutside(const Value& address, std::uint32_t width) const;
+  std::optional<Part> InHolder(const Value& address, std::uint32_t width, const std::vector<TypeId>& holders);
+  std::optional<Part> BeforeIt(const Value& address, std::uint32_t width) const;
+  std::optional<Part> BehindIt(const Value& address, std::uint32_t width);
+  const std::vector<std::int64_t>& PlacesIn(TypeId whole, TypeId part);
+  void Collect(const Part& whole, TypeId part, unsigned depth, unsigned& left,
+               std::vector<std::int64_t>& places);
+  bool Fits(TypeId type, std::int64_t offset, std::uint32_t width) const;
+  void Mention(TypeId pointer, std::vector<TypeId>& mentioned) const;
+
+  TypeParts& parts_;
+  std::vector<TypeId> of_unit_;
+  std::vector<TypeId> of_function_;
+  std::map<std::pair<TypeId, TypeId>, std::vector<std::int64_t>> places_;
+  std::map<TypeId, std::vector<Behind>> behind_;
+  std::uint32_t learnt_ = 0;
+};
+
+}  // namespace linesmith
