@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Lines of one profile help each other: an object that is sure on one tells what lies on others.
+
+Dentries of 192 bytes begin at the multiples of 192 in a slab, and slabs at the beginning of a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from c_source import compiled
+
+from linesmith.analyzer.dwarf import operands, read_layouts, touched
+from linesmith.analyzer.evidence import functions_asked
+from linesmith.analyzer.findings import findings
+from linesmith.analyzer.joint_objects import cpus_of
+from linesmith.analyzer.model import Access, LineObject, Profile, Sampling, SharedLine
+from linesmith.analyzer.slab import Kernel
+
+PAGE = 0xFFFF_8880_0001_0000
+SOURCE = """
+struct rw_semaphore { long count; long owner; };
+struct dentry { long hash, seq; struct rw_semaphore d_sem; long name[12]; struct rw_semaphore d_late; long end[6]; };
+struct mm_struct { long users; struct rw_semaphore mmap_lock; long rest[20]; };
+struct file { long pos; struct rw_semaphore f_sem; long rest[20]; };
+struct task_struct { void *stack; struct mm_struct *mm; } task;
+struct file *opened;
+long d_lookup(struct dentry *d) { d->seq = d->hash; return d->hash; }
+void down_write(struct rw_semaphore *s) { s->owner = s->count; s->count = 1; }
+"""
+ENTRY = ((0, "d_lookup", 0), (8, "d_lookup", 50))
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("kernel"), SOURCE, "-O1")
+
+
+def _line(rank: int, address: int, rows: Sequence[tuple[int, str, int]]) -> SharedLine:
+    """A line; rows are offset, function and stores, each with loads that met modified data."""
+    accesses = tuple(Access(offset, name, hitm_local=100, stores_l1_hit=stores) for offset, name, stores in rows)
+    return SharedLine(rank, address, accesses, hitm_local=100 * len(rows))
+
+
+def _semaphore(offset: int) -> tuple[tuple[int, str, int], ...]:
+    return (offset, "down_write", 50), (offset + 8, "down_write", 50)
+
+
+def _objects(elf: Path, slabs: Kernel | None, *lines: SharedLine) -> list[LineObject]:
+    profile = Profile("test", "", "hitm", lines)
+    asked = functions_asked(profile)
+    layouts = read_layouts(elf).layouts
+    found = findings(profile, layouts, touched(elf, *asked), operands(elf, *asked), kernel=slabs)
+    return [one.objects[0] for one in found]
+
+
+def test_a_sure_object_settles_the_line_behind_that_it_reaches_onto(kernel: Path) -> None:
+    sure, late = _line(0, PAGE + 192, ENTRY), _line(1, PAGE + 320, _semaphore(0))
+    first, second = _objects(kernel, None, sure, late)
+    assert (first.type, first.start) == ("dentry", 0)
+    assert (second.type, second.start) == ("dentry", -128)
+    assert second.reason == "it reaches over from a line close by, where it is sure"
+
+
+def test_a_sure_type_owns_the_lock_that_only_it_can_have_there(kernel: Path) -> None:
+    """In another page, where no dentry is known, a semaphore lies 16 bytes into a place of dentries."""
+    sure, other = _line(0, PAGE, ENTRY), _line(1, PAGE + 4096 * 8 + 576, _semaphore(16))
+    assert _objects(kernel, None, sure, other)[1].type == "rw_semaphore"
+    second = _objects(kernel, Kernel(), sure, other)[1]
+    assert (second.type, second.start) == ("dentry", 0)
+    assert second.reason == "of the types that are sure on other lines it is the only one that can begin here"
+
+
+def test_where_slabs_have_no_such_object_the_lock_stays_a_lock(kernel: Path) -> None:
+    """Both semaphores of a dentry would make it begin between two places."""
+    sure, other = _line(0, PAGE, ENTRY), _line(1, PAGE + 4096 * 8 + 576, _semaphore(32))
+    assert _objects(kernel, Kernel(), sure, other)[1].type == "rw_semaphore"
+
+
+def test_without_a_sure_object_nothing_is_settled(kernel: Path) -> None:
+    assert _objects(kernel, Kernel(), _line(0, PAGE + 576, _semaphore(16)))[0].type != "dentry"
+
+
+def test_lines_without_addresses_stand_for_themselves(kernel: Path) -> None:
+    nowhere = SharedLine(1, None, _line(1, 0, _semaphore(16)).accesses, hitm_local=200)
+    assert _objects(kernel, Kernel(), _line(0, PAGE, ENTRY), nowhere)[1].type == "rw_semaphore"
+
+
+def test_a_profile_may_know_how_many_cpus_there_were() -> None:
+    profile = Profile("test", "", "hitm", ())
+    assert cpus_of(profile) is None
+    assert cpus_of(Profile("test", "", "hitm", (), sampling=Sampling(cpus=12))) == 12
