@@ -29,7 +29,7 @@ from linesmith.analyzer.model import (
     SharedLine,
     Touched,
 )
-from linesmith.analyzer.parts import Part, parts
+from linesmith.analyzer.parts import OF_LINE, Part, parts
 from linesmith.analyzer.slab import Kernel
 from linesmith.analyzer.straddle import straddling
 from linesmith.analyzer.triage import infer_writers, triage
@@ -109,7 +109,7 @@ def _buddies(line: SharedLine, met: Mapping[int | None, _Met], profile: Profile)
         return ()
     known = met.get(other.address)
     here = parts(other.accesses, known.members if known else (), known.objects if known else (), other.bytes)
-    return tuple(replace(part, name=f"{part.name} of line {other.rank}") for part in here)
+    return tuple(replace(part, name=f"{part.name}{OF_LINE}{other.rank}") for part in here)
 
 
 def _finding(

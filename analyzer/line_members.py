@@ -11,7 +11,7 @@ from linesmith.analyzer.code_touches import Spot, touching_leaves
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.evidence import INLINED, Evidence, evidence_of
 from linesmith.analyzer.likelihood import sampled_kinds
-from linesmith.analyzer.lock import has_lock, takes_lock
+from linesmith.analyzer.lock import has_lock, takes_lock, waits_for_lock
 from linesmith.analyzer.model import (
     Access,
     AccessCounts,
@@ -96,7 +96,8 @@ def _member(spot: _Spot, accesses: Iterable[Access], evidence: Evidence) -> Line
     functions = _functions(group)
     reads = sum(max(one.contended, (one.records or 0) - one.stores) for one in group)
     lock = spot.lock or (spot.object_offset is None and _mostly_locking(functions))
-    inferred = "taking or releasing a lock writes it" if lock else _writing_code(spot, group, evidence)
+    taken = lock and not _only_read(spot, group, evidence)
+    inferred = "taking or releasing a lock writes it" if taken else _writing_code(spot, group, evidence)
     return LineMember(
         spot.path,
         spot.offset,
@@ -108,6 +109,18 @@ def _member(spot: _Spot, accesses: Iterable[Access], evidence: Evidence) -> Line
         lock=lock,
         write_inferred=inferred,
     )
+
+
+def _only_read(spot: _Spot, accesses: Iterable[Access], evidence: Evidence) -> bool:
+    """Whether nobody sampled here takes or waits for the lock: the code of all of them only reads it (a seqcount)."""
+    for access in accesses:
+        if takes_lock(access.function or "") or waits_for_lock(access.function or ""):
+            return False
+        spots = evidence_of(access, evidence).touches.spots
+        met = [spots[place] for place in spot.spots if place in spots]
+        if not any(one.reading for one in met) or any(one.writing for one in met):
+            return False
+    return True
 
 
 def _writing_code(spot: _Spot, accesses: Iterable[Access], evidence: Evidence) -> str:

@@ -20,6 +20,8 @@ from linesmith.analyzer.model import (
 from linesmith.analyzer.origin import Origin, origin
 
 MOST_FUNCTIONS = 3
+# Stands behind a member's name on the other line of a 128-byte pair, before that line's rank.
+OF_LINE = " of line "
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.model import Bounds, Finding, Outcome
+from linesmith.analyzer.parts import OF_LINE
 
 MOST_PAIRS = 3
 
@@ -69,7 +70,9 @@ def _pairs(group: Iterable[Finding]) -> tuple[tuple[str, str], ...]:
     cycles: Counter[tuple[str, str]] = Counter()
     for finding in group:
         for sharing in finding.cost.sharings:
-            first, second = sorted((sharing.victim.member, sharing.writer.member))
+            first, second = sorted(
+                name.partition(OF_LINE)[0] for name in (sharing.victim.member, sharing.writer.member)
+            )
             if first != second:
                 cycles[first, second] += round(sharing.cycles.most)
     return tuple(pair for pair, count in cycles.most_common(MOST_PAIRS) if count)

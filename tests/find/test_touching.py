@@ -137,3 +137,11 @@ def test_every_access_is_counted_once(program: Path, accesses: AccessMap) -> Non
     sampled = load(32, "read_balance", code), load(32, "read_balance", 1), load(0x30, "who_knows")
     found = explain(program, accesses, *sampled, areas=(slab("accounts", 48, "account"),))
     assert sum(count for _, count in found.agreements) == len(sampled)
+
+
+def test_who_only_reads_a_lock_does_not_make_it_written(program: Path, accesses: AccessMap) -> None:
+    clock = slab("clock", 16, "clock")
+    reader = explain(program, accesses, load(0, "read_clock"), areas=(clock,)).members[0]
+    assert (reader.path, reader.lock, reader.write_inferred) == ("seq", True, "")
+    writer = explain(program, accesses, load(0, "read_clock"), load(0, "set_clock"), areas=(clock,)).members[0]
+    assert writer.write_inferred == "taking or releasing a lock writes it"

@@ -46,3 +46,23 @@ long third_opened(struct table *table)
 {
 	return table->accounts[2].opened[1];
 }
+
+struct seqcount {
+	unsigned int sequence;
+};
+
+struct clock {
+	struct seqcount seq;
+	long now;
+};
+
+long read_clock(struct clock *clock)
+{
+	return clock->seq.sequence & 1 ? 0 : clock->now;
+}
+
+void set_clock(struct clock *clock, long now)
+{
+	clock->seq.sequence++;
+	clock->now = now;
+}
