@@ -54,9 +54,10 @@ def _entry(cursor: Cursor, at: int, collapsed: bool) -> int:
     token = cursor.peek(at)
     if token.kind not in (Kind.GRAPH, Kind.WORD):
         return 0
+    if token.kind is Kind.WORD and cursor.peek(at + 1).kind is Kind.HEX:
+        return 0
     if collapsed:
-        begins = cursor.peek(at + 1).kind is Kind.HEX
-        return 1 if token.kind is Kind.GRAPH or (_FUNCTION.match(token.text) and not begins) else 0
+        return 1 if token.kind is Kind.GRAPH or _FUNCTION.match(token.text) else 0
     if at and token.gap == BEHIND_BLANK:
         return 0
     words = 1

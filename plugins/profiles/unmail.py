@@ -21,6 +21,11 @@ _INVISIBLE = re.compile("[\ufeff\u200b-\u200f\u2060\u00ad]")
 # What cannot be printed, and the box drawing, blocks and shapes of a copied terminal window. Blanks of all kinds stay.
 _DRAWN = re.compile("(?![\t\v\f\u0085\u2028\u2029])[" + UNPRINTABLE + "\u2500-\u25ff]")
 _QP_EVIDENCE = re.compile(r"=(?:3D|20|09|C2=A0|E2=80)")
+# Or lines of the length at which mail programs break, with the mark that they go on.
+_QP_BREAKS = re.compile(r"^(?:[^\n]{60,80}=\r?\n){2}", re.MULTILINE)
+# Quotation marks that a search index kept where it made one line of a mail: each was the beginning of a line.
+_FLAT_QUOTE = re.compile(r"(?:(?<=\s)|^)(?:>\s+)+")
+_FEWEST_FLAT_QUOTES = 8
 _QP_BYTES = re.compile(r"(?:=[0-9A-F]{2})+")
 _HTML_PAGE = re.compile(r"<(?:!doctype|html|body|pre|br|div|span|td|p)\b[^<>]{0,400}>", re.IGNORECASE)
 _HTML_BREAK = re.compile(r"<(?:br|/p|/tr|/div|/li)\b[^<>]{0,40}>", re.IGNORECASE)
@@ -31,10 +36,10 @@ _NUMBERED = re.compile(r"\s{0,8}(\d{1,7})(?:\t|[:|] ?| {2})")
 
 def unmail(text: str) -> Iterator[TextLine]:
     """The lines of ``text`` without quoting, transfer encoding, tags, numbering and terminal codes."""
-    lines = _physical(text)
+    lines = (part for line in _physical(text) for part in _unflattened(line))
     if ANNOUNCEMENT.search(text):
         lines = decoded_bodies(lines)
-    if _QP_EVIDENCE.search(text):
+    if _QP_EVIDENCE.search(text) or _QP_BREAKS.search(text):
         lines = _joined(lines)
     if _HTML_PAGE.search(text):
         lines = _untagged(lines)
@@ -49,19 +54,37 @@ def _physical(text: str) -> Iterator[TextLine]:
         yield TextLine(number, found.group(1))
 
 
+def _unflattened(line: TextLine) -> Iterator[TextLine]:
+    """The lines of a quoted mail that became one; a few marks are as well the brackets of a name."""
+    if line.text.count("> ") < _FEWEST_FLAT_QUOTES or len(_FLAT_QUOTE.findall(line.text)) < _FEWEST_FLAT_QUOTES:
+        yield line
+        return
+    for part in _FLAT_QUOTE.split(line.text):
+        yield TextLine(line.number, part)
+
+
 def _joined(lines: Iterator[TextLine]) -> Iterator[TextLine]:
     """Quoted-printable decoded (RFC 2045, 6.7): soft breaks joined, ``=XX`` turned back into characters."""
     parts: list[str] = []
-    first = 0
+    first, mark = 0, ""
     for line in lines:
-        first = line.number if not parts else first
-        if _is_softly_broken(line.text):
-            parts.append(line.text[:-1])
+        text = line.text.removeprefix(mark)
+        if not parts:
+            first, text, mark = line.number, line.text, _mark(line.text)
+        if _is_softly_broken(text):
+            parts.append(text[:-1])
             continue
-        yield TextLine(first, _QP_BYTES.sub(_decoded, "".join((*parts, line.text))))
+        yield TextLine(first, _QP_BYTES.sub(_decoded, "".join((*parts, text))))
         parts.clear()
+        mark = ""
     if parts:
         yield TextLine(first, _QP_BYTES.sub(_decoded, "".join(parts)))
+
+
+def _mark(text: str) -> str:
+    """The quotation marks in front, which also those lines have that go on with this one."""
+    found = _QUOTE.match(text)
+    return found.group() if found and ">" in found.group() else ""
 
 
 def _is_softly_broken(text: str) -> bool:

@@ -88,6 +88,21 @@ def annotated(text: str) -> str:
     )
 
 
+def quoted_and_collapsed(text: str) -> str:
+    """The search index of an archive kept the quotation marks."""
+    return collapsed(quoted(text))
+
+
+def quoted_printable_with_carriage_returns(text: str) -> str:
+    """As mail travels (RFC 5321): the breaks are of two characters, and no equal sign need be in the text."""
+    return with_carriage_returns(quoted_printable(text.replace("=", "-").replace(" \n", "\n")))
+
+
+def quoted_with_its_encoding(text: str) -> str:
+    """Someone quoted the mail as it had travelled."""
+    return quoted(quoted_printable(text))
+
+
 MANGLERS: tuple[Callable[[str], str], ...] = (
     collapsed,
     quoted,
@@ -101,4 +116,7 @@ MANGLERS: tuple[Callable[[str], str], ...] = (
     as_web_page,
     as_base64_mail,
     annotated,
+    quoted_and_collapsed,
+    quoted_printable_with_carriage_returns,
+    quoted_with_its_encoding,
 )

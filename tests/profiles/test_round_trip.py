@@ -140,10 +140,10 @@ def assert_same_code(access: Access, row: RowSpec, options: Options) -> None:
     assert access.source == (source if options.source and by_code else None)
 
 
-MANY = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-@settings(MANY, max_examples=150)
+@settings(MANY, max_examples=100)
 @given(REPORTS)
 def test_report_as_perf_prints_it(report: ReportSpec) -> None:
     assert_same(read_one(render(report)), report)
