@@ -36,7 +36,7 @@ _NUMBERED = re.compile(r"\s{0,8}(\d{1,7})(?:\t|[:|] ?| {2})")
 
 def unmail(text: str) -> Iterator[TextLine]:
     """The lines of ``text`` without quoting, transfer encoding, tags, numbering and terminal codes."""
-    lines = (part for line in _physical(text) for part in _unflattened(line))
+    lines: Iterator[TextLine] = (part for line in _physical(text) for part in _unflattened(line))
     if ANNOUNCEMENT.search(text):
         lines = decoded_bodies(lines)
     if _QP_EVIDENCE.search(text) or _QP_BREAKS.search(text):
