@@ -7,6 +7,7 @@ likely as its share of the stores sampled. docs/conflict-cost.md has the formula
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -28,13 +29,18 @@ NEIGHBOURS_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class _Victim:
-    """Accesses to one part from one CPU (``None``: from CPUs that are not told apart)."""
+class _Victims:
+    """Accesses to one part from CPUs that can wait for the same writers.
+
+    ``here`` are those within 64 bytes with the stores that other CPUs made (the mean of all accesses), ``beside`` those
+    in the other half of the 128-byte pair.
+    """
 
     part: Part
-    cpu: int | None
     contended: int
     cycles: float
+    here: Mapping[str, float]
+    beside: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -60,9 +66,15 @@ def sampled_cost(line: SharedLine, parts: Sequence[Part], buddies: Sequence[Part
     listed = total(line.accesses)
     found = _Sum()
     for part in parts:
-        for victim in _victims(part):
-            _blame(victim, parts, buddies, rated, found)
-        _slow(part, parts, rated, found)
+        near = [one for one in parts if one.halves & part.halves]
+        far = [one for one in parts if not one.halves & part.halves]
+        longer = _lasts_longer(part, near)
+        for victims in _alike(part, near, (*far, *buddies)):
+            _blame(victims, rated, longer, found)
+        if writers(near, part.only_cpu):
+            most = 1.0 if longer else removable_share(part.name, writers(near, part.only_cpu), rated).most
+            # Loads that were no HITM and yet slow may have waited for the line: they count in the upper limit.
+            found.removable_cycles += Bounds(0.0, most * total(part.accesses).slow_cycles)
     _leave_out(line, parts, listed, found)
     by_name = {part.name: part for part in (*parts, *buddies)}
     rest = unlisted(line)
@@ -80,18 +92,39 @@ def sampled_cost(line: SharedLine, parts: Sequence[Part], buddies: Sequence[Part
     )
 
 
-def _victims(part: Part) -> list[_Victim]:
-    """The accesses of a part that waited, by CPU where each is known."""
-    found: dict[int | None, tuple[int, float]] = {}
+def _alike(part: Part, near: Sequence[Part], far: Sequence[Part]) -> list[_Victims]:
+    """The accesses of a part that waited, those of CPUs with the same possible writers together."""
+    found: dict[tuple[tuple[str, ...], tuple[str, ...]], list[tuple[int, float, Mapping[str, int]]]] = {}
+    for cpu, (contended, cycles) in _waited(part).items():
+        here, beside = writers(near, cpu), writers(far, cpu)
+        found.setdefault((tuple(here), tuple(beside)), []).append((contended, cycles, here))
+    return [
+        _Victims(part, sum(one for one, _, _ in group), sum(one for _, one, _ in group), _mean_stores(group), beside)
+        for (_, beside), group in found.items()
+    ]
+
+
+def _mean_stores(group: Sequence[tuple[int, float, Mapping[str, int]]]) -> dict[str, float]:
+    """The stores that others made to each part, on average over the contended accesses of the CPUs."""
+    contended = sum(count for count, _, _ in group)
+    return {name: sum(count * here[name] for count, _, here in group) / contended for name in group[0][2]}
+
+
+def _waited(part: Part) -> dict[int | None, tuple[int, float]]:
+    """Contended accesses and their cycles by CPU; ``None`` stands for CPUs that are not told apart."""
+    counts: Counter[int | None] = Counter()
+    cycles: dict[int | None, float] = {}
     for access in part.accesses:
         cost = waiting(access)
-        seen = {one.cpu: one.contended for one in access.by_cpu if one.contended}
-        told = sum(seen.values())
-        for cpu, count in (seen if told == cost.contended else {part.only_cpu: cost.contended}).items():
-            before = found.get(cpu, (0, 0.0))
-            cycles = cost.cycles * count / cost.contended if cost.contended else 0.0
-            found[cpu] = before[0] + count, before[1] + cycles
-    return [_Victim(part, cpu, count, cycles) for cpu, (count, cycles) in found.items() if count]
+        seen: Counter[int | None] = Counter()
+        for one in access.by_cpu:
+            seen[one.cpu] += one.contended
+        if seen.total() != cost.contended:
+            seen = Counter({part.only_cpu: cost.contended})
+        for cpu, count in seen.items():
+            counts[cpu] += count
+            cycles[cpu] = cycles.get(cpu, 0.0) + cost.cycles * count / max(cost.contended, 1)
+    return {cpu: (count, cycles[cpu]) for cpu, count in counts.items() if count}
 
 
 def writers(parts: Sequence[Part], cpu: int | None) -> dict[str, int]:
@@ -104,7 +137,7 @@ def writers(parts: Sequence[Part], cpu: int | None) -> dict[str, int]:
     return found
 
 
-def removable_share(part: str, found: Mapping[str, int], rated: bool) -> Bounds:
+def removable_share(part: str, found: Mapping[str, float], rated: bool) -> Bounds:
     """Share of a part's misses that go when every other part leaves its line; ``found`` are the writers."""
     if part not in found:
         return ALL if found else ANY
@@ -116,7 +149,7 @@ def removable_share(part: str, found: Mapping[str, int], rated: bool) -> Bounds:
     return Bounds(0.0, share_of(others, sum(found.values())).most)
 
 
-def blamed_share(writer: str, found: Mapping[str, int], rated: bool) -> Bounds:
+def blamed_share(writer: str, found: Mapping[str, float], rated: bool) -> Bounds:
     """Share of the misses in which the writer is the one who took the line."""
     if len(found) == 1:
         return ALL
@@ -125,26 +158,21 @@ def blamed_share(writer: str, found: Mapping[str, int], rated: bool) -> Bounds:
     return share_of(found[writer], sum(found.values()))
 
 
-def _blame(victim: _Victim, parts: Sequence[Part], buddies: Sequence[Part], rated: bool, found: _Sum) -> None:
-    near = [one for one in parts if one.halves & victim.part.halves]
-    far = [one for one in (*parts, *buddies) if one not in near]
-    here, beside = writers(near, victim.cpu), writers(far, victim.cpu)
-    share = removable_share(victim.part.name, here, rated)
-    if share.most < 1 and _lasts_longer(victim.part, near):
+def _blame(victims: _Victims, rated: bool, longer: bool, found: _Sum) -> None:
+    share = removable_share(victims.part.name, victims.here, rated)
+    if longer and share.most < 1:
         share = Bounds(share.least, 1.0)
         found.notes[HELD_LONGER] = None
-    found.removable += share.times(victim.contended)
-    found.removable_cycles += share.times(victim.cycles)
-    _note(victim, here, share, rated, found)
-    for name in here:
-        _add(found, victim, name, CACHE_LINE_BYTES, blamed_share(name, here, rated))
-    if here:
-        return
-    for name in beside:
-        _add(found, victim, name, ADJACENT_LINE_BYTES, ANY)
-    if beside:
-        found.adjacent += ANY.times(victim.contended)
-        found.adjacent_cycles += ANY.times(victim.cycles)
+    found.removable += share.times(victims.contended)
+    found.removable_cycles += share.times(victims.cycles)
+    _note(victims, share, rated, found)
+    for name in victims.here:
+        _add(found, victims, name, CACHE_LINE_BYTES, blamed_share(name, victims.here, rated))
+    if victims.beside and not victims.here:
+        for name in victims.beside:
+            _add(found, victims, name, ADJACENT_LINE_BYTES, ANY)
+        found.adjacent += ANY.times(victims.contended)
+        found.adjacent_cycles += ANY.times(victims.cycles)
 
 
 def _lasts_longer(lock: Part, near: Sequence[Part]) -> bool:
@@ -154,26 +182,17 @@ def _lasts_longer(lock: Part, near: Sequence[Part]) -> bool:
     return lock.waited_for and others >= NEIGHBOURS_SHARE * sum(contended.values()) > 0
 
 
-def _note(victim: _Victim, here: Mapping[str, int], share: Bounds, rated: bool, found: _Sum) -> None:
-    if not here:
-        found.unknown += victim.contended
-    elif share.least < share.most and not (victim.part.waited_for and len(here) == 1):
-        found.notes[OWN_STORES if rated and any(here.values()) else NO_RATES] = None
+def _note(victims: _Victims, share: Bounds, rated: bool, found: _Sum) -> None:
+    if not victims.here:
+        found.unknown += victims.contended
+    elif share.least < share.most and not (victims.part.waited_for and len(victims.here) == 1):
+        found.notes[OWN_STORES if rated and any(victims.here.values()) else NO_RATES] = None
 
 
-def _add(found: _Sum, victim: _Victim, writer: str, span: int, share: Bounds) -> None:
-    key = victim.part.name, writer, span
-    found.contended[key] = found.contended.get(key, NONE) + share.times(victim.contended)
-    found.cycles[key] = found.cycles.get(key, NONE) + share.times(victim.cycles)
-
-
-def _slow(part: Part, parts: Sequence[Part], rated: bool, found: _Sum) -> None:
-    """Loads that were no HITM and yet slow may have waited for the line: they count in the upper limit."""
-    near = [one for one in parts if one.halves & part.halves]
-    here = writers(near, part.only_cpu)
-    if here:
-        most = 1.0 if _lasts_longer(part, near) else removable_share(part.name, here, rated).most
-        found.removable_cycles += Bounds(0.0, most * total(part.accesses).slow_cycles)
+def _add(found: _Sum, victims: _Victims, writer: str, span: int, share: Bounds) -> None:
+    key = victims.part.name, writer, span
+    found.contended[key] = found.contended.get(key, NONE) + share.times(victims.contended)
+    found.cycles[key] = found.cycles.get(key, NONE) + share.times(victims.cycles)
 
 
 def _leave_out(line: SharedLine, parts: Sequence[Part], listed: Waiting, found: _Sum) -> None:
