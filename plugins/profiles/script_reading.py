@@ -22,7 +22,7 @@ _LOST = re.compile(r"PERF_RECORD_LOST(?:_SAMPLES)? lost (\d{1,15})", re.ASCII)
 _KERNEL = 1 << 63
 _MOST_EVENTS = 64
 _MOST_CALLERS = 127
-_ADVICE = "run `perf script -F +pid,addr,data_src,weight` where the perf.data is, and give its text"
+_ADVICE = "give the perf.data itself, or the text of `perf script -F +pid,+addr,+data_src,+weight`"
 
 
 def profile_in(path: Path, source: str) -> Profile:

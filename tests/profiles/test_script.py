@@ -146,7 +146,7 @@ def test_only_the_words_of_the_data_source_are_left(read: Callable[[str], Profil
 def test_without_any_data_source_the_fields_to_ask_for_are_named(tmp_path: Path) -> None:
     path = tmp_path / "script.txt"
     path.write_text("  sh  12 [000]  1.000001:  1 cycles: ffffffff81200010 f+0x1 ([k])\n" * 3)
-    with pytest.raises(ProfileError, match=r"^given is text of .* without data sources; run .* \+pid,addr,data_src"):
+    with pytest.raises(ProfileError, match=r"^given is text of .* without data sources; .* -F \+pid,\+addr,\+data_src"):
         PerfScript().read(path, "given")
 
 
