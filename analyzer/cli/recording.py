@@ -75,26 +75,39 @@ def _keep(trace: Path, destination: Path) -> None:
 
 def summary(profile: Profile, output: Path, order: Order) -> str:
     """A few lines that say what was found, what was dropped, and where things are."""
-    apart = [line for line in profile.lines if line.apart]
-    hitm = sum((line.hitm_local or 0) + (line.hitm_remote or 0) for line in profile.lines)
-    taken = sum(line.taken or 0 for line in profile.lines)
-    counts = profile.recording.counts if profile.recording else ()
-    dropped = ", ".join(f"{name} {value}" for name, value in counts if name.startswith("dropped_") and value)
-    rows = [f"{len(profile.lines)} contended lines, {hitm} HITM loads, {taken} lines taken by stores"]
-    if not profile.lines:
-        rows.append("note: no two CPUs met on a line in the region; what child processes do is not followed")
-    if apart:
-        rows.append(f"{len(apart)} of them set apart (timekeeping, scheduler): emulation makes them hot")
-    rows += [
-        f"dropped: {dropped or 'nothing'}",
-        *(f"note: {remark.text}" for remark in profile.remarks),
-        f"profile: {output}",
-    ]
+    rows = [*(_sampled(profile) if profile.sampling else _simulated(profile))]
+    rows += [f"note: {remark.text}" for remark in profile.remarks]
+    rows.append(f"profile: {output}")
     if order.log and order.log.is_file():
         rows.append(f"log: {order.log}")
     if order.trace and order.trace.is_file():
         rows.append(f"trace: {order.trace}")
     return "".join(f"{row}\n" for row in rows)
+
+
+def _simulated(profile: Profile) -> Iterator[str]:
+    apart = [line for line in profile.lines if line.apart]
+    taken = sum(line.taken or 0 for line in profile.lines)
+    counts = profile.recording.counts if profile.recording else ()
+    dropped = ", ".join(f"{name} {value}" for name, value in counts if name.startswith("dropped_") and value)
+    yield f"{len(profile.lines)} contended lines, {_hitm(profile)} HITM loads, {taken} lines taken by stores"
+    if not profile.lines:
+        yield "note: no two CPUs met on a line in the region; what child processes do is not followed"
+    if apart:
+        yield f"{len(apart)} of them set apart (timekeeping, scheduler): emulation makes them hot"
+    yield f"dropped: {dropped or 'nothing'}"
+
+
+def _sampled(profile: Profile) -> Iterator[str]:
+    samples = profile.sampling.outcomes if profile.sampling else ()
+    peers = sum((line.peer_local or 0) + (line.peer_remote or 0) for line in profile.lines)
+    met = f"{peers} loads from peers" if profile.display == "peer" else f"{_hitm(profile)} HITM loads"
+    yield f"{len(profile.lines)} contended lines, {met}"
+    yield f"{sum(count for _, count in samples)} samples: {', '.join(f'{count} {one.value}' for one, count in samples)}"
+
+
+def _hitm(profile: Profile) -> int:
+    return sum((line.hitm_local or 0) + (line.hitm_remote or 0) for line in profile.lines)
 
 
 def _with_objects(recorded: Recorded, order: Order) -> Profile | None:

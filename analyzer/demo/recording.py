@@ -63,11 +63,10 @@ def gather(directory: Path, scratch: Path, recorders: Sequence[Recorder], choice
 def _kept(recorded: Recorded, directory: Path, on: str, command: tuple[str, ...]) -> Evidence:
     path = directory / _RECORDED
     shown = ("./bench", *command[1:])
-    if recorded.profile and recorded.profile.recording:
-        recording = replace(recorded.profile.recording, command=shown)
-        path.write_bytes(encode(replace(recorded.profile, recording=recording)))
-    else:
-        path.write_bytes(recorded.report.encode("utf-8", "surrogateescape"))
+    profile = recorded.profile
+    if profile and profile.recording:
+        profile = replace(profile, recording=replace(profile.recording, command=shown))
+    path.write_bytes(encode(profile) if profile else recorded.report.encode("utf-8", "surrogateescape"))
     return Evidence(path, _RECORDED_HERE.format(on=on, profile=_RECORDED, command=shlex.join(shown)))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Records with ``perf c2c`` where the machine's PMU samples data addresses; the profile is the text of its report."""
+"""Records with ``perf c2c record`` where the machine's PMU samples data addresses; the profile is of its samples."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pathlib import Path
 
 from linesmith.analyzer.errors import NotRecorded, ToolMissing
 from linesmith.analyzer.model import Order, Recorded
-from linesmith.plugins.machines.child import Streams, child, find, printing_to, wait
+from linesmith.plugins.machines.child import child, find, printing_to, wait
+from linesmith.plugins.profiles.perf_data.source import PerfData
 
 _PACKAGE = "linux-perf"
 _DATA = "perf.data"
 _PROBE_SECONDS = 20
-_REPORT_SECONDS = 600
 
 
 class PerfRecorder:
-    """Wraps ``perf c2c record`` and ``perf c2c report``. Source: perf-c2c(1)."""
+    """Wraps ``perf c2c record``. Source: perf-c2c(1)."""
 
     name = "perf"
 
@@ -41,16 +41,18 @@ class PerfRecorder:
         return None if done.returncode == 0 else f"the PMU samples no data addresses here ({_first_line(done.stderr)})"
 
     def commands(self, order: Order) -> tuple[str, ...]:
-        """Both commands."""
-        data = Path(_DATA)
-        return tuple(shlex.join(argv) for argv in (_record(order, data), _report(data)))
+        """The one command."""
+        return (shlex.join(_record(order, Path(_DATA))),)
 
     def planned(self, order: Order, machine: str) -> tuple[str, ...]:  # noqa: ARG002 - the PMU is this machine's
-        """Both commands."""
+        """The one command."""
         return self.commands(order)
 
     def record(self, order: Order, scratch: Path, tell: Callable[[str], None]) -> Recorded:
-        """Sample the order's command; its report is the profile. Raises ``ToolMissing`` or ``NotRecorded``."""
+        """Sample the order's command.
+
+        Raises ``ToolMissing``, ``NotRecorded``, or ``ProfileError`` where no line is shared or perf.data is damaged.
+        """
         if obstacle := self.obstacle(order):
             raise ToolMissing(f"{obstacle}; record with --on qemu or --on qemu-user, which need no PMU")
         data = scratch / _DATA
@@ -59,25 +61,12 @@ class PerfRecorder:
             status = wait(sampled, order.command[0], order.seconds)
         if not data.is_file():
             raise NotRecorded(f"perf c2c record ended with status {status} and wrote nothing; see what it said above")
-        tell("making the report")
-        return Recorded(report=_report_text(data, scratch))
+        tell("reading the samples")
+        return Recorded(profile=PerfData().read(data, "perf's recording")[0])
 
 
 def _record(order: Order, data: Path) -> tuple[str, ...]:
     return (find("perf", _PACKAGE), "c2c", "record", "-o", str(data), "--", *order.command)
-
-
-def _report(data: Path) -> tuple[str, ...]:
-    return (find("perf", _PACKAGE), "c2c", "report", "--stdio", "--full-symbols", "-i", str(data))
-
-
-def _report_text(data: Path, scratch: Path) -> str:
-    text = scratch / "report.txt"
-    with text.open("wb") as output, child(_report(data), scratch, Streams(subprocess.DEVNULL, output)) as reporting:
-        status = wait(reporting, "perf c2c report", _REPORT_SECONDS)
-    if status != 0:
-        raise NotRecorded(f"perf c2c report ended with status {status}; see what it said above")
-    return text.read_text("utf-8", "surrogateescape")
 
 
 def _first_line(text: str) -> str:
