@@ -31,6 +31,7 @@ _HTML_PAGE = re.compile(r"<(?:!doctype|html|body|pre|br|div|span|td|p)\b[^<>]{0,
 _HTML_BREAK = re.compile(r"<(?:br|/p|/tr|/div|/li)\b[^<>]{0,40}>", re.IGNORECASE)
 _HTML_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,400}>|<!--.{0,400}?-->|<![^<>]{0,400}>")
 _ENTITY = re.compile(r"&(?:gt|lt|nbsp|amp|quot|#\d{2,6}|#x[0-9a-fA-F]{2,6});")
+_FEWEST_BARS = 7
 _NUMBERED = re.compile(r"\s{0,8}(\d{1,7})(?:\t|[:|] ?| {2})")
 
 
@@ -107,7 +108,15 @@ def bare(text: str) -> str:
     if not (text.isascii() and text.isprintable()):
         text = _DRAWN.sub(" ", _INVISIBLE.sub("", _ESCAPE.sub("", text)))
     quote = _QUOTE.match(text)
-    return text[quote.end() :] if quote else text
+    text = text[quote.end() :] if quote else text
+    return text.replace("|", "  ") if _is_table_row(text) else text
+
+
+def _is_table_row(text: str) -> bool:
+    """Whether bars part the cells, as in Markdown; call graphs have dashes between theirs, data sources words."""
+    if text.count("|") < _FEWEST_BARS or "--" in text or "|OP " in text:
+        return False
+    return "%" in text or (text.lstrip().startswith("|") and text.rstrip().endswith("|"))
 
 
 def _unnumbered(lines: Iterator[TextLine]) -> Iterator[TextLine]:

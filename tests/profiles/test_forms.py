@@ -133,6 +133,29 @@ def test_name_that_ends_in_a_quotation_mark_at_the_beginning_of_a_line() -> None
     assert read_one(template).lines[0].accesses[0].function == "std::map<int, int>::at"
 
 
+def test_rows_that_someone_made_a_table_of() -> None:
+    def table(row: str) -> str:
+        cells = "|".join(f" {cell} " for cell in row.strip().split("  ") if cell.strip())
+        return f"|{cells}|\n"
+
+    heading = (
+        "#   Num      Rmt      Lcl   L1 Hit  L1 Miss      N/A    Offset  Node  PA cnt        Code address"
+        "  rmt peer  lcl peer      load  records       cnt  Symbol  Object  Source:Line  Nodes\n"
+    )
+    marks = "|---|---:|---|---|---|---|---|---|\n"
+    profile = read_one(table(heading[1:]) + marks + HEAD + table(FIRST) + table(SECOND))
+    assert profile.display == "peer"
+    first, second = profile.lines[0].accesses
+    assert (first.peer_local, first.records, first.function, first.nodes) == (200, 900, "take_ticket", "0 1")
+    assert (second.offset, second.source) == (0x10, "give_ticket+32")
+
+
+def test_marks_of_a_copied_window_in_front_of_the_rows() -> None:
+    text = HEAD + "+ " + FIRST.lstrip() + "   - 12.50% serve\n        run_queue\n" + "- " + SECOND.lstrip()
+    first, second = read_one(text).lines[0].accesses
+    assert (first.records, first.nodes, second.records) == (900, "0 1", 800)
+
+
 def test_row_of_another_line_size() -> None:
     wide = read_one(REPORT.replace(" 0x10 ", " 0x50 "))
     assert wide.lines[0].bytes == 128
