@@ -95,9 +95,9 @@ def test_records_that_are_none(data: bytes, words: str) -> None:
 
 @pytest.mark.parametrize("piece", [1, 7, 8, 24, 1000])
 def test_records_come_in_any_pieces(piece: int) -> None:
-    """Of three sizes, with a compressed one of odd length and the data of a trace between them."""
-    sizes = [24, 24, 13, 16, 32] * 20
-    kinds = [Kind.SAMPLE, Kind.SAMPLE, Kind.COMPRESSED, Kind.AUXTRACE, Kind.MMAP] * 20
+    """Of three sizes, with perf's own of odd lengths and the data of a trace between them."""
+    sizes = [24, 24, 13, 16, 9, 32] * 20
+    kinds = [Kind.SAMPLE, Kind.SAMPLE, Kind.COMPRESSED, Kind.AUXTRACE, Kind.FEATURE, Kind.MMAP] * 20
     stream = b""
     for kind, size in zip(kinds, sizes, strict=True):
         trace = 64 if kind is Kind.AUXTRACE else 0

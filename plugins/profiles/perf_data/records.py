@@ -47,7 +47,7 @@ _WITH_DATA = frozenset((Kind.TRACING_DATA, Kind.AUXTRACE))
 class Block:
     """Whole records: ``data``, its ``words`` from byte ``base`` on, and where in the words each begins.
 
-    ``size`` is in bytes, a multiple of 8 but for compressed records.
+    ``size`` is in bytes, a multiple of 8 but for records that perf makes itself (parts of the header, compressed ones).
     """
 
     data: bytes
@@ -130,9 +130,9 @@ _NONE = np.empty(0, np.int64)
 
 
 def _head(words: Words, at: int, order: ByteOrder) -> tuple[int, int]:
-    """Type of the record, and its size in bytes; only compressed ones may end within a word."""
+    """Type of the record, and its size in bytes; only those that perf makes itself may end within a word."""
     kind, _, size = (int(one[0]) for one in order.heads(words[at : at + 1]))
-    if size < _HEAD or (size % 8 and kind != Kind.COMPRESSED):
+    if size < _HEAD or (size % 8 and kind < Kind.HEADER_ATTR):
         raise ValueError(f"a record of type {kind} says that it has {size} bytes")
     return kind, size
 
