@@ -44,6 +44,8 @@ HOPELESS = 12.0
 MOST_SUPPORT = 12.0
 # Below odds of about six to one the answer is "cannot tell".
 SURE = 0.85
+# How likely two objects in a row are both hot, where one is.
+TWO_IN_A_ROW = 0.1
 LEFT_OVER = 0.15
 
 
@@ -194,13 +196,16 @@ def _judge(
     one: Hypothesis, clues: Sequence[Clue], line: SharedLine, containment: Containment, starts: SlabStarts | None
 ) -> _Verdict:
     gain = 0.0
-    reasoned = samples = 0
+    reasoned = samples = beside = 0
     for clue in clues:
-        likelihood, reason = probability(clue, one.layout, clue.offset - one.start, containment)
+        place = clue.offset - one.start
+        in_row = starts.in_row(one.layout, place) if starts else place
+        beside += in_row != place
+        likelihood, reason = probability(clue, one.layout, in_row, containment)
         gain += clue.weight * log(likelihood / UNEXPLAINED_LEAF)
         samples += clue.samples
         reasoned += clue.samples if reason else 0
-    likelihood = prior(one, line, containment, starts) + gain
+    likelihood = prior(one, line, containment, starts) + gain + (log(TWO_IN_A_ROW) if beside else 0.0)
     return _Verdict(one, likelihood, gain, reasoned / samples if samples else 0.0)
 
 

@@ -80,6 +80,7 @@ class SlabStarts:
         self.machines = machines
         self._places = lru_cache(maxsize=None)(self._placed_in)
         self._starts = lru_cache(maxsize=1 << 14)(self._starts_at)
+        self._strides = lru_cache(maxsize=None)(self._stride)
 
     def starts(self, layout: int, line: int | None, line_bytes: int) -> Starts:
         """Where an object of the layout can begin, in bytes from the line at address ``line``: with probabilities.
@@ -98,6 +99,14 @@ class SlabStarts:
         doubt = self._doubt(layout)
         known = self._starts(layout, line, line_bytes).get(start, 0.0)
         return log((1 - doubt) * known + doubt / anywhere)
+
+    def in_row(self, layout: int, offset: int) -> int:
+        """Byte ``offset`` of an object in its slab; beside the object it is a byte of the one that follows or precedes.
+
+        The same where no cache is known to hold such objects and nothing else.
+        """
+        stride = self._strides(layout)
+        return offset % stride if stride and not 0 <= offset < stride else offset
 
     def allows(self, layout: int, start: int, line: int | None, line_bytes: int) -> bool:
         """Whether a cache that is known to hold the layout has an object of it just there."""
@@ -126,6 +135,13 @@ class SlabStarts:
         if layout in self.machines.distrusted:
             return _DISTRUST
         return min(_DOUBT[place.cache.basis] for place in self._places(layout, self.machines.cpus[0][0]))
+
+    def _stride(self, layout: int) -> int:
+        """Bytes between the objects of a cache of its own; 0 where the layout has none that is known."""
+        places = self._places(layout, self.machines.cpus[0][0])
+        sure = (place for place in places if _DOUBT[place.cache.basis] <= _DOUBT[SlabBasis.COMPUTED])
+        own = next((place for place in sure if not place.path), None)
+        return 0 if own is None or layout in self.machines.distrusted else own.cache.geometry.stride
 
     def _placed_in(self, layout: int, cpus: int) -> tuple[SlabPlace, ...]:
         for one, geometry in self.machines.observed:

@@ -16,7 +16,7 @@ from linesmith.analyzer.dwarf import operands, read_layouts, touched
 from linesmith.analyzer.evidence import functions_asked
 from linesmith.analyzer.findings import findings
 from linesmith.analyzer.joint_objects import cpus_of
-from linesmith.analyzer.model import Access, LineObject, Profile, Sampling, SharedLine
+from linesmith.analyzer.model import Access, LineObject, Profile, Sampling, SharedLine, TriageKind
 from linesmith.analyzer.slab import Kernel
 
 PAGE = 0xFFFF_8880_0001_0000
@@ -26,7 +26,10 @@ struct dentry { long hash, seq; struct rw_semaphore d_sem; long name[12]; struct
 struct mm_struct { long users; struct rw_semaphore mmap_lock; long rest[20]; };
 struct file { long pos; struct rw_semaphore f_sem; long rest[20]; };
 struct task_struct { void *stack; struct mm_struct *mm; } task;
+struct nsproxy { long count, uts, all[9], net, last; };
 struct file *opened;
+long get_nsproxy(struct nsproxy *n) { n->count++; return n->uts; }
+long put_nsproxy(struct nsproxy *n) { n->net++; return n->last; }
 long d_lookup(struct dentry *d) { d->seq = d->hash; return d->hash; }
 void down_write(struct rw_semaphore *s) { s->owner = s->count; s->count = 1; }
 """
@@ -77,6 +80,18 @@ def test_where_slabs_have_no_such_object_the_lock_stays_a_lock(kernel: Path) -> 
     """Both semaphores of a dentry would make it begin between two places."""
     sure, other = _line(0, PAGE, ENTRY), _line(1, PAGE + 4096 * 8 + 576, _semaphore(32))
     assert _objects(kernel, Kernel(), sure, other)[1].type == "rw_semaphore"
+
+
+def test_a_line_with_the_end_of_one_object_and_the_start_of_the_next_has_both(kernel: Path) -> None:
+    """Nsproxies of 104 bytes: the second line of a slab has 40 bytes of the first and 24 of the second."""
+    both = ((24, "put_nsproxy", 50), (32, "put_nsproxy", 0), (40, "get_nsproxy", 50), (48, "get_nsproxy", 0))
+    line = _line(0, PAGE + 64, both)
+    profile = Profile("test", "", "hitm", (line,))
+    asked = functions_asked(profile)
+    layouts = read_layouts(kernel).layouts
+    found = findings(profile, layouts, touched(kernel, *asked), operands(kernel, *asked), kernel=Kernel())[0]
+    assert [(one.type, one.start) for one in found.objects] == [("nsproxy", -64), ("nsproxy", 40)]
+    assert TriageKind.SEVERAL_OBJECTS in found.triage.kinds
 
 
 def test_without_a_sure_object_nothing_is_settled(kernel: Path) -> None:
