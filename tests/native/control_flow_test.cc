@@ -108,6 +108,27 @@ INSTANTIATE_TEST_SUITE_P(Compilers, ControlFlowOfLabels,
                                          "gcc -O0 -g -fPIC -shared -nostdlib",
                                          "gcc -O2 -g -fPIC -shared -nostdlib"));
 
+// No variable says what the register holds that `*at` was loaded into.
+TEST(ControlFlow, TableMayBeIndexedByAnotherOne) {
+  const Inferred inferred(
+      "extern const unsigned char classes[256];"
+      "long f(const unsigned char *text, struct whole **at, long k) {"
+      "  long sum = (*at)->key + k;"
+      "  switch (classes[*text]) {"
+      "    case 0: return (*at)->last + sum;"
+      "    case 1: return (*at)->part.low * sum;"
+      "    case 2: return sum - (*at)->part.high;"
+      "    case 3: return (long)(*at)->link ^ sum;"
+      "    case 4: return sum << 3;"
+      "    case 5: return sum / 3;"
+      "  }"
+      "  return sum; }",
+      "gcc -O2 -g -fPIE -c");
+  EXPECT_TRUE(inferred.Has("struct whole+24 propagation")) << testing::PrintToString(inferred.accesses());
+  EXPECT_TRUE(inferred.Has("struct whole+16 propagation"));
+  EXPECT_FALSE(inferred.Has("unknown"));
+}
+
 // The labels are picked from a table that is made at run time: nobody knows where the jump leads.
 TEST(ControlFlow, JumpToAnyPlaceKeepsTheFrame) {
   const Inferred inferred(

@@ -104,16 +104,19 @@ JumpTableFinder::Sum JumpTableFinder::OfAddress(const Address& address, std::uin
   if (address.index == kNoRegister) return sum;
   Sum index = OfRegister(address.index, before, depth);
   if (index.entry_bytes == 0 && !index.varies) index.constant *= address.scale;
-  if (index.entry_bytes != 0) {
-    if (index.varies || index.constant != 0 || index.scale != 1) return {.varies = true};
-    index.scale = address.scale;
+  if (index.entry_bytes != 0 && (index.varies || index.constant != 0 || index.scale != 1)) {
+    sum.varies = true;
+    return sum;
   }
+  if (index.entry_bytes != 0) index.scale = address.scale;
   return Added(sum, index);
 }
 
 JumpTableFinder::Sum JumpTableFinder::Loaded(const MemoryUse& use, std::uint32_t before, unsigned depth) {
   const Sum place = OfAddress(use.address, before, depth);
-  const bool indexed = place.varies && place.entry_bytes == 0 && use.address.index != kNoRegister;
+  // An index out of another table varies as any other does.
+  const bool varies = place.varies || place.entry_bytes != 0;
+  const bool indexed = varies && use.address.index != kNoRegister;
   if (!indexed || use.width > kAddressBytes) return {.varies = true};
   return {.entry_bytes = static_cast<std::uint8_t>(use.width),
           .table = place.constant,
