@@ -40,8 +40,7 @@ _COLUMNS = re.compile(
     r"(?:\s+(?P<place>(?![0-9a-f]{5,16}(?:\s|$))[^\s\d].*)|(?:\s+[0-9a-f]{1,16})?)$",
     re.ASCII,
 )
-_PLACE = re.compile(r"(?:(?P<symbol>\S.*?)\s)?\((?P<object>[/\[].*?)\)(?=\s|$)")
-_ANY_PLACE = re.compile(r"(?:(?P<symbol>\S.*)\s)?\((?P<object>[^()]*)\)")
+_OBJECT_BEGINS, _OBJECT_ENDS = re.compile(r"(?:^|\s)\((?=[/\[])"), re.compile(r"\)(?=\s|$)")
 _OFFSET = re.compile(r"\+0x([0-9a-f]{1,16})$")
 _LARGEST_SOURCE = 1 << 50
 _LONGEST_ID = 7
@@ -201,11 +200,22 @@ def _columns(text: str) -> tuple[int | None, Place]:
 @lru_cache(maxsize=1 << 15)
 def read_place(address: int, text: str) -> Place:
     """The symbol and the object behind a code address: ``schedule+0x12 ([kernel.kallsyms])``."""
-    text = " ".join(text.split())
-    found = _PLACE.match(text) or _ANY_PLACE.match(text)
-    symbol = (found["symbol"] if found else text).strip() if (found is None or found["symbol"]) else ""
+    text = " ".join(text.split()).removesuffix(" (inlined)")
+    begin, end = _object_span(text)
+    symbol = text[:begin].rstrip(" (")
     offset = _OFFSET.search(symbol)
     symbol = symbol[: offset.start()] if offset else symbol
-    where = _OFFSET.sub("", found["object"]) if found else None
+    where = _OFFSET.sub("", text[begin:end]) if end else None
     known = symbol if symbol and not symbol.startswith("[") else None
     return Place(address, known, where, address - int(offset[1], 16) if known and offset else None)
+
+
+def _object_span(text: str) -> tuple[int, int]:
+    """Where the object's name lies: in the first brackets around a path or a name in brackets, else in the last ones.
+
+    Its own brackets may follow in it: ``(/dev/zero (deleted))``. Without an object the whole is symbol.
+    """
+    opened = _OBJECT_BEGINS.search(text)
+    begin = opened.end() if opened else text.rfind(" (") + 2
+    closed = _OBJECT_ENDS.search(text, begin) if opened or begin > 1 else None
+    return (begin, closed.start()) if closed else (len(text), 0)

@@ -12,7 +12,7 @@ from profiles.mangling import as_base64_mail, as_web_page, numbered, quoted, quo
 from linesmith.analyzer.errors import ProfileError
 from linesmith.analyzer.model import Access, Profile, SampleOutcome
 from linesmith.plugins.profiles.script import PerfScript
-from linesmith.plugins.profiles.script_line import Place, read_sample
+from linesmith.plugins.profiles.script_line import Place, read_place, read_sample
 
 # A load of a line that is modified in another cache (L3, HITM), and a store that hits the L1.
 HITM = "          800842 |OP LOAD|LVL L3 hit|SNP HitM|TLB L1 or L2 hit|LCK No|BLK  N/A"
@@ -199,6 +199,24 @@ def test_words_that_perf_cut_at_its_buffer() -> None:
     sample = read_sample(f"ev: {cut}             300 ffffffff81200010 f+0x1 ([k])")
     assert sample is not None
     assert (sample.source, sample.weight, sample.place.symbol) == (0x1E802800142, 300, "f")
+
+
+@pytest.mark.parametrize(
+    "word", [" ([a", " (a", ")a", "+0x1", " 1", " ffff", "|A ", "|BLK", "a: ", "[0] ", "1.5: ", " |OP "]
+)
+@pytest.mark.parametrize("front", ["ev: 7fff0048 ", ""])
+def test_a_word_many_times_over(front: str, word: str) -> None:
+    """Ends at all: a grammar with backtracking would not."""
+    for line in (
+        f"{front}{HITM} 5 401136 f{word * 20000}",
+        f"{front}{word * 20000} {HITM}",
+        f"{front}|OP LOAD{word * 20000}",
+    ):
+        assert read_sample(line) is not None
+
+
+def test_inlined_functions_have_no_object() -> None:
+    assert read_place(0x401136, "take (inlined)") == Place(0x401136, "take")
 
 
 @pytest.mark.parametrize("blocked", ["BLK  N/A", "BLK  N", "BLK ", "BL", "", "BLK  Data Addr", "BLK  Data Ad"])
