@@ -68,6 +68,24 @@ TEST(IndexedAccess, OneStepInFrontOfAnArrayBehindALikeOneIsNeither) {
             (Accesses{"indexed", "unknown"}));
 }
 
+// Nothing tells an element of which size the place before the pointer is.
+TEST(IndexedAccess, PlaceOutsideOfTheRecordIsNoElementOfUnknownSteps) {
+  EXPECT_EQ(
+      Inferred("long f(struct part *p, unsigned n) { return *(long *)((char *)p - 4056 + 8 * (long)n); }")
+          .accesses(),
+      (Accesses{"indexed"}));
+}
+
+TEST(IndexedAccess, BytesOfARecordThatIsCastFromABufferAreNoCharacters) {
+  EXPECT_EQ(Inferred("struct buffer { unsigned char *head; unsigned short start; };"
+                     "struct header { char kind, flags; short length; long number; };"
+                     "long f(struct buffer *b) {"
+                     "  return ((struct header *)(b->head + b->start))->number +"
+                     "    ((struct header *)(b->head + b->start))->flags; }")
+                .accesses(),
+            (Accesses{"outside", "outside", "struct buffer+0 variable", "struct buffer+8 variable"}));
+}
+
 TEST(IndexedAccess, MaskTakesAwayTheTagOfAPointer) {
   EXPECT_EQ(Inferred("long f(struct part *p) { unsigned long t = (unsigned long)p | 1; other((void *)t);"
                      "  __asm__ volatile(\"\" : \"+r\"(t)); t &= ~3ul; return ((struct part *)t)->high; }")

@@ -136,8 +136,8 @@ std::optional<std::int64_t> TypeParts::Element(TypeId type, std::int64_t offset,
     if (array.size == stride) return std::nullopt;
   }
   // A position that was multiplied before in a way that was not seen.
-  if (stride >= kSmallestScale && size % stride == 0) return Modulo(offset, size);
-  return std::nullopt;
+  const bool inside = offset >= 0 && offset < size;
+  return inside && stride >= kSmallestScale && size % stride == 0 ? std::optional(offset) : std::nullopt;
 }
 
 }  // namespace linesmith

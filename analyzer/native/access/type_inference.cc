@@ -2,6 +2,7 @@
 #include "access/type_inference.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "access/access_outcome.h"
 #include "access/block_states.h"
@@ -56,6 +57,8 @@ class FunctionRun {
   void Visit(std::uint32_t block, const MachineState& state);
   void Record(std::uint32_t index);
   void TryClaims(const Address& address, InferredAccess& access);
+  void NoteByte(const Value& address, const InferredAccess& access);
+  void TakeBackBytes();
   void RecordUndecoded(std::uint32_t index);
 
   const std::vector<Instruction>& instructions_;
@@ -67,6 +70,14 @@ class FunctionRun {
   PlaceTable places_;
   Interpreter interpreter_;
   std::vector<InferredAccess> accesses_;
+  // Accesses of single characters by what made the pointer, and pointers to characters that more is read
+  // with.
+  struct Byte {
+    std::size_t access = 0;
+    Definition definition = 0;
+  };
+  std::vector<Byte> bytes_;
+  std::unordered_set<Definition> wide_;
 };
 
 // Twice when the first pass has learnt something of values that the places before could use.
@@ -78,12 +89,15 @@ std::vector<InferredAccess> FunctionRun::Run() {
     learnt.Settle(flow_);
     Pass(&learnt, nullptr);
   }
+  TakeBackBytes();
   std::ranges::stable_sort(accesses_, {}, &InferredAccess::address);
   return std::move(accesses_);
 }
 
 void FunctionRun::Pass(const LearntClaims* known, LearntClaims* learn) {
   accesses_.clear();
+  bytes_.clear();
+  wide_.clear();
   interpreter_.Use(known, nullptr);
   if (flow_.blocks().size() > kMostBlocks) {
     interpreter_.Use(known, learn);
@@ -120,8 +134,10 @@ void FunctionRun::Record(std::uint32_t index) {
     if (patched) {
       access.outcome = Outcome::kPatched;
     } else {
-      Decide(interpreter_.AddressOf(use.address), algebra_, access);
+      const Value address = interpreter_.AddressOf(use.address);
+      Decide(address, algebra_, access);
       if (access.outcome == Outcome::kOutside) TryClaims(use.address, access);
+      NoteByte(address, access);
     }
     if (facts_ == nullptr) access.outcome = WithoutTypes(access.outcome);
     // What it was taken for depends on the unit that was looked at before.
@@ -133,10 +149,30 @@ void FunctionRun::Record(std::uint32_t index) {
   }
 }
 
+void FunctionRun::NoteByte(const Value& address, const InferredAccess& access) {
+  const TypeNode& node = algebra_.parts().graph()[access.type];
+  const bool computed = address.definition != 0 && address.stride != 0 && address.origin == Origin::kFlow;
+  if (!computed || node.kind != TypeKind::kScalar || node.size != 1) return;
+  if (access.outcome == Outcome::kOutside) {
+    wide_.insert(address.definition);
+  } else if (access.outcome == Outcome::kPropagation) {
+    bytes_.push_back({accesses_.size(), address.definition});
+  }
+}
+
+// A `char *` through which numbers are read too leads to a record that the code casts it to: what single
+// bytes of it are is not known either.
+void FunctionRun::TakeBackBytes() {
+  for (const Byte& byte : bytes_) {
+    if (wide_.contains(byte.definition)) accesses_[byte.access].outcome = Outcome::kOutside;
+  }
+}
+
 // Two variables in one register (a pointer to a base and to what is derived from it): the one that reaches as
 // far as the access.
 void FunctionRun::TryClaims(const Address& address, InferredAccess& access) {
   for (const Claim& claim : interpreter_.ClaimsOn(address.base, access.address)) {
+    if (algebra_.parts().IsPlain(claim.type)) continue;
     InferredAccess other = access;
     Decide(interpreter_.AddressWith(address, claim), algebra_, other);
     if (other.outcome > Outcome::kPerCpu) continue;
