@@ -34,7 +34,7 @@ class NoProfile(Exception):
 class OtherVersion(Exception):
     """A profile of another version."""
 
-    def __init__(self, version: str) -> None:
+    def __init__(self, version: int) -> None:
         super().__init__(version)
         self.version = version
 
@@ -44,7 +44,7 @@ def encode_parquet(profile: Profile) -> bytes:
     rest = msgspec.json.encode(terse(replace(profile, lines=())))
     schema = _batch(()).schema.with_metadata({_MARK: str(VERSION).encode(), _REST: rest})
     file = BytesIO()
-    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+    with pq.ParquetWriter(file, schema, compression="zstd", write_page_checksum=True) as writer:
         for lines in _groups(profile.lines):
             writer.write_batch(_batch(lines).replace_schema_metadata(schema.metadata))
     return file.getvalue()
@@ -70,12 +70,12 @@ def decode_parquet(path: Path) -> Profile:
 
     Raises ``NoProfile``, ``OtherVersion``, and one of ``DAMAGE`` for a damaged file.
     """
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
         metadata = file.schema_arrow.metadata or {}
         if _MARK not in metadata:
             raise NoProfile
         if metadata[_MARK] != str(VERSION).encode():
-            raise OtherVersion(metadata[_MARK].decode("ascii", "replace"))
+            raise OtherVersion(int(metadata[_MARK]))
         profile = msgspec.json.decode(metadata.get(_REST, b""), type=Profile)
         lines = [line for batch in file.iter_batches() for line in records_of(SharedLine, batch.to_struct_array())]
     return replace(profile, lines=tuple(lines))

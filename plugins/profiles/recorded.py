@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +22,9 @@ _PARQUET_MAGIC = b"PAR1"
 _MARK = '"linesmith-profile"'
 _LINE_SIZES = (64, 128, 256)
 _ADDRESSES = 1 << 64
+_AREAS = b'"areas":'
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_NO_COUNT = re.compile(rb"-\d|\d{21}")
 
 
 class _Document(msgspec.Struct, forbid_unknown_fields=True):
@@ -103,6 +107,8 @@ def _begins(path: Path) -> bytes:
 
 def _from_json(path: Path, source: str) -> Profile:
     data = read_text(path, source).encode()
+    if _NO_COUNT.search(_STRING.sub(b"", data.partition(_AREAS)[0])):
+        raise ProfileError(f"{source} has a count below 0 or above 64 bits; record it again")
     try:
         version = msgspec.json.decode(data, type=_Head).version
         if version != VERSION:

@@ -154,6 +154,16 @@ def test_every_cut_and_scattered_damage_is_refused_or_read(tmp_path: Path) -> No
     assert sum(map(bool, outcomes)) > 200
 
 
+def test_a_changed_byte_of_the_data_is_found_by_its_checksum(tmp_path: Path) -> None:
+    path = kept(tmp_path, PROFILE)
+    column = pq.ParquetFile(path).metadata.row_group(0).column(0)
+    content = bytearray(path.read_bytes())
+    content[column.dictionary_page_offset + column.total_compressed_size - 3] ^= 0x10
+    path.write_bytes(content)
+
+    assert "CRC" in refused(path)
+
+
 def test_without_pyarrow_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = kept(tmp_path, PROFILE)
     monkeypatch.setitem(sys.modules, "linesmith.plugins.profiles.parquet_profile", None)
