@@ -3,6 +3,7 @@
 
 from linesmith.analyzer.slab.allocation import Asked, Kernel, cache_of, own_cache
 from linesmith.analyzer.slab.footprint import bytes_for, pages_for, phase_counts
+from linesmith.analyzer.slab.kmalloc import kmalloc_request
 from linesmith.analyzer.slab.machine import machine_of
 from linesmith.analyzer.slab.places import TypeSlabs, slab_places, together
 from linesmith.analyzer.slab.possible import Machines, PlacedStart, SlabStarts, any_machine, machines_with
@@ -21,6 +22,7 @@ __all__ = [
     "bytes_for",
     "cache_of",
     "geometry_of",
+    "kmalloc_request",
     "machine_of",
     "machines_with",
     "measured_caches",
