@@ -93,12 +93,12 @@ def _hottest(
     """The ``top`` lines that count, in the profile's order, and the other lines.
 
     Of a recording they are those of which a layout can remove most: the hottest are often such as none can help.
-    Only a look at every line of a pasted report can tell which of them hold the ``wanted`` type.
+    Only a look at every line of a report, or of samples, can tell which of them hold the ``wanted`` type.
     """
     counting = [line for line in profile.lines if not line.apart]
     if wanted and profile.areas:
         may_hold = lines_that_may_hold(wanted, replace(profile, lines=tuple(counting)), Containment(reading.layouts))
-        kept = may_hold[:top]
+        kept = may_hold if profile.sampling else may_hold[:top]
     else:
         kept = tuple(counting if wanted else _promising(counting, top))
     chosen = set(map(id, kept))

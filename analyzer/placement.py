@@ -64,10 +64,7 @@ def placed(
     symbols = read_symbols(identity)
     shift = _kernel_shift(profile, symbols, accesses) if kernel else _program_shift(sampling, symbols, identity)
     if shift is None:
-        words = (
-            "nothing tells how far the recorded addresses are from those of the ELF file; names of functions must do"
-        )
-        return replace(profile, remarks=(*profile.remarks, Remark(words)))
+        return replace(profile, remarks=(*profile.remarks, Remark(_not_placed(identity, kernel))))
     lines = tuple(_moved(line, shift, symbols, kernel) for line in profile.lines)
     moved = replace(profile, lines=lines)
     share = _plausible(moved, accesses, kernel)
@@ -99,6 +96,12 @@ def _other_build(profile: Profile, identity: ElfIdentity, recorded: str) -> str:
         f"{profile.source} was recorded on build-id {recorded}, but {identity.path} has {identity.build_id}; give the "
         "ELF file of the same build, or say --assume-same-layout (trust addresses) or --by-symbol (trust names only)"
     )
+
+
+def _not_placed(identity: ElfIdentity, kernel: bool) -> str:
+    if kernel:
+        return "nothing tells how far the kernel was moved, so that its addresses are not looked up; names must do"
+    return f"the profile tells of no process that had {PurePath(identity.path).name} mapped; names of functions must do"
 
 
 def _not_of_this_build(profile: Profile, share: float) -> Profile:

@@ -150,6 +150,14 @@ def test_a_program_is_found_where_it_was_mapped(program: Path) -> None:
     assert ("accounts", file.data("accounts") + BASE) in {(one.name, one.address) for one in found.areas}
 
 
+def test_a_program_that_no_process_ran_is_told(program: Path) -> None:
+    file = File(program)
+    mapping = FileMapping(42, "/usr/bin/another", BASE, BASE + 0x1000, 0)
+    profile = sampled(BASE + 0x40, BASE + 0x10, Sampling(mappings=(mapping,)), kernel=False)
+    (remark,) = file.place(profile, kernel=False).remarks
+    assert remark.text == "the profile tells of no process that had bank mapped; names of functions must do"
+
+
 def test_code_of_other_files_stays_where_it_was(program: Path) -> None:
     file = File(program)
     mapping = FileMapping(42, str(program), BASE, BASE + 0x1000, 0)
