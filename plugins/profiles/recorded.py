@@ -123,7 +123,7 @@ def _from_parquet(path: Path, source: str) -> Profile:
     try:
         profile: Profile = parquet.decode_parquet(path)
     except parquet.OtherVersion as error:
-        raise ProfileError(_other_version(source, error.version)) from error
+        raise ProfileError(_other_version(source, str(error.version))) from error
     except parquet.NoProfile as error:
         raise ProfileError(f"{source} is a Parquet file, but no profile of linesmith; give another file") from error
     except (*parquet.DAMAGE, RecursionError) as error:
