@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.doubts import BUILDING_BLOCK, MOSTLY, contradiction, lone, odds_of_owner
+from linesmith.analyzer.doubts import BUILDING_BLOCK, MOSTLY, contradiction, hearsay, lone, odds_of_owner
 from linesmith.analyzer.evidence import Evidence, evidence_of, symbol_name
 from linesmith.analyzer.hypotheses import (
     Allowed,
@@ -164,7 +164,8 @@ def _best(
     if found.outcome is not Outcome.CANNOT_TELL or (found.margin >= SURE and owner == inf):
         return found
     for part in _parts(winner, rival if owner == inf else None, verdicts, containment):
-        inner = _answer(part, _rival(part, verdicts, containment), inf, clues, line.bytes, containment)
+        owner = odds_of_owner(part.hypothesis, clues, line.bytes, containment)
+        inner = _answer(part, _rival(part, verdicts, containment), owner, clues, line.bytes, containment)
         if inner.outcome in (Outcome.INNER_TYPE_ONLY, Outcome.RESOLVED):
             return inner
     return found
@@ -249,7 +250,9 @@ def _answer(
         outcome, reason = Outcome.CANNOT_TELL, doubt
     elif winner.explained < MOSTLY:
         outcome, reason = Outcome.CANNOT_TELL, "no type explains most of the samples"
-    elif doubt := contradiction(winner.hypothesis, clues, containment):
+    elif doubt := hearsay(winner.hypothesis, clues, containment) or contradiction(
+        winner.hypothesis, clues, containment
+    ):
         outcome, reason = Outcome.CANNOT_TELL, doubt
     elif (holders := containment.direct_holders(winner.hypothesis.layout)) >= BUILDING_BLOCK:
         outcome = Outcome.INNER_TYPE_ONLY

@@ -61,9 +61,8 @@ class Containment:
     def _folded(self, layout_id: int, offset: int) -> tuple[int, int]:
         """The layout and the offset, moved to the first element of every array on the way."""
         for member, base in self._way(layout_id, offset):
-            begin, step = base + member.offset, member.size // max(prod(member.dimensions), 1)
-            if member.dimensions and step:
-                offset = begin + (offset - begin) % step
+            begin, step = base + member.offset, _step(member, self.layouts)
+            offset = begin + (offset - begin) % step if step else offset
         return layout_id, offset
 
     def _multiplicity(self, layout_id: int, offset: int) -> int:
@@ -78,9 +77,8 @@ class Containment:
             if member is None:
                 return
             yield member, base
-            begin, step = base + member.offset, member.size // max(prod(member.dimensions), 1)
-            if member.dimensions and step:
-                offset = begin + (offset - begin) % step
+            begin, step = base + member.offset, _step(member, self.layouts)
+            offset = begin + (offset - begin) % step if step else offset
             if member.record is None:
                 return
             inner, base = member.record, begin
@@ -157,9 +155,23 @@ class Containment:
 
 
 def _member_at(layout: Layout, offset: int) -> Member | None:
-    """The member that holds the byte; of a union's alternatives one that is no array."""
+    """The member that holds the byte; of a union's alternatives one that is no array. Open arrays have no end."""
     holding = (one for one in layout.members if one.offset <= offset < one.offset + one.size)
-    return min(holding, key=lambda one: bool(one.dimensions), default=None)
+    found = min(holding, key=lambda one: bool(one.dimensions), default=None)
+    last = layout.members[-1] if layout.members else None
+    return last if found is None and last and _is_open(last) and last.offset <= offset else found
+
+
+def _is_open(member: Member) -> bool:
+    """Whether it is ``name[]`` or ``name[0]``."""
+    return member.flexible or (bool(member.dimensions) and not prod(member.dimensions))
+
+
+def _step(member: Member, layouts: Layouts) -> int:
+    """Bytes from one element to the next; 0 for what is no array, and where it is not known."""
+    if _is_open(member):
+        return layouts.by_id(member.record).size if member.record is not None else member.natural_alignment
+    return member.size // max(prod(member.dimensions), 1) if member.dimensions else 0
 
 
 def _embedded(layout: Layout, layouts: Layouts) -> Iterator[tuple[int, int]]:

@@ -8,7 +8,7 @@ from math import inf
 
 from linesmith.analyzer.code_touches import touching_leaves
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.evidence import INLINED, POINTS_INTO_ANOTHER
+from linesmith.analyzer.evidence import INLINED, POINTS_INTO_ANOTHER, RETURNED
 from linesmith.analyzer.hypotheses import Hypothesis
 from linesmith.analyzer.likelihood import Clue, quality
 from linesmith.analyzer.model import Entered, Leaf
@@ -45,6 +45,13 @@ def contradiction(one: Hypothesis, clues: Sequence[Clue], containment: Containme
     return f"what is touched at {against[0].offset:#x} hardly fits it: the type may be laid out otherwise there"
 
 
+def hearsay(one: Hypothesis, clues: Sequence[Clue], containment: Containment) -> str:
+    """Why the winner must be doubted: no function is known to work on what it has there, at most to be able to."""
+    certain = [clue for clue in clues if clue.weight >= MOSTLY] or clues
+    surest = max(quality(clue, one.layout, clue.offset - one.start, containment) for clue in certain)
+    return "" if surest >= RETURNED else "the functions seen are not known to work on it"
+
+
 def odds_of_owner(one: Hypothesis, clues: Sequence[Clue], line_bytes: int, containment: Containment) -> float:
     """Odds that building blocks, which lie in many types, lie here because they are those of this type.
 
@@ -64,9 +71,9 @@ def _building_blocks(one: Hypothesis, clues: Sequence[Clue], containment: Contai
     blocks: set[tuple[int, int]] = set()
     for clue in [clue for clue in clues if clue.weight >= MOSTLY] or clues:
         for leaf, number in _known_as(clue, one, containment):
-            block = _outermost_block(leaf, number, containment)
-            if block is None or _named(clue, leaf, number, containment):
+            if number < 1 or _named(clue, leaf, number, containment):
                 return set()
+            block = _outermost_block(leaf, number, containment)
             blocks.add((block.record, one.start + block.offset))
     return blocks
 
@@ -82,14 +89,16 @@ def _known_as(clue: Clue, one: Hypothesis, containment: Containment) -> Iterator
     for leaf in containment.leaves(one.layout, offset):
         for number, record in enumerate(leaf.entered):
             reach = reached.get(containment.layouts.by_id(record.record).name)
-            if reach is not None and (1.0 - clue.mapped) * reach.quality > POINTS_INTO_ANOTHER:
+            surely = reach.quality if reach is not None and reach.quality >= RETURNED else 0.0
+            if (1.0 - clue.mapped) * surely > POINTS_INTO_ANOTHER:
                 yield leaf, number
 
 
-def _outermost_block(leaf: Leaf, number: int, containment: Containment) -> Entered | None:
-    """The outermost building block from the hypothesis's own record down to the one that is known."""
+def _outermost_block(leaf: Leaf, number: int, containment: Containment) -> Entered:
+    """The outermost building block between the hypothesis's own record and the one that is known, or that one."""
     inner = leaf.entered[1 : number + 1]
-    return next((one for one in inner if containment.direct_holders(one.record) >= BUILDING_BLOCK), None)
+    blocks = (one for one in inner if containment.direct_holders(one.record) >= BUILDING_BLOCK)
+    return next(blocks, leaf.entered[number])
 
 
 def _named(clue: Clue, leaf: Leaf, number: int, containment: Containment) -> bool:

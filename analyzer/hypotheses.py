@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from linesmith.analyzer.code_touches import Sampled, Spot
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.evidence import Reach
+from linesmith.analyzer.kernel_addresses import in_linear_map
 from linesmith.analyzer.likelihood import OUTSIDE, UNEXPLAINED_LEAF, Clue, reach_likelihood, touch_likelihood
 from linesmith.analyzer.model import SharedLine
 from linesmith.analyzer.slab import SlabStarts
@@ -24,6 +25,8 @@ Allowed = Callable[[Column, Column, Column], NDArray[np.bool_]]
 
 _Code = tuple[int, Sampled, tuple[Spot, ...], frozenset[Spot], frozenset[Spot]]
 
+# Log odds against an object that its type never has at such an address.
+ELSEWHERE = 20.0
 # How many times likelier than another start is the start of a line.
 ON_LINE_START = 1.25
 # A start as one number with its layout: starts are within this many bytes of the line.
@@ -137,6 +140,8 @@ def _met(clue: Clue, containment: Containment) -> dict[tuple[int, int], float]:
 
 def prior(one: Hypothesis, line: SharedLine, containment: Containment, starts: SlabStarts | None) -> float:
     """Log: by the starts that slabs leave a type at the line's address, where that is known."""
+    if line.address is not None and containment.overlays(one.layout) and in_linear_map(line.address):
+        return _even_prior(one, line.bytes, containment) - ELSEWHERE
     known = starts.log_prior(one.layout, one.start, line.address, line.bytes) if starts else None
     return _even_prior(one, line.bytes, containment) if known is None else known
 

@@ -155,7 +155,9 @@ def _as_held(clue: Clue, leaf: Leaf, number: int, containment: Containment) -> f
     named = {name for name, reach in clue.known.records.items() if reach.quality >= INLINED}
     part = leaf.entered[number].record
     around = {containment.layouts.by_id(one.record).name for one in leaf.entered[:number]}
-    if around & named or not containment.names_of_holders(part) & named:
+    name = containment.layouts.by_id(part).name
+    holders = containment.names_of_holders(part) - {other for other, _ in containment.same_memory(name)}
+    if around & named or not holders & named:
         return 1.0
     return POINTS_INTO_ANOTHER
 
