@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +12,8 @@ import msgspec
 
 from linesmith.analyzer.errors import ProfileError, ToolMissing
 from linesmith.analyzer.model import ObjectArea, Profile
+from linesmith.plugins.printable import printable_profile
+from linesmith.plugins.profiles.plausible import is_plausible
 from linesmith.plugins.profiles.terse import terse
 from linesmith.plugins.text import head_text, read_text
 
@@ -22,9 +23,6 @@ _PARQUET_MAGIC = b"PAR1"
 _MARK = '"linesmith-profile"'
 _LINE_SIZES = (64, 128, 256)
 _ADDRESSES = 1 << 64
-_AREAS = b'"areas":'
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
-_NO_COUNT = re.compile(rb"-\d|\d{21}")
 
 
 class _Document(msgspec.Struct, forbid_unknown_fields=True):
@@ -57,9 +55,11 @@ class RecordedProfile:
         profile = _from_parquet(path, source) if is_parquet else _from_json(path, source)
         if any(line.bytes not in _LINE_SIZES for line in profile.lines):
             raise ProfileError(f"{source} has a line that is not of 64, 128 or 256 bytes; record it again")
+        if not is_plausible(profile):
+            raise ProfileError(f"{source} has a count below 0 or above 64 bits; record it again")
         if not all(map(_is_in_memory, profile.areas)):
             raise ProfileError(f"{source} has an object of no size or beyond all addresses; record it again")
-        return (replace(profile, source=source),)
+        return (printable_profile(replace(profile, source=source)),)
 
 
 def encode(profile: Profile) -> bytes:
@@ -107,8 +107,6 @@ def _begins(path: Path) -> bytes:
 
 def _from_json(path: Path, source: str) -> Profile:
     data = read_text(path, source).encode()
-    if _NO_COUNT.search(_STRING.sub(b"", data.partition(_AREAS)[0])):
-        raise ProfileError(f"{source} has a count below 0 or above 64 bits; record it again")
     try:
         version = msgspec.json.decode(data, type=_Head).version
         if version != VERSION:

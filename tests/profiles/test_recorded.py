@@ -74,3 +74,15 @@ def test_a_later_version_is_refused_before_its_content_is_read(tmp_path: Path) -
 def test_stores_that_took_the_line_count_as_contended() -> None:
     assert ACCESS.contended == 10
     assert LINE.contended == 10
+
+
+@pytest.mark.parametrize("count", [-5, 10**30])
+def test_a_count_that_counts_nothing_is_refused(tmp_path: Path, count: int) -> None:
+    lines = (replace(LINE, accesses=(replace(ACCESS, records=count),)),)
+    with pytest.raises(ProfileError, match="has a count below 0 or above 64 bits; record it again"):
+        read_profiles(written(tmp_path, encode(replace(PROFILE, lines=lines))))
+
+
+def test_numbers_in_names_are_no_counts(tmp_path: Path) -> None:
+    named = replace(PROFILE, lines=(replace(LINE, accesses=(replace(ACCESS, function=f'"f-5{"1" * 30}'),)),))
+    assert read_profiles(written(tmp_path, encode(named)))[0].lines[0].accesses[0].function == f'"f-5{"1" * 30}'
