@@ -83,6 +83,12 @@ def test_a_count_that_counts_nothing_is_refused(tmp_path: Path, count: int) -> N
         read_profiles(written(tmp_path, encode(replace(PROFILE, lines=lines))))
 
 
+@pytest.mark.parametrize("share", [1.1754943508222875e-38, 0.1 + 0.2])
+def test_a_share_may_have_an_exponent_or_many_digits(tmp_path: Path, share: float) -> None:
+    shared = replace(PROFILE, lines=(replace(LINE, share=share),))
+    assert read_profiles(written(tmp_path, encode(shared)))[0].lines[0].share == share
+
+
 def test_numbers_in_names_are_no_counts(tmp_path: Path) -> None:
     named = replace(PROFILE, lines=(replace(LINE, accesses=(replace(ACCESS, function=f'"f-5{"1" * 30}'),)),))
     assert read_profiles(written(tmp_path, encode(named)))[0].lines[0].accesses[0].function == f'"f-5{"1" * 30}'
