@@ -8,7 +8,7 @@ namespace {
 
 // capstone 4 calls many writes reads; nothing where it is right.
 std::optional<std::uint8_t> CorrectedAccess(unsigned id) {
-  if (id >= X86_INS_SETAE && id <= X86_INS_SETS) return CS_AC_WRITE;
+  if (SavesExtendedState(id) || (id >= X86_INS_SETAE && id <= X86_INS_SETS)) return CS_AC_WRITE;
   switch (id) {
     case X86_INS_BT:
     case X86_INS_CALL:
@@ -49,14 +49,6 @@ std::optional<std::uint8_t> CorrectedAccess(unsigned id) {
     case X86_INS_STMXCSR:
     case X86_INS_STR:
     case X86_INS_VSTMXCSR:
-    case X86_INS_XSAVE:
-    case X86_INS_XSAVE64:
-    case X86_INS_XSAVEC:
-    case X86_INS_XSAVEC64:
-    case X86_INS_XSAVEOPT:
-    case X86_INS_XSAVEOPT64:
-    case X86_INS_XSAVES:
-    case X86_INS_XSAVES64:
       return CS_AC_WRITE;
     case X86_INS_CMPXCHG:
     case X86_INS_CMPXCHG8B:
@@ -74,6 +66,22 @@ std::optional<std::uint8_t> CorrectedAccess(unsigned id) {
 }
 
 }  // namespace
+
+bool SavesExtendedState(unsigned id) {
+  switch (id) {
+    case X86_INS_XSAVE:
+    case X86_INS_XSAVE64:
+    case X86_INS_XSAVEC:
+    case X86_INS_XSAVEC64:
+    case X86_INS_XSAVEOPT:
+    case X86_INS_XSAVEOPT64:
+    case X86_INS_XSAVES:
+    case X86_INS_XSAVES64:
+      return true;
+    default:
+      return false;
+  }
+}
 
 bool TakesOnlyAnAddress(unsigned id) {
   switch (id) {

@@ -11,6 +11,9 @@ namespace linesmith {
 
 constexpr std::uint8_t kReadWriteAccess = CS_AC_READ | CS_AC_WRITE;
 
+// The processor tells how many bytes of extended state there are.
+bool SavesExtendedState(unsigned id);
+
 // Instructions that take an address but touch no data there.
 bool TakesOnlyAnAddress(unsigned id);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What each oddity of A64 becomes in neutral terms; words as assemblers write them.
 #include <elf.h>
-#include <gtest/gtest.h>
 
-#include "access/machine_code.h"
+#include "expected_instructions.h"
 
 namespace linesmith {
 namespace {
@@ -18,26 +17,6 @@ Instruction One(std::uint32_t word, bool kernel = true) {
   MakeInstructionDecoder(EM_AARCH64, kernel)->Decode({.address = kStart, .bytes = bytes}, instructions);
   EXPECT_EQ(instructions.size(), 1u);
   return instructions.empty() ? Instruction{} : instructions[0];
-}
-
-void ExpectUse(const MemoryUse& use, RegisterNumber base, std::int64_t displacement, std::uint32_t width,
-               AccessKind kind) {
-  EXPECT_EQ(use.address.base, base);
-  EXPECT_EQ(use.address.displacement, displacement);
-  EXPECT_EQ(use.width, width);
-  EXPECT_EQ(use.kind, kind);
-}
-
-void ExpectOneUse(const Instruction& instruction, RegisterNumber base, std::int64_t displacement,
-                  std::uint32_t width, AccessKind kind) {
-  ASSERT_EQ(instruction.use_count, 1);
-  ExpectUse(instruction.uses[0], base, displacement, width, kind);
-}
-
-void ExpectLoad(const Instruction& instruction, RegisterNumber target, std::uint8_t bytes) {
-  EXPECT_EQ(instruction.effect, Effect::kLoad);
-  EXPECT_EQ(instruction.target, target);
-  EXPECT_EQ(instruction.load_bytes, bytes);
 }
 
 void ExpectConstant(const Instruction& instruction, std::uint64_t value) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What each oddity of x86-64 becomes in neutral terms; bytes as assemblers write them.
 #include <elf.h>
-#include <gtest/gtest.h>
 
-#include "access/machine_code.h"
+#include "expected_instructions.h"
 
 namespace linesmith {
 namespace {
@@ -22,27 +21,6 @@ Instruction One(const std::vector<std::uint8_t>& bytes, bool kernel = true) {
   const std::vector<Instruction> instructions = Decoded(bytes, kernel);
   EXPECT_EQ(instructions.size(), 1u);
   return instructions.empty() ? Instruction{} : instructions[0];
-}
-
-void ExpectUse(const MemoryUse& use, RegisterNumber base, std::int64_t displacement, std::uint32_t width,
-               AccessKind kind) {
-  EXPECT_EQ(use.address.base, base);
-  EXPECT_EQ(use.address.displacement, displacement);
-  EXPECT_EQ(use.width, width);
-  EXPECT_EQ(use.kind, kind);
-}
-
-// The only use of an instruction.
-void ExpectOneUse(const Instruction& instruction, RegisterNumber base, std::int64_t displacement,
-                  std::uint32_t width, AccessKind kind) {
-  ASSERT_EQ(instruction.use_count, 1);
-  ExpectUse(instruction.uses[0], base, displacement, width, kind);
-}
-
-void ExpectLoad(const Instruction& instruction, RegisterNumber target, std::uint8_t bytes) {
-  EXPECT_EQ(instruction.effect, Effect::kLoad);
-  EXPECT_EQ(instruction.target, target);
-  EXPECT_EQ(instruction.load_bytes, bytes);
 }
 
 TEST(MachineCode, TwoMachines) {

@@ -41,21 +41,13 @@ std::uint32_t WidthOf(const cs_insn& instruction, std::uint32_t operand_bytes) {
     case X86_INS_FXRSTOR:
     case X86_INS_FXRSTOR64:
       return 512;
-    case X86_INS_XSAVE:
-    case X86_INS_XSAVE64:
-    case X86_INS_XSAVEC:
-    case X86_INS_XSAVEC64:
-    case X86_INS_XSAVEOPT:
-    case X86_INS_XSAVEOPT64:
-    case X86_INS_XSAVES:
-    case X86_INS_XSAVES64:
     case X86_INS_XRSTOR:
     case X86_INS_XRSTOR64:
     case X86_INS_XRSTORS:
     case X86_INS_XRSTORS64:
       return 0;
     default:
-      return operand_bytes;
+      return SavesExtendedState(instruction.id) ? 0 : operand_bytes;
   }
 }
 
