@@ -14,7 +14,6 @@ from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 _ADDRESSES = frozenset(("address", "code_address", "writer_code_address"))
 _PLAIN = {int: pa.int64(), str: pa.string(), bool: pa.bool_(), float: pa.float64()}
@@ -112,7 +111,5 @@ def _scalars(field: _Field, array: pa.Array, may_be_none: bool) -> list[Any]:
         raise ValueError(f"its column {field.name} has the type {array.type}, not {field.type}")
     if array.null_count and not may_be_none:
         raise ValueError(f"its column {field.name} lacks a value")
-    if field.type == pa.int64() and (pc.min(array).as_py() or 0) < 0:
-        raise ValueError(f"its column {field.name} has a number below 0")
     found: list[Any] = array.to_pylist()
     return found

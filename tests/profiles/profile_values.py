@@ -24,7 +24,8 @@ from linesmith.analyzer.model import (
 _COUNT = st.integers(0, (1 << 63) - 1)
 _MAYBE = st.none() | _COUNT
 _ADDRESS = st.integers(0, (1 << 64) - 1)
-_TEXT = st.text(max_size=20)
+# Control characters and odd blanks do not come back: readers leave nothing in names that a terminal would obey.
+_TEXT = st.text(st.characters(exclude_categories=("C", "Z")), max_size=20)
 _BYTE = st.integers(0, 255)
 
 _BY_CPU = st.builds(CpuCounts, _BYTE, st.none() | _BYTE, _COUNT, _COUNT, _COUNT, _COUNT, _COUNT)

@@ -157,7 +157,7 @@ def test_every_cut_and_scattered_damage_is_refused_or_read(tmp_path: Path) -> No
 def test_a_count_below_nothing_is_refused(tmp_path: Path) -> None:
     message = refused(kept(tmp_path, replace(PROFILE, lines=(replace(LINE, accesses=(replace(ACCESS, records=-5),)),))))
 
-    assert "its column records has a number below 0" in message
+    assert "has a count below 0 or above 64 bits; record it again" in message
 
 
 def test_a_changed_byte_of_the_data_is_found_by_its_checksum(tmp_path: Path) -> None:
