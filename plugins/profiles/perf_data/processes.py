@@ -91,6 +91,8 @@ class Processes:
     _mappings: int = 0
     _numbers: dict[tuple[object, ...], int] = field(default_factory=dict)
     _hosts: list[int] = field(default_factory=list)
+    _parts: dict[int, list[tuple[int, Mapping]]] = field(default_factory=dict)
+    _tables: dict[int, _Table] = field(default_factory=dict)
 
     def take(self, kind: int, record: bytes) -> None:
         """Take in a record about processes. Raises ``struct.error``, or ``ValueError`` for too many mappings."""
@@ -137,14 +139,21 @@ class Processes:
         """The samples with spaces; addresses in a file are those of the first process that has it mapped there."""
         rows = rows.copy()
         user = np.flatnonzero(rows["mode"] == Mode.USER)
-        pids = rows["pid"][user]
-        for pid in np.unique(pids).tolist():
-            at = user[pids == pid]
-            own = self.spaces.get(pid, AddressSpace())
-            table = _Table(own, [self._host(one, pid) for one in own.mappings], pid)
+        order = np.argsort(rows["pid"][user], kind="stable")
+        by_process = user[order]
+        pids, starts = np.unique(rows["pid"][by_process], return_index=True)
+        for pid, at in zip(pids.tolist(), np.split(by_process, starts[1:]), strict=False):
+            table = self._table(pid)
             rows["address"][at], rows["space"][at] = table.moved(rows["address"][at])
             rows["ip"][at], _ = table.moved(rows["ip"][at])
         return rows
+
+    def _table(self, pid: int) -> _Table:
+        """The mappings of a process, made when it is first met: by then all are known."""
+        if pid not in self._tables:
+            own = self.spaces.get(pid, AddressSpace())
+            self._tables[pid] = _Table(own, [self._host(one, pid) for one in own.mappings], pid)
+        return self._tables[pid]
 
     def _host(self, mapping: Mapping, pid: int) -> tuple[int, int]:
         """The space of a mapping, and how far its addresses are from those in the first process that has its file."""
@@ -156,12 +165,14 @@ class Processes:
             self._hosts.append(pid)
         if self._hosts[number] == pid:
             return _FILES + number, 0
-        theirs = [one for one in self.spaces[self._hosts[number]].mappings if (one.identity, one.path) == key]
-        same = [one for one in theirs if one.offset <= mapping.offset < one.offset + one.end - one.start]
-        if not same:
+        if number not in self._parts:
+            theirs = self.spaces[self._hosts[number]].mappings
+            self._parts[number] = sorted((one.offset, one) for one in theirs if (one.identity, one.path) == key)
+        parts = self._parts[number]
+        at = bisect_right(parts, mapping.offset, key=lambda part: part[0]) - 1
+        if at < 0 or mapping.offset >= parts[at][0] + parts[at][1].end - parts[at][1].start:
             return pid + 1, 0
-        host = min(same, key=lambda one: mapping.offset - one.offset)
-        return _FILES + number, (host.start - host.offset) - (mapping.start - mapping.offset)
+        return _FILES + number, (parts[at][1].start - parts[at][0]) - (mapping.start - mapping.offset)
 
     def host_of(self, space: int) -> int | None:
         """The process whose addresses the lines of a space have; ``None`` for the kernel's."""
