@@ -12,6 +12,7 @@ import msgspec
 
 from linesmith.analyzer.errors import ProfileError, ToolMissing
 from linesmith.analyzer.model import ObjectArea, Profile
+from linesmith.plugins.printable import printable_profile
 from linesmith.plugins.profiles.plausible import is_plausible
 from linesmith.plugins.profiles.terse import terse
 from linesmith.plugins.text import head_text, read_text
@@ -58,7 +59,7 @@ class RecordedProfile:
             raise ProfileError(f"{source} has a count below 0 or above 64 bits; record it again")
         if not all(map(_is_in_memory, profile.areas)):
             raise ProfileError(f"{source} has an object of no size or beyond all addresses; record it again")
-        return (replace(profile, source=source),)
+        return (printable_profile(replace(profile, source=source)),)
 
 
 def encode(profile: Profile) -> bytes:

@@ -47,7 +47,8 @@ def perf_data(path: Path) -> Example:
 
 
 def linesmith_profile(path: Path) -> Example:
-    access = Access(8, "f", hitm_local=3, by_cpu=(CpuCounts(0, None, 3, 0, 3),))
+    """With a name in it that has no business in a terminal, as the text of JSON may spell it."""
+    access = Access(8, "f\x1b[31m\u202e", hitm_local=3, by_cpu=(CpuCounts(0, None, 3, 0, 3),))
     path.write_bytes(encode(Profile("", "", "hitm", (SharedLine(0, 64, (access,), hitm_local=3),))))
     return Example(path)
 
