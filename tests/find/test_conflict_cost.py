@@ -140,3 +140,8 @@ def test_who_waits_for_a_lock_waits_longer_for_its_neighbours() -> None:
     beside = cost_of(line_of(lock, read(0, 20)))
     assert (alone.removable, beside.removable) == (exactly(0), Bounds(20, 100))
     assert "who holds the lock waits for its neighbours" in beside.notes[0]
+
+
+def test_lines_of_a_text_without_counts_are_weighed_by_their_own_share() -> None:
+    line = replace(line_of(read(0, 100), write(8, 50)), nominal=True, share=0.3)
+    assert cost_of(line).share == exactly(0.3)
