@@ -34,6 +34,13 @@ TEST(OuterTypes, OfRecordsThatHoldEachOtherTheSmallestIsTold) {
             (Accesses{"struct first+96 propagation"}));
 }
 
+TEST(OuterTypes, OnlyWhatReachesThePlaceIsTold) {
+  EXPECT_EQ(Inferred(kRecords + "static inline struct wider *wider_of(struct common *c) { return (void *)c; }"
+                                "long f(struct common *c) { return wider_of(c)->first.own; }")
+                .accesses(),
+            (Accesses{"struct first+96 propagation"}));
+}
+
 TEST(OuterTypes, TwoThatFitTellNothing) {
   const std::string third =
       "struct third { struct common common; int two[4]; };"

@@ -8,9 +8,10 @@ namespace {
 
 // Links of lists, locks and the like are parts of too many records to tell which one is around them.
 constexpr std::uint64_t kLeastBytes = 64;
-constexpr unsigned kDeepest = 12;
+constexpr std::size_t kDeepest = 12;
 constexpr std::size_t kMostPlaces = 8;
-constexpr std::size_t kMostMentioned = 200;
+constexpr std::size_t kMostMentioned = 2000;
+constexpr std::size_t kMostAsked = 300;
 // Records nest a few hundred others at most; those of a made-up file could nest without end.
 constexpr unsigned kMostFields = 20'000;
 constexpr std::uint32_t kMostLearnt = 1000;
@@ -19,6 +20,7 @@ void LeaveOnce(std::vector<TypeId>& types) {
   std::ranges::sort(types);
   const auto repeated = std::ranges::unique(types);
   types.erase(repeated.begin(), repeated.end());
+  if (types.size() > kMostAsked) types.resize(kMostAsked);
 }
 
 }  // namespace
@@ -28,14 +30,16 @@ void OuterTypes::EnterUnit(const std::vector<TypeId>& inlined_results) {
   LeaveOnce(of_unit_);
 }
 
+// Inlined functions that convert pointers often leave no trace in the function, so all of the unit count.
 void OuterTypes::Enter(const FunctionFacts* facts) {
-  of_function_.clear();
+  mentioned_.clear();
   if (facts == nullptr) return;
-  for (const InlinedCall& call : facts->inlined) Mention(call.result, of_function_);
-  for (const VariablePlace& place : facts->places) Mention(place.type, of_function_);
-  for (const TypeId parameter : facts->parameters) Mention(parameter, of_function_);
-  Mention(facts->result, of_function_);
-  LeaveOnce(of_function_);
+  mentioned_ = of_unit_;
+  for (const InlinedCall& call : facts->inlined) Mention(call.result, mentioned_);
+  for (const VariablePlace& place : facts->places) Mention(place.type, mentioned_);
+  for (const TypeId parameter : facts->parameters) Mention(parameter, mentioned_);
+  Mention(facts->result, mentioned_);
+  LeaveOnce(mentioned_);
 }
 
 void OuterTypes::Mention(TypeId pointer, std::vector<TypeId>& mentioned) const {
@@ -79,10 +83,9 @@ bool OuterTypes::Fits(TypeId type, std::int64_t offset, std::uint32_t width) con
 
 Value OuterTypes::Around(const Value& address, std::uint32_t width) {
   if (!IsOutside(address, width)) return address;
-  std::optional<Part> found = InHolder(address, width, of_function_);
+  std::optional<Part> found = InHolder(address, width);
   if (!found) found = BehindIt(address, width);
   if (!found) found = BeforeIt(address, width);
-  if (!found) found = InHolder(address, width, of_unit_);
   if (!found) return address;
   Value outer = address;
   outer.type = found->type;
@@ -124,21 +127,18 @@ std::optional<Part> OuterTypes::BeforeIt(const Value& address, std::uint32_t wid
 }
 
 // Of records that hold each other the smallest one says enough; of others only one may fit.
-std::optional<Part> OuterTypes::InHolder(const Value& address, std::uint32_t width,
-                                         const std::vector<TypeId>& holders) {
+std::optional<Part> OuterTypes::InHolder(const Value& address, std::uint32_t width) {
   std::optional<Part> found;
-  for (const TypeId whole : holders) {
-    if (whole == address.type) continue;
-    for (const std::int64_t place : PlacesIn(whole, address.type)) {
-      const std::int64_t offset = place + address.offset;
-      if (!Fits(whole, offset, width)) continue;
-      const Part part{whole, static_cast<std::uint64_t>(offset)};
-      const auto apart = [&](const Part& outer, const Part& inner) {
+  for (const TypeId whole : mentioned_) {
+    for (const Holders& holders : HoldersIn(whole, address.type)) {
+      const std::optional<Part> part = Innermost(holders, address.offset, width);
+      if (!part) continue;
+      const auto apart = [](const Part& outer, const Part& inner) {
         return static_cast<std::int64_t>(outer.offset) - static_cast<std::int64_t>(inner.offset);
       };
-      if (!found || parts_.Holds(found->type, apart(*found, part), whole)) {
+      if (!found || parts_.Holds(found->type, apart(*found, *part), part->type)) {
         found = part;
-      } else if (!parts_.Holds(whole, apart(part, *found), found->type)) {
+      } else if (!parts_.Holds(part->type, apart(*part, *found), found->type)) {
         return std::nullopt;
       }
     }
@@ -146,26 +146,42 @@ std::optional<Part> OuterTypes::InHolder(const Value& address, std::uint32_t wid
   return found;
 }
 
-const std::vector<std::int64_t>& OuterTypes::PlacesIn(TypeId whole, TypeId part) {
-  const auto [known, fresh] = places_.try_emplace({whole, part});
+// The place `offset` bytes from what they hold, in the last one that it lies in.
+std::optional<Part> OuterTypes::Innermost(const Holders& holders, std::int64_t offset,
+                                          std::uint32_t width) const {
+  for (auto holder = holders.rbegin(); holder != holders.rend(); ++holder) {
+    const std::int64_t place = static_cast<std::int64_t>(holder->offset) + offset;
+    if (Fits(holder->type, place, width)) return Part{holder->type, static_cast<std::uint64_t>(place)};
+  }
+  return std::nullopt;
+}
+
+const std::vector<OuterTypes::Holders>& OuterTypes::HoldersIn(TypeId whole, TypeId part) {
+  const auto [known, fresh] = holders_.try_emplace({whole, part});
+  if (!fresh) return known->second;
   unsigned left = kMostFields;
-  if (fresh) Collect({whole, 0}, part, 0, left, known->second);
+  Holders path{{whole, 0}};
+  if (whole != part) Collect(path, part, left, known->second);
   return known->second;
 }
 
-void OuterTypes::Collect(const Part& whole, TypeId part, unsigned depth, unsigned& left,
-                         std::vector<std::int64_t>& places) {
-  if (depth > kDeepest) return;
-  for (const Field& field : parts_.graph().Fields(whole.type)) {
-    if (left == 0 || places.size() >= kMostPlaces) return;
+// `path` leads to the record that is looked at: types, and where they begin in the first of them.
+void OuterTypes::Collect(Holders& path, TypeId part, unsigned& left, std::vector<Holders>& found) {
+  if (path.size() > kDeepest) return;
+  const Part last = path.back();
+  for (const Field& field : parts_.graph().Fields(last.type)) {
+    if (left == 0 || found.size() >= kMostPlaces) return;
     --left;
     const TypeNode& node = parts_.graph()[field.type];
     if (node.kind != TypeKind::kRecord || node.size < parts_.graph()[part].size) continue;
-    const Part inner{field.type, whole.offset + field.offset};
+    const std::uint64_t place = last.offset + field.offset;
     if (field.type == part) {
-      places.push_back(static_cast<std::int64_t>(inner.offset));
+      found.push_back(path);
+      for (Part& holder : found.back()) holder.offset = place - holder.offset;
     } else {
-      Collect(inner, part, depth + 1, left, places);
+      path.push_back({field.type, place});
+      Collect(path, part, left, found);
+      path.pop_back();
     }
   }
 }

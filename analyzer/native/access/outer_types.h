@@ -33,25 +33,28 @@ class OuterTypes {
   Value Around(const Value& address, std::uint32_t width);
 
  private:
+  // Records that hold each other and at last some part, outermost first, with the part's offset in each.
+  using Holders = std::vector<Part>;
+
   struct Behind {
     std::int64_t start = 0;
     TypeId type = kVoid;  // kVoid: functions disagree
   };
 
   bool IsOutside(const Value& address, std::uint32_t width) const;
-  std::optional<Part> InHolder(const Value& address, std::uint32_t width, const std::vector<TypeId>& holders);
+  std::optional<Part> InHolder(const Value& address, std::uint32_t width);
+  std::optional<Part> Innermost(const Holders& holders, std::int64_t offset, std::uint32_t width) const;
   std::optional<Part> BeforeIt(const Value& address, std::uint32_t width) const;
   std::optional<Part> BehindIt(const Value& address, std::uint32_t width);
-  const std::vector<std::int64_t>& PlacesIn(TypeId whole, TypeId part);
-  void Collect(const Part& whole, TypeId part, unsigned depth, unsigned& left,
-               std::vector<std::int64_t>& places);
+  const std::vector<Holders>& HoldersIn(TypeId whole, TypeId part);
+  void Collect(Holders& path, TypeId part, unsigned& left, std::vector<Holders>& found);
   bool Fits(TypeId type, std::int64_t offset, std::uint32_t width) const;
   void Mention(TypeId pointer, std::vector<TypeId>& mentioned) const;
 
   TypeParts& parts_;
   std::vector<TypeId> of_unit_;
-  std::vector<TypeId> of_function_;
-  std::map<std::pair<TypeId, TypeId>, std::vector<std::int64_t>> places_;
+  std::vector<TypeId> mentioned_;  // by the unit's inlined functions, and by the function
+  std::map<std::pair<TypeId, TypeId>, std::vector<Holders>> holders_;
   std::map<TypeId, std::vector<Behind>> behind_;
   std::uint32_t learnt_ = 0;
 };
