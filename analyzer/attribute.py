@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.doubts import BUILDING_BLOCK, MOSTLY, contradiction, hearsay, lone, odds_of_owner
+from linesmith.analyzer.doubts import BUILDING_BLOCK, MOSTLY, contradiction, hearsay, lone, odds_of_owner, one_offset
 from linesmith.analyzer.evidence import Evidence, evidence_of, symbol_name
 from linesmith.analyzer.hypotheses import (
     Allowed,
@@ -257,6 +257,8 @@ def _answer(
     elif (holders := containment.direct_holders(winner.hypothesis.layout)) >= BUILDING_BLOCK:
         outcome = Outcome.INNER_TYPE_ONLY
         reason = f"{holders} types hold a {described.type}; nothing on the line tells which"
+    elif doubt := one_offset(clues):
+        outcome, reason = Outcome.CANNOT_TELL, doubt
     else:
         outcome, reason = Outcome.RESOLVED, ""
     return replace(described, outcome=outcome, reason=reason, margin=margin, runner_up=runner_up)

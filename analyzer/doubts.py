@@ -32,6 +32,14 @@ def lone(clues: Sequence[Clue]) -> str:
     return f"one function at one offset is no pattern{places}"
 
 
+def one_offset(clues: Sequence[Clue]) -> str:
+    """Why a line is hardly a pattern: all is at one offset, where each function may mean several places."""
+    certain = [clue for clue in clues if clue.weight >= MOSTLY] or clues
+    if len({clue.offset for clue in certain}) > 1 or any(len(clue.spots) == 1 for clue in certain):
+        return ""
+    return "one offset is no pattern: each function there touches several places"
+
+
 def contradiction(one: Hypothesis, clues: Sequence[Clue], containment: Containment) -> str:
     """Why the winner must be doubted: many of the functions surely work on records that it does not have there."""
     certain = [clue for clue in clues if clue.weight >= MOSTLY and clue.known.records]
