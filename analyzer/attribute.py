@@ -72,7 +72,26 @@ def attribute(
         return (_unknown(Outcome.NO_EVIDENCE, _why_no_evidence(line, evidence)),)
     rest = _left_over(clues, first, containment)
     second = _best(rest, around, line, containment) if rest else None
-    return (first,) if second is None or _overlapping(first, second, containment) else (first, second)
+    if second is None or _overlapping(first, second, containment):
+        return (first,)
+    return _beside(first, second, clues, around, line, containment), second
+
+
+def _beside(
+    first: LineObject,
+    second: LineObject,
+    clues: Sequence[Clue],
+    around: Neighbourhood | None,
+    line: SharedLine,
+    containment: Containment,
+) -> LineObject:
+    """The first object, judged without what a sure second one explains: that does not speak against it."""
+    if first.layout is None or second.outcome is not Outcome.RESOLVED:
+        return first
+    held, _ = within(clues, Hypothesis(first.layout, first.start), containment)
+    alone = _best(held, around, line, containment)
+    same = alone is not None and (alone.layout, alone.start) == (first.layout, first.start)
+    return replace(alone, score=first.score) if alone is not None and same else first
 
 
 def attribute_as(

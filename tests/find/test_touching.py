@@ -25,6 +25,7 @@ from linesmith.analyzer.model import (
     Outcome,
     Profile,
     SharedLine,
+    TriageKind,
 )
 
 SOURCE = Path(__file__).with_name("touching.c")
@@ -94,6 +95,13 @@ def test_an_element_of_an_array_is_as_good_as_the_first(program: Path, accesses:
     found = explain(program, accesses, store(32, "pay_one"), areas=(third,))
     assert [member.path for member in found.members] == ["accounts[2].balance"]
     assert found.members[0].write_inferred == "pay_one writes it"
+
+
+def test_the_end_of_one_object_and_the_beginning_of_the_next_are_told(program: Path, accesses: AccessMap) -> None:
+    found = explain(program, accesses, store(16, "visit"), load(16, "visit"), load(40, "rows"))
+    assert [(one.type, one.start) for one in found.objects] == [("customer", -16), ("table", 40)]
+    assert [member.path for member in found.members] == ["visits", "size"]
+    assert TriageKind.SEVERAL_OBJECTS in found.triage.kinds
 
 
 @pytest.mark.filterwarnings("error")
