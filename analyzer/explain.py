@@ -9,18 +9,18 @@ from functools import partial
 from pathlib import Path
 
 from linesmith.analyzer.access import AccessMap
+from linesmith.analyzer.addresses.placement import Trust, placed
+from linesmith.analyzer.addresses.same_code import with_linked_code
+from linesmith.analyzer.attribution.evidence import functions_asked
+from linesmith.analyzer.attribution.holders import lines_that_may_hold
+from linesmith.analyzer.attribution.line_objects import is_kernel
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.contended_lock import name_locks
 from linesmith.analyzer.dwarf import Reading, operands, touched
 from linesmith.analyzer.errors import BuildIdDiffers, DebugInfoMissing
-from linesmith.analyzer.evidence import functions_asked
 from linesmith.analyzer.findings import findings
-from linesmith.analyzer.holders import lines_that_may_hold
-from linesmith.analyzer.line_objects import is_kernel
 from linesmith.analyzer.model import Finding, Profile, SharedLine
-from linesmith.analyzer.placement import Trust, placed
-from linesmith.analyzer.recorded_cost import removable_limit
-from linesmith.analyzer.same_code import with_linked_code
+from linesmith.analyzer.sharing.contended_lock import name_locks
+from linesmith.analyzer.sharing.recorded_cost import removable_limit
 from linesmith.analyzer.slab import Kernel, machine_of, release_of
 
 # Lines that are looked at unless the user asks for another number.

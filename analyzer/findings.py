@@ -8,15 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.access import AccessMap
-from linesmith.analyzer.accounts import samples_by_outcome
-from linesmith.analyzer.agreement import agreements
-from linesmith.analyzer.code_touches import CodeTouches, by_function, by_instruction
+from linesmith.analyzer.attribution.agreement import agreements
+from linesmith.analyzer.attribution.code_touches import CodeTouches, by_function, by_instruction
+from linesmith.analyzer.attribution.evidence import Evidence, functions_asked, gather
+from linesmith.analyzer.attribution.joint_objects import joint_objects
+from linesmith.analyzer.attribution.line_members import line_members
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.evidence import Evidence, functions_asked, gather
-from linesmith.analyzer.joint_objects import joint_objects
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.line_cost import line_cost
-from linesmith.analyzer.line_members import line_members
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Access,
@@ -29,11 +27,13 @@ from linesmith.analyzer.model import (
     SharedLine,
     Touched,
 )
-from linesmith.analyzer.parts import OF_LINE, Part, parts
+from linesmith.analyzer.sharing.accounts import samples_by_outcome
+from linesmith.analyzer.sharing.line_cost import line_cost
+from linesmith.analyzer.sharing.parts import OF_LINE, Part, parts
+from linesmith.analyzer.sharing.straddle import straddling
+from linesmith.analyzer.sharing.triage import infer_writers, triage
+from linesmith.analyzer.sharing.waiting import profile_waited
 from linesmith.analyzer.slab import Kernel
-from linesmith.analyzer.straddle import straddling
-from linesmith.analyzer.triage import infer_writers, triage
-from linesmith.analyzer.waiting import profile_waited
 
 
 @dataclass(frozen=True, slots=True)

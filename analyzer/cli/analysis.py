@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from linesmith.analyzer.addresses.placement import Trust
 from linesmith.analyzer.cli.loading import load, load_accesses_if_any
 from linesmith.analyzer.cli.snapshots import with_snapshot
 from linesmith.analyzer.dwarf import Reading
 from linesmith.analyzer.errors import NothingToSuggest, ProfileError, ProfileWithoutOffsets
 from linesmith.analyzer.explain import TOP, explain, holding
 from linesmith.analyzer.model import Finding, Profile, SharedLine
-from linesmith.analyzer.placement import Trust
 from linesmith.plugins.registry import read_named_profiles, read_profiles
 
 

@@ -41,7 +41,7 @@ def command(
     name it twice.
     """
     from linesmith.analyzer.cli.comparing import both, chosen, explained
-    from linesmith.analyzer.compare import compare
+    from linesmith.analyzer.comparison.compare import compare
     from linesmith.analyzer.report import compare as text
     from linesmith.analyzer.report import compare_json
 

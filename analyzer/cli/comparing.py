@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from linesmith.analyzer.cli.analysis import Analysis, analyse, with_offsets
-from linesmith.analyzer.compare import Explained
+from linesmith.analyzer.comparison.compare import Explained
 from linesmith.analyzer.report.chosen import Chosen
 
 

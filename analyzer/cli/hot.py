@@ -47,9 +47,9 @@ def command(
     """
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
     from linesmith.analyzer.cli.saving import check_save, save_profile
-    from linesmith.analyzer.line_cost import by_removable
     from linesmith.analyzer.report import hot, hot_json
     from linesmith.analyzer.report.chosen import Chosen
+    from linesmith.analyzer.sharing.line_cost import by_removable
 
     check_save(save, output)
     found = with_offsets(analyse(elf, profile, section, type_, top, snapshot, trust))

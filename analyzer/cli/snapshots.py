@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from linesmith.analyzer.addresses.object_map import ObjectMap
 from linesmith.analyzer.cli.output import check_destinations, deliver
 from linesmith.analyzer.errors import SnapshotError
 from linesmith.analyzer.model import ElfIdentity, Profile, Remark, Snapshot
-from linesmith.analyzer.object_map import ObjectMap
 from linesmith.plugins.registry import read_profiles, snapshot_source
 from linesmith.plugins.snapshots.saved import encode, read_snapshot
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from linesmith.analyzer.line_cost import by_removable
 from linesmith.analyzer.model import Finding
 from linesmith.analyzer.report.cost import share_range
-from linesmith.analyzer.type_totals import TypeTotal, place_of, type_totals
+from linesmith.analyzer.sharing.line_cost import by_removable
+from linesmith.analyzer.sharing.type_totals import TypeTotal, place_of, type_totals
 
 MOST_TYPES = 12
 # Lines at one place of objects of one type that are told in full.

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linesmith.analyzer.accounts import accounts
 from linesmith.analyzer.model import (
     ElfIdentity,
     Finding,
@@ -20,6 +19,7 @@ from linesmith.analyzer.report.chosen import Chosen
 from linesmith.analyzer.report.cost import cost_rows, sharing_rows
 from linesmith.analyzer.report.lock import lock_rows
 from linesmith.analyzer.report.recording import left_out_rows, object_rows, recording_rows
+from linesmith.analyzer.sharing.accounts import accounts
 
 MOST_FUNCTIONS = 3
 MOST_CONTAINERS = 4

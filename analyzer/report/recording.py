@@ -7,8 +7,8 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 
+from linesmith.analyzer.addresses.object_totals import ObjectTotal, object_totals
 from linesmith.analyzer.model import Profile, Recording, SharedLine
-from linesmith.analyzer.object_totals import ObjectTotal, object_totals
 
 MOST_OBJECTS = 12
 

@@ -19,11 +19,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from linesmith.analyzer.addresses.object_map import ObjectMap
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.geometry import leaves_at
 from linesmith.analyzer.model import Layout, ObjectArea, Profile
-from linesmith.analyzer.object_map import ObjectMap
 from linesmith.plugins.profiles.recorded import RecordedProfile
 from linesmith.tuner.plan import relaid
 from linesmith.tuner.replay import open_trace

@@ -6,10 +6,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linesmith.analyzer.accounts import LEFT_OUT, NO_LINE, NO_ROW, accounts
 from linesmith.analyzer.findings import findings
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.model import Access, Profile, SampleOutcome, Sampling, SharedLine
+from linesmith.analyzer.sharing.accounts import LEFT_OUT, NO_LINE, NO_ROW, accounts
 
 COUNTS = st.integers(0, 1 << 40)
 ROWS = st.builds(

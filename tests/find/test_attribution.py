@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from linesmith.analyzer.attribution.evidence import functions_asked
 from linesmith.analyzer.dwarf import operands, read_layouts, touched
-from linesmith.analyzer.evidence import functions_asked
 from linesmith.analyzer.findings import findings
 from linesmith.analyzer.model import Access, Finding, Outcome, Profile, SharedLine, TriageKind
 

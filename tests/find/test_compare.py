@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hand_made import finding, hot, scalar, struct
 
-from linesmith.analyzer.compare import Explained, compare
+from linesmith.analyzer.comparison.compare import Explained, compare
 from linesmith.analyzer.model import (
     Change,
     Fate,

@@ -16,10 +16,10 @@ import pytest
 from hand_made import finding, hot
 
 from linesmith.analyzer.access import read_accesses
-from linesmith.analyzer.contended_lock import name_locks
 from linesmith.analyzer.dwarf import read_layouts, touched
 from linesmith.analyzer.model import ContendedLock, Finding, Outcome, Triage, TriageKind
 from linesmith.analyzer.report.lock import lock_rows
+from linesmith.analyzer.sharing.contended_lock import name_locks
 
 SOURCE = Path(__file__).with_name("locking.c")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from hand_made import held, scalar, struct, table
 
+from linesmith.analyzer.attribution.holders import lines_that_may_hold
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.holders import lines_that_may_hold
 from linesmith.analyzer.model import Access, ObjectArea, ObjectKind, Profile, SharedLine
 
 MAPPING = struct("mapping", scalar("tree"), scalar("lock"))

@@ -8,8 +8,8 @@ from math import inf
 import pytest
 from numpy.random import default_rng
 
-from linesmith.analyzer.interval import ratio_of, scatter_of, share_of, widened
 from linesmith.analyzer.model import Bounds
+from linesmith.analyzer.sharing.interval import ratio_of, scatter_of, share_of, widened
 
 
 def test_a_share_as_in_the_tables() -> None:

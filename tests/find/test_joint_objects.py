@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from c_source import compiled
 
+from linesmith.analyzer.attribution.evidence import functions_asked
+from linesmith.analyzer.attribution.joint_objects import cpus_of
 from linesmith.analyzer.dwarf import operands, read_layouts, touched
-from linesmith.analyzer.evidence import functions_asked
 from linesmith.analyzer.findings import findings
-from linesmith.analyzer.joint_objects import cpus_of
 from linesmith.analyzer.model import Access, LineObject, Profile, Sampling, SharedLine, TriageKind
 from linesmith.analyzer.slab import Kernel
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from linesmith.analyzer.kernel_addresses import in_linear_map
+from linesmith.analyzer.attribution.kernel_addresses import in_linear_map
 
 
 @pytest.mark.parametrize(

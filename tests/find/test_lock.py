@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from linesmith.analyzer.lock import is_lock, takes_lock, waits_for_lock
+from linesmith.analyzer.attribution.lock import is_lock, takes_lock, waits_for_lock
 
 
 @pytest.mark.parametrize(

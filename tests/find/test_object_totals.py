@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from linesmith.analyzer.addresses.object_totals import object_totals
 from linesmith.analyzer.model import Access, ObjectArea, ObjectKind, Profile, SharedLine
-from linesmith.analyzer.object_totals import object_totals
 
 
 def line(address: int, hitm: int, apart: str = "") -> SharedLine:

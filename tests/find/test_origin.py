@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from linesmith.analyzer.model import Access, CpuCounts, Profile, SharedLine
-from linesmith.analyzer.origin import Origin, origin
-from linesmith.analyzer.waiting import profile_waited
+from linesmith.analyzer.sharing.origin import Origin, origin
+from linesmith.analyzer.sharing.waiting import profile_waited
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from linesmith.analyzer.access import AccessMap, read_accesses
+from linesmith.analyzer.addresses.elf_symbols import ElfSymbols, read_symbols
+from linesmith.analyzer.addresses.placement import Trust, placed
 from linesmith.analyzer.dwarf import Reading, read_layouts
-from linesmith.analyzer.elf_symbols import ElfSymbols, read_symbols
 from linesmith.analyzer.errors import BuildIdDiffers
 from linesmith.analyzer.model import (
     Access,
@@ -27,7 +28,6 @@ from linesmith.analyzer.model import (
     Sampling,
     SharedLine,
 )
-from linesmith.analyzer.placement import Trust, placed
 
 SOURCE = Path(__file__).with_name("placed.c")
 MOVED = 0x1A60_0000  # a multiple of 2 MiB, as KASLR moves kernels

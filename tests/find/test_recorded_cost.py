@@ -6,7 +6,7 @@ from __future__ import annotations
 from linesmith.analyzer.findings import findings
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.model import Access, Bounds, Conflict, LineCost, Profile, SharedLine
-from linesmith.analyzer.recorded_cost import removable_limit
+from linesmith.analyzer.sharing.recorded_cost import removable_limit
 
 
 def cost_of(*conflicts: Conflict) -> LineCost:

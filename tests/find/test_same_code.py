@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from linesmith.analyzer.access import AccessMap, accesses_in, read_accesses
+from linesmith.analyzer.addresses.same_code import with_linked_code
 from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.explain import explain
 from linesmith.analyzer.model import Access, Agreement, Profile, SharedLine
-from linesmith.analyzer.same_code import with_linked_code
 
 SOURCE = Path(__file__).with_name("touching.c")
 FUNCTIONS = ("pay", "read_balance", "unlink_account", "pay_one")

@@ -14,7 +14,7 @@ from linesmith.analyzer.model import (
     RecordKind,
     SharedLine,
 )
-from linesmith.analyzer.straddle import straddling
+from linesmith.analyzer.sharing.straddle import straddling
 
 MESSAGE = Member("message", "struct message", "message", 48, 32, 8)
 

@@ -16,7 +16,7 @@ from linesmith.analyzer.model import (
     Triage,
     TriageKind,
 )
-from linesmith.analyzer.triage import triage
+from linesmith.analyzer.sharing.triage import triage
 
 
 def diagnose(*accesses: Access, events: tuple[str, ...] = (), others: tuple[SharedLine, ...] = ()) -> Triage:

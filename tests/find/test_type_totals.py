@@ -9,7 +9,7 @@ from hand_made import finding, hot, scalar, struct
 
 from linesmith.analyzer.model import Bounds, Finding, LineCost, Outcome, SharingCost, Side
 from linesmith.analyzer.report.by_type import alike_row, examples, type_rows
-from linesmith.analyzer.type_totals import type_totals
+from linesmith.analyzer.sharing.type_totals import type_totals
 
 TREE = struct("mapping", scalar("tree"), scalar("lock"))
 OTHER = struct("page", scalar("flags"))

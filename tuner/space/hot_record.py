@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.lock import is_lock
 from linesmith.analyzer.model import Finding, LineObject, Outcome
 from linesmith.tuner.advice import refuse_hopeless
 from linesmith.tuner.heat import own_members

@@ -11,11 +11,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linesmith.analyzer.code_touches import Sampled, Spot
+from linesmith.analyzer.attribution.code_touches import Sampled, Spot
+from linesmith.analyzer.attribution.evidence import Reach
+from linesmith.analyzer.attribution.kernel_addresses import in_linear_map
+from linesmith.analyzer.attribution.likelihood import (
+    OUTSIDE,
+    UNEXPLAINED_LEAF,
+    Clue,
+    reach_likelihood,
+    touch_likelihood,
+)
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.evidence import Reach
-from linesmith.analyzer.kernel_addresses import in_linear_map
-from linesmith.analyzer.likelihood import OUTSIDE, UNEXPLAINED_LEAF, Clue, reach_likelihood, touch_likelihood
 from linesmith.analyzer.model import SharedLine
 from linesmith.analyzer.slab import SlabStarts
 

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from linesmith.analyzer.exposure import cautions, exposure
-from linesmith.analyzer.interval import scatter_of
-from linesmith.analyzer.line_groups import NO_MEMBER, Key, LineGroup, line_groups, loosened, together
-from linesmith.analyzer.member_changes import change_of, member_changes
+from linesmith.analyzer.comparison.exposure import cautions, exposure
+from linesmith.analyzer.comparison.line_groups import NO_MEMBER, Key, LineGroup, line_groups, loosened, together
+from linesmith.analyzer.comparison.member_changes import change_of, member_changes
 from linesmith.analyzer.model import (
     Change,
     Exposure,
@@ -27,6 +26,7 @@ from linesmith.analyzer.model import (
     ProfileChange,
     SharedLine,
 )
+from linesmith.analyzer.sharing.interval import scatter_of
 
 # Lines without a known object are the same when their functions have this share of the samples in common.
 COMMON = 0.3

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.model import Access, Finding, Outcome, Profile, SampleOutcome, SharedLine
-from linesmith.analyzer.waiting import unlisted
+from linesmith.analyzer.sharing.waiting import unlisted
 
 LEFT_OUT = "on lines not looked at"
 SET_APART = "on lines set apart"

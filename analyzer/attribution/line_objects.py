@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.attribute import attribute, attribute_as, attribute_to
+from linesmith.analyzer.addresses.object_map import ObjectMap
+from linesmith.analyzer.attribution.attribute import attribute, attribute_as, attribute_to
+from linesmith.analyzer.attribution.evidence import Evidence
+from linesmith.analyzer.attribution.hypotheses import Hypothesis
+from linesmith.analyzer.attribution.identify import identify
+from linesmith.analyzer.attribution.neighbours import Neighbourhood
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.evidence import Evidence
-from linesmith.analyzer.hypotheses import Hypothesis
-from linesmith.analyzer.identify import identify
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import LineObject, Outcome, Profile, SharedLine
-from linesmith.analyzer.neighbours import Neighbourhood
-from linesmith.analyzer.object_map import ObjectMap
 from linesmith.analyzer.slab import SlabStarts
 
 

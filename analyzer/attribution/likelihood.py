@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
 
-from linesmith.analyzer.code_touches import (
+from linesmith.analyzer.attribution.code_touches import (
     BY_FUNCTION,
     CodeTouches,
     Sampled,
@@ -21,8 +21,7 @@ from linesmith.analyzer.code_touches import (
     together,
     touching_leaves,
 )
-from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.evidence import (
+from linesmith.analyzer.attribution.evidence import (
     INLINED,
     POINTS_INTO_ANOTHER,
     Evidence,
@@ -30,7 +29,8 @@ from linesmith.analyzer.evidence import (
     evidence_of,
     symbol_name,
 )
-from linesmith.analyzer.lock import is_opaque
+from linesmith.analyzer.attribution.lock import is_opaque
+from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.model import Access, Leaf
 
 # Likelihoods of an access that no reached record explains: on a leaf's start, inside a leaf, on another

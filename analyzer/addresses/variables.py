@@ -12,7 +12,7 @@ import numpy as np
 
 from linesmith.analyzer.access import NO_ROW, AccessMap, resolve
 from linesmith.analyzer.access.access_map import OUTCOMES
-from linesmith.analyzer.elf_symbols import ElfSymbols, Symbol
+from linesmith.analyzer.addresses.elf_symbols import ElfSymbols, Symbol
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Access, AccessOutcome, ObjectArea, ObjectKind, Profile, SharedLine
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from linesmith.analyzer.conflict_cost import sampled_cost
 from linesmith.analyzer.model import Bounds, Finding, LineCost, LineMember, LineObject, Profile, SharedLine
-from linesmith.analyzer.parts import Part, part_names, parts
-from linesmith.analyzer.recorded_cost import recorded_cost
+from linesmith.analyzer.sharing.conflict_cost import sampled_cost
+from linesmith.analyzer.sharing.parts import Part, part_names, parts
+from linesmith.analyzer.sharing.recorded_cost import recorded_cost
 
 
 def line_cost(

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.agreement import disagreeing
-from linesmith.analyzer.code_touches import Spot, touching_leaves
+from linesmith.analyzer.attribution.agreement import disagreeing
+from linesmith.analyzer.attribution.code_touches import Spot, touching_leaves
+from linesmith.analyzer.attribution.evidence import INLINED, Evidence, evidence_of
+from linesmith.analyzer.attribution.likelihood import sampled_kinds
+from linesmith.analyzer.attribution.lock import has_lock, takes_lock, waits_for_lock
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.evidence import INLINED, Evidence, evidence_of
-from linesmith.analyzer.likelihood import sampled_kinds
-from linesmith.analyzer.lock import has_lock, takes_lock, waits_for_lock
 from linesmith.analyzer.model import (
     Access,
     AccessCounts,

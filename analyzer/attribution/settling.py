@@ -11,9 +11,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from linesmith.analyzer.hypotheses import Hypothesis
-from linesmith.analyzer.line_objects import Ground, reaching
-from linesmith.analyzer.lock import is_lock
+from linesmith.analyzer.attribution.hypotheses import Hypothesis
+from linesmith.analyzer.attribution.line_objects import Ground, reaching
+from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.model import LineObject, Outcome, SharedLine
 from linesmith.analyzer.slab import PlacedStart, SlabStarts
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.model import Bounds, Finding, Outcome
-from linesmith.analyzer.parts import OF_LINE
+from linesmith.analyzer.sharing.parts import OF_LINE
 
 MOST_PAIRS = 3
 

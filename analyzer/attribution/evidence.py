@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from linesmith.analyzer.code_touches import UNTOUCHED, CodeTouches, together
+from linesmith.analyzer.attribution.code_touches import UNTOUCHED, CodeTouches, together
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Access, MemberCategory, Operand, Profile, Touched
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import log
 
+from linesmith.analyzer.attribution.evidence import Evidence
+from linesmith.analyzer.attribution.hypotheses import Hypothesis, Proposer, prior
+from linesmith.analyzer.attribution.likelihood import UNEXPLAINED_LEAF, Clue, clues_of, probability
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.evidence import Evidence
-from linesmith.analyzer.hypotheses import Hypothesis, Proposer, prior
-from linesmith.analyzer.likelihood import UNEXPLAINED_LEAF, Clue, clues_of, probability
 from linesmith.analyzer.model import SharedLine
 from linesmith.analyzer.slab import SlabStarts
 

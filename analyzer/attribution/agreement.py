@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from linesmith.analyzer.code_touches import CodeTouches, Sampled, touching_leaves
+from linesmith.analyzer.attribution.code_touches import CodeTouches, Sampled, touching_leaves
+from linesmith.analyzer.attribution.evidence import Evidence
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.evidence import Evidence
 from linesmith.analyzer.model import Access, Agreement, LineObject, SharedLine
 
 _ANY_KIND = Sampled(loaded=False, stored=False)

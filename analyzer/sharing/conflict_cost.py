@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from linesmith.analyzer.interval import share_of
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Bounds, LineCost, SharedLine, SharingCost
-from linesmith.analyzer.parts import Part
-from linesmith.analyzer.waiting import DEFAULTS, Waiting, total, unlisted, waiting
+from linesmith.analyzer.sharing.interval import share_of
+from linesmith.analyzer.sharing.parts import Part
+from linesmith.analyzer.sharing.waiting import DEFAULTS, Waiting, total, unlisted, waiting
 
 NONE, ALL, ANY = Bounds(0.0, 0.0), Bounds(1.0, 1.0), Bounds(0.0, 1.0)
 UNKNOWN_WRITER = "nobody was seen to write where {count:,} contended accesses waited: a member that was not sampled may"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.model import Exposure, Profile, SharedLine
-from linesmith.analyzer.waiting import unlisted
+from linesmith.analyzer.sharing.waiting import unlisted
 
 SAME_RUN = "runs of the same command"
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.access import AccessMap, accesses_of
+from linesmith.analyzer.attribution.lock import LOCK_WORDS, is_lock, takes_lock
 from linesmith.analyzer.geometry import flatten
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.lock import LOCK_WORDS, is_lock, takes_lock
 from linesmith.analyzer.model import (
     ContendedLock,
     Finding,
@@ -26,7 +26,7 @@ from linesmith.analyzer.model import (
     TriageKind,
     TypeAccesses,
 )
-from linesmith.analyzer.parts import top_names
+from linesmith.analyzer.sharing.parts import top_names
 
 # Asked about at most: functions that write members of the object.
 MOST_WRITERS = 2000

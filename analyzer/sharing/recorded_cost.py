@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from linesmith.analyzer.model import Bounds, Conflict, LineCost, SharedLine, SharingCost, Side
-from linesmith.analyzer.parts import Part
-from linesmith.analyzer.waiting import conflict_cycles
+from linesmith.analyzer.sharing.parts import Part
+from linesmith.analyzer.sharing.waiting import conflict_cycles
 
 BEHIND = "up to {count:,} of these misses also brought bytes written elsewhere: parted, those would miss instead"
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.lock import waits_for_lock
+from linesmith.analyzer.attribution.lock import waits_for_lock
 from linesmith.analyzer.model import (
     ADJACENT_LINE_BYTES,
     CACHE_LINE_BYTES,
@@ -17,7 +17,7 @@ from linesmith.analyzer.model import (
     ObjectKind,
     Side,
 )
-from linesmith.analyzer.origin import Origin, origin
+from linesmith.analyzer.sharing.origin import Origin, origin
 
 MOST_FUNCTIONS = 3
 # Stands behind a member's name on the other line of a 128-byte pair, before that line's rank.

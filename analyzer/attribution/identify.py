@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from linesmith.analyzer.agreement import agrees, instruction_of
-from linesmith.analyzer.attribute import attribute_at
+from linesmith.analyzer.addresses.object_map import ObjectMap, PlacedObject
+from linesmith.analyzer.attribution.agreement import agrees, instruction_of
+from linesmith.analyzer.attribution.attribute import attribute_at
+from linesmith.analyzer.attribution.evidence import Evidence, evidence_of
+from linesmith.analyzer.attribution.lock import has_lock, is_lock, takes_lock
+from linesmith.analyzer.attribution.neighbours import Neighbourhood
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.evidence import Evidence, evidence_of
-from linesmith.analyzer.lock import has_lock, is_lock, takes_lock
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Access,
@@ -26,8 +28,6 @@ from linesmith.analyzer.model import (
     Outcome,
     SharedLine,
 )
-from linesmith.analyzer.neighbours import Neighbourhood
-from linesmith.analyzer.object_map import ObjectMap, PlacedObject
 
 # A nested record must hold this share of the accesses to stand for the whole object.
 NEARLY_ALL = 0.9

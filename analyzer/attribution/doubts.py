@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import inf
 
-from linesmith.analyzer.code_touches import touching_leaves
+from linesmith.analyzer.attribution.code_touches import touching_leaves
+from linesmith.analyzer.attribution.evidence import INLINED, POINTS_INTO_ANOTHER, RETURNED
+from linesmith.analyzer.attribution.hypotheses import Hypothesis
+from linesmith.analyzer.attribution.likelihood import Clue, quality
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.evidence import INLINED, POINTS_INTO_ANOTHER, RETURNED
-from linesmith.analyzer.hypotheses import Hypothesis
-from linesmith.analyzer.likelihood import Clue, quality
 from linesmith.analyzer.model import Entered, Leaf
 
 # Clues of at least this weight are taken for certain; an object must explain this share of the line's samples.

@@ -11,12 +11,12 @@ from pathlib import PurePath
 import numpy as np
 
 from linesmith.analyzer.access import NO_ROW, AccessMap, resolve
-from linesmith.analyzer.elf_symbols import ElfSymbols, read_symbols
+from linesmith.analyzer.addresses.elf_symbols import ElfSymbols, read_symbols
+from linesmith.analyzer.addresses.object_map import ObjectMap
+from linesmith.analyzer.addresses.variables import variable_areas
 from linesmith.analyzer.errors import BuildIdDiffers
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Access, ElfIdentity, FileMapping, Profile, Remark, Sampling, SharedLine
-from linesmith.analyzer.object_map import ObjectMap
-from linesmith.analyzer.variables import variable_areas
 
 _KERNEL_NAMES = ("[kernel.kallsyms]", "[kernel.vmlinux]", "vmlinux")
 # x86 moves its kernel by multiples of 2 MiB within 1 GiB (arch/x86/boot/compressed/kaslr.c).

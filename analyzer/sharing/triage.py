@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.conflicts import Blame, blames, false_misses
-from linesmith.analyzer.lock import waits_for_lock
+from linesmith.analyzer.attribution.lock import waits_for_lock
 from linesmith.analyzer.model import (
     ConflictPair,
     LineMember,
@@ -23,7 +22,8 @@ from linesmith.analyzer.model import (
     Triage,
     TriageKind,
 )
-from linesmith.analyzer.parts import top_names
+from linesmith.analyzer.sharing.conflicts import Blame, blames, false_misses
+from linesmith.analyzer.sharing.parts import top_names
 
 # A pair below this share of a line's contended loads is noise of the sampling.
 PAIR_SHARE = 0.01

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+from linesmith.analyzer.addresses.object_map import ObjectMap
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.model import Profile, SharedLine
-from linesmith.analyzer.object_map import ObjectMap
 
 
 def lines_that_may_hold(wanted: str, profile: Profile, containment: Containment) -> tuple[SharedLine, ...]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from linesmith.analyzer.attribution.evidence import Evidence
+from linesmith.analyzer.attribution.line_objects import ground_of, line_objects
+from linesmith.analyzer.attribution.settling import Objects, is_unsure, placed, settled, sure_objects
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.evidence import Evidence
-from linesmith.analyzer.line_objects import ground_of, line_objects
 from linesmith.analyzer.model import Outcome, Profile, SharedLine
-from linesmith.analyzer.settling import Objects, is_unsure, placed, settled, sure_objects
 from linesmith.analyzer.slab import Kernel, SlabStarts, machines_with
 
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from linesmith.analyzer.interval import ratio_of, widened
-from linesmith.analyzer.line_groups import NO_MEMBER, Key, LineGroup
+from linesmith.analyzer.comparison.line_groups import NO_MEMBER, Key, LineGroup
 from linesmith.analyzer.model import Change, Exposure, Fate, MemberChange
+from linesmith.analyzer.sharing.interval import ratio_of, widened
 
 # Two-sided 99 % of the normal distribution: many members are compared at once.
 Z = 2.575829

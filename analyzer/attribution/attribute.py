@@ -18,10 +18,17 @@ from math import exp, inf, log
 import numpy as np
 from numpy.typing import NDArray
 
-from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.doubts import BUILDING_BLOCK, MOSTLY, contradiction, hearsay, lone, odds_of_owner, one_offset
-from linesmith.analyzer.evidence import Evidence, evidence_of, symbol_name
-from linesmith.analyzer.hypotheses import (
+from linesmith.analyzer.attribution.doubts import (
+    BUILDING_BLOCK,
+    MOSTLY,
+    contradiction,
+    hearsay,
+    lone,
+    odds_of_owner,
+    one_offset,
+)
+from linesmith.analyzer.attribution.evidence import Evidence, evidence_of, symbol_name
+from linesmith.analyzer.attribution.hypotheses import (
     Allowed,
     Column,
     Hypothesis,
@@ -32,9 +39,10 @@ from linesmith.analyzer.hypotheses import (
     same_place,
     within,
 )
-from linesmith.analyzer.likelihood import UNEXPLAINED_LEAF, Clue, clues_of, probability
+from linesmith.analyzer.attribution.likelihood import UNEXPLAINED_LEAF, Clue, clues_of, probability
+from linesmith.analyzer.attribution.neighbours import Neighbourhood
+from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.model import LineObject, Outcome, SharedLine
-from linesmith.analyzer.neighbours import Neighbourhood
 from linesmith.analyzer.slab import SlabStarts
 
 EXAMINED = 200

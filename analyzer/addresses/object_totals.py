@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from linesmith.analyzer.addresses.object_map import ObjectMap
 from linesmith.analyzer.model import Access, ObjectKind, Profile, SharedLine
-from linesmith.analyzer.object_map import ObjectMap
 
 
 @dataclass(frozen=True, slots=True)
