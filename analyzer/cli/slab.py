@@ -13,6 +13,17 @@ _PAGES = {"4K": 4096, "16K": 16384, "64K": 65536}
 _CPUS = click.IntRange(1, 1 << 16)
 
 
+class PowerOfTwo(click.IntRange):
+    """An alignment in bytes: 0 for none, or a power of two, the only ones that kmem_cache_create() can keep."""
+
+    def convert(self, value: int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number in range; fails on any other."""
+        number = super().convert(value, param, ctx)
+        if number & (number - 1):
+            self.fail(f"{number} is no power of two.", param, ctx)
+        return number
+
+
 @click.command()
 @options.elf
 @click.argument("types", metavar="TYPE...", nargs=-1, required=True)
@@ -21,7 +32,7 @@ _CPUS = click.IntRange(1, 1 << 16)
 @click.option("--kernel", metavar="X.Y", help="Release whose rules hold, where ELF does not say it.")
 @options.slabinfo
 @click.option("--cache", metavar="NAME", help="The slab cache that TYPE comes from.")
-@click.option("--align", metavar="BYTES", type=click.IntRange(0, 4096), default=0, help="Alignment the cache asks for.")
+@click.option("--align", metavar="BYTES", type=PowerOfTwo(0, 4096), default=0, help="Alignment the cache asks for.")
 @click.option("--hwcache-align", is_flag=True, help="The cache is made with SLAB_HWCACHE_ALIGN.")
 @click.option("--by-rcu", is_flag=True, help="The cache is made with SLAB_TYPESAFE_BY_RCU.")
 @click.option("--constructor", is_flag=True, help="The cache has a constructor.")
@@ -53,6 +64,11 @@ def command(
     from linesmith.analyzer.slab import Asked
 
     asked = Asked(cache, align, hwcache_align, by_rcu, constructor, kmalloc)
+    if kmalloc and asked != Asked(kmalloc=True):
+        raise click.UsageError(
+            "--kmalloc takes the general cache as it is; give it without --cache, --align, --hwcache-align, "
+            "--by-rcu and --constructor"
+        )
     question = Question(types, asked, cpus, _PAGES[page_size], kernel, slabinfo)
     found = slabs_of(elf, question)
     render = slab_json.render_json if format_ == "json" else slab.render_text

@@ -141,6 +141,9 @@ def test_the_document_obeys_its_schema(kernel: Path) -> None:
         (("no_such",), "no struct or union is called 'no_such' in the debug"),
         (("private", "--kernel", "new"), "--kernel new is no release; write it like 6.12"),
         (("private", "--cpus", "0"), "0 is not in the range"),
+        (("private", "--align", "48"), "48 is no power of two"),
+        (("private", "--kmalloc", "--align", "64"), "--kmalloc takes the general cache as it is; give it without"),
+        (("private", "--kmalloc", "--cache", "private_cache"), "--kmalloc takes the general cache as it is"),
     ],
 )
 def test_refusals(kernel: Path, arguments: tuple[str, ...], sentence: str) -> None:
