@@ -37,7 +37,7 @@ from linesmith.plugins.api import (
     SnapshotSource,
 )
 from linesmith.plugins.printable import printable, printable_profile
-from linesmith.plugins.text import MOST_BYTES, read_text, too_large
+from linesmith.plugins.text import ADVICE, MOST_BYTES, read_text, too_large
 
 P = TypeVar("P")
 
@@ -127,13 +127,10 @@ def _source_of(path: Path, name: str) -> ProfileSource:
             if source.recognises(head):
                 return source
     if not read_text(path, name).strip():
-        raise ProfileError(f"{name} is empty; save the output of `perf c2c report --stdio` into it")
+        raise ProfileError(f"{name} is empty; {ADVICE}")
     known = ", ".join(source.name for source in sources) or "none"
     broken = "".join(f"; {sentence}" for sentence in broken_sources())
-    raise ProfileError(
-        f"{name} is no profile that an installed reader knows ({known}); give the text of `perf c2c report --stdio`"
-        f"{broken}"
-    )
+    raise ProfileError(f"{name} is no profile that an installed reader knows ({known}); {ADVICE}{broken}")
 
 
 @contextmanager

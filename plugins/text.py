@@ -21,6 +21,8 @@ _MAGICS = {
     b"PK\x03\x04": "is a zip archive; unpack it first",
 }
 WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# What to give instead of a file that is no profile.
+ADVICE = "give the perf.data itself, or the text of `perf c2c report --stdio`"
 # Reports of whole machines have some megabytes.
 MOST_BYTES = 256 << 20
 _BLOCK_BYTES = 1 << 20
@@ -48,10 +50,7 @@ def _fits(file: IO[bytes]) -> bool:
 
 def too_large(name: str) -> str:
     """The sentence about a file of more than 256 MiB."""
-    return (
-        f"{name} is larger than {MOST_BYTES >> 20} MiB, too large for a report; "
-        "give the text of `perf c2c report --stdio`"
-    )
+    return f"{name} is larger than {MOST_BYTES >> 20} MiB, too large for a report; {ADVICE}"
 
 
 def head_text(head: bytes) -> str:
@@ -78,5 +77,5 @@ def decode(data: bytes, name: str) -> str:
     if data.startswith(WIDE_MARKS):
         return data.decode("utf-16", "replace")
     if data.count(b"\0") * 100 > len(data):
-        raise ProfileError(f"{name} is no text but binary data; give the text of `perf c2c report --stdio`")
+        raise ProfileError(f"{name} is no text but binary data; {ADVICE}")
     return data.decode("utf-8", "replace")

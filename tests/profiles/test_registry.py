@@ -93,6 +93,12 @@ def test_foreign_data_is_refused_in_one_sentence(data: bytes, words: str) -> Non
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.parametrize("data", [b"", b"nothing", bytes(1000)], ids=["empty", "no profile", "binary"])
+def test_every_form_that_would_do_is_named(data: bytes) -> None:
+    with pytest.raises(ProfileError, match=r"; give the perf.data itself, or the text of `perf c2c report --stdio`$"):
+        profiles_of(data, "given.txt")
+
+
 def test_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ProfileError, match=r"cannot read the profile .*No such file"):
         read_profiles(tmp_path / "absent")
