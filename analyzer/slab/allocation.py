@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from linesmith.analyzer.model import CacheRequest, Layout, SlabBasis, SlabCache, SlabGeometry, SlabMachine
 from linesmith.analyzer.slab.kmalloc import kmalloc_request
 from linesmith.analyzer.slab.known_cache import CacheFlags, KnownCache
-from linesmith.analyzer.slab.known_caches import known_cache
+from linesmith.analyzer.slab.known_caches import caches_called, known_cache
 from linesmith.analyzer.slab.order import least_order
 from linesmith.analyzer.slab.stride import geometry_of
 
@@ -62,8 +62,10 @@ def own_cache(layout: Layout, kernel: Kernel, asked: Asked = NOTHING_ASKED) -> S
         return measured
     if asked.kmalloc:
         return _general(layout, kernel, SlabBasis.CHOSEN, "kmalloc()")
-    if asked.flags or asked.cache:
+    if asked.flags:
         return _computed(_as_asked(layout, asked), kernel, SlabBasis.CHOSEN, "by the options given")
+    if asked.cache:
+        return _called(layout, asked.cache, kernel)
     return None if known is None else _known(layout, known, kernel)
 
 
@@ -76,7 +78,7 @@ def _measured(layout: Layout, known: KnownCache | None, kernel: Kernel, asked: A
     for name in (asked.cache, known.name if known else None, layout.name):
         found = kernel.measured.get(name) if name else None
         if found is not None and (grows or _fits(layout, found, kernel.machine.line_bytes)):
-            return replace(found, name=name or found.name)
+            return replace(found, name=name or found.name, reason=found.reason + _other_size(layout, found, asked))
         if asked.cache is not None or (asked.flags and known is None):
             return None
     return None
@@ -86,6 +88,28 @@ def _fits(layout: Layout, measured: SlabCache, line_bytes: int) -> bool:
     """Whether objects of a cache can be such records; caches that share one have the size of the largest."""
     room = measured.geometry.object_bytes - layout.size
     return 0 <= room < (line_bytes if measured.aliases else _ROUNDED_BYTES)
+
+
+def _other_size(layout: Layout, measured: SlabCache, asked: Asked) -> str:
+    """What to add where a cache that was asked for by name has objects of another size than the record."""
+    object_bytes = measured.geometry.object_bytes
+    if asked.cache is None or 0 <= object_bytes - layout.size < _ROUNDED_BYTES:
+        return ""
+    return f"; its objects have {object_bytes} bytes, {layout.name} has {layout.size}"
+
+
+def _called(layout: Layout, name: str, kernel: Kernel) -> SlabCache:
+    """The cache of that name by what is known of it; where it serves another record, its flags alone are."""
+    candidates = caches_called(name, kernel.machine.release)
+    serving = next((one for one in candidates if one.record == layout.name), None)
+    if serving is not None:
+        return _known(layout, serving, kernel)
+    if not candidates:
+        reason = "no cache of that name is known, so it is taken to ask for nothing"
+        return _computed(_as_asked(layout, Asked(name)), kernel, SlabBasis.ASSUMED, reason)
+    other = candidates[0]
+    reason = f"as {other.function}() creates it for {other.record}, but with the size of {layout.name}"
+    return replace(_known(layout, other, kernel), basis=SlabBasis.ASSUMED, reason=reason)
 
 
 def _as_asked(layout: Layout, asked: Asked) -> CacheRequest:

@@ -7,6 +7,8 @@ have in /sys/kernel/slab (docs/slab.md). Flags that do not move objects (SLAB_AC
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from linesmith.analyzer.slab.component_caches import COMPONENT_CACHES
 from linesmith.analyzer.slab.known_cache import CacheFlags, KnownCache, Release, made_by
 
@@ -98,4 +100,13 @@ _CACHES = (
 
 def known_cache(record: str, release: Release) -> KnownCache | None:
     """The cache that serves objects of ``record`` in that release, if one is known."""
-    return next((one for one in _CACHES if one.record == record and one.since <= release < one.until), None)
+    return next((one for one in _of_release(release) if one.record == record), None)
+
+
+def caches_called(name: str, release: Release) -> tuple[KnownCache, ...]:
+    """The caches of that name in that release, one for each record that it is known to serve."""
+    return tuple(one for one in _of_release(release) if one.name == name)
+
+
+def _of_release(release: Release) -> Iterator[KnownCache]:
+    return (one for one in _CACHES if one.since <= release < one.until)

@@ -119,7 +119,26 @@ def test_objects_of_another_size_are_another_builds(kernel: Path, tmp_path: Path
 def test_a_cache_that_is_named_may_have_larger_objects(kernel: Path, tmp_path: Path) -> None:
     facts = _facts(tmp_path, "mine", 1000, 1024, 16, 2)
     text = _text(kernel, "private", "--cache", "mine", "--slabinfo", facts)
-    assert "cache mine, measured: in /sys/kernel/slab" in text
+    assert "cache mine, measured: in /sys/kernel/slab; its objects have 1000 bytes, private has 100\n" in text
+
+
+def test_a_known_cache_that_is_named_keeps_its_flags(kernel: Path) -> None:
+    """Inodes have a constructor, so they keep the allocator's pointer behind them, with and without the name."""
+    text = _text(kernel, "inode", "--cache", "inode_cache")
+    assert "cache inode_cache, computed from the cache's flags: as inode_init() creates it\n" in text
+    assert "72 bytes, aligned to 8, 80 apart; free pointer behind the object, at 72" in text
+    assert text == _text(kernel, "inode")
+
+
+def test_a_cache_of_another_record_gives_its_flags_alone(kernel: Path) -> None:
+    text = _text(kernel, "private", "--cache", "inode_cache")
+    assert "cache inode_cache, assumed: as inode_init() creates it for inode, but with the size of private\n" in text
+    assert "100 bytes, aligned to 8, 112 apart; free pointer behind the object, at 104" in text
+
+
+def test_a_cache_of_unknown_name_is_said_to_be_unknown(kernel: Path) -> None:
+    text = _text(kernel, "private", "--cache", "nosuch")
+    assert "cache nosuch, assumed: no cache of that name is known, so it is taken to ask for nothing\n" in text
 
 
 def test_what_a_kernel_adds_at_boot_is_measured_or_said_to_be_missing(kernel: Path, tmp_path: Path) -> None:
