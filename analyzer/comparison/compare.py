@@ -13,8 +13,17 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from linesmith.analyzer.comparison.exposure import cautions, exposure
-from linesmith.analyzer.comparison.line_groups import NO_MEMBER, Key, LineGroup, line_groups, loosened, together
+from linesmith.analyzer.comparison.line_groups import (
+    NAMELESS,
+    NO_MEMBER,
+    Key,
+    LineGroup,
+    line_groups,
+    loosened,
+    together,
+)
 from linesmith.analyzer.comparison.member_changes import change_of, member_changes
+from linesmith.analyzer.comparison.unseen import Unseen, unless_unseen, unseen
 from linesmith.analyzer.model import (
     Change,
     Exposure,
@@ -57,28 +66,17 @@ def compare(old: Explained, new: Explained) -> ProfileChange:
     sums = together(groups[0]).members, together(groups[1]).members
     scatter = scatter_of([(count, sums[1][key]) for key, count in sums[0].items() if key != NO_MEMBER])
     looked = replace(exposure(before, after), scatter=scatter)
-    below = _hottest(old.left_out), _hottest(new.left_out)
-    lines = [_line_change(match, groups, looked, below) for match in _matches(*groups)]
+    hidden = unseen(groups[0], old.left_out), unseen(groups[1], new.left_out)
+    lines = [_line_change(match, groups, looked, hidden) for match in _matches(*groups)]
     members = member_changes(together(groups[0]), together(groups[1]), looked)
     total = change_of(sum(one.contended for one in before.lines), sum(one.contended for one in after.lines), looked)
     return ProfileChange(
         looked,
         total,
         tuple(sorted(lines, key=lambda one: -max(one.change.before, one.change.after))),
-        tuple(replace(one, change=_unless_below(one.change, below)) for one in members),
-        cautions((before, after), (old.left_out, new.left_out), looked),
+        tuple(replace(one, change=unless_unseen(one.change, one.functions, hidden, looked)) for one in members),
+        cautions((before, after), (old.left_out, new.left_out), looked, hidden),
     )
-
-
-def _hottest(left_out: Iterable[SharedLine]) -> int:
-    """The most contended accesses of a line that was not looked at."""
-    return max((line.contended for line in left_out if not line.apart), default=0)
-
-
-def _unless_below(change: Change, below: tuple[int, int]) -> Change:
-    """The change; nothing has vanished or is new for sure that may be on a line not looked at."""
-    hidden = {Fate.VANISHED: change.before <= below[1], Fate.NEW: change.after <= below[0]}
-    return replace(change, fate=Fate.UNCLEAR) if hidden.get(change.fate) else change
 
 
 def _matches(before: Sequence[LineGroup], after: Sequence[LineGroup]) -> Iterator[_Match]:
@@ -104,7 +102,9 @@ def _alike(one: LineGroup, other: LineGroup) -> tuple[float, str]:
         met = len(one.touched & other.touched) / max(len(one.touched | other.touched), 1)
         score = common + met + (one.start == other.start)
         return score * weight if one.type == other.type else 0.0, "members"
-    common = _common(one.functions, other.functions)
+    common = _common(
+        *(Counter({name: n for name, n in side.functions.items() if name != NAMELESS}) for side in (one, other))
+    )
     return (common * weight if common >= COMMON else 0.0), "functions"
 
 
@@ -120,7 +120,7 @@ def _line_change(
     match: _Match,
     groups: tuple[Sequence[LineGroup], Sequence[LineGroup]],
     looked: Exposure,
-    below: tuple[int, int],
+    hidden: tuple[Unseen, Unseen],
 ) -> LineChange:
     before, after = match.before, match.after
     known = before if before and before.type else after or before
@@ -128,7 +128,8 @@ def _line_change(
     for one in member_changes(before, after, looked, by_function=match.by == "functions"):
         there = groups[1] if one.change.before else groups[0]
         gone = one.change.fate in (Fate.VANISHED, Fate.NEW)
-        members.append(replace(one, elsewhere=_holding(one, there, match) if gone else ()))
+        change = one.change if before and after else unless_unseen(one.change, one.functions, hidden, looked)
+        members.append(replace(one, change=change, elsewhere=_holding(one, there, match) if gone else ()))
     return LineChange(
         known.type if known else "",
         before.start if before else None,
@@ -136,17 +137,21 @@ def _line_change(
         before.ranks if before else (),
         after.ranks if after else (),
         match.by,
-        _unless_below(_line_total(match, looked), below),
+        _line_total(match, looked, hidden),
         tuple(members),
     )
 
 
-def _line_total(match: _Match, looked: Exposure) -> Change:
-    """The change of the whole line; where the profile has no rows of it, nobody can tell its counterpart."""
+def _line_total(match: _Match, looked: Exposure, hidden: tuple[Unseen, Unseen]) -> Change:
+    """The change of the whole line; where nothing is known of it, nobody can tell its counterpart."""
     before, after = match.before, match.after
     change = change_of(before.contended if before else 0, after.contended if after else 0, looked)
-    told = all(one is None or one.waits for one in (before, after))
-    return change if told else replace(change, fate=Fate.UNCLEAR)
+    if before and after:
+        return change
+    alone = before or after
+    if alone is None or not alone.recognisable:
+        return replace(change, fate=Fate.UNSEEN)
+    return unless_unseen(change, alone.functions, hidden, looked)
 
 
 def _holding(one: MemberChange, groups: Iterable[LineGroup], match: _Match) -> tuple[int, ...]:

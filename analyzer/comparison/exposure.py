@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from linesmith.analyzer.comparison.unseen import Unseen
 from linesmith.analyzer.model import Exposure, Profile, SharedLine
 from linesmith.analyzer.sharing.waiting import unlisted
 
@@ -45,15 +46,16 @@ def _on_lines(one: Profile, _: Profile) -> float:
 
 
 def cautions(
-    profiles: tuple[Profile, Profile], left_out: tuple[Sequence[SharedLine], Sequence[SharedLine]], looked: Exposure
+    profiles: tuple[Profile, Profile],
+    left_out: tuple[Sequence[SharedLine], Sequence[SharedLine]],
+    looked: Exposure,
+    hidden: tuple[Unseen, Unseen],
 ) -> tuple[str, ...]:
     """Reasons why a difference between two profiles may not be what it seems."""
-    return tuple(_cautions(profiles, left_out, looked))
+    return (*_cautions(profiles, looked), *_about_unseen(hidden), *_about_left_out(left_out))
 
 
-def _cautions(
-    profiles: tuple[Profile, Profile], left_out: tuple[Sequence[SharedLine], Sequence[SharedLine]], looked: Exposure
-) -> Iterator[str]:
+def _cautions(profiles: tuple[Profile, Profile], looked: Exposure) -> Iterator[str]:
     yield from _about_chance(looked, any(one.recording for one in profiles))
     if profiles[0].display != profiles[1].display:
         yield "one profile counts HITM and the other peer snoops: their counts cannot be compared"
@@ -62,11 +64,23 @@ def _cautions(
     for when, one in zip(("before", "after"), profiles, strict=True):
         if missing := sum(map(unlisted, one.lines)):
             yield f"{when}: {missing:,} contended accesses stand in no row, so what seems to have vanished may be there"
+
+
+def _about_unseen(hidden: tuple[Unseen, Unseen]) -> Iterator[str]:
+    for when, one in zip(("before", "after"), hidden, strict=True):
+        if one.nameless:
+            yield (
+                f"{when}: of {one.nameless:,} contended accesses neither object nor function is known (no names, or "
+                "no rows in the text), so nothing that may be among them has vanished or is new for sure"
+            )
+
+
+def _about_left_out(left_out: tuple[Sequence[SharedLine], Sequence[SharedLine]]) -> Iterator[str]:
     for when, lines in zip(("before", "after"), left_out, strict=True):
         below = [line.contended for line in lines if not line.apart]
         if below:
             yield (
-                f"{when}: {len(below):,} lines were not looked at, with {max(below):,} contended accesses at most; "
+                f"{when}: {len(below):,} lines were not looked at, with {sum(below):,} contended accesses together; "
                 "--top looks at more"
             )
 

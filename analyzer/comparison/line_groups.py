@@ -12,6 +12,8 @@ from linesmith.analyzer.model import Finding, LineMember, LineObject, Outcome
 # A member's type and name; both empty where only the function is known.
 Key = tuple[str, str]
 NO_MEMBER = ("", "")
+# The function where the profile has no name for it.
+NAMELESS = "[unknown]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,11 @@ class LineGroup:
     members: Counter[Key]
     functions: Counter[str]
     containers: frozenset[str] = frozenset()
+
+    @property
+    def recognisable(self) -> bool:
+        """Whether anything is known by which the group could be told in another profile."""
+        return bool(self.waits) and bool(self.type or self.functions.keys() - {NAMELESS})
 
 
 def line_groups(found: Iterable[Finding]) -> tuple[LineGroup, ...]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from linesmith.analyzer.comparison.line_groups import NO_MEMBER, Key, LineGroup
+from linesmith.analyzer.comparison.line_groups import NAMELESS, NO_MEMBER, Key, LineGroup
 from linesmith.analyzer.model import Change, Exposure, Fate, MemberChange
 from linesmith.analyzer.sharing.interval import ratio_of, widened
 
@@ -61,6 +61,8 @@ def _rows(group: LineGroup, by_function: bool) -> dict[_Row, Counter[str]]:
 def _member_change(row: _Row, before: Counter[str], after: Counter[str], looked: Exposure) -> MemberChange:
     waited = [{name for name, count in counts.items() if count} for counts in (before, after)]
     change = change_of(before.total(), after.total(), looked)
+    if row[2] == NAMELESS and change.fate in (Fate.VANISHED, Fate.NEW):
+        change = replace(change, fate=Fate.UNSEEN)
     functions = _most(before if change.before else after, waited[0] | waited[1])
     gone, come = _most(before, waited[0] - waited[1]), _most(after, waited[1] - waited[0])
     return MemberChange(row[0], row[1], change, functions, gone, come)
@@ -89,4 +91,4 @@ def _doubted(one: MemberChange, before: LineGroup | None, after: LineGroup | Non
     unknown = other.waits.get(NO_MEMBER, NOTHING) if other else NOTHING
     if not one.member or not any(unknown[function] for function in one.functions):
         return one
-    return replace(one, change=replace(one.change, fate=Fate.UNCLEAR))
+    return replace(one, change=replace(one.change, fate=Fate.UNSEEN))

@@ -18,6 +18,7 @@ class Fate(StrEnum):
     ROSE = "rose"
     NEW = "new"
     UNCLEAR = "too few to tell"
+    UNSEEN = "may be unseen"
 
 
 @dataclass(frozen=True, slots=True)

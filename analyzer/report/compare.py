@@ -57,7 +57,11 @@ def _normalised(looked: Exposure) -> str:
 
 
 def _line(one: LineChange) -> str:
-    rows = [f"{_title(one)}: {_words(one.change)}", *(_member(member, "") for member in one.members[:MOST_MEMBERS])]
+    bare = "" if one.members else "; the text has no rows of it"
+    rows = [
+        f"{_title(one)}: {_words(one.change)}{bare}",
+        *(_member(member, "") for member in one.members[:MOST_MEMBERS]),
+    ]
     rows += _fewer(len(one.members) - MOST_MEMBERS, "member", "  ")
     return "\n".join(rows)
 
@@ -105,8 +109,10 @@ def _words(change: Change) -> str:
 
 
 def _ratio(change: Change) -> str:
-    """The limits of the ratio: ``x 0.14 to 0.16``."""
+    """The limits of the ratio: ``x 0.14 to 0.16``; none of what was not seen."""
     least, most = change.ratio.least, change.ratio.most
+    if change.fate is Fate.UNSEEN:
+        return ""
     if isinf(most):
         return f"x {least:.2f} or more" if least else ""
     return f"x {least:.2f} to {most:.2f}" if change.fate is not Fate.VANISHED else f"x {most:.2g} at most"

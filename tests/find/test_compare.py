@@ -9,6 +9,7 @@ from hand_made import finding, hot, scalar, struct
 
 from linesmith.analyzer.comparison.compare import Explained, compare
 from linesmith.analyzer.model import (
+    Access,
     Change,
     Fate,
     Finding,
@@ -108,7 +109,7 @@ def test_a_side_that_does_not_know_the_object_is_compared_by_functions() -> None
     assert (found.lines[0].matched_by, found.lines[0].type) == ("functions", "mapping")
     assert changes(found) == {"lock": (5000, 4900, Fate.STAYED), "tree": (700, 0, Fate.VANISHED)}
     over_all = {one.member: one.change.fate for one in found.members}
-    assert over_all["lock"] is Fate.UNCLEAR  # it may be what `wait` waits for
+    assert over_all["lock"] is Fate.UNSEEN  # it may be what `wait` waits for
 
 
 def test_lines_of_other_functions_are_not_the_same() -> None:
@@ -118,7 +119,7 @@ def test_lines_of_other_functions_are_not_the_same() -> None:
 
 def test_of_a_line_without_rows_nobody_can_tell_what_became_of_it() -> None:
     bare = replace(unknown({}), contended=500)
-    assert compare(explained(bare), explained(unknown({"wait": 100}))).lines[0].change.fate is Fate.UNCLEAR
+    assert compare(explained(bare), explained(unknown({"wait": 100}))).lines[0].change.fate is Fate.UNSEEN
 
 
 def test_a_sentence_says_what_the_counts_cannot() -> None:
@@ -126,8 +127,10 @@ def test_a_sentence_says_what_the_counts_cannot() -> None:
     assert any("neither report says how many samples" in caution for caution in compare(one, other).cautions)
     peer = replace(other, profile=replace(other.profile, display="peer"))
     assert any("cannot be compared" in caution for caution in compare(one, peer).cautions)
-    below = replace(other, left_out=(SharedLine(9, None, (), hitm_local=7),))
-    assert "after: 1 lines were not looked at, with 7 contended" in "; ".join(compare(one, below).cautions)
+    below = replace(other, left_out=(SharedLine(9, None, (), hitm_local=7), SharedLine(10, None, (), hitm_local=3)))
+    assert "after: 2 lines were not looked at, with 10 contended accesses together" in "; ".join(
+        compare(one, below).cautions
+    )
 
 
 def test_recordings_of_one_command_are_compared_run_by_run() -> None:
@@ -144,4 +147,27 @@ def test_a_line_that_may_be_among_those_not_looked_at_has_not_vanished_for_sure(
     assert compare(before, after).lines[1].change.fate is Fate.VANISHED
     below = replace(after, left_out=(SharedLine(9, None, (), hitm_local=800),))
     found = compare(before, below)
-    assert (found.lines[1].change.fate, found.members[1].change.fate) == (Fate.UNCLEAR, Fate.UNCLEAR)
+    assert (found.lines[1].change.fate, found.members[1].change.fate) == (Fate.UNSEEN, Fate.UNSEEN)
+
+
+def test_nothing_vanishes_into_a_report_without_names() -> None:
+    before = explained(finding(TREE, [hot("tree", 0, 8, 700)]))
+    found = compare(before, explained(unknown({"[unknown]": 900})))
+    assert [(one.type, one.change.fate) for one in found.lines] == [("", Fate.UNSEEN), ("mapping", Fate.UNSEEN)]
+    assert {one.change.fate for one in (*found.members, *found.lines[1].members)} == {Fate.UNSEEN}
+    assert any("after: of 900 contended accesses neither object nor function is known" in one for one in found.cautions)
+
+
+def test_functions_without_a_name_are_not_the_same() -> None:
+    nameless = explained(unknown({"[unknown]": 900}))
+    assert {one.matched_by for one in compare(nameless, nameless).lines} == {""}
+
+
+def test_a_line_not_looked_at_hides_what_its_functions_wait_for_and_nothing_else() -> None:
+    left_out = (SharedLine(9, None, (Access(0, "wait", hitm_local=800),), hitm_local=800),)
+    fates = []
+    for function in ("wait", "walk"):
+        before = explained(unknown({function: 700}), unknown({"stay": 9000}, rank=1))
+        after = replace(explained(unknown({"stay": 9000}, rank=1)), left_out=left_out)
+        fates.append(compare(before, after).lines[1].change.fate)
+    assert fates == [Fate.UNSEEN, Fate.VANISHED]

@@ -100,3 +100,11 @@ def test_a_report_that_the_text_does_not_hold_is_refused(folder: Path) -> None:
     ran = linesmith("compare", folder / "program.o", mail, mail, "--section", "2", cache=folder / "cache")
     assert ran.returncode == 2
     assert "there is no --section 3" in ran.stderr
+
+
+def test_of_a_line_without_rows_the_report_says_so(folder: Path) -> None:
+    mail = folder / "mail.txt"
+    line = "     1       0     9000       0        0        0      0x7f2280\n"
+    rule = f"  {'-' * 70}\n"
+    mail.write_text(MAIL.replace("\nAfter:", f"{rule}{line}{rule}\nAfter:"))
+    assert "9,000 -> 0 contended, may be unseen; the text has no rows of it" in compared(folder)
