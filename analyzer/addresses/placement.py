@@ -12,6 +12,7 @@ import numpy as np
 
 from linesmith.analyzer.access import NO_ROW, AccessMap, resolve
 from linesmith.analyzer.addresses.elf_symbols import ElfSymbols, read_symbols
+from linesmith.analyzer.addresses.kernel_slide import PLAUSIBLE, code_samples, solved_slide
 from linesmith.analyzer.addresses.object_map import ObjectMap
 from linesmith.analyzer.addresses.variables import variable_areas
 from linesmith.analyzer.errors import BuildIdDiffers
@@ -19,10 +20,6 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Access, ElfIdentity, FileMapping, Profile, Remark, Sampling, SharedLine
 
 _KERNEL_NAMES = ("[kernel.kallsyms]", "[kernel.vmlinux]", "vmlinux")
-# x86 moves its kernel by multiples of 2 MiB within 1 GiB (arch/x86/boot/compressed/kaslr.c).
-_KASLR_STEP, _KASLR_ROOM = 2 << 20, 1 << 30
-# Instructions of other code that happen to touch memory: well below one half (docs/profiles.md).
-_PLAUSIBLE = 0.8
 _PAGE = 4096
 _WORD = 1 << 64
 
@@ -55,10 +52,7 @@ def placed(
     sampling = profile.sampling
     if sampling is None or (profile.areas and sampling.build_id):
         return profile
-    recorded = _recorded_build(sampling, identity, kernel)
-    differs = recorded is not None and identity.build_id is not None and recorded != identity.build_id
-    if differs and trust is Trust.BUILD_ID:
-        raise BuildIdDiffers(_other_build(profile, identity, recorded or ""))
+    refuse_other_samples(profile, identity, kernel, trust)
     if trust is Trust.SYMBOLS:
         return replace(profile, lines=tuple(map(_without_code, profile.lines)))
     symbols = read_symbols(identity)
@@ -68,13 +62,23 @@ def placed(
     lines = tuple(_moved(line, shift, symbols, kernel) for line in profile.lines)
     moved = replace(profile, lines=lines)
     share = _plausible(moved, accesses, kernel)
-    if share is not None and share < _PLAUSIBLE:
+    if share is not None and share < PLAUSIBLE:
         return _not_of_this_build(profile, share)
     known = ObjectMap(profile.areas)
     areas = variable_areas(moved, symbols, layouts, accesses, shift, kernel)
     areas = tuple(area for area in areas if known.at(area.address) is None)
     build_id = identity.build_id or "none"
     return replace(moved, areas=(*profile.areas, *areas), sampling=replace(sampling, build_id=build_id))
+
+
+def refuse_other_samples(profile: Profile, identity: ElfIdentity, kernel: bool, trust: Trust) -> None:
+    """Raises ``BuildIdDiffers`` where the samples are of another build and ``trust`` does not say what to go by."""
+    sampling = profile.sampling
+    if sampling is None or (profile.areas and sampling.build_id) or trust is not Trust.BUILD_ID:
+        return
+    recorded = _recorded_build(sampling, identity, kernel)
+    if recorded is not None and identity.build_id is not None and recorded != identity.build_id:
+        raise BuildIdDiffers(_other_build(profile, identity, recorded))
 
 
 def _recorded_build(sampling: Sampling, identity: ElfIdentity, kernel: bool) -> str | None:
@@ -121,37 +125,16 @@ def _kernel_shift(profile: Profile, symbols: ElfSymbols, accesses: AccessMap | N
     """How far the kernel was moved, by its anchor, else by its code."""
     anchor = profile.sampling.anchor if profile.sampling else None
     linked = symbols.address_of(anchor[0]) if anchor else None
-    moved = anchor[1] - linked if anchor and linked is not None else _solved(profile, accesses)
+    moved = None
+    if anchor and linked is not None:
+        moved = anchor[1] - linked
+    elif accesses is not None:
+        moved = solved_slide(code_samples(profile, kernel=True), accesses)
     begin, end = symbols.address_of("_text"), symbols.address_of("_end")
     if moved is None or begin is None or end is None:
         return None
     image = range(begin + moved, end + moved)
     return lambda address, _: moved if address in image else None
-
-
-def _solved(profile: Profile, accesses: AccessMap | None) -> int | None:
-    """The multiple of 2 MiB by which moved most instructions are ones that touch memory."""
-    codes = _codes(profile, kernel=True)
-    if accesses is None or not codes:
-        return None
-    address = np.array(sorted(codes), np.uint64)
-    times = np.array([codes[int(one)] for one in address])
-    hits = {
-        step: int(times[resolve(address - np.uint64(step), accesses) != NO_ROW].sum())
-        for step in range(0, _KASLR_ROOM, _KASLR_STEP)
-    }
-    best = max(hits, key=lambda step: hits[step])
-    return best if hits[best] >= _PLAUSIBLE * times.sum() else None
-
-
-def _codes(profile: Profile, kernel: bool) -> dict[int, int]:
-    """Samples by code address, of the kernel or of programs."""
-    found: dict[int, int] = {}
-    for line in profile.lines:
-        for access in line.accesses:
-            if access.code_address is not None and access.kernel in (kernel, None):
-                found[access.code_address] = found.get(access.code_address, 0) + (access.records or 1)
-    return found
 
 
 def _program_shift(sampling: Sampling, symbols: ElfSymbols, identity: ElfIdentity) -> Shift | None:
@@ -207,7 +190,7 @@ def _plausible(profile: Profile, accesses: AccessMap | None, kernel: bool) -> fl
     """Share of the samples in the file's code that are of instructions that touch memory."""
     if accesses is None:
         return None
-    codes = _codes(profile, kernel)
+    codes = code_samples(profile, kernel)
     address = np.array(sorted(codes), np.uint64)
     times = np.array([codes[int(one)] for one in address])
     inside = (address >= accesses.function_low.min(initial=_WORD - 1)) & (

@@ -3,19 +3,21 @@
 
 A report names no build. But where every row's address lies in the function that the row names, and on an instruction
 that touches memory, all by one and the same distance, no other build is meant: the distance is that of KASLR, or of
-where a program was loaded.
+where a program was loaded. A report that was made without the kernel's symbols names no function; then enough addresses
+must be instructions that touch memory, all moved by one distance that KASLR can choose.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from linesmith.analyzer.access import NO_ROW, AccessMap, resolve
+from linesmith.analyzer.addresses.kernel_slide import solved_slide
 from linesmith.analyzer.model import Access, Profile, Remark, SharedLine
 
 # Kernels and programs are moved by whole pages.
@@ -27,6 +29,8 @@ FUNCTIONS = 3
 # names is now and then the instruction behind (docs/access.md).
 INSIDE = 0.95
 TOUCHING = 0.8
+# Addresses without names that must tell: of 512 distances, none makes so many touch memory by chance.
+NAMELESS = 12
 
 _INTO = re.compile(r"(?P<name>[\w.$]+)\+(?P<bytes>0x[0-9a-fA-F]+|\d+)")
 
@@ -64,7 +68,7 @@ def with_linked_code(profile: Profile, accesses: AccessMap, kernel: bool) -> tup
     """
     rows = _rows(profile, accesses, kernel)
     if not _enough(rows):
-        return profile, False
+        return _with_names(profile, accesses) if kernel else (profile, False)
     distance = _distance(rows, accesses)
     if distance is None:
         words = "the code addresses are not those of the ELF file; functions are matched by name"
@@ -75,6 +79,38 @@ def with_linked_code(profile: Profile, accesses: AccessMap, kernel: bool) -> tup
         "what each instruction touches is known"
     )
     return _remarked(profile, words, tuple(_moved(line, distance, fitting) for line in profile.lines)), True
+
+
+def _with_names(profile: Profile, accesses: AccessMap) -> tuple[Profile, bool]:
+    """The same for a report of a kernel that names no function: the code tells them, if it is of this build."""
+    told = (access for line in profile.lines for access in line.accesses if access.kernel and not access.function)
+    codes = {one.code_address: 1 for one in told if one.code_address is not None}
+    distance = solved_slide(codes, accesses) if len(codes) >= NAMELESS else None
+    if distance is None:
+        return profile, False
+    linked = np.array(sorted(codes), np.uint64) - np.uint64(distance)
+    rows = resolve(linked, accesses)
+    names = {
+        int(address) + distance: accesses.functions[int(accesses.function[row])]
+        for address, row in zip(linked, rows, strict=True)
+        if row != NO_ROW
+    }
+    words = (
+        f"{len(names)} of {len(codes)} code addresses without a name are instructions of the ELF file that touch "
+        f"memory, moved by {distance:#x}: it is taken for the same build"
+    )
+    return _remarked(profile, words, tuple(_named(line, distance, names) for line in profile.lines)), True
+
+
+def _named(line: SharedLine, distance: int, names: Mapping[int, str]) -> SharedLine:
+    return replace(line, accesses=tuple(_called(access, distance, names) for access in line.accesses))
+
+
+def _called(access: Access, distance: int, names: Mapping[int, str]) -> Access:
+    address = access.code_address
+    if address is None or address not in names:
+        return replace(access, code_address=None)
+    return replace(access, code_address=address - distance, function=names[address])
 
 
 def _remarked(profile: Profile, words: str, lines: tuple[SharedLine, ...]) -> Profile:

@@ -18,6 +18,7 @@ from linesmith.analyzer.model import Access, Agreement, Profile, SharedLine
 
 SOURCE = Path(__file__).with_name("touching.c")
 FUNCTIONS = ("pay", "read_balance", "unlink_account", "pay_one")
+EVERY = (*FUNCTIONS, "third_opened", "read_clock", "set_clock", "visit")
 MOVED = 0x1F400000
 
 
@@ -116,3 +117,31 @@ def test_instructions_of_the_build_tell_the_members(compiled: Callable[..., Path
     on_account = [row for row in rows(accesses, MOVED) if row.function != "pay_one"]
     found = explain(read_layouts(program), program, report(on_account), accesses=accesses)
     assert dict(found.findings[0].agreements)[Agreement.BY_INSTRUCTION] > 0
+
+
+def nameless(sampled: Sequence[Access]) -> list[Access]:
+    return [replace(one, function=None, kernel=True) for one in sampled]
+
+
+def test_a_kernel_without_symbols_is_told_by_its_code_addresses(compiled: Callable[..., Path]) -> None:
+    accesses = read_accesses(compiled("own.o")).accesses
+    named = rows(accesses, 0, EVERY)
+    profile, same = with_linked_code(report(nameless(rows(accesses, MOVED, EVERY))), accesses, kernel=True)
+    assert same
+    assert [(one.function, one.code_address) for one in profile.lines[0].accesses] == [
+        (one.function, one.code_address) for one in named
+    ]
+    assert told(profile)[0].endswith("moved by 0x1f400000: it is taken for the same build")
+
+
+def test_addresses_without_names_that_are_no_accesses_tell_nothing(compiled: Callable[..., Path]) -> None:
+    accesses = read_accesses(compiled("own.o")).accesses
+    shifted = [replace(one, code_address=(one.code_address or 0) + 1) for one in nameless(rows(accesses, MOVED, EVERY))]
+    given = report(shifted)
+    assert with_linked_code(given, accesses, kernel=True) == (given, False)
+
+
+def test_few_addresses_without_names_tell_nothing(compiled: Callable[..., Path]) -> None:
+    accesses = read_accesses(compiled("own.o")).accesses
+    given = report(nameless(rows(accesses, MOVED))[:10])
+    assert with_linked_code(given, accesses, kernel=True) == (given, False)
