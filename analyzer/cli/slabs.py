@@ -39,7 +39,7 @@ def slabs_of(elf: Path, question: Question) -> SlabAnswer:
     measured = measured_caches(question.slabinfo, question.page_bytes) if question.slabinfo else {}
     kernel, containment = Kernel(machine, measured), Containment(reading.layouts)
     types = (TypeSlabs(layout, slab_places(layout, containment, kernel, question.asked)) for layout in chosen)
-    return SlabAnswer(reading.identity, machine, release is not None, tuple(types))
+    return SlabAnswer(reading.identity, machine, release is not None, tuple(types), bool(measured))
 
 
 def _release(text: str) -> tuple[int, int]:

@@ -6,23 +6,44 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from linesmith.analyzer.model import ElfIdentity, PhaseCount, SlabGeometry, SlabMachine, SlabPlace
+from linesmith.analyzer.model import ElfIdentity, PhaseCount, SlabBasis, SlabGeometry, SlabMachine, SlabPlace
 from linesmith.analyzer.slab import TypeSlabs, bytes_for, pages_for, together
 
 PAGES_OF = 1_000
 MEMORY_OF = 100_000
 MOST_PLACES = 12
 MOST_PHASES = 16
+_PROGRAMS = ("ET_EXEC", "ET_DYN")
+NO_KERNEL = (
+    "the ELF file is a program without the banner of a kernel: only a kernel's objects lie in slabs; "
+    "if it is one, say its release with --kernel X.Y"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class SlabAnswer:
-    """What ``linesmith slab`` found; ``release_known`` tells whether the user or the ELF file said the release."""
+    """What ``linesmith slab`` found.
+
+    ``release_known``: the user or the ELF file said the release; ``slabinfo``: some machine's caches were measured.
+    """
 
     elf: ElfIdentity
     machine: SlabMachine
     release_known: bool
     types: tuple[TypeSlabs, ...]
+    slabinfo: bool = False
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Sentences on what the answer cannot vouch for: a program without a kernel's banner may be none."""
+        if self.release_known or self.elf.kind not in _PROGRAMS:
+            return ()
+        return (NO_KERNEL,)
+
+    @property
+    def all_measured(self) -> bool:
+        """Whether no number comes from the rules."""
+        return all(place.cache.basis is SlabBasis.MEASURED for one in self.types for place in one.places)
 
 
 def render_text(found: SlabAnswer) -> str:
@@ -31,10 +52,19 @@ def render_text(found: SlabAnswer) -> str:
     both = together(found.types)
     if both:
         blocks.append(_together(both))
-    return "\n\n".join([_machine(found), *blocks]) + "\n"
+    heading = "\n".join([_machine(found), *found.cautions])
+    return "\n\n".join([heading, *blocks]) + "\n"
 
 
 def _machine(found: SlabAnswer) -> str:
+    """The machine of the rules, the one that was measured, or both."""
+    if found.all_measured:
+        return f"the machine that --slabinfo describes, pages of {found.machine.page_bytes} bytes"
+    measured = "; what is measured is of the machine that --slabinfo describes"
+    return _rules(found) + (measured if found.slabinfo else "")
+
+
+def _rules(found: SlabAnswer) -> str:
     machine = found.machine
     release = f"Linux {machine.release[0]}.{machine.release[1]}" + ("" if found.release_known else " (assumed)")
     return f"{release}, {_counted(machine.cpus, 'CPU')}, pages of {machine.page_bytes} bytes"

@@ -71,6 +71,7 @@ class SlabDocument(msgspec.Struct, frozen=True):
     machine: MachineView
     types: tuple[TypeView, ...]
     together: TogetherView | None
+    cautions: tuple[str, ...]
 
 
 def render_json(found: SlabAnswer) -> str:
@@ -79,7 +80,7 @@ def render_json(found: SlabAnswer) -> str:
     both = tuple(map(_place, together(found.types)))
     sums = TogetherView(sum(one.pages_per_1000 for one in both), sum(one.bytes_per_100000 for one in both))
     machine = _machine(found.machine, found.release_known)
-    document = SlabDocument(SCHEMA_VERSION, found.elf, machine, types, sums if both else None)
+    document = SlabDocument(SCHEMA_VERSION, found.elf, machine, types, sums if both else None, found.cautions)
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
 

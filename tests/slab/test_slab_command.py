@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import jsonschema
@@ -85,6 +86,24 @@ def test_a_kernel_without_a_banner_is_assumed_to_be_6_12(kernel: Path) -> None:
     assert _text(kernel, "private").startswith("Linux 6.12 (assumed), 64 CPUs")
 
 
+def test_a_program_is_said_to_be_no_kernel(tmp_path: Path) -> None:
+    program = _linked(tmp_path, "struct connection { char all[56]; } one; int main(void) { return 0; }")
+    sentence = "the ELF file is a program without the banner of a kernel: only a kernel's objects lie in slabs"
+    assert f"\n{sentence}" in _text(program, "connection")
+    assert sentence not in _text(program, "connection", "--kernel", "6.1")
+    assert sentence in json.loads(_text(program, "connection", "--format", "json"))["cautions"][0]
+
+
+def test_a_banner_makes_a_program_a_kernel(tmp_path: Path) -> None:
+    source = 'char banner[] = "Linux version 6.1.0 (gcc)"; struct private { long a; } one; int main(void) { return 0; }'
+    text = _text(_linked(tmp_path, source), "private")
+    assert text.startswith("Linux 6.1, 64 CPUs, pages of 4096 bytes\n\n")
+
+
+def test_a_part_of_a_kernel_is_not_taken_for_a_program(kernel: Path) -> None:
+    assert json.loads(_text(kernel, "private", "--format", "json"))["cautions"] == []
+
+
 def test_options_say_what_the_cache_is_asked_for(kernel: Path) -> None:
     text = _text(kernel, "private", "--hwcache-align", "--constructor", "--cache", "private_cache")
     assert "cache private_cache, computed as asked for: by the options given" in text
@@ -101,6 +120,23 @@ def test_what_the_kernel_says_wins(kernel: Path, tmp_path: Path) -> None:
     text = _text(kernel, "vm_area_struct", "--slabinfo", _facts(tmp_path, "vm_area_struct", 160, 192, 21, 0))
     assert "cache vm_area_struct, measured: in /sys/kernel/slab" in text
     assert "160 bytes, aligned to 64, 192 apart" in text
+
+
+def test_the_heading_does_not_call_a_measured_machine_another(kernel: Path, tmp_path: Path) -> None:
+    facts = _facts(tmp_path, "vm_area_struct", 160, 192, 21, 0)
+    measured = _text(kernel, "vm_area_struct", "--slabinfo", facts)
+    both = _text(kernel, "vm_area_struct", "vma_lock", "--slabinfo", facts, "--kernel", "6.1")
+    assert measured.splitlines()[0] == "the machine that --slabinfo describes, pages of 4096 bytes"
+    assert both.splitlines()[0] == (
+        "Linux 6.1, 64 CPUs, pages of 4096 bytes; what is measured is of the machine that --slabinfo describes"
+    )
+
+
+def test_the_heading_covers_general_caches_that_are_measured(kernel: Path, tmp_path: Path) -> None:
+    """That the record comes from kmalloc() is assumed by the rules, where its objects lie is measured."""
+    text = _text(kernel, "private", "--slabinfo", _facts(tmp_path, "kmalloc-128", 128, 128, 32, 0))
+    assert text.splitlines()[0].endswith("; what is measured is of the machine that --slabinfo describes")
+    assert "so kmalloc() is assumed; its geometry is measured" in text
 
 
 def test_it_is_read_from_a_directory_too(kernel: Path, tmp_path: Path) -> None:
@@ -179,6 +215,12 @@ def test_facts_that_describe_no_cache_are_refused(kernel: Path, tmp_path: Path, 
     run = linesmith("slab", kernel, "private", "--slabinfo", tmp_path / "facts")
     assert (run.returncode, run.stdout) == (2, "")
     assert "describes no slab cache; give /sys/kernel/slab or the output of grep" in run.stderr
+
+
+def _linked(folder: Path, source: str) -> Path:
+    program = folder / "program"
+    subprocess.run(["gcc", "-o", program, compiled(folder, source)], check=True)
+    return program
 
 
 def _values(size: int, stride: int, objects: int, order: int) -> dict[str, int]:
