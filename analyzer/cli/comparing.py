@@ -7,7 +7,9 @@ from pathlib import Path
 
 from linesmith.analyzer.cli.analysis import Analysis, analyse, with_offsets
 from linesmith.analyzer.comparison.compare import Explained
+from linesmith.analyzer.errors import ProfileError
 from linesmith.analyzer.report.chosen import Chosen
+from linesmith.plugins.registry import read_profiles
 
 
 def both(
@@ -20,12 +22,30 @@ def both(
 ) -> tuple[Analysis, Analysis]:
     """Analyse both; of one text given twice the second report is the one behind the first unless it is named.
 
-    Raises what ``analyse`` raises.
+    Raises what ``analyse`` raises, and ``ProfileError`` where there is no second report.
     """
-    one_text = profiles[0].resolve() == profiles[1].resolve()
-    second = sections[1] or (sections[0] + 1 if one_text else sections[0])
+    second = _second(profiles, sections)
     old = with_offsets(analyse(elves[0], profiles[0], sections[0], type_, top, trust=trust))
     return old, with_offsets(analyse(elves[1], profiles[1], second, type_, top, trust=trust))
+
+
+def _second(profiles: tuple[Path, Path], sections: tuple[int, int | None]) -> int:
+    """The report to compare with; known to be there, before minutes go into the first, where it has its own number."""
+    one_text = profiles[0].resolve() == profiles[1].resolve()
+    if sections[1] is None and not one_text:
+        return sections[0]
+    second = sections[0] + 1 if sections[1] is None else sections[1]
+    holds = len(read_profiles(profiles[1]))
+    if 1 <= second <= holds:
+        return second
+    reports = f"{holds} report{'' if holds == 1 else 's'}"
+    if sections[1] is not None:
+        raise ProfileError(f"{profiles[1]} holds {reports}, so there is no --after-section {second}")
+    message = (
+        f"{profiles[1]} holds {reports}, so nothing is behind report {sections[0]} to compare it with: a file named "
+        "twice means two of its reports; name the other profile, or choose by --section and --after-section"
+    )
+    raise ProfileError(message)
 
 
 def chosen(analysis: Analysis) -> Chosen:

@@ -97,9 +97,19 @@ def test_the_schema_beside_the_page_is_that_of_the_code() -> None:
 
 def test_a_report_that_the_text_does_not_hold_is_refused(folder: Path) -> None:
     mail = folder / "mail.txt"
-    ran = linesmith("compare", folder / "program.o", mail, mail, "--section", "2", cache=folder / "cache")
+    ran = linesmith("compare", folder / "program.o", mail, mail, "--after-section", "3", cache=folder / "cache")
     assert ran.returncode == 2
-    assert "there is no --section 3" in ran.stderr
+    assert "mail.txt holds 2 reports, so there is no --after-section 3" in ran.stderr
+
+
+def test_a_text_of_one_report_named_twice_has_nothing_to_compare(folder: Path) -> None:
+    mail = folder / "mail.txt"
+    mail.write_text(MAIL[: MAIL.index("After:")])
+    ran = linesmith("compare", folder / "program.o", mail, mail, cache=folder / "cache")
+    assert ran.returncode == 2
+    assert "mail.txt holds 1 report, so nothing is behind report 1 to compare it with" in ran.stderr
+    assert "a file named twice means two of its reports" in ran.stderr
+    assert not (folder / "cache").exists()  # told before anything is made
 
 
 def test_of_a_line_without_rows_the_report_says_so(folder: Path) -> None:
