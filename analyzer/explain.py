@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from linesmith.analyzer.access import AccessMap
-from linesmith.analyzer.addresses.placement import Trust, placed
+from linesmith.analyzer.addresses.placement import Trust, placed, refuse_other_samples
 from linesmith.analyzer.addresses.same_code import with_linked_code
 from linesmith.analyzer.attribution.evidence import functions_asked
 from linesmith.analyzer.attribution.holders import lines_that_may_hold
@@ -31,8 +31,9 @@ TOP = 50
 class Explanation:
     """Findings of a profile, hottest first.
 
-    ``left_out`` are lines that were not looked at: those set apart, and those below the hottest. ``profile`` is the
-    one given, with its addresses as in the ELF file.
+    ``left_out`` are lines that were not looked at: those set apart, and those below the hottest; lines whose memory is
+    known to hold another type than the one asked for are not among them. ``profile`` is the one given, with its
+    addresses as in the ELF file.
     """
 
     findings: tuple[Finding, ...]
@@ -55,8 +56,7 @@ def explain(
     ``trust`` is for sampled profiles of another build. Raises ``BuildIdDiffers`` when the profile was recorded on
     another build, ``DebugInfoMissing`` where there is BTF only, ``ElfError`` or ``DebugInfoDamaged``.
     """
-    _refuse_without_code(reading, elf)
-    _refuse_other_build(profile, reading)
+    refuse_unfit(reading, elf, profile, trust)
     kernel = is_kernel(reading.layouts)
     profile = placed(profile, reading.identity, reading.layouts, accesses, kernel, trust)
     same_build = _is_of_same_build(profile, reading)
@@ -78,6 +78,13 @@ def explain(
     return Explanation(name_locks(found, reading.layouts, accesses, partial(touched, elf)), left_out, profile)
 
 
+def refuse_unfit(reading: Reading, elf: Path, profile: Profile, trust: Trust) -> None:
+    """Raises what ``explain`` raises for files that do not fit, before the access map is made, which takes long."""
+    _refuse_without_code(reading, elf)
+    _refuse_other_build(profile, reading)
+    refuse_other_samples(profile, reading.identity, is_kernel(reading.layouts), trust)
+
+
 def holding(found: tuple[Finding, ...], wanted: str) -> tuple[Finding, ...]:
     """The findings that hold a ``wanted`` record, with it first: what is proposed is for the first object."""
     return tuple(_foremost(one, wanted) for one in found if any(it.type == wanted for it in one.objects))
@@ -90,19 +97,20 @@ def _foremost(finding: Finding, wanted: str) -> Finding:
 def _hottest(
     profile: Profile, wanted: str | None, reading: Reading, top: int
 ) -> tuple[tuple[SharedLine, ...], tuple[SharedLine, ...]]:
-    """The ``top`` lines that count, in the profile's order, and the other lines.
+    """The ``top`` lines that count, in the profile's order, and the other lines that may be worth a look.
 
     Of a recording they are those of which a layout can remove most: the hottest are often such as none can help.
     Only a look at every line of a report, or of samples, can tell which of them hold the ``wanted`` type.
     """
     counting = [line for line in profile.lines if not line.apart]
     if wanted and profile.areas:
-        may_hold = lines_that_may_hold(wanted, replace(profile, lines=tuple(counting)), Containment(reading.layouts))
-        kept = may_hold if profile.sampling else may_hold[:top]
+        able = lines_that_may_hold(wanted, replace(profile, lines=tuple(counting)), Containment(reading.layouts))
+        kept = able if profile.sampling else able[:top]
     else:
-        kept = tuple(counting if wanted else _promising(counting, top))
-    chosen = set(map(id, kept))
-    return kept, tuple(line for line in profile.lines if id(line) not in chosen)
+        able = tuple(counting)
+        kept = able if wanted else tuple(_promising(able, top))
+    others = set(map(id, able)) - set(map(id, kept))
+    return kept, tuple(line for line in profile.lines if line.apart or id(line) in others)
 
 
 def _promising(counting: Sequence[SharedLine], top: int) -> list[SharedLine]:

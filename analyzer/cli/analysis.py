@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from linesmith.analyzer.addresses.object_totals import object_totals
 from linesmith.analyzer.addresses.placement import Trust
 from linesmith.analyzer.cli.loading import load, load_accesses_if_any
 from linesmith.analyzer.cli.snapshots import with_snapshot
 from linesmith.analyzer.dwarf import Reading
 from linesmith.analyzer.errors import NothingToSuggest, ProfileError, ProfileWithoutOffsets
-from linesmith.analyzer.explain import TOP, explain, holding
+from linesmith.analyzer.explain import TOP, explain, holding, refuse_unfit
 from linesmith.analyzer.model import Finding, Profile, SharedLine
 from linesmith.plugins.registry import read_named_profiles, read_profiles
 
@@ -22,7 +23,7 @@ class Analysis:
     """Findings of one report of a profile text; ``section`` counts the text's reports from 1.
 
     ``given`` is the report as it was read, with the objects of a snapshot; ``profile`` is moved to where the ELF file
-    has things. ``left_out`` are lines that were not looked at: those set apart, and those below the hottest.
+    has things. ``left_out`` are lines that were not looked at, as ``explain.Explanation`` has them.
     """
 
     reading: Reading
@@ -55,7 +56,9 @@ def analyse(
     if snapshot is not None:
         chosen = with_snapshot(chosen, snapshot, reading.identity)
     wanted = type_.split()[-1] if type_ else None
-    found = explain(reading, elf, chosen, wanted, top, load_accesses_if_any(elf), Trust(trust or Trust.BUILD_ID))
+    trusted = Trust(trust or Trust.BUILD_ID)
+    refuse_unfit(reading, elf, chosen, trusted)
+    found = explain(reading, elf, chosen, wanted, top, load_accesses_if_any(elf), trusted)
     analysis = Analysis(reading, chosen, found.profile, section, len(reports), found.findings, found.left_out)
     return analysis if wanted is None else _holding(analysis, wanted)
 
@@ -79,7 +82,10 @@ def _holding(analysis: Analysis, wanted: str) -> Analysis:
 
 
 def _held(analysis: Analysis) -> str:
-    types = dict.fromkeys(thing.type for one in analysis.findings for thing in one.objects if thing.type)
+    """What may be asked for instead: types recognised on a line, and those of variables and caches that lie on one."""
+    recognised = (thing.type for one in analysis.findings for thing in one.objects if thing.type)
+    lying = (one.types[0] for one in object_totals(analysis.profile) if len(one.types) == 1)
+    types = dict.fromkeys((*recognised, *lying))
     return f"found: {', '.join(types)}" if types else "no object was recognised on any line; see `linesmith hot`"
 
 
