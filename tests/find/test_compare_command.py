@@ -6,13 +6,17 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import pytest
 from linesmith_command import linesmith
 
+from linesmith.analyzer.model import Recording
 from linesmith.analyzer.report.compare_json import schema
+from linesmith.plugins.profiles.recorded import encode
+from linesmith.plugins.registry import read_profiles
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SOURCE = Path(__file__).with_name("program.c")
@@ -118,3 +122,15 @@ def test_of_a_line_without_rows_the_report_says_so(folder: Path) -> None:
     rule = f"  {'-' * 70}\n"
     mail.write_text(MAIL.replace("\nAfter:", f"{rule}{line}{rule}\nAfter:"))
     assert "9,000 -> 0 contended, may be unseen; the text has no rows of it" in compared(folder)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_simulation_is_not_compared_with_samples(folder: Path, swapped: bool) -> None:
+    profile = read_profiles(folder / "mail.txt")[0]
+    recorded = folder / "recorded.profile"
+    recorded.write_bytes(encode(replace(profile, recording=Recording("qemu-user", ("./program",), (0, 0), "x86_64"))))
+    pair = (folder / "mail.txt", recorded)
+    ran = linesmith("compare", folder / "program.o", *(pair[::-1] if swapped else pair), cache=folder / "cache")
+    assert ran.returncode == 2
+    assert "recorded.profile counts every access of a simulation and" in ran.stderr
+    assert "mail.txt is of samples" in ran.stderr
