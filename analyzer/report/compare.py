@@ -13,6 +13,8 @@ MOST_LINES = 12
 MOST_MEMBERS = 20
 MOST_RANKS = 4
 MOST_FUNCTIONS = 3
+# Columns that names take at least, and at most before a name pushes its own row.
+LEAST_NAME, MOST_NAME = 24, 48
 # A line or member below this share of all contended accesses, before and after, is counted but not shown.
 LEAST_SHARE = 0.005
 
@@ -25,7 +27,7 @@ def render_text(found: ProfileChange, before: Chosen, after: Chosen) -> str:
     blocks += _fewer(len(found.lines) - len(lines[:MOST_LINES]), "line")
     members = [one for one in found.members if _matters(one.change, total)]
     if members and len(found.lines) > 1:
-        rows = [_member(one, "over all lines") for one in members[:MOST_MEMBERS]]
+        rows = _rows([(_full_name(one), one) for one in members[:MOST_MEMBERS]])
         blocks.append("\n".join(["over all lines:", *rows, *_fewer(len(found.members) - len(rows), "member", "  ")]))
     blocks += ["\n".join(f"- {caution}" for caution in found.cautions)] if found.cautions else []
     return "\n\n".join(blocks) + "\n"
@@ -58,10 +60,8 @@ def _normalised(looked: Exposure) -> str:
 
 def _line(one: LineChange) -> str:
     bare = "" if one.members else "; the text has no rows of it"
-    rows = [
-        f"{_title(one)}: {_words(one.change)}{bare}",
-        *(_member(member, "") for member in one.members[:MOST_MEMBERS]),
-    ]
+    named = [(member.member, member) for member in one.members[:MOST_MEMBERS]]
+    rows = [f"{_title(one)}: {_words(one.change)}{bare}", *_rows(named)]
     rows += _fewer(len(one.members) - MOST_MEMBERS, "member", "  ")
     return "\n".join(rows)
 
@@ -80,11 +80,21 @@ def _lines(ranks: Sequence[int]) -> str:
     return f"line{'' if len(ranks) == 1 else 's'} {listed}{more}"
 
 
-def _member(one: MemberChange, whole: str) -> str:
-    name = f"{one.type}.{one.member}" if whole and one.type else one.member
+def _full_name(one: MemberChange) -> str:
+    return f"{one.type}.{one.member}" if one.type else one.member
+
+
+def _rows(named: Sequence[tuple[str, MemberChange]]) -> list[str]:
+    """A row for each member; the column of names is as wide as they need."""
+    longest = max((len(name) for name, _ in named), default=0)
+    width = min(max(longest, LEAST_NAME), MOST_NAME)
+    return [_row(name or "(unknown)", width, one) for name, one in named]
+
+
+def _row(name: str, width: int, one: MemberChange) -> str:
     counts = f"{one.change.before:,} -> {one.change.after:,}"
     fate = one.change.fate.value
-    return f"  {fate:<15} {name or '(unknown)':<24} {counts:>18}  {_ratio(one.change):<17} {_who(one)}".rstrip()
+    return f"  {fate:<15} {name:<{width}} {counts:>18}  {_ratio(one.change):<17} {_who(one)}".rstrip()
 
 
 def _who(one: MemberChange) -> str:
