@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from linesmith.analyzer.model import Profile
+from linesmith.plugins.profiles.script_header import is_header
 from linesmith.plugins.profiles.script_line import PLAIN_SAMPLE
 from linesmith.plugins.profiles.unmail import unmail
 from linesmith.plugins.text import head_text
@@ -20,9 +21,9 @@ class PerfScript:
     name = "perf-script"
 
     def recognises(self, head: bytes) -> bool:
-        """Whether ``head`` has a data source as perf words it, or two samples of any event."""
+        """Whether ``head`` has a data source as perf words it, two samples of any event, or nothing but a header."""
         plain = "\n".join(line.text for line in unmail(head_text(head)))
-        return bool(_SOURCE.search(plain)) or len(PLAIN_SAMPLE.findall(plain)) > 1
+        return bool(_SOURCE.search(plain)) or len(PLAIN_SAMPLE.findall(plain)) > 1 or is_header(plain)
 
     def read(self, path: Path, source: str) -> tuple[Profile, ...]:
         """The one profile of all samples in the file; raises ``ProfileError`` when no line of them is shared."""

@@ -14,6 +14,16 @@ _NODE = re.compile(r"#\s{0,8}node(\d{1,4}) cpu list\s*:\s*([\d,-]{1,4000})\s*$",
 _MOST_CPUS = 1 << 16
 _LONGEST = 500
 
+# The rule above and below the header of a perf.data, and what it says at any rate.
+_RULE = re.compile(r"^# ========$", re.MULTILINE)
+_CMDLINE = re.compile(r"^# cmdline : ", re.MULTILINE)
+
+
+def is_header(text: str) -> bool:
+    """Whether ``text`` is nothing but the header of a perf.data, as ``perf script --header`` prints it."""
+    remarks_only = all(line.startswith("#") for line in text.splitlines() if line.strip())
+    return remarks_only and bool(_RULE.search(text)) and bool(_CMDLINE.search(text))
+
 
 @dataclass(slots=True)
 class ScriptHeader:

@@ -32,9 +32,19 @@ def profile_in(path: Path, source: str) -> Profile:
         reading.take(line)
     reading.close()
     if not reading.sources:
-        raise ProfileError(f"{source} is text of `perf script` without data sources; {_ADVICE}")
+        raise ProfileError(f"{source} {_lacking(reading)}")
     header, events, remarks = reading.header, tuple(reading.events), tuple(reading.remarks())
     return profile_of_samples(reading.samples, source, reading.sampling, events, header.nodes, remarks)
+
+
+def _lacking(reading: _Reading) -> str:
+    """What is wrong with a text without data sources; perf says on standard error only why it stopped."""
+    if reading.plain or not reading.header.fields:
+        return f"is text of `perf script` without data sources; {_ADVICE}"
+    return (
+        "holds the header of a perf.data but no sample: perf prints none where one event has no data source, such as "
+        "cycles recorded beside memory accesses; give the perf.data itself, or record the memory events alone"
+    )
 
 
 class _Reading:
@@ -44,7 +54,7 @@ class _Reading:
         self.samples = Samples()
         self.header = ScriptHeader()
         self.events: dict[str, None] = {}
-        self.sources = 0
+        self.sources = self.plain = 0
         self._without_cpu = self._without_pid = self._without_address = 0
         self._processes: dict[str, int] = {}
         self._starts = SymbolStarts()
@@ -73,6 +83,7 @@ class _Reading:
             self.samples.lost += int(lost[1])
         elif (plain := PLAIN_SAMPLE.match(line)) is not None and "PERF_RECORD_" not in line:
             self.close()
+            self.plain += 1
             if plain["event"] in self.events:
                 self.samples.unread += 1
             else:

@@ -13,6 +13,7 @@ from linesmith.analyzer.errors import ProfileError
 from linesmith.analyzer.model import Access, Profile, SampleOutcome
 from linesmith.plugins.profiles.script import PerfScript
 from linesmith.plugins.profiles.script_line import Place, read_place, read_sample
+from linesmith.plugins.registry import read_profiles
 
 # A load of a line that is modified in another cache (L3, HITM), and a store that hits the L1.
 HITM = "          800842 |OP LOAD|LVL L3 hit|SNP HitM|TLB L1 or L2 hit|LCK No|BLK  N/A"
@@ -148,6 +149,18 @@ def test_without_any_data_source_the_fields_to_ask_for_are_named(tmp_path: Path)
     path.write_text("  sh  12 [000]  1.000001:  1 cycles: ffffffff81200010 f+0x1 ([k])\n" * 3)
     with pytest.raises(ProfileError, match=r"^given is text of .* without data sources; .* -F \+pid,\+addr,\+data_src"):
         PerfScript().read(path, "given")
+
+
+def test_a_header_without_samples_is_what_perf_leaves_where_an_event_has_no_data_source(tmp_path: Path) -> None:
+    path = tmp_path / "script.txt"
+    path.write_text(HEADER)
+    with pytest.raises(ProfileError, match=r"script.txt holds .* header .* but no sample: .* such as cycles"):
+        read_profiles(path)
+
+
+def test_remarks_that_are_no_header_are_not_taken_for_one() -> None:
+    assert not PerfScript().recognises(b"# cmdline : /usr/bin/make\n# all went well\n")
+    assert not PerfScript().recognises(HEADER.encode() + b"int main(void) { return 0; }\n")
 
 
 @pytest.mark.parametrize(
