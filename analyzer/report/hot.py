@@ -24,6 +24,7 @@ from linesmith.analyzer.sharing.accounts import accounts
 MOST_FUNCTIONS = 3
 MOST_CONTAINERS = 4
 MOST_PLACES = 3
+MEMBER_COLUMN = 32
 MOST_REMARKS = 8
 
 
@@ -64,7 +65,8 @@ def _finding(finding: Finding, accesses: str) -> str:
     rows = [_title(finding, accesses), *cost_rows(finding.cost, accesses)]
     rows += [_object(one, finding) for one in finding.objects]
     if finding.members:
-        rows += ["", _members_head(), *_member_rows(finding), ""]
+        width = max(MEMBER_COLUMN, *(len(one.path) for one in finding.members))
+        rows += ["", _members_head(width), *_member_rows(finding, width), ""]
     if sharings := sharing_rows(finding.cost):
         rows += [*sharings, ""]
     rows.append(f"  {', '.join(kind.value for kind in finding.triage.kinds)}: {finding.triage.sentence}")
@@ -103,26 +105,26 @@ def _confidence(one: LineObject, counted: str) -> list[str]:
     return [*rows, f"           {one.reason}"] if one.reason else rows
 
 
-def _members_head() -> str:
-    return f"  {'offset':>6}  {'member':<32} {'reads':>9} {'writes':>8} {'share':>7}  functions"
+def _members_head(width: int) -> str:
+    return f"  {'offset':>6}  {'member':<{width}} {'reads':>9} {'writes':>8} {'share':>7}  functions"
 
 
-def _member_rows(finding: Finding) -> list[str]:
+def _member_rows(finding: Finding, width: int) -> list[str]:
     rows = []
     for member in finding.members:
-        rows.append(_member(member, finding))
+        rows.append(_member(member, finding, width))
         if member.instructions:
             rows.append(f"  {'':>6}  by instruction: {', '.join(member.instructions[:MOST_PLACES])}")
     return rows
 
 
-def _member(member: LineMember, finding: Finding) -> str:
+def _member(member: LineMember, finding: Finding, width: int) -> str:
     contended = sum(function.contended for function in member.functions)
     share = f"{contended / finding.contended:.1%}" if finding.contended else "-"
     names = [function.name for function in member.functions]
     more = f" and {len(names) - MOST_FUNCTIONS} more" if len(names) > MOST_FUNCTIONS else ""
     return (
-        f"  {member.offset:>#6x}  {member.path:<32} {member.reads:>9,} {_writes(member):>8} {share:>7}  "
+        f"  {member.offset:>#6x}  {member.path:<{width}} {member.reads:>9,} {_writes(member):>8} {share:>7}  "
         f"{', '.join(names[:MOST_FUNCTIONS])}{more}"
     )
 

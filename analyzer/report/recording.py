@@ -36,7 +36,7 @@ def object_rows(profile: Profile) -> list[str]:
 
 
 def _object_row(one: ObjectTotal) -> str:
-    name = f"{one.kind.value} {one.name}" if one.kind else "not known"
+    name = f"{one.kind.value} {one.name}" if one.kind else "in no slab cache or variable that is known"
     types = f" ({' or '.join(one.types[:3])})" if one.types and one.types != (one.name,) else ""
     lines = f"{one.lines:>5,} line{' ' if one.lines == 1 else 's'}"
     return f"  {one.share:>6.1%} {one.contended:>9,} on {lines}  {name}{types}"
