@@ -58,7 +58,7 @@ def placed(
     symbols = read_symbols(identity)
     shift = _kernel_shift(profile, symbols, accesses) if kernel else _program_shift(sampling, symbols, identity)
     if shift is None:
-        return replace(profile, remarks=(*profile.remarks, Remark(_not_placed(identity, kernel))))
+        return replace(profile, remarks=(*profile.remarks, Remark(_not_placed(profile, identity, kernel))))
     lines = tuple(_moved(line, shift, symbols, kernel) for line in profile.lines)
     moved = replace(profile, lines=lines)
     share = _plausible(moved, accesses, kernel)
@@ -102,7 +102,9 @@ def _other_build(profile: Profile, identity: ElfIdentity, recorded: str) -> str:
     )
 
 
-def _not_placed(identity: ElfIdentity, kernel: bool) -> str:
+def _not_placed(profile: Profile, identity: ElfIdentity, kernel: bool) -> str:
+    if kernel and all(access.kernel is False for line in profile.lines for access in line.accesses):
+        return f"no sample on a shared line is of kernel code; give the program that was sampled, not {identity.path}"
     if kernel:
         return "nothing tells how far the kernel was moved, so that its addresses are not looked up; names must do"
     return f"the profile tells of no process that had {PurePath(identity.path).name} mapped; names of functions must do"

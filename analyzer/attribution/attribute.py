@@ -163,7 +163,7 @@ def _unknown(outcome: Outcome, reason: str) -> LineObject:
 def _why_no_evidence(line: SharedLine, evidence: Evidence) -> str:
     names = {symbol_name(access) for access in line.accesses} - {None}
     if not names:
-        return "no function of this line is named (symbols unresolved when the profile was reported)"
+        return "no function of this line is named: its code is not in the ELF file, and the profile has no name for it"
     if not any(evidence_of(access, evidence).records for access in line.accesses):
         return f"the ELF file declares nothing that {', '.join(sorted(filter(None, names))[:3])} could touch"
     return "no type of the ELF file has members at these offsets that these functions could touch"

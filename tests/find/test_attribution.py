@@ -147,3 +147,10 @@ def test_asking_for_the_container_sees_the_object_from_outside(program: Path) ->
     found = explain(program, *ALL, wanted="file_node")
     assert (found.objects[0].type, found.objects[0].start) == ("file_node", -40)
     assert paths(found)[0] == "mapping.tree.root"
+
+
+def test_a_line_without_names_tells_both_that_could_have_named_its_functions(program: Path) -> None:
+    found = explain(program, Access(0x8, None, hitm_local=5))
+    assert found.objects[0].reason == (
+        "no function of this line is named: its code is not in the ELF file, and the profile has no name for it"
+    )

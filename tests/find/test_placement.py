@@ -104,6 +104,16 @@ def test_without_an_anchor_the_code_tells_it(kernel: Path) -> None:
     assert file.place(profile, kernel=True).lines[0].accesses[0].function == "bound"
 
 
+def test_a_program_s_samples_are_not_looked_for_in_a_kernel(kernel: Path) -> None:
+    file = File(kernel)
+    (access,) = sampled(BASE, BASE, Sampling()).lines[0].accesses
+    line = SharedLine(1, BASE, (replace(access, kernel=False),), hitm_local=5, records=5)
+    (remark,) = file.place(Profile("perf.data", "", "hitm", (line,), sampling=Sampling()), kernel=True).remarks
+    assert remark.text.startswith(
+        "no sample on a shared line is of kernel code; give the program that was sampled, not "
+    )
+
+
 def test_elements_of_an_array_are_typed_by_the_code_that_touches_them(kernel: Path) -> None:
     file = File(kernel)
     profile = sampled(file.data("accounts") + 3 * 16 + MOVED, file.code("pay") + MOVED, of_kernel(file))
