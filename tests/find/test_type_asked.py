@@ -42,7 +42,8 @@ def test_lines_known_to_hold_another_type_are_not_such_as_were_not_looked_at(ser
 
 def test_samples_are_all_looked_at_for_a_type_and_the_help_says_so(server: Path) -> None:
     assert asked(server, "--type", "connection", "--top", "1").stdout == asked(server, "--type", "connection").stdout
-    assert "With --type every line of samples that may hold one is looked at" in " ".join(linesmith("hot", "--help").stdout.split())
+    told = " ".join(linesmith("hot", "--help").stdout.split())
+    assert "With --type every line of samples that may hold one is looked at" in told
 
 
 def test_types_that_may_be_asked_for_instead_are_also_those_of_variables(server: Path) -> None:
