@@ -4,12 +4,19 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 CACHE_HOME = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 REAL_PARTS = CACHE_HOME / "linesmith-tests"
+
+
+def pytest_configure() -> None:
+    """Let interrupts through to what the tests start: a shell makes its background jobs ignore them."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def absent(part: str) -> Path:
