@@ -75,7 +75,7 @@ top = click.option(
     type=click.IntRange(min=1),
     default=200,
     show_default=True,
-    help="Look at N lines only: the hottest, of a recording those a layout can help most; the others are counted.",
+    help="Look at N lines only: the hottest, of a recording half of them those a layout can help most.",
 )
 
 format_ = click.option(
