@@ -75,14 +75,13 @@ class ElfSymbols:
 
     def function_at(self, address: int) -> Symbol | None:
         """The function that holds the code at an address."""
-        return _at(address, self._functions, self)
-
-    def variable_at(self, address: int) -> Symbol | None:
-        """The variable that holds the byte at an address; only those with a size are known."""
-        return _at(address, self._variables, self)
+        starts, rows = self._functions
+        number = bisect_right(starts, address) - 1
+        found = self._symbol(rows[number]) if number >= 0 else None
+        return found if found and address < found.address + max(found.size, 1) else None
 
     def variables(self, begin: int, end: int) -> Iterator[Symbol]:
-        """The variables that reach into a range of addresses."""
+        """The variables that reach into a range of addresses; only those with a size are known."""
         starts, rows = self._variables
         first = max(bisect_right(starts, begin) - 1, 0)
         for row in rows[first : bisect_right(starts, end - 1)]:
@@ -99,10 +98,6 @@ class ElfSymbols:
     def _variables(self) -> tuple[list[int], NDArray[np.void]]:
         return _sorted(self._table[((self._table["info"] & 0xF) == _OBJECT) & (self._table["size"] > 0)])
 
-    def symbol_of(self, row: np.void) -> Symbol:
-        """A row of the table as a value."""
-        return self._symbol(row)
-
     def _symbol(self, row: np.void) -> Symbol:
         begin = int(row["name"])
         name = self._names[begin : self._names.find(b"\0", begin)].decode("utf-8", "replace")
@@ -113,15 +108,6 @@ def _sorted(rows: NDArray[np.void]) -> tuple[list[int], NDArray[np.void]]:
     """By address; of several at one address the largest comes last, and is found."""
     ordered = rows[np.lexsort((rows["size"], rows["value"]))]
     return ordered["value"].tolist(), ordered
-
-
-def _at(address: int, known: tuple[list[int], NDArray[np.void]], symbols: ElfSymbols) -> Symbol | None:
-    starts, rows = known
-    number = bisect_right(starts, address) - 1
-    if number < 0:
-        return None
-    found = symbols.symbol_of(rows[number])
-    return found if address < found.address + max(found.size, 1) else None
 
 
 def read_symbols(identity: ElfIdentity) -> ElfSymbols:

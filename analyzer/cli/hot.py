@@ -42,9 +42,8 @@ def command(
     """Name the members that meet on the hot cache lines of PROFILE, by the layouts in ELF.
 
     PROFILE is what `linesmith record` wrote, the perf.data of `perf c2c record` or `perf mem record`, or the text of
-    `perf c2c report --stdio` or of `perf script`, whole or in part, also as
-    pasted into a mail. With --type every line of samples that may hold one is looked
-    at, whatever --top says.
+    `perf c2c report --stdio` or of `perf script`, whole or in part, also as pasted into a mail. With --type every line
+    of samples that may hold one is looked at, whatever --top says.
     """
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
     from linesmith.analyzer.cli.saving import check_save, save_profile
