@@ -26,8 +26,20 @@ if TYPE_CHECKING:
         TypeAccesses,
     )
     from linesmith.analyzer.model.build import Built, Recipe, Variant, Workplace
-    from linesmith.analyzer.model.candidate import Candidate, Considered, Move, MoveKind, Patch, Prediction, Residual
+    from linesmith.analyzer.model.candidate import (
+        Candidate,
+        Churn,
+        Considered,
+        Move,
+        MoveKind,
+        Optimality,
+        Patch,
+        Prediction,
+        Residual,
+        Strategy,
+    )
     from linesmith.analyzer.model.code import Operand, Touched
+    from linesmith.analyzer.model.coherence_step import CoherenceStep, LineState, StepTable
     from linesmith.analyzer.model.cost import Bounds, LineCost, SharingCost, Side
     from linesmith.analyzer.model.failure import Failure, FailureKind
     from linesmith.analyzer.model.finding import (
@@ -48,6 +60,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model.machine import Done, Session, Setting, Site, Step
     from linesmith.analyzer.model.measurement import SIMULATED, Better, Metric, Sample, Use
     from linesmith.analyzer.model.order import Emulation, Guest, Order, Recorded
+    from linesmith.analyzer.model.prediction import CoAccess, LayoutCost, MemoryUse, PhaseProof, PlacePhases
     from linesmith.analyzer.model.profile import Access, Profile, Remark, SharedLine
     from linesmith.analyzer.model.profile_change import (
         Change,
@@ -80,6 +93,8 @@ if TYPE_CHECKING:
         SlabPlace,
     )
     from linesmith.analyzer.model.snapshot import ObjectArea, ObjectKind, Snapshot
+    from linesmith.analyzer.model.source_facts import NO_FACTS, FactKind, SourceFact, SourceFacts
+    from linesmith.analyzer.model.structure import Accessor, Gain, StructuralAdvice, StructureKind
     from linesmith.analyzer.model.tuning import Budget, Evidence, Searching, TunePlan
     from linesmith.analyzer.model.verdict import Comparison, Rules, VerdictKind
 else:
@@ -106,35 +121,23 @@ _NAMES = {
         "MemberAccesses",
         "TypeAccesses",
     ),
-    "build": (
-        "Built",
-        "Recipe",
-        "Variant",
-        "Workplace",
-    ),
+    "build": ("Built", "Recipe", "Variant", "Workplace"),
     "candidate": (
         "Candidate",
+        "Churn",
         "Considered",
         "Move",
         "MoveKind",
+        "Optimality",
         "Patch",
         "Prediction",
         "Residual",
+        "Strategy",
     ),
-    "code": (
-        "Operand",
-        "Touched",
-    ),
-    "cost": (
-        "Bounds",
-        "LineCost",
-        "SharingCost",
-        "Side",
-    ),
-    "failure": (
-        "Failure",
-        "FailureKind",
-    ),
+    "code": ("Operand", "Touched"),
+    "coherence_step": ("CoherenceStep", "LineState", "StepTable"),
+    "cost": ("Bounds", "LineCost", "SharingCost", "Side"),
+    "failure": ("Failure", "FailureKind"),
     "finding": (
         "Agreement",
         "ConflictPair",
@@ -148,115 +151,39 @@ _NAMES = {
         "Triage",
         "TriageKind",
     ),
-    "layout": (
-        "ElfIdentity",
-        "Entered",
-        "Layout",
-        "Leaf",
-        "Member",
-        "MemberCategory",
-        "RecordKind",
-    ),
-    "lines": (
-        "ADJACENT_LINE_BYTES",
-        "CACHE_LINE_BYTES",
-    ),
-    "machine": (
-        "Done",
-        "Session",
-        "Setting",
-        "Site",
-        "Step",
-    ),
-    "measurement": (
-        "SIMULATED",
-        "Better",
-        "Metric",
-        "Sample",
-        "Use",
-    ),
-    "order": (
-        "Emulation",
-        "Guest",
-        "Order",
-        "Recorded",
-    ),
-    "profile": (
-        "Access",
-        "Profile",
-        "Remark",
-        "SharedLine",
-    ),
-    "profile_change": (
-        "Change",
-        "Exposure",
-        "Fate",
-        "LineChange",
-        "MemberChange",
-        "ProfileChange",
-    ),
-    "recording": (
-        "Conflict",
-        "Recording",
-    ),
-    "result": (
-        "Build",
-        "Result",
-        "Trial",
-    ),
-    "sampling": (
-        "CpuCounts",
-        "FileMapping",
-        "ObjectBuild",
-        "SampleOutcome",
-        "Sampling",
-    ),
-    "search": (
-        "Ask",
-        "Dimension",
-        "Fidelity",
-        "Point",
-        "Space",
-        "Told",
-    ),
-    "simulation": (
-        "Interval",
-        "Latencies",
-        "Misses",
-        "Sharded",
-        "SimulatedLines",
-        "SimulatedPair",
-        "Simulation",
-    ),
+    "layout": ("ElfIdentity", "Entered", "Layout", "Leaf", "Member", "MemberCategory", "RecordKind"),
+    "lines": ("ADJACENT_LINE_BYTES", "CACHE_LINE_BYTES"),
+    "machine": ("Done", "Session", "Setting", "Site", "Step"),
+    "measurement": ("SIMULATED", "Better", "Metric", "Sample", "Use"),
+    "order": ("Emulation", "Guest", "Order", "Recorded"),
+    "prediction": ("CoAccess", "LayoutCost", "MemoryUse", "PhaseProof", "PlacePhases"),
+    "profile": ("Access", "Profile", "Remark", "SharedLine"),
+    "profile_change": ("Change", "Exposure", "Fate", "LineChange", "MemberChange", "ProfileChange"),
+    "recording": ("Conflict", "Recording"),
+    "result": ("Build", "Result", "Trial"),
+    "sampling": ("CpuCounts", "FileMapping", "ObjectBuild", "SampleOutcome", "Sampling"),
+    "search": ("Ask", "Dimension", "Fidelity", "Point", "Space", "Told"),
+    "simulation": ("Interval", "Latencies", "Misses", "Sharded", "SimulatedLines", "SimulatedPair", "Simulation"),
     "slab": ("CacheRequest", "PhaseCount", "SlabBasis", "SlabCache", "SlabGeometry", "SlabMachine", "SlabPlace"),
-    "snapshot": (
-        "ObjectArea",
-        "ObjectKind",
-        "Snapshot",
-    ),
-    "tuning": (
-        "Budget",
-        "Evidence",
-        "Searching",
-        "TunePlan",
-    ),
-    "verdict": (
-        "Comparison",
-        "Rules",
-        "VerdictKind",
-    ),
+    "snapshot": ("ObjectArea", "ObjectKind", "Snapshot"),
+    "source_facts": ("FactKind", "NO_FACTS", "SourceFact", "SourceFacts"),
+    "structure": ("Accessor", "Gain", "StructuralAdvice", "StructureKind"),
+    "tuning": ("Budget", "Evidence", "Searching", "TunePlan"),
+    "verdict": ("Comparison", "Rules", "VerdictKind"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 __all__ = [
     "ADJACENT_LINE_BYTES",
     "CACHE_LINE_BYTES",
+    "NO_FACTS",
     "SIMULATED",
     "Access",
     "AccessCounts",
     "AccessKind",
     "AccessOutcome",
     "AccessSummary",
+    "Accessor",
     "AddressAccesses",
     "Agreement",
     "Ask",
@@ -268,7 +195,10 @@ __all__ = [
     "CacheRequest",
     "Candidate",
     "Change",
+    "Churn",
+    "CoAccess",
     "CodeAccess",
+    "CoherenceStep",
     "Comparison",
     "Conflict",
     "ConflictPair",
@@ -283,6 +213,7 @@ __all__ = [
     "Entered",
     "Evidence",
     "Exposure",
+    "FactKind",
     "Failure",
     "FailureKind",
     "Fate",
@@ -291,20 +222,24 @@ __all__ = [
     "Finding",
     "FunctionAccesses",
     "FunctionCounts",
+    "Gain",
     "Guest",
     "Interval",
     "Latencies",
     "Layout",
+    "LayoutCost",
     "Leaf",
     "LineChange",
     "LineCost",
     "LineMember",
     "LineObject",
+    "LineState",
     "Member",
     "MemberAccesses",
     "MemberCategory",
     "MemberChange",
     "MemberFunction",
+    "MemoryUse",
     "Metric",
     "Misses",
     "Move",
@@ -313,10 +248,13 @@ __all__ = [
     "ObjectBuild",
     "ObjectKind",
     "Operand",
+    "Optimality",
     "Order",
     "Outcome",
     "Patch",
     "PhaseCount",
+    "PhaseProof",
+    "PlacePhases",
     "Point",
     "Prediction",
     "Profile",
@@ -350,8 +288,14 @@ __all__ = [
     "SlabMachine",
     "SlabPlace",
     "Snapshot",
+    "SourceFact",
+    "SourceFacts",
     "Space",
     "Step",
+    "StepTable",
+    "Strategy",
+    "StructuralAdvice",
+    "StructureKind",
     "Told",
     "Touched",
     "Triage",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from linesmith.analyzer.model.layout import Layout
+from linesmith.analyzer.model.prediction import LayoutCost, PhaseProof
 
 
 class MoveKind(StrEnum):
@@ -16,6 +17,37 @@ class MoveKind(StrEnum):
     SWAP = "swap"
     FILL_HOLE = "move into a hole"
     ALIGN = "align"
+
+
+class Strategy(StrEnum):
+    """How a candidate was found, the smallest change first; the value is what a user reads."""
+
+    MOVE = "one move"
+    SWAP = "one swap"
+    HOLE = "a move into a hole"
+    ALIGN = "an alignment"
+    TWO_MOVES = "two moves"
+    ISOLATE = "one member alone on its line"
+    GROUP = "hot members together"
+    COLD_LAST = "cold members to the last line"
+    PACKED = "packed anew"
+
+
+@dataclass(frozen=True, slots=True)
+class Churn:
+    """What a reviewer reads: ``members`` that move, ``lines`` of source that a diff removes or adds."""
+
+    members: int
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class Optimality:
+    """How good a packing is: its ``cost``, a ``bound`` that no legal packing is below, and whether both are equal."""
+
+    cost: float
+    bound: float
+    proven: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +101,8 @@ class Candidate:
     """A proposed layout, with what it costs and what it is expected to gain.
 
     ``before`` and ``after`` are the record whose members move: that called ``type``, or an anonymous struct inside it.
+    ``costs`` are those of both layouts; ``recommended`` is the reason why this one is, empty for all others.
+    ``optimality`` is of a packing. ``proofs`` hold every place where objects are known to lie, and every start.
     """
 
     type: str
@@ -81,6 +115,12 @@ class Candidate:
     constraints: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     considered: tuple[Considered, ...] = ()
+    strategy: Strategy = Strategy.MOVE
+    costs: tuple[LayoutCost, LayoutCost] = (LayoutCost(), LayoutCost())
+    churn: Churn = Churn(0, 0)
+    proofs: tuple[PhaseProof, ...] = ()
+    optimality: Optimality | None = None
+    recommended: str = ""
 
 
 @dataclass(frozen=True, slots=True)

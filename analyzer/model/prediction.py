@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a layout is predicted to cost under a profile: in contended accesses, in lines, and in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linesmith.analyzer.model.cost import NOTHING, Bounds
+from linesmith.analyzer.model.slab import SlabBasis
+
+
+@dataclass(frozen=True, slots=True)
+class PlacePhases:
+    """Where objects can start in a line of ``line_bytes``: ``phases`` as (byte, share of the objects), shares add to 1.
+
+    ``place`` says where these objects lie (``ext4_inode_cache, vfs_inode.i_data``), empty where only the record's
+    alignment is known and every multiple of it counts the same.
+    """
+
+    place: str
+    line_bytes: int
+    phases: tuple[tuple[int, float], ...]
+    basis: SlabBasis | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseProof:
+    """In which phases two members still share a line: ``together`` of ``phases``, with ``share`` of the objects.
+
+    Two members never meet, wherever an object starts, when ``together`` is 0 and ``place`` is empty: then every
+    multiple of the record's alignment was looked at.
+    """
+
+    first: str
+    second: str
+    place: str
+    line_bytes: int
+    phases: int
+    together: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """What ``objects`` cost in a slab ``cache``; sizes in bytes, ``pages_per_1000`` pages for 1,000 objects."""
+
+    cache: str
+    basis: SlabBasis
+    object_bytes: int
+    stride: int
+    order: int
+    objects_per_slab: int
+    pages_per_1000: int
+    bytes_per_100000: int
+
+
+@dataclass(frozen=True, slots=True)
+class CoAccess:
+    """Lines that one function touches of an object, on average over the phases; ``weight`` are its samples."""
+
+    function: str
+    members: tuple[str, ...]
+    weight: float
+    lines: float
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutCost:
+    """The cost of a layout under a profile, over all places and phases of its objects.
+
+    ``contended`` accesses and their ``cycles`` are those that members cost each other by meeting on one line;
+    ``adjacent`` are contended accesses of members in both halves of a 128-byte pair, not contained in them.
+    ``straddling`` are accesses to members on two lines. ``hot_lines`` is how many lines hold hot members.
+    """
+
+    contended: Bounds = NOTHING
+    cycles: Bounds = NOTHING
+    adjacent: Bounds = NOTHING
+    straddling: float = 0.0
+    hot_lines: float = 0.0
+    co_access: tuple[CoAccess, ...] = ()
+    size: int = 0
+    memory: tuple[MemoryUse, ...] = ()
