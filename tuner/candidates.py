@@ -24,6 +24,7 @@ from linesmith.tuner.constraints import Constraint, ConstraintKind
 from linesmith.tuner.exposure import exposure
 from linesmith.tuner.notes import notes
 from linesmith.tuner.placement import lay_out
+from linesmith.tuner.premises import NO_PREMISES, Premises
 from linesmith.tuner.search import Option, hot_atoms, options, price
 from linesmith.tuner.subject import Subject, subject
 
@@ -38,7 +39,11 @@ EXPOSED_COST = 0.1
 
 
 def propose(
-    finding: Finding, layouts: Layouts, limit: int = 5, others: Iterable[Finding] = ()
+    finding: Finding,
+    layouts: Layouts,
+    limit: int = 5,
+    others: Iterable[Finding] = (),
+    premises: Premises = NO_PREMISES,
 ) -> tuple[Candidate, ...]:
     """At most ``limit`` candidates for the record of the finding's first object; the first is recommended.
 
@@ -47,7 +52,7 @@ def propose(
     can be done.
     """
     refuse_hopeless(finding, layouts)
-    target = subject(finding, layouts, others)
+    target = subject(finding, layouts, others, premises)
     found = _worthwhile(target, options(target))
     if not found:
         raise nothing_helps(finding, target)

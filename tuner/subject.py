@@ -14,6 +14,7 @@ from linesmith.tuner.constraints import Freedom, freedom
 from linesmith.tuner.heat import Heat, heat_of, spots
 from linesmith.tuner.inference import inferences, record_alignment, with_inferred_alignment
 from linesmith.tuner.placement import BYTE, Shape, first_bit, refusal, shape_of
+from linesmith.tuner.premises import NO_PREMISES, Premises
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class Subject:
     owners: tuple[int, ...]
     shapes: tuple[tuple[Shape, ...], ...]
     inferred: tuple[str, ...] = ()
+    premises: Premises = NO_PREMISES
 
     @property
     def may_resize(self) -> bool:
@@ -50,7 +52,9 @@ class _Scope:
     places: Mapping[str, Place]
 
 
-def subject(finding: Finding, layouts: Layouts, others: Iterable[Finding] = ()) -> Subject:
+def subject(
+    finding: Finding, layouts: Layouts, others: Iterable[Finding] = (), premises: Premises = NO_PREMISES
+) -> Subject:
     """The record to change for ``finding``, whose first object is resolved and which has conflict pairs.
 
     Raises ``NothingToSuggest`` where no order of its members can be computed or none could part a pair.
@@ -71,7 +75,18 @@ def subject(finding: Finding, layouts: Layouts, others: Iterable[Finding] = ()) 
     inferred = inferences(layouts.by_id(scope.layout.id), scope.layout)
     shapes = tuple(tuple(shape_of(member) for member in part.members) for part in parts)
     return Subject(
-        target.type, scope.layout, scope.base, parts, limits, heat, starts, positions, owners, shapes, inferred
+        target.type,
+        scope.layout,
+        scope.base,
+        parts,
+        limits,
+        heat,
+        starts,
+        positions,
+        owners,
+        shapes,
+        inferred,
+        premises,
     )
 
 

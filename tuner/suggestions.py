@@ -10,6 +10,7 @@ from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Candidate, Finding
 from linesmith.tuner.candidates import propose
+from linesmith.tuner.premises import NO_PREMISES, Premises
 
 # More than a handful for one line helps nobody to decide.
 MOST_CANDIDATES = 5
@@ -24,7 +25,9 @@ class Suggestion:
     refusal: str = ""
 
 
-def suggestions(found: Sequence[Finding], layouts: Layouts, limit: int = MOST_CANDIDATES) -> tuple[Suggestion, ...]:
+def suggestions(
+    found: Sequence[Finding], layouts: Layouts, limit: int = MOST_CANDIDATES, premises: Premises = NO_PREMISES
+) -> tuple[Suggestion, ...]:
     """One suggestion per line, hottest first; lines whose members an earlier line already parts are left out.
 
     ``limit`` is the number of candidates for one line. Raises ``NothingToSuggest``, with the reason for the hottest
@@ -38,7 +41,7 @@ def suggestions(found: Sequence[Finding], layouts: Layouts, limit: int = MOST_CA
         if meeting[1] and meeting in told:
             continue
         told.add(meeting)
-        answers.append(_suggestion(finding, found, layouts, limit))
+        answers.append(_suggestion(finding, found, layouts, limit, premises))
     if not any(answer.candidates for answer in answers):
         raise NothingToSuggest(_reasons(answers))
     return tuple(answers)
@@ -55,10 +58,12 @@ def first_candidates(answers: Sequence[Suggestion], limit: int) -> tuple[Suggest
     return tuple(kept)
 
 
-def _suggestion(finding: Finding, found: Sequence[Finding], layouts: Layouts, limit: int) -> Suggestion:
+def _suggestion(
+    finding: Finding, found: Sequence[Finding], layouts: Layouts, limit: int, premises: Premises
+) -> Suggestion:
     others = [one for one in found if one is not finding]
     try:
-        return Suggestion(finding, propose(finding, layouts, limit, others))
+        return Suggestion(finding, propose(finding, layouts, limit, others, premises))
     except NothingToSuggest as refusal:
         return Suggestion(finding, (), str(refusal))
 

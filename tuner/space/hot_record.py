@@ -12,6 +12,7 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Finding, LineObject, Outcome
 from linesmith.tuner.advice import refuse_hopeless
 from linesmith.tuner.heat import own_members
+from linesmith.tuner.premises import NO_PREMISES, Premises
 from linesmith.tuner.space.disturbances import Disturbance, disturbances
 from linesmith.tuner.space.record_heat import record_heat
 from linesmith.tuner.space.touches import Neighbours, Touch, neighbours, touches
@@ -37,7 +38,9 @@ class HotRecord:
     contended: float
 
 
-def hot_records(findings: Sequence[Finding], layouts: Layouts, wanted: str) -> Iterator[HotRecord]:
+def hot_records(
+    findings: Sequence[Finding], layouts: Layouts, wanted: str, premises: Premises = NO_PREMISES
+) -> Iterator[HotRecord]:
     """Records whose members may be rearranged, hottest first; those called ``wanted`` only, unless it is empty.
 
     Raises ``NothingToSuggest`` with the reason for the hottest line when there is none.
@@ -53,7 +56,7 @@ def hot_records(findings: Sequence[Finding], layouts: Layouts, wanted: str) -> I
         layout = leading.objects[0].layout if leading.objects else None
         if layout is None or layout not in done:
             try:
-                yield _hot_record(leading, [one for one in chosen if one is not leading], layouts)
+                yield _hot_record(leading, [one for one in chosen if one is not leading], layouts, premises)
                 done.add(layout)
             except NothingToSuggest as reason:
                 reasons.append(reason)
@@ -66,12 +69,12 @@ def _foremost(finding: Finding, wanted: str) -> Finding:
     return replace(finding, objects=tuple(sorted(finding.objects, key=lambda one: one.type != wanted)))
 
 
-def _hot_record(leading: Finding, others: Sequence[Finding], layouts: Layouts) -> HotRecord:
+def _hot_record(leading: Finding, others: Sequence[Finding], layouts: Layouts, premises: Premises) -> HotRecord:
     if not _is_known(leading.objects[0] if leading.objects else None):
         refuse_hopeless(leading, layouts)
     same = [one for one in (leading, *others) if any(it.layout == leading.objects[0].layout for it in one.objects)]
     lines = [line for finding in same for line in _by_object(finding, leading.objects[0].layout)]
-    target = subject(lines[0], layouts, lines[1:])
+    target = subject(lines[0], layouts, lines[1:], premises)
     heat = record_heat(target, lines)
     contended = max(sum(contact.weight for contact in heat.sampled), sum(one.contended for one in same))
     met = tuple(pair for finding in same for pair in neighbours(finding, heat, target.layout.size))

@@ -15,6 +15,7 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Candidate, Dimension, Finding, MoveKind, Point, Searching, Space
 from linesmith.patches.message import said
 from linesmith.tuner.candidates import candidate, propose
+from linesmith.tuner.premises import NO_PREMISES, Premises
 from linesmith.tuner.search import Option
 from linesmith.tuner.space.companies import hottest
 from linesmith.tuner.space.dimensions import Decision, assigned, decisions
@@ -72,12 +73,14 @@ class Proposals:
         return self.legality.options[point]
 
 
-def proposals(findings: Sequence[Finding], layouts: Layouts, searching: Searching) -> Proposals:
+def proposals(
+    findings: Sequence[Finding], layouts: Layouts, searching: Searching, premises: Premises = NO_PREMISES
+) -> Proposals:
     """What can be searched for the record asked for, else for the hottest one of which a layout can be changed.
 
     Raises ``NothingToSuggest`` when there is none, with the reason for the hottest line.
     """
-    for record in hot_records(findings, layouts, searching.type):
+    for record in hot_records(findings, layouts, searching.type, premises):
         found = _proposals(record, layouts, searching.growth)
         if found.legality.options:
             return found
@@ -111,10 +114,11 @@ def _suggested(record: HotRecord, layouts: Layouts, growth: int) -> list[tuple[C
 
     What moves only members that no line shows hot is left to the hottest line.
     """
-    findings = (*record.lines, *record.others)
+    findings, premises = (*record.lines, *record.others), record.subject.premises
     hot = {record.subject.parts[atom].name for atom in hottest(record)}
     leading, *others = (
-        [one for one in _candidates(line, findings, layouts) if _fits(record, one, growth)] for line in record.lines
+        [one for one in _candidates(line, findings, layouts, premises) if _fits(record, one, growth)]
+        for line in record.lines
     )
     best = [next((one for one in line if {move.member for move in one.moves} <= hot), None) for line in others]
     more = tuple(dict.fromkeys(one for one in best if one is not None))
@@ -122,10 +126,10 @@ def _suggested(record: HotRecord, layouts: Layouts, growth: int) -> list[tuple[C
     return [*alone, (*leading[:1], *more)] if len(alone) > 1 and more else alone
 
 
-def _candidates(line: Finding, findings: Sequence[Finding], layouts: Layouts) -> list[Candidate]:
+def _candidates(line: Finding, findings: Sequence[Finding], layouts: Layouts, premises: Premises) -> list[Candidate]:
     """What ``suggest`` shows for the line; no swap where a move of one member does it too."""
     try:
-        found = propose(line, layouts, others=[one for one in findings if one is not line])
+        found = propose(line, layouts, others=[one for one in findings if one is not line], premises=premises)
     except NothingToSuggest:
         return []
     kinds = [{move.kind for move in one.moves} for one in found]
