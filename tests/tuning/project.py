@@ -2,7 +2,8 @@
 """A tiny program whose benchmark tells its layout, so that every run of it has one right outcome.
 
 ``queue cost`` prints 200 when head and tail share a cache line and 100 when they do not; ``queue work`` has two
-threads write them, to be recorded.
+threads write them, to be recorded. They wait for each other every few turns, or a busy machine would let one of them
+come to its end before the other begins, and nothing would be contended.
 """
 
 from __future__ import annotations
@@ -30,21 +31,35 @@ struct queue {
 """
 QUEUE_C = """\
 #include <pthread.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include "queue.h"
 static struct queue queue;
 static pthread_barrier_t both;
-#define TIMES 4000
+#define TURNS 250
+static struct {
+  int done;
+} __attribute__((aligned(64))) turns[2];
+static void in_step(int mine) {
+  int done = __atomic_add_fetch(&turns[mine].done, 1, __ATOMIC_SEQ_CST);
+  while (__atomic_load_n(&turns[!mine].done, __ATOMIC_SEQ_CST) < done) sched_yield();
+}
 static void *push(void *unused) {
   pthread_barrier_wait(&both);
-  for (int i = 0; i < TIMES; i++) __atomic_add_fetch(&queue.head, 1, __ATOMIC_RELAXED);
+  for (int i = 0; i < 16 * TURNS; i++) {
+    __atomic_add_fetch(&queue.head, 1, __ATOMIC_RELAXED);
+    if (i % 16 == 15) in_step(0);
+  }
   return unused;
 }
 static void *pull(void *unused) {
   pthread_barrier_wait(&both);
-  for (int i = 0; i < TIMES; i++) __atomic_add_fetch(&queue.tail, 1, __ATOMIC_RELAXED);
+  for (int i = 0; i < 16 * TURNS; i++) {
+    __atomic_add_fetch(&queue.tail, 1, __ATOMIC_RELAXED);
+    if (i % 16 == 15) in_step(1);
+  }
   return unused;
 }
 int main(int argc, char **argv) {

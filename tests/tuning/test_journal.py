@@ -122,6 +122,14 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
+def test_a_run_is_begun_where_a_process_was_killed_while_it_wrote_the_first_tables(tmp_path: Path) -> None:
+    (tmp_path / "journal.sqlite.part").write_bytes(b"half a page")
+    (tmp_path / "journal.sqlite.part-journal").write_bytes(b"what it would have rolled back")
+    with RunDirectory.create(tmp_path, "a plan", tmp_path) as run:
+        assert run.journal.interrupted == ()
+    assert not list(tmp_path.glob("*.part*"))
+
+
 def test_a_second_run_does_not_replace_the_first(run: RunDirectory) -> None:
     with pytest.raises(JournalError, match="is in use"):
         RunDirectory.create(run.path, "", run.path.parent)

@@ -24,6 +24,11 @@ Value = str | int | float | None
 Row = tuple[Value, ...]
 
 
+def unfinished(name: str) -> tuple[str, str]:
+    """What a process that is killed in ``Journal.create`` may leave of the journal called ``name``."""
+    return f"{name}.part", f"{name}.part-journal"
+
+
 class Journal:
     """An open journal; ``interrupted`` names the tasks that the process before us had begun and not ended."""
 
@@ -36,7 +41,9 @@ class Journal:
     @classmethod
     def create(cls, path: Path, folder: Path) -> Journal:
         """A new journal at ``path``, there whole or not at all; ``folder`` is where the plan's paths go out from."""
-        part = path.with_name(path.name + ".part")
+        part, rollback = (path.with_name(name) for name in unfinished(path.name))
+        # SQLite would take what a killed process left of its transaction for a part of this one's.
+        rollback.unlink(missing_ok=True)
         part.unlink(missing_ok=True)
         with _told(path):
             database = sqlite3.connect(part, isolation_level=None)

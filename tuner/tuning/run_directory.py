@@ -12,7 +12,7 @@ from typing import IO
 
 from linesmith.analyzer.errors import JournalError
 from linesmith.plugins.builders import durable
-from linesmith.tuner.tuning.journal import Journal
+from linesmith.tuner.tuning.journal import Journal, unfinished
 
 PLAN = "tune.toml"
 _LOCK = "lock"
@@ -129,7 +129,7 @@ def _refuse_foreign(path: Path) -> None:
     if _JOURNAL in names:
         raise JournalError(f"{path} holds a run already; go on with it by --resume, or choose another --run")
     # A process that was killed while it began a run has left no more than these.
-    strange = sorted(names - {_LOCK, _IGNORED, PLAN, f"{_JOURNAL}.part", *_FOLDERS})
+    strange = sorted(names - {_LOCK, _IGNORED, PLAN, *unfinished(_JOURNAL), *_FOLDERS})
     if strange := [name for name in strange if not name.startswith(f".{PLAN}.")]:
         raise JournalError(f"{path} holds something else ({strange[0]}); choose another --run")
 
