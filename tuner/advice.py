@@ -8,7 +8,7 @@ from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, LineObject, Outcome, TriageKind
 from linesmith.tuner.atoms import visible_places
-from linesmith.tuner.conflict import cost
+from linesmith.tuner.cost.conflict import cost
 from linesmith.tuner.subject import Subject
 
 SHARD = "shard the lock with what it protects (per CPU or per node)"

@@ -19,9 +19,9 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Candidate, Considered, Finding, Layout, Move, MoveKind
 from linesmith.tuner.advice import nothing_helps, refuse_hopeless
 from linesmith.tuner.arrangement import moves, unchanged
-from linesmith.tuner.conflict import adjacent_cost, hot_lines, hot_neighbours, prediction, residuals
 from linesmith.tuner.constraints import Constraint, ConstraintKind
-from linesmith.tuner.exposure import exposure
+from linesmith.tuner.cost.conflict import adjacent_cost, hot_lines, hot_neighbours, prediction, residuals
+from linesmith.tuner.cost.exposure import exposure
 from linesmith.tuner.notes import notes
 from linesmith.tuner.placement import lay_out
 from linesmith.tuner.premises import NO_PREMISES, Premises

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from linesmith.analyzer.geometry import phases
 from linesmith.analyzer.model import Finding
-from linesmith.tuner.conflict import residual_share
-from linesmith.tuner.footprint import growth
-from linesmith.tuner.heat import Contact, Spot
+from linesmith.tuner.cost.conflict import residual_share
+from linesmith.tuner.cost.footprint import growth
+from linesmith.tuner.cost.heat import Contact, Spot
 from linesmith.tuner.search import Option
 from linesmith.tuner.subject import Subject
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from linesmith.tuner.arrangement import Arrangement, aligns, moves, swaps, unchanged
-from linesmith.tuner.conflict import Cost, cost
+from linesmith.tuner.cost.conflict import Cost, cost
 from linesmith.tuner.placement import BYTE, place_shapes
 from linesmith.tuner.subject import Subject
 

@@ -11,7 +11,7 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import ConflictPair, Finding, Layout
 from linesmith.tuner.atoms import Atom, Place, anonymous_struct, atoms, visible_places
 from linesmith.tuner.constraints import Freedom, freedom
-from linesmith.tuner.heat import Heat, heat_of, spots
+from linesmith.tuner.cost.heat import Heat, heat_of, spots
 from linesmith.tuner.inference import inferences, record_alignment, with_inferred_alignment
 from linesmith.tuner.placement import BYTE, Shape, first_bit, refusal, shape_of
 from linesmith.tuner.premises import NO_PREMISES, Premises

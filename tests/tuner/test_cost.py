@@ -10,8 +10,8 @@ from hand_made import finding, held, hot, meeting, scalar, struct, table
 
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.model import ConflictPair, Layout
-from linesmith.tuner.conflict import cost, hot_lines, hot_neighbours, residuals
-from linesmith.tuner.exposure import exposure
+from linesmith.tuner.cost.conflict import cost, hot_lines, hot_neighbours, residuals
+from linesmith.tuner.cost.exposure import exposure
 from linesmith.tuner.subject import subject
 
 

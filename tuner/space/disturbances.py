@@ -12,8 +12,8 @@ from dataclasses import replace
 from itertools import product
 
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, Finding
-from linesmith.tuner.conflict import Cost, meets, phase_of, residual_share
-from linesmith.tuner.heat import Contact, Heat, Spot, own_members
+from linesmith.tuner.cost.conflict import Cost, meets, phase_of, residual_share
+from linesmith.tuner.cost.heat import Contact, Heat, Spot, own_members
 
 # A contact of the profile, and those of which the worst takes its place where it does not meet any more.
 Disturbance = tuple[Contact, ...]

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linesmith.tuner.conflict import hot_lines
-from linesmith.tuner.exposure import exposure
+from linesmith.tuner.cost.conflict import hot_lines
+from linesmith.tuner.cost.exposure import exposure
 from linesmith.tuner.search import Option
 from linesmith.tuner.space.disturbances import adjacent_disturbance, disturbance
 from linesmith.tuner.space.hot_record import HotRecord

@@ -11,7 +11,7 @@ from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Finding, LineObject, Outcome
 from linesmith.tuner.advice import refuse_hopeless
-from linesmith.tuner.heat import own_members
+from linesmith.tuner.cost.heat import own_members
 from linesmith.tuner.premises import NO_PREMISES, Premises
 from linesmith.tuner.space.disturbances import Disturbance, disturbances
 from linesmith.tuner.space.record_heat import record_heat

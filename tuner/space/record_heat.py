@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from linesmith.analyzer.model import Finding
-from linesmith.tuner.heat import Contact, Heat, Spot, heat_of, own_members
+from linesmith.tuner.cost.heat import Contact, Heat, Spot, heat_of, own_members
 from linesmith.tuner.subject import Subject
 
 # What of their contention two hot members are taken to cost each other that were never seen on one line: often they

@@ -11,8 +11,8 @@ from math import gcd
 from linesmith.analyzer.geometry import meet, phases
 from linesmith.analyzer.geometry.phase import Span
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding
-from linesmith.tuner.conflict import phase_of
-from linesmith.tuner.heat import Heat, Spot, own_members
+from linesmith.tuner.cost.conflict import phase_of
+from linesmith.tuner.cost.heat import Heat, Spot, own_members
 
 
 @dataclass(frozen=True, slots=True)

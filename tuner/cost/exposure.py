@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linesmith.tuner.conflict import meets, phase_of, residual_share
-from linesmith.tuner.heat import Contact, Spot
+from linesmith.tuner.cost.conflict import meets, phase_of, residual_share
+from linesmith.tuner.cost.heat import Contact, Spot
 from linesmith.tuner.subject import Subject
 
 

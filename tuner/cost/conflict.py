@@ -14,7 +14,7 @@ from functools import lru_cache
 from linesmith.analyzer.geometry import line_of, lines_touched, meeting_phases, phases
 from linesmith.analyzer.geometry.phase import Span
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Prediction, Residual
-from linesmith.tuner.heat import Contact, Heat
+from linesmith.tuner.cost.heat import Contact, Heat
 
 
 @dataclass(frozen=True, slots=True)
