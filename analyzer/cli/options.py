@@ -128,6 +128,23 @@ slabinfo = click.option(
     help="Slab caches as the running kernel has them: /sys/kernel/slab, or what grep -s . /sys/kernel/slab/*/* prints.",
 )
 
+PAGES = {"4K": 4096, "16K": 16384, "64K": 65536}
+
+cpus = click.option(
+    "--cpus",
+    metavar="N",
+    type=click.IntRange(1, 1 << 16),
+    default=64,
+    show_default=True,
+    help="CPUs present: slabs of a machine with more of them are larger.",
+)
+
+page_size = click.option(
+    "--page-size", type=click.Choice(list(PAGES)), default="4K", show_default=True, help="Size of a page."
+)
+
+kernel = click.option("--kernel", metavar="X.Y", help="Release whose rules hold, where ELF does not say it.")
+
 dry_run = click.option("--dry-run", is_flag=True, help="Show the commands instead of running them.")
 
 trace = click.option(

@@ -9,9 +9,6 @@ import click
 
 from linesmith.analyzer.cli import options
 
-_PAGES = {"4K": 4096, "16K": 16384, "64K": 65536}
-_CPUS = click.IntRange(1, 1 << 16)
-
 
 class PowerOfTwo(click.IntRange):
     """An alignment in bytes: 0 for none, or a power of two, the only ones that kmem_cache_create() can keep."""
@@ -27,9 +24,9 @@ class PowerOfTwo(click.IntRange):
 @click.command()
 @options.elf
 @click.argument("types", metavar="TYPE...", nargs=-1, required=True)
-@click.option("--cpus", metavar="N", type=_CPUS, default=64, show_default=True, help="CPUs present.")
-@click.option("--page-size", type=click.Choice(list(_PAGES)), default="4K", show_default=True, help="Size of a page.")
-@click.option("--kernel", metavar="X.Y", help="Release whose rules hold, where ELF does not say it.")
+@options.cpus
+@options.page_size
+@options.kernel
 @options.slabinfo
 @click.option("--cache", metavar="NAME", help="The slab cache that TYPE comes from.")
 @click.option("--align", metavar="BYTES", type=PowerOfTwo(0, 4096), default=0, help="Alignment the cache asks for.")
@@ -59,6 +56,7 @@ def command(
 
     What nothing says of the cache is computed by the rules of SLUB; each line tells how it is known.
     """
+    from linesmith.analyzer.cli.kernels import Running
     from linesmith.analyzer.cli.slabs import Question, slabs_of
     from linesmith.analyzer.report import slab, slab_json
     from linesmith.analyzer.slab import Asked
@@ -69,7 +67,7 @@ def command(
             "--kmalloc takes the general cache as it is; give it without --cache, --align, --hwcache-align, "
             "--by-rcu and --constructor"
         )
-    question = Question(types, asked, cpus, _PAGES[page_size], kernel, slabinfo)
+    question = Question(types, asked, Running(cpus, options.PAGES[page_size], kernel, slabinfo))
     found = slabs_of(elf, question)
     render = slab_json.render_json if format_ == "json" else slab.render_text
     options.write(render(found), output)

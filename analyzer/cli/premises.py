@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The options of ``suggest`` and ``patch`` that say what proposals rest on beside the profile and the layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from linesmith.analyzer.cli import options
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.dwarf import Reading
+    from linesmith.tuner.premises import Premises
+
+_GROWTH = click.option(
+    "--growth",
+    metavar="BYTES",
+    type=click.IntRange(min=0),
+    help="By how much a struct may grow; without it, it may where nothing else helps.",
+)
+_CONSTRAINTS = click.option(
+    "--constraints",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Facts of the source that no candidate may violate (TOML).",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The options as they were given; ``release`` is ``None`` for that of the ELF file, ``growth`` is in bytes."""
+
+    growth: int | None
+    constraints: Path | None
+    cpus: int
+    page_bytes: int
+    release: str | None
+    slabinfo: Path | None
+
+    def premises(self, elf: Path, reading: Reading) -> Premises:
+        """What proposals may rest on; objects of a program without a kernel's banner lie in no slabs.
+
+        Raises ``ConstraintsError``, ``SlabFactsError`` or ``click.UsageError``.
+        """
+        from linesmith.analyzer.cli.kernels import Running, kernel_of
+        from linesmith.analyzer.model import NO_FACTS
+        from linesmith.tuner.premises import Premises
+
+        known = kernel_of(elf, reading.identity, Running(self.cpus, self.page_bytes, self.release, self.slabinfo))
+        kernel = known.kernel if known.named or self.slabinfo else None
+        return Premises(NO_FACTS, kernel, self.growth)
+
+
+def given(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options to a command, which gets them together as ``given``."""
+
+    @wraps(command)
+    def gathered(
+        *,
+        growth: int | None,
+        constraints: Path | None,
+        cpus: int,
+        page_size: str,
+        kernel: str | None,
+        slabinfo: Path | None,
+        **others: object,
+    ) -> None:
+        command(given=Given(growth, constraints, cpus, options.PAGES[page_size], kernel, slabinfo), **others)
+
+    for option in (options.slabinfo, options.kernel, options.page_size, options.cpus, _CONSTRAINTS, _GROWTH):
+        gathered = option(gathered)
+    return gathered
