@@ -2,17 +2,18 @@
 """Atoms of a layout: runs of members that move as one.
 
 A run of bit-fields shares storage units; a range between ``__cacheline_group_begin__X`` and
-``__cacheline_group_end__X`` was grouped on purpose and is asserted at compile time (include/linux/cache.h). Every
-other member, an anonymous struct or union included, is an atom of its own.
+``__cacheline_group_end__X`` was grouped on purpose and is asserted at compile time (include/linux/cache.h). What the
+source treats as one range, or keeps in one block, is told by facts. Every other member, an anonymous struct or union
+included, is an atom of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Layout, Member, RecordKind
+from linesmith.analyzer.model import FactKind, Layout, Member, RecordKind, SourceFact
 
 GROUP_BEGIN = "__cacheline_group_begin__"
 GROUP_END = "__cacheline_group_end__"
@@ -42,20 +43,49 @@ class Place:
     size: int
 
 
-def atoms(layout: Layout, layouts: Layouts) -> tuple[Atom, ...]:
-    """The atoms of ``layout`` in declaration order; together they hold each member once."""
-    runs: list[list[Member]] = []
+def atoms(layout: Layout, layouts: Layouts, facts: Iterable[SourceFact] = ()) -> tuple[Atom, ...]:
+    """The atoms of ``layout`` in declaration order; together they hold each member once.
+
+    Of the ``facts`` of the record, those of ranges and blocks make the members in between one atom.
+    """
+    joined = _joined(_runs(layout), _told(layout, layouts, facts))
+    runs = [layout.members[run.start : run.stop] for run in joined]
+    return tuple(Atom(spoken_name(run[0], layouts), spoken_name(run[-1], layouts), run) for run in runs)
+
+
+def _runs(layout: Layout) -> list[range]:
+    """Positions of members that the layout itself shows to move together."""
+    runs: list[range] = []
     group_end: str | None = None
-    for member in layout.members:
-        if runs and (group_end or _continues(runs[-1][-1], member)):
-            runs[-1].append(member)
+    for position, member in enumerate(layout.members):
+        if runs and (group_end or _continues(layout.members[position - 1], member)):
+            runs[-1] = range(runs[-1].start, position + 1)
         else:
-            runs.append([member])
+            runs.append(range(position, position + 1))
         if member.name.startswith(GROUP_BEGIN):
             group_end = GROUP_END + member.name.removeprefix(GROUP_BEGIN)
         elif member.name == group_end:
             group_end = None
-    return tuple(Atom(spoken_name(run[0], layouts), spoken_name(run[-1], layouts), tuple(run)) for run in runs)
+    return runs
+
+
+def _told(layout: Layout, layouts: Layouts, facts: Iterable[SourceFact]) -> list[range]:
+    """Positions from the first to the last member of each range and block that the source tells of."""
+    told = [fact for fact in facts if fact.kind in (FactKind.RANGE, FactKind.TOGETHER)]
+    places = visible_places(layout, layouts) if told else {}
+    found = ([places[name].member for name in fact.members if name in places] for fact in told)
+    return [range(min(positions), max(positions) + 1) for positions in found if positions]
+
+
+def _joined(runs: Sequence[range], told: Sequence[range]) -> list[range]:
+    """``runs``, which cover all positions, with those merged that one of ``told`` has in common."""
+    joined: list[range] = []
+    for run in runs:
+        if joined and any(one.start < run.start < one.stop for one in told):
+            joined[-1] = range(joined[-1].start, run.stop)
+        else:
+            joined.append(run)
+    return joined
 
 
 def _continues(last: Member, member: Member) -> bool:

@@ -10,7 +10,7 @@ from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import ConflictPair, Finding, Layout
 from linesmith.tuner.atoms import Atom, Place, anonymous_struct, atoms, visible_places
-from linesmith.tuner.constraints import Freedom, freedom
+from linesmith.tuner.constraints import Freedom, facts_within, freedom
 from linesmith.tuner.cost.heat import Heat, heat_of, spots
 from linesmith.tuner.inference import inferences, record_alignment, with_inferred_alignment
 from linesmith.tuner.placement import BYTE, Shape, first_bit, refusal, shape_of
@@ -64,12 +64,13 @@ def subject(
     scope = _scope(outer, finding.triage.pairs, layouts)
     if reason := refusal(scope.layout):
         raise NothingToSuggest(f"{outer.title} cannot be rearranged: {reason}.")
-    parts = atoms(scope.layout, layouts)
+    facts = facts_within(premises.facts.of(outer.name), outer, scope.layout, layouts)
+    parts = atoms(scope.layout, layouts, facts)
     starts = tuple(scope.base + first_bit(member) // BYTE for member in scope.layout.members)
     same = [one for one in others if one.objects and one.objects[0].layout == target.layout]
     found = spots((finding, *same), scope.places, starts)
     heat = heat_of(finding, found, starts, record_alignment(with_inferred_alignment(outer)))
-    limits = freedom(scope.layout, parts, layouts)
+    limits = freedom(scope.layout, parts, layouts, facts, scope.base)
     owners = tuple(atom for atom, part in enumerate(parts) for _ in part.members)
     positions = tuple(tuple(at for at, owner in enumerate(owners) if owner == atom) for atom in range(len(parts)))
     inferred = inferences(layouts.by_id(scope.layout.id), scope.layout)

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What no proposal may do to a record, each rule with its reason and its source; one file per rule or family."""
+
+from linesmith.tuner.constraints.constraint import Constraint, ConstraintKind
+from linesmith.tuner.constraints.freedom import Apart, Freedom, Limit, Pin, Stretch
+from linesmith.tuner.constraints.rules import freedom
+from linesmith.tuner.constraints.scoped import facts_within
+
+__all__ = ["Apart", "Constraint", "ConstraintKind", "Freedom", "Limit", "Pin", "Stretch", "facts_within", "freedom"]

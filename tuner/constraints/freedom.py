@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which layouts of a record are legal: plain data for those who search, and the one predicate that all of them ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from linesmith.tuner.constraints.constraint import Constraint
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """An atom that stays at its byte ``offset`` of the record; ``position`` is that of its first member."""
+
+    atom: int
+    position: int
+    offset: int
+    why: Constraint
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """``size`` bytes from byte ``start`` of the member at ``position`` in the present layout."""
+
+    position: int
+    start: int
+    size: int
+
+    def lines(self, starts: Sequence[int], base: int, line_bytes: int) -> range:
+        """The lines it lies on, counted from the record's first byte."""
+        first = starts[self.position] - base + self.start
+        return range(first // line_bytes, (first + max(self.size, 1) - 1) // line_bytes + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Two stretches that may not be on one line of ``line_bytes``, lines counted from the record's first byte."""
+
+    first: Stretch
+    second: Stretch
+    line_bytes: int
+    why: Constraint
+
+    def broken(self, starts: Sequence[int], base: int) -> bool:
+        """Whether they meet where members begin at bytes ``starts`` of the object, the record at ``base``."""
+        one = self.first.lines(starts, base, self.line_bytes)
+        other = self.second.lines(starts, base, self.line_bytes)
+        return one.start < other.stop and other.start < one.stop
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The record may have ``least`` to ``most`` bytes."""
+
+    least: int
+    most: int
+    why: Constraint
+
+
+@dataclass(frozen=True, slots=True)
+class Freedom:
+    """What is legal for the atoms of a record that begins at byte ``base`` of its object.
+
+    ``segments`` are numbers by atom, ascending in declaration order: an order is legal when every atom stays in its
+    segment. ``fixed`` are the reasons of the atoms that are alone in theirs; ``constraints`` all reasons there are.
+    """
+
+    segments: tuple[int, ...]
+    constraints: tuple[Constraint, ...]
+    fixed: Mapping[int, Constraint] = field(default_factory=dict)
+    pins: tuple[Pin, ...] = ()
+    apart: tuple[Apart, ...] = ()
+    limits: tuple[Limit, ...] = ()
+    base: int = 0
+
+    @property
+    def pinned(self) -> dict[int, int]:
+        """Byte offset in the record by atom, for those that keep theirs."""
+        return {pin.atom: pin.offset for pin in self.pins}
+
+    @property
+    def ceiling(self) -> int | None:
+        """Bytes that the record may have at most; ``None`` where nothing limits it."""
+        return min((limit.most for limit in self.limits), default=None)
+
+    @property
+    def floor(self) -> int:
+        """Bytes that the record must have at least."""
+        return max((limit.least for limit in self.limits), default=0)
+
+    def places(self, atom: int) -> range:
+        """Positions that ``atom`` may take in an order, its own included."""
+        segment = self.segments[atom]
+        first = self.segments.index(segment)
+        return range(first, first + self.segments.count(segment))
+
+    def refuses(self, order: Sequence[int], starts: Sequence[int], size: int) -> Constraint | None:
+        """The first rule that a layout breaks, or ``None`` when it is legal.
+
+        ``order`` holds atoms; ``starts`` are bytes in the object by the members' positions in the present layout;
+        ``size`` is that of the record in bytes.
+        """
+        if tuple(map(self.segments.__getitem__, order)) != self.segments:
+            return self._crossed(order)
+        return next(self._broken(starts, size), None)
+
+    def _broken(self, starts: Sequence[int], size: int) -> Iterator[Constraint]:
+        for pin in self.pins:
+            if starts[pin.position] - self.base != pin.offset:
+                yield pin.why
+        for limit in self.limits:
+            if not limit.least <= size <= limit.most:
+                yield limit.why
+        for pair in self.apart:
+            if pair.broken(starts, self.base):
+                yield pair.why
+
+    def _crossed(self, order: Sequence[int]) -> Constraint:
+        """The rule of an atom that another one has crossed, or that has itself left its place."""
+        place, atom = next(
+            (place, atom) for place, atom in enumerate(order) if self.segments[atom] != self.segments[place]
+        )
+        low, high = sorted((self.segments[place], self.segments[atom]))
+        return next(why for one, why in self.fixed.items() if low <= self.segments[one] <= high)
