@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The replayer as the judge: what a layout costs over all phases of its slabs, and whether another is as good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fixes.execution import Event, node_of
+from fixes.kernel import RealKernel
+from fixes.memory import Memory
+from replay.traces import Step as TraceStep
+from replay.traces import write_trace
+
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Layout
+from linesmith.analyzer.slab import Kernel, cache_of, pages_for
+from linesmith.tuner.plan import Plan, in_all_phases, relaid, unchanged
+from linesmith.tuner.relocation import holds, relocation
+from linesmith.tuner.replay import Outcome, Replay, mean, open_trace
+from linesmith.tuner.resampling import change_interval
+from linesmith.tuner.scene import Scene, scene
+
+OBJECTS = 1000
+LETTERS = {"load": "L", "store": "S", "atomic": "A"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a layout costs: misses in all phases (mean) with those of each window, and memory.
+
+    ``size`` are the bytes of the record, ``pages`` those that 1,000 objects around it take, 0 for variables.
+    """
+
+    misses: int
+    windows: tuple[float, ...]
+    phases: int
+    size: int
+    pages: int
+
+
+def change(before: Cost, after: Cost) -> float:
+    """The change of misses as a share of those before."""
+    return (after.misses - before.misses) / before.misses if before.misses else 0.0
+
+
+def as_good(one: Cost, other: Cost) -> bool:
+    """Whether ``one`` has no more misses than ``other`` for all that can be told, and takes no more memory."""
+    cheaper = one.size <= other.size if not other.pages else one.pages <= other.pages
+    return cheaper and (one.misses <= other.misses or change_interval(other.windows, one.windows).low <= 0)
+
+
+class Judge:
+    """Replays one run under any layout of the records that its objects hold."""
+
+    def __init__(self, replay: Replay, layouts: Layouts, slabs: Kernel) -> None:
+        self._replay = replay
+        self._layouts = layouts
+        self._slabs = slabs
+        self._scene: Scene = replay.scenes[0]
+
+    def concerns(self, record: Layout) -> bool:
+        """Whether the objects are such records or hold one by value."""
+        return holds(self._scene.kinds[0].outer, self._layouts, frozenset((record.id,)))
+
+    def cost(self, before: Layout, after: Layout) -> Cost:
+        """What it costs when every ``before`` is laid out as ``after``; raises ``NotSimulated``."""
+        plan = relaid(self._scene, {before.id: after}, self._layouts)
+        return self._cost(plan, after.size, {before.id: after})
+
+    def now(self) -> Cost:
+        """What the layout costs as it is."""
+        return self._cost(unchanged(self._scene), self._scene.record.size, {})
+
+    def _cost(self, plan: Plan, size: int, after: dict[int, Layout]) -> Cost:
+        runs = [self._replay.run(0, one) for one in in_all_phases(plan, self._scene)]
+        done: Outcome = mean(runs)
+        return Cost(done.misses.total, done.windows, len(runs), size, self._pages(after))
+
+    def _pages(self, after: dict[int, Layout]) -> int:
+        kind = self._scene.kinds[0]
+        if not kind.slab:
+            return 0
+        moved = relocation(kind.outer, self._layouts, after)
+        outer = replace(kind.outer, size=moved.new_size, alignment=moved.new_alignment)
+        return pages_for(OBJECTS, cache_of(outer, self._slabs).geometry)
+
+
+def judge(
+    path: Path, events: Sequence[Event], starts: Sequence[int], memory: Memory, record: Layout, kernel: RealKernel
+) -> Judge:
+    """The judge of the run, whose trace is kept at ``path``."""
+    write_trace(path, _steps(events, starts), [node_of(cpu) for cpu in range(1 + max(one.cpu for one in events))])
+    replay = open_trace(path, (scene(record, memory.areas, kernel.layouts),))
+    return Judge(replay, kernel.layouts, kernel.slabs)
+
+
+def _steps(events: Sequence[Event], starts: Sequence[int]) -> Iterator[TraceStep]:
+    for event in events:
+        address = starts[event.object] + event.spot.offset
+        yield TraceStep(event.cpu, LETTERS[event.kind], address, event.spot.width)

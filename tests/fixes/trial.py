@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A scenario tried: its profile goes to ``suggest``, its trace to the judge, and what both say is compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fixes.code import Instructions, instructions
+from fixes.coherence import modified_loads
+from fixes.execution import Event, interleaved
+from fixes.human import human_layout
+from fixes.judgement import Cost, Judge, as_good, judge
+from fixes.kernel import RealKernel, spots
+from fixes.memory import Memory, memory
+from fixes.report import SLIDE, report
+from fixes.scenario import Scenario
+
+from linesmith.analyzer.cli.analysis import analyse, with_offsets
+from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.model import Candidate, Layout, Move
+from linesmith.tuner.premises import Premises
+from linesmith.tuner.suggestions import suggestions
+
+# Accesses by which the phase is chosen whose object is the hottest, and so the first of a report.
+LOOKED_AT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A candidate, what it costs, whether it was recommended, and whether it is the human's or as good."""
+
+    moves: str
+    cost: Cost | None
+    recommended: bool
+    same: bool
+    good: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of a scenario; ``asked`` says that the type had to be named, ``refusal`` why there is no candidate."""
+
+    scenario: Scenario
+    place: str
+    now: Cost
+    human: Cost | None
+    tried: tuple[Tried, ...]
+    unseen: tuple[str, ...]
+    asked: bool
+    refusal: str = ""
+
+    @property
+    def recommended(self) -> Tried | None:
+        """The one that the tool would have people take."""
+        return next((one for one in self.tried if one.recommended), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A scenario in memory: its run, and where each object lies."""
+
+    record: Layout
+    memory: Memory
+    events: tuple[Event, ...]
+    starts: tuple[int, ...]
+    code: Instructions
+
+    @property
+    def seen_at(self) -> tuple[int, ...]:
+        """The objects' addresses at run time: variables lie where the kernel was moved to."""
+        return tuple(start + SLIDE for start in self.starts) if self.memory.fixed else self.starts
+
+
+def course(scenario: Scenario, kernel: RealKernel) -> Course:
+    """The scenario's run with the objects where they cost most; raises ``ScenarioError``."""
+    record = kernel.layout(scenario.type)
+    places = spots(scenario, record, kernel.layouts)
+    found = memory(scenario, record, kernel.containment, kernel.slabs, kernel.symbols)
+    events = interleaved(scenario, places)
+    starts = max(found.choices(), key=lambda starts: modified_loads(events[:LOOKED_AT], starts))
+    code = instructions(scenario, places, record, kernel.containment, kernel.accesses)
+    return Course(record, found, tuple(events), starts, code)
+
+
+def tried(scenario: Scenario, kernel: RealKernel, folder: Path) -> Trial:
+    """The scenario on this kernel; its report and its trace are left in ``folder``. Raises ``ScenarioError``."""
+    run = course(scenario, kernel)
+    profile = folder / f"{scenario.name}.c2c"
+    profile.write_text(report(run.events, run.seen_at, run.code.code, scenario.name))
+    bench = judge(folder / f"{scenario.name}.trace", run.events, run.starts, run.memory, run.record, kernel)
+    human = human_layout(run.record, scenario.human, kernel.layouts) if scenario.human else None
+    goal = Goal(human, None if human is None else bench.cost(run.record, human))
+    said = suggested(kernel, profile, scenario.type, bench)
+    found = tuple(goal.rated(one, bench) for one in said.candidates)
+    return Trial(scenario, run.memory.place, bench.now(), goal.cost, found, run.code.unseen, said.asked, said.refusal)
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """The human's layout and what it costs; ``None`` where nobody changed the layout."""
+
+    layout: Layout | None
+    cost: Cost | None
+
+    def rated(self, candidate: Candidate, bench: Judge) -> Tried:
+        """The candidate beside the goal."""
+        cost = bench.cost(candidate.before, candidate.after)
+        same = self.layout is not None and _places(candidate.after) == _places(self.layout)
+        good = same or (self.cost is not None and as_good(cost, self.cost))
+        return Tried(_told(candidate), cost, bool(candidate.recommended), same, good)
+
+
+def _places(layout: Layout) -> tuple[int, frozenset[tuple[str, int, int | None]]]:
+    return layout.size, frozenset((member.name, member.offset, member.bit_offset) for member in layout.members)
+
+
+def _told(candidate: Candidate) -> str:
+    """The moves in few words."""
+    return ", ".join(_step(move) for move in candidate.moves)
+
+
+def _step(move: Move) -> str:
+    if move.align:
+        return f"{move.member} aligned to {move.align}"
+    if move.partner:
+        return f"{move.member} and {move.partner} swapped"
+    return f"{' '.join(move.members or (move.member,))} behind {move.after}" if move.after else f"{move.member} first"
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """The candidates for records that the scenario's objects hold; ``asked``: only when the type was named."""
+
+    candidates: tuple[Candidate, ...]
+    asked: bool
+    refusal: str = ""
+
+
+def suggested(kernel: RealKernel, profile: Path, type_: str, bench: Judge) -> Suggested:
+    """What ``linesmith suggest`` proposes for the profile; the type is named only if nothing is found without."""
+    refusal = ""
+    for wanted in (None, type_):
+        try:
+            candidates = _candidates(kernel, profile, wanted)
+        except NothingToSuggest as nothing:
+            refusal = str(nothing)
+            continue
+        if mine := tuple(one for one in candidates if bench.concerns(one.before)):
+            return Suggested(mine, wanted is not None)
+        refusal = f"candidates for {', '.join(sorted({one.type for one in candidates}))} only"
+    return Suggested((), True, refusal)
+
+
+def _candidates(kernel: RealKernel, profile: Path, wanted: str | None) -> list[Candidate]:
+    found = with_offsets(analyse(kernel.elf, profile, 1, wanted))
+    answers = suggestions(found.findings, found.reading.layouts, premises=Premises(kernel=kernel.slabs))
+    return [candidate for answer in answers for candidate in answer.candidates]
