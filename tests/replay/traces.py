@@ -7,11 +7,14 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 SETTINGS, EVENTS, SITES, END = 1, 2, 3, 4
 KINDS = "LSA"
 WIDTH_FOLLOWS = 7 << 2
+# A block has at most 2**18 bytes, an event at most 20.
+BLOCK_EVENTS = 13_000
 
 
 @dataclass(frozen=True)
@@ -34,18 +37,29 @@ def write_trace(path: Path, steps: Iterable[Step], nodes: Sequence[int], dropped
     """A trace of the steps on a machine with a CPU of each node in ``nodes``; ``dropped`` is what its end tells."""
     taken = list(steps)
     codes = sorted({step.code for step in taken})
-    body = bytes((*_varint(0), *_varint(taken[0].cpu if taken else 0), *_events(taken, codes)))
     slices = sum(1 for one, other in zip(taken, [None, *taken], strict=False) if not other or one.cpu != other.cpu)
     distances = (new - old for old, new in zip([0, *codes], codes, strict=False))
     end = (len(taken) + dropped, len(taken), slices, dropped)
     blocks = [
         _block(SETTINGS, bytes((1, len(nodes), *nodes)), 1),
-        *([_block(EVENTS, body, len(taken))] if taken else []),
+        *_event_blocks(taken, codes),
         _block(SITES, b"".join(bytes(_varint(_zigzag(one))) for one in distances), len(codes)),
         _block(END, b"".join(bytes(_varint(one)) for one in end), 1),
     ]
     path.write_bytes(b"LSMTRACE" + b"".join(blocks))
     return path
+
+
+def _event_blocks(steps: Sequence[Step], codes: Sequence[int]) -> Iterator[bytes]:
+    """Each block begins with the number of its first slice and that slice's CPU."""
+    number, cpu = 0, steps[0].cpu if steps else 0
+    for start in range(0, len(steps), BLOCK_EVENTS):
+        chunk = steps[start : start + BLOCK_EVENTS]
+        number += chunk[0].cpu != cpu
+        body = bytes((*_varint(number), *_varint(chunk[0].cpu), *_events(chunk, codes)))
+        yield _block(EVENTS, body, len(chunk))
+        number += sum(one.cpu != other.cpu for one, other in pairwise(chunk))
+        cpu = chunk[-1].cpu
 
 
 def _events(steps: Sequence[Step], codes: Sequence[int]) -> Iterator[int]:
