@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from linesmith.analyzer.model.cost import Bounds
+
 
 class LineState(StrEnum):
     """State of a line in one CPU's cache. Source: the MESI protocol (Papamarcos and Patel, ISCA 1984)."""
@@ -37,12 +39,20 @@ class CoherenceStep:
 
 @dataclass(frozen=True, slots=True)
 class StepTable:
-    """The same accesses in the layout as it is and under a candidate, in one phase (bytes); ``cycles`` are sums."""
+    """One sharing, access by access, in the layout as it is and under a candidate.
 
+    ``contended`` accesses to the member ``victim`` waited for stores to the member ``writer``. ``phase`` is where the
+    object starts in its line, in bytes; ``phase_after`` differs where the candidate aligns it.
+    """
+
+    victim: str
+    writer: str
+    contended: Bounds
     phase: int
     before: tuple[CoherenceStep, ...]
     after: tuple[CoherenceStep, ...]
     notes: tuple[str, ...] = ()
+    phase_after: int = 0
 
     @property
     def cycles(self) -> tuple[int, int]:
