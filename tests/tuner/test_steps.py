@@ -78,7 +78,7 @@ def last(layout: Layout, name: str, align: int | None = None) -> Candidate:
     order[-1] = replace(order[-1], alignment=align)
     parted = Residual("limit", name, 64, 1.0, 0.0)
     moves = (Move(MoveKind.MOVE, name, order[-2].name),)
-    return Candidate(layout.name, layout, lay_out(layout, order), moves, (parted,), Prediction(1, 0, 1, 2), 2)
+    return Candidate(layout.name, layout, lay_out(layout, tuple(order)), moves, (parted,), Prediction(1, 0, 1, 2), 2)
 
 
 def test_the_reader_of_a_neighbour_waits_before_and_hits_after() -> None:
@@ -114,8 +114,8 @@ def test_what_a_member_waits_for_its_own_stores_is_told_last_and_stays() -> None
     parted, stays = step_tables(line, last(POOL, "used"), table(POOL))
     assert parted.cycles == (200, 0)
     assert told([stays]) == [
-        f"A function writes used: 0 MI {TAKEN} B, 300 -> 1 MI {TAKEN} B, 300",
-        f"B function writes used: 0 IM {TAKEN} A, 300 -> 1 IM {TAKEN} A, 300",
+        f"A function writes used: 0 MI {TAKEN} B, 120 -> 1 MI {TAKEN} B, 120",
+        f"B function writes used: 0 IM {TAKEN} A, 120 -> 1 IM {TAKEN} A, 120",
     ]
 
 
