@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A problem made ready for searching: placed, priced and judged the same way by every solver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from linesmith.tuner.packing.order import moved
+from linesmith.tuner.packing.placer import Placer
+from linesmith.tuner.packing.prices import FORBIDDEN, Prices
+from linesmith.tuner.packing.problem import Packing, Problem
+from linesmith.tuner.placement import BYTE
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A legal order: ``units`` of cost, ``size`` in bytes, ``moved`` items, ``lines`` of hotspots; less is better."""
+
+    units: int
+    size: int
+    moved: int
+    lines: float
+    order: tuple[int, ...]
+
+    @property
+    def merit(self) -> tuple[float, ...]:
+        """What orders packings; equals keep the present order as far as they can."""
+        return (self.units, self.size, self.moved, self.lines, *self.order)
+
+
+class Scene:
+    """One problem with its places and prices."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.placer = Placer(problem)
+        self.prices = Prices(problem)
+        count = len(problem.items)
+        by_item: list[list[tuple[int, int, int]]] = [[] for _ in range(count)]
+        for number in sorted(self.prices.partners):
+            spot = problem.hotspots[number]
+            by_item[spot.item].append((number, spot.member, spot.start))
+        self.by_item = tuple(tuple(spots) for spots in by_item)
+        self.fixed = tuple(number for number, item in enumerate(problem.items) if not item.movable)
+
+    @cached_property
+    def hot(self) -> tuple[int, ...]:
+        """Items with a hotspot that clashes with another."""
+        return tuple(item for item, spots in enumerate(self.by_item) if spots)
+
+    def places(self, order: Sequence[int]) -> tuple[dict[int, int], int] | None:
+        """First byte of each clashing hotspot, and the end in bits; ``None`` if a pin or the size limit is broken."""
+        end = 0
+        found: dict[int, int] = {}
+        for item in order:
+            step = self.placer.step(item, end)
+            if not self.at_pin(item, end + step.starts[0]):
+                return None
+            for number, member, start in self.by_item[item]:
+                found[number] = (end + step.starts[member]) // BYTE + start
+            end += step.end
+        return (found, end) if end <= self.placer.limit else None
+
+    def at_pin(self, item: int, start: int) -> bool:
+        """Whether bit ``start`` is where the item must begin, if it must begin anywhere."""
+        pinned = self.problem.items[item].pinned
+        return pinned is None or start // BYTE == pinned
+
+    def units(self, places: dict[int, int]) -> int:
+        """What hotspots at these places cost."""
+        price = self.prices.price
+        return sum(price(one, places[one], other, places[other]) for one, other in self.prices.pairs)
+
+    def judge(self, order: Sequence[int]) -> Judged | None:
+        """The order judged, ``None`` if it is not legal; segments are the caller's to keep."""
+        placed = self.places(order)
+        if placed is None:
+            return None
+        places, end = placed
+        units, size, leaving = self.units(places), self.placer.size(end), len(moved(order, self.fixed))
+        many = self.problem.moves is not None and leaving > self.problem.moves
+        if many or units >= FORBIDDEN or size < self.problem.size_floor:
+            return None
+        return Judged(units, size, leaving, self.lines(places), tuple(order))
+
+    def lines(self, places: dict[int, int]) -> float:
+        """Lines that hold hotspots, averaged over the phases of the first grid."""
+        if not self.problem.grids:
+            return 0.0
+        grid = self.problem.grids[0]
+        total = sum(share for _, share in grid.phases) or 1.0
+        return sum(share * self._lines(places, phase, grid.line_bytes) for phase, share in grid.phases) / total
+
+    def _lines(self, places: dict[int, int], phase: int, line_bytes: int) -> int:
+        found: set[int] = set()
+        for number, start in places.items():
+            first = start + self.problem.base + phase
+            last = first + self.problem.hotspots[number].size - 1
+            found.update(range(first // line_bytes, last // line_bytes + 1))
+        return len(found)
+
+    def packing(self, judged: Judged, bound: int, steps: int) -> Packing:
+        """The order as an answer; a bound beyond the cost is the cost."""
+        bound = min(bound, judged.units)
+        unit = self.prices.unit
+        proven = bound == judged.units
+        return Packing(
+            judged.order,
+            judged.units * unit,
+            bound * unit,
+            proven,
+            judged.size,
+            moved(judged.order, self.fixed),
+            judged.lines,
+            steps,
+        )
