@@ -68,6 +68,10 @@ class SnapshotError(LinesmithError):
     """The memory is no ELF dump, is cut off, or is another kernel's."""
 
 
+class ConstraintsError(LinesmithError):
+    """A file with facts of the source is no TOML, says what none can be, or names what the ELF file does not have."""
+
+
 class SlabFactsError(LinesmithError):
     """What is given as /sys/kernel/slab cannot be read, or describes no cache."""
 
@@ -90,6 +94,10 @@ class TraceError(LinesmithError):
 
 class NotSimulated(LinesmithError):
     """A candidate cannot be simulated on the trace at hand; the message says why."""
+
+
+class StructureRefused(LinesmithError):
+    """The members of a record cannot be changed as asked; the message says why."""
 
 
 class KernelNotBootable(LinesmithError):

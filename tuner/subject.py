@@ -10,7 +10,7 @@ from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import ConflictPair, Finding, Layout
 from linesmith.tuner.atoms import Atom, Place, anonymous_struct, atoms, visible_places
-from linesmith.tuner.constraints import Freedom, facts_within, freedom
+from linesmith.tuner.constraints import Freedom, facts_of, facts_within, freedom
 from linesmith.tuner.cost.heat import Heat, heat_of, spots
 from linesmith.tuner.inference import inferences, record_alignment, with_inferred_alignment
 from linesmith.tuner.placement import BYTE, Shape, first_bit, refusal, shape_of
@@ -64,7 +64,7 @@ def subject(
     scope = _scope(outer, finding.triage.pairs, layouts)
     if reason := refusal(scope.layout):
         raise NothingToSuggest(f"{outer.title} cannot be rearranged: {reason}.")
-    facts = facts_within(premises.facts.of(outer.name), outer, scope.layout, layouts)
+    facts = facts_within(facts_of(outer, premises), outer, scope.layout, layouts)
     parts = atoms(scope.layout, layouts, facts)
     starts = tuple(scope.base + first_bit(member) // BYTE for member in scope.layout.members)
     same = [one for one in others if one.objects and one.objects[0].layout == target.layout]

@@ -25,7 +25,11 @@ class FactKind(StrEnum):
     RANDOMIZED = "randomized"
     """The compiler may shuffle these (all, if none are named), so an order holds only where it does not."""
     SIZE = "size"
-    """The record must not become larger than ``bytes``."""
+    """The record must not become larger than ``bytes``, or than it is where none are given."""
+    PAGE = "page"
+    """The record must not become larger than a page of memory."""
+    SLAB = "slab"
+    """The record's objects must not take more memory: as many must fit into a slab as do now."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,19 @@
 
 from linesmith.tuner.constraints.constraint import Constraint, ConstraintKind
 from linesmith.tuner.constraints.freedom import Apart, Freedom, Limit, Pin, Stretch
+from linesmith.tuner.constraints.memory import facts_of
 from linesmith.tuner.constraints.rules import freedom
 from linesmith.tuner.constraints.scoped import facts_within
 
-__all__ = ["Apart", "Constraint", "ConstraintKind", "Freedom", "Limit", "Pin", "Stretch", "facts_within", "freedom"]
+__all__ = [
+    "Apart",
+    "Constraint",
+    "ConstraintKind",
+    "Freedom",
+    "Limit",
+    "Pin",
+    "Stretch",
+    "facts_of",
+    "facts_within",
+    "freedom",
+]
