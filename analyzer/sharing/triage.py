@@ -9,7 +9,7 @@ other half of the 128-byte pair), no writer seen. Several can hold at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.attribution.lock import waits_for_lock
@@ -111,7 +111,8 @@ def triage(
     tops = top_members(members, objects)
     told = blames(line.conflicts, {member.offset: top.name for top in tops for member in top.members})
     pairs = recorded_pairs(told, tops) if told else conflict_pairs(tops)
-    own = own_contention(told) if told else {top.name: top.contended for top in tops}
+    locks = frozenset(top.name for top in tops if top.lock)
+    own = own_contention(told, locks) if told else {top.name: top.contended for top in tops}
     total = sum(one.misses for one in told) or sum(top.contended for top in tops) or 1
     buddy = _writing_buddy(line, profile)
     kinds = _kinds(tops, own, total, pairs, objects, buddy)
@@ -163,11 +164,15 @@ def recorded_pairs(told: Sequence[Blame], tops: Sequence[TopMember]) -> tuple[Co
     return tuple(sorted(pairs, key=lambda pair: (-pair.weight, pair.first, pair.second)))
 
 
-def own_contention(told: Sequence[Blame]) -> dict[str, int]:
-    """Misses by member that no layout removes: the member's own bytes had been written elsewhere."""
+def own_contention(told: Sequence[Blame], locks: Collection[str] = ()) -> dict[str, int]:
+    """Misses by member that no layout removes: the member's own bytes had been written elsewhere.
+
+    The words of one lock stay together, so what they do to each other stays too.
+    """
     own: dict[str, int] = {}
     for one in told:
-        own[one.victim] = own.get(one.victim, 0) + one.misses - one.false
+        together = one.victim == one.writer and one.victim in locks
+        own[one.victim] = own.get(one.victim, 0) + one.misses - (0 if together else one.false)
     return own
 
 

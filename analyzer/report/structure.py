@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Structural advice as text: what to change, why, who would have to change, what it saves and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Accessor, Gain, MemoryUse, StructuralAdvice
+from linesmith.analyzer.report.excerpt import excerpt
+
+LABEL = 12
+MOST_ACCESSORS = 6
+
+
+def advice_rows(one: StructuralAdvice, layouts: Layouts) -> Iterator[str]:
+    """The advice in rows: its sentence, then labelled figures, notes, and the layout it leads to."""
+    yield f"{one.kind.value}: {one.sentence}"
+    for label, rows in _tables(one):
+        for place, row in enumerate(rows):
+            yield f"  {'' if place else label:<{LABEL}}{row}"
+    yield from (f"  - {note}" for note in one.notes)
+    for layout in one.after:
+        yield "  after:"
+        yield from (f"  {row}".rstrip() for row in excerpt(layout, layouts, _shown(one), frozenset(one.members)))
+
+
+def _tables(one: StructuralAdvice) -> Iterator[tuple[str, Sequence[str]]]:
+    yield "because", one.reasons
+    yield "reached by", tuple(_accessors(one.accessors))
+    yield "replayed", tuple(map(_gain, one.gains))
+    yield "memory", tuple(_memory(one))
+
+
+def _shown(one: StructuralAdvice) -> frozenset[str]:
+    """Members of the new layout that are told: those of the advice, and whatever lies on their lines."""
+    return frozenset(one.members)
+
+
+def _accessors(accessors: Sequence[Accessor]) -> Iterator[str]:
+    for one in accessors[:MOST_ACCESSORS]:
+        yield f"{one.function}{_samples(one)}: {_does(one)}"
+    more = len(accessors) - MOST_ACCESSORS
+    if more > 0:
+        yield f"and {more} more function{'s' if more > 1 else ''}"
+
+
+def _samples(one: Accessor) -> str:
+    held = ", takes the lock" if one.holds_lock else ""
+    return f" ({one.samples:,} samples{held})" if one.samples else f" (not sampled{held})"
+
+
+def _does(one: Accessor) -> str:
+    both = [name for name in one.writes if name in one.reads]
+    done = (
+        ("updates", both),
+        ("writes", [name for name in one.writes if name not in both]),
+        ("reads", [name for name in one.reads if name not in both]),
+    )
+    return "; ".join(f"{verb} {', '.join(names)}" for verb, names in done if names) or "touches it"
+
+
+def _gain(one: Gain) -> str:
+    copies = f"{one.ways} copies by {one.by}" if one.ways > 1 else "1 copy"
+    change = (one.after - one.before) / one.before if one.before else 0.0
+    counts = f"{one.before:,} -> {one.after:,} misses"
+    return f"{copies}: {counts} ({change:+.1%}, resampled {one.low:+.1%} to {one.high:+.1%}); {one.basis}"
+
+
+def _memory(one: StructuralAdvice) -> Iterator[str]:
+    for when, uses in (("now", one.memory_before), ("then", one.memory_after)):
+        if uses:
+            yield f"{when:<5}{_sum([use.object_bytes for use in uses])} bytes, {_pages(uses)}, {_caches(uses)}"
+
+
+def _sum(parts: Sequence[int]) -> str:
+    return " + ".join(f"{part:,}" for part in parts)
+
+
+def _pages(uses: Sequence[MemoryUse]) -> str:
+    pages = [use.pages_per_1000 for use in uses]
+    total = f"{_sum(pages)} = {sum(pages):,}" if len(pages) > 1 else f"{sum(pages):,}"
+    megabytes = sum(use.bytes_per_100000 for use in uses) / 1e6
+    return f"{total} pages for 1,000 objects, {megabytes:.1f} MB for 100,000"
+
+
+def _caches(uses: Sequence[MemoryUse]) -> str:
+    return "; ".join(f"{use.cache}: {use.objects_per_slab} in {1 << use.order} pages" for use in uses)

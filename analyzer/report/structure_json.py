@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The JSON form of structural advice; sizes in bytes, shares from -1 to 1, counts are samples or misses."""
+
+from __future__ import annotations
+
+import msgspec
+
+from linesmith.analyzer.model import Accessor, Gain, Layout, MemoryUse, StructuralAdvice
+
+
+class ReshapedDocument(msgspec.Struct, frozen=True):
+    """A record as it is, or as it would be; ``members`` are name, offset and size."""
+
+    title: str
+    size: int
+    alignment: int
+    members: tuple[tuple[str, int, int], ...]
+
+
+class StructureDocument(msgspec.Struct, frozen=True):
+    """One piece of advice; ``memory_before`` and ``memory_after`` have a row for each object that is allocated."""
+
+    kind: str
+    type: str
+    members: tuple[str, ...]
+    sentence: str
+    reasons: tuple[str, ...]
+    accessors: tuple[Accessor, ...]
+    gains: tuple[Gain, ...]
+    before: tuple[ReshapedDocument, ...]
+    after: tuple[ReshapedDocument, ...]
+    memory_before: tuple[MemoryUse, ...]
+    memory_after: tuple[MemoryUse, ...]
+    notes: tuple[str, ...]
+
+
+def advice_document(one: StructuralAdvice) -> StructureDocument:
+    """The advice as a document."""
+    return StructureDocument(
+        one.kind.value,
+        one.type,
+        one.members,
+        one.sentence,
+        one.reasons,
+        one.accessors,
+        one.gains,
+        tuple(map(_layout, one.before)),
+        tuple(map(_layout, one.after)),
+        one.memory_before,
+        one.memory_after,
+        one.notes,
+    )
+
+
+def _layout(layout: Layout) -> ReshapedDocument:
+    alignment = max(layout.natural_alignment, layout.alignment or 1)
+    members = tuple((member.name, member.offset, member.size) for member in layout.members)
+    return ReshapedDocument(layout.title, layout.size, alignment, members)

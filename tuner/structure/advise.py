@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Structural advice for findings, each piece told once; a finding without evidence gets none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from linesmith.analyzer.access import AccessMap
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Finding, StructuralAdvice, StructureKind
+from linesmith.tuner.premises import NO_PREMISES, Premises
+from linesmith.tuner.structure.case import Case, case_of
+from linesmith.tuner.structure.count_apart import counting_apart
+from linesmith.tuner.structure.read_copy import reading_copies
+from linesmith.tuner.structure.read_first import reading_first
+from linesmith.tuner.structure.shard import sharding
+
+Rule = Callable[[Case], Iterator[StructuralAdvice]]
+
+# The cheap changes of code first, then those of the layout, then those that change how the object is used.
+RULES: tuple[Rule, ...] = (reading_first, counting_apart, reading_copies, sharding)
+
+_Key = tuple[StructureKind, str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """A finding with the advice that was first found there."""
+
+    finding: Finding
+    advice: tuple[StructuralAdvice, ...]
+
+
+def advise(
+    found: Sequence[Finding],
+    layouts: Layouts,
+    premises: Premises = NO_PREMISES,
+    accesses: AccessMap | None = None,
+) -> tuple[Advised, ...]:
+    """The advice for all findings of a profile, each piece at the hottest line it holds for.
+
+    ``accesses`` is the access map of the same ELF file; without one most rules say nothing.
+    """
+    told: set[_Key] = set()
+    answers = []
+    for finding in found:
+        others = [one for one in found if one is not finding]
+        fresh = [one for one in advice(finding, layouts, others, premises, accesses) if _key(one) not in told]
+        told.update(map(_key, fresh))
+        if fresh:
+            answers.append(Advised(finding, tuple(fresh)))
+    return tuple(answers)
+
+
+def advice(
+    finding: Finding,
+    layouts: Layouts,
+    others: Sequence[Finding] = (),
+    premises: Premises = NO_PREMISES,
+    accesses: AccessMap | None = None,
+) -> tuple[StructuralAdvice, ...]:
+    """The advice for one finding; ``others`` are the profile's other findings."""
+    case = case_of(finding, layouts, others, premises, accesses)
+    return tuple(one for rule in RULES for one in rule(case)) if case else ()
+
+
+def _key(one: StructuralAdvice) -> _Key:
+    return one.kind, one.type, one.members

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An object that a record points to as a member of it: where it can lie, and which members come to lie with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from linesmith.analyzer.errors import StructureRefused
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout
+from linesmith.tuner.atoms import atoms
+from linesmith.tuner.constraints import freedom
+from linesmith.tuner.structure.reshape import at, behind, embedded, explained, with_member
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """``before`` with ``member``, a pointer to ``target``, replaced by the object: ``after``.
+
+    ``beside`` are the members that share a line with it, ``moved`` those that moved behind it.
+    """
+
+    before: Layout
+    target: Layout
+    member: str
+    after: Layout
+    size: int
+    beside: tuple[str, ...]
+    moved: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pulling:
+    """What is asked: the pointer ``member`` of a record; its target shrunk to ``size`` bytes; ``alignment`` in bytes.
+
+    ``cold`` are members that may move behind it, those first that should.
+    """
+
+    member: str
+    size: int | None = None
+    alignment: int = CACHE_LINE_BYTES
+    cold: tuple[str, ...] = ()
+
+
+def target_of(layout: Layout, member: str, layouts: Layouts) -> Layout:
+    """The record that a pointer points to; raises ``StructureRefused`` where it is none, or not known."""
+    pointer = layout.members[at(layout, member)]
+    found = layouts.variants(pointer.target) if pointer.target else ()
+    if pointer.size != 8 or not found or not found[0].size:
+        raise StructureRefused(f"{member} of {layout.title} is no pointer to a record whose layout is known")
+    return found[0]
+
+
+def in_place(layout: Layout, layouts: Layouts, wish: Pulling) -> Embedding:
+    """The object where its pointer is, or behind all others: whichever makes the record smaller."""
+    whole = explained(layout)
+    target = target_of(layout, wish.member, layouts)
+    position = at(layout, wish.member)
+    here = with_member(whole, position, embedded(whole.members[position], target, wish.size, wish.alignment))
+    last = behind(here, position, ())
+    return _embedding(layout, target, wish, min((here, last), key=lambda one: one.size), ())
+
+
+def with_cold_behind(layout: Layout, layouts: Layouts, wish: Pulling) -> Embedding:
+    """The object on the last line, with as few cold members behind it as make the record smallest.
+
+    Raises ``StructureRefused`` when none of the cold members may move there.
+    """
+    whole = explained(layout)
+    target = target_of(layout, wish.member, layouts)
+    position = at(layout, wish.member)
+    here = with_member(whole, position, embedded(whole.members[position], target, wish.size, wish.alignment))
+    movable = [at(layout, name) for name in wish.cold if _may_go_last(layout, layouts, at(layout, name))]
+    if not movable:
+        raise StructureRefused(f"no member named may move to the end of {layout.title}")
+    options = [behind(here, position, movable[:count]) for count in range(1, len(movable) + 1)]
+    best = min(range(len(options)), key=lambda one: (options[one].size, one))
+    moved = tuple(layout.members[place].name for place in sorted(movable[: best + 1]))
+    return _embedding(layout, target, wish, options[best], moved)
+
+
+def _may_go_last(layout: Layout, layouts: Layouts, position: int) -> bool:
+    """Whether the constraints let this member, alone, follow all others."""
+    parts = atoms(layout, layouts)
+    free = freedom(layout, parts, layouts)
+    atom = next(number for number, part in enumerate(parts) if layout.members[position] in part.members)
+    return len(parts[atom].members) == 1 and free.places(atom).stop == len(parts)
+
+
+def _embedding(layout: Layout, target: Layout, wish: Pulling, after: Layout, moved: Sequence[str]) -> Embedding:
+    size = wish.size if wish.size is not None else target.size
+    return Embedding(layout, target, wish.member, after, size, tuple(_beside(after, wish.member)), tuple(moved))
+
+
+def _beside(layout: Layout, name: str) -> Iterator[str]:
+    """The members that lie on a line of the one called ``name``, were the record to begin with a line."""
+    own = layout.members[at(layout, name)]
+    first, last = own.offset // CACHE_LINE_BYTES, (own.end - 1) // CACHE_LINE_BYTES
+    for member in layout.members:
+        meets = member.offset // CACHE_LINE_BYTES <= last and (member.end - 1) // CACHE_LINE_BYTES >= first
+        if meets and member.name != name and member.size:
+            yield member.name or "an anonymous member"
+
+
+def coldest(layout: Layout, functions: Mapping[str, int], keep: str) -> tuple[str, ...]:
+    """The members by how many functions touch them, fewest first; the larger first among equals."""
+    sizes = {member.name: member.size for member in layout.members}
+    known = [name for name in functions if name != keep and name in sizes]
+    return tuple(sorted(known, key=lambda name: (functions[name], -sizes[name])))

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Records with other members: one pulled in, pushed out, made smaller, left away, or moved behind another.
+
+Members are placed by C's rules. Whether the code survives that is not asked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from linesmith.analyzer.errors import StructureRefused
+from linesmith.analyzer.model import Layout, Member, MemberCategory
+from linesmith.tuner.inference import with_inferred_alignment
+from linesmith.tuner.placement import lay_out, refusal
+
+WORD = 8
+
+
+def explained(layout: Layout) -> Layout:
+    """The layout with the alignments its offsets show; raises ``StructureRefused`` where C's rules do not give it."""
+    whole = with_inferred_alignment(layout)
+    if reason := refusal(whole):
+        raise StructureRefused(f"{layout.title} cannot be laid out anew: {reason}")
+    return whole
+
+
+def at(layout: Layout, name: str) -> int:
+    """The position of the member called ``name``; raises ``StructureRefused`` with the names there are."""
+    names = [member.name for member in layout.members]
+    if name not in names:
+        told = ", ".join(one for one in names if one)
+        raise StructureRefused(f"{layout.title} has no member {name}; its members are {told}")
+    return names.index(name)
+
+
+def without(layout: Layout, names: Collection[str]) -> Layout:
+    """The layout without the members called so, as another configuration may have it."""
+    gone = {at(layout, name) for name in names}
+    return lay_out(layout, tuple(one for place, one in enumerate(layout.members) if place not in gone))
+
+
+def embedded(pointer: Member, target: Layout, size: int | None, alignment: int | None) -> Member:
+    """``target``, shrunk to ``size`` bytes if that is given, as the member that ``pointer`` points to now."""
+    natural = max(target.natural_alignment, target.alignment or 1)
+    whole = replace(
+        pointer,
+        type=target.title,
+        declarator=pointer.name,
+        size=target.size,
+        natural_alignment=natural,
+        alignment=alignment,
+        category=MemberCategory.RECORD,
+        record=target.id,
+        target=None,
+    )
+    return whole if size is None else shrunk(whole, size)
+
+
+def shrunk(member: Member, size: int) -> Member:
+    """The member with ``size`` bytes in place of its own; what it then holds is not decided."""
+    natural = min(size & -size, WORD)
+    return replace(
+        member, size=size, natural_alignment=natural, record=None, category=MemberCategory.UNKNOWN, dimensions=()
+    )
+
+
+def pointer_to(member: Member) -> Member:
+    """A pointer in place of the member."""
+    return replace(
+        member,
+        type=f"{member.type} *",
+        size=WORD,
+        natural_alignment=WORD,
+        alignment=None,
+        category=MemberCategory.POINTER,
+        record=None,
+        target=member.type.split()[-1],
+        dimensions=(),
+        declarator=member.name,
+    )
+
+
+def with_member(layout: Layout, position: int, member: Member) -> Layout:
+    """The layout with ``member`` in place of the one at ``position``."""
+    members = (*layout.members[:position], member, *layout.members[position + 1 :])
+    return lay_out(layout, members)
+
+
+def behind(layout: Layout, position: int, cold: Sequence[int]) -> Layout:
+    """The layout with the member at ``position`` last but for the ``cold`` ones, in their order, behind it."""
+    rest = [place for place in range(len(layout.members)) if place != position and place not in cold]
+    return lay_out(layout, tuple(layout.members[place] for place in (*rest, position, *sorted(cold))))
