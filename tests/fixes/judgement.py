@@ -91,12 +91,13 @@ def judge(
     path: Path, events: Sequence[Event], starts: Sequence[int], memory: Memory, record: Layout, kernel: RealKernel
 ) -> Judge:
     """The judge of the run, whose trace is kept at ``path``."""
-    write_trace(path, _steps(events, starts), [node_of(cpu) for cpu in range(1 + max(one.cpu for one in events))])
+    write_trace(path, steps(events, starts), [node_of(cpu) for cpu in range(1 + max(one.cpu for one in events))])
     replay = open_trace(path, (scene(record, memory.areas, kernel.layouts),))
     return Judge(replay, kernel.layouts, kernel.slabs)
 
 
-def _steps(events: Sequence[Event], starts: Sequence[int]) -> Iterator[TraceStep]:
+def steps(events: Sequence[Event], starts: Sequence[int]) -> Iterator[TraceStep]:
+    """The run as a trace; object ``n`` begins at ``starts[n]``."""
     for event in events:
         address = starts[event.object] + event.spot.offset
         yield TraceStep(event.cpu, LETTERS[event.kind], address, event.spot.width)

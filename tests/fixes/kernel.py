@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,12 +68,19 @@ def spots(scenario: Scenario, layout: Layout, layouts: Layouts) -> dict[str, Spo
     leaves = {leaf.path: leaf for leaf in reversed(flatten(layout, layouts))}
     found: dict[str, Spot] = {}
     for path in dict.fromkeys(touch.member for role in scenario.roles for touch in role.touches):
-        leaf = leaves.get(path) or next(_elements(path, layout, layouts), None)
+        leaf = _word(path, leaves) or next(_elements(path, layout, layouts), None)
         if leaf is None:
             near = [name for name in leaves if name.startswith(path.split(".")[0])] or list(leaves)
             raise ScenarioError(f"{layout.title} has no {path}; it has {', '.join(near)}")
         found[path] = Spot(path, leaf.offset, min(max(leaf.size, 1), MOST_BYTES))
     return found
+
+
+def _word(path: str, leaves: Mapping[str, Leaf]) -> Leaf | None:
+    """The leaf of that path, or the word that a longer path looks into (``count.counter``)."""
+    while path not in leaves and "." in path:
+        path = path.rpartition(".")[0]
+    return leaves.get(path)
 
 
 def _elements(path: str, layout: Layout, layouts: Layouts) -> Iterator[Leaf]:

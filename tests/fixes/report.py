@@ -14,7 +14,7 @@ from random import Random
 
 from fixes.coherence import Source, sources
 from fixes.execution import Event, node_of
-from fixes.scenario import Kind
+from fixes.scenario import Kind, ScenarioError
 from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES
@@ -48,7 +48,10 @@ class _Row:
 
 
 def report(events: Sequence[Event], starts: Sequence[int], code: Code, name: str, slide: int = SLIDE) -> str:
-    """The text of the report; ``code`` are instructions by function, member and kind, ``name`` seeds the sampling."""
+    """The text of the report; ``code`` are instructions by function, member and kind, ``name`` seeds the sampling.
+
+    Raises ``ScenarioError`` when no line is contended.
+    """
     draw = Random(name)  # noqa: S311 - a repeatable choice of samples, no secret
     lines: dict[int, dict[tuple[int, str, int], _Row]] = defaultdict(dict)
     for event, address, source in sources(events, starts):
@@ -57,6 +60,8 @@ def report(events: Sequence[Event], starts: Sequence[int], code: Code, name: str
         row = rows.setdefault((address % CACHE_LINE_BYTES, event.function, place), _Row(place))
         _sample(row, event, source, draw)
     shown = [LineSpec(address, _specs(rows)) for address, rows in lines.items() if _hitm(rows.values())]
+    if not shown:
+        raise ScenarioError(f"{name}: no line is contended, so perf would show none")
     return render(ReportSpec(tuple(sorted(shown, key=lambda line: (-sum(line.totals(2)), line.address)))))
 
 

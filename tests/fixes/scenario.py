@@ -151,6 +151,9 @@ def read_scenario(path: Path) -> Scenario:
         raise ScenarioError(f"{path.name}: {error}") from None
     if scenario.cpus > MOST_CPUS:
         raise ScenarioError(f"{path.name}: {scenario.cpus} CPUs are more than the {MOST_CPUS} that can be simulated")
+    for role in scenario.roles:
+        if not any(touch.often > 0 for touch in role.touches):
+            raise ScenarioError(f"{path.name}: {role.name} does nothing")
     return scenario
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fixes.code import Instructions, instructions
 from fixes.coherence import modified_loads
-from fixes.execution import Event, interleaved
+from fixes.execution import ACCESSES, Event, interleaved
 from fixes.human import human_layout
 from fixes.judgement import Cost, Judge, as_good, judge
 from fixes.kernel import RealKernel, spots
@@ -31,7 +31,7 @@ class Tried:
     """A candidate, what it costs, whether it was recommended, and whether it is the human's or as good."""
 
     moves: str
-    cost: Cost | None
+    cost: Cost
     recommended: bool
     same: bool
     good: bool
@@ -72,12 +72,12 @@ class Course:
         return tuple(start + SLIDE for start in self.starts) if self.memory.fixed else self.starts
 
 
-def course(scenario: Scenario, kernel: RealKernel) -> Course:
+def course(scenario: Scenario, kernel: RealKernel, accesses: int = ACCESSES) -> Course:
     """The scenario's run with the objects where they cost most; raises ``ScenarioError``."""
     record = kernel.layout(scenario.type)
     places = spots(scenario, record, kernel.layouts)
     found = memory(scenario, record, kernel.containment, kernel.slabs, kernel.symbols)
-    events = interleaved(scenario, places)
+    events = interleaved(scenario, places, accesses)
     starts = max(found.choices(), key=lambda starts: modified_loads(events[:LOOKED_AT], starts))
     code = instructions(scenario, places, record, kernel.containment, kernel.accesses)
     return Course(record, found, tuple(events), starts, code)
