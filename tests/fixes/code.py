@@ -41,7 +41,7 @@ def instructions(
     """The instructions that make the accesses of the scenario, whose members are at ``spots`` of ``layout``."""
     code: dict[Key, int] = {}
     unseen: list[str] = []
-    for touch in dict.fromkeys(touch for role in scenario.roles for touch in role.touches):
+    for touch in dict.fromkeys(touch for role in scenario.roles for touch in role.every):
         key = touch.function, touch.member, touch.kind
         rows = _rows(touch.function, accesses)
         names = frozenset(_names(spots[touch.member].offset, layout, containment))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from random import Random
 from zlib import crc32
 
-from fixes.scenario import Kind, Object, Role, Scenario
+from fixes.scenario import Kind, Object, Role, Scenario, Touch
 
 ACCESSES = 120_000
 # How likely another CPU goes on after an access.
@@ -50,15 +50,22 @@ def interleaved(scenario: Scenario, spots: Mapping[str, Spot], accesses: int = A
     """``accesses`` of a run; ``spots`` are those of the members by path. The same scenario gives the same run."""
     draw = Random(crc32(scenario.name.encode()))  # noqa: S311 - a repeatable course, no secret
     roles = _by_cpu(scenario)
-    running = [_turns(cpu, mine, scenario, spots, draw) for cpu, mine in enumerate(roles)]
+    course = _Course(scenario, spots, draw, {})
+    running = [course.turns(cpu, mine) for cpu, mine in enumerate(roles)]
     speeds = [sum(role.share for role in mine) for mine in roles]
     events: list[Event] = []
     while len(events) < accesses:
         (cpu,) = draw.choices(range(len(running)), speeds)
-        events.append(next(running[cpu]))
-        while draw.random() > HANDOVER:
-            events.append(next(running[cpu]))
+        events += _slice(running[cpu], draw)
     return events[:accesses]
+
+
+def _slice(running: Iterator[Event | None], draw: Random) -> Iterator[Event]:
+    """The next accesses of one CPU, up to where it has to wait."""
+    while (event := next(running)) is not None:
+        yield event
+        if draw.random() < HANDOVER:
+            return
 
 
 def _by_cpu(scenario: Scenario) -> list[list[Role]]:
@@ -67,21 +74,42 @@ def _by_cpu(scenario: Scenario) -> list[list[Role]]:
     return mine or [everywhere for _ in range(scenario.cpus)]
 
 
-def _turns(
-    cpu: int, roles: Sequence[Role], scenario: Scenario, spots: Mapping[str, Spot], draw: Random
-) -> Iterator[Event]:
-    while True:
-        (role,) = draw.choices(roles, [role.share for role in roles])
-        target = _object(role, cpu, scenario.objects.count, draw)
-        for touch in role.touches:
-            for _ in range(_times(touch.often, draw)):
-                yield Event(cpu, touch.function, touch.kind, spots[touch.member], target)
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """What all CPUs of a run share; ``held`` are the CPUs in the middle of a turn, by lock and object."""
 
+    scenario: Scenario
+    spots: Mapping[str, Spot]
+    draw: Random
+    held: dict[tuple[str, int], int]
 
-def _object(role: Role, cpu: int, count: int, draw: Random) -> int:
-    if role.object is Object.ANY:
-        return draw.randrange(count)
-    return cpu % count if role.object is Object.OWN else 0
+    def turns(self, cpu: int, roles: Sequence[Role]) -> Iterator[Event | None]:
+        """The accesses of a CPU without end; ``None`` where it gives way."""
+        while True:
+            (role,) = self.draw.choices(roles, [role.share for role in roles])
+            target = self._object(role, cpu)
+            if role.lock:
+                yield from self._locked(role, cpu, target)
+            else:
+                yield from self._done(role.touches, cpu, target)
+
+    def _locked(self, role: Role, cpu: int, target: int) -> Iterator[Event | None]:
+        while (role.lock, target) in self.held:
+            yield from self._done(role.waits, cpu, target)
+            yield None
+        self.held[role.lock, target] = cpu
+        yield from self._done(role.touches, cpu, target)
+        del self.held[role.lock, target]
+
+    def _done(self, touches: Sequence[Touch], cpu: int, target: int) -> Iterator[Event]:
+        for touch in touches:
+            for _ in range(_times(touch.often, self.draw)):
+                yield Event(cpu, touch.function, touch.kind, self.spots[touch.member], target)
+
+    def _object(self, role: Role, cpu: int) -> int:
+        if role.object is Object.ANY:
+            return self.draw.randrange(self.scenario.objects.count)
+        return cpu % self.scenario.objects.count if role.object is Object.OWN else 0
 
 
 def _times(often: float, draw: Random) -> int:

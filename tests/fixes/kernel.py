@@ -67,7 +67,7 @@ def spots(scenario: Scenario, layout: Layout, layouts: Layouts) -> dict[str, Spo
     """Where the members of the scenario's accesses lie; raises ``ScenarioError`` for one that is not there."""
     leaves = {leaf.path: leaf for leaf in reversed(flatten(layout, layouts))}
     found: dict[str, Spot] = {}
-    for path in dict.fromkeys(touch.member for role in scenario.roles for touch in role.touches):
+    for path in dict.fromkeys(touch.member for role in scenario.roles for touch in role.every):
         leaf = _word(path, leaves) or next(_elements(path, layout, layouts), None)
         if leaf is None:
             near = [name for name in leaves if name.startswith(path.split(".")[0])] or list(leaves)

@@ -62,7 +62,8 @@ class Touch:
 class Role:
     """What ``cpus`` CPUs do over and over (``None``: all of them do it beside what else they do).
 
-    ``share`` weighs it against a CPU's other roles, and against the roles of other CPUs.
+    ``share`` weighs it against a CPU's other roles, and against the roles of other CPUs. A turn with a ``lock`` is done
+    by one CPU at a time for each object; meanwhile the others that want it do what ``waits`` says, over and over.
     """
 
     name: str
@@ -70,6 +71,13 @@ class Role:
     cpus: int | None = None
     object: Object = Object.SAME
     share: float = 1.0
+    lock: str = ""
+    waits: tuple[Touch, ...] = ()
+
+    @property
+    def every(self) -> tuple[Touch, ...]:
+        """All accesses, those of waiting included."""
+        return self.touches + self.waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +173,9 @@ def _refuse_unknown(kept: dict[str, Any], fix: dict[str, Any], path: Path) -> No
 
 def _role(row: dict[str, Any]) -> dict[str, Any]:
     cpus = row.pop("cpus", "all")
-    return {**row, "cpus": None if cpus == "all" else cpus, "touches": [_touch(one) for one in row.pop("does")]}
+    touches = [_touch(one) for one in row.pop("does")]
+    waits = [_touch(one) for one in row.pop("waits", [])]
+    return {**row, "cpus": None if cpus == "all" else cpus, "touches": touches, "waits": waits}
 
 
 def _touch(row: dict[str, Any]) -> dict[str, Any]:

@@ -76,6 +76,25 @@ def test_a_role_reaches_one_object_its_own_or_any(which: Object, reached: dict[i
     assert {cpu: {one.object for one in events if one.cpu == cpu} for cpu in (0, 1)} == reached
 
 
+def test_one_cpu_at_a_time_holds_a_lock_and_the_others_wait() -> None:
+    take, leave = Touch("take", Kind.ATOMIC, "users"), Touch("leave", Kind.STORE, "users")
+    holding = Role(
+        "holding", (take, *WRITING.touches, leave), 3, lock="users", waits=(Touch("spin", Kind.LOAD, "users"),)
+    )
+    holder, spins = None, 0
+    for event in run(holding):
+        if event.function == "take":
+            assert holder is None
+            holder = event.cpu
+        elif event.function == "spin":
+            spins += 1
+            assert holder != event.cpu
+        else:
+            assert holder == event.cpu
+            holder = None if event.function == "leave" else holder
+    assert spins > 1000
+
+
 def test_the_next_reader_finds_the_line_modified_and_the_writer_finds_it_shared() -> None:
     read, write = (Event(cpu, "f", kind, SPOTS["key"], 0) for cpu, kind in ((0, Kind.LOAD), (1, Kind.STORE)))
     order = [read, read, write, write, read, write]
