@@ -11,7 +11,9 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import ConflictPair, Finding, Layout
 from linesmith.tuner.atoms import Atom, Place, anonymous_struct, atoms, visible_places
 from linesmith.tuner.constraints import Freedom, facts_of, facts_within, freedom
-from linesmith.tuner.cost.heat import Heat, heat_of, spots
+from linesmith.tuner.cost.heat import Heat, spots
+from linesmith.tuner.cost.phase_mixes import PhaseMixes
+from linesmith.tuner.cost.record_heat import record_heat
 from linesmith.tuner.inference import inferences, record_alignment, with_inferred_alignment
 from linesmith.tuner.placement import BYTE, Shape, first_bit, refusal, shape_of
 from linesmith.tuner.premises import NO_PREMISES, Premises
@@ -69,7 +71,9 @@ def subject(
     starts = tuple(scope.base + first_bit(member) // BYTE for member in scope.layout.members)
     same = [one for one in others if one.objects and one.objects[0].layout == target.layout]
     found = spots((finding, *same), scope.places, starts)
-    heat = heat_of(finding, found, starts, record_alignment(with_inferred_alignment(outer)))
+    mixes = PhaseMixes(outer, layouts, premises.kernel, finding.bytes)
+    granule = record_alignment(with_inferred_alignment(outer))
+    heat = record_heat((finding, *same), found, starts, granule, mixes)
     limits = freedom(scope.layout, parts, layouts, facts, scope.base)
     owners = tuple(atom for atom, part in enumerate(parts) for _ in part.members)
     positions = tuple(tuple(at for at, owner in enumerate(owners) if owner == atom) for atom in range(len(parts)))

@@ -38,7 +38,7 @@ def test_in_the_profiles_own_phase_they_meet_or_they_do_not() -> None:
     layout = apart(32)
     target = subject(meeting(layout, "writer", "reader"), table(layout))
     assert cost(target.heat, target.starts, granule=8).here == 100
-    assert cost(replace(target.heat, phase=24), target.starts, granule=8).here == 0
+    assert cost(replace(target.heat, seen=((24, 1.0),)), target.starts, granule=8).here == 0
 
 
 def test_a_phase_in_which_the_pair_does_not_meet_is_not_believed() -> None:

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from linesmith.analyzer.geometry import line_of, lines_touched, meeting_phases, phases
+from linesmith.analyzer.geometry import line_of, lines_touched, meeting_phases
 from linesmith.analyzer.geometry.phase import Span
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Prediction, Residual
 from linesmith.tuner.cost.heat import Contact, Heat
+from linesmith.tuner.cost.phase_mix import PhaseMix
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,29 +26,31 @@ class Cost:
     anywhere: float
 
 
-def cost(heat: Heat, starts: Sequence[int], granule: int) -> Cost:
+def cost(heat: Heat, starts: Sequence[int], granule: int, growth: int = 0) -> Cost:
     """Cost of members that begin at bytes ``starts`` of the object (by position in the layout).
 
-    Objects can start every ``granule`` bytes.
+    Objects are aligned to ``granule`` and ``growth`` bytes larger than they are now.
     """
-    phase = phase_of(heat, granule)
+    mix, seen, line_bytes = heat.mix(granule, growth), heat.here(granule, growth), heat.line_bytes
     here = anywhere = 0.0
     for contact in heat.contacts:
-        share = residual_share(contact, starts, heat.line_bytes, granule)
-        anywhere += contact.weight * share
-        here += contact.weight * (share if phase is None else meets(contact, starts, phase, heat.line_bytes))
+        last, first = _edges(contact, starts)
+        if first - last < line_bytes:
+            anywhere += contact.weight * mix.share(last, first, line_bytes)
+            here += contact.weight * seen.share(last, first, line_bytes)
     return Cost(here, anywhere)
+
+
+def share_together(contact: Contact, starts: Sequence[int], mix: PhaseMix, line_bytes: int) -> float:
+    """Share of the objects of ``mix`` in which the contact's spots meet."""
+    last, first = _edges(contact, starts)
+    return mix.share(last, first, line_bytes)
 
 
 def adjacent_cost(heat: Heat, starts: Sequence[int], granule: int) -> float:
     """The average over all phases at 128 bytes, where the prefetcher pairs lines."""
     shares = (one.weight * residual_share(one, starts, ADJACENT_LINE_BYTES, granule) for one in heat.contacts)
     return sum(shares)
-
-
-def phase_of(heat: Heat, granule: int) -> int | None:
-    """The phase of the profile's object, unknown for a layout whose alignment makes objects start elsewhere."""
-    return heat.phase if granule == heat.granule else None
 
 
 def _edges(contact: Contact, starts: Sequence[int]) -> tuple[int, int]:
@@ -96,8 +99,13 @@ def residuals(heat: Heat, before: Sequence[int], after: Sequence[int], granule: 
 
 def hot_lines(heat: Heat, starts: Sequence[int], granule: int, phase: int | None = None) -> float:
     """Lines on which the hot members lie, in ``phase`` or, without one, on average over all phases."""
-    tried = phases(granule, heat.line_bytes) if phase is None else (phase,)
-    return sum(len(_lines(heat, starts, phase)) for phase in tried) / len(tried)
+    if phase is not None:
+        return len(_lines(heat, starts, phase))
+    return _hot_lines(heat, starts, heat.mix(granule))
+
+
+def _hot_lines(heat: Heat, starts: Sequence[int], mix: PhaseMix) -> float:
+    return sum(share * len(_lines(heat, starts, phase)) for phase, share in mix.phases(heat.line_bytes))
 
 
 def _lines(heat: Heat, starts: Sequence[int], phase: int) -> set[int]:
@@ -110,11 +118,11 @@ def hot_neighbours(heat: Heat, starts: Sequence[int], granule: int) -> int:
     return sum(1 for one in heat.contacts if residual_share(one, starts, heat.line_bytes, granule) > 0)
 
 
-def prediction(heat: Heat, before: Sequence[int], after: Sequence[int], granule: int) -> Prediction:
+def prediction(heat: Heat, before: Sequence[int], after: Sequence[int], granule: int, growth: int = 0) -> Prediction:
     """Contended samples, to a thousandth, and lines of hot members, before and after."""
     return Prediction(
         before=round(cost(heat, before, heat.granule).here, 3),
-        after=round(cost(heat, after, granule).here, 3),
-        hot_lines_before=hot_lines(heat, before, heat.granule, heat.phase),
-        hot_lines_after=hot_lines(heat, after, granule, phase_of(heat, granule)),
+        after=round(cost(heat, after, granule, growth).here, 3),
+        hot_lines_before=round(_hot_lines(heat, before, heat.here(heat.granule)), 3),
+        hot_lines_after=round(_hot_lines(heat, after, heat.here(granule, growth)), 3),
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linesmith.tuner.cost.conflict import meets, phase_of, residual_share
+from linesmith.tuner.cost.conflict import share_together
 from linesmith.tuner.cost.heat import Contact, Spot
 from linesmith.tuner.subject import Subject
 
@@ -53,6 +53,6 @@ def _more(target: Subject, contact: Contact, starts: Sequence[int], granule: int
 
 def _together(target: Subject, contact: Contact, starts: Sequence[int], granule: int) -> float:
     """How much of the time the two share a line."""
-    line_bytes, phase = target.heat.line_bytes, phase_of(target.heat, granule)
-    share = residual_share(contact, starts, line_bytes, granule)
-    return share if phase is None else (share + meets(contact, starts, phase, line_bytes)) / 2
+    heat = target.heat
+    mixes = (heat.here(granule), heat.mix(granule))
+    return sum(share_together(contact, starts, mix, heat.line_bytes) for mix in mixes) / 2

@@ -8,13 +8,16 @@ not carry a member from one contended line to the next.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import combinations
 
 from linesmith.analyzer.geometry import meet
 from linesmith.analyzer.geometry.phase import Span
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, LineMember
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, LineMember, PlacePhases
 from linesmith.tuner.atoms import Place
+from linesmith.tuner.cost.phase_mix import PhaseMix, phase_mix
+from linesmith.tuner.cost.phase_mixes import PhaseMixes
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +54,42 @@ class Contact:
 class Heat:
     """Spots and contacts of one record, and the phases its objects can have.
 
-    ``phase`` is that of the profile's object, ``None`` where it is not known; ``granule`` is the step in bytes
-    between the places at which objects can start; ``line_bytes`` is the line of the profile, 64 or a double one.
+    ``seen`` are the phases of the profile's objects with their shares of the contended samples, none where they are
+    not known. ``granule`` is the step in bytes between the places at which objects can start; ``line_bytes`` is the
+    line of the profile, 64 or a double one. ``mixes`` gives the phases that objects have wherever they are.
     """
 
     spots: tuple[Spot, ...]
     contacts: tuple[Contact, ...]
-    phase: int | None
+    seen: tuple[tuple[int, float], ...]
     granule: int
-    line_bytes: int = CACHE_LINE_BYTES
+    line_bytes: int
+    mixes: PhaseMixes = field(compare=False)
+
+    @property
+    def phase(self) -> int | None:
+        """The phase of the profile's objects, if they have but one."""
+        return self.seen[0][0] if len(self.seen) == 1 else None
+
+    def mix(self, granule: int, growth: int = 0) -> PhaseMix:
+        """The phases of all objects when they are aligned to ``granule`` and ``growth`` bytes larger than now."""
+        return self.mixes.of(granule, growth)
+
+    def here(self, granule: int, growth: int = 0) -> PhaseMix:
+        """Those of the profile's objects; of all where they are not known, or begin elsewhere in the new layout."""
+        if not self.seen or granule != self.granule or growth:
+            return self.mix(granule, growth)
+        return _seen_mix(self.seen, self.line_bytes)
 
     @property
     def sampled(self) -> tuple[Contact, ...]:
         """The contacts that the profile shows."""
         return tuple(contact for contact in self.contacts if contact.sampled)
+
+
+@lru_cache(maxsize=256)
+def _seen_mix(seen: tuple[tuple[int, float], ...], line_bytes: int) -> PhaseMix:
+    return phase_mix([PlacePhases("", line_bytes, seen)])
 
 
 def spots(findings: Iterable[Finding], places: Mapping[str, Place], offsets: Sequence[int]) -> dict[str, Spot]:
@@ -110,7 +135,9 @@ def _sampled_bytes(group: Sequence[LineMember], offset: int, place: Place) -> tu
     return (first, end - first) if first < end else (place.start, place.size)
 
 
-def heat_of(finding: Finding, found: Mapping[str, Spot], starts: Sequence[int], granule: int) -> Heat:
+def heat_of(
+    finding: Finding, found: Mapping[str, Spot], starts: Sequence[int], granule: int, mixes: PhaseMixes
+) -> Heat:
     """The heat that ``finding`` puts on the spots ``found``; ``starts`` are bytes in the object by member position.
 
     The phase counts as unknown when a pair of the profile would not meet in it: the profile comes from another build.
@@ -126,7 +153,8 @@ def heat_of(finding: Finding, found: Mapping[str, Spot], starts: Sequence[int], 
         if (one.written or other.written) and frozenset((one.name, other.name)) not in named
     ]
     new = [contact for contact in possible if not _together(contact, phase, starts, finding.bytes)]
-    return Heat(tuple(found.values()), (*sampled, *new), phase, granule, finding.bytes)
+    seen = () if phase is None else ((phase, 1.0),)
+    return Heat(tuple(found.values()), (*sampled, *new), seen, granule, finding.bytes, mixes)
 
 
 def _sampled(finding: Finding, found: Mapping[str, Spot]) -> tuple[Contact, ...]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import product
 
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, Finding
-from linesmith.tuner.cost.conflict import Cost, meets, phase_of, residual_share
+from linesmith.tuner.cost.conflict import Cost, residual_share, share_together
 from linesmith.tuner.cost.heat import Contact, Heat, Spot, own_members
 
 # A contact of the profile, and those of which the worst takes its place where it does not meet any more.
@@ -38,15 +38,11 @@ def disturbance(heat: Heat, groups: Sequence[Disturbance], starts: Sequence[int]
 
     Of each group the worst counts.
     """
-    phase = phase_of(heat, granule)
-
-    def anywhere(one: Contact) -> float:
-        return residual_share(one, starts, heat.line_bytes, granule)
-
-    def here(one: Contact) -> float:
-        return anywhere(one) if phase is None else meets(one, starts, phase, heat.line_bytes)
-
-    return Cost(_worst(groups, here), _worst(groups, anywhere))
+    here, anywhere = heat.here(granule), heat.mix(granule)
+    return Cost(
+        _worst(groups, lambda one: share_together(one, starts, here, heat.line_bytes)),
+        _worst(groups, lambda one: share_together(one, starts, anywhere, heat.line_bytes)),
+    )
 
 
 def adjacent_disturbance(groups: Sequence[Disturbance], starts: Sequence[int], granule: int) -> float:

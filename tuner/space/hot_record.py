@@ -14,7 +14,6 @@ from linesmith.tuner.advice import refuse_hopeless
 from linesmith.tuner.cost.heat import own_members
 from linesmith.tuner.premises import NO_PREMISES, Premises
 from linesmith.tuner.space.disturbances import Disturbance, disturbances
-from linesmith.tuner.space.record_heat import record_heat
 from linesmith.tuner.space.touches import Neighbours, Touch, neighbours, touches
 from linesmith.tuner.subject import Subject, subject
 
@@ -75,14 +74,14 @@ def _hot_record(leading: Finding, others: Sequence[Finding], layouts: Layouts, p
     same = [one for one in (leading, *others) if any(it.layout == leading.objects[0].layout for it in one.objects)]
     lines = [line for finding in same for line in _by_object(finding, leading.objects[0].layout)]
     target = subject(lines[0], layouts, lines[1:], premises)
-    heat = record_heat(target, lines)
+    heat = target.heat
     contended = max(sum(contact.weight for contact in heat.sampled), sum(one.contended for one in same))
     met = tuple(pair for finding in same for pair in neighbours(finding, heat, target.layout.size))
     return HotRecord(
         leading,
         tuple(lines),
         tuple(others),
-        replace(target, heat=heat),
+        target,
         disturbances(heat, lines),
         touches(heat, lines, target.starts),
         met,

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
-from linesmith.analyzer.geometry import meet, phases
+from linesmith.analyzer.geometry import meet
 from linesmith.analyzer.geometry.phase import Span
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding
-from linesmith.tuner.cost.conflict import phase_of
 from linesmith.tuner.cost.heat import Heat, Spot, own_members
 
 
@@ -59,9 +58,8 @@ def touches(heat: Heat, lines: Sequence[Finding], starts: Sequence[int]) -> tupl
 
 def straddling(heat: Heat, touched: Sequence[Touch], starts: Sequence[int], granule: int) -> float:
     """Contended samples of spots on a second line, in the profile's phase or on average over all phases."""
-    phase = phase_of(heat, granule)
-    tried = phases(granule, heat.line_bytes) if phase is None else (phase,)
-    return sum(_beside_the_first(heat, touched, starts, one) for one in tried) / len(tried)
+    seen = heat.here(granule).phases(heat.line_bytes)
+    return sum(share * _beside_the_first(heat, touched, starts, phase) for phase, share in seen)
 
 
 def _beside_the_first(heat: Heat, touched: Sequence[Touch], starts: Sequence[int], phase: int) -> float:
