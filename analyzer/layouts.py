@@ -24,6 +24,9 @@ class Layouts(Protocol):
     def __iter__(self) -> Iterator[Layout]:
         """Every layout, anonymous ones too, by id."""
 
+    def __hash__(self) -> int:
+        """By identity, so that what is computed from all layouts of a file can be kept."""
+
 
 class LayoutTable:
     """Layouts held in memory."""
