@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tries all scenarios on real kernels and writes the table of docs/proposal-results.md.
 
-    PYTHONPATH=tests python -m fixes.run vmlinux-6.1 vmlinux-6.12 [--case NAME ...] [--details] [--keep FOLDER]
+    PYTHONPATH=tests python -m fixes.run vmlinux-6.1 vmlinux-6.12 [--case NAME ...] [--details]
 
 A scenario for a release of which no ELF file is given is left out and named.
 """
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fixes.kernel import RealKernel, real_kernel
+from fixes.kernel import real_kernel
 from fixes.scenario import Scenario, ScenarioError, cases
 from fixes.trial import Trial, tried
 from fixes.verdict import Verdict, best, shares, told, verdict
@@ -29,33 +29,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--case", action="append", help="this scenario only; may be repeated")
     parser.add_argument("--details", action="store_true", help="every candidate of every scenario")
     parser.add_argument("--keep", type=Path, help="keep reports and traces in this folder")
+    parser.add_argument("--reports", type=Path, help="where posted reports are that scenarios name")
     given = parser.parse_args(arguments)
     chosen = [one for one in cases() if not given.case or one.name in given.case]
     with TemporaryDirectory() as scratch:
         folder = given.keep or Path(scratch)
-        trials = list(_tried(chosen, given.kernel, folder))
+        trials = list(_tried(chosen, given.kernel, folder, given.reports))
     print("\n".join(table(trials)))
     if given.details:
         print("\n".join(line for trial in trials for line in details(trial)))
 
 
-def _tried(chosen: Sequence[Scenario], files: Sequence[Path], folder: Path) -> Iterator[Trial]:
+def _tried(chosen: Sequence[Scenario], files: Sequence[Path], folder: Path, reports: Path | None) -> Iterator[Trial]:
     waiting = list(chosen)
     for file in files:
         kernel = real_kernel(file)
-        mine = [one for one in waiting if one.release == kernel.release]
-        waiting = [one for one in waiting if one.release != kernel.release]
-        yield from _on(kernel, mine, folder)
+        for scenario in [one for one in waiting if one.release == kernel.release]:
+            waiting.remove(scenario)
+            posted = [reports / name for name in scenario.reports if (reports / name).is_file()] if reports else []
+            for profile in (None, *posted):
+                try:
+                    yield tried(scenario, kernel, folder, profile)
+                except ScenarioError as error:
+                    print(f"{scenario.name}: {error}", file=sys.stderr)
     for one in waiting:
         print(f"{one.name}: left out, no ELF file of {one.release} was given", file=sys.stderr)
-
-
-def _on(kernel: RealKernel, chosen: Sequence[Scenario], folder: Path) -> Iterator[Trial]:
-    for scenario in chosen:
-        try:
-            yield tried(scenario, kernel, folder)
-        except ScenarioError as error:
-            print(f"{scenario.name}: {error}", file=sys.stderr)
 
 
 def table(trials: Sequence[Trial]) -> Iterator[str]:
@@ -78,7 +76,7 @@ def table(trials: Sequence[Trial]) -> Iterator[str]:
 def _row(trial: Trial) -> str:
     scenario, chosen, first = trial.scenario, trial.recommended, best(trial)
     cells = (
-        scenario.name,
+        _name(trial),
         scenario.commit,
         f"{scenario.release}, {trial.place}",
         f"{trial.now.misses:,}",
@@ -90,10 +88,14 @@ def _row(trial: Trial) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def _name(trial: Trial) -> str:
+    return f"{trial.scenario.name}, posted report" if trial.posted else trial.scenario.name
+
+
 def details(trial: Trial) -> Iterator[str]:
     """Everything about one trial."""
     yield ""
-    yield f"{trial.scenario.name}: {trial.scenario.subject} ({verdict(trial)})"
+    yield f"{_name(trial)}: {trial.scenario.subject} ({verdict(trial)})"
     yield f"  as it is {trial.now.misses:,} misses, mean of {trial.now.phases} phases; {trial.now.size} bytes"
     yield f"  human    {told(trial.human, trial.now)}"
     for one in trial.tried:

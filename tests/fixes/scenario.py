@@ -111,7 +111,10 @@ class Objects:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A layout fix with the accesses that it was made for; ``release`` names the ELF file (``6.1``)."""
+    """A layout fix with the accesses that it was made for; ``release`` names the ELF file (``6.1``).
+
+    ``reports`` are files with ``perf c2c`` reports that people posted of the same trouble, where they are at hand.
+    """
 
     name: str
     commit: str
@@ -126,6 +129,7 @@ class Scenario:
     source: str = ""
     gain: str = ""
     notes: tuple[str, ...] = ()
+    reports: tuple[str, ...] = ()
     objects: Objects = Objects()
 
     @property

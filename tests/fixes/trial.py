@@ -39,9 +39,13 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of a scenario; ``asked`` says that the type had to be named, ``refusal`` why there is no candidate."""
+    """What came of a scenario, from its own profile or one that was ``posted``.
+
+    ``asked`` says that the type had to be named, ``refusal`` why there is no candidate.
+    """
 
     scenario: Scenario
+    posted: Path | None
     place: str
     now: Cost
     human: Cost | None
@@ -83,17 +87,22 @@ def course(scenario: Scenario, kernel: RealKernel, accesses: int = ACCESSES) -> 
     return Course(record, found, tuple(events), starts, code)
 
 
-def tried(scenario: Scenario, kernel: RealKernel, folder: Path) -> Trial:
-    """The scenario on this kernel; its report and its trace are left in ``folder``. Raises ``ScenarioError``."""
+def tried(scenario: Scenario, kernel: RealKernel, folder: Path, posted: Path | None = None) -> Trial:
+    """The scenario on this kernel; its report and its trace are left in ``folder``.
+
+    A ``posted`` report is asked instead of the scenario's own; the judge stays the same. Raises ``ScenarioError``.
+    """
     run = course(scenario, kernel)
-    profile = folder / f"{scenario.name}.c2c"
-    profile.write_text(report(run.events, run.seen_at, run.code.code, scenario.name))
+    profile = posted or folder / f"{scenario.name}.c2c"
+    if posted is None:
+        profile.write_text(report(run.events, run.seen_at, run.code.code, scenario.name))
     bench = judge(folder / f"{scenario.name}.trace", run.events, run.starts, run.memory, run.record, kernel)
     human = human_layout(run.record, scenario.human, kernel.layouts) if scenario.human else None
     goal = Goal(human, None if human is None else bench.cost(run.record, human))
     said = suggested(kernel, profile, scenario.type, bench)
     found = tuple(goal.rated(one, bench) for one in said.candidates)
-    return Trial(scenario, run.memory.place, bench.now(), goal.cost, found, run.code.unseen, said.asked, said.refusal)
+    costs = bench.now(), goal.cost
+    return Trial(scenario, posted, run.memory.place, *costs, found, run.code.unseen, said.asked, said.refusal)
 
 
 @dataclass(frozen=True, slots=True)

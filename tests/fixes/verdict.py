@@ -37,7 +37,7 @@ def verdict(trial: Trial) -> Verdict:
         return Verdict.MEDDLED if trial.recommended else Verdict.LEFT_ALONE
     if trial.human is None or -change(trial.now, trial.human) < LEAST_SAVED:
         return Verdict.UNSHOWN
-    if any(one.recommended and one.good for one in trial.tried):
+    if trial.recommended is not None and trial.recommended.good:
         return Verdict.RECOMMENDED
     if any(one.good for one in trial.tried):
         return Verdict.IN_SET
@@ -51,8 +51,8 @@ def shares(trials: Sequence[Trial]) -> tuple[int, int, int]:
 
 
 def fixes(trials: Sequence[Trial]) -> list[Trial]:
-    """The trials of fixes that change a layout."""
-    return [trial for trial in trials if trial.scenario.answer is Answer.LAYOUT]
+    """The trials of fixes that change a layout, from the scenario's own profile."""
+    return [one for one in trials if one.scenario.answer is Answer.LAYOUT and one.posted is None]
 
 
 def best(trial: Trial) -> Tried | None:
