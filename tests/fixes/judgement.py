@@ -60,9 +60,9 @@ class Judge:
         self._slabs = slabs
         self._scene: Scene = replay.scenes[0]
 
-    def concerns(self, record: Layout) -> bool:
-        """Whether the objects are such records or hold one by value."""
-        return holds(self._scene.kinds[0].outer, self._layouts, frozenset((record.id,)))
+    def concerns(self, record: int) -> bool:
+        """Whether the objects are records with this layout id or hold one by value."""
+        return holds(self._scene.kinds[0].outer, self._layouts, frozenset((record,)))
 
     def cost(self, before: Layout, after: Layout) -> Cost:
         """What it costs when every ``before`` is laid out as ``after``; raises ``NotSimulated``."""

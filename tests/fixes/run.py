@@ -15,9 +15,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from fixes.kernel import real_kernel
-from fixes.scenario import Scenario, ScenarioError, cases
+from fixes.scenario import Answer, Scenario, ScenarioError, cases
 from fixes.trial import Trial, tried
-from fixes.verdict import Verdict, best, shares, told, verdict
+from fixes.verdict import best, shares, told, verdict
 
 HEAD = "| scenario | commit | release, place | as it is | the human's | recommended | best of the set | verdict |"
 
@@ -63,14 +63,14 @@ def table(trials: Sequence[Trial]) -> Iterator[str]:
     for trial in sorted(trials, key=lambda one: one.scenario.name):
         yield _row(trial)
     every, found, recommended = shares(trials)
-    others = [verdict(one) for one in trials if verdict(one) in (Verdict.LEFT_ALONE, Verdict.MEDDLED)]
+    others = [verdict(one) for one in trials if one.scenario.answer is not Answer.LAYOUT]
     yield ""
     yield (
         f"{every} layout fixes: the human's layout or one as good is in the set of {found}"
         f" ({100 * found / max(every, 1):.0f} %), and is the recommended one of {recommended}"
         f" ({100 * recommended / max(every, 1):.0f} %)."
     )
-    yield f"{others.count(Verdict.LEFT_ALONE)} of {len(others)} records that no layout helps are left alone."
+    yield f"Of {len(others)} records that no layout helps, {sum(one.found for one in others)} get the right answer."
 
 
 def _row(trial: Trial) -> str:
@@ -105,6 +105,8 @@ def details(trial: Trial) -> Iterator[str]:
             if is_so
         )
         yield f"  tool     {told(one.cost, trial.now)}: {one.moves}{marks}"
+    if trial.advice:
+        yield f"  advice   {', '.join(trial.advice)}"
     if trial.refusal:
         yield f"  tool     {trial.refusal}"
     if trial.asked:

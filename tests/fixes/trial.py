@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fixes.code import Instructions, instructions
@@ -18,8 +18,9 @@ from fixes.scenario import Scenario
 
 from linesmith.analyzer.cli.analysis import analyse, with_offsets
 from linesmith.analyzer.errors import NothingToSuggest
-from linesmith.analyzer.model import Candidate, Layout, Move
+from linesmith.analyzer.model import Candidate, Finding, Layout, Move
 from linesmith.tuner.premises import Premises
+from linesmith.tuner.structure.advise import advise
 from linesmith.tuner.suggestions import suggestions
 
 # Accesses by which the phase is chosen whose object is the hottest, and so the first of a report.
@@ -41,7 +42,8 @@ class Tried:
 class Trial:
     """What came of a scenario, from its own profile or one that was ``posted``.
 
-    ``asked`` says that the type had to be named, ``refusal`` why there is no candidate.
+    ``advice`` are the kinds of structural changes that the tool advises. ``asked`` says that the type had to be named,
+    ``refusal`` why there is no candidate.
     """
 
     scenario: Scenario
@@ -51,6 +53,7 @@ class Trial:
     human: Cost | None
     tried: tuple[Tried, ...]
     unseen: tuple[str, ...]
+    advice: tuple[str, ...]
     asked: bool
     refusal: str = ""
 
@@ -101,8 +104,18 @@ def tried(scenario: Scenario, kernel: RealKernel, folder: Path, posted: Path | N
     goal = Goal(human, None if human is None else bench.cost(run.record, human))
     said = suggested(kernel, profile, scenario.type, bench)
     found = tuple(goal.rated(one, bench) for one in said.candidates)
-    costs = bench.now(), goal.cost
-    return Trial(scenario, posted, run.memory.place, *costs, found, run.code.unseen, said.asked, said.refusal)
+    return Trial(
+        scenario,
+        posted,
+        run.memory.place,
+        bench.now(),
+        goal.cost,
+        found,
+        run.code.unseen,
+        said.advice,
+        said.asked,
+        said.refusal,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,29 +152,41 @@ def _step(move: Move) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """The candidates for records that the scenario's objects hold; ``asked``: only when the type was named."""
+    """What is said of records that the scenario's objects hold; ``asked``: only when the type was named.
 
-    candidates: tuple[Candidate, ...]
-    asked: bool
+    ``advice`` are the kinds of structural changes that are advised for them.
+    """
+
+    candidates: tuple[Candidate, ...] = ()
+    advice: tuple[str, ...] = ()
+    asked: bool = False
     refusal: str = ""
 
 
 def suggested(kernel: RealKernel, profile: Path, type_: str, bench: Judge) -> Suggested:
-    """What ``linesmith suggest`` proposes for the profile; the type is named only if nothing is found without."""
-    refusal = ""
-    for wanted in (None, type_):
-        try:
-            candidates = _candidates(kernel, profile, wanted)
-        except NothingToSuggest as nothing:
-            refusal = str(nothing)
-            continue
-        if mine := tuple(one for one in candidates if bench.concerns(one.before)):
-            return Suggested(mine, wanted is not None)
-        refusal = f"candidates for {', '.join(sorted({one.type for one in candidates}))} only"
-    return Suggested((), True, refusal)
+    """What ``linesmith suggest`` says of the profile; the type is named only if nothing is proposed without."""
+    first = _suggested(kernel, profile, None, bench)
+    return first if first.candidates else replace(_suggested(kernel, profile, type_, bench), asked=True)
 
 
-def _candidates(kernel: RealKernel, profile: Path, wanted: str | None) -> list[Candidate]:
-    found = with_offsets(analyse(kernel.elf, profile, 1, wanted))
-    answers = suggestions(found.findings, found.reading.layouts, premises=Premises(kernel=kernel.slabs))
-    return [candidate for answer in answers for candidate in answer.candidates]
+def _suggested(kernel: RealKernel, profile: Path, wanted: str | None, bench: Judge) -> Suggested:
+    premises = Premises(kernel=kernel.slabs)
+    try:
+        found = with_offsets(analyse(kernel.elf, profile, 1, wanted)).findings
+    except NothingToSuggest as nothing:
+        return Suggested(refusal=str(nothing))
+    mine = [one for one in advise(found, kernel.layouts, premises, kernel.accesses) if _concerns(one.finding, bench)]
+    advice = tuple(sorted({one.kind.value for advised in mine for one in advised.advice}))
+    try:
+        answers = suggestions(found, kernel.layouts, premises=premises)
+    except NothingToSuggest as nothing:
+        return Suggested((), advice, refusal=str(nothing))
+    candidates = [candidate for answer in answers for candidate in answer.candidates]
+    kept = tuple(one for one in candidates if bench.concerns(one.before.id))
+    others = ", ".join(sorted({one.type for one in candidates}))
+    return Suggested(kept, advice, refusal="" if kept else f"candidates for {others} only")
+
+
+def _concerns(finding: Finding, bench: Judge) -> bool:
+    layout = finding.objects[0].layout if finding.objects else None
+    return layout is not None and bench.concerns(layout)

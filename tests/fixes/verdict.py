@@ -15,25 +15,29 @@ LEAST_SAVED = 0.02
 
 
 class Verdict(StrEnum):
-    """How far the tool got; the first three are what is asked of it."""
+    """How far the tool got; the first four are what is asked of it."""
 
     RECOMMENDED = "recommended"
     IN_SET = "in the set"
     LEFT_ALONE = "left alone, as it should be"
+    ADVISED = "the structure, as it should be"
     MISSED = "missed"
     NO_CANDIDATE = "no candidate"
     MEDDLED = "recommends a change where none helps"
+    NOT_ADVISED = "does not advise to change the structure"
     UNSHOWN = "not shown by the scenario"
 
     @property
     def found(self) -> bool:
         """Whether the tool gave the answer."""
-        return self in (Verdict.RECOMMENDED, Verdict.IN_SET, Verdict.LEFT_ALONE)
+        return self in (Verdict.RECOMMENDED, Verdict.IN_SET, Verdict.LEFT_ALONE, Verdict.ADVISED)
 
 
 def verdict(trial: Trial) -> Verdict:
     """The verdict of one trial."""
-    if trial.scenario.answer is not Answer.LAYOUT:
+    if trial.scenario.answer is Answer.STRUCTURE:
+        return Verdict.ADVISED if trial.scenario.advice in trial.advice else Verdict.NOT_ADVISED
+    if trial.scenario.answer is Answer.NONE:
         return Verdict.MEDDLED if trial.recommended else Verdict.LEFT_ALONE
     if trial.human is None or -change(trial.now, trial.human) < LEAST_SAVED:
         return Verdict.UNSHOWN
