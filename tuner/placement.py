@@ -130,6 +130,6 @@ def _cause(layout: Layout) -> str | None:
             return f"{member.name or 'an anonymous member'} overlaps the member before it"
         last = first_bit(member) + (member.size * BYTE if member.bit_size is None else member.bit_size)
     misaligned = any(m.bit_size is None and m.offset % alignment_of(m) for m in layout.members)
-    if misaligned or layout.size % max(alignment_of(m) for m in layout.members):
+    if misaligned or layout.size % max((alignment_of(m) for m in layout.members), default=1):
         return "it is packed: its offsets are an exchange format or were chosen by hand"
     return None

@@ -10,7 +10,7 @@ from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import ConflictPair, Finding, Layout
 from linesmith.tuner.atoms import Atom, Place, anonymous_struct, atoms, visible_places
-from linesmith.tuner.constraints import Freedom, facts_of, facts_within, freedom
+from linesmith.tuner.constraints import Freedom, facts_of, facts_within, freedom, unmovable
 from linesmith.tuner.cost.heat import Heat, spots
 from linesmith.tuner.cost.phase_mixes import PhaseMixes
 from linesmith.tuner.cost.record_heat import record_heat
@@ -64,7 +64,7 @@ def subject(
     target = finding.objects[0]
     outer = layouts.by_id(target.layout or 0)
     scope = _scope(outer, finding.triage.pairs, layouts)
-    if reason := refusal(scope.layout):
+    if reason := refusal(scope.layout) or unmovable(outer, layouts):
         raise NothingToSuggest(f"{outer.title} cannot be rearranged: {reason}.")
     facts = facts_within(facts_of(outer, premises), outer, scope.layout, layouts)
     parts = atoms(scope.layout, layouts, facts)

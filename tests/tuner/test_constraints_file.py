@@ -51,6 +51,8 @@ def test_a_table_tells_a_fact_of_the_record_it_is_named_after() -> None:
         ('together = ["a", "b"]', FactKind.TOGETHER, ("a", "b")),
         ('positional = "b"', FactKind.POSITIONAL, ("b",)),
         ('first = "a"', FactKind.FIRST, ("a",)),
+        ('last = "b"', FactKind.LAST, ("b",)),
+        ('wall = "b"', FactKind.WALL, ("b",)),
         ("randomized = true", FactKind.RANDOMIZED, ()),
         ('randomized = ["a"]', FactKind.RANDOMIZED, ("a",)),
         ('size = "now"', FactKind.SIZE, ()),
@@ -76,14 +78,14 @@ def test_a_record_may_be_named_as_in_c() -> None:
             (
                 "[[s]] number 1: there is no `ofset` (did you mean offset?); "
                 "a fact may have offset, range, positional, "
-                "first, together, apart, randomized, size, bytes, reason, place"
+                "first, last, wall, together, apart, randomized, size, bytes, reason, place"
             ),
         ),
         (
             '[[s]]\nreason = "because"',
             (
                 "[[s]] number 1 says nothing; "
-                "a table tells one fact, one of offset, range, positional, first, together, "
+                "a table tells one fact, one of offset, range, positional, first, last, wall, together, "
                 "apart, randomized, size"
             ),
         ),
@@ -91,7 +93,7 @@ def test_a_record_may_be_named_as_in_c() -> None:
             '[[s]]\nfirst = "a"\n[[s]]\nfirst = "a"\nsize = 8',
             (
                 "[[s]] number 2 says `first` and `size`; "
-                "a table tells one fact, one of offset, range, positional, first, "
+                "a table tells one fact, one of offset, range, positional, first, last, wall, "
                 "together, apart, randomized, size"
             ),
         ),

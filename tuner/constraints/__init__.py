@@ -2,13 +2,15 @@
 """What no proposal may do to a record, each rule with its reason and its source; one file per rule or family."""
 
 from linesmith.tuner.constraints.constraint import Constraint, ConstraintKind
-from linesmith.tuner.constraints.freedom import Apart, Freedom, Limit, Pin, Stretch
+from linesmith.tuner.constraints.freedom import Apart, Below, Freedom, Limit, Pin, Stretch
 from linesmith.tuner.constraints.memory import facts_of
 from linesmith.tuner.constraints.rules import freedom
 from linesmith.tuner.constraints.scoped import facts_within
+from linesmith.tuner.constraints.unmovable import unmovable
 
 __all__ = [
     "Apart",
+    "Below",
     "Constraint",
     "ConstraintKind",
     "Freedom",
@@ -18,4 +20,5 @@ __all__ = [
     "facts_of",
     "facts_within",
     "freedom",
+    "unmovable",
 ]

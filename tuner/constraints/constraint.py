@@ -23,6 +23,8 @@ class ConstraintKind(StrEnum):
     APART = "stays on another line"
     SIZE = "is limited in size"
     RANDOMIZED = "may be shuffled"
+    BASE = "is what others begin with"
+    FREE_POINTER = "shares its place"
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,16 @@ class Apart:
 
 
 @dataclass(frozen=True, slots=True)
+class Below:
+    """Byte ``start`` of the member at ``position`` lies within the first ``bytes`` of the object."""
+
+    position: int
+    start: int
+    bytes: int
+    why: Constraint
+
+
+@dataclass(frozen=True, slots=True)
 class Limit:
     """The record may have ``least`` to ``most`` bytes."""
 
@@ -72,6 +82,7 @@ class Freedom:
     pins: tuple[Pin, ...] = ()
     apart: tuple[Apart, ...] = ()
     limits: tuple[Limit, ...] = ()
+    below: tuple[Below, ...] = ()
     base: int = 0
 
     @property
@@ -112,6 +123,9 @@ class Freedom:
         for limit in self.limits:
             if not limit.least <= size <= limit.most:
                 yield limit.why
+        for head in self.below:
+            if starts[head.position] + head.start >= head.bytes:
+                yield head.why
         for pair in self.apart:
             if pair.broken(starts, self.base):
                 yield pair.why

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from linesmith.analyzer.model import FactKind, Layout, SlabGeometry, SourceFact
 from linesmith.analyzer.slab import Kernel, cache_of
+from linesmith.tuner.constraints.linux import linux_facts
 from linesmith.tuner.premises import Premises
 
 _POINTER_BYTES = 8
@@ -16,7 +17,7 @@ _GENERAL = "kmalloc-"
 
 def facts_of(layout: Layout, premises: Premises) -> tuple[SourceFact, ...]:
     """All facts of the record under these premises, every limit in bytes."""
-    told = premises.facts.of(layout.name)
+    told = (*premises.facts.of(layout.name), *linux_facts(layout))
     return (*(_in_bytes(fact, layout, premises.kernel) for fact in told), *_unasked(layout, premises))
 
 

@@ -28,6 +28,15 @@ def relied_first(record: Record) -> Iterator[Pin]:
             yield pin(record, atom, Constraint(ConstraintKind.FIRST, name, fact.reason, source_of(fact)))
 
 
+def relied_walls(record: Record) -> Iterator[Fixed]:
+    """Members that end the record, and those at which code splits it."""
+    kinds = {FactKind.LAST: ConstraintKind.LAST, FactKind.WALL: ConstraintKind.MARKER}
+    for fact in record.of(*kinds):
+        for atom in record.atoms_of(fact):
+            name = record.parts[atom].name
+            yield Fixed(atom, Constraint(kinds[fact.kind], name, fact.reason, source_of(fact), everywhere=True))
+
+
 def relied_order(record: Record) -> Iterator[Fixed]:
     """All members up to the last that an initialiser gives by position keep their turn."""
     for fact in record.of(FactKind.POSITIONAL):

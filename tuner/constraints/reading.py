@@ -2,7 +2,7 @@
 """Reads what a person knows of the source: TOML in, facts out.
 
 Each record has its tables, ``[[address_space]]``, each with one fact: ``offset``, ``range``, ``positional``,
-``first``, ``together``, ``apart``, ``randomized`` or ``size``, a ``reason`` and a ``place``.
+``first``, ``last``, ``wall``, ``together``, ``apart``, ``randomized`` or ``size``, a ``reason`` and a ``place``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ _FEWEST = {
     FactKind.RANGE: 2,
     FactKind.POSITIONAL: 1,
     FactKind.FIRST: 1,
+    FactKind.LAST: 1,
+    FactKind.WALL: 1,
     FactKind.TOGETHER: 2,
     FactKind.APART: 2,
     FactKind.RANDOMIZED: 0,
@@ -31,6 +33,8 @@ _REASONS = {
     FactKind.RANGE: "the code treats them as one range",
     FactKind.POSITIONAL: "an initialiser gives it by position",
     FactKind.FIRST: "code takes its address for that of the record",
+    FactKind.LAST: "objects may be longer than the record is declared",
+    FactKind.WALL: "the code splits the record where it begins",
     FactKind.TOGETHER: "they stand together in the source",
     FactKind.APART: "they must be on different lines",
     FactKind.RANDOMIZED: "the compiler may shuffle its members",

@@ -9,10 +9,12 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, SourceFact
 from linesmith.tuner.atoms import Atom
 from linesmith.tuner.constraints.alignment import explicit_alignments
-from linesmith.tuner.constraints.freedom import Apart, Freedom, Limit, Pin
+from linesmith.tuner.constraints.freedom import Apart, Below, Freedom, Limit, Pin
+from linesmith.tuner.constraints.holders import bases, common_beginnings, rigid_holders
 from linesmith.tuner.constraints.lines import asserted_apart
-from linesmith.tuner.constraints.offsets import relied_first, relied_offsets, relied_order
+from linesmith.tuner.constraints.offsets import relied_first, relied_offsets, relied_order, relied_walls
 from linesmith.tuner.constraints.order import first_members, last_members, markers
+from linesmith.tuner.constraints.reclaim import free_pointers, heads_for_rcu
 from linesmith.tuner.constraints.record import Effect, Fixed, Record, record_of
 from linesmith.tuner.constraints.shuffled import randomized
 from linesmith.tuner.constraints.size import ceilings, kept_size
@@ -23,7 +25,9 @@ RULES: tuple[Callable[[Record], Iterable[Effect]], ...] = (
     last_members,
     first_members,
     markers,
+    relied_walls,
     relied_order,
+    common_beginnings,
     relied_first,
     relied_offsets,
     groups,
@@ -31,8 +35,12 @@ RULES: tuple[Callable[[Record], Iterable[Effect]], ...] = (
     ranges_and_blocks,
     explicit_alignments,
     asserted_apart,
+    heads_for_rcu,
+    free_pointers,
     ceilings,
     kept_size,
+    rigid_holders,
+    bases,
     randomized,
 )
 
@@ -54,6 +62,7 @@ def freedom(
         tuple({one.atom: one for one in reversed(effects) if isinstance(one, Pin)}.values()),
         tuple(one for one in effects if isinstance(one, Apart)),
         tuple(one for one in effects if isinstance(one, Limit)),
+        tuple(one for one in effects if isinstance(one, Below)),
         base,
     )
 
