@@ -16,8 +16,8 @@ from linesmith.tuner.placement import Shape
 class Item:
     """Members that move as one, by shape; items of one ``segment`` may change places among themselves only.
 
-    ``pinned`` is the byte of the record at which the item must begin. Where moves are counted, an item that is not
-    ``movable`` keeps its place among the others like it.
+    ``pinned`` is the byte of the record at which the item must begin. Items that are not ``movable`` keep their order
+    among themselves.
     """
 
     shapes: tuple[Shape, ...]
@@ -71,8 +71,7 @@ class Problem:
     """Items in their present order, numbered from 0 in segments that never decrease.
 
     ``alignment`` is the record's own in bytes, ``size_limit`` and ``size_floor`` the most and the least bytes it may
-    have, ``base`` the byte of the object at which it begins. ``moves`` limits how many items may leave their place;
-    ``None`` is no limit.
+    have, ``base`` the byte of the object at which it begins.
     """
 
     items: tuple[Item, ...]
@@ -82,7 +81,6 @@ class Problem:
     size_limit: int
     alignment: int = 1
     base: int = 0
-    moves: int | None = None
     size_floor: int = 0
     apart: tuple[Apart, ...] = ()
 
@@ -92,8 +90,7 @@ class Packing:
     """An order of the items with its cost, and a bound that no legal order is below.
 
     ``size`` is in bytes; ``moved`` are the fewest items that, taken out and put elsewhere, give this order.
-    ``lines`` is how many lines hold hotspots, on average. ``proven`` says that cost and bound are equal. ``steps``
-    is the work done: orders begun or looked at.
+    ``lines`` is how many lines hold hotspots, on average. ``proven`` says that cost and bound are equal.
     """
 
     order: tuple[int, ...]
@@ -103,4 +100,3 @@ class Packing:
     size: int
     moved: tuple[int, ...]
     lines: float
-    steps: int = 0

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from linesmith.tuner.packing.order import moved
@@ -50,6 +50,17 @@ class Scene:
         """Items with a hotspot that clashes with another."""
         return tuple(item for item, spots in enumerate(self.by_item) if spots)
 
+    @cached_property
+    def twins(self) -> tuple[int, ...]:
+        """For each item the first one that could stand in its place unnoticed: cold, of the same shapes and segment."""
+        first: dict[object, int] = {}
+        found = []
+        for number, item in enumerate(self.problem.items):
+            alone = bool(self.by_item[number]) or item.pinned is not None
+            key = (number,) if alone else (item.shapes, item.segment)
+            found.append(first.setdefault(key, number))
+        return tuple(found)
+
     def places(self, order: Sequence[int]) -> tuple[dict[int, int], int] | None:
         """First byte of each clashing hotspot, and the end in bits; ``None`` if a pin or the size limit is broken."""
         end = 0
@@ -62,6 +73,16 @@ class Scene:
                 found[number] = (end + step.starts[member]) // BYTE + start
             end += step.end
         return (found, end) if end <= self.placer.limit else None
+
+    def begins(self, order: Sequence[int]) -> dict[int, int]:
+        """First bit of each item in this order."""
+        end = 0
+        found = {}
+        for item in order:
+            step = self.placer.step(item, end)
+            found[item] = end + step.starts[0]
+            end += step.end
+        return found
 
     def at_pin(self, item: int, start: int) -> bool:
         """Whether bit ``start`` is where the item must begin, if it must begin anywhere."""
@@ -80,8 +101,7 @@ class Scene:
             return None
         places, end = placed
         units, size, leaving = self.units(places), self.placer.size(end), len(moved(order, self.fixed))
-        many = self.problem.moves is not None and leaving > self.problem.moves
-        if many or units >= FORBIDDEN or size < self.problem.size_floor:
+        if units >= FORBIDDEN or size < self.problem.size_floor:
             return None
         return Judged(units, size, leaving, self.lines(places), tuple(order))
 
@@ -101,18 +121,14 @@ class Scene:
             found.update(range(first // line_bytes, last // line_bytes + 1))
         return len(found)
 
-    def packing(self, judged: Judged, bound: int, steps: int) -> Packing:
-        """The order as an answer; a bound beyond the cost is the cost."""
-        bound = min(bound, judged.units)
+    def packing(self, judged: Judged, bound: int) -> Packing:
+        """The order as an answer."""
+        leaving = moved(judged.order, self.fixed)
         unit = self.prices.unit
-        proven = bound == judged.units
-        return Packing(
-            judged.order,
-            judged.units * unit,
-            bound * unit,
-            proven,
-            judged.size,
-            moved(judged.order, self.fixed),
-            judged.lines,
-            steps,
-        )
+        answer = Packing(judged.order, judged.units * unit, 0.0, False, judged.size, leaving, judged.lines)
+        return self.with_bound(answer, bound)
+
+    def with_bound(self, packing: Packing, bound: int) -> Packing:
+        """The answer with this bound, in units; one beyond its cost is its cost."""
+        units = round(packing.cost / self.prices.unit)
+        return replace(packing, bound=min(bound, units) * self.prices.unit, proven=bound >= units)

@@ -35,10 +35,18 @@ class Beginning:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The best legal order of each number of moves, cheapest first; no order costs less than ``bound`` units."""
+class Few:
+    """At most ``moves`` items leave their place, and only items of ``movable``."""
 
-    best: tuple[Judged, ...]
+    moves: int
+    movable: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The best legal order, ``None`` if no better one is known; no order costs less than ``bound`` units."""
+
+    best: Judged | None
     bound: int
     steps: int
 
@@ -46,16 +54,15 @@ class Found:
 class Sequences:
     """The search over one scene."""
 
-    def __init__(self, scene: Scene, work: int, known: int) -> None:
-        """``work`` limits the beginnings looked at; those that cost more than ``known`` units are dropped."""
+    def __init__(self, scene: Scene, work: int, known: int, few: Few | None = None) -> None:
+        """``work`` limits the beginnings looked at; those that cost ``known`` units or more are dropped."""
         self._scene = scene
         self._work = work
         self._known = known
         self._items = scene.problem.items
-        self._moves = scene.problem.moves
+        self._few = few
         self._steps = 0
-        self._dropped = known + 1
-        self._twins = _twins(scene)
+        self._dropped = known
         partners = scene.prices.partners
         self._ends = {number: scene.problem.hotspots[number].size - 1 for number in partners}
         self._owner = {number: scene.problem.hotspots[number].item for number in partners}
@@ -72,14 +79,9 @@ class Sequences:
             layer = self._longer(layer)
             each = max(1, (self._steps - before) // max(1, count))
             layer = self._narrowed(layer, max(1, (self._work - self._steps) // (rest * each)))
-        found: dict[int, Judged] = {}
-        cheapest = self._dropped
-        for state, (units, _, link) in layer.items():
-            cheapest = min(cheapest, units)
-            judged = self._scene.judge(_unrolled(link))
-            if judged and (state.moved not in found or judged.merit < found[state.moved].merit):
-                found[state.moved] = judged
-        return Found(tuple(sorted(found.values(), key=lambda one: one.merit)), cheapest, self._steps)
+        judged = [one for _, _, link in layer.values() if (one := self._scene.judge(_unrolled(link)))]
+        cheapest = min([self._dropped, *(units for units, _, _ in layer.values())])
+        return Found(min(judged, key=lambda one: one.merit, default=None), cheapest, self._steps)
 
     def _longer(self, layer: dict[Beginning, tuple[int, int, Link]]) -> dict[Beginning, tuple[int, int, Link]]:
         grown: dict[Beginning, tuple[int, int, Link]] = {}
@@ -93,7 +95,7 @@ class Sequences:
                     continue
                 after, price = following
                 value = (units + price, breaks + (item != last + 1))
-                if value[0] <= self._known and (after not in grown or value < grown[after][:2]):
+                if value[0] < self._known and (after not in grown or value < grown[after][:2]):
                     grown[after] = (*value, (item, link))
         return grown
 
@@ -146,30 +148,30 @@ class Sequences:
         free = list(self._unplaced(state.placed))
         segment = self._items[free[0]].segment
         free = [item for item in free if self._items[item].segment == segment]
-        if self._moves is None:
+        if self._few is None:
             yield from ((item, 0, 0) for item in self._distinct(free))
         else:
-            yield from self._limited(state, free, self._moves)
+            yield from self._limited(state, free, self._few)
 
     def _distinct(self, free: list[int]) -> Iterator[int]:
         """The first of each kind of items: those that could change places unnoticed, and those that do not move."""
         tried: set[int] = set()
         for item in free:
-            kind = self._twins[item] if self._items[item].movable else -1
+            kind = self._scene.twins[item] if self._items[item].movable else -1
             if kind not in tried:
                 tried.add(kind)
                 yield item
 
-    def _limited(self, state: Beginning, free: list[int], moves: int) -> Iterator[tuple[int, int, int]]:
+    def _limited(self, state: Beginning, free: list[int], few: Few) -> Iterator[tuple[int, int, int]]:
         """Choices where at most so many items move: a step of one that stays passes over others, which then move."""
         waiting = sum(item < state.next for item in free)
         passed = waiting
         blocked = False
         for item in free:
-            movable = self._items[item].movable
-            if item >= state.next and not blocked and state.moved + passed <= moves:
+            movable = item in few.movable
+            if item >= state.next and not blocked and state.moved + passed <= few.moves:
                 yield item, item + 1, state.moved
-            if movable and state.moved + waiting + (item >= state.next) <= moves:
+            if movable and state.moved + waiting + (item >= state.next) <= few.moves:
                 yield item, state.next, state.moved + 1
             passed += item >= state.next
             blocked = blocked or (item >= state.next and not movable)
@@ -191,14 +193,3 @@ def _unrolled(link: Link) -> tuple[int, ...]:
         order.append(link[0])
         link = link[1]
     return tuple(reversed(order))
-
-
-def _twins(scene: Scene) -> list[int]:
-    """For each item the first one that could stand in its place unnoticed: cold, of the same shapes and segment."""
-    first: dict[object, int] = {}
-    found = []
-    for number, item in enumerate(scene.problem.items):
-        alone = bool(scene.by_item[number]) or item.pinned is not None
-        key = (number,) if alone else (item.shapes, item.segment)
-        found.append(first.setdefault(key, number))
-    return found

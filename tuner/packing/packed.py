@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A record packed anew: from a subject to a problem, and from its packings back to arrangements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linesmith.analyzer.model import Move, MoveKind, Optimality
+from linesmith.tuner.arrangement import Arrangement
+from linesmith.tuner.constraints.freedom import Stretch
+from linesmith.tuner.cost.heat import Heat
+from linesmith.tuner.packing.problem import Apart, Clash, Grid, Hotspot, Item, Packing, Problem
+from linesmith.tuner.packing.solve import WORK, front
+from linesmith.tuner.subject import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """An order of a subject's atoms, and how good it is among those with no more moves (all, if it is the last)."""
+
+    arrangement: Arrangement
+    optimality: Optimality
+
+
+def packed(subject: Subject, growth: int = 0, work: int = WORK) -> tuple[Packed, ...]:
+    """The cheapest orders by number of moved atoms, fewest first; none where the present order is the best.
+
+    The record grows by ``growth`` bytes, or less as far as its objects then start in the same phases. ``work`` limits
+    the orders that are begun for each of the answers.
+    """
+    problem = problem_of(subject, growth)
+    if growth < 0 or problem.size_limit < subject.layout.size + growth:
+        return ()
+    return tuple(
+        Packed(_arrangement(subject, one), Optimality(one.cost, one.bound, one.proven))
+        for one in front(problem, work)
+        if one.moved
+    )
+
+
+def problem_of(subject: Subject, growth: int = 0) -> Problem:
+    """The subject as a problem: an item for each atom, the heat's contacts as clashes."""
+    heat, freedom = subject.heat, subject.freedom
+    numbers = {spot: number for number, spot in enumerate(heat.spots)}
+    size = subject.layout.size + growth
+    bans = [(_ban(subject, one.first), _ban(subject, one.second), one.line_bytes) for one in freedom.apart]
+    first = len(heat.spots)
+    return Problem(
+        items=tuple(
+            Item(shapes, segment, freedom.pinned.get(atom), movable=bool(part.name))
+            for atom, (part, shapes, segment) in enumerate(
+                zip(subject.parts, subject.shapes, freedom.segments, strict=True)
+            )
+        ),
+        hotspots=(
+            *(_hotspot(subject, spot.member, spot.start, spot.size) for spot in heat.spots),
+            *(spot for one, other, _ in bans for spot in (one, other)),
+        ),
+        clashes=tuple(Clash(numbers[one.first], numbers[one.second], one.weight) for one in heat.contacts),
+        grids=_grids(heat, growth),
+        size_limit=size if freedom.ceiling is None else min(size, freedom.ceiling),
+        alignment=subject.layout.alignment or 1,
+        base=subject.base,
+        size_floor=max(_least_size(subject, size), freedom.floor),
+        apart=tuple(Apart(first + 2 * at, first + 2 * at + 1, line) for at, (_, _, line) in enumerate(bans)),
+    )
+
+
+def _ban(subject: Subject, stretch: Stretch) -> Hotspot:
+    return _hotspot(subject, stretch.position, stretch.start, max(stretch.size, 1))
+
+
+def _hotspot(subject: Subject, position: int, start: int, size: int) -> Hotspot:
+    atom = subject.owners[position]
+    return Hotspot(atom, subject.positions[atom].index(position), start, size)
+
+
+def _grids(heat: Heat, growth: int) -> tuple[Grid, ...]:
+    """The phases in which the cost counts: those of all objects as much as those that the profile has seen."""
+    mixes = heat.mix(heat.granule, growth), heat.here(heat.granule, growth)
+    return tuple(Grid(heat.line_bytes, mix.phases(heat.line_bytes)) for mix in mixes)
+
+
+def _least_size(subject: Subject, size: int) -> int:
+    """The smallest size in bytes, up to ``size``, from which on objects start in the same phases as at ``size``."""
+    step, granule = max(subject.layout.natural_alignment, subject.layout.alignment or 1), subject.heat.granule
+    here, line_bytes = subject.layout.size, subject.heat.line_bytes
+    wanted = subject.heat.mix(granule, size - here).phases(line_bytes)
+    least = sum(member.size for member in subject.layout.members if not member.is_bit_field)
+    while size - step >= least and subject.heat.mix(granule, size - step - here).phases(line_bytes) == wanted:
+        size -= step
+    return size if size - step >= least else 0
+
+
+def _arrangement(subject: Subject, packing: Packing) -> Arrangement:
+    moves = []
+    for item in packing.moved:
+        place = packing.order.index(item)
+        part = subject.parts[item]
+        after = subject.parts[packing.order[place - 1]].last if place else None
+        together = tuple(member.name for member in part.members) if len(part.members) > 1 else ()
+        moves.append(Move(MoveKind.MOVE, part.name, after=after, members=together))
+    return Arrangement(packing.order, moves=tuple(moves), moved=packing.moved)
