@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from zlib import crc32
 
 from fixes.scenario import Kind, Object, Role, Scenario, Touch
 
@@ -46,9 +45,9 @@ def node_of(cpu: int) -> int:
     return cpu % NODES
 
 
-def interleaved(scenario: Scenario, spots: Mapping[str, Spot], accesses: int = ACCESSES) -> list[Event]:
-    """``accesses`` of a run; ``spots`` are those of the members by path. The same scenario gives the same run."""
-    draw = Random(crc32(scenario.name.encode()))  # noqa: S311 - a repeatable course, no secret
+def interleaved(scenario: Scenario, spots: Mapping[str, Spot], accesses: int = ACCESSES, seed: int = 0) -> list[Event]:
+    """``accesses`` of a run; ``spots`` are those of the members by path. Scenario and seed decide everything."""
+    draw = Random(f"{scenario.name} {seed}")  # noqa: S311 - a repeatable course, no secret
     roles = _by_cpu(scenario)
     course = _Course(scenario, spots, draw, {})
     running = [course.turns(cpu, mine) for cpu, mine in enumerate(roles)]

@@ -47,21 +47,21 @@ class _Row:
         return self.near + self.far + self.hits + self.misses
 
 
-def report(events: Sequence[Event], starts: Sequence[int], code: Code, name: str, slide: int = SLIDE) -> str:
-    """The text of the report; ``code`` are instructions by function, member and kind, ``name`` seeds the sampling.
+def report(events: Sequence[Event], starts: Sequence[int], code: Code, seed: int = 0) -> str:
+    """The text of the report; ``code`` are instructions by function, member and kind, ``seed`` chooses the samples.
 
     Raises ``ScenarioError`` when no line is contended.
     """
-    draw = Random(name)  # noqa: S311 - a repeatable choice of samples, no secret
+    draw = Random(seed)  # noqa: S311 - a repeatable choice of samples, no secret
     lines: dict[int, dict[tuple[int, str, int], _Row]] = defaultdict(dict)
     for event, address, source in sources(events, starts):
-        place = code[event.function, event.spot.member, event.kind] + slide
+        place = code[event.function, event.spot.member, event.kind] + SLIDE
         rows = lines[address // CACHE_LINE_BYTES * CACHE_LINE_BYTES]
         row = rows.setdefault((address % CACHE_LINE_BYTES, event.function, place), _Row(place))
         _sample(row, event, source, draw)
     shown = [LineSpec(address, _specs(rows)) for address, rows in lines.items() if _hitm(rows.values())]
     if not shown:
-        raise ScenarioError(f"{name}: no line is contended, so perf would show none")
+        raise ScenarioError("no line is contended, so perf would show none")
     return render(ReportSpec(tuple(sorted(shown, key=lambda line: (-sum(line.totals(2)), line.address)))))
 
 

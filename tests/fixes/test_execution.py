@@ -42,8 +42,9 @@ def run(*roles: Role, count: int = 1) -> list[Event]:
     return interleaved(scenario(*roles, count=count), SPOTS, 8000)
 
 
-def test_the_same_scenario_runs_the_same_way() -> None:
+def test_scenario_and_seed_decide_the_run() -> None:
     assert run(READING, WRITING) == run(READING, WRITING)
+    assert interleaved(scenario(READING, WRITING), SPOTS, 8000, seed=1) != run(READING, WRITING)
 
 
 def test_cpus_do_what_their_role_says_as_often_as_it_says() -> None:
@@ -115,7 +116,7 @@ def test_the_replayer_counts_the_same_modified_lines(tmp_path: Path) -> None:
 
 def test_the_report_is_one_that_the_tool_reads(tmp_path: Path) -> None:
     path = tmp_path / "thing.c2c"
-    path.write_text(report(run(READING, WRITING), [START], CODE, "thing"))
+    path.write_text(report(run(READING, WRITING), [START], CODE))
     ((profile,),) = (read_profiles(path),)
     (line,) = profile.lines
     rows = {(row.function, row.offset, row.code_address) for row in line.accesses}
@@ -130,5 +131,5 @@ def test_the_report_is_one_that_the_tool_reads(tmp_path: Path) -> None:
 
 
 def test_a_run_without_contention_has_no_report() -> None:
-    with pytest.raises(ScenarioError, match="thing: no line is contended"):
-        report(run(READING), [START], CODE, "thing")
+    with pytest.raises(ScenarioError, match="no line is contended"):
+        report(run(READING), [START], CODE)

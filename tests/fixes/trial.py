@@ -79,26 +79,26 @@ class Course:
         return tuple(start + SLIDE for start in self.starts) if self.memory.fixed else self.starts
 
 
-def course(scenario: Scenario, kernel: RealKernel, accesses: int = ACCESSES) -> Course:
+def course(scenario: Scenario, kernel: RealKernel, accesses: int = ACCESSES, seed: int = 0) -> Course:
     """The scenario's run with the objects where they cost most; raises ``ScenarioError``."""
     record = kernel.layout(scenario.type)
     places = spots(scenario, record, kernel.layouts)
     found = memory(scenario, record, kernel.containment, kernel.slabs, kernel.symbols)
-    events = interleaved(scenario, places, accesses)
+    events = interleaved(scenario, places, accesses, seed)
     starts = max(found.choices(), key=lambda starts: modified_loads(events[:LOOKED_AT], starts))
     code = instructions(scenario, places, record, kernel.containment, kernel.accesses)
     return Course(record, found, tuple(events), starts, code)
 
 
-def tried(scenario: Scenario, kernel: RealKernel, folder: Path, posted: Path | None = None) -> Trial:
-    """The scenario on this kernel; its report and its trace are left in ``folder``.
+def tried(scenario: Scenario, kernel: RealKernel, folder: Path, posted: Path | None = None, seed: int = 0) -> Trial:
+    """The scenario on this kernel; its report and its trace are left in ``folder``. ``seed`` is that of the run.
 
     A ``posted`` report is asked instead of the scenario's own; the judge stays the same. Raises ``ScenarioError``.
     """
-    run = course(scenario, kernel)
+    run = course(scenario, kernel, seed=seed)
     profile = posted or folder / f"{scenario.name}.c2c"
     if posted is None:
-        profile.write_text(report(run.events, run.seen_at, run.code.code, scenario.name))
+        profile.write_text(report(run.events, run.seen_at, run.code.code, seed))
     bench = judge(folder / f"{scenario.name}.trace", run.events, run.starts, run.memory, run.record, kernel)
     human = human_layout(run.record, scenario.human, kernel.layouts) if scenario.human else None
     goal = Goal(human, None if human is None else bench.cost(run.record, human))

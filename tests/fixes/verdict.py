@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a trial shows in one word, and the sum of many."""
+"""What a trial shows, in one word."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
 
 from fixes.judgement import Cost, change
@@ -46,17 +45,6 @@ def verdict(trial: Trial) -> Verdict:
     if any(one.good for one in trial.tried):
         return Verdict.IN_SET
     return Verdict.MISSED if trial.tried else Verdict.NO_CANDIDATE
-
-
-def shares(trials: Sequence[Trial]) -> tuple[int, int, int]:
-    """Of how many layout fixes that their scenario shows: all, those in the set, those recommended."""
-    counted = [one for one in map(verdict, fixes(trials)) if one is not Verdict.UNSHOWN]
-    return len(counted), sum(one.found for one in counted), counted.count(Verdict.RECOMMENDED)
-
-
-def fixes(trials: Sequence[Trial]) -> list[Trial]:
-    """The trials of fixes that change a layout, from the scenario's own profile."""
-    return [one for one in trials if one.scenario.answer is Answer.LAYOUT and one.posted is None]
 
 
 def best(trial: Trial) -> Tried | None:

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Trials as text: one row for each scenario with all its runs, the sum, and every candidate for those who ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from fixes.scenario import Answer
+from fixes.trial import Trial, Tried
+from fixes.verdict import Verdict, best, told, verdict
+
+HEAD = ("scenario", "where", "misses as it is", "the human's", "recommended", "best of the set", "runs", "verdict")
+
+
+def table(trials: Iterable[Trial]) -> Iterator[str]:
+    """The table in Markdown, and the sums below it."""
+    groups = grouped(trials)
+    yield f"| {' | '.join(HEAD)} |"
+    yield "|---" * len(HEAD) + "|"
+    yield from (_row(runs) for runs in groups)
+    yield ""
+    yield from _sums(groups)
+
+
+def grouped(trials: Iterable[Trial]) -> list[list[Trial]]:
+    """The runs of each scenario; posted reports are groups of their own."""
+    ordered = sorted(trials, key=_name)
+    return [list(runs) for _, runs in groupby(ordered, key=_name)]
+
+
+def outcome(runs: Sequence[Trial]) -> Verdict:
+    """The verdict of the median run, from the best to the worst."""
+    order = list(Verdict)
+    found = sorted((verdict(run) for run in runs), key=order.index)
+    return found[len(found) // 2]
+
+
+def _name(trial: Trial) -> str:
+    return f"{trial.scenario.name}, posted report {trial.posted.name}" if trial.posted else trial.scenario.name
+
+
+def _row(runs: Sequence[Trial]) -> str:
+    first = runs[0]
+    chosen, lowest = first.recommended, best(first)
+    found = sum(verdict(run).found for run in runs)
+    cells = (
+        _name(first),
+        f"{first.scenario.release}, {first.place}",
+        f"{first.now.misses:,}",
+        told(first.human, first.now),
+        _told(chosen, first),
+        _told(lowest, first),
+        f"{found} of {len(runs)}",
+        outcome(runs).value,
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _told(one: Tried | None, trial: Trial) -> str:
+    return told(one.cost, trial.now) if one else "-"
+
+
+def _sums(groups: Sequence[Sequence[Trial]]) -> Iterator[str]:
+    ours = [runs for runs in groups if runs[0].posted is None]
+    fixes = [outcome(runs) for runs in ours if runs[0].scenario.answer is Answer.LAYOUT]
+    shown = [one for one in fixes if one is not Verdict.UNSHOWN]
+    in_set, first = sum(one.found for one in shown), shown.count(Verdict.RECOMMENDED)
+    yield f"{len(shown)} layout fixes that their scenario shows. The human's layout, or one as good:"
+    yield f"in the set of {in_set} ({_share(in_set, shown)}), the recommended one of {first} ({_share(first, shown)})."
+    others = [outcome(runs) for runs in ours if runs[0].scenario.answer is not Answer.LAYOUT]
+    yield f"{len(others)} records that no layout helps: {sum(one.found for one in others)} get the right answer."
+
+
+def _share(part: int, whole: Sequence[object]) -> str:
+    return f"{100 * part / max(len(whole), 1):.1f} %"
+
+
+def details(trial: Trial) -> Iterator[str]:
+    """Everything about one trial."""
+    yield ""
+    yield f"{_name(trial)}: {trial.scenario.subject} ({verdict(trial).value})"
+    yield f"  as it is {trial.now.misses:,} misses, mean of {trial.now.phases} phases; {trial.now.size} bytes"
+    yield f"  human    {told(trial.human, trial.now)}"
+    yield from (f"  tool     {_told(one, trial)}: {one.moves}{_marks(one)}" for one in trial.tried)
+    if trial.advice:
+        yield f"  advice   {', '.join(trial.advice)}"
+    if trial.refusal:
+        yield f"  tool     {trial.refusal}"
+    if trial.asked:
+        yield "  the type had to be named"
+    yield from (f"  unseen   {one}" for one in trial.unseen)
+
+
+def _marks(one: Tried) -> str:
+    marks = (("recommended", one.recommended), ("the human's", one.same), ("as good", one.good and not one.same))
+    told_of = [mark for mark, is_so in marks if is_so]
+    return f" ({', '.join(told_of)})" if told_of else ""
