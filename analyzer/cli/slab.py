@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from linesmith.analyzer.cli import options
+from linesmith.analyzer.cli import options, whatif
 
 
 class PowerOfTwo(click.IntRange):
@@ -34,6 +34,7 @@ class PowerOfTwo(click.IntRange):
 @click.option("--by-rcu", is_flag=True, help="The cache is made with SLAB_TYPESAFE_BY_RCU.")
 @click.option("--constructor", is_flag=True, help="The cache has a constructor.")
 @click.option("--kmalloc", is_flag=True, help="TYPE comes from kmalloc().")
+@whatif.change
 @options.format_
 @options.output
 def command(
@@ -49,12 +50,14 @@ def command(
     by_rcu: bool,
     constructor: bool,
     kmalloc: bool,
+    change: whatif.Change,
     format_: str,
     output: Path | None,
 ) -> None:
     """Show stride, slab order, phases and memory of objects of TYPE, also inside the objects that hold it by value.
 
-    What nothing says of the cache is computed by the rules of SLUB; each line tells how it is known.
+    What nothing says of the cache is computed by the rules of SLUB; each line tells how it is known. --pull-in,
+    --push-out and --shrink ask what another structure of TYPE would cost.
     """
     from linesmith.analyzer.cli.kernels import Running
     from linesmith.analyzer.cli.slabs import Question, slabs_of
@@ -67,7 +70,11 @@ def command(
             "--kmalloc takes the general cache as it is; give it without --cache, --align, --hwcache-align, "
             "--by-rcu and --constructor"
         )
-    question = Question(types, asked, Running(cpus, options.PAGES[page_size], kernel, slabinfo))
+    running = Running(cpus, options.PAGES[page_size], kernel, slabinfo)
+    if change.asked:
+        options.write(whatif.answer(elf, types, change, asked, running, format_), output)
+        return
+    question = Question(types, asked, running)
     found = slabs_of(elf, question)
     render = slab_json.render_json if format_ == "json" else slab.render_text
     options.write(render(found), output)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Accessor, Gain, MemoryUse, StructuralAdvice
+from linesmith.analyzer.model import Accessor, Gain, MemoryUse, SlabMachine, StructuralAdvice
 from linesmith.analyzer.report.excerpt import excerpt
 
 LABEL = 12
@@ -22,7 +22,28 @@ def advice_rows(one: StructuralAdvice, layouts: Layouts) -> Iterator[str]:
     yield from (f"  - {note}" for note in one.notes)
     for layout in one.after:
         yield "  after:"
-        yield from (f"  {row}".rstrip() for row in excerpt(layout, layouts, _shown(one), frozenset(one.members)))
+        yield from (
+            f"  {row}".rstrip() for row in excerpt(layout, layouts, frozenset(one.members), frozenset(one.members))
+        )
+
+
+def render_text(
+    advice: Sequence[StructuralAdvice],
+    layouts: Layouts,
+    machine: SlabMachine,
+    release_known: bool,
+    left_out: Sequence[str] = (),
+) -> str:
+    """What another structure would cost: the machine that memory is computed for, then each variant in full.
+
+    ``left_out`` are members that the record was taken to lack.
+    """
+    release = f"Linux {machine.release[0]}.{machine.release[1]}" + ("" if release_known else " (assumed)")
+    cpus = f"{machine.cpus} CPU{'' if machine.cpus == 1 else 's'}"
+    heading = [f"{release}, {cpus}, pages of {machine.page_bytes} bytes"]
+    heading += [f"as in a configuration without {', '.join(left_out)}"] if left_out else []
+    blocks = ["\n".join(heading), *("\n".join(advice_rows(one, layouts)) for one in advice)]
+    return "\n\n".join(blocks) + "\n"
 
 
 def _tables(one: StructuralAdvice) -> Iterator[tuple[str, Sequence[str]]]:
@@ -30,11 +51,6 @@ def _tables(one: StructuralAdvice) -> Iterator[tuple[str, Sequence[str]]]:
     yield "reached by", tuple(_accessors(one.accessors))
     yield "replayed", tuple(map(_gain, one.gains))
     yield "memory", tuple(_memory(one))
-
-
-def _shown(one: StructuralAdvice) -> frozenset[str]:
-    """Members of the new layout that are told: those of the advice, and whatever lies on their lines."""
-    return frozenset(one.members)
 
 
 def _accessors(accessors: Sequence[Accessor]) -> Iterator[str]:
@@ -70,7 +86,7 @@ def _gain(one: Gain) -> str:
 def _memory(one: StructuralAdvice) -> Iterator[str]:
     for when, uses in (("now", one.memory_before), ("then", one.memory_after)):
         if uses:
-            yield f"{when:<5}{_sum([use.object_bytes for use in uses])} bytes, {_pages(uses)}, {_caches(uses)}"
+            yield f"{when:<5}{_sum([use.object_bytes for use in uses])} bytes, {_pages(uses)} ({_caches(uses)})"
 
 
 def _sum(parts: Sequence[int]) -> str:
@@ -85,4 +101,8 @@ def _pages(uses: Sequence[MemoryUse]) -> str:
 
 
 def _caches(uses: Sequence[MemoryUse]) -> str:
-    return "; ".join(f"{use.cache}: {use.objects_per_slab} in {1 << use.order} pages" for use in uses)
+    return "; ".join(f"{use.cache}: {use.objects_per_slab} in {_counted(1 << use.order)}" for use in uses)
+
+
+def _counted(pages: int) -> str:
+    return f"{pages} page{'' if pages == 1 else 's'}"

@@ -3,9 +3,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
-from linesmith.analyzer.model import Accessor, Gain, Layout, MemoryUse, StructuralAdvice
+from linesmith.analyzer.model import (
+    Accessor,
+    ElfIdentity,
+    Gain,
+    Layout,
+    MemoryUse,
+    SlabMachine,
+    StructuralAdvice,
+)
+
+SCHEMA_VERSION = 1
 
 
 class ReshapedDocument(msgspec.Struct, frozen=True):
@@ -32,6 +44,45 @@ class StructureDocument(msgspec.Struct, frozen=True):
     memory_before: tuple[MemoryUse, ...]
     memory_after: tuple[MemoryUse, ...]
     notes: tuple[str, ...]
+
+
+class MachineDocument(msgspec.Struct, frozen=True):
+    """What memory was computed for."""
+
+    release: str
+    release_known: bool
+    cpus: int
+    page_bytes: int
+
+
+class ChangeDocument(msgspec.Struct, frozen=True):
+    """What ``linesmith slab --pull-in``, ``--push-out`` and ``--shrink`` write with ``--format json``."""
+
+    schema: int
+    elf: ElfIdentity
+    machine: MachineDocument
+    without: tuple[str, ...]
+    advice: tuple[StructureDocument, ...]
+
+
+def render_json(
+    advice: Sequence[StructuralAdvice],
+    elf: ElfIdentity,
+    machine: SlabMachine,
+    release_known: bool,
+    left_out: Sequence[str] = (),
+) -> str:
+    """The answer as one indented JSON document that ends in a newline."""
+    release = f"{machine.release[0]}.{machine.release[1]}"
+    computed_for = MachineDocument(release, release_known, machine.cpus, machine.page_bytes)
+    told = tuple(map(advice_document, advice))
+    document = ChangeDocument(SCHEMA_VERSION, elf, computed_for, tuple(left_out), told)
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+def schema() -> dict[str, object]:
+    """The JSON schema of the document."""
+    return msgspec.json.schema(ChangeDocument)
 
 
 def advice_document(one: StructuralAdvice) -> StructureDocument:

@@ -63,3 +63,9 @@ def test_a_member_behind_the_one_that_missed_is_a_pair_too() -> None:
 def test_misses_served_by_clean_copies_count_in_the_whole_too() -> None:
     found = diagnose((member(0, 40, 1), member(8, 10, 1)), conflict(0, 0, 40, true_sharing=True), conflict(8, 0, 60))
     assert found.kinds == (TriageKind.FALSE_SHARING,)
+
+
+def test_what_the_words_of_one_lock_do_to_each_other_is_contention_on_the_lock() -> None:
+    waiting = (Access(0, "rwsem_spin_on_owner", hitm_local=60), Access(8, "down_write", hitm_local=40, taken=99))
+    found = diagnose((*waiting, member(24, hitm=50)), conflict(0, 8, 60), conflict(8, 0, 40), conflict(24, 8, 50))
+    assert TriageKind.LOCK_CONTENTION in found.kinds

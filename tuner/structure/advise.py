@@ -7,19 +7,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.access import AccessMap
+from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Finding, StructuralAdvice, StructureKind
 from linesmith.tuner.premises import NO_PREMISES, Premises
 from linesmith.tuner.structure.case import Case, case_of
 from linesmith.tuner.structure.count_apart import counting_apart
+from linesmith.tuner.structure.push_out import pushing_out
 from linesmith.tuner.structure.read_copy import reading_copies
 from linesmith.tuner.structure.read_first import reading_first
 from linesmith.tuner.structure.shard import sharding
+from linesmith.tuner.structure.shrink import shrinking
 
 Rule = Callable[[Case], Iterator[StructuralAdvice]]
 
 # The cheap changes of code first, then those of the layout, then those that change how the object is used.
-RULES: tuple[Rule, ...] = (reading_first, counting_apart, reading_copies, sharding)
+RULES: tuple[Rule, ...] = (reading_first, counting_apart, reading_copies, shrinking, pushing_out, sharding)
 
 _Key = tuple[StructureKind, str, tuple[str, ...]]
 
@@ -43,10 +46,12 @@ def advise(
     ``accesses`` is the access map of the same ELF file; without one most rules say nothing.
     """
     told: set[_Key] = set()
+    containment = Containment(layouts)
     answers = []
     for finding in found:
         others = [one for one in found if one is not finding]
-        fresh = [one for one in advice(finding, layouts, others, premises, accesses) if _key(one) not in told]
+        case = case_of(finding, layouts, others, premises, accesses, containment)
+        fresh = [one for one in _ruled(case) if _key(one) not in told]
         told.update(map(_key, fresh))
         if fresh:
             answers.append(Advised(finding, tuple(fresh)))
@@ -61,7 +66,10 @@ def advice(
     accesses: AccessMap | None = None,
 ) -> tuple[StructuralAdvice, ...]:
     """The advice for one finding; ``others`` are the profile's other findings."""
-    case = case_of(finding, layouts, others, premises, accesses)
+    return _ruled(case_of(finding, layouts, others, premises, accesses, Containment(layouts)))
+
+
+def _ruled(case: Case | None) -> tuple[StructuralAdvice, ...]:
     return tuple(one for rule in RULES for one in rule(case)) if case else ()
 
 

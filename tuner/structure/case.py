@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from linesmith.analyzer.access import AccessMap, accesses_of
 from linesmith.analyzer.attribution.lock import takes_lock
+from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import (
     Accessor,
@@ -24,13 +25,14 @@ from linesmith.analyzer.model import (
 from linesmith.tuner.atoms import Place, visible_places
 from linesmith.tuner.cost.heat import own_members
 from linesmith.tuner.premises import Premises
+from linesmith.tuner.structure.memory import Allocation
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
     """``layout`` is the record of the finding's first object; ``touched`` is who touches it, where code tells.
 
-    ``others`` are the profile's other findings.
+    ``others`` are the profile's other findings; ``home`` is where the record's objects come from.
     """
 
     finding: Finding
@@ -40,6 +42,7 @@ class Case:
     premises: Premises
     accesses: AccessMap | None
     touched: TypeAccesses | None
+    home: Allocation
 
     @property
     def kinds(self) -> tuple[TriageKind, ...]:
@@ -78,6 +81,7 @@ def case_of(
     others: Sequence[Finding],
     premises: Premises,
     accesses: AccessMap | None,
+    containment: Containment,
 ) -> Case | None:
     """The case of a finding whose first object is known; ``None`` for any other."""
     target = finding.objects[0] if finding.objects else None
@@ -85,7 +89,8 @@ def case_of(
         return None
     layout = layouts.by_id(target.layout)
     touched = accesses_of(layout, layouts, accesses) if accesses is not None else None
-    return Case(finding, layout, layouts, tuple(others), premises, accesses, touched)
+    home = Allocation(premises.kernel, containment, cache=target.origin.removeprefix("slab "))
+    return Case(finding, layout, layouts, tuple(others), premises, accesses, touched, home)
 
 
 def top(path: str) -> str:

@@ -59,11 +59,12 @@ def in_place(layout: Layout, layouts: Layouts, wish: Pulling) -> Embedding:
     position = at(layout, wish.member)
     here = with_member(whole, position, embedded(whole.members[position], target, wish.size, wish.alignment))
     last = behind(here, position, ())
-    return _embedding(layout, target, wish, min((here, last), key=lambda one: one.size), ())
+    chosen = min((here, last), key=lambda one: (one.size, len(tuple(_beside(one, wish.member)))))
+    return _embedding(layout, target, wish, chosen, ())
 
 
 def with_cold_behind(layout: Layout, layouts: Layouts, wish: Pulling) -> Embedding:
-    """The object on the last line, with as few cold members behind it as make the record smallest.
+    """The object on the last line, with cold members behind it: no more than make the record as small as it gets.
 
     Raises ``StructureRefused`` when none of the cold members may move there.
     """
@@ -74,10 +75,20 @@ def with_cold_behind(layout: Layout, layouts: Layouts, wish: Pulling) -> Embeddi
     movable = [at(layout, name) for name in wish.cold if _may_go_last(layout, layouts, at(layout, name))]
     if not movable:
         raise StructureRefused(f"no member named may move to the end of {layout.title}")
-    options = [behind(here, position, movable[:count]) for count in range(1, len(movable) + 1)]
-    best = min(range(len(options)), key=lambda one: (options[one].size, one))
-    moved = tuple(layout.members[place].name for place in sorted(movable[: best + 1]))
-    return _embedding(layout, target, wish, options[best], moved)
+    moved = _fewest(here, position, movable)
+    names = tuple(layout.members[place].name for place in sorted(moved))
+    return _embedding(layout, target, wish, behind(here, position, moved), names)
+
+
+def _fewest(layout: Layout, position: int, movable: Sequence[int]) -> list[int]:
+    """The first of the ``movable`` that make the record smallest, without those that are not needed for it."""
+    sizes = [behind(layout, position, movable[:count]).size for count in range(1, len(movable) + 1)]
+    moved = list(movable[: sizes.index(min(sizes)) + 1])
+    for place in reversed(moved[:]):
+        rest = [one for one in moved if one != place]
+        if rest and behind(layout, position, rest).size == min(sizes):
+            moved = rest
+    return moved
 
 
 def _may_go_last(layout: Layout, layouts: Layouts, position: int) -> bool:

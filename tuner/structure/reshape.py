@@ -10,9 +10,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from linesmith.analyzer.errors import StructureRefused
-from linesmith.analyzer.model import Layout, Member, MemberCategory
-from linesmith.tuner.inference import with_inferred_alignment
-from linesmith.tuner.placement import lay_out, refusal
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Layout, Member, MemberCategory, RecordKind
+from linesmith.tuner.inference import record_alignment, with_inferred_alignment
+from linesmith.tuner.placement import lay_out, refusal, round_up
+from linesmith.tuner.relocation import elements, holds
 
 WORD = 8
 
@@ -30,7 +32,8 @@ def at(layout: Layout, name: str) -> int:
     names = [member.name for member in layout.members]
     if name not in names:
         told = ", ".join(one for one in names if one)
-        raise StructureRefused(f"{layout.title} has no member {name}; its members are {told}")
+        inside = ", and what lies in its anonymous records cannot be changed so" if "" in names else ""
+        raise StructureRefused(f"{layout.title} has no member {name}: its members are {told}{inside}")
     return names.index(name)
 
 
@@ -58,7 +61,12 @@ def embedded(pointer: Member, target: Layout, size: int | None, alignment: int |
 
 
 def shrunk(member: Member, size: int) -> Member:
-    """The member with ``size`` bytes in place of its own; what it then holds is not decided."""
+    """The member with ``size`` bytes in place of its own; what it then holds is not decided.
+
+    Raises ``StructureRefused`` for a bit-field, and where it would not be smaller.
+    """
+    if member.is_bit_field or not 0 < size < member.size:
+        raise StructureRefused(f"{member.name} has {member.size} bytes and cannot be made {size} bytes small")
     natural = min(size & -size, WORD)
     return replace(
         member, size=size, natural_alignment=natural, record=None, category=MemberCategory.UNKNOWN, dimensions=()
@@ -82,12 +90,42 @@ def pointer_to(member: Member) -> Member:
 
 
 def with_member(layout: Layout, position: int, member: Member) -> Layout:
-    """The layout with ``member`` in place of the one at ``position``."""
+    """The layout with ``member`` in place of the one at ``position``; its alignment becomes the record's too."""
     members = (*layout.members[:position], member, *layout.members[position + 1 :])
-    return lay_out(layout, members)
+    asked = max(member.alignment or 0, layout.alignment or 0) or None
+    return lay_out(replace(layout, alignment=asked), members)
 
 
 def behind(layout: Layout, position: int, cold: Sequence[int]) -> Layout:
     """The layout with the member at ``position`` last but for the ``cold`` ones, in their order, behind it."""
     rest = [place for place in range(len(layout.members)) if place != position and place not in cold]
     return lay_out(layout, tuple(layout.members[place] for place in (*rest, position, *sorted(cold))))
+
+
+def around(outer: Layout, changed: Layout, layouts: Layouts) -> Layout:
+    """``outer`` laid out anew around the record that ``changed`` replaces, however deep that lies in it.
+
+    Raises ``StructureRefused`` where a record on the way does not follow C's rules.
+    """
+    if outer.id == changed.id:
+        return changed
+    if not holds(outer, layouts, frozenset((changed.id,))):
+        return outer
+    whole = outer if outer.kind is RecordKind.UNION else explained(outer)
+    members = tuple(_resized(member, changed, layouts) for member in whole.members)
+    if outer.kind is not RecordKind.UNION:
+        return lay_out(whole, members)
+    natural = max(member.natural_alignment for member in members)
+    size = round_up(max(member.size for member in members), natural)
+    return replace(outer, members=members, natural_alignment=natural, size=size)
+
+
+def _resized(member: Member, changed: Layout, layouts: Layouts) -> Member:
+    """The member with the size and alignment of the record it holds, changed."""
+    old = layouts.by_id(member.record) if member.record is not None else None
+    new = old and around(old, changed, layouts)
+    if old is None or new is None or new is old:
+        return member
+    alignment = record_alignment(new)
+    size = elements(member) * round_up(new.size, alignment)
+    return replace(member, size=size, natural_alignment=max(member.natural_alignment, alignment))
