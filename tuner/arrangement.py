@@ -6,10 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Member, Move, MoveKind
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Member, Move, MoveKind, Strategy
 from linesmith.tuner.atoms import Atom
 from linesmith.tuner.placement import Shape, shape_of
 from linesmith.tuner.subject import Subject
+
+_SINGLE = {
+    MoveKind.MOVE: Strategy.MOVE,
+    MoveKind.SWAP: Strategy.SWAP,
+    MoveKind.FILL_HOLE: Strategy.HOLE,
+    MoveKind.ALIGN: Strategy.ALIGN,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +24,21 @@ class Arrangement:
     """An order of atoms (numbers in declaration order) and how it came about.
 
     ``aligned`` holds the atoms whose first member is newly aligned, with its alignment in bytes; ``moved`` the atoms
-    that a reviewer sees change.
+    that a reviewer sees change. ``purpose`` is the strategy of one that no single step explains.
     """
 
     order: tuple[int, ...]
     aligned: Mapping[int, int] = field(default_factory=dict)
     moves: tuple[Move, ...] = ()
     moved: tuple[int, ...] = ()
+    purpose: Strategy | None = None
+
+    @property
+    def strategy(self) -> Strategy:
+        """How it was found; several steps without a purpose are taken to be two moves."""
+        if self.purpose is not None or len(self.moves) > 1:
+            return self.purpose or Strategy.TWO_MOVES
+        return _SINGLE[self.moves[0].kind] if self.moves else Strategy.MOVE
 
     def members(self, parts: tuple[Atom, ...]) -> tuple[Member, ...]:
         """The members in this order, alignments set."""
@@ -60,7 +75,7 @@ def moves(
             if within is not None and place not in within:
                 continue
             order = (*rest[:place], atom, *rest[place:])
-            if order != start.order:
+            if order != start.order and (not place or subject.parts[rest[place - 1]].last):
                 yield _moved(subject, start, atom, order)
 
 
@@ -70,7 +85,34 @@ def _moved(subject: Subject, start: Arrangement, atom: int, order: tuple[int, ..
     after = subject.parts[order[place - 1]].last if place else None
     together = tuple(member.name for member in part.members) if len(part.members) > 1 else ()
     move = Move(MoveKind.MOVE, part.name, after=after, members=together)
-    return replace(start, order=order, moves=(*start.moves, move), moved=(*start.moved, atom))
+    return replace(start, order=order, moves=(*start.moves, move), moved=_also(start.moved, atom))
+
+
+def _also(moved: tuple[int, ...], *atoms: int) -> tuple[int, ...]:
+    return tuple(dict.fromkeys((*moved, *atoms)))
+
+
+def placed(subject: Subject, start: Arrangement, atom: int, place: int) -> Arrangement | None:
+    """``start`` with ``atom`` at ``place`` of the others' order, unless that is not legal or has no name to say it."""
+    rest = [other for other in start.order if other != atom]
+    if not subject.parts[atom].name or place not in subject.freedom.places(atom):
+        return None
+    if place and not subject.parts[rest[place - 1]].last:
+        return None
+    order = (*rest[:place], atom, *rest[place:])
+    return start if order == start.order else _moved(subject, start, atom, order)
+
+
+def gathered(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Arrangement | None:
+    """``start`` with each of ``atoms`` behind the one before it; the first stays where it is."""
+    now: Arrangement | None = start
+    before: int | None = None
+    for atom in atoms:
+        if before is not None and now is not None:
+            rest = [other for other in now.order if other != atom]
+            now = placed(subject, now, atom, rest.index(before) + 1)
+        before = atom
+    return now
 
 
 def swaps(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
@@ -90,15 +132,21 @@ def _swapped(subject: Subject, start: Arrangement, atom: int, other: int) -> Arr
     exchanged = {atom: other, other: atom}
     order = tuple(exchanged.get(one, one) for one in start.order)
     move = Move(MoveKind.SWAP, subject.parts[atom].name, partner=subject.parts[other].name)
-    return replace(start, order=order, moves=(*start.moves, move), moved=(*start.moved, atom, other))
+    return replace(start, order=order, moves=(*start.moves, move), moved=_also(start.moved, atom, other))
 
 
 def aligns(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
     """Each atom of ``atoms`` aligned to a cache line where it stands; only where the record may change its size."""
     for atom in atoms if subject.may_resize else ():
-        first = subject.parts[atom].members[0]
-        if first.is_bit_field or not first.name or (first.alignment or 1) >= CACHE_LINE_BYTES:
-            continue
-        move = Move(MoveKind.ALIGN, first.name, align=CACHE_LINE_BYTES)
-        aligned = {**start.aligned, atom: CACHE_LINE_BYTES}
-        yield replace(start, aligned=aligned, moves=(*start.moves, move), moved=(*start.moved, atom))
+        if (found := aligned(subject, start, atom)) is not None:
+            yield found
+
+
+def aligned(subject: Subject, start: Arrangement, atom: int) -> Arrangement | None:
+    """``start`` with ``atom`` at the beginning of a cache line, unless it is there or cannot be said to be."""
+    first = subject.parts[atom].members[0]
+    if first.is_bit_field or not first.name or (first.alignment or 1) >= CACHE_LINE_BYTES:
+        return None
+    move = Move(MoveKind.ALIGN, first.name, align=CACHE_LINE_BYTES)
+    found = {**start.aligned, atom: CACHE_LINE_BYTES}
+    return replace(start, aligned=found, moves=(*start.moves, move), moved=_also(start.moved, atom))

@@ -1,41 +1,50 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A few candidates for a finding, smallest change first.
+"""A few candidates for a finding: the one to take first, then the others, smallest change first.
 
-Of all options that help, the best of each kind (move, swap, alignment, two moves) for the same hot members is kept; the
-order compares one merit after the other, so no other option beats the best in all of them. Of those, one that another
-of its kind beats in churn, cost, size and hot neighbours together is dropped.
+Of all options that help, the best of each strategy for the same hot members is kept, and of those only what no other
+beats in what it leaves, in size and in churn.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from heapq import nsmallest
+from math import sqrt
 
 from linesmith.analyzer.geometry import lines
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Candidate, Considered, Finding, Layout, Move, MoveKind
+from linesmith.analyzer.model import Candidate, Considered, Finding, Layout, Move, MoveKind, Strategy
 from linesmith.tuner.advice import nothing_helps, refuse_hopeless
 from linesmith.tuner.arrangement import moves, unchanged
-from linesmith.tuner.constraints import Constraint, ConstraintKind
-from linesmith.tuner.cost.conflict import adjacent_cost, hot_lines, hot_neighbours, prediction, residuals
-from linesmith.tuner.cost.exposure import exposure
+from linesmith.tuner.churn import churn
+from linesmith.tuner.constraints import Constraint
+from linesmith.tuner.cost.conflict import prediction, residuals
+from linesmith.tuner.merit import Merit, best_first, disturbed, left, merit, smallest_first
 from linesmith.tuner.notes import notes
+from linesmith.tuner.pareto import undominated
 from linesmith.tuner.placement import lay_out
 from linesmith.tuner.premises import NO_PREMISES, Premises
+from linesmith.tuner.recommendation import Evidence, declined, reason, recommended
 from linesmith.tuner.search import Option, hot_atoms, options, price
 from linesmith.tuner.subject import Subject, subject
 
 # A candidate must remove at least this share of what the best one with as many steps removes.
 WORTHWHILE = 0.5
-# Candidates of one kind before another kind has its turn.
-SAME_KIND = 2
-# Options of one kind, the cheapest, for which it is worked out what they expose.
+# Candidates of one strategy before another strategy has its turn.
+SAME_STRATEGY = 2
+# Options of one strategy, the cheapest, for which it is worked out what they expose.
 SHORTLIST = 128
-# What one exposed member is taken to cost, as a share of what the profile's pairs cost.
-EXPOSED_COST = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Candidates, the recommended one first; ``declined`` is a sentence why none is, empty where one is."""
+
+    candidates: tuple[Candidate, ...]
+    declined: str = ""
 
 
 def propose(
@@ -45,7 +54,12 @@ def propose(
     others: Iterable[Finding] = (),
     premises: Premises = NO_PREMISES,
 ) -> tuple[Candidate, ...]:
-    """At most ``limit`` candidates for the record of the finding's first object; the first is recommended.
+    """The candidates of ``proposal``."""
+    return proposal(finding, layouts, limit, others, premises).candidates
+
+
+def proposal(finding: Finding, layouts: Layouts, limit: int, others: Iterable[Finding], premises: Premises) -> Proposal:
+    """At most ``limit`` candidates for the record of the finding's first object.
 
     ``others`` are the profile's other findings: where they show members of the same record hot, candidates keep clear
     of them. Raises ``NothingToSuggest`` when no legal change lowers the predicted cost, with the reason and what else
@@ -56,18 +70,30 @@ def propose(
     found = _worthwhile(target, options(target))
     if not found:
         raise nothing_helps(finding, target)
-    chosen = sorted(_undominated(target, _varied(target, found)), key=partial(_rank, target))
-    return tuple(candidate(finding, target, option, layouts) for option in _handful(chosen, limit))
+    front = sorted(undominated(_varied(target, found)), key=smallest_first)
+    evidence = Evidence(noise_floor(target), "misses" if finding.simulated else "samples")
+    best = recommended(front, evidence)
+    made = [candidate(finding, target, one.option, layouts) for one in _handful(front, best, limit)]
+    if best is None:
+        return Proposal(tuple(made), declined(front, evidence))
+    return Proposal((replace(made[0], recommended=reason(best, front, evidence)), *made[1:]))
 
 
-def _handful(ranked: Sequence[Option], limit: int) -> list[Option]:
-    """At most ``limit`` options in their order; the first two of each kind before a third of any."""
-    seen: Counter[tuple[MoveKind, ...]] = Counter()
+def noise_floor(target: Subject) -> float:
+    """Contended samples by which two profiles of the same layout may differ: 1.96 standard errors of a difference."""
+    return 1.96 * sqrt(2 * sum(contact.weight for contact in target.heat.sampled))
+
+
+def _handful(front: Sequence[Merit], best: Merit | None, limit: int) -> list[Merit]:
+    """At most ``limit``, the ``best`` first, the others smallest first; two of each strategy before a third of any."""
+    seen: Counter[Strategy] = Counter()
     turns = []
-    for place, option in enumerate(ranked):
-        turns.append((seen[_kind(option)] // SAME_KIND, place))
-        seen[_kind(option)] += 1
-    return [ranked[place] for place in sorted(place for _, place in sorted(turns)[:limit])]
+    for place, one in enumerate(sorted(front, key=best_first)):
+        strategy = one.option.arrangement.strategy
+        turns.append((one is not best, seen[strategy] // SAME_STRATEGY, place, one))
+        seen[strategy] += 1
+    chosen = [one for *_, one in sorted(turns, key=lambda turn: turn[:3])[:limit]]
+    return sorted(chosen, key=lambda one: (one is not best, smallest_first(one)))
 
 
 def _worthwhile(target: Subject, found: Sequence[Option]) -> tuple[Option, ...]:
@@ -79,7 +105,7 @@ def _worthwhile(target: Subject, found: Sequence[Option]) -> tuple[Option, ...]:
         best[effort] = min(option.cost.here, best.get(effort, now))
     good = [one for one in found if now - one.cost.here >= WORTHWHILE * (now - best[_effort(target, one)])]
     level = [option for option in good if not _grows(target, option)]
-    return tuple(level + [one for one in good if _grows(target, one) and (not level or _aligns(one))])
+    return tuple(level + [one for one in good if _grows(target, one) and (not level or one.arrangement.aligned)])
 
 
 def _effort(target: Subject, option: Option) -> tuple[bool, int]:
@@ -90,100 +116,42 @@ def _grows(target: Subject, option: Option) -> bool:
     return option.size > target.layout.size
 
 
-def _aligns(option: Option) -> bool:
-    return bool(option.arrangement.aligned)
-
-
-def _merits(target: Subject, option: Option) -> tuple[float, ...]:
-    """What no candidate may be beaten in by another of its kind; less is better."""
-    return (
-        len(option.arrangement.moved),
-        option.cost.here,
-        option.cost.anywhere,
-        option.size,
-        hot_neighbours(target.heat, option.starts, option.granule),
-    )
-
-
-def _undominated(target: Subject, found: Sequence[Option]) -> list[Option]:
-    rated = [(_kind(option), _merits(target, option), option) for option in found]
-    return [
-        option
-        for kind, merits, option in rated
-        if not any(other == kind and _beats(rival, merits) for other, rival, _ in rated)
-    ]
-
-
-def _kind(option: Option) -> tuple[MoveKind, ...]:
-    return tuple(move.kind for move in option.arrangement.moves)
-
-
-def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    return one != other and all(mine <= theirs for mine, theirs in zip(one, other, strict=True))
-
-
-def _varied(target: Subject, found: Sequence[Option]) -> list[Option]:
-    """The best option of each kind for the same hot atoms: where a cold one goes is a detail."""
+def _varied(target: Subject, found: Sequence[Option]) -> list[Merit]:
+    """The best option of each strategy for the same hot atoms: where a cold one goes is a detail."""
     hot = frozenset(hot_atoms(target))
-    groups: dict[tuple[tuple[MoveKind, ...], frozenset[int]], list[Option]] = {}
+    groups: dict[tuple[Strategy, bool, frozenset[int]], list[Option]] = {}
     for option in found:
-        groups.setdefault((_kind(option), hot.intersection(option.arrangement.moved)), []).append(option)
+        key = option.arrangement.strategy, _grows(target, option), hot.intersection(option.arrangement.moved)
+        groups.setdefault(key, []).append(option)
     shortlists = (nsmallest(SHORTLIST, group, key=partial(_price, target)) for group in groups.values())
-    return [min(shortlist, key=partial(_rank, target)) for shortlist in shortlists]
+    now = left(price(target, unchanged(target)))
+    return [min((merit(target, one, now) for one in shortlist), key=smallest_first) for shortlist in shortlists]
 
 
 def _price(target: Subject, option: Option) -> tuple[float, ...]:
-    """The part of the rank that is quickly known, then how much the change disturbs."""
+    """The part of the merits that is quickly known, then how much the change disturbs."""
     moved = len(option.arrangement.moved)
-    return _grows(target, option), moved, option.cost.here, option.cost.anywhere, _disturbed(target, option)
-
-
-def _rank(target: Subject, option: Option) -> tuple[float, ...]:
-    """Order of recommendation: growth, churn, cost with what is risked; then the written member moved, and not far."""
-    weight = sum(contact.weight for contact in target.heat.sampled)
-    risk = EXPOSED_COST * weight * round(exposure(target, option.starts, option.granule))
-    return (
-        _grows(target, option),
-        len(option.arrangement.moved),
-        option.cost.here + risk,
-        option.cost.anywhere,
-        hot_neighbours(target.heat, option.starts, option.granule),
-        option.size,
-        not _moves_writer(target, option),
-        hot_lines(target.heat, option.starts, option.granule),
-        adjacent_cost(target.heat, option.starts, option.granule),
-        _disturbed(target, option),
-    )
-
-
-def _moves_writer(target: Subject, option: Option) -> bool:
-    """Whether the writer of a sampled contact is among the moved."""
-    writers = {contact.writer for contact in target.heat.sampled}
-    owners = {target.owners[spot.member] for spot in target.heat.spots if spot.name in writers}
-    return not owners.isdisjoint(option.arrangement.moved)
-
-
-def _disturbed(target: Subject, option: Option) -> int:
-    """How many members change their offset without being moved."""
-    still = (position for position, atom in enumerate(target.owners) if atom not in option.arrangement.moved)
-    return sum(1 for position in still if option.starts[position] != target.starts[position])
+    return moved, option.cost.here + option.cost.anywhere, option.cost.anywhere, disturbed(target, option)
 
 
 def candidate(finding: Finding, target: Subject, option: Option, layouts: Layouts) -> Candidate:
     """The option with its layout and all that is said of it."""
     before = layouts.by_id(target.layout.id)
     after = _after(target, option, before)
+    moves_made = _named(target, option)
     return Candidate(
         type=target.type,
         before=before,
         after=after,
-        moves=_named(target, option),
+        moves=moves_made,
         residuals=residuals(target.heat, target.starts, option.starts, option.granule),
         predicted=prediction(target.heat, target.starts, option.starts, option.granule),
         lines=lines(after),
         constraints=tuple(str(one) for one in target.freedom.constraints if _binds(target, option, one)),
         notes=notes(finding, target, option),
         considered=_considered(target, option),
+        strategy=replace(option.arrangement, moves=moves_made).strategy,
+        churn=churn(target, option.arrangement),
     )
 
 
@@ -203,7 +171,7 @@ def _after(target: Subject, option: Option, before: Layout) -> Layout:
 def _named(target: Subject, option: Option) -> tuple[Move, ...]:
     """The moves; a single one that disturbs nothing has only filled a hole."""
     first, *rest = option.arrangement.moves
-    still = option.size <= target.layout.size and not _disturbed(target, option)
+    still = option.size <= target.layout.size and not disturbed(target, option)
     if not rest and first.kind is MoveKind.MOVE and still:
         return (replace(first, kind=MoveKind.FILL_HOLE),)
     return option.arrangement.moves
@@ -211,7 +179,7 @@ def _named(target: Subject, option: Option) -> tuple[Move, ...]:
 
 def _binds(target: Subject, option: Option, constraint: Constraint) -> bool:
     """Whether the constraint limits every order, or the members that move or meet."""
-    if constraint.kind in (ConstraintKind.FIRST, ConstraintKind.LAST, ConstraintKind.MARKER):
+    if constraint.everywhere:
         return True
     touched = {target.owners[spot.member] for spot in target.heat.spots}.union(option.arrangement.moved)
     return any(constraint.member in (target.parts[atom].name, target.parts[atom].last) for atom in touched)
@@ -219,7 +187,7 @@ def _binds(target: Subject, option: Option, constraint: Constraint) -> bool:
 
 def _considered(target: Subject, chosen: Option) -> tuple[Considered, ...]:
     """The other places of the member that a single move takes, as far as they lower the cost too."""
-    if _kind(chosen) != (MoveKind.MOVE,):
+    if chosen.arrangement.strategy is not Strategy.MOVE:
         return ()
     start = unchanged(target)
     now = price(target, start)

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from linesmith.tuner.arrangement import Arrangement, aligns, moves, swaps, unchanged
 from linesmith.tuner.cost.conflict import Cost, cost
+from linesmith.tuner.grouping import grouped
+from linesmith.tuner.isolation import among_cold, isolated
 from linesmith.tuner.placement import BYTE, place_shapes
 from linesmith.tuner.subject import Subject
 
@@ -55,24 +57,40 @@ def _by_position(subject: Subject, arrangement: Arrangement, bits: tuple[int, ..
 
 
 def options(subject: Subject) -> tuple[Option, ...]:
-    """Every change of one step, and of two moves where one does not part every pair, that lowers the cost."""
+    """Every small change that lowers the cost; of several steps only what does more than each single one.
+
+    What parts every pair at the size there is needs no more steps.
+    """
     start = unchanged(subject)
     now = price(subject, start)
     single = _helpful(subject, now, _single(subject, start))
     if any(option.separates and option.size <= now.size for option in single):
         return single
-    twice = _helpful(subject, now, _two_moves(subject, start))
-    return (*single, *(option for option in twice if not any(_as_good(one, option) for one in single)))
+    several = _helpful(subject, now, _several(subject, start))
+    return (*single, *(option for option in several if not any(_as_good(one, option) for one in single)))
 
 
 def _as_good(one: Option, two: Option) -> bool:
-    """Whether a single step already does what two do."""
+    """Whether a single step already does what several do."""
     return one.cost.here <= two.cost.here and one.cost.anywhere <= two.cost.anywhere and one.size <= two.size
 
 
-def _two_moves(subject: Subject, start: Arrangement) -> Iterator[Arrangement]:
-    """Two hot atoms moved, on top of the best places of the first; the first alone need not help."""
+def _several(subject: Subject, start: Arrangement) -> Iterator[Arrangement]:
+    """Changes of more than one step, those that need fewer first."""
     hot = hot_atoms(subject)
+    written = [atom for atom in hot if atom in _written(subject)]
+    yield from _two_moves(subject, start, hot)
+    yield from grouped(subject, start, hot)
+    yield from among_cold(subject, start, written)
+    yield from isolated(subject, start, written)
+
+
+def _written(subject: Subject) -> frozenset[int]:
+    return frozenset(subject.owners[spot.member] for spot in subject.heat.spots if spot.written)
+
+
+def _two_moves(subject: Subject, start: Arrangement, hot: Sequence[int]) -> Iterator[Arrangement]:
+    """Two hot atoms moved, on top of the best places of the first; the first alone need not help."""
     for atom in hot:
         first = sorted((price(subject, one) for one in moves(subject, start, [atom])), key=_price_of)
         for option in first[: max(1, BEAM // len(hot))]:
@@ -102,13 +120,19 @@ def _single(subject: Subject, start: Arrangement) -> Iterator[Arrangement]:
     yield from moves(subject, start, cold, None if small else range(min(hot), max(hot) + 1))
 
 
+def fits(subject: Subject, option: Option) -> bool:
+    """Whether the layout is legal, and as large as it may be."""
+    if option.size != subject.layout.size and not subject.may_resize:
+        return False
+    return subject.freedom.refuses(option.arrangement.order, option.starts, option.size) is None
+
+
 def _helpful(subject: Subject, now: Option, arrangements: Iterable[Arrangement]) -> tuple[Option, ...]:
     """Those that cost less in the profile's phase and over all phases, one for each distinct layout."""
     found: dict[tuple[tuple[int, ...], int], Option] = {}
     for arrangement in arrangements:
         option = price(subject, arrangement)
-        fits = option.size == now.size or subject.may_resize
         cheaper = option.cost.here < now.cost.here and option.cost.anywhere < now.cost.anywhere
-        if cheaper and fits:
+        if cheaper and fits(subject, option):
             found.setdefault((option.starts, option.size), option)
     return tuple(found.values())

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Candidate, Finding
-from linesmith.tuner.candidates import propose
+from linesmith.tuner.candidates import proposal
 from linesmith.tuner.premises import NO_PREMISES, Premises
 
 # More than a handful for one line helps nobody to decide.
@@ -18,22 +18,35 @@ MOST_CANDIDATES = 5
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What can be done about one line: candidates, the first recommended, or the reason why there are none."""
+    """What can be done about one line: candidates, the first recommended, or the reason why there are none.
+
+    ``declined`` is a sentence why no candidate is recommended, empty where one is.
+    """
 
     finding: Finding
     candidates: tuple[Candidate, ...]
     refusal: str = ""
+    declined: str = ""
 
 
 def suggestions(
     found: Sequence[Finding], layouts: Layouts, limit: int = MOST_CANDIDATES, premises: Premises = NO_PREMISES
 ) -> tuple[Suggestion, ...]:
+    """The ``answers``; raises ``NothingToSuggest``, with the reason for the hottest line, when none has a candidate."""
+    given = answers(found, layouts, limit, premises)
+    if not any(answer.candidates for answer in given):
+        raise NothingToSuggest(_reasons(given))
+    return given
+
+
+def answers(
+    found: Sequence[Finding], layouts: Layouts, limit: int = MOST_CANDIDATES, premises: Premises = NO_PREMISES
+) -> tuple[Suggestion, ...]:
     """One suggestion per line, hottest first; lines whose members an earlier line already parts are left out.
 
-    ``limit`` is the number of candidates for one line. Raises ``NothingToSuggest``, with the reason for the hottest
-    line, when no line has a candidate.
+    ``limit`` is the number of candidates for one line.
     """
-    answers: list[Suggestion] = []
+    given: list[Suggestion] = []
     told: set[tuple[int | None, frozenset[str]]] = set()
     for finding in found:
         layout = finding.objects[0].layout if finding.objects else None
@@ -41,10 +54,8 @@ def suggestions(
         if meeting[1] and meeting in told:
             continue
         told.add(meeting)
-        answers.append(_suggestion(finding, found, layouts, limit, premises))
-    if not any(answer.candidates for answer in answers):
-        raise NothingToSuggest(_reasons(answers))
-    return tuple(answers)
+        given.append(_suggestion(finding, found, layouts, limit, premises))
+    return tuple(given)
 
 
 def first_candidates(answers: Sequence[Suggestion], limit: int) -> tuple[Suggestion, ...]:
@@ -63,9 +74,10 @@ def _suggestion(
 ) -> Suggestion:
     others = [one for one in found if one is not finding]
     try:
-        return Suggestion(finding, propose(finding, layouts, limit, others, premises))
+        made = proposal(finding, layouts, limit, others, premises)
     except NothingToSuggest as refusal:
         return Suggestion(finding, (), str(refusal))
+    return Suggestion(finding, made.candidates, declined=made.declined)
 
 
 def _reasons(answers: Sequence[Suggestion]) -> str:

@@ -118,7 +118,8 @@ def test_no_two_candidates_are_the_same_layout() -> None:
 
 def test_limit_bounds_the_number() -> None:
     layout, layouts = address_space()
-    assert len(propose(meeting(layout, "i_mmap_rwsem", "i_mmap"), layouts, limit=2)) == 2
+    line = meeting(layout, "i_mmap_rwsem", "i_mmap", phase=16)
+    assert [len(propose(line, layouts, limit)) for limit in (5, 1)] == [2, 1]
 
 
 def test_dentry_parts_its_lock_from_what_lookups_read() -> None:
@@ -203,9 +204,10 @@ def test_two_moves_follow_where_one_does_not_part_every_pair() -> None:
     layout = struct("s", scalar("one"), scalar("writer"), scalar("two"), scalar("three"), scalar("cold", 88))
     pairs = [ConflictPair("one", "writer", "writer", 90), ConflictPair("three", "two", "three", 90)]
     seen = [hot(name, 8 * at, 8, 90, 90) for at, name in enumerate(("one", "writer", "two", "three"))]
-    found = propose(finding(layout, seen, pairs), table(layout), limit=20)
-    assert any(len(one.moves) == 2 and parted(one) and one.after.size == layout.size for one in found)
-    assert len(found[0].moves) == 1
+    first, *rest = propose(finding(layout, seen, pairs), table(layout), limit=20)
+    assert (len(first.moves), parted(first), first.after.size) == (2, True, layout.size)
+    assert first.recommended.endswith("2 members move, the size stays; a smaller change would leave 84.")
+    assert any(len(one.moves) == 1 for one in rest)
 
 
 def test_a_candidate_keeps_clear_of_members_hot_on_another_line() -> None:
@@ -347,12 +349,12 @@ def test_an_alignment_that_had_to_be_inferred_is_told() -> None:
     assert [member.alignment for member in first.after.members] == [None] * 4
 
 
-def test_a_single_move_stays_first_though_two_would_do_more() -> None:
-    names = [f"m{number}" for number in range(8)]
-    layout = struct("s", *(scalar(name) for name in names), *(scalar(f"cold{number}") for number in range(16)))
-    seen = [hot(name, 8 * at, 8, 50, 50) for at, name in enumerate(names)]
-    pairs = [ConflictPair(one, other, other, 50) for at, one in enumerate(names) for other in names[at + 1 :]]
-    found = propose(finding(layout, seen, pairs), table(layout))
-    assert len(found[0].moves) == 1
-    assert found[0].after.size == layout.size
-    assert any(len(one.moves) == 2 and one.predicted.after < found[0].predicted.after for one in found)
+def test_a_single_move_stays_first_where_a_second_would_do_little_more() -> None:
+    names = ("one", "writer", "two", "rare")
+    layout = struct("s", *(scalar(name) for name in names), scalar("cold", 88))
+    pairs = [ConflictPair("one", "writer", "writer", 970), ConflictPair("two", "rare", "rare", 20)]
+    counts = ((970, 0), (0, 970), (20, 0), (0, 20))
+    seen = [hot(name, 8 * at, 8, *count) for at, (name, count) in enumerate(zip(names, counts, strict=True))]
+    first = propose(finding(layout, seen, pairs), table(layout))[0]
+    assert [move.member for move in first.moves] == ["writer"]
+    assert first.recommended.endswith("one member moves, the size stays; a larger one would take away 19 more.")

@@ -6,18 +6,18 @@ A lock and the word it protects, or what one thread writes, move as one; each al
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from linesmith.tuner.grouping import companies as grouped
 from linesmith.tuner.space.hot_record import HotRecord
 from linesmith.tuner.space.record_heat import contention
 
 # Hot atoms that are looked at, the hottest.
 MOST_ATOMS = 8
-# Groups of them that are moved, and how many atoms move together.
+# Groups of them that are moved.
 MOST_COMPANIES = 4
-MOST_TOGETHER = 4
-# What of its own contention an atom may have with the others of its company.
-HARMLESS = 0.3
 # What of the record's contention an atom must have had a part in to be worth a dimension.
 WORTHWHILE = 0.05
 
@@ -32,14 +32,7 @@ class Company:
 def companies(record: HotRecord) -> tuple[Company, ...]:
     """The companies of the record's hot atoms, the hottest first; each atom is in one."""
     costs = _costs(record)
-    found: list[list[int]] = []
-    for atom in hottest(record)[:MOST_ATOMS]:
-        whole = _with(costs, atom, None)
-        open_to = [one for one in found if len(one) < MOST_TOGETHER and _with(costs, atom, one) <= HARMLESS * whole]
-        if whole and open_to:
-            min(open_to, key=lambda one: _with(costs, atom, one)).append(atom)
-        else:
-            found.append([atom])
+    found = grouped(hottest(record)[:MOST_ATOMS], partial(_with, costs))
     return tuple(Company(tuple(one)) for one in found[:MOST_COMPANIES])
 
 
@@ -73,7 +66,7 @@ def _costs(record: HotRecord) -> list[dict[frozenset[int], float]]:
     return found
 
 
-def _with(costs: list[dict[frozenset[int], float]], atom: int, company: list[int] | None) -> float:
+def _with(costs: list[dict[frozenset[int], float]], atom: int, company: Sequence[int] | None) -> float:
     """What the atom costs with those of the company, ``None`` for all there are."""
     met = (
         [pair for pair in one if atom in pair and (company is None or pair - {atom} <= set(company))] for one in costs

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What speaks for and against an option: what it leaves, how large it makes the record, what a reviewer has to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linesmith.tuner.churn import churn
+from linesmith.tuner.cost.conflict import adjacent_cost, hot_lines, hot_neighbours
+from linesmith.tuner.cost.exposure import exposure
+from linesmith.tuner.search import Option
+from linesmith.tuner.subject import Subject
+
+# What one exposed member is taken to cost, as a share of what the profile's pairs cost now.
+EXPOSED_COST = 0.1
+# What each member that moves must take away at least, as a share of what the pairs cost now.
+WORTH_A_MOVE = 0.04
+# What must be taken away if all members change their offset without being moved: nobody knows whom they meet then.
+WORTH_DISTURBING = 0.05
+# What growing must take away more: for growing at all, and for its share of the size; there is a limit to it, for what
+# is contended most is often not what there is most of. Shrinking is worth its share.
+WORTH_GROWING = 0.2
+MOST_FOR_GROWING = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Merit:
+    """The merits of ``option``; less is better in all.
+
+    ``left`` are contended samples that stay, the mean of the profile's phase and of all objects, of ``now`` as it is;
+    ``paired`` those of members on one pair of lines. ``exposed`` is how many members without samples newly meet a
+    writer. ``members`` move, ``disturbed`` is the share of the others that change their offset,
+    early ones counting for more; ``growth``, of ``size`` bytes, may be
+    negative. ``details`` decide between equals.
+    """
+
+    option: Option
+    now: float
+    left: float
+    paired: float
+    exposed: int
+    members: int
+    disturbed: float
+    size: int
+    growth: int
+    details: tuple[float, ...]
+
+    @property
+    def cost(self) -> float:
+        """Contended samples that stay, with those that are risked."""
+        return self.left + EXPOSED_COST * self.now * self.exposed
+
+    @property
+    def price(self) -> float:
+        """The cost as a share of what it is now, with what churn and growth must earn; doing nothing has 1."""
+        grown = self.growth / self.size + (WORTH_GROWING if self.growth > 0 else 0.0)
+        changed = WORTH_A_MOVE * self.members + WORTH_DISTURBING * self.disturbed
+        return self.cost / self.now + changed + min(grown, MOST_FOR_GROWING)
+
+    @property
+    def effort(self) -> tuple[bool, int]:
+        """Whether the record grows, and how many members move: the smaller change has less of it."""
+        return self.growth > 0, self.members
+
+
+def merit(target: Subject, option: Option, now: float) -> Merit:
+    """The merits of a priced option, where ``now`` contended samples are left by doing nothing."""
+    paired = adjacent_cost(target.heat, option.starts, option.granule)
+    return Merit(
+        option=option,
+        now=now,
+        left=left(option),
+        paired=paired,
+        exposed=round(exposure(target, option.starts, option.granule)),
+        members=churn(target, option.arrangement).members,
+        disturbed=_disturbance(target, option),
+        size=target.layout.size,
+        growth=option.size - target.layout.size,
+        details=(
+            option.cost.anywhere,
+            hot_neighbours(target.heat, option.starts, option.granule),
+            option.size,
+            not _moves_writer(target, option),
+            hot_lines(target.heat, option.starts, option.granule),
+            paired,
+            disturbed(target, option),
+        ),
+    )
+
+
+def left(option: Option) -> float:
+    """Contended samples that an option leaves: the profile's phase counts as much as all phases together."""
+    return (option.cost.here + option.cost.anywhere) / 2
+
+
+def smallest_first(one: Merit) -> tuple[float, ...]:
+    """What to order by: growth, then members that move, then what is left and risked, then details."""
+    return *one.effort, one.cost, *one.details
+
+
+def best_first(one: Merit) -> tuple[float, ...]:
+    """What to order by: the price, rounded so that details decide where there is hardly a difference."""
+    return round(one.price, 2), *smallest_first(one)
+
+
+def _moves_writer(target: Subject, option: Option) -> bool:
+    """Whether the writer of a sampled contact is among the moved."""
+    writers = {contact.writer for contact in target.heat.sampled}
+    owners = {target.owners[spot.member] for spot in target.heat.spots if spot.name in writers}
+    return not owners.isdisjoint(option.arrangement.moved)
+
+
+def disturbed(target: Subject, option: Option) -> int:
+    """How many members change their offset without being moved."""
+    still = (position for position, atom in enumerate(target.owners) if atom not in option.arrangement.moved)
+    return sum(1 for position in still if option.starts[position] != target.starts[position])
+
+
+def _disturbance(target: Subject, option: Option) -> float:
+    """The same as a share of all members, early ones counting for more: authors put first what most code reads."""
+    count = len(target.owners)
+    still = (position for position, atom in enumerate(target.owners) if atom not in option.arrangement.moved)
+    changed = sum(count - position for position in still if option.starts[position] != target.starts[position])
+    return changed / (count * (count + 1) / 2)
