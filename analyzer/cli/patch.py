@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from linesmith.analyzer.cli import options
+from linesmith.analyzer.cli import options, premises
 
 _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -20,9 +20,12 @@ _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option("--cflags", metavar="OPTIONS", default="", help="Compiler options for a tree that is no kernel.")
 @options.type_
 @click.option(
-    "--candidate", metavar="N", type=click.IntRange(min=1), default=1, show_default=True, help="As suggested."
+    "--candidate", metavar="N", type=click.IntRange(min=1), help="Its number in `suggest`; else the recommended one."
 )
 @options.section
+@premises.given
+@options.snapshot
+@options.other_build
 @options.format_
 @options.output
 @click.option("--dry-run", is_flag=True, help="Show the edit and the commands that would confirm it; run none.")
@@ -33,8 +36,11 @@ def command(
     build: Path | None,
     cflags: str,
     type_: str | None,
-    candidate: int,
+    candidate: int | None,
     section: int,
+    given: premises.Given,
+    snapshot: Path | None,
+    trust: str | None,
     format_: str,
     output: Path | None,
     dry_run: bool,
@@ -44,12 +50,14 @@ def command(
     The patch counts only when the patched source compiles, with the tree's own flags, to the layout that was promised.
     """
     from linesmith.analyzer.cli import patching
+    from linesmith.analyzer.cli.analysis import analyse, with_offsets
     from linesmith.analyzer.cli.output import deliver
     from linesmith.analyzer.report import patch as report
     from linesmith.patches.patch import Tree
 
     sources = Tree(tree, build, cflags)
-    chosen = patching.choose(elf, profile, section, type_, candidate)
+    found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
+    chosen = patching.choose(found, given.premises(elf, found.reading), candidate)
     if dry_run:
         result = report.render_draft(patching.drafted(chosen, sources), format_)
     else:

@@ -4,20 +4,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import click
 
-from linesmith.analyzer.cli.analysis import analyse, with_offsets
+from linesmith.analyzer.cli.analysis import Analysis
+from linesmith.analyzer.cli.proposing import check_number
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.model import Candidate, Finding, Patch
 from linesmith.analyzer.report.excerpt import excerpt
 from linesmith.patches.patch import Draft, Tree, draft, write
-from linesmith.tuner.suggestions import suggestions
-
-# As many for each line as `linesmith suggest` shows, so that the numbers agree.
-CANDIDATES_OF_A_LINE = 5
+from linesmith.tuner.premises import Premises
+from linesmith.tuner.suggestions import Suggestion, suggestions
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +28,28 @@ class Chosen:
     finding: Finding
 
 
-def choose(elf: Path, profile: Path, section: int, type_: str | None, number: int) -> Chosen:
-    """The candidate with that number; raises ``NothingToSuggest`` when there are not so many."""
-    found = with_offsets(analyse(elf, profile, section, type_))
-    answers = suggestions(found.findings, found.reading.layouts, CANDIDATES_OF_A_LINE)
-    offered = [(one.finding, candidate) for one in answers for candidate in one.candidates]
-    if number > len(offered):
-        message = (
-            f"there are only {len(offered)} candidates, so there is no --candidate {number}; see `linesmith suggest`"
-        )
-        raise NothingToSuggest(message)
-    finding, candidate = offered[number - 1]
-    return Chosen(number, candidate, finding)
+def choose(found: Analysis, premises: Premises, number: int | None) -> Chosen:
+    """The candidate with that number, or the first that is recommended.
+
+    Raises ``NothingToSuggest`` when there are not so many, or when none is recommended.
+    """
+    answers = suggestions(found.findings, found.reading.layouts, premises=premises)
+    offered = [(one, candidate) for one in answers for candidate in one.candidates]
+    place = _recommended(offered) if number is None else number - 1
+    check_number(place + 1, len(offered))
+    answer, candidate = offered[place]
+    return Chosen(place + 1, candidate, answer.finding)
+
+
+def _recommended(offered: Sequence[tuple[Suggestion, Candidate]]) -> int:
+    """The place of the first recommended candidate."""
+    for place, (_, candidate) in enumerate(offered):
+        if candidate.recommended:
+            return place
+    reason = next((answer.declined for answer, _ in offered if answer.declined), "")
+    if not reason:
+        return 0
+    raise NothingToSuggest(f"no candidate is recommended: {reason} `--candidate 1` takes the first all the same")
 
 
 def drafted(chosen: Chosen, tree: Tree) -> Draft:

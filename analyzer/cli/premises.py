@@ -49,11 +49,15 @@ class Given:
         """
         from linesmith.analyzer.cli.kernels import Running, kernel_of
         from linesmith.analyzer.model import NO_FACTS
+        from linesmith.tuner.constraints.checked import check_facts
+        from linesmith.tuner.constraints.reading import read_facts
         from linesmith.tuner.premises import Premises
 
         known = kernel_of(elf, reading.identity, Running(self.cpus, self.page_bytes, self.release, self.slabinfo))
         kernel = known.kernel if known.named or self.slabinfo else None
-        return Premises(NO_FACTS, kernel, self.growth)
+        facts = read_facts(self.constraints) if self.constraints else NO_FACTS
+        check_facts(facts, reading.layouts)
+        return Premises(facts, kernel, self.growth)
 
 
 def given(command: Callable[..., None]) -> Callable[..., None]:

@@ -19,9 +19,11 @@ from linesmith.analyzer.model import Candidate, Finding, Patch, Profile
 from linesmith.analyzer.report import hot, pahole, suggest
 from linesmith.analyzer.report.chosen import Chosen
 from linesmith.analyzer.report.excerpt import excerpt
+from linesmith.analyzer.report.suggested import Proposed, Suggested
 from linesmith.patches import child
 from linesmith.patches.patch import Tree, file_text, write
 from linesmith.tuner.candidates import propose
+from linesmith.tuner.steps.step_table import step_tables
 
 TYPE = "session_index"
 APPLY_SECONDS = 60
@@ -76,8 +78,10 @@ def chapters(
     yield Chapter("Its layout", pahole.render_text(reading.layouts.variants(TYPE), reading.layouts))
     yield Chapter("What a profile shows", about + hot.render_text(found, identity, Chosen(profile, 1, 1)))
     candidates = propose(found[0], reading.layouts, 1)
-    shown = suggest.render_text([(found[0], candidates)], [], identity, profile.source, reading.layouts)
-    yield Chapter("The smallest change", shown)
+    steps = tuple(step_tables(found[0], one, reading.layouts) for one in candidates)
+    proposed = Proposed(found[0], candidates, steps)
+    suggested = Suggested(identity, profile.source, reading.layouts, (proposed,), tuple(found))
+    yield Chapter("The smallest change", suggest.render_text(suggested))
     patch = _written(workshop, candidates[0], found[0])
     yield Chapter("The patch", f"{patch.diff}\nVerified: {patch.verified}\n", is_diff=True)
     _apply(patch, workshop)

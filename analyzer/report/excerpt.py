@@ -5,31 +5,42 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from linesmith.analyzer.geometry import flatten
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, Member
-from linesmith.analyzer.report.pahole import Rendering
+from linesmith.analyzer.report.pahole import Beside, Rendering
 
 NEIGHBOURS = 1
-_CLOSE = re.compile(r"\t[^\t].*/\* +\d+(?::[ \d]+)? +\d+ \*/$")
+_CLOSE = re.compile(r"\t[^\t].*/\* +\d+(?::[ \d]+)? +\d+ \*/(?: /\* .* \*/)?$")
 _REMARK = re.compile(r"\t/\* XXX ")
 _BOUNDARY = re.compile(r"\t/\* --- cacheline")
 
 
-def excerpt(layout: Layout, layouts: Layouts, shown: frozenset[str], marked: frozenset[str]) -> list[str]:
+def excerpt(
+    layout: Layout,
+    layouts: Layouts,
+    shown: frozenset[str],
+    marked: frozenset[str],
+    heat: Mapping[str, str] = MappingProxyType({}),
+) -> list[str]:
     """Lines of the layout with the members ``shown`` and their neighbours; those ``marked`` begin with ``>``.
 
-    What is left out in between is told by one line with an ellipsis.
+    What is left out in between is told by one line with an ellipsis. ``heat`` stands behind the members it names.
     """
-    text = Rendering(layouts).text(layout).splitlines()
+    text = Rendering(layouts, beside=lambda _layout: _beside(heat)).text(layout).splitlines()
     owners = _owners(text)
     wanted = [index for index, member in enumerate(layout.members) if _is_one_of(member, shown, layouts)]
     near = {index + step for index in wanted for step in range(-NEIGHBOURS, NEIGHBOURS + 1)}
     flagged = {index for index, member in enumerate(layout.members) if _is_one_of(member, marked, layouts)}
     keep = [owner is None or owner in near for owner in owners]
     return list(_elided(text, keep, [owner in flagged for owner in owners]))
+
+
+def _beside(heat: Mapping[str, str]) -> Beside:
+    return lambda _offset, member: heat.get(member.name, "")
 
 
 def _is_one_of(member: Member, names: frozenset[str], layouts: Layouts) -> bool:

@@ -6,29 +6,33 @@ Offsets, sizes and alignments are in bytes; shares run from 0 to 1; counts are s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-
 import msgspec
 
 from linesmith.analyzer.geometry import lines
 from linesmith.analyzer.model import (
-    Candidate,
+    Bounds,
+    Churn,
+    CoherenceStep,
     ConflictPair,
     Considered,
     ElfIdentity,
-    Finding,
     Interval,
     Layout,
+    LayoutCost,
     Misses,
     Move,
+    Optimality,
+    PhaseProof,
     Prediction,
     Residual,
     Sharded,
     SimulatedLines,
     SimulatedPair,
     Simulation,
+    SlabMachine,
+    StepTable,
 )
+from linesmith.analyzer.report.suggested import Numbered, Suggested
 
 SCHEMA_VERSION = 1
 
@@ -91,6 +95,33 @@ class ShardedDocument(msgspec.Struct, frozen=True):
     simulated: SimulationDocument
 
 
+class StepDocument(msgspec.Struct, frozen=True):
+    """One access of a CPU: what it finds on the line, and the states (``M``, ``E``, ``S``, ``I``) behind it by CPU."""
+
+    cpu: str
+    function: str
+    member: str
+    writes: bool
+    line: int
+    states: dict[str, str]
+    what: str
+    cycles: int
+    needless: bool
+
+
+class StepsDocument(msgspec.Struct, frozen=True):
+    """The accesses that stand for one sharing, in the layout as it is and under the candidate."""
+
+    victim: str
+    writer: str
+    contended: Bounds
+    phase: int
+    phase_after: int
+    before: tuple[StepDocument, ...]
+    after: tuple[StepDocument, ...]
+    notes: tuple[str, ...]
+
+
 class CandidateDocument(msgspec.Struct, frozen=True):
     """One candidate; ``number`` is what ``linesmith patch --candidate`` takes, ``line`` the rank of the hot line."""
 
@@ -108,6 +139,14 @@ class CandidateDocument(msgspec.Struct, frozen=True):
     constraints: tuple[str, ...]
     notes: tuple[str, ...]
     considered: tuple[Considered, ...]
+    strategy: str
+    recommended: str
+    cost_before: LayoutCost
+    cost_after: LayoutCost
+    churn: Churn
+    proofs: tuple[PhaseProof, ...]
+    optimality: Optimality | None
+    steps: tuple[StepsDocument, ...]
     simulated: SimulationDocument | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -119,36 +158,32 @@ class RefusedDocument(msgspec.Struct, frozen=True):
 
 
 class SuggestDocument(msgspec.Struct, frozen=True):
-    """What ``linesmith suggest --format json`` prints."""
+    """What ``linesmith suggest --format json`` prints; ``declined`` are lines with candidates, none recommended."""
 
     schema: int
     elf: ElfIdentity
     source: str
+    machine: SlabMachine | None
     candidates: tuple[CandidateDocument, ...]
+    declined: tuple[RefusedDocument, ...]
     refused: tuple[RefusedDocument, ...]
     sharded: ShardedDocument | msgspec.UnsetType = msgspec.UNSET
 
 
-def render_json(
-    proposed: Sequence[tuple[Finding, Sequence[Candidate]]],
-    refused: Sequence[tuple[Finding, str]],
-    elf: ElfIdentity,
-    source: str,
-    simulations: Mapping[int, Simulation] = MappingProxyType({}),
-    sharded: Sharded | None = None,
-) -> str:
+def render_json(suggested: Suggested) -> str:
     """The candidates of every line as one JSON document, indented, with a newline at the end.
 
-    They stay in the order of their numbers, ``simulations`` or not.
+    They stay in the order of their numbers, simulations or not.
     """
-    flat = [(finding, candidate) for finding, candidates in proposed for candidate in candidates]
     document = SuggestDocument(
         SCHEMA_VERSION,
-        elf,
-        source,
-        tuple(_candidate(number, *pair, simulations.get(number)) for number, pair in enumerate(flat, start=1)),
-        tuple(RefusedDocument(finding.rank, reason) for finding, reason in refused),
-        _sharded(sharded) if sharded else msgspec.UNSET,
+        suggested.elf,
+        suggested.source,
+        suggested.machine,
+        tuple(map(_candidate, suggested.numbered())),
+        tuple(RefusedDocument(one.finding.rank, one.declined) for one in suggested.lines if one.declined),
+        tuple(RefusedDocument(one.finding.rank, one.refusal) for one in suggested.lines if not one.candidates),
+        _sharded(suggested.sharded) if suggested.sharded else msgspec.UNSET,
     )
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
@@ -158,23 +193,51 @@ def schema() -> dict[str, object]:
     return msgspec.json.schema(SuggestDocument)
 
 
-def _candidate(number: int, finding: Finding, candidate: Candidate, simulation: Simulation | None) -> CandidateDocument:
+def _candidate(one: Numbered) -> CandidateDocument:
+    candidate = one.candidate
     return CandidateDocument(
-        number,
-        finding.rank,
-        candidate.type,
-        candidate.moves,
-        candidate.after.size,
-        candidate.lines,
-        candidate.residuals,
-        candidate.predicted,
-        finding.triage.pairs,
-        _layout(candidate.before),
-        _layout(candidate.after),
-        candidate.constraints,
-        candidate.notes,
-        candidate.considered,
-        _simulation(simulation) if simulation else msgspec.UNSET,
+        number=one.number,
+        line=one.line.finding.rank,
+        type=candidate.type,
+        moves=candidate.moves,
+        size=candidate.after.size,
+        lines=candidate.lines,
+        residual_phases=candidate.residuals,
+        predicted=candidate.predicted,
+        pairs=one.line.finding.triage.pairs,
+        before=_layout(candidate.before),
+        after=_layout(candidate.after),
+        constraints=candidate.constraints,
+        notes=candidate.notes,
+        considered=candidate.considered,
+        strategy=candidate.strategy.value,
+        recommended=candidate.recommended,
+        cost_before=candidate.costs[0],
+        cost_after=candidate.costs[1],
+        churn=candidate.churn,
+        proofs=candidate.proofs,
+        optimality=candidate.optimality,
+        steps=tuple(map(_steps, one.steps)),
+        simulated=_simulation(one.simulation) if one.simulation else msgspec.UNSET,
+    )
+
+
+def _steps(one: StepTable) -> StepsDocument:
+    before, after = tuple(map(_step, one.before)), tuple(map(_step, one.after))
+    return StepsDocument(one.victim, one.writer, one.contended, one.phase, one.phase_after, before, after, one.notes)
+
+
+def _step(one: CoherenceStep) -> StepDocument:
+    return StepDocument(
+        one.cpu,
+        one.function,
+        one.member,
+        one.writes,
+        one.line,
+        {cpu: state.value for cpu, state in one.states},
+        one.what,
+        one.cycles,
+        one.needless,
     )
 
 

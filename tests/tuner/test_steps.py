@@ -32,7 +32,7 @@ from linesmith.tuner.steps.protocol import Event, States, access
 from linesmith.tuner.steps.step_table import step_tables
 
 M, E, S, I = LineState.MODIFIED, LineState.EXCLUSIVE, LineState.SHARED, LineState.INVALID  # noqa: E741 - MESI
-TAKEN = "miss: takes it, modified, from"
+TAKEN = "taken from"
 POOL = struct("pool", scalar("name"), scalar("limit"), scalar("used"), scalar("spare", 64), scalar("id", 4))
 
 
@@ -86,11 +86,13 @@ def test_the_reader_of_a_neighbour_waits_before_and_hits_after() -> None:
     (steps,) = step_tables(line, last(POOL, "used"), table(POOL))
     assert (steps.victim, steps.writer, steps.contended) == ("limit", "used", Bounds(100, 100))
     assert told([steps]) == [
-        "A function writes used: 0 MI invalidates B's copy, 80! -> 1 MI hit, 0",
-        "B function reads limit: 0 SS miss: modified on A, 120! -> 0 IE hit, 0",
+        "A function writes used: 0 MI invalidates B, 80! -> 1 MI hit, 0",
+        "B function reads limit: 0 SS modified on A, 120! -> 0 IE hit, 0",
     ]
     assert steps.cycles == (200, 0)
-    assert steps.notes == ("Cycles of loads are assumed. A store may wait unseen, in the store buffer.",)
+    assert steps.notes == (
+        "Cycles of stores are assumed, and a store buffer may hide them; those of loads are assumed, too.",
+    )
 
 
 def with_cost(line: Finding, *sharings: tuple[str, str, float, float]) -> Finding:
@@ -106,7 +108,7 @@ def test_waiting_takes_as_long_as_the_profile_says() -> None:
     line = with_cost(meeting(POOL, "used", "limit"), ("limit", "used", 10, 4560))
     (steps,) = step_tables(line, last(POOL, "used"), table(POOL))
     assert [one.cycles for one in steps.before] == [80, 456]
-    assert steps.notes[0].startswith("Cycles of loads are the profile's mean of each; those of stores are assumed.")
+    assert steps.notes[0].endswith("; those of loads are the profile's mean.")
 
 
 def test_what_a_member_waits_for_its_own_stores_is_told_last_and_stays() -> None:

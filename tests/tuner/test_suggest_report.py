@@ -5,41 +5,30 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jsonschema
-from hand_made import finding, held, hot, meeting, scalar, struct, table, union
+from hand_made import finding, held, hot, scalar, struct, table, union
+from proposals_by_hand import POOL, aligned, moved, proposed, suggested
 
-from linesmith.analyzer.model import ElfIdentity, Finding
+from linesmith.analyzer.model import SlabMachine
 from linesmith.analyzer.report import suggest, suggest_json
 from linesmith.analyzer.report.excerpt import excerpt
-from linesmith.tuner.suggestions import first_candidates, suggestions
+from linesmith.analyzer.report.suggested import Proposed
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-ELF = ElfIdentity("vmlinux", "c0ffee", "x86-64", "executable", True, 8, True, True)
-LAYOUT = struct(
-    "pool",
-    *(scalar("name"), scalar("owner"), scalar("limit"), scalar("used"), scalar("first", 24), scalar("last", 24)),
-    *(scalar("spare", 40), scalar("id", 4)),
-)
-LINE = meeting(LAYOUT, "used", "limit")
+HOPELESS = Proposed(finding(POOL, [hot("id", 120, 4, 9, 9)], rank=3), refusal="Line 3: moving members does not help.")
 
 
-def json_of(*lines: Finding, limit: int = 5) -> dict[str, list[dict[str, object]]]:
-    answers = first_candidates(suggestions(lines, table(LAYOUT)), limit)
-    proposed = [(one.finding, one.candidates) for one in answers if one.candidates]
-    refused = [(one.finding, one.refusal) for one in answers if not one.candidates]
-    document: dict[str, list[dict[str, object]]] = json.loads(
-        suggest_json.render_json(proposed, refused, ELF, "c2c.txt")
-    )
+def json_of(*lines: Proposed) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(suggest_json.render_json(suggested(*lines)))
     return document
 
 
-def text_of(*lines: Finding, limit: int = 1) -> str:
-    answers = suggestions(lines, table(LAYOUT), limit)
-    proposed = [(one.finding, one.candidates) for one in answers if one.candidates]
-    refused = [(one.finding, one.refusal) for one in answers if not one.candidates]
-    return suggest.render_text(proposed, refused, ELF, "c2c.txt", table(LAYOUT))
+def text_of(*lines: Proposed, number: int | None = None) -> str:
+    return suggest.render_text(suggested(*lines), number)
 
 
 def test_the_schema_beside_the_page_is_that_of_the_code() -> None:
@@ -47,47 +36,81 @@ def test_the_schema_beside_the_page_is_that_of_the_code() -> None:
 
 
 def test_a_document_obeys_the_schema() -> None:
-    jsonschema.validate(json_of(LINE), suggest_json.schema())
+    jsonschema.validate(json_of(proposed(moved(), aligned()), HOPELESS), suggest_json.schema())
 
 
 def test_the_page_names_every_field_of_a_candidate() -> None:
     page = (DOCS / "schema-suggest.md").read_text()
-    assert [name for name in json_of(LINE)["candidates"][0] if not re.search(rf"\.{name}\b", page)] == []
+    assert [name for name in json_of(proposed(moved()))["candidates"][0] if not re.search(rf"\.{name}\b", page)] == []
 
 
 def test_candidates_are_numbered_through() -> None:
-    candidates = json_of(LINE)["candidates"]
-    assert [one["number"] for one in candidates] == list(range(1, len(candidates) + 1))
-
-
-def test_a_limit_cuts_the_list_and_keeps_the_numbers() -> None:
-    every, first = json_of(LINE)["candidates"], json_of(LINE, limit=2)["candidates"]
-    assert first == every[:2]
+    document = json_of(proposed(moved(), aligned()), proposed(aligned()))
+    assert [one["number"] for one in document["candidates"]] == [1, 2, 3]
 
 
 def test_a_candidate_as_json() -> None:
-    first = json_of(LINE)["candidates"][0]
+    first = json_of(proposed(moved(), aligned()))["candidates"][0]
     assert (first["line"], first["type"], first["size"], first["lines"]) == (0, "pool", 128, 2)
     assert first["moves"] == [
         {"kind": "move", "member": "used", "after": "id", "partner": None, "align": None, "members": []}
     ]
-    assert first["predicted"] == {"before": 100, "after": 0, "hot_lines_before": 1, "hot_lines_after": 2}
-    assert first["residual_phases"] == [
-        {"first": "limit", "second": "used", "line_bytes": 64, "before": 0.875, "after": 0.0},
-        {"first": "limit", "second": "used", "line_bytes": 128, "before": 0.9375, "after": 0.1875},
-    ]
+    assert (first["strategy"], first["churn"]) == ("one move", {"members": 1, "lines": 2})
+    assert first["cost_before"]["contended"] == {"least": 90, "most": 100}
+    assert first["cost_after"]["contended"] == {"least": 0, "most": 0}
+    assert first["residual_phases"][0] == {
+        "first": "limit",
+        "second": "used",
+        "line_bytes": 64,
+        "before": 0.875,
+        "after": 0,
+    }
+    (steps,) = first["steps"]
+    assert (steps["victim"], steps["writer"]) == ("limit", "used")
+    assert steps["before"][1] == {
+        "cpu": "B",
+        "function": "function",
+        "member": "limit",
+        "writes": False,
+        "line": 0,
+        "states": {"A": "S", "B": "S"},
+        "what": "modified on A",
+        "cycles": 456,
+        "needless": True,
+    }
+
+
+def test_what_is_recommended_is_told_with_the_reason_and_what_is_not_without() -> None:
+    first, second = json_of(proposed(moved(), aligned()))["candidates"]
+    assert (first["recommended"], second["recommended"]) == ("The smallest change that leaves nothing.", "")
 
 
 def test_a_line_without_candidates_is_refused_with_its_reason() -> None:
-    hopeless = finding(LAYOUT, [hot("id", 128, 4, 9, 9)], rank=3)
-    (refused,) = json_of(LINE, hopeless)["refused"]
-    assert refused["line"] == 3
-    assert "really share" in str(refused["reason"])
-    assert "Line 3: moving members does not help" in text_of(LINE, hopeless)
+    assert json_of(proposed(moved()), HOPELESS)["refused"] == [
+        {"line": 3, "reason": "Line 3: moving members does not help."}
+    ]
+    assert text_of(proposed(moved()), HOPELESS).endswith("\n\nLine 3: moving members does not help.\n")
 
 
-def test_the_same_meeting_on_another_line_is_told_once() -> None:
-    assert {one["line"] for one in json_of(LINE, meeting(LAYOUT, "used", "limit"))["candidates"]} == {0}
+NOISE = "12 samples less would be lost in the noise (19)."
+
+
+def test_below_the_noise_nothing_is_recommended_and_told_why() -> None:
+    line = proposed(replace(moved(), recommended=""), declined=NOISE)
+    assert json_of(line)["declined"] == [{"line": 0, "reason": NOISE}]
+    assert f"\n\nnothing is recommended: {NOISE}\n" in text_of(line)
+
+
+def test_one_candidate_can_be_seen_in_full() -> None:
+    text = text_of(proposed(moved(), aligned()), HOPELESS, number=2)
+    assert "\ncandidate 2: align used to 64 bytes\n" in text
+    assert "recommended:" not in text
+    assert "Line 3" not in text
+
+
+def test_the_machine_whose_slabs_hold_the_objects_is_told() -> None:
+    here = replace(suggested(proposed(moved())), machine=SlabMachine(8, release=(6, 1)))
+    assert suggest.render_text(here).splitlines()[2] == "slabs of Linux 6.1, 8 CPUs, pages of 4096 bytes"
 
 
 EXPECTED = """\
@@ -96,27 +119,36 @@ vmlinux build-id c0ffee
 
 line 0, struct pool: false sharing in pool
 
-candidate 1: move used behind id
-  contended   100 -> 0 samples of this profile that the meeting explains
-  size        128 bytes (unchanged), 2 lines (now 2)
+recommended: candidate 1: move used behind id
+  because     The smallest change that leaves nothing.
+  contended   90 to 100 -> 0 of 100 contended loads on the line
+  cycles      41,000 to 45,600 -> 0 as sampled
+  adjacent    0 -> 0 to 40 more, where pairs of 128 bytes are fetched together
+  size        128 bytes, 2 lines (unchanged)
+  memory      unchanged in slabs of pool_cache
   hot lines   1 -> 2 lines hold the members seen hot
+  functions   pool_take touches 1.12 -> 2 lines
   together    limit and used on one line of 64 bytes: 7 of 8 phases -> never
-  together    limit and used on one line of 128 bytes: 15 of 16 phases -> 3 of 16 phases
-  - A phase is where an object starts within a line: 8 are possible, at multiples of 8 bytes.
-  - Only the layout was checked: offset assertions, initialisers by position and memset ranges are in the source.
-  other places for used, and how often each pair still meets on 64 bytes:
-    first                        5 of 8 phases
-    behind name                  6 of 8 phases
-    behind first                 4 of 8 phases
-    behind last                  1 of 8 phases
-    behind spare                 never
+              limit and used on one line of 128 bytes: 15 of 16 phases -> 3 of 16 phases
+                pool_cache: always, there is one phase
+  change      1 member moves, a diff of 2 lines (one move)
+  - Only the layout was checked.
 
-  before:
+why: an object that starts 0 bytes into its line
+  CPU  access                line AB  now           cycles    line AB  candidate 1   cycles
+  limit waits for stores to used: 90 to 100 of 100 contended loads
+  A    function writes used     0 MI  invalidates B     80 *     1 MI  hit                -
+  B    function reads limit     0 SS  modified on A    456 *     0 IE  hit                -
+  line: from the one in which the object starts; AB: how the caches of CPU A and B hold it then (M modified,
+  E exclusive, S shared, I invalid); cycles that the access waits, * only for where the members lie.
+  Cycles of stores are assumed, and a store buffer may hide them; those of loads are the profile's mean.
+
+before:
     struct pool {
             ...
           type                       owner;                /*     8     8 */
-          type                       limit;                /*    16     8 */
-  >       type                       used;                 /*    24     8 */
+          type                       limit;                /*    16     8 */ /* 100 contended */
+  >       type                       used;                 /*    24     8 */ /* 80 stores */
           type                       first;                /*    32    24 */
             ...
           /* --- cacheline 1 boundary (64 bytes) was 16 bytes ago --- */
@@ -126,11 +158,11 @@ candidate 1: move used behind id
           /* padding: 4 */
     };
 
-  after:
+after:
     struct pool {
             ...
           type                       owner;                /*     8     8 */
-          type                       limit;                /*    16     8 */
+          type                       limit;                /*    16     8 */ /* 100 contended */
           type                       first;                /*    24    24 */
             ...
           /* --- cacheline 1 boundary (64 bytes) was 8 bytes ago --- */
@@ -139,16 +171,21 @@ candidate 1: move used behind id
 
           /* XXX 4 bytes hole, try to pack */
 
-  >       type                       used;                 /*   120     8 */
+  >       type                       used;                 /*   120     8 */ /* 80 stores */
 
           /* size: 128, cachelines: 2, members: 8 */
           /* sum members: 124, holes: 1, sum holes: 4 */
     };
+
+candidates (contended accesses that stay):
+       change                  contended  size  pages/1,000  moved  diff
+  * 1  move used behind id             0   128           32      1     2
+    2  align used to 64 bytes          0   192     32 -> 48      1     2
 """
 
 
-def test_a_candidate_as_text() -> None:
-    assert text_of(LINE) == EXPECTED
+def test_a_line_as_text() -> None:
+    assert text_of(proposed(moved(), aligned())) == EXPECTED
 
 
 UNION = """\
@@ -157,7 +194,7 @@ UNION = """\
         type                       b;                    /*     8     8 */
 >       union {
 >               type               x;                    /*    16     8 */
->               type               y;                    /*    16     8 */
+>               type               y;                    /*    16     8 */ /* 7 stores */
 >       };                                               /*    16     8 */
         type                       c;                    /*    24     8 */
           ...
@@ -168,8 +205,8 @@ UNION = """\
 """
 
 
-def test_an_excerpt_shows_an_anonymous_union_by_a_name_inside_it() -> None:
+def test_an_excerpt_shows_an_anonymous_union_by_a_name_inside_it_and_its_heat() -> None:
     either = union("", scalar("x"), scalar("y"))
     layout = struct("s", scalar("a"), scalar("b"), held("", either), scalar("c"), scalar("d"))
-    text = excerpt(layout, table(layout, either), frozenset({"y"}), frozenset({"y"}))
+    text = excerpt(layout, table(layout, either), frozenset({"y"}), frozenset({"y"}), {"y": "7 stores"})
     assert "\n".join([*text, ""]) == UNION

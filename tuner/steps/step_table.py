@@ -108,18 +108,16 @@ def _round(touches: Sequence[Touch], line_of: LineOf) -> list[Effect]:
 
 
 def _what(touch: Touch, effect: Effect) -> str:
-    """What happened, in the words of a reviewer."""
-    stores: Mapping[Event, str] = {
-        Event.SHARED: f"miss: invalidates {effect.other}'s copy",
-        Event.TAKEN: f"miss: takes it, modified, from {effect.other}",
-        Event.UPGRADE: f"invalidates {effect.other}'s copy",
+    """What happened, in few words: ``modified on A`` of a load is a miss that is fetched from there."""
+    told: Mapping[Event, str] = {
+        Event.HIT: "hit",
+        Event.COLD: "from memory",
+        Event.SHARED: f"{'invalidates' if touch.writes else 'copied from'} {effect.other}",
+        Event.MODIFIED: f"modified on {effect.other}",
+        Event.UPGRADE: f"invalidates {effect.other}",
+        Event.TAKEN: f"taken from {effect.other}",
     }
-    loads: Mapping[Event, str] = {
-        Event.SHARED: f"miss: copies it from {effect.other}",
-        Event.MODIFIED: f"miss: modified on {effect.other}",
-    }
-    usual: Mapping[Event, str] = {Event.HIT: "hit", Event.COLD: "miss: from memory"}
-    return {**usual, **(stores if touch.writes else loads)}[effect.event]
+    return told[effect.event]
 
 
 def _cycles(touch: Touch, effect: Effect) -> int:
@@ -129,9 +127,8 @@ def _cycles(touch: Touch, effect: Effect) -> int:
 
 
 def _notes(finding: Finding, touches: Sequence[Touch], phase: int) -> Iterator[str]:
-    loads = "the profile's mean of each" if finding.cost.timed else "assumed"
-    stores = "" if not finding.cost.timed else "; those of stores are assumed"
-    yield f"Cycles of loads are {loads}{stores}. A store may wait unseen, in the store buffer."
+    loads = "those of loads are the profile's mean" if finding.cost.timed else "those of loads are assumed, too"
+    yield f"Cycles of stores are assumed, and a store buffer may hide them; {loads}."
     if phase != finding.objects[0].phase:
         yield "In the phase of the profile they would not meet: it is of another build."
     if any(touch.writes and not touch.function for touch in touches):

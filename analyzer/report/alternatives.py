@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All candidates of a line side by side: what each gains, what it costs, what a reviewer reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Bounds, Candidate, Simulation
+from linesmith.analyzer.report.cost import count_range
+from linesmith.analyzer.report.moves import short_change
+from linesmith.analyzer.report.suggested import Numbered
+
+MOST_CHANGE = 58
+
+
+def alternative_rows(ones: Sequence[Numbered]) -> list[str]:
+    """A table of the candidates, the recommended one marked with ``*``; columns that say nothing are left out."""
+    simulated = any(one.simulation is not None for one in ones)
+    head = ["", "change", "contended", "size", "pages/1,000", "moved", "diff", *(["replayed"] if simulated else [])]
+    table = [head, *(_cells(one, simulated) for one in ones)]
+    kept = [column for column in range(len(head)) if column < 2 or any(row[column] for row in table[1:])]
+    widths = [max(len(row[column]) for row in table) for column in kept]
+    return [_row([row[column] for column in kept], widths) for row in table]
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Numbers to the right, the change to the left."""
+    parts = [
+        f"{cell:<{width}}" if place == 1 else f"{cell:>{width}}"
+        for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    ]
+    return "  ".join(parts).rstrip()
+
+
+def _cells(one: Numbered, simulated: bool) -> list[str]:
+    candidate, churn = one.candidate, one.candidate.churn
+    change = short_change(candidate)
+    cells = [f"{'* ' if candidate.recommended else ''}{one.number}"]
+    cells += [
+        change if len(change) <= MOST_CHANGE else f"{change[: MOST_CHANGE - 1]}…",
+        count_range(_contended(candidate)),
+    ]
+    cells += [f"{candidate.after.size:,}", _pages(candidate)]
+    cells += [f"{churn.members}", f"{churn.lines}"] if churn.members else ["", ""]
+    return [*cells, _replayed(one.simulation)] if simulated else cells
+
+
+def _contended(candidate: Candidate) -> Bounds:
+    """What stays of the contended accesses."""
+    if candidate.costs[0].contended.most:
+        return candidate.costs[1].contended
+    return Bounds(candidate.predicted.after, candidate.predicted.after)
+
+
+def _pages(candidate: Candidate) -> str:
+    """Pages of the cache that the change costs most in."""
+    pairs = list(zip(*(cost.memory for cost in candidate.costs), strict=False))
+    if not pairs:
+        return ""
+    old, new = max(pairs, key=lambda pair: pair[1].pages_per_1000 - pair[0].pages_per_1000)
+    same = old.pages_per_1000 == new.pages_per_1000
+    return f"{new.pages_per_1000}" if same else f"{old.pages_per_1000} -> {new.pages_per_1000}"
+
+
+def _replayed(simulation: Simulation | None) -> str:
+    """The change of the misses at the usual line, over as many phases as were looked at."""
+    lines = [one for one in simulation.lines if one.line_bytes == CACHE_LINE_BYTES] if simulation else []
+    widest = max(lines, key=lambda one: one.phases, default=None)
+    return f"{widest.change:+.1%}" if widest else "-"

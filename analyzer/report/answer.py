@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a candidate gains and costs, as rows of a label and text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from linesmith.analyzer.geometry import lines
+from linesmith.analyzer.model import Candidate, CoAccess, Finding, MemoryUse, Optimality
+from linesmith.analyzer.report.cost import count_range
+from linesmith.analyzer.report.meeting import meeting_rows
+
+MOST_FUNCTIONS = 4
+MOST_CACHES = 4
+
+
+def answer_rows(candidate: Candidate, finding: Finding) -> Iterator[tuple[str, str]]:
+    """Gain first, then what it costs, then where the members still meet."""
+    yield from _gain(candidate, finding)
+    yield "size", _size(candidate)
+    yield from _labelled("memory", memory_rows(candidate.costs[0].memory, candidate.costs[1].memory))
+    yield from _lines(candidate)
+    yield from _labelled("together", meeting_rows(candidate))
+    if candidate.churn.members:
+        yield "change", _churn(candidate)
+    if candidate.optimality:
+        yield "packing", _optimality(candidate.optimality)
+
+
+def _labelled(label: str, rows: Iterator[str]) -> Iterator[tuple[str, str]]:
+    for place, row in enumerate(rows):
+        yield "" if place else label, row
+
+
+def _gain(candidate: Candidate, finding: Finding) -> Iterator[tuple[str, str]]:
+    before, after = candidate.costs
+    counted = "accesses" if finding.simulated else "loads"
+    if not before.contended.most:
+        gain = candidate.predicted
+        yield (
+            "contended",
+            f"{gain.before:,.0f} -> {gain.after:,.0f} {counted} of this profile that the meeting explains",
+        )
+        return
+    of = f"of {finding.contended:,} contended {counted} on the line"
+    yield "contended", f"{count_range(before.contended)} -> {count_range(after.contended)} {of}"
+    yield "cycles", f"{count_range(before.cycles)} -> {count_range(after.cycles)}{_basis(finding)}"
+    if before.adjacent.most or after.adjacent.most:
+        pairs = "where pairs of 128 bytes are fetched together"
+        yield "adjacent", f"{count_range(before.adjacent)} -> {count_range(after.adjacent)} more, {pairs}"
+
+
+def _basis(finding: Finding) -> str:
+    if finding.cost.exact:
+        return ", counted with assumed latencies"
+    return " as sampled" if finding.cost.timed else ", latencies assumed"
+
+
+def _size(candidate: Candidate) -> str:
+    before, after = candidate.before, candidate.after
+    if before.size == after.size:
+        return f"{after.size} bytes, {_counted(candidate.lines, 'line')} (unchanged)"
+    return f"{before.size} -> {after.size} bytes, {lines(before)} -> {_counted(candidate.lines, 'line')}"
+
+
+def memory_rows(before: Sequence[MemoryUse], after: Sequence[MemoryUse]) -> Iterator[str]:
+    """What the objects cost in each slab cache; those where nothing changes are told together."""
+    pairs = list(zip(before, after, strict=False))
+    same = [old.cache for old, new in pairs if _cost(old) == _cost(new)]
+    for old, new in pairs[:MOST_CACHES]:
+        if _cost(old) != _cost(new):
+            yield f"{old.cache}: {_spent(old)} -> {_spent(new)} ({old.basis.value})"
+    if same:
+        more = f" and {len(same) - MOST_CACHES} more" if len(same) > MOST_CACHES else ""
+        yield f"unchanged in slabs of {', '.join(same[:MOST_CACHES])}{more}"
+
+
+def _cost(use: MemoryUse) -> tuple[int, int, int]:
+    return use.stride, use.order, use.pages_per_1000
+
+
+def _spent(use: MemoryUse) -> str:
+    mib = use.bytes_per_100000 / (1 << 20)
+    return f"{_counted(use.pages_per_1000, 'page')} for 1,000 objects, {mib:,.1f} MiB for 100,000"
+
+
+def _lines(candidate: Candidate) -> Iterator[tuple[str, str]]:
+    gain = candidate.predicted
+    if gain.hot_lines_before != gain.hot_lines_after:
+        yield "hot lines", f"{gain.hot_lines_before:.3g} -> {gain.hot_lines_after:.3g} lines hold the members seen hot"
+    before = {one.function: one for one in candidate.costs[0].co_access}
+    changed = [one for one in candidate.costs[1].co_access if _differs(before.get(one.function), one)]
+    for place, one in enumerate(changed[:MOST_FUNCTIONS]):
+        yield (
+            "" if place else "functions",
+            f"{one.function} touches {before[one.function].lines:.3g} -> {one.lines:.3g} lines",
+        )
+
+
+def _differs(before: CoAccess | None, after: CoAccess) -> bool:
+    return before is not None and abs(before.lines - after.lines) > 0.005
+
+
+def _churn(candidate: Candidate) -> str:
+    churn = candidate.churn
+    moved = f"{_counted(churn.members, 'member')} {'moves' if churn.members == 1 else 'move'}"
+    return f"{moved}, a diff of {_counted(churn.lines, 'line')} ({candidate.strategy.value})"
+
+
+def _optimality(one: Optimality) -> str:
+    if one.proven:
+        return "proven: no legal order of the members is predicted to cost less"
+    return f"costs {one.cost:,.0f} as predicted; no legal order costs less than {one.bound:,.0f}"
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'s' * (count != 1)}"

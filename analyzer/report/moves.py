@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a candidate changes, in words."""
+
+from __future__ import annotations
+
+from linesmith.analyzer.model import Candidate, Move, MoveKind
+
+# With more steps than this, what a candidate does is told by how it was found.
+MOST_STEPS = 2
+
+
+def change(candidate: Candidate) -> str:
+    """All steps as one clause: ``move a behind b; align c to 64 bytes``."""
+    return "; ".join(said(move) for move in candidate.moves)
+
+
+def short_change(candidate: Candidate) -> str:
+    """The same, or how it was found where it has many steps: ``packed anew: 7 members move``."""
+    if len(candidate.moves) <= MOST_STEPS:
+        return change(candidate)
+    moved = candidate.churn.members or len(candidate.moves)
+    return f"{candidate.strategy.value}: {moved} members move"
+
+
+def said(move: Move) -> str:
+    """A move in words."""
+    whole = f" (with {', '.join(move.members[1:])})" if len(move.members) > 1 else ""
+    place = f"behind {move.after}" if move.after else "to the front"
+    if move.kind is MoveKind.SWAP:
+        return f"swap {move.member} and {move.partner}"
+    if move.kind is MoveKind.ALIGN:
+        return f"align {move.member} to {move.align} bytes"
+    hole = ", into a hole" if move.kind is MoveKind.FILL_HOLE else ""
+    return f"move {move.member}{whole} {place}{hole}"
+
+
+def moved_names(candidate: Candidate) -> frozenset[str]:
+    """Members that move or change places."""
+    alone = [name for move in candidate.moves for name in (move.member, move.partner) if name]
+    return frozenset(alone + [name for move in candidate.moves for name in move.members if name])
+
+
+def concerned_names(candidate: Candidate) -> frozenset[str]:
+    """Members that move, and those that meet."""
+    ends = {name for residual in candidate.residuals for name in (residual.first, residual.second)}
+    return frozenset(ends) | moved_names(candidate)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a report of suggestions is about: lines, what can be done about each, and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import (
+    Candidate,
+    ElfIdentity,
+    Finding,
+    Sharded,
+    Simulation,
+    SlabMachine,
+    StepTable,
+    StructuralAdvice,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A hot line with its candidates, or the reason (``refusal``) why there are none.
+
+    ``steps`` are the coherence steps of each candidate; ``declined`` is a sentence on why none of them is recommended.
+    ``advice`` is what to change beside the order of members.
+    """
+
+    finding: Finding
+    candidates: tuple[Candidate, ...] = ()
+    steps: tuple[tuple[StepTable, ...], ...] = ()
+    refusal: str = ""
+    declined: str = ""
+    advice: tuple[StructuralAdvice, ...] = ()
+
+    @property
+    def recommended(self) -> Candidate | None:
+        """The candidate to take, if there is one."""
+        return next((one for one in self.candidates if one.recommended), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A candidate with its number, as ``linesmith patch --candidate`` takes it, and what belongs to it."""
+
+    number: int
+    candidate: Candidate
+    line: Proposed
+    steps: tuple[StepTable, ...]
+    simulation: Simulation | None
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """Everything that ``suggest`` found, hottest line first.
+
+    ``findings`` are all that the profile gave: other lines may hold members of the same record. ``machine`` is the
+    one whose slabs hold the objects, ``None`` for a program. ``simulations`` are by a candidate's number, in
+    the order in which to show them.
+    """
+
+    elf: ElfIdentity
+    source: str
+    layouts: Layouts
+    lines: tuple[Proposed, ...]
+    findings: tuple[Finding, ...] = ()
+    machine: SlabMachine | None = None
+    simulations: Mapping[int, Simulation] = field(default_factory=dict)
+    sharded: Sharded | None = None
+
+    def numbered(self) -> Iterator[Numbered]:
+        """All candidates, numbered through."""
+        number = 0
+        for line in self.lines:
+            for place, candidate in enumerate(line.candidates):
+                number += 1
+                steps = line.steps[place] if line.steps else ()
+                yield Numbered(number, candidate, line, steps, self.simulations.get(number))

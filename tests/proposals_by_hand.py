@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A record, the hot line on it, and candidates for it with all that can be said of them, written by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hand_made import finding, hot, scalar, struct, table
+
+from linesmith.analyzer.geometry import lines
+from linesmith.analyzer.model import (
+    Bounds,
+    Candidate,
+    Churn,
+    CoAccess,
+    ConflictPair,
+    ElfIdentity,
+    Layout,
+    LayoutCost,
+    LineCost,
+    MemoryUse,
+    Move,
+    MoveKind,
+    PhaseProof,
+    Prediction,
+    Residual,
+    SharingCost,
+    Side,
+    SlabBasis,
+    Strategy,
+)
+from linesmith.analyzer.report.suggested import Proposed, Suggested
+from linesmith.tuner.placement import lay_out
+from linesmith.tuner.steps.step_table import step_tables
+
+ELF = ElfIdentity("vmlinux", "c0ffee", "x86-64", "executable", True, 8, True, True)
+POOL = struct(
+    "pool",
+    *(scalar("name"), scalar("owner"), scalar("limit"), scalar("used"), scalar("first", 24), scalar("last", 24)),
+    *(scalar("spare", 40), scalar("id", 4)),
+)
+LINE = replace(
+    finding(
+        POOL,
+        [hot("limit", 16, 8, reads=100), hot("used", 24, 8, writes=80)],
+        [ConflictPair("limit", "used", "used", 100)],
+    ),
+    cost=LineCost(
+        contended=100,
+        cycles=45600,
+        sharings=(SharingCost(Side("limit", 100, 0), Side("used", 0, 80), Bounds(90, 100), Bounds(41000, 45600)),),
+        timed=True,
+    ),
+)
+MEMORY = MemoryUse("pool_cache", SlabBasis.COMPUTED, 124, 128, 0, 32, 32, 12800000)
+NOW = LayoutCost(contended=Bounds(90, 100), cycles=Bounds(41000, 45600), hot_lines=1.0, size=128, memory=(MEMORY,))
+
+
+def reordered(*names: str, align: tuple[str, int] | None = None) -> Layout:
+    """The record with its members in this order; one may get an alignment."""
+    by_name = {member.name: member for member in POOL.members}
+    if align:
+        by_name[align[0]] = replace(by_name[align[0]], alignment=align[1])
+    return lay_out(POOL, tuple(by_name[name] for name in names))
+
+
+def moved() -> Candidate:
+    """``used`` moved behind everything: never on the line of ``limit`` again."""
+    after = reordered("name", "owner", "limit", "first", "last", "spare", "id", "used")
+    near, far = Residual("limit", "used", 64, 0.875, 0.0), Residual("limit", "used", 128, 0.9375, 0.1875)
+    proofs = (
+        PhaseProof("limit", "used", "", 64, 8, 0, 0.0),
+        PhaseProof("limit", "used", "", 128, 16, 3, 0.1875),
+        PhaseProof("limit", "used", "pool_cache", 128, 1, 1, 1.0),
+    )
+    then = replace(
+        NOW,
+        contended=Bounds(0, 0),
+        cycles=Bounds(0, 0),
+        adjacent=Bounds(0, 40),
+        hot_lines=2.0,
+        co_access=(CoAccess("pool_take", ("limit", "used"), 12, 2.0),),
+    )
+    now = replace(NOW, co_access=(CoAccess("pool_take", ("limit", "used"), 12, 1.125),))
+    return Candidate(
+        "pool",
+        POOL,
+        after,
+        (Move(MoveKind.MOVE, "used", "id"),),
+        (near, far),
+        Prediction(100, 0, 1, 2),
+        lines(after),
+        notes=("Only the layout was checked.",),
+        costs=(now, then),
+        churn=Churn(1, 2),
+        proofs=proofs,
+        recommended="The smallest change that leaves nothing.",
+    )
+
+
+def aligned() -> Candidate:
+    """``used`` on a line of its own, which makes the record larger."""
+    order = ("name", "owner", "limit", "used", "first", "last", "spare", "id")
+    after = reordered(*order, align=("used", 64))
+    memory = replace(MEMORY, object_bytes=192, stride=192, objects_per_slab=21, pages_per_1000=48)
+    then = replace(NOW, contended=Bounds(0, 0), cycles=Bounds(0, 0), size=after.size, memory=(memory,))
+    return Candidate(
+        "pool",
+        POOL,
+        after,
+        (Move(MoveKind.ALIGN, "used", align=64),),
+        (Residual("limit", "used", 64, 0.875, 0.0),),
+        Prediction(100, 0, 1, 2),
+        lines(after),
+        strategy=Strategy.ALIGN,
+        costs=(NOW, then),
+        churn=Churn(1, 2),
+    )
+
+
+def proposed(*candidates: Candidate, declined: str = "") -> Proposed:
+    """The line with these candidates and their coherence steps."""
+    steps = tuple(step_tables(LINE, one, table(POOL)) for one in candidates)
+    return Proposed(LINE, candidates, steps, declined=declined)
+
+
+def suggested(*lines_: Proposed) -> Suggested:
+    """What a command found, with the lines given."""
+    return Suggested(ELF, "c2c.txt", table(POOL), lines_, tuple(one.finding for one in lines_))
