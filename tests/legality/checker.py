@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every rule once more, from what a candidate's two layouts say: shares no code with the constraints it judges."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from legality.names import Named, named
+from legality.random_heat import Case
+
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Candidate, FactKind, Layout, Member, RecordKind, SourceFact
+
+PAGE = 4096
+GROUP = "__cacheline_group_"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A candidate with the record that it was asked for, and the names in it before and after."""
+
+    case: Case
+    candidate: Candidate
+    layouts: Layouts
+    was: dict[str, Named]
+    now: dict[str, Named]
+
+    @property
+    def before(self) -> Layout:
+        return self.candidate.before
+
+    @property
+    def after(self) -> Layout:
+        return self.candidate.after
+
+    def order(self) -> list[int]:
+        """Positions in the present layout in the new order; of members that look alike the first comes first."""
+        waiting: dict[object, list[int]] = {}
+        for position, member in enumerate(self.before.members):
+            waiting.setdefault(_looks(member), []).append(position)
+        return [waiting[_looks(member)].pop(0) for member in self.after.members]
+
+
+def violations(case: Case, candidate: Candidate, layouts: Layouts) -> list[str]:
+    """Every rule that the candidate breaks, in words."""
+    was = {one.name: one for one in named(candidate.before, layouts)}
+    now = {one.name: one for one in named(candidate.after, layouts)}
+    change = Change(case, candidate, layouts, was, now)
+    if Counter(map(_looks, change.before.members)) != Counter(map(_looks, change.after.members)):
+        return ["members are lost or new"]
+    return [said for rule in RULES for said in rule(change)]
+
+
+def _looks(member: Member) -> object:
+    return member.name, member.type, member.declarator, member.size, member.bit_size, member.record, member.line
+
+
+def _sizes(change: Change) -> Iterator[str]:
+    before, after, growth = change.before.size, change.after.size, change.case.growth
+    if change.before.id != change.case.layout.id and before != after:
+        yield f"an anonymous struct of {before} bytes has {after}"
+    if growth is not None and after > before + growth:
+        yield f"grows by {after - before} where {growth} are allowed"
+    if growth is None and before <= PAGE < after:
+        yield f"does not fit into a page any more: {after}"
+    if _packed_holder(change) and before != after:
+        yield "a packed record holds it and its size changes"
+
+
+def _packed_holder(change: Change) -> bool:
+    record = change.case.layout
+    holders = [one for one in change.layouts if any(member.record == record.id for member in one.members)]
+    return any(
+        one.kind is not RecordKind.UNION
+        and any(member.bit_size is None and member.offset % max(member.natural_alignment, 1) for member in one.members)
+        for one in holders
+    )
+
+
+def _alignments(change: Change) -> Iterator[str]:
+    asked = {move.member: move.align for move in change.candidate.moves if move.align}
+    for position, member in zip(change.order(), change.after.members, strict=True):
+        old = change.before.members[position]
+        if (member.alignment or 1) < (old.alignment or 1):
+            yield f"{member.name} loses its alignment"
+        if member.alignment != old.alignment and member.alignment != asked.get(member.name):
+            yield f"{member.name} gets an alignment that no move says"
+
+
+def _ends(change: Change) -> Iterator[str]:
+    first, last = change.before.members[0], change.before.members[-1]
+    order = change.order()
+    base = change.layouts.by_id(first.record) if first.record is not None else None
+    if base and first.name and not first.dimensions and _leaves(base, change.layouts) > 1 and order[0] != 0:
+        yield f"{first.name} does not begin the record any more"
+    short = bool(last.dimensions) and last.dimensions[0] < 2
+    inner = change.layouts.by_id(last.record).members if last.record is not None and not last.dimensions else ()
+    if (last.flexible or short or (inner and inner[-1].flexible)) and order[-1] != len(order) - 1:
+        yield f"{last.name} does not end the record any more"
+
+
+def _leaves(layout: Layout, layouts: Layouts, depth: int = 0) -> int:
+    return sum(
+        1 if one.record is None or depth > 8 else _leaves(layouts.by_id(one.record), layouts, depth + 1)
+        for one in layout.members
+    )
+
+
+def _runs(change: Change) -> Iterator[str]:
+    """Bit-fields that follow each other, and groups between markers, stay together and in order."""
+    order = change.order()
+    runs: list[list[int]] = [[]]
+    group = ""
+    for position, member in enumerate(change.before.members):
+        inside = bool(group) or (member.is_bit_field and runs[-1] and change.before.members[position - 1].is_bit_field)
+        runs = [*runs[:-1], [*runs[-1], position]] if inside else [*runs, [position]]
+        if member.name.startswith(GROUP + "begin__"):
+            group = member.name.removeprefix(GROUP + "begin__")
+        elif group and member.name == f"{GROUP}end__{group}":
+            group = ""
+    for run in filter(None, runs):
+        place = order.index(run[0])
+        if order[place : place + len(run)] != run:
+            yield f"what moves together with {change.before.members[run[0]].name} is torn apart"
+
+
+def _markers(change: Change) -> Iterator[str]:
+    order = change.order()
+    for position, member in enumerate(change.before.members):
+        bare = member.record is None or bool(member.dimensions) or not change.layouts.by_id(member.record).name
+        marks = not member.size and not member.flexible and not member.is_bit_field and bool(member.name) and bare
+        pads = not member.size and max(member.natural_alignment, member.alignment or 1) >= 64 and not member.flexible
+        crossed = set(order[: order.index(position)]) != set(range(position))
+        if (marks or pads) and crossed and not member.name.startswith(GROUP):
+            yield f"something has crossed {member.name or 'a padding'}"
+
+
+def _unmovable(change: Change) -> Iterator[str]:
+    record = change.case.layout
+    if "uapi/" in (record.file or "") or record.name in ("page", "folio", "slab", "ptdesc", "zpdesc", "pt_regs"):
+        yield f"{record.name} is rearranged"
+
+
+def _linux(change: Change) -> Iterator[str]:
+    """What comments of the kernel ask for, of some records."""
+    names = [member.name for member in change.after.members]
+    old = [member.name for member in change.before.members]
+    walls = {"sk_buff": "tail", "bio": "bi_max_vecs", "skb_shared_info": "dataref", "sock_common": "skc_node"}
+    wall = walls.get(change.case.layout.name)
+    if wall in old and set(names[: names.index(wall)]) != set(old[: old.index(wall)]):
+        yield f"something has crossed {wall}"
+    if change.case.layout.name == "task_struct" and (names[0], names[-1]) != ("thread_info", "thread"):
+        yield "a task does not begin with its thread_info or end with its thread"
+
+
+def _unions(change: Change) -> Iterator[str]:
+    record = change.case.layout
+    for one in change.layouts if change.before.id == record.id else ():
+        held = [member for member in one.members if member.record == record.id and not member.dimensions]
+        if one.kind is RecordKind.UNION and held:
+            for other in one.members:
+                if other.record is not None and other.record != record.id:
+                    common = _common(record, change.layouts.by_id(other.record))
+                    if change.order()[:common] != list(range(common)):
+                        yield f"it no longer begins as {other.type} in the same union does"
+
+
+def _common(one: Layout, other: Layout) -> int:
+    """How many members both records begin with."""
+    count = 0
+    if other.kind is RecordKind.STRUCT:
+        for mine, theirs in zip(one.members, other.members, strict=False):
+            if (mine.type, mine.offset, mine.size, mine.bit_offset, mine.bit_size, mine.dimensions) != (
+                theirs.type,
+                theirs.offset,
+                theirs.size,
+                theirs.bit_offset,
+                theirs.bit_size,
+                theirs.dimensions,
+            ):
+                break
+            count += 1
+    return count
+
+
+def _facts(change: Change) -> Iterator[str]:
+    """The facts of the case, for names of the record whose members move."""
+    for fact in change.case.facts:
+        here = [name for name in fact.members if name in change.was]
+        judge = JUDGES.get(fact.kind)
+        if judge is not None and (here or not fact.members) and not judge(change, fact, here):
+            yield f"{fact.kind} of {', '.join(fact.members)} is broken"
+
+
+def _position(change: Change, name: str) -> int:
+    """Of the member that gives this name, in the present layout."""
+    holding = (
+        at
+        for at, member in enumerate(change.before.members)
+        if member.name == name
+        or (
+            not member.name
+            and member.record is not None
+            and any(one.name == name for one in named(change.layouts.by_id(member.record), change.layouts))
+        )
+    )
+    return next(holding)
+
+
+def _kept_offsets(change: Change, _: SourceFact, here: Sequence[str]) -> bool:
+    return all(change.was[name].start == change.now[name].start for name in here)
+
+
+def _kept_run(change: Change, fact: SourceFact, here: Sequence[str]) -> bool:
+    """All from the first to the last stay one run; a range that only begins or ends here is fixed."""
+    places = [_position(change, name) for name in here]
+    run = list(range(min(places), max(places) + 1))
+    at = change.order().index(run[0])
+    if len(here) < len(fact.members) and fact.kind is FactKind.RANGE:
+        return all(change.was[name] == change.now[name] for name in here)
+    return change.order()[at : at + len(run)] == run
+
+
+def _kept_beginning(change: Change, _: SourceFact, here: Sequence[str]) -> bool:
+    count = max(_position(change, name) for name in here) + 1
+    return change.order()[:count] == list(range(count))
+
+
+def _kept_end(change: Change, _: SourceFact, here: Sequence[str]) -> bool:
+    at = min(_position(change, name) for name in here)
+    return change.order()[at:] == list(range(at, len(change.order())))
+
+
+def _kept_wall(change: Change, _: SourceFact, here: Sequence[str]) -> bool:
+    at = _position(change, here[0])
+    order = change.order()
+    return order[at] == at and set(order[:at]) == set(range(at))
+
+
+def _parted(change: Change, fact: SourceFact, here: Sequence[str]) -> bool:
+    line = fact.bytes or 64
+    lines = [set(range(one.start // line, (one.end - 1) // line + 1)) for one in map(change.now.__getitem__, here)]
+    return len(lines) < 2 or not lines[0] & lines[1]
+
+
+def _within_size(change: Change, fact: SourceFact, _: Sequence[str]) -> bool:
+    limit = {FactKind.PAGE: PAGE, FactKind.SIZE: fact.bytes or 0}.get(fact.kind, 0)
+    return change.after.size <= max(limit, change.before.size)
+
+
+JUDGES: dict[FactKind, Callable[[Change, SourceFact, Sequence[str]], bool]] = {
+    FactKind.OFFSET: _kept_offsets,
+    FactKind.RANGE: _kept_run,
+    FactKind.TOGETHER: _kept_run,
+    FactKind.POSITIONAL: _kept_beginning,
+    FactKind.FIRST: _kept_offsets,
+    FactKind.LAST: _kept_end,
+    FactKind.WALL: _kept_wall,
+    FactKind.APART: _parted,
+    FactKind.SIZE: _within_size,
+    FactKind.PAGE: _within_size,
+}
+
+RULES: tuple[Callable[[Change], Iterator[str]], ...] = (
+    _sizes,
+    _alignments,
+    _ends,
+    _runs,
+    _markers,
+    _unmovable,
+    _linux,
+    _unions,
+    _facts,
+)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Candidates for random structs with random heat, judged by the rules and by a compiler."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+
+from legality.checker import violations
+from legality.compiled import Compiled, compiled, says, told_alignments
+from legality.random_heat import Case, random_case
+
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Candidate, Layout, RecordKind, SlabMachine, SourceFacts
+from linesmith.analyzer.slab import Kernel
+from linesmith.tuner.premises import Premises
+from linesmith.tuner.suggestions import answers
+
+KERNEL = Kernel(SlabMachine(cpus=8, release=(6, 1)))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``structs`` asked for, what was answered by kind, and all that is wrong."""
+
+    structs: int
+    answered: Counter[str]
+    candidates: int
+    moves: Counter[str]
+    unexplained: int
+    wrong: list[str] = field(default_factory=list)
+
+
+def study(layouts: Layouts, count: int, seed: int, folder: Path) -> Outcome:
+    """Ask for ``count`` random structs and judge every candidate; programs for gcc are written to ``folder``."""
+    made: list[tuple[Case, Candidate]] = []
+    answered: Counter[str] = Counter()
+    wrong: list[str] = []
+    for case in cases(layouts, count, Random(seed)):  # noqa: S311 - repeatable cases, no secret
+        found = list(candidates(case, layouts))
+        answered["candidates" if found else "none"] += 1
+        answered["with facts"] += bool(case.facts)
+        for one in found:
+            wrong += [f"{_title(case)}: {said}" for said in violations(case, one, layouts)]
+        made += [(case, one) for one in found]
+    moves = Counter(one.strategy.value for _, one in made)
+    unexplained, said = disagreements(made, folder)
+    asked = answered["candidates"] + answered["none"]
+    return Outcome(asked, answered, len(made), moves, unexplained, wrong + said)
+
+
+def cases(layouts: Layouts, count: int, random: Random) -> Iterator[Case]:
+    """Cases of different structs, drawn with ``random``."""
+    structs = [one for one in layouts if one.kind is RecordKind.STRUCT and one.name and len(one.members) > 2]
+    random.shuffle(structs)
+    for layout in structs:
+        case = random_case(layout, layouts, random)
+        if case is not None:
+            yield case
+            count -= 1
+        if not count:
+            return
+
+
+def candidates(case: Case, layouts: Layouts) -> Iterator[Candidate]:
+    """All that is proposed for the case's lines."""
+    premises = Premises(SourceFacts(((case.layout.name, case.facts),)), KERNEL, case.growth)
+    for answer in answers(case.findings, layouts, premises=premises):
+        yield from answer.candidates
+
+
+def disagreements(made: Sequence[tuple[Case, Candidate]], folder: Path) -> tuple[int, list[str]]:
+    """How many present layouts only inferred alignments explain; and where gcc does not agree with a candidate."""
+    before = compiled([one.before for _, one in made], folder)
+    plain = [theirs == says(one.before) for (_, one), theirs in zip(made, before, strict=True)]
+    after = [one.after if ok else _explained(one) for (_, one), ok in zip(made, plain, strict=True)]
+    results = compiled(after, folder)
+    wrong = [
+        f"{_title(case)}: gcc has {_difference(says(ours), theirs)}"
+        for (case, _), ours, theirs in zip(made, after, results, strict=True)
+        if theirs != says(ours)
+    ]
+    return plain.count(False), wrong
+
+
+def _explained(candidate: Candidate) -> Layout:
+    """The new layout with the alignments that the present one must have and does not say."""
+    explained = told_alignments(candidate.before)
+    asked = {(one.name, one.line, one.declarator): one.alignment for one in explained.members}
+    members = tuple(
+        replace(one, alignment=one.alignment or asked.get((one.name, one.line, one.declarator)))
+        for one in candidate.after.members
+    )
+    return replace(candidate.after, members=members, alignment=candidate.after.alignment or explained.alignment)
+
+
+def _title(case: Case) -> str:
+    return f"{case.layout.name} ({case.layout.id})"
+
+
+def _difference(ours: Compiled, theirs: Compiled) -> str:
+    at = [pair for pair in zip(ours.starts, theirs.starts, strict=True) if pair[0] != pair[1]]
+    return f"size {theirs.size} for {ours.size}, alignment {theirs.alignment} for {ours.alignment}, bits {at[:3]}"
