@@ -9,6 +9,7 @@ from hand_made import finding, hot, scalar, struct, table
 
 from linesmith.analyzer.geometry import lines
 from linesmith.analyzer.model import (
+    Accessor,
     Bounds,
     Candidate,
     Churn,
@@ -28,6 +29,8 @@ from linesmith.analyzer.model import (
     Side,
     SlabBasis,
     Strategy,
+    StructuralAdvice,
+    StructureKind,
 )
 from linesmith.analyzer.report.suggested import Proposed, Suggested
 from linesmith.tuner.placement import lay_out
@@ -118,10 +121,21 @@ def aligned() -> Candidate:
     )
 
 
-def proposed(*candidates: Candidate, declined: str = "") -> Proposed:
+SPLIT = StructuralAdvice(
+    StructureKind.COUNT_APART,
+    "pool",
+    ("used",),
+    "count used for each CPU and add up on reading",
+    reasons=("80 stores of 7 CPUs",),
+    accessors=(Accessor("pool_take", 80, (), ("used",)),),
+    notes=("A reader sees a sum that is about right.",),
+)
+
+
+def proposed(*candidates: Candidate, declined: str = "", advice: tuple[StructuralAdvice, ...] = ()) -> Proposed:
     """The line with these candidates and their coherence steps."""
     steps = tuple(step_tables(LINE, one, table(POOL)) for one in candidates)
-    return Proposed(LINE, candidates, steps, declined=declined)
+    return Proposed(LINE, candidates, steps, declined=declined, advice=advice)
 
 
 def suggested(*lines_: Proposed) -> Suggested:

@@ -35,7 +35,7 @@ def suggestions(
     """The ``answers``; raises ``NothingToSuggest``, with the reason for the hottest line, when none has a candidate."""
     given = answers(found, layouts, limit, premises)
     if not any(answer.candidates for answer in given):
-        raise NothingToSuggest(_reasons(given))
+        raise NothingToSuggest(reasons(given))
     return given
 
 
@@ -80,7 +80,8 @@ def _suggestion(
     return Suggestion(finding, made.candidates, declined=made.declined)
 
 
-def _reasons(answers: Sequence[Suggestion]) -> str:
+def reasons(answers: Sequence[Suggestion]) -> str:
+    """Why none of the answers has a candidate, in a sentence or two."""
     if not answers:
         return "The profile holds no line to suggest anything for."
     more = len(answers) - 1

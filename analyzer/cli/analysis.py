@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from linesmith.analyzer.addresses.object_totals import object_totals
 from linesmith.analyzer.addresses.placement import Trust
@@ -17,13 +18,17 @@ from linesmith.analyzer.explain import TOP, explain, holding, refuse_unfit
 from linesmith.analyzer.model import Finding, Profile, SharedLine
 from linesmith.plugins.registry import read_named_profiles, read_profiles
 
+if TYPE_CHECKING:
+    from linesmith.analyzer.access import AccessMap
+
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
     """Findings of one report of a profile text; ``section`` counts the text's reports from 1.
 
     ``given`` is the report as it was read, with the objects of a snapshot; ``profile`` is moved to where the ELF file
-    has things. ``left_out`` are lines that were not looked at, as ``explain.Explanation`` has them.
+    has things. ``left_out`` are lines that were not looked at, as ``explain.Explanation`` has them. ``accesses`` is
+    the access map of the ELF file, where one can be made.
     """
 
     reading: Reading
@@ -33,6 +38,7 @@ class Analysis:
     sections: int
     findings: tuple[Finding, ...]
     left_out: tuple[SharedLine, ...] = ()
+    accesses: AccessMap | None = None
 
 
 def analyse(
@@ -58,8 +64,10 @@ def analyse(
     wanted = type_.split()[-1] if type_ else None
     trusted = Trust(trust or Trust.BUILD_ID)
     refuse_unfit(reading, elf, chosen, trusted)
-    found = explain(reading, elf, chosen, wanted, top, load_accesses_if_any(elf), trusted)
-    analysis = Analysis(reading, chosen, found.profile, section, len(reports), found.findings, found.left_out)
+    accesses = load_accesses_if_any(elf)
+    found = explain(reading, elf, chosen, wanted, top, accesses, trusted)
+    parts = found.profile, section, len(reports), found.findings, found.left_out, accesses
+    analysis = Analysis(reading, chosen, *parts)
     return analysis if wanted is None else _holding(analysis, wanted)
 
 

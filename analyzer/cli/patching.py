@@ -46,10 +46,7 @@ def _recommended(offered: Sequence[tuple[Suggestion, Candidate]]) -> int:
     for place, (_, candidate) in enumerate(offered):
         if candidate.recommended:
             return place
-    reason = next((answer.declined for answer, _ in offered if answer.declined), "")
-    if not reason:
-        return 0
-    raise NothingToSuggest(f"no candidate is recommended: {reason} `--candidate 1` takes the first all the same")
+    raise NothingToSuggest(f"{offered[0][0].declined} `linesmith patch --candidate 1` takes the first all the same")
 
 
 def drafted(chosen: Chosen, tree: Tree) -> Draft:

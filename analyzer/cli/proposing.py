@@ -3,45 +3,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.report.suggested import Proposed, Suggested
 from linesmith.tuner.steps.step_table import step_tables
-from linesmith.tuner.suggestions import first_candidates, suggestions
+from linesmith.tuner.structure.advise import advise
+from linesmith.tuner.suggestions import Suggestion, answers, first_candidates, reasons
 
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.analysis import Analysis
     from linesmith.analyzer.layouts import Layouts
-    from linesmith.analyzer.model import Sharded, Simulation
+    from linesmith.analyzer.model import Sharded, Simulation, StructuralAdvice
     from linesmith.tuner.premises import Premises
-    from linesmith.tuner.suggestions import Suggestion
 
 
 def suggested(
     found: Analysis, premises: Premises, limit: int | None, trace: Path | None, sharded: Sharded | None
 ) -> Suggested:
-    """What can be done about each line; raises ``NothingToSuggest`` where that is nothing, and what a replay raises."""
+    """What can be done about each line, and what beside moving members.
+
+    Raises ``NothingToSuggest`` where neither is known of any line, and what a replay raises.
+    """
     layouts = found.reading.layouts
-    answers = suggestions(found.findings, layouts, premises=premises)
-    answers = first_candidates(answers, limit) if limit else answers
+    given = answers(found.findings, layouts, premises=premises)
+    given = first_candidates(given, limit) if limit else given
+    advice = _advice(found, premises, trace)
+    if not advice and not any(one.candidates for one in given):
+        raise NothingToSuggest(reasons(given))
     return Suggested(
         found.reading.identity,
         found.profile.source,
         layouts,
-        tuple(_proposed(one, layouts) for one in answers),
+        tuple(_lines(given, advice, found)),
         found.findings,
         premises.kernel.machine if premises.kernel else None,
-        _simulations(answers, found, trace) if trace else {},
+        _simulations(given, found, trace) if trace else {},
         sharded,
     )
 
 
-def _proposed(one: Suggestion, layouts: Layouts) -> Proposed:
+def _advice(found: Analysis, premises: Premises, trace: Path | None) -> dict[int, tuple[StructuralAdvice, ...]]:
+    """Structural advice by the rank of the line, each piece once, at the hottest line it holds for."""
+    layouts = found.reading.layouts
+    advised = advise(found.findings, layouts, premises, found.accesses)
+    if trace is not None:
+        from linesmith.tuner.structure.replayed import with_gains
+
+        advised = with_gains(advised, found.profile.areas, layouts, trace, found.accesses)
+    return {one.finding.rank: one.advice for one in advised}
+
+
+def _lines(
+    given: Sequence[Suggestion], advice: Mapping[int, tuple[StructuralAdvice, ...]], found: Analysis
+) -> Iterator[Proposed]:
+    """The lines in the order of the findings: those with an answer, and others with advice."""
+    answered = {one.finding.rank: one for one in given}
+    for finding in found.findings:
+        told = advice.get(finding.rank, ())
+        if (answer := answered.get(finding.rank)) is not None:
+            yield _proposed(answer, told, found.reading.layouts)
+        elif told:
+            yield Proposed(finding, advice=told)
+
+
+def _proposed(one: Suggestion, advice: tuple[StructuralAdvice, ...], layouts: Layouts) -> Proposed:
     steps = tuple(step_tables(one.finding, candidate, layouts) for candidate in one.candidates)
-    return Proposed(one.finding, one.candidates, steps, one.refusal, one.declined)
+    return Proposed(one.finding, one.candidates, steps, one.refusal, one.declined, advice)
 
 
 def _simulations(answers: Sequence[Suggestion], found: Analysis, trace: Path) -> dict[int, Simulation]:

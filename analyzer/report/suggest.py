@@ -15,7 +15,8 @@ from linesmith.analyzer.report.member_heat import MOST_HOT, member_heat
 from linesmith.analyzer.report.moves import change, concerned_names, moved_names
 from linesmith.analyzer.report.simulation import sharded_rows, simulated_rows
 from linesmith.analyzer.report.steps import step_rows
-from linesmith.analyzer.report.suggested import Numbered, Suggested
+from linesmith.analyzer.report.structure import advice_rows
+from linesmith.analyzer.report.suggested import Numbered, Proposed, Suggested
 
 LABEL = 12
 MOST_REFUSALS = 8
@@ -27,15 +28,31 @@ def render_text(suggested: Suggested, number: int | None = None) -> str:
     A line's candidates come in the order in which the simulations have them.
     """
     blocks = [_head(suggested)]
-    for _, group in groupby(suggested.numbered(), lambda one: one.line.finding.rank):
-        ones = list(group)
+    numbered = {rank: list(group) for rank, group in groupby(suggested.numbered(), lambda one: one.line.finding.rank)}
+    for line in suggested.lines:
+        ones = numbered.get(line.finding.rank, [])
         chosen = [one for one in ones if one.number == number] if number else ones[:1]
         if chosen:
             blocks += _line(_in_order(ones, suggested), chosen[0], suggested)
+        elif line.advice and number is None:
+            blocks += _advised(line, suggested)
     if number is None:
-        blocks += _refusals([one.refusal for one in suggested.lines if not one.candidates])
+        blocks += _refusals([one.refusal for one in suggested.lines if not one.candidates and not one.advice])
         blocks += ["\n".join(sharded_rows(suggested.sharded))] if suggested.sharded else []
     return "\n\n".join(blocks) + "\n"
+
+
+def _advised(line: Proposed, suggested: Suggested) -> Iterator[str]:
+    """A line that has no candidate, but advice."""
+    yield f"line {line.finding.rank}, {line.finding.objects[0].type}: {line.finding.triage.sentence}"
+    yield from [line.refusal] if line.refusal else []
+    yield from _advice(line, suggested)
+
+
+def _advice(line: Proposed, suggested: Suggested) -> Iterator[str]:
+    """What to change beside the order of the members."""
+    if line.advice:
+        yield "\n\n".join("\n".join(advice_rows(one, suggested.layouts)) for one in line.advice)
 
 
 def _head(suggested: Suggested) -> str:
@@ -72,6 +89,7 @@ def _line(ones: Sequence[Numbered], shown: Numbered, suggested: Suggested) -> It
     yield from ["\n".join(_others(shown))] if candidate.considered else []
     if len(ones) > 1:
         yield "\n".join(["candidates (contended accesses that stay):", *(f"  {row}" for row in alternative_rows(ones))])
+    yield from _advice(line, suggested)
 
 
 def _contended(finding: Finding) -> str:
@@ -93,7 +111,7 @@ def _title(one: Numbered) -> str:
     said = f"candidate {one.number}: {change(one.candidate)}"
     if one.candidate.recommended:
         return f"recommended: {said}\n  {'because':<{LABEL}}{one.candidate.recommended}"
-    return f"nothing is recommended: {one.line.declined}\n{said}" if one.line.declined else said
+    return f"{one.line.declined}\n\n{said}" if one.line.declined else said
 
 
 def _layouts(one: Numbered, suggested: Suggested) -> str:

@@ -32,6 +32,7 @@ from linesmith.analyzer.model import (
     SlabMachine,
     StepTable,
 )
+from linesmith.analyzer.report.structure_json import StructureDocument, advice_document
 from linesmith.analyzer.report.suggested import Numbered, Suggested
 
 SCHEMA_VERSION = 1
@@ -157,6 +158,13 @@ class RefusedDocument(msgspec.Struct, frozen=True):
     reason: str
 
 
+class AdviceDocument(msgspec.Struct, frozen=True):
+    """What to change beside the order of members, for a hot line."""
+
+    line: int
+    advice: tuple[StructureDocument, ...]
+
+
 class SuggestDocument(msgspec.Struct, frozen=True):
     """What ``linesmith suggest --format json`` prints; ``declined`` are lines with candidates, none recommended."""
 
@@ -167,6 +175,7 @@ class SuggestDocument(msgspec.Struct, frozen=True):
     candidates: tuple[CandidateDocument, ...]
     declined: tuple[RefusedDocument, ...]
     refused: tuple[RefusedDocument, ...]
+    structure: tuple[AdviceDocument, ...]
     sharded: ShardedDocument | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -182,7 +191,12 @@ def render_json(suggested: Suggested) -> str:
         suggested.machine,
         tuple(map(_candidate, suggested.numbered())),
         tuple(RefusedDocument(one.finding.rank, one.declined) for one in suggested.lines if one.declined),
-        tuple(RefusedDocument(one.finding.rank, one.refusal) for one in suggested.lines if not one.candidates),
+        tuple(RefusedDocument(one.finding.rank, one.refusal) for one in suggested.lines if one.refusal),
+        tuple(
+            AdviceDocument(one.finding.rank, tuple(map(advice_document, one.advice)))
+            for one in suggested.lines
+            if one.advice
+        ),
         _sharded(suggested.sharded) if suggested.sharded else msgspec.UNSET,
     )
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"

@@ -11,7 +11,7 @@ from typing import Any
 
 import jsonschema
 from hand_made import finding, held, hot, scalar, struct, table, union
-from proposals_by_hand import POOL, aligned, moved, proposed, suggested
+from proposals_by_hand import POOL, SPLIT, aligned, moved, proposed, suggested
 
 from linesmith.analyzer.model import SlabMachine
 from linesmith.analyzer.report import suggest, suggest_json
@@ -92,13 +92,41 @@ def test_a_line_without_candidates_is_refused_with_its_reason() -> None:
     assert text_of(proposed(moved()), HOPELESS).endswith("\n\nLine 3: moving members does not help.\n")
 
 
-NOISE = "12 samples less would be lost in the noise (19)."
+NOISE = "Nothing is recommended: 12 samples less would be lost in the noise (19)."
 
 
 def test_below_the_noise_nothing_is_recommended_and_told_why() -> None:
     line = proposed(replace(moved(), recommended=""), declined=NOISE)
     assert json_of(line)["declined"] == [{"line": 0, "reason": NOISE}]
-    assert f"\n\nnothing is recommended: {NOISE}\n" in text_of(line)
+    assert f"\n\n{NOISE}\n\ncandidate 1: move used behind id\n" in text_of(line)
+
+
+ADVICE = """\
+count per CPU: count used for each CPU and add up on reading
+  because     80 stores of 7 CPUs
+  reached by  pool_take (80 samples): writes used
+  - A reader sees a sum that is about right.
+"""
+
+
+def test_advice_comes_behind_the_candidates() -> None:
+    text = text_of(proposed(moved(), advice=(SPLIT,)))
+    assert text.endswith(f"\n\n{ADVICE}")
+    assert text.index("recommended: candidate 1") < text.index(ADVICE)
+
+
+def test_advice_is_shown_where_moving_does_not_help() -> None:
+    text = text_of(replace(proposed(advice=(SPLIT,)), refusal="Line 0: moving members does not help."))
+    head = "line 0, pool: false sharing in pool\n\nLine 0: moving members does not help."
+    assert text.endswith(f"\n\n{head}\n\n{ADVICE}")
+
+
+def test_advice_as_json() -> None:
+    document = json_of(proposed(moved(), advice=(SPLIT,)))
+    jsonschema.validate(document, suggest_json.schema())
+    (line,) = document["structure"]
+    assert line["line"] == 0
+    assert [(one["kind"], one["members"]) for one in line["advice"]] == [("count per CPU", ["used"])]
 
 
 def test_one_candidate_can_be_seen_in_full() -> None:
