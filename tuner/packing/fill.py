@@ -79,5 +79,5 @@ class Filling:
                 continue
             tried.add(kind)
             step = self._placer.step(item, end)
-            if end + step.end <= room and self._scene.at_pin(item, end + step.starts[0]):
+            if end + step.end <= room and self._scene.may_begin(item, end + step.starts[0]):
                 yield item

@@ -46,12 +46,7 @@ def problem_of(subject: Subject, growth: int = 0) -> Problem:
     bans = [(_ban(subject, one.first), _ban(subject, one.second), one.line_bytes) for one in freedom.apart]
     first = len(heat.spots)
     return Problem(
-        items=tuple(
-            Item(shapes, segment, freedom.pinned.get(atom), movable=bool(part.name))
-            for atom, (part, shapes, segment) in enumerate(
-                zip(subject.parts, subject.shapes, freedom.segments, strict=True)
-            )
-        ),
+        items=tuple(_item(subject, atom) for atom in range(len(subject.parts))),
         hotspots=(
             *(_hotspot(subject, spot.member, spot.start, spot.size) for spot in heat.spots),
             *(spot for one, other, _ in bans for spot in (one, other)),
@@ -63,6 +58,23 @@ def problem_of(subject: Subject, growth: int = 0) -> Problem:
         base=subject.base,
         size_floor=max(_least_size(subject, size), freedom.floor),
         apart=tuple(Apart(first + 2 * at, first + 2 * at + 1, line) for at, (_, _, line) in enumerate(bans)),
+    )
+
+
+def _item(subject: Subject, atom: int) -> Item:
+    freedom, first = subject.freedom, subject.positions[atom][0]
+    within = {position: subject.starts[position] - subject.starts[first] for position in subject.positions[atom]}
+    latest = [
+        one.bytes - 1 - subject.base - one.start - within[one.position]
+        for one in freedom.below
+        if one.position in within
+    ]
+    return Item(
+        subject.shapes[atom],
+        freedom.segments[atom],
+        freedom.pinned.get(atom),
+        movable=bool(subject.parts[atom].name),
+        latest=min(latest, default=None),
     )
 
 

@@ -65,6 +65,7 @@ class Positions:
             begin, end = limits[item]
             alone = self._near.alone(number, places)
             fits = (places >= begin) & (places + self._near.lengths(number, places) <= end)
+            fits &= [self._scene.may_begin(item, int(place)) for place in places]
             rows.append(np.where(fits, alone, FORBIDDEN))
         return np.array(rows, dtype=np.int64).reshape(len(self._hot), len(places))
 

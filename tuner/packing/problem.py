@@ -16,7 +16,7 @@ from linesmith.tuner.placement import Shape
 class Item:
     """Members that move as one, by shape; items of one ``segment`` may change places among themselves only.
 
-    ``pinned`` is the byte of the record at which the item must begin. Items that are not ``movable`` keep their order
+    ``pinned`` is the byte of the record at which the item must begin, ``latest`` the last at which it may. Items that are not ``movable`` keep their order
     among themselves.
     """
 
@@ -24,6 +24,7 @@ class Item:
     segment: int = 0
     pinned: int | None = None
     movable: bool = True
+    latest: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

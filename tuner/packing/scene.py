@@ -56,7 +56,7 @@ class Scene:
         first: dict[object, int] = {}
         found = []
         for number, item in enumerate(self.problem.items):
-            alone = bool(self.by_item[number]) or item.pinned is not None
+            alone = bool(self.by_item[number]) or item.pinned is not None or item.latest is not None
             key = (number,) if alone else (item.shapes, item.segment)
             found.append(first.setdefault(key, number))
         return tuple(found)
@@ -67,7 +67,7 @@ class Scene:
         found: dict[int, int] = {}
         for item in order:
             step = self.placer.step(item, end)
-            if not self.at_pin(item, end + step.starts[0]):
+            if not self.may_begin(item, end + step.starts[0]):
                 return None
             for number, member, start in self.by_item[item]:
                 found[number] = (end + step.starts[member]) // BYTE + start
@@ -84,10 +84,12 @@ class Scene:
             end += step.end
         return found
 
-    def at_pin(self, item: int, start: int) -> bool:
-        """Whether bit ``start`` is where the item must begin, if it must begin anywhere."""
-        pinned = self.problem.items[item].pinned
-        return pinned is None or start // BYTE == pinned
+    def may_begin(self, item: int, bit: int) -> bool:
+        """Whether the item may begin at this bit of the record."""
+        one = self.problem.items[item]
+        if one.pinned is not None and bit // BYTE != one.pinned:
+            return False
+        return one.latest is None or bit // BYTE <= one.latest
 
     def units(self, places: dict[int, int]) -> int:
         """What hotspots at these places cost."""

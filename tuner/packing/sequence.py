@@ -12,16 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import nsmallest
+from typing import NamedTuple
 
 from linesmith.tuner.packing.scene import Judged, Scene
 from linesmith.tuner.placement import BYTE
 
 Link = tuple[int, "Link"] | None
-Window = tuple[tuple[int, int], ...]
+# Hotspots by number, with the first byte and the last.
+Window = tuple[tuple[int, int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
+class Beginning(NamedTuple):
     """Items placed (a bit each), the next one of those that stay, how many moved, the end in bits, hotspots in reach.
 
     Where moves are not limited, ``next`` and ``moved`` are 0.
@@ -32,6 +33,18 @@ class Beginning:
     moved: int
     end: int
     window: Window
+
+
+class Way(NamedTuple):
+    """How a beginning came about: its units, items that do not follow their predecessor, bits of the items left."""
+
+    units: int
+    breaks: int
+    rest: int
+    link: Link
+
+
+Layer = dict[Beginning, Way]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,130 +74,135 @@ class Sequences:
         self._known = known
         self._items = scene.problem.items
         self._few = few
+        self._movable = sum(1 << item for item in few.movable) if few else 0
         self._steps = 0
         self._dropped = known
-        partners = scene.prices.partners
-        self._ends = {number: scene.problem.hotspots[number].size - 1 for number in partners}
-        self._owner = {number: scene.problem.hotspots[number].item for number in partners}
+        self._segments = _masks([item.segment for item in self._items])
+        self._pinned = [item.pinned is not None or item.latest is not None for item in self._items]
+        partners, spots = scene.prices.partners, scene.problem.hotspots
+        self._lasts = {number: spots[number].size - 1 for number in partners}
         self._enemies = {
-            number: sum(1 << item for item in {self._owner[other] for other in clashes})
+            number: sum(1 << item for item in {spots[other].item for other in clashes})
             for number, clashes in partners.items()
         }
 
     def run(self) -> Found:
         """Every order, as far as the work allows."""
-        layer: dict[Beginning, tuple[int, int, Link]] = {Beginning(0, 0, 0, 0, ()): (0, 0, None)}
+        layer: Layer = {Beginning(0, 0, 0, 0, ()): Way(0, 0, sum(self._scene.placer.least), None)}
         for rest in range(len(self._items), 0, -1):
             before, count = self._steps, len(layer)
             layer = self._longer(layer)
             each = max(1, (self._steps - before) // max(1, count))
             layer = self._narrowed(layer, max(1, (self._work - self._steps) // (rest * each)))
-        judged = [one for _, _, link in layer.values() if (one := self._scene.judge(_unrolled(link)))]
-        cheapest = min([self._dropped, *(units for units, _, _ in layer.values())])
+        judged = [one for way in layer.values() if (one := self._scene.judge(_unrolled(way.link)))]
+        cheapest = min([self._dropped, *(way.units for way in layer.values())])
         return Found(min(judged, key=lambda one: one.merit, default=None), cheapest, self._steps)
 
-    def _longer(self, layer: dict[Beginning, tuple[int, int, Link]]) -> dict[Beginning, tuple[int, int, Link]]:
-        grown: dict[Beginning, tuple[int, int, Link]] = {}
-        for state, (units, breaks, link) in layer.items():
-            rest = sum(self._scene.placer.least[item] for item in self._unplaced(state.placed))
-            last = link[0] if link else -1
+    def _longer(self, layer: Layer) -> Layer:
+        """The beginnings with one item more."""
+        least, steps, limit = self._scene.placer.least, self._scene.placer.step, self._scene.placer.limit
+        grown: Layer = {}
+        for state, way in layer.items():
+            last = way.link[0] if way.link else -1
             for item, upcoming, moved in self._choices(state):
                 self._steps += 1
-                following = self._placed(state, item, upcoming, moved, rest)
-                if following is None:
+                step, rest = steps(item, state.end), way.rest - least[item]
+                end = state.end + step.end
+                if end + rest > limit or self._misplaced(item, state.end + step.starts[0]):
                     continue
-                after, price = following
-                value = (units + price, breaks + (item != last + 1))
-                if value[0] < self._known and (after not in grown or value < grown[after][:2]):
-                    grown[after] = (*value, (item, link))
+                mine = self._hotspots(item, state.end, step.starts)
+                units = way.units + (self._units(state.window, mine) if mine else 0)
+                if units >= self._known:
+                    continue
+                placed = state.placed | 1 << item
+                after = Beginning(placed, upcoming, moved, end, self._window(state.window, mine, placed, end))
+                breaks = way.breaks + (item != last + 1)
+                if after not in grown or (units, breaks) < grown[after][:2]:
+                    grown[after] = Way(units, breaks, rest, (item, way.link))
         return grown
 
-    def _placed(
-        self, state: Beginning, item: int, upcoming: int, moved: int, rest: int
-    ) -> tuple[Beginning, int] | None:
-        """The beginning with ``item`` behind it, and what that costs; ``None`` where it does not fit."""
-        placer = self._scene.placer
-        step = placer.step(item, state.end)
-        end = state.end + step.end
-        if end + rest - placer.least[item] > placer.limit:
-            return None
-        if not self._scene.at_pin(item, state.end + step.starts[0]):
-            return None
-        placed = state.placed | 1 << item
-        mine = [
-            (number, (state.end + step.starts[member]) // BYTE + start)
-            for number, member, start in self._scene.by_item[item]
-        ]
-        units = self._units(state.window, mine) if mine else 0
-        window = self._window((*state.window, *mine), placed, end) if state.window or mine else ()
-        return Beginning(placed, upcoming, moved, end, window), units
+    def _misplaced(self, item: int, bit: int) -> bool:
+        return self._pinned[item] and not self._scene.may_begin(item, bit)
 
-    def _units(self, window: Window, mine: list[tuple[int, int]]) -> int:
+    def _hotspots(self, item: int, end: int, starts: tuple[int, ...]) -> Window:
+        """The item's hotspots when its members begin at bits ``starts`` from ``end`` on."""
+        found = []
+        for number, member, start in self._scene.by_item[item]:
+            first = (end + starts[member]) // BYTE + start
+            found.append((number, first, first + self._lasts[number]))
+        return tuple(found)
+
+    def _units(self, window: Window, mine: Window) -> int:
         price, partners = self._scene.prices.price, self._scene.prices.partners
         total = 0
-        for place, (number, here) in enumerate(mine):
+        for place, (number, here, _) in enumerate(mine):
             known = partners[number]
-            for other, there in (*window, *mine[:place]):
+            for other, there, _ in (*window, *mine[:place]):
                 if other in known:
                     total += price(number, here, other, there)
         return total
 
-    def _window(self, spots: Window, placed: int, end: int) -> Window:
-        """Of ``spots``, those that something still to come may meet."""
+    def _window(self, window: Window, mine: Window, placed: int, end: int) -> Window:
+        """Of all these hotspots, those that something still to come may meet."""
         near = end // BYTE - self._scene.prices.reach
-        return tuple(
-            sorted(
-                (number, start)
-                for number, start in spots
-                if start + self._ends[number] > near and self._enemies[number] & ~placed
-            )
-        )
-
-    def _unplaced(self, placed: int) -> Iterator[int]:
-        return (item for item in range(len(self._items)) if not placed >> item & 1)
+        if mine:
+            every = sorted((*window, *mine))
+            return tuple(spot for spot in every if spot[2] > near and self._enemies[spot[0]] & ~placed)
+        return tuple(spot for spot in window if spot[2] > near) if window else window
 
     def _choices(self, state: Beginning) -> Iterator[tuple[int, int, int]]:
         """Items that may come next, each with the next one of those that stay and the number of moves."""
-        free = list(self._unplaced(state.placed))
-        segment = self._items[free[0]].segment
-        free = [item for item in free if self._items[item].segment == segment]
+        rest = next(free for mask in self._segments if (free := mask & ~state.placed))
         if self._few is None:
-            yield from ((item, 0, 0) for item in self._distinct(free))
+            yield from ((item, 0, 0) for item in self._distinct(rest))
         else:
-            yield from self._limited(state, free, self._few)
+            yield from self._limited(state, rest, self._few.moves)
 
-    def _distinct(self, free: list[int]) -> Iterator[int]:
+    def _distinct(self, rest: int) -> Iterator[int]:
         """The first of each kind of items: those that could change places unnoticed, and those that do not move."""
         tried: set[int] = set()
-        for item in free:
+        for item in _bits(rest):
             kind = self._scene.twins[item] if self._items[item].movable else -1
             if kind not in tried:
                 tried.add(kind)
                 yield item
 
-    def _limited(self, state: Beginning, free: list[int], few: Few) -> Iterator[tuple[int, int, int]]:
+    def _limited(self, state: Beginning, rest: int, moves: int) -> Iterator[tuple[int, int, int]]:
         """Choices where at most so many items move: a step of one that stays passes over others, which then move."""
-        waiting = sum(item < state.next for item in free)
-        passed = waiting
-        blocked = False
-        for item in free:
-            movable = item in few.movable
-            if item >= state.next and not blocked and state.moved + passed <= few.moves:
-                yield item, item + 1, state.moved
-            if movable and state.moved + waiting + (item >= state.next) <= few.moves:
-                yield item, state.next, state.moved + 1
-            passed += item >= state.next
-            blocked = blocked or (item >= state.next and not movable)
+        _, upcoming, moved, _, _ = state
+        passed = rest & (1 << upcoming) - 1
+        left = moves - moved - passed.bit_count()
+        ahead = rest ^ passed
+        for item in _bits(passed):
+            yield item, upcoming, moved + 1
+        if left > 0:
+            for item in _bits(ahead & self._movable):
+                yield item, upcoming, moved + 1
+        for item in _bits(ahead):
+            yield item, item + 1, moved
+            left -= 1
+            if left < 0 or not self._movable >> item & 1:
+                return
 
-    def _narrowed(
-        self, layer: dict[Beginning, tuple[int, int, Link]], width: int
-    ) -> dict[Beginning, tuple[int, int, Link]]:
+    def _narrowed(self, layer: Layer, width: int) -> Layer:
         """The cheapest beginnings, at most ``width``."""
         if len(layer) <= width:
             return layer
         kept = nsmallest(width + 1, layer.items(), key=lambda pair: pair[1][:2])
-        self._dropped = min(self._dropped, kept.pop()[1][0])
+        self._dropped = min(self._dropped, kept.pop()[1].units)
         return dict(kept)
+
+
+def _masks(segments: list[int]) -> list[int]:
+    """The items of each segment, a bit each, in the order of the segments."""
+    return [sum(1 << item for item, one in enumerate(segments) if one == segment) for segment in sorted(set(segments))]
+
+
+def _bits(mask: int) -> Iterator[int]:
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
 
 
 def _unrolled(link: Link) -> tuple[int, ...]:

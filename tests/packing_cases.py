@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Packing problems made of real layouts with random heat, and the cheapest of all orders, found by trying each.
+
+The judge lays out every order with numpy, all orders at once. It shares no code with the solver.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations, permutations
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Layout
+from linesmith.tuner.atoms import atoms
+from linesmith.tuner.constraints import freedom
+from linesmith.tuner.inference import with_inferred_alignment
+from linesmith.tuner.packing.problem import Clash, Grid, Hotspot, Item, Problem
+from linesmith.tuner.placement import refusal, shape_of
+
+Numbers = NDArray[np.int64]
+
+
+def heated(layout: Layout, layouts: Layouts, random: Random, most_hot: int) -> Problem | None:
+    """The layout with 2 to ``most_hot`` hot members that clash at random; ``None`` where nothing could be packed."""
+    layout = with_inferred_alignment(layout)
+    if refusal(layout):
+        return None
+    parts = atoms(layout, layouts)
+    limits = freedom(layout, parts, layouts)
+    items = tuple(
+        Item(tuple(map(shape_of, part.members)), segment, limits.pinned.get(number), bool(part.name))
+        for number, (part, segment) in enumerate(zip(parts, limits.segments, strict=True))
+    )
+    sized = [number for number, part in enumerate(parts) if part.members[0].size]
+    hot = random.sample(sized, min(len(sized), random.randint(2, most_hot)))
+    if len(hot) < 2:
+        return None
+    spots = tuple(Hotspot(number, 0, 0, min(parts[number].members[0].size, 64)) for number in hot)
+    pairs = [pair for pair in combinations(range(len(hot)), 2) if random.random() < 0.7]
+    clashes = tuple(Clash(one, other, float(random.randint(1, 1000))) for one, other in pairs)
+    alignment = max(layout.natural_alignment, layout.alignment or 1)
+    return Problem(items, spots, clashes, _grids(alignment, random), layout.size, layout.alignment or 1)
+
+
+def _grids(alignment: int, random: Random) -> tuple[Grid, Grid]:
+    """All starts alike, and one of them as the profile's."""
+    starts = range(0, 64, min(alignment, 64))
+    return Grid(64, tuple((start, 1 / len(starts)) for start in starts)), Grid(64, ((random.choice(starts), 1.0),))
+
+
+def cheapest(problem: Problem) -> float:
+    """The cost of the cheapest legal order; every item of the problem has its members in one order."""
+    orders = _orders(tuple(item.segment for item in problem.items))
+    starts, legal = _laid_out(problem, orders)
+    total = np.zeros(len(orders))
+    for clash in problem.clashes:
+        spots = [problem.hotspots[number] for number in (clash.first, clash.second)]
+        first, second = (starts[:, spot.item] + spot.start + problem.base for spot in spots)
+        for grid in problem.grids:
+            for phase, share in grid.phases:
+                one = _lines(first, spots[0].size, phase, grid.line_bytes)
+                other = _lines(second, spots[1].size, phase, grid.line_bytes)
+                met = (one[0] <= other[1]) & (other[0] <= one[1])
+                total += clash.weight * grid.weight * share * met
+    return float(total[legal].min())
+
+
+def _lines(first: Numbers, size: int, phase: int, line_bytes: int) -> tuple[Numbers, Numbers]:
+    return (first + phase) // line_bytes, (first + size - 1 + phase) // line_bytes
+
+
+@cache
+def _orders(segments: tuple[int, ...]) -> Numbers:
+    found: list[tuple[int, ...]] = [()]
+    for segment in sorted(set(segments)):
+        members = [number for number, one in enumerate(segments) if one == segment]
+        found = [(*head, *tail) for head in found for tail in permutations(members)]
+    return np.array(found, dtype=np.int64)
+
+
+def _laid_out(problem: Problem, orders: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
+    """First byte of each item in each order, and which orders are legal; items' first members need not be bit-fields."""
+    count = len(problem.items)
+    end = np.zeros(len(orders), dtype=np.int64)
+    starts = np.zeros_like(orders)
+    legal = np.ones(len(orders), dtype=bool)
+    for place in range(count):
+        for number in range(count):
+            here = np.flatnonzero(orders[:, place] == number)
+            first, end[here] = _placed(problem.items[number], end[here])
+            starts[here, number] = first // 8
+            pinned = problem.items[number].pinned
+            legal[here] &= pinned is None or first // 8 == pinned
+    alignment = max([problem.alignment * 8, *(shape.alignment for item in problem.items for shape in item.shapes)])
+    return starts, legal & (-(-end // alignment) * alignment <= problem.size_limit * 8)
+
+
+def _placed(item: Item, end: Numbers) -> tuple[Numbers, Numbers]:
+    """First bit and end of the item behind ``end`` bits; a bit-field does not cross a unit of its type."""
+    begin: Numbers | None = None
+    for shape in item.shapes:
+        if shape.width is None:
+            first = -(-end // shape.alignment) * shape.alignment
+            end = first + shape.size
+        else:
+            end = -(-end // shape.forced) * shape.forced
+            crosses = -(-(end % shape.alignment + shape.width) // shape.alignment) * shape.alignment > shape.size
+            first = np.where(crosses, -(-end // shape.alignment) * shape.alignment, end)
+            end = first + shape.width
+        begin = first if begin is None else begin
+    return (end if begin is None else begin), end
