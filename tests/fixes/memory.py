@@ -14,6 +14,9 @@ from linesmith.analyzer.slab import Kernel, slab_places
 
 # Somewhere in the direct map of x86-64 (Documentation/arch/x86/x86_64/mm.rst), on a multiple of every slab's size.
 SLABS_AT = 0xFFFF_8881_0400_0000
+# Where the copies of per-CPU variables of the first CPU begin, and how far it is to the next CPU's.
+COPIES_AT = 0xFFFF_8882_3FC0_0000
+COPY_BYTES = 0x4_0000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class Memory:
 
     @property
     def fixed(self) -> bool:
-        """Whether the linker chose the place."""
+        """Whether the linker chose the place, which KASLR moves."""
         return self.areas[0].kind is ObjectKind.GLOBAL
 
     def choices(self) -> tuple[tuple[int, ...], ...]:
@@ -57,11 +60,21 @@ def memory(scenario: Scenario, layout: Layout, containment: Containment, kernel:
 
 
 def _variable(objects: Objects, layout: Layout, symbols: ElfSymbols) -> Memory:
+    """A variable where the linker put it; of one that every CPU has, ``count`` copies."""
     address = symbols.address_of(objects.variable)
     if address is None:
         raise ScenarioError(f"there is no variable {objects.variable}")
-    area = ObjectArea(ObjectKind.GLOBAL, objects.variable, address, layout.size, layout.size, 1, (layout.title,))
-    return Memory(layout.name, objects.variable, 0, (area,), (address,), 1)
+    first, end = symbols.address_of("__per_cpu_start"), symbols.address_of("__per_cpu_end")
+    if first is None or end is None or not first <= address < end:
+        starts, kind = [address], ObjectKind.GLOBAL
+    else:
+        starts = [COPIES_AT + cpu * COPY_BYTES + address - first for cpu in range(objects.count)]
+        kind = ObjectKind.PER_CPU
+    size, types = layout.size, (layout.title,)
+    areas = tuple(
+        ObjectArea(kind, objects.variable, start, size, size, 1, types, cpu=cpu) for cpu, start in enumerate(starts)
+    )
+    return Memory(layout.name, objects.variable, 0, areas, tuple(starts), len(starts))
 
 
 def _slabs(place: SlabPlace, count: int) -> Memory:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -182,9 +183,19 @@ def _suggested(kernel: RealKernel, profile: Path, wanted: str | None, bench: Jud
     except NothingToSuggest as nothing:
         return Suggested((), advice, refusal=str(nothing))
     candidates = [candidate for answer in answers for candidate in answer.candidates]
-    kept = tuple(one for one in candidates if bench.concerns(one.before.id))
+    kept = _different(one for one in candidates if bench.concerns(one.before.id))
     others = ", ".join(sorted({one.type for one in candidates}))
     return Suggested(kept, advice, refusal="" if kept else f"candidates for {others} only")
+
+
+def _different(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """Each layout once, with the first line that it is proposed for; a recommendation counts wherever it is given."""
+    found: dict[tuple[object, ...], Candidate] = {}
+    for one in candidates:
+        key = (one.before.id, *_places(one.after))
+        if key not in found or (one.recommended and not found[key].recommended):
+            found[key] = one
+    return tuple(found.values())
 
 
 def _concerns(finding: Finding, bench: Judge) -> bool:
