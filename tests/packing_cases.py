@@ -83,7 +83,7 @@ def _orders(segments: tuple[int, ...]) -> Numbers:
 
 
 def _laid_out(problem: Problem, orders: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
-    """First byte of each item in each order, and which orders are legal; items' first members need not be bit-fields."""
+    """First byte of each item in each order, and which orders are legal."""
     count = len(problem.items)
     end = np.zeros(len(orders), dtype=np.int64)
     starts = np.zeros_like(orders)

@@ -79,7 +79,7 @@ def problems(draw: st.DrawFn) -> Problem:
     hot = draw(st.lists(st.integers(0, len(sizes) - 1), min_size=2, max_size=4, unique=True))
     phase = draw(st.integers(0, 7)) * 8
     base = problem(items, hot, (ANYWHERE, Grid(128, ((phase, 0.75), (64, 0.25)), 0.5)))
-    weights = draw(st.lists(st.integers(0, 9), min_size=len(base.clashes), max_size=len(base.clashes)))
+    weights = draw(st.lists(st.integers(-4, 9), min_size=len(base.clashes), max_size=len(base.clashes)))
     clashes = tuple(replace(clash, weight=float(weight)) for clash, weight in zip(base.clashes, weights, strict=True))
     return replace(base, clashes=clashes, base=draw(st.sampled_from([0, 0, 8, 20])))
 

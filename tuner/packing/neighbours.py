@@ -59,8 +59,20 @@ class Neighbours:
                     total = total + self._priced(one, here, other, there)
         return total
 
+    def far(self, number: int) -> NDArray[np.int64]:
+        """Units of each hot item out of reach of item ``number``."""
+        known = self._scene.prices.far
+        mine = [spot for spot, _, _ in self._scene.by_item[self._hot[number]]]
+        theirs = [[spot for spot, _, _ in self._scene.by_item[item]] for item in self._hot]
+        units = [sum(known.get((one, two), 0) for one in mine for two in spots) for spots in theirs]
+        units[number] = 0
+        return np.array(units, dtype=np.int64)
+
     def block(self, number: int, place: int) -> tuple[int, NDArray[np.int64]]:
-        """Units by hot item (rows) and place (columns) with item ``number`` at ``place``; the first column's place."""
+        """The first column's place, and units by hot item (row) and place (column) with item ``number`` at ``place``.
+
+        They are those beyond what the two cost out of reach.
+        """
         around = -(-self._reach // self._step)
         residue = place * self._step % self._period
         if (number, residue) not in self._blocks:
@@ -87,7 +99,9 @@ class Neighbours:
             for two, second, begin in self._scene.by_item[self._hot[other]]:
                 if (one, two) in self._tables:
                     mine = int(self._bytes(number, member, at)[0]) + start
-                    total = total + self._priced(one, np.array([mine]), two, self._bytes(other, second, places) + begin)
+                    there = self._bytes(other, second, places) + begin
+                    far = self._scene.prices.far.get((one, two), 0)
+                    total = total + self._priced(one, np.array([mine]), two, there) - far
         return total
 
     def _priced(self, one: int, here: Places, other: int, there: Places) -> Places:
@@ -96,7 +110,8 @@ class Neighbours:
         distance = there - here + self._scene.prices.reach + self._scene.problem.hotspots[other].size
         inside = (distance >= 0) & (distance < table.shape[1])
         row = (here + self._scene.problem.base) % self._scene.prices.period
-        found: Places = np.where(inside, table[row, np.clip(distance, 0, table.shape[1] - 1)], 0)
+        far = self._scene.prices.far.get((one, other), 0)
+        found: Places = np.where(inside, table[row, np.clip(distance, 0, table.shape[1] - 1)], far)
         return found
 
     def _bytes(self, number: int, member: int, places: Places) -> Places:

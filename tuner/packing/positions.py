@@ -46,6 +46,7 @@ class Positions:
         self._hot = scene.hot
         self._step = gcd(*(_grid_step(scene, item) for item in self._hot)) if self._hot else 1
         self._near = Neighbours(scene, self._hot, self._step)
+        self._far = [self._near.far(number) for number in range(len(self._hot))]
         self._price = self._first_prices()
         present = scene.begins(range(len(scene.problem.items)))
         self._home = np.array([present[item] // self._step for item in self._hot])
@@ -105,8 +106,11 @@ class Positions:
         begin, block = self._near.block(number, place)
         first, last = max(begin, 0), min(begin + block.shape[1], self._price.shape[1])
         part = block[:, first - begin : last - begin]
+        far = self._far[number][:, None]
         self._price[:, first:last] += part
+        self._price += far
         self._search(spent)
+        self._price -= far
         self._price[:, first:last] -= part
         self._at[number] = -1
 

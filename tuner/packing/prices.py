@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What two hotspots cost at their places, as whole numbers so that sums are exact and ties are ties.
 
+No price is negative: two hotspots that save something on one line cost that much while they are apart instead.
+
 The price of a pair depends on the first one's byte modulo the longest line and on the distance to the other: it is
 looked up in a table made once for each pair of sizes.
 """
@@ -24,7 +26,11 @@ FORBIDDEN = 10**12
 
 
 class Prices:
-    """Prices of the clashes of one problem. ``unit`` is how much cost one unit is."""
+    """Prices of the clashes of one problem.
+
+    ``unit`` is how much cost one unit is, ``offset`` what no units at all cost. ``far`` are the units of pairs that
+    cost something out of each other's reach.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -32,9 +38,17 @@ class Prices:
         self.period = lcm(1, *sizes)
         self.reach = max(sizes, default=1)
         self._shares: dict[tuple[int, int], NDArray[np.float64]] = {}
-        most = sum(grid.weight for grid in problem.grids) * sum(clash.weight for clash in problem.clashes)
-        self.unit = most / UNITS if most else 1.0
+        self._whole = sum(grid.weight * share for grid in problem.grids for _, share in grid.phases)
         self.pairs = _pairs(problem)
+        most = self._whole * sum(abs(weight) for weight, _ in self.pairs.values())
+        self.unit = most / UNITS if most else 1.0
+        self.offset = self._whole * sum(min(0.0, weight) for weight, _ in self.pairs.values())
+        self.far = {
+            order: round(-weight * self._whole / self.unit)
+            for pair, (weight, _) in self.pairs.items()
+            if weight < 0
+            for order in (pair, pair[::-1])
+        }
         self.partners: dict[int, dict[int, list[list[int]]]] = defaultdict(dict)
         for one, other in self.pairs:
             self.partners[one][other] = self._table(one, other)
@@ -46,7 +60,7 @@ class Prices:
         if sizes not in self._shares:
             self._shares[sizes] = _shares(sizes, self._problem.grids, self.period, self.reach)
         weight, lines = self.pairs[min(one, other), max(one, other)]
-        units = np.rint(self._shares[sizes] * (weight / self.unit))
+        units = np.rint((self._shares[sizes] - (self._whole if weight < 0 else 0.0)) * (weight / self.unit))
         for line_bytes in lines:
             grid = Grid(line_bytes, ((-self._problem.base, 1.0),))
             units += FORBIDDEN * _shares(sizes, (grid,), self.period, self.reach)
@@ -56,10 +70,11 @@ class Prices:
     def price(self, one: int, here: int, other: int, there: int) -> int:
         """Units that two hotspots cost that begin at these bytes of the record."""
         distance = there - here + self.reach + self._problem.hotspots[other].size
-        if distance < 0:
-            return 0
-        row = self.partners[one][other][(here + self._problem.base) % self.period]
-        return row[distance] if distance < len(row) else 0
+        if distance >= 0:
+            row = self.partners[one][other][(here + self._problem.base) % self.period]
+            if distance < len(row):
+                return row[distance]
+        return self.far.get((one, other), 0)
 
 
 def _pairs(problem: Problem) -> dict[tuple[int, int], tuple[float, list[int]]]:
@@ -67,11 +82,11 @@ def _pairs(problem: Problem) -> dict[tuple[int, int], tuple[float, list[int]]]:
     weights: dict[tuple[int, int], float] = defaultdict(float)
     lines: dict[tuple[int, int], list[int]] = defaultdict(list)
     for clash in problem.clashes:
-        if clash.weight > 0:
-            weights[min(clash.first, clash.second), max(clash.first, clash.second)] += clash.weight
+        weights[min(clash.first, clash.second), max(clash.first, clash.second)] += clash.weight
     for one in problem.apart:
         lines[min(one.first, one.second), max(one.first, one.second)].append(one.line_bytes)
-    return {pair: (weights.get(pair, 0.0), lines.get(pair, [])) for pair in sorted({*weights, *lines})}
+    known = {pair: (weights.get(pair, 0.0), lines.get(pair, [])) for pair in sorted({*weights, *lines})}
+    return {pair: (weight, sizes) for pair, (weight, sizes) in known.items() if weight or sizes}
 
 
 def _shares(sizes: tuple[int, int], grids: tuple[Grid, ...], period: int, reach: int) -> NDArray[np.float64]:

@@ -16,8 +16,8 @@ from linesmith.tuner.placement import Shape
 class Item:
     """Members that move as one, by shape; items of one ``segment`` may change places among themselves only.
 
-    ``pinned`` is the byte of the record at which the item must begin, ``latest`` the last at which it may. Items that are not ``movable`` keep their order
-    among themselves.
+    ``pinned`` is the byte of the record at which the item must begin, ``latest`` the last at which it may. Items that
+    are not ``movable`` keep their order among themselves.
     """
 
     shapes: tuple[Shape, ...]
@@ -39,7 +39,7 @@ class Hotspot:
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """Two hotspots, by number, that cost ``weight`` while they are on one line; never negative."""
+    """Two hotspots, by number, that cost ``weight`` while they are on one line; what is below 0 is saved there."""
 
     first: int
     second: int

@@ -127,10 +127,13 @@ class Scene:
         """The order as an answer."""
         leaving = moved(judged.order, self.fixed)
         unit = self.prices.unit
-        answer = Packing(judged.order, judged.units * unit, 0.0, False, judged.size, leaving, judged.lines)
+        cost = judged.units * unit + self.prices.offset
+        answer = Packing(judged.order, cost, 0.0, False, judged.size, leaving, judged.lines)
         return self.with_bound(answer, bound)
 
     def with_bound(self, packing: Packing, bound: int) -> Packing:
         """The answer with this bound, in units; one beyond its cost is its cost."""
-        units = round(packing.cost / self.prices.unit)
-        return replace(packing, bound=min(bound, units) * self.prices.unit, proven=bound >= units)
+        units = round((packing.cost - self.prices.offset) / self.prices.unit)
+        if bound >= units:
+            return replace(packing, bound=packing.cost, proven=True)
+        return replace(packing, bound=bound * self.prices.unit + self.prices.offset, proven=False)

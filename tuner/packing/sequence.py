@@ -81,6 +81,14 @@ class Sequences:
         self._pinned = [item.pinned is not None or item.latest is not None for item in self._items]
         partners, spots = scene.prices.partners, scene.problem.hotspots
         self._lasts = {number: spots[number].size - 1 for number in partners}
+        self._bonds = {
+            number: [
+                (other, spots[other].item, scene.prices.far[number, other])
+                for other in clashes
+                if (number, other) in scene.prices.far
+            ]
+            for number, clashes in partners.items()
+        }
         self._enemies = {
             number: sum(1 << item for item in {spots[other].item for other in clashes})
             for number, clashes in partners.items()
@@ -111,7 +119,7 @@ class Sequences:
                 if end + rest > limit or self._misplaced(item, state.end + step.starts[0]):
                     continue
                 mine = self._hotspots(item, state.end, step.starts)
-                units = way.units + (self._units(state.window, mine) if mine else 0)
+                units = way.units + (self._units(state, mine) if mine else 0)
                 if units >= self._known:
                     continue
                 placed = state.placed | 1 << item
@@ -132,14 +140,21 @@ class Sequences:
             found.append((number, first, first + self._lasts[number]))
         return tuple(found)
 
-    def _units(self, window: Window, mine: Window) -> int:
+    def _units(self, state: Beginning, mine: Window) -> int:
+        """What the new hotspots cost with those before them."""
         price, partners = self._scene.prices.price, self._scene.prices.partners
         total = 0
         for place, (number, here, _) in enumerate(mine):
             known = partners[number]
-            for other, there, _ in (*window, *mine[:place]):
+            near = (*state.window, *mine[:place])
+            for other, there, _ in near:
                 if other in known:
                     total += price(number, here, other, there)
+            total += sum(
+                units
+                for other, item, units in self._bonds[number]
+                if state.placed >> item & 1 and all(one[0] != other for one in near)
+            )
         return total
 
     def _window(self, window: Window, mine: Window, placed: int, end: int) -> Window:
