@@ -60,7 +60,15 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model.machine import Done, Session, Setting, Site, Step
     from linesmith.analyzer.model.measurement import SIMULATED, Better, Metric, Sample, Use
     from linesmith.analyzer.model.order import Emulation, Guest, Order, Recorded
-    from linesmith.analyzer.model.prediction import CoAccess, LayoutCost, MemoryUse, PhaseProof, PlacePhases
+    from linesmith.analyzer.model.prediction import (
+        CoAccess,
+        LayoutCost,
+        MemoryUse,
+        PhaseProof,
+        PlacePhases,
+        ReplayedSaving,
+        Saving,
+    )
     from linesmith.analyzer.model.profile import Access, Profile, Remark, SharedLine
     from linesmith.analyzer.model.profile_change import (
         Change,
@@ -156,7 +164,15 @@ _NAMES = {
     "machine": ("Done", "Session", "Setting", "Site", "Step"),
     "measurement": ("SIMULATED", "Better", "Metric", "Sample", "Use"),
     "order": ("Emulation", "Guest", "Order", "Recorded"),
-    "prediction": ("CoAccess", "LayoutCost", "MemoryUse", "PhaseProof", "PlacePhases"),
+    "prediction": (
+        "CoAccess",
+        "LayoutCost",
+        "MemoryUse",
+        "PhaseProof",
+        "PlacePhases",
+        "ReplayedSaving",
+        "Saving",
+    ),
     "profile": ("Access", "Profile", "Remark", "SharedLine"),
     "profile_change": ("Change", "Exposure", "Fate", "LineChange", "MemberChange", "ProfileChange"),
     "recording": ("Conflict", "Recording"),
@@ -265,12 +281,14 @@ __all__ = [
     "Recorded",
     "Recording",
     "Remark",
+    "ReplayedSaving",
     "Residual",
     "Result",
     "Rules",
     "Sample",
     "SampleOutcome",
     "Sampling",
+    "Saving",
     "Searching",
     "Session",
     "Setting",

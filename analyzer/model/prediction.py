@@ -68,12 +68,16 @@ class CoAccess:
 class LayoutCost:
     """The cost of a layout under a profile, over all places and phases of its objects.
 
-    ``contended`` accesses and their ``cycles`` are those that members cost each other by meeting on one line;
-    ``adjacent`` are contended accesses of members in both halves of a 128-byte pair, not contained in them.
-    ``straddling`` are accesses to members on two lines. ``hot_lines`` is how many lines hold hot members.
+    ``contended`` accesses and their ``cycles`` are those that members cost each other by meeting on one line, with the
+    limits within which another run of the profile would find them; ``likely`` is what the search counts with. ``here``
+    are those in the phases of the profile's objects. ``adjacent`` are contended accesses of members in both halves of a
+    128-byte pair, not contained in them. ``straddling`` are accesses to members on two lines. ``hot_lines`` is how many
+    lines hold hot members.
     """
 
     contended: Bounds = NOTHING
+    likely: float = 0.0
+    here: Bounds = NOTHING
     cycles: Bounds = NOTHING
     adjacent: Bounds = NOTHING
     straddling: float = 0.0
@@ -81,3 +85,36 @@ class LayoutCost:
     co_access: tuple[CoAccess, ...] = ()
     size: int = 0
     memory: tuple[MemoryUse, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """What one layout saves of another's ``contended`` accesses and ``cycles``; negative where it may cost more.
+
+    Counted in the phases of the profile's objects, where those are known. ``likely`` is what the search counts with;
+    what is below ``noise`` is less than two runs of one and the same layout differ by.
+    """
+
+    contended: Bounds = NOTHING
+    cycles: Bounds = NOTHING
+    likely: float = 0.0
+    noise: float = 0.0
+
+    @property
+    def tells(self) -> bool:
+        """Whether a run with the new layout could be told from one with the old."""
+        return self.likely >= self.noise and self.likely > 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedSaving:
+    """The predicted saving beside that of a replayed trace, both in contended accesses over the same phases.
+
+    ``apart`` is by how much the likely prediction exceeds what was replayed, as a share of the cost before.
+    """
+
+    predicted: Bounds
+    likely: float
+    replayed: float
+    apart: float
+    holds: bool

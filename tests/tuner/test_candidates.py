@@ -100,15 +100,13 @@ def test_waiting_for_the_lock_itself_is_not_promised_to_end() -> None:
     assert "3000 of the line's 3700 contended samples have other causes and stay." in notes
 
 
-def test_smaller_changes_come_first_and_growth_last() -> None:
+def test_smaller_changes_come_first_and_none_grows_for_nothing() -> None:
     found = contended_address_space()
     assert [one.moves[0].kind for one in found] == sorted(
         (one.moves[0].kind for one in found), key=[MoveKind.MOVE, MoveKind.SWAP, MoveKind.ALIGN].index
     )
-    grown = [one for one in found if one.after.size > one.before.size]
-    assert [moved(one) for one in grown] == [[("align", "i_mmap_rwsem", 64)]]
-    cost = "grows from 192 to 256 bytes: 6.4 MB more for 100,000 objects, 48 -> 64 pages for 1,000"
-    assert any(cost in note for note in grown[0].notes)
+    # An alignment would cost memory and remove no more than a move does.
+    assert [one for one in found if one.after.size > one.before.size] == []
 
 
 def test_no_two_candidates_are_the_same_layout() -> None:

@@ -101,10 +101,11 @@ def hot_lines(heat: Heat, starts: Sequence[int], granule: int, phase: int | None
     """Lines on which the hot members lie, in ``phase`` or, without one, on average over all phases."""
     if phase is not None:
         return len(_lines(heat, starts, phase))
-    return _hot_lines(heat, starts, heat.mix(granule))
+    return mean_hot_lines(heat, starts, heat.mix(granule))
 
 
-def _hot_lines(heat: Heat, starts: Sequence[int], mix: PhaseMix) -> float:
+def mean_hot_lines(heat: Heat, starts: Sequence[int], mix: PhaseMix) -> float:
+    """The same on average over the phases of ``mix``."""
     return sum(share * len(_lines(heat, starts, phase)) for phase, share in mix.phases(heat.line_bytes))
 
 
@@ -123,6 +124,6 @@ def prediction(heat: Heat, before: Sequence[int], after: Sequence[int], granule:
     return Prediction(
         before=round(cost(heat, before, heat.granule).here, 3),
         after=round(cost(heat, after, granule, growth).here, 3),
-        hot_lines_before=round(_hot_lines(heat, before, heat.here(heat.granule)), 3),
-        hot_lines_after=round(_hot_lines(heat, after, heat.here(granule, growth)), 3),
+        hot_lines_before=round(mean_hot_lines(heat, before, heat.here(heat.granule)), 3),
+        hot_lines_after=round(mean_hot_lines(heat, after, heat.here(granule, growth)), 3),
     )

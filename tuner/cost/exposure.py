@@ -18,17 +18,32 @@ from linesmith.tuner.subject import Subject
 def exposure(target: Subject, starts: Sequence[int], granule: int) -> float:
     """How many members without samples newly meet a written one: 1 for the first of the record, falling to 0.
 
-    Each counts for the mean of the profile's phase and all phases, as far as ``starts`` (bytes in the object by member
-    position; objects start every ``granule`` bytes) make it more than it is now.
+    Each counts once, for the mean of the profile's phases and all phases, as far as ``starts`` (bytes in the object by
+    member position; objects start every ``granule`` bytes) make it more than it is now.
     """
     sampled = {spot.member for spot in target.heat.spots}
     count = len(starts)
     return sum(
-        (1 - position / count) * _more(target, Contact(spot, _whole(target, position), "", 1, False), starts, granule)
-        for spot in target.heat.spots
-        if spot.written
+        (1 - position / count) * _more(target, position, starts, granule)
         for position in range(count)
-        if _near(target, spot, position, starts) and position not in sampled
+        if position not in sampled
+    )
+
+
+def _more(target: Subject, position: int, starts: Sequence[int], granule: int) -> float:
+    then = _exposed(target, position, starts, granule)
+    return max(0.0, then - _exposed(target, position, target.starts, target.heat.granule)) if then else 0.0
+
+
+def _exposed(target: Subject, position: int, starts: Sequence[int], granule: int) -> float:
+    """The same with the members at ``starts``: that of the written one it meets most."""
+    return max(
+        (
+            _together(target, Contact(spot, _whole(target, position), "", 1, False), starts, granule)
+            for spot in target.heat.spots
+            if spot.written and _near(target, spot, position, starts)
+        ),
+        default=0.0,
     )
 
 
@@ -43,12 +58,6 @@ def _near(target: Subject, spot: Spot, position: int, starts: Sequence[int]) -> 
 def _whole(target: Subject, position: int) -> Spot:
     member = target.layout.members[position]
     return Spot(member.name, position, 0, member.size, 0, False)
-
-
-def _more(target: Subject, contact: Contact, starts: Sequence[int], granule: int) -> float:
-    now = _together(target, contact, target.starts, target.heat.granule)
-    then = _together(target, contact, starts, granule)
-    return max(0.0, then - now)
 
 
 def _together(target: Subject, contact: Contact, starts: Sequence[int], granule: int) -> float:

@@ -16,6 +16,7 @@ from linesmith.analyzer.geometry import meet
 from linesmith.analyzer.geometry.phase import Span
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, LineMember, PlacePhases
 from linesmith.tuner.atoms import Place
+from linesmith.tuner.cost.line_heat import LineHeat
 from linesmith.tuner.cost.phase_mix import PhaseMix, phase_mix
 from linesmith.tuner.cost.phase_mixes import PhaseMixes
 
@@ -40,7 +41,7 @@ class Spot:
 class Contact:
     """Two spots that cost ``weight`` contended samples while they are on one line; ``writer`` names the written one.
 
-    ``sampled`` tells a contact of the profile from one that a new layout might create.
+    ``sampled`` tells a contact of the profile from one that a new layout might create; that costs ``most`` at most.
     """
 
     first: Spot
@@ -48,6 +49,12 @@ class Contact:
     writer: str
     weight: float
     sampled: bool
+    most: float = 0.0
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Both members."""
+        return frozenset((self.first.name, self.second.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +63,8 @@ class Heat:
 
     ``seen`` are the phases of the profile's objects with their shares of the contended samples, none where they are
     not known. ``granule`` is the step in bytes between the places at which objects can start; ``line_bytes`` is the
-    line of the profile, 64 or a double one. ``mixes`` gives the phases that objects have wherever they are.
+    line of the profile, 64 or a double one. ``mixes`` gives the phases that objects have wherever they are. ``lines``
+    tell who waits for whom, for each line of the profile that holds the record.
     """
 
     spots: tuple[Spot, ...]
@@ -65,6 +73,7 @@ class Heat:
     granule: int
     line_bytes: int
     mixes: PhaseMixes = field(compare=False)
+    lines: tuple[LineHeat, ...] = ()
 
     @property
     def phase(self) -> int | None:
@@ -146,7 +155,7 @@ def heat_of(
     phase: int | None = finding.objects[0].phase
     if not all(_together(contact, phase, starts, finding.bytes) for contact in sampled):
         phase = None
-    named = {frozenset((contact.first.name, contact.second.name)) for contact in sampled}
+    named = {contact.names for contact in sampled}
     possible = [
         Contact(one, other, one.name if one.written else other.name, min(one.samples, other.samples), sampled=False)
         for one, other in combinations(found.values(), 2)
@@ -158,13 +167,14 @@ def heat_of(
 
 
 def _sampled(finding: Finding, found: Mapping[str, Spot]) -> tuple[Contact, ...]:
-    """The pairs of the finding; together they weigh no more than the line's contended samples.
+    """The pairs of the finding; together they weigh no more than what a layout can remove of the line's contention.
 
     A load that two writers disturb is in two pairs but is one load, so the weights are scaled down.
     """
     known = [pair for pair in finding.triage.pairs if pair.first in found and pair.second in found]
     total = sum(pair.weight for pair in known)
-    scale = min(1.0, finding.contended / total) if total and finding.contended else 1.0
+    limit = finding.cost.removable.most if finding.cost.sharings else finding.contended
+    scale = min(1.0, limit / total) if total and limit else 1.0
     return tuple(
         Contact(found[pair.first], found[pair.second], pair.writer, pair.weight * scale, sampled=True)
         for pair in known

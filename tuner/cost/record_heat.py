@@ -11,6 +11,7 @@ from itertools import chain, combinations
 from linesmith.analyzer.model import Finding
 from linesmith.tuner.cost.conflict import share_together
 from linesmith.tuner.cost.heat import Contact, Heat, Spot, heat_of, own_members
+from linesmith.tuner.cost.line_heat import LineHeat, line_heat
 from linesmith.tuner.cost.phase_mixes import PhaseMixes
 
 # What of their contention two hot members are taken to cost each other that were never seen on one line: often they
@@ -32,10 +33,17 @@ def record_heat(
     contacts = [
         one if one.sampled else _by_chance(one, shares)
         for one in _added(heats)
-        if one.sampled or _names(one) not in peaceful
+        if one.sampled or one.names not in peaceful
     ]
-    heat = Heat(tuple(found.values()), tuple(contacts), _seen(heats, lines), granule, lines[0].bytes, mixes)
+    known = _line_heats(heats, lines, found)
+    heat = Heat(tuple(found.values()), tuple(contacts), _seen(heats, lines), granule, lines[0].bytes, mixes, known)
     return replace(heat, contacts=tuple(_always(heat, one, starts) for one in contacts))
+
+
+def _line_heats(heats: Sequence[Heat], lines: Sequence[Finding], found: Mapping[str, Spot]) -> tuple[LineHeat, ...]:
+    total = sum(max(line.contended, 1) for line in lines)
+    pairs = zip(heats, lines, strict=True)
+    return tuple(line_heat(line, heat.phase, max(line.contended, 1) / total, found) for heat, line in pairs)
 
 
 def contention(name: str, lines: Iterable[Finding]) -> float:
@@ -45,10 +53,6 @@ def contention(name: str, lines: Iterable[Finding]) -> float:
 
 def _samples(name: str, line: Finding) -> int:
     return sum(member.reads + member.writes for member in own_members(line) if member.top == name)
-
-
-def _names(contact: Contact) -> frozenset[str]:
-    return frozenset((contact.first.name, contact.second.name))
 
 
 def _seen_together(line: Finding, found: Mapping[str, Spot]) -> Iterable[frozenset[str]]:
@@ -61,16 +65,17 @@ def _added(heats: Sequence[Heat]) -> tuple[Contact, ...]:
     """Each two spots once; those seen to meet on some line count as sampled, with the weight of all lines."""
     contacts: dict[frozenset[str], Contact] = {}
     for one in sorted(chain.from_iterable(heat.contacts for heat in heats), key=lambda one: not one.sampled):
-        known = contacts.get(_names(one))
+        known = contacts.get(one.names)
         if known is None:
-            contacts[_names(one)] = one
+            contacts[one.names] = one
         elif one.sampled:
-            contacts[_names(one)] = replace(known, weight=known.weight + one.weight)
+            contacts[one.names] = replace(known, weight=known.weight + one.weight)
     return tuple(contacts.values())
 
 
 def _by_chance(contact: Contact, shares: Mapping[str, float]) -> Contact:
-    return replace(contact, weight=CHANCE * min(shares[contact.first.name], shares[contact.second.name]))
+    most = min(shares[contact.first.name], shares[contact.second.name])
+    return replace(contact, weight=CHANCE * most, most=most)
 
 
 def _seen(heats: Sequence[Heat], lines: Sequence[Finding]) -> tuple[tuple[int, float], ...]:
@@ -85,7 +90,8 @@ def _seen(heats: Sequence[Heat], lines: Sequence[Finding]) -> tuple[tuple[int, f
 
 
 def _always(heat: Heat, contact: Contact, starts: Sequence[int]) -> Contact:
-    if not contact.sampled or not heat.seen:
+    if not contact.sampled:
         return contact
-    share = share_together(contact, starts, heat.here(heat.granule), heat.line_bytes)
-    return replace(contact, weight=contact.weight / share) if share else contact
+    share = share_together(contact, starts, heat.here(heat.granule), heat.line_bytes) if heat.seen else 1.0
+    weight = contact.weight / (share or 1.0)
+    return replace(contact, weight=weight, most=weight)

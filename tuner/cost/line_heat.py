@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What one line of the profile tells of a record: who waits for whom there, in which phase, and what is not told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+from linesmith.analyzer.model import Bounds, Finding
+from linesmith.tuner.cost.victims import Victim, victims
+
+Names = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class LineHeat:
+    """A line with ``share`` of the record's contended accesses, whose object has ``phase`` (``None``: not known).
+
+    ``untold`` are accesses that parting members may save though no pair explains them: those behind a lock that is
+    held for longer, or of rows that were left out. ``together`` are the members that were hot here, in pairs.
+    ``functions`` were sampled on each member, with their samples.
+    """
+
+    phase: int | None
+    share: float
+    victims: tuple[Victim, ...]
+    untold: Bounds
+    together: frozenset[Names]
+    functions: tuple[tuple[str, str, int], ...]
+
+    @property
+    def pairs(self) -> frozenset[Names]:
+        """Members of which one waits for the other here."""
+        return frozenset(frozenset((one.name, name)) for one in self.victims for name, _ in one.disturbers)
+
+    @property
+    def cycles(self) -> float:
+        """What a contended access takes here, on average."""
+        weights = [(one.whole.most, one.cycles) for one in self.victims]
+        total = sum(weight for weight, _ in weights)
+        return sum(weight * cycles for weight, cycles in weights) / total if total else 0.0
+
+
+def line_heat(finding: Finding, phase: int | None, share: float, names: Mapping[str, object]) -> LineHeat:
+    """What ``finding`` tells of the members that are keys of ``names``."""
+    found = victims(finding, names)
+    told = sum(one.whole.most for one in found)
+    untold = max(finding.cost.removable.most - told, 0.0) if found and not finding.cost.exact else 0.0
+    start = finding.objects[0].start
+    own = [one for one in finding.members if one.object_offset is not None and one.offset - one.object_offset == start]
+    hot = dict.fromkeys(one.top for one in own if one.top in names)
+    sampled = tuple(
+        (function.name, one.top, function.records or function.contended + function.stores)
+        for one in own
+        if one.top in names
+        for function in one.functions
+    )
+    together = frozenset(frozenset(pair) for pair in combinations(hot, 2))
+    return LineHeat(phase, share, found, Bounds(0.0, untold), together, sampled)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Who waits for whom on a line of the profile, with limits, for any part of those who write there."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from linesmith.analyzer.model import Bounds, Finding, Latencies, LineCost, SharingCost
+
+_MISS_CYCLES = float(Latencies().hitm_local)
+
+
+@dataclass(frozen=True, slots=True)
+class Victim:
+    """A member that waits for stores to the ``disturbers``: ``whole`` contended accesses when it meets all of them.
+
+    Each disturber has the least number that it alone is to blame for. One of them takes ``cycles``.
+    """
+
+    name: str
+    disturbers: tuple[tuple[str, float], ...]
+    whole: Bounds
+    cycles: float
+
+    def waits(self, met: frozenset[str]) -> Bounds:
+        """Contended accesses when only the disturbers in ``met`` still share a line with it.
+
+        Those that stay may take over all that those that left did, for a line is taken by whoever writes first.
+        """
+        here = [least for name, least in self.disturbers if name in met]
+        if len(here) == len(self.disturbers):
+            return self.whole
+        return Bounds(min(sum(here), self.whole.most), self.whole.most) if here else Bounds()
+
+
+def victims(finding: Finding, names: Mapping[str, object]) -> tuple[Victim, ...]:
+    """The victims of a line among members that are keys of ``names``; of the finding's pairs where it has no costs."""
+    sharings = [one for one in finding.cost.sharings if one.span <= finding.bytes]
+    grouped: dict[str, list[SharingCost]] = defaultdict(list)
+    for one in sharings:
+        if _top(one.victim.member) in names:
+            grouped[_top(one.victim.member)].append(one)
+    if not sharings:
+        return _of_pairs(finding, names)
+    found = (_victim(name, group, names, finding) for name, group in grouped.items())
+    return tuple(one for one in found if one.disturbers)
+
+
+def _top(member: str) -> str:
+    """The member of the record that a part of the line belongs to; parts of other objects have blanks."""
+    return member.partition("[")[0].partition(".")[0] if " " not in member else member
+
+
+def _victim(name: str, group: Iterable[SharingCost], names: Mapping[str, object], finding: Finding) -> Victim:
+    cost = finding.cost
+    blamed: dict[str, Bounds] = defaultdict(Bounds)
+    cycles = contended = 0.0
+    for one in group:
+        blamed[_top(one.writer.member)] += one.contended
+        cycles, contended = cycles + one.cycles.most, contended + one.contended.most
+    own = blamed.pop(name, Bounds())
+    others = {writer: amount for writer, amount in blamed.items() if writer in names}
+    mean = cycles / contended if contended else _MISS_CYCLES
+    if cost.exact:
+        least, most = _false(cost)
+        kept = tuple((writer, amount.least * least) for writer, amount in others.items())
+        amount = sum(one.most for one in others.values())
+        return Victim(name, kept, Bounds(amount * least, amount * most), mean)
+    count = _contended(name, finding) or sum(one.most for one in others.values())
+    if own.most > 0:
+        return Victim(name, tuple((one, 0.0) for one in others), Bounds(0.0, max(count - own.least, 0.0)), mean)
+    whole = Bounds(count, count) if len(others) == len(blamed) else Bounds(0.0, count)
+    return Victim(name, tuple((writer, amount.least) for writer, amount in others.items()), whole, mean)
+
+
+def _false(cost: LineCost) -> tuple[float, float]:
+    """Shares of a recording's misses between members that a layout removes: the rest brought what was needed anyway."""
+    between = sum(one.contended.most for one in cost.sharings if one.victim.member != one.writer.member)
+    return (cost.removable.least / between, cost.removable.most / between) if between else (0.0, 0.0)
+
+
+def _contended(name: str, finding: Finding) -> float:
+    """Contended accesses sampled on a member."""
+    return sum(function.contended for one in finding.members if one.top == name for function in one.functions)
+
+
+def _of_pairs(finding: Finding, names: Mapping[str, object]) -> tuple[Victim, ...]:
+    """Each pair's reader as the victim of its writer."""
+    blamed: dict[str, dict[str, float]] = defaultdict(dict)
+    for pair in finding.triage.pairs:
+        reader = pair.first if pair.writer == pair.second else pair.second
+        if pair.first in names and pair.second in names and pair.first != pair.second:
+            blamed[reader][pair.writer] = float(pair.weight)
+    return tuple(_waiting(reader, writers) for reader, writers in blamed.items())
+
+
+def _waiting(reader: str, writers: Mapping[str, float]) -> Victim:
+    count = max(writers.values())
+    each = tuple((writer, count if len(writers) == 1 else 0.0) for writer in writers)
+    return Victim(reader, each, Bounds(count, count), _MISS_CYCLES)
