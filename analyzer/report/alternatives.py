@@ -10,7 +10,7 @@ from linesmith.analyzer.report.cost import count_range
 from linesmith.analyzer.report.moves import short_change
 from linesmith.analyzer.report.suggested import Numbered
 
-MOST_CHANGE = 58
+MOST_CHANGE = 72
 
 
 def alternative_rows(ones: Sequence[Numbered]) -> list[str]:
@@ -38,15 +38,21 @@ def _cells(one: Numbered, simulated: bool) -> list[str]:
     cells = [f"{'* ' if candidate.recommended else ''}{one.number}"]
     cells += [
         change if len(change) <= MOST_CHANGE else f"{change[: MOST_CHANGE - 1]}…",
-        count_range(_contended(candidate)),
+        count_range(contended_after(candidate)),
     ]
     cells += [f"{candidate.after.size:,}", _pages(candidate)]
     cells += [f"{churn.members}", f"{churn.lines}"] if churn.members else ["", ""]
     return [*cells, _replayed(one.simulation)] if simulated else cells
 
 
-def _contended(candidate: Candidate) -> Bounds:
-    """What stays of the contended accesses."""
+def contended_before(candidate: Candidate) -> Bounds:
+    """The contended accesses that the layout as it is costs, in the phases of the profile."""
+    known = candidate.costs[0].contended
+    return known if known.most else Bounds(candidate.predicted.before, candidate.predicted.before)
+
+
+def contended_after(candidate: Candidate) -> Bounds:
+    """What stays of them."""
     if candidate.costs[0].contended.most:
         return candidate.costs[1].contended
     return Bounds(candidate.predicted.after, candidate.predicted.after)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from linesmith.analyzer.geometry import lines
 from linesmith.analyzer.model import Candidate, CoAccess, Finding, MemoryUse, Optimality
@@ -27,7 +27,7 @@ def answer_rows(candidate: Candidate, finding: Finding) -> Iterator[tuple[str, s
         yield "packing", _optimality(candidate.optimality)
 
 
-def _labelled(label: str, rows: Iterator[str]) -> Iterator[tuple[str, str]]:
+def _labelled(label: str, rows: Iterable[str]) -> Iterator[tuple[str, str]]:
     for place, row in enumerate(rows):
         yield "" if place else label, row
 
@@ -42,12 +42,17 @@ def _gain(candidate: Candidate, finding: Finding) -> Iterator[tuple[str, str]]:
             f"{gain.before:,.0f} -> {gain.after:,.0f} {counted} of this profile that the meeting explains",
         )
         return
-    of = f"of {finding.contended:,} contended {counted} on the line"
+    of = f"of {contended(finding):,} contended {counted} on the line"
     yield "contended", f"{count_range(before.contended)} -> {count_range(after.contended)} {of}"
     yield "cycles", f"{count_range(before.cycles)} -> {count_range(after.cycles)}{_basis(finding)}"
     if before.adjacent.most or after.adjacent.most:
         pairs = "where pairs of 128 bytes are fetched together"
         yield "adjacent", f"{count_range(before.adjacent)} -> {count_range(after.adjacent)} more, {pairs}"
+
+
+def contended(finding: Finding) -> int:
+    """Contended accesses of the line; a recording counts more than those that found it modified."""
+    return max(finding.contended, finding.cost.contended)
 
 
 def _basis(finding: Finding) -> str:
@@ -69,7 +74,7 @@ def memory_rows(before: Sequence[MemoryUse], after: Sequence[MemoryUse]) -> Iter
     same = [old.cache for old, new in pairs if _cost(old) == _cost(new)]
     for old, new in pairs[:MOST_CACHES]:
         if _cost(old) != _cost(new):
-            yield f"{old.cache}: {_spent(old)} -> {_spent(new)} ({old.basis.value})"
+            yield f"{old.cache}: {_spent(old, new)} ({old.basis.value})"
     if same:
         more = f" and {len(same) - MOST_CACHES} more" if len(same) > MOST_CACHES else ""
         yield f"unchanged in slabs of {', '.join(same[:MOST_CACHES])}{more}"
@@ -79,9 +84,10 @@ def _cost(use: MemoryUse) -> tuple[int, int, int]:
     return use.stride, use.order, use.pages_per_1000
 
 
-def _spent(use: MemoryUse) -> str:
-    mib = use.bytes_per_100000 / (1 << 20)
-    return f"{_counted(use.pages_per_1000, 'page')} for 1,000 objects, {mib:,.1f} MiB for 100,000"
+def _spent(old: MemoryUse, new: MemoryUse) -> str:
+    mib = [f"{use.bytes_per_100000 / (1 << 20):,.1f}" for use in (old, new)]
+    pages = f"{old.pages_per_1000:,} -> {_counted(new.pages_per_1000, 'page')} for 1,000 objects"
+    return f"{pages}, {mib[0]} -> {mib[1]} MiB for 100,000"
 
 
 def _lines(candidate: Candidate) -> Iterator[tuple[str, str]]:

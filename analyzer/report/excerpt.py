@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The part of a layout that matters to a change, in pahole's style: some members, their neighbours, every boundary."""
+"""The part of a layout that matters to a change, in pahole's style: some members, their neighbours, their lines."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from linesmith.analyzer.report.pahole import Beside, Rendering
 NEIGHBOURS = 1
 _CLOSE = re.compile(r"\t[^\t].*/\* +\d+(?::[ \d]+)? +\d+ \*/(?: /\* .* \*/)?$")
 _REMARK = re.compile(r"\t/\* XXX ")
+_MEMBER = re.compile(r"\t+[^\t/]")
 _BOUNDARY = re.compile(r"\t/\* --- cacheline")
 
 
@@ -36,7 +37,7 @@ def excerpt(
     near = {index + step for index in wanted for step in range(-NEIGHBOURS, NEIGHBOURS + 1)}
     flagged = {index for index, member in enumerate(layout.members) if _is_one_of(member, marked, layouts)}
     keep = [owner is None or owner in near for owner in owners]
-    return list(_elided(text, keep, [owner in flagged for owner in owners]))
+    return list(_elided(text, _without_idle(text, keep), [owner in flagged for owner in owners]))
 
 
 def _beside(heat: Mapping[str, str]) -> Beside:
@@ -77,3 +78,17 @@ def _elided(text: Sequence[str], keep: Sequence[bool], flagged: Sequence[bool]) 
         elif not skipping:
             yield "          ..."
         skipping = not kept
+
+
+def _without_idle(text: Sequence[str], keep: Sequence[bool]) -> list[bool]:
+    """Leaves out boundaries between which nothing is shown, but for the last one before a member that is."""
+    kept = list(keep)
+    seen = False
+    for place in range(len(text) - 1, -1, -1):
+        if not keep[place]:
+            continue
+        boundary = bool(_BOUNDARY.match(text[place]))
+        if boundary and not seen:
+            kept[place] = False
+        seen = not boundary and (bool(_MEMBER.match(text[place])) or seen)
+    return kept

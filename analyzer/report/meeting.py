@@ -1,33 +1,44 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""In which phases members still meet under a candidate, in rows of text."""
+"""In which phases members still meet under a candidate, as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from math import gcd
 
 from linesmith.analyzer.model import Candidate, Layout, PhaseProof, Residual
 
 # Pairs of members that are told; a candidate for a line that many members share parts many.
-MOST_PAIRS = 4
+MOST_PAIRS = 6
 
 
-def meeting_rows(candidate: Candidate) -> Iterator[str]:
-    """How often each pair shares a line, now and then; where objects are known to lie if they still do."""
+def meeting_rows(candidate: Candidate) -> list[str]:
+    """For each pair in how many phases it shares a line, now and then, by the size of the line.
+
+    Where it still does, the places follow at which objects are known to lie. None where no pair was sampled.
+    """
     pairs = [list(group) for _, group in groupby(candidate.residuals, lambda one: (one.first, one.second))]
+    sizes = list(dict.fromkeys(one.line_bytes for one in candidate.residuals))
+    table = [["on one line of", *(f"{size} bytes" for size in sizes)]]
+    details: list[list[str]] = [[]]
     for group in pairs[:MOST_PAIRS]:
-        for residual in group:
-            yield _told(residual, candidate.before, candidate.after)
-            yield from (f"  {row}" for row in _places(residual, candidate.proofs))
+        table.append([f"{group[0].first} and {group[0].second}", *(_told(one, candidate) for one in group)])
+        details.append([row for one in group for row in _places(one, candidate.proofs)])
+    widths = [max(map(len, column)) for column in zip(*table, strict=False)]
+    rows = [line for row, more in zip(table, details, strict=True) for line in (_row(row, widths), *more)]
     if len(pairs) > MOST_PAIRS:
-        yield f"… and {len(pairs) - MOST_PAIRS} more pairs; --format json has them"
+        rows.append(f"… and {len(pairs) - MOST_PAIRS} more pairs; --format json has them")
+    return rows if pairs else []
 
 
-def _told(residual: Residual, before: Layout, after: Layout) -> str:
-    old = share_of_phases(residual.before, residual.line_bytes, before)
-    new = share_of_phases(residual.after, residual.line_bytes, after)
-    return f"{residual.first} and {residual.second} on one line of {residual.line_bytes} bytes: {old} -> {new}"
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=False)).rstrip()
+
+
+def _told(residual: Residual, candidate: Candidate) -> str:
+    old = share_of_phases(residual.before, residual.line_bytes, candidate.before)
+    return f"{old} -> {share_of_phases(residual.after, residual.line_bytes, candidate.after)}"
 
 
 def share_of_phases(share: float, line_bytes: int, layout: Layout) -> str:
@@ -46,7 +57,7 @@ def _places(residual: Residual, proofs: tuple[PhaseProof, ...]) -> Iterator[str]
     for proof in proofs:
         same = (proof.first, proof.second, proof.line_bytes) == (residual.first, residual.second, residual.line_bytes)
         if same and proof.place:
-            yield f"{proof.place}: {_counted(proof)}"
+            yield f"  {proof.line_bytes} bytes, {proof.place}: {_counted(proof)}"
 
 
 def _counted(proof: PhaseProof) -> str:

@@ -8,11 +8,12 @@ from itertools import groupby
 
 from linesmith.analyzer.model import Considered, Finding, Layout
 from linesmith.analyzer.report.alternatives import alternative_rows
-from linesmith.analyzer.report.answer import answer_rows
+from linesmith.analyzer.report.answer import answer_rows, contended
 from linesmith.analyzer.report.excerpt import excerpt
 from linesmith.analyzer.report.meeting import share_of_phases
 from linesmith.analyzer.report.member_heat import MOST_HOT, member_heat
 from linesmith.analyzer.report.moves import change, concerned_names, moved_names
+from linesmith.analyzer.report.overview import overview_rows
 from linesmith.analyzer.report.simulation import sharded_rows, simulated_rows
 from linesmith.analyzer.report.steps import step_rows
 from linesmith.analyzer.report.structure import advice_rows
@@ -20,6 +21,8 @@ from linesmith.analyzer.report.suggested import Numbered, Proposed, Suggested
 
 LABEL = 12
 MOST_REFUSALS = 8
+# Other places of a moved member are told where so many pairs are concerned; of more they say nothing at a glance.
+MOST_PAIRS_BESIDE = 2
 
 
 def render_text(suggested: Suggested, number: int | None = None) -> str:
@@ -28,6 +31,8 @@ def render_text(suggested: Suggested, number: int | None = None) -> str:
     A line's candidates come in the order in which the simulations have them.
     """
     blocks = [_head(suggested)]
+    if number is None and (overview := overview_rows(suggested)):
+        blocks.append("\n".join(overview))
     numbered = {rank: list(group) for rank, group in groupby(suggested.numbered(), lambda one: one.line.finding.rank)}
     for line in suggested.lines:
         ones = numbered.get(line.finding.rank, [])
@@ -86,14 +91,15 @@ def _line(ones: Sequence[Numbered], shown: Numbered, suggested: Suggested) -> It
     if steps := step_rows(shown.steps, _contended(line.finding), f"candidate {shown.number}"):
         yield "\n".join(steps)
     yield _layouts(shown, suggested)
-    yield from ["\n".join(_others(shown))] if candidate.considered else []
+    if candidate.considered and len(candidate.residuals) <= MOST_PAIRS_BESIDE * 2:
+        yield "\n".join(_others(shown))
     if len(ones) > 1:
         yield "\n".join(["candidates (contended accesses that stay):", *(f"  {row}" for row in alternative_rows(ones))])
     yield from _advice(line, suggested)
 
 
 def _contended(finding: Finding) -> str:
-    return f"of {finding.contended:,} contended {'accesses' if finding.simulated else 'loads'}"
+    return f"of {contended(finding):,} contended {'accesses' if finding.simulated else 'loads'}"
 
 
 def _answer(one: Numbered) -> str:
@@ -132,7 +138,8 @@ def _layouts(one: Numbered, suggested: Suggested) -> str:
 def _others(one: Numbered) -> Iterator[str]:
     """The other places of the moved member, in the order of the declaration, with what they leave."""
     candidate = one.candidate
-    yield f"other places for {candidate.moves[0].member}, and how often each pair still meets on 64 bytes:"
+    pairs = " and of ".join(f"{one.first} with {one.second}" for one in candidate.residuals[::2])
+    yield f"other places for {candidate.moves[0].member}, and in how many phases they leave the meeting of {pairs}:"
     yield from (f"  {_other(other, candidate.before)}" for other in candidate.considered)
 
 

@@ -156,9 +156,9 @@ recommended: candidate 1: move used behind id
   memory      unchanged in slabs of pool_cache
   hot lines   1 -> 2 lines hold the members seen hot
   functions   pool_take touches 1.12 -> 2 lines
-  together    limit and used on one line of 64 bytes: 7 of 8 phases -> never
-              limit and used on one line of 128 bytes: 15 of 16 phases -> 3 of 16 phases
-                pool_cache: always, there is one phase
+  together    on one line of  64 bytes                128 bytes
+              limit and used  7 of 8 phases -> never  15 of 16 phases -> 3 of 16 phases
+                128 bytes, pool_cache: always, there is one phase
   change      1 member moves, a diff of 2 lines (one move)
   - Only the layout was checked.
 
@@ -178,8 +178,6 @@ before:
           type                       limit;                /*    16     8 */ /* 100 contended */
   >       type                       used;                 /*    24     8 */ /* 80 stores */
           type                       first;                /*    32    24 */
-            ...
-          /* --- cacheline 1 boundary (64 bytes) was 16 bytes ago --- */
             ...
 
           /* size: 128, cachelines: 2, members: 8 */

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The recommended changes of a profile with several lines, one row each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from linesmith.analyzer.report.alternatives import contended_after, contended_before
+from linesmith.analyzer.report.cost import count_range
+from linesmith.analyzer.report.moves import short_change
+from linesmith.analyzer.report.suggested import Numbered, Suggested
+
+MOST_ROWS = 12
+
+
+def overview_rows(suggested: Suggested) -> list[str]:
+    """What is recommended where, hottest line first; none for a profile with one line to speak of."""
+    ones = [one for one in suggested.numbered() if one.candidate.recommended]
+    lines = [line for line in suggested.lines if line.candidates or line.advice]
+    if len(lines) < 2:
+        return []
+    rows = ["recommended:", *(f"  {row}" for row in _table(ones[:MOST_ROWS]))] if ones else ["recommended: nothing"]
+    rows += [f"  … and {len(ones) - MOST_ROWS} more"] if len(ones) > MOST_ROWS else []
+    return [*rows, *_advised(suggested)]
+
+
+def _table(ones: Sequence[Numbered]) -> Iterator[str]:
+    cells = [(f"line {one.line.finding.rank}", one.candidate.type, _said(one), _gain(one)) for one in ones]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        yield "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _said(one: Numbered) -> str:
+    return f"candidate {one.number}: {short_change(one.candidate)}"
+
+
+def _gain(one: Numbered) -> str:
+    before, after = one.candidate.before.size, one.candidate.after.size
+    size = f", {before} -> {after} bytes" if after != before else ""
+    return f"{count_range(contended_before(one.candidate))} -> {count_range(contended_after(one.candidate))}{size}"
+
+
+def _advised(suggested: Suggested) -> Iterator[str]:
+    """Where there is advice beside moving members, and of what kind."""
+    kinds: dict[str, list[str]] = {}
+    for line in suggested.lines:
+        for one in line.advice:
+            kinds.setdefault(one.type, []).append(one.kind.value)
+    if kinds:
+        told = (f"{type_} ({', '.join(dict.fromkeys(found))})" for type_, found in kinds.items())
+        yield f"structure: {'; '.join(told)}"

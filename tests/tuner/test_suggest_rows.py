@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The parts of what ``linesmith suggest`` writes, each on a value made for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hand_made import finding, hot, scalar, struct, table
+from proposals_by_hand import LINE, MEMORY, POOL, SPLIT, aligned, moved, proposed, suggested
+
+from linesmith.analyzer.model import (
+    Bounds,
+    Candidate,
+    Churn,
+    Interval,
+    Misses,
+    Move,
+    MoveKind,
+    Optimality,
+    PhaseProof,
+    Residual,
+    SimulatedLines,
+    Simulation,
+    Strategy,
+)
+from linesmith.analyzer.report.alternatives import alternative_rows
+from linesmith.analyzer.report.answer import answer_rows, memory_rows
+from linesmith.analyzer.report.excerpt import excerpt
+from linesmith.analyzer.report.meeting import meeting_rows
+from linesmith.analyzer.report.member_heat import member_heat
+from linesmith.analyzer.report.moves import short_change
+from linesmith.analyzer.report.overview import overview_rows
+from linesmith.analyzer.report.suggest import render_text
+
+
+def answer(candidate: Candidate, label: str) -> list[str]:
+    """The rows with this label."""
+    rows = list(answer_rows(candidate, LINE))
+    start = next((place for place, row in enumerate(rows) if row[0] == label), len(rows))
+    ends = (place for place, row in enumerate(rows) if place > start and row[0])
+    return [text for _, text in rows[start : next(ends, len(rows))]]
+
+
+def test_memory_is_told_where_it_changes_and_named_where_not() -> None:
+    larger = replace(MEMORY, stride=192, pages_per_1000=48, bytes_per_100000=19660800)
+    other = replace(MEMORY, cache="inode_cache")
+    assert list(memory_rows((MEMORY, other), (larger, other))) == [
+        "pool_cache: 32 -> 48 pages for 1,000 objects, 12.2 -> 18.8 MiB for 100,000 (computed from the cache's flags)",
+        "unchanged in slabs of inode_cache",
+    ]
+
+
+def test_a_record_that_grows_is_told_with_its_lines() -> None:
+    assert answer(aligned(), "size") == ["128 -> 192 bytes, 2 -> 3 lines"]
+
+
+@pytest.mark.parametrize(
+    ("optimality", "told"),
+    [
+        (Optimality(12, 12, proven=True), "proven: no legal order of the members is predicted to cost less"),
+        (Optimality(12, 9, proven=False), "costs 12 as predicted; no legal order costs less than 9"),
+    ],
+)
+def test_how_good_a_packing_is(optimality: Optimality, told: str) -> None:
+    assert answer(replace(moved(), optimality=optimality), "packing") == [told]
+
+
+def test_a_pair_that_still_meets_is_told_by_place() -> None:
+    candidate = replace(
+        moved(),
+        residuals=(Residual("limit", "used", 64, 0.875, 0.375), Residual("limit", "used", 128, 0.9375, 0.5)),
+        proofs=(
+            PhaseProof("limit", "used", "", 64, 8, 3, 0.375),
+            PhaseProof("limit", "used", "ext4_inode_cache, i_data", 64, 4, 1, 0.24),
+            PhaseProof("limit", "used", "xfs_inode, i_data", 64, 4, 0, 0.0),
+            PhaseProof("limit", "used", "shmem_inode_cache, i_data", 128, 1, 1, 1.0),
+        ),
+    )
+    assert meeting_rows(candidate) == [
+        "on one line of  64 bytes                        128 bytes",
+        "limit and used  7 of 8 phases -> 3 of 8 phases  15 of 16 phases -> 8 of 16 phases",
+        "  64 bytes, ext4_inode_cache, i_data: 1 of 4 phases, 24% of the objects",
+        "  64 bytes, xfs_inode, i_data: none of 4 phases",
+        "  128 bytes, shmem_inode_cache, i_data: always, there is one phase",
+    ]
+
+
+def test_a_candidate_with_many_steps_is_told_by_how_it_was_found() -> None:
+    moves = tuple(Move(MoveKind.MOVE, name, "id") for name in ("used", "limit", "owner"))
+    assert (
+        short_change(replace(moved(), moves=moves, strategy=Strategy.PACKED, churn=Churn(3, 6)))
+        == "packed anew: 3 members move"
+    )
+
+
+def simulation(before: int, after: int) -> Simulation:
+    lines = SimulatedLines(64, Misses(before), Misses(after), 1000, Interval(-0.6, -0.4))
+    return Simulation((lines,), 1, 5000)
+
+
+def test_the_table_of_candidates_has_what_the_replay_says() -> None:
+    here = replace(suggested(proposed(moved(), aligned())), simulations={1: simulation(200, 90)})
+    assert alternative_rows(list(here.numbered())) == [
+        "     change                  contended  size  pages/1,000  moved  diff  replayed",
+        "* 1  move used behind id             0   128           32      1     2    -55.0%",
+        "  2  align used to 64 bytes          0   192     32 -> 48      1     2         -",
+    ]
+
+
+def test_columns_that_say_nothing_are_left_out() -> None:
+    bare = replace(moved(), costs=(replace(moved().costs[0], memory=()), replace(moved().costs[1], memory=())))
+    head, _ = alternative_rows(list(suggested(proposed(bare)).numbered()))
+    assert head.split() == ["change", "contended", "size", "moved", "diff"]
+
+
+def test_what_stays_is_told_with_its_limits() -> None:
+    left = replace(moved().costs[1], contended=Bounds(3, 12))
+    _, row = alternative_rows(list(suggested(proposed(replace(moved(), costs=(moved().costs[0], left)))).numbered()))
+    assert row.split()[6:9] == ["3", "to", "12"]
+
+
+def test_several_lines_begin_with_an_overview() -> None:
+    other = replace(proposed(aligned(), advice=(SPLIT,)), finding=replace(LINE, rank=4))
+    assert overview_rows(suggested(proposed(moved()), other)) == [
+        "recommended:",
+        "  line 0  pool  candidate 1: move used behind id  90 to 100 -> 0",
+        "structure: pool (count per CPU)",
+    ]
+    assert render_text(suggested(proposed(moved()), other)).split("\n\n")[1].startswith("recommended:\n  line 0")
+
+
+def test_a_single_line_needs_no_overview() -> None:
+    assert overview_rows(suggested(proposed(moved(), aligned()))) == []
+
+
+def test_heat_is_that_of_all_lines_of_the_record_with_the_most_contended_first() -> None:
+    other = finding(POOL, [hot("name", 0, 8, reads=300), hot("id", 120, 4, writes=7)])
+    assert member_heat(LINE, [LINE, other]) == {
+        "name": "300 contended",
+        "limit": "100 contended",
+        "used": "80 stores",
+        "id": "7 stores",
+    }
+
+
+def test_a_member_that_must_be_written_though_no_store_was_sampled() -> None:
+    inferred = replace(hot("used", 24, 8, reads=5), write_inferred="taking or releasing a lock writes it")
+    assert member_heat(finding(POOL, [inferred]), ())["used"] == "5 contended, written"
+
+
+BETWEEN = """\
+  struct s {
+        type                       a;                    /*     0     8 */
+        type                       b;                    /*     8    64 */
+          ...
+        /* --- cacheline 5 boundary (320 bytes) was 8 bytes ago --- */
+        type                       e;                    /*   328    64 */
+        /* --- cacheline 6 boundary (384 bytes) was 8 bytes ago --- */
+        type                       f;                    /*   392     8 */
+
+        /* size: 400, cachelines: 7, members: 6 */
+        /* last cacheline: 16 bytes */
+  };
+"""
+
+
+def test_lines_of_which_nothing_is_shown_are_left_out_of_an_excerpt() -> None:
+    sizes = (("a", 8), ("b", 64), ("c", 128), ("d", 128), ("e", 64), ("f", 8))
+    layout = struct("s", *(scalar(name, size) for name, size in sizes))
+    shown = frozenset({"a", "f"})
+    assert "\n".join([*excerpt(layout, table(layout), shown, frozenset()), ""]) == BETWEEN
