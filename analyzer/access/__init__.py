@@ -5,6 +5,7 @@ from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.by_address import NO_ROW, accesses_at, resolve
 from linesmith.analyzer.access.by_function import accesses_in
 from linesmith.analyzer.access.by_type import accesses_of, touched_alone, touching
+from linesmith.analyzer.access.by_way import writing_ways
 from linesmith.analyzer.access.reading import AccessReading, accesses_if_any, read_accesses
 from linesmith.analyzer.access.summary import summary
 
@@ -21,4 +22,5 @@ __all__ = [
     "summary",
     "touched_alone",
     "touching",
+    "writing_ways",
 ]

@@ -96,8 +96,8 @@ def _sum(parts: Sequence[int]) -> str:
 def _pages(uses: Sequence[MemoryUse]) -> str:
     pages = [use.pages_per_1000 for use in uses]
     total = f"{_sum(pages)} = {sum(pages):,}" if len(pages) > 1 else f"{sum(pages):,}"
-    megabytes = sum(use.bytes_per_100000 for use in uses) / 1e6
-    return f"{total} pages for 1,000 objects, {megabytes:.1f} MB for 100,000"
+    mebibytes = sum(use.bytes_per_100000 for use in uses) / (1 << 20)
+    return f"{total} pages for 1,000 objects, {mebibytes:.1f} MiB for 100,000"
 
 
 def _caches(uses: Sequence[MemoryUse]) -> str:

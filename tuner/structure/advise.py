@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.access import AccessMap
-from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Finding, StructuralAdvice, StructureKind
 from linesmith.tuner.premises import NO_PREMISES, Premises
-from linesmith.tuner.structure.case import Case, case_of
+from linesmith.tuner.structure.case import Case, Ground, case_of, ground
 from linesmith.tuner.structure.count_apart import counting_apart
+from linesmith.tuner.structure.owned import pulling_in
 from linesmith.tuner.structure.push_out import pushing_out
 from linesmith.tuner.structure.read_copy import reading_copies
 from linesmith.tuner.structure.read_first import reading_first
@@ -22,7 +22,11 @@ from linesmith.tuner.structure.shrink import shrinking
 Rule = Callable[[Case], Iterator[StructuralAdvice]]
 
 # The cheap changes of code first, then those of the layout, then those that change how the object is used.
-RULES: tuple[Rule, ...] = (reading_first, counting_apart, reading_copies, shrinking, pushing_out, sharding)
+RULES: tuple[Rule, ...] = (reading_first, counting_apart, reading_copies, shrinking, pulling_in, pushing_out, sharding)
+
+# Objects with less than this of the profile's contention, or with fewer contended accesses, are noise.
+LEAST_SHARE = 0.002
+LEAST_CONTENDED = 30
 
 _Key = tuple[StructureKind, str, tuple[str, ...]]
 
@@ -46,12 +50,11 @@ def advise(
     ``accesses`` is the access map of the same ELF file; without one most rules say nothing.
     """
     told: set[_Key] = set()
-    containment = Containment(layouts)
     answers = []
+    base = ground(layouts, premises, accesses)
     for finding in found:
         others = [one for one in found if one is not finding]
-        case = case_of(finding, layouts, others, premises, accesses, containment)
-        fresh = [one for one in _ruled(case) if _key(one) not in told]
+        fresh = [one for one in _ruled(finding, others, base) if _key(one) not in told]
         told.update(map(_key, fresh))
         if fresh:
             answers.append(Advised(finding, tuple(fresh)))
@@ -66,11 +69,16 @@ def advice(
     accesses: AccessMap | None = None,
 ) -> tuple[StructuralAdvice, ...]:
     """The advice for one finding; ``others`` are the profile's other findings."""
-    return _ruled(case_of(finding, layouts, others, premises, accesses, Containment(layouts)))
+    return _ruled(finding, others, ground(layouts, premises, accesses))
 
 
-def _ruled(case: Case | None) -> tuple[StructuralAdvice, ...]:
-    return tuple(one for rule in RULES for one in rule(case)) if case else ()
+def _ruled(finding: Finding, others: Sequence[Finding], base: Ground) -> tuple[StructuralAdvice, ...]:
+    """What all rules say of a line, when the lines of such objects together are more than noise."""
+    case = case_of(finding, others, base)
+    if case is None or sum(one.share for one in case.same) < LEAST_SHARE:
+        return ()
+    noise = sum(one.contended for one in case.same) < LEAST_CONTENDED
+    return () if noise else tuple(one for rule in RULES for one in rule(case))
 
 
 def _key(one: StructuralAdvice) -> _Key:

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from linesmith.analyzer.access import AccessMap, accesses_of
 from linesmith.analyzer.attribution.lock import takes_lock
@@ -27,22 +28,67 @@ from linesmith.tuner.cost.heat import own_members
 from linesmith.tuner.premises import Premises
 from linesmith.tuner.structure.memory import Allocation
 
+CodeOf = Callable[[int], TypeAccesses | None]
+PointersTo = Callable[[str], tuple[tuple[Layout, str], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What all findings of a profile rest on; ``code_of`` tells who touches a record, by its id.
+
+    ``pointers_to`` tells which members of which records point to records of a name.
+    """
+
+    layouts: Layouts
+    premises: Premises
+    accesses: AccessMap | None
+    code_of: CodeOf
+    containment: Containment
+    pointers_to: PointersTo
+
+
+def ground(layouts: Layouts, premises: Premises, accesses: AccessMap | None) -> Ground:
+    """The ground of a profile; what is asked of the code is worked out once for each record."""
+
+    @cache
+    def touched(layout_id: int) -> TypeAccesses | None:
+        return None if accesses is None else accesses_of(layouts.by_id(layout_id), layouts, accesses)
+
+    @cache
+    def pointers() -> dict[str, list[tuple[Layout, str]]]:
+        found: dict[str, list[tuple[Layout, str]]] = {}
+        for layout in layouts:
+            for member in layout.members:
+                if member.target:
+                    found.setdefault(member.target, []).append((layout, member.name))
+        return found
+
+    def pointers_to(record: str) -> tuple[tuple[Layout, str], ...]:
+        return tuple(pointers().get(record, ()))
+
+    return Ground(layouts, premises, accesses, touched, Containment(layouts), pointers_to)
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """``layout`` is the record of the finding's first object; ``touched`` is who touches it, where code tells.
-
-    ``others`` are the profile's other findings; ``home`` is where the record's objects come from.
-    """
+    """A finding with the ``layout`` of its first object's record; ``others`` are the profile's other findings."""
 
     finding: Finding
     layout: Layout
-    layouts: Layouts
     others: tuple[Finding, ...]
-    premises: Premises
-    accesses: AccessMap | None
-    touched: TypeAccesses | None
-    home: Allocation
+    ground: Ground
+
+    @property
+    def home(self) -> Allocation:
+        """Where the record's objects come from."""
+        cache_name = self.finding.objects[0].origin.removeprefix("slab ")
+        return Allocation(self.ground.premises.kernel, self.ground.containment, cache=cache_name)
+
+    @property
+    def same(self) -> tuple[Finding, ...]:
+        """This finding and all others of such objects."""
+        alike = [one for one in self.others if one.objects and one.objects[0].layout == self.layout.id]
+        return (self.finding, *alike)
 
     @property
     def kinds(self) -> tuple[TriageKind, ...]:
@@ -52,7 +98,7 @@ class Case:
     @property
     def places(self) -> dict[str, Place]:
         """Every member by the name that code says, those of anonymous records included."""
-        return visible_places(self.layout, self.layouts)
+        return visible_places(self.layout, self.ground.layouts)
 
     def member(self, name: str) -> Member | None:
         """The member that holds what code calls ``name``: itself, or an anonymous record around it."""
@@ -65,8 +111,8 @@ class Case:
 
     def code(self, name: str) -> tuple[MemberAccesses, ...]:
         """Who touches the parts of the member called ``name``; empty where the code was not followed."""
-        members = self.touched.members if self.touched else ()
-        return tuple(one for one in members if top(one.path) == name)
+        touched = self.ground.code_of(self.layout.id)
+        return () if touched is None else tuple(one for one in touched.members if top(one.path) == name)
 
     def share(self, name: str) -> float:
         """Share of the line's contended accesses in which the member waited for stores to itself, at most."""
@@ -75,22 +121,12 @@ class Case:
         return min(1.0, sum(one.contended.most for one in own) / total) if total else 0.0
 
 
-def case_of(
-    finding: Finding,
-    layouts: Layouts,
-    others: Sequence[Finding],
-    premises: Premises,
-    accesses: AccessMap | None,
-    containment: Containment,
-) -> Case | None:
+def case_of(finding: Finding, others: Sequence[Finding], base: Ground) -> Case | None:
     """The case of a finding whose first object is known; ``None`` for any other."""
     target = finding.objects[0] if finding.objects else None
     if target is None or target.layout is None or target.outcome is not Outcome.RESOLVED:
         return None
-    layout = layouts.by_id(target.layout)
-    touched = accesses_of(layout, layouts, accesses) if accesses is not None else None
-    home = Allocation(premises.kernel, containment, cache=target.origin.removeprefix("slab "))
-    return Case(finding, layout, layouts, tuple(others), premises, accesses, touched, home)
+    return Case(finding, base.layouts.by_id(target.layout), tuple(others), base)
 
 
 def top(path: str) -> str:
@@ -105,7 +141,7 @@ def main_member(case: Case) -> str:
 
 
 @dataclass(slots=True)
-class _Tally:
+class Tally:
     """What one function does: samples, accesses in its code, and the members it was seen or is known to touch."""
 
     samples: int = 0
@@ -116,7 +152,7 @@ class _Tally:
 
 def sampled(case: Case, names: Sequence[str]) -> dict[str, int]:
     """Samples by function on the members called ``names``, on all lines of objects of the type."""
-    return {name: one.samples for name, one in _tallied(case, names).items() if one.samples}
+    return {name: one.samples for name, one in tallied(case, names).items() if one.samples}
 
 
 def accessors(case: Case, names: Sequence[str], holders: Sequence[str] = ()) -> tuple[Accessor, ...]:
@@ -124,7 +160,7 @@ def accessors(case: Case, names: Sequence[str], holders: Sequence[str] = ()) -> 
 
     The most sampled come first, then those whose code names them most often. ``holders`` are known to take the lock.
     """
-    found = {name: one for name, one in _tallied(case, names).items() if not takes_lock(name)}
+    found = {name: one for name, one in tallied(case, names).items() if not takes_lock(name)}
     ranked = sorted(found.items(), key=lambda pair: (-pair[1].samples, -pair[1].accesses, pair[0]))
     return tuple(
         Accessor(name, one.samples, tuple(one.reads), tuple(one.writes), True if name in holders else None)
@@ -132,22 +168,22 @@ def accessors(case: Case, names: Sequence[str], holders: Sequence[str] = ()) -> 
     )
 
 
-def _tallied(case: Case, names: Sequence[str]) -> dict[str, _Tally]:
-    same = [one for one in case.others if one.objects and one.objects[0].layout == case.layout.id]
-    found: dict[str, _Tally] = {}
-    for member in (member for finding in (case.finding, *same) for member in own_members(finding)):
+def tallied(case: Case, names: Sequence[str]) -> dict[str, Tally]:
+    """Every function seen on the members called ``names``, or whose code touches them."""
+    found: dict[str, Tally] = {}
+    for member in (member for finding in case.same for member in own_members(finding)):
         for function in member.functions if member.top in names else ():
-            _add(found.setdefault(function.name, _Tally()), member.top, function)
+            _add(found.setdefault(function.name, Tally()), member.top, function)
     for name in names:
         for one in (one for part in case.code(name) for one in part.functions):
-            tally = found.setdefault(one.function, _Tally())
+            tally = found.setdefault(one.function, Tally())
             tally.accesses += one.counts.total
             tally.reads |= {name: None} if one.counts.reading else {}
             tally.writes |= {name: None} if one.counts.writing else {}
     return found
 
 
-def _add(tally: _Tally, name: str, function: MemberFunction) -> None:
+def _add(tally: Tally, name: str, function: MemberFunction) -> None:
     seen = function.records if function.records is not None else function.contended + function.stores
     tally.samples += seen
     tally.reads |= {name: None} if function.contended or seen > function.stores else {}

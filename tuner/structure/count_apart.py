@@ -3,76 +3,110 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+from linesmith.analyzer.access import writing_ways
 from linesmith.analyzer.model import Member, StructuralAdvice, StructureKind, TriageKind
-from linesmith.tuner.structure.case import Case, accessors, main_member, sampled
+from linesmith.tuner.structure.case import Case, accessors, main_member, tallied
 
-# Of the accesses that write a counter so many are updates; the others set it up.
+# Of the instructions that write a counter so many add to it; the others set it up.
 UPDATE_SHARE = 0.5
-_REFERENCES = ("refcount", "kref")
+# Of those so many look at the value where it decides something: a count of references, a limit.
+TESTED_SHARE = 0.25
 _LARGEST = 8
+# Inlined functions of Linux and of C's <stdatomic.h> whose caller looks at the value.
+_TESTING = re.compile(
+    r"_and_test|_and_lock|_not_zero|_negative|_unless_|_return|refcount|kref|cmpxchg|_dec_if|compare_exchange"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counting:
+    """How the code writes a counter: instructions that do, that add, that look; and samples of both sides."""
+
+    name: str
+    writing: int
+    adding: int
+    testing: int
+    updates: int
+    readings: int
+
+    @property
+    def tested(self) -> bool:
+        """Whether much that updates it must know the value at once."""
+        return self.testing >= TESTED_SHARE * self.writing
 
 
 def counting_apart(case: Case) -> Iterator[StructuralAdvice]:
-    """Advice for a member that the code counts with, when updates were sampled more often than readings."""
+    """Advice for a member of a record that sampled functions count with and that is truly shared."""
     name = main_member(case)
     member = case.member(name)
-    if TriageKind.TRUE_SHARING not in case.kinds or member is None or not _counts(case, name, member):
+    if TriageKind.TRUE_SHARING not in case.kinds or member is None or not _may_count(case, name, member):
         return
-    seen = sampled(case, (name,))
-    updating = {function for part in case.code(name) for function in part.writers}
-    updates = sum(count for function, count in seen.items() if function in updating)
-    readings = sum(seen.values()) - updates
-    if not updates or readings >= updates:
+    found = _counting(case, name, member)
+    if not found.updates or found.adding <= UPDATE_SHARE * found.writing:
         return
     yield StructuralAdvice(
         StructureKind.COUNT_APART,
         case.finding.objects[0].type,
         (name,),
-        _sentence(name, member),
-        reasons=tuple(_reasons(case, name, updates, readings)),
+        _sentence(found),
+        reasons=tuple(_reasons(case, found)),
         accessors=accessors(case, (name,)),
         before=(case.layout,),
-        notes=tuple(_notes(name, member)),
+        notes=tuple(_notes(found)),
     )
 
 
-def _counts(case: Case, name: str, member: Member) -> bool:
-    """Whether the code only ever adds to the member, by one instruction."""
-    parts = case.code(name)
-    writing = sum(one.counts.writing for one in parts)
-    counting = sum(one.counts.updates + one.counts.atomics for one in parts)
+def _may_count(case: Case, name: str, member: Member) -> bool:
+    """Whether it can be a counter of a record: no lock, no larger than a word, not the whole of a bare type."""
     locked = any(one.lock for one in case.seen(name))
-    return not locked and member.size <= _LARGEST and writing > 0 and counting > UPDATE_SHARE * writing
+    return not locked and member.size <= _LARGEST < case.layout.size and not member.is_bit_field
 
 
-def _sentence(name: str, member: Member) -> str:
-    if _is_reference(member):
-        return f"count the references in {name} per CPU while the object lives, or take fewer of them"
-    return f"count {name} per CPU and add up where it is read"
-
-
-def _is_reference(member: Member) -> bool:
-    return any(word in f"{member.type} {member.name}" for word in _REFERENCES)
-
-
-def _reasons(case: Case, name: str, updates: int, readings: int) -> Iterator[str]:
-    yield f"{case.share(name):.0%} of the line's contended accesses waited on {name} for stores to it"
+def _counting(case: Case, name: str, member: Member) -> _Counting:
     parts = case.code(name)
-    writing, counting = (sum(one.counts.writing for one in parts), sum(_updating(case, name)))
-    yield f"{counting} of {writing} places in the code that write it add to it in one instruction"
-    yield f"{updates:,} samples are of functions that update it, {readings:,} of functions that only read it"
+    seen = tallied(case, (name,)).values()
+    updates = sum(one.samples for one in seen if one.writes)
+    place = case.places[name]
+    accesses = case.ground.accesses
+    ways = (
+        writing_ways(case.layout.id, member.offset + place.start, place.size, accesses) if accesses is not None else {}
+    )
+    return _Counting(
+        name,
+        sum(one.counts.writing for one in parts),
+        sum(one.counts.updates + one.counts.atomics for one in parts),
+        sum(count for chain, count in ways.items() if any(map(_TESTING.search, chain))),
+        updates,
+        sum(one.samples for one in seen) - updates,
+    )
 
 
-def _updating(case: Case, name: str) -> Iterator[int]:
-    return (one.counts.updates + one.counts.atomics for one in case.code(name))
+def _sentence(found: _Counting) -> str:
+    if found.tested:
+        return f"take {found.name} less often, or count it per CPU until its value must be known"
+    if found.readings > found.updates:
+        return f"collect what is added to {found.name} per CPU and add it in batches"
+    return f"count {found.name} per CPU and add up where it is read"
 
 
-def _notes(name: str, member: Member) -> Iterator[str]:
-    if _is_reference(member):
-        yield "The last reference must still be noticed: percpu_ref does that once its owner has given the object up."
-        yield "Whether fewer references would do (under RCU, or one for a whole batch) the profile does not tell."
+def _reasons(case: Case, found: _Counting) -> Iterator[str]:
+    yield f"{case.share(found.name):.0%} of the line's contended accesses waited on {found.name} for stores to it"
+    yield f"{found.adding} of {found.writing} instructions that write it add to it"
+    if found.tested:
+        yield f"{found.testing} of them look at the value where it decides something: a reference count or a limit"
+    yield f"{found.updates:,} samples are of functions that update it, {found.readings:,} of those that only read it"
+
+
+def _notes(found: _Counting) -> Iterator[str]:
+    if found.tested:
+        yield "A count of references must still reach zero visibly: percpu_ref does that once its owner lets go."
+        yield "Whether fewer would do (under RCU, or one for a whole batch) the profile does not tell."
         return
-    yield f"Readers of {name} then visit every CPU's part, or live with a sum that is a little old."
-    yield "Only the code is known to add: that no caller needs the exact sum at once the profile does not tell."
+    if found.readings <= found.updates:
+        yield f"Who reads {found.name} then visits every CPU's part, or lives with a sum that is a little old."
+    else:
+        yield f"Who reads {found.name} then sees a value that is a little old: by what the CPUs hold back."

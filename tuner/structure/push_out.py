@@ -20,6 +20,9 @@ from linesmith.tuner.structure.case import Case, accessors
 from linesmith.tuner.structure.memory import Allocation
 from linesmith.tuner.structure.reshape import WORD, at, explained, pointer_to, with_member
 
+# A pair of less of the line's contended accesses is not what the line is about.
+MAIN_SHARE = 0.5
+
 
 def pushing_out(case: Case) -> Iterator[StructuralAdvice]:
     """Advice for the written member of the heaviest pair, when C's rules let no order of the record part them."""
@@ -29,7 +32,9 @@ def pushing_out(case: Case) -> Iterator[StructuralAdvice]:
         return
     pair = pairs[0]
     member = case.member(pair.writer)
-    if member is None or member.name != pair.writer or member.is_bit_field:
+    if member is None or member.name != pair.writer or member.is_bit_field or not member.offset:
+        return
+    if pair.weight < MAIN_SHARE * case.finding.contended:
         return
     yield StructuralAdvice(
         StructureKind.PUSH_OUT,
