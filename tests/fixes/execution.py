@@ -99,6 +99,7 @@ class _Course:
         self.held[role.lock, target] = cpu
         yield from self._done(role.touches, cpu, target)
         del self.held[role.lock, target]
+        yield None  # whoever waits may be next
 
     def _done(self, touches: Sequence[Touch], cpu: int, target: int) -> Iterator[Event]:
         for touch in touches:

@@ -96,6 +96,12 @@ def test_one_cpu_at_a_time_holds_a_lock_and_the_others_wait() -> None:
     assert spins > 1000
 
 
+def test_a_lock_changes_hands() -> None:
+    turns = Counter(event.cpu for event in run(Role("holding", WRITING.touches, 3, lock="users")))
+    assert len(turns) == 3
+    assert min(turns.values()) > 0.8 * max(turns.values())
+
+
 def test_the_next_reader_finds_the_line_modified_and_the_writer_finds_it_shared() -> None:
     read, write = (Event(cpu, "f", kind, SPOTS["key"], 0) for cpu, kind in ((0, Kind.LOAD), (1, Kind.STORE)))
     order = [read, read, write, write, read, write]
