@@ -19,6 +19,7 @@ from linesmith.analyzer.model import (
     Layout,
     LayoutCost,
     LineCost,
+    MemberFunction,
     MemoryUse,
     Move,
     MoveKind,
@@ -45,7 +46,10 @@ POOL = struct(
 LINE = replace(
     finding(
         POOL,
-        [hot("limit", 16, 8, reads=100), hot("used", 24, 8, writes=80)],
+        [
+            replace(hot("limit", 16, 8, reads=100), functions=(MemberFunction("pool_full", 100, 0),)),
+            replace(hot("used", 24, 8, writes=80), functions=(MemberFunction("pool_take", 0, 80),)),
+        ],
         [ConflictPair("limit", "used", "used", 100)],
     ),
     cost=LineCost(

@@ -26,6 +26,7 @@ _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 @premises.given
 @options.snapshot
 @options.other_build
+@options.trace
 @options.format_
 @options.output
 @click.option("--dry-run", is_flag=True, help="Show the edit and the commands that would confirm it; run none.")
@@ -41,6 +42,7 @@ def command(
     given: premises.Given,
     snapshot: Path | None,
     trust: str | None,
+    trace: Path | None,
     format_: str,
     output: Path | None,
     dry_run: bool,
@@ -57,7 +59,7 @@ def command(
 
     sources = Tree(tree, build, cflags)
     found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
-    chosen = patching.choose(found, given.premises(elf, found.reading), candidate)
+    chosen = patching.choose(found, given.premises(elf, found.reading), trace, candidate)
     if dry_run:
         result = report.render_draft(patching.drafted(chosen, sources), format_)
     else:

@@ -6,17 +6,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
 from linesmith.analyzer.cli.analysis import Analysis
-from linesmith.analyzer.cli.proposing import check_number
+from linesmith.analyzer.cli.proposing import check_number, offered
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.model import Candidate, Finding, Patch
 from linesmith.analyzer.report.excerpt import excerpt
 from linesmith.patches.patch import Draft, Tree, draft, write
 from linesmith.tuner.premises import Premises
-from linesmith.tuner.suggestions import Suggestion, suggestions
+from linesmith.tuner.suggestions import Suggestion, reasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +29,27 @@ class Chosen:
     finding: Finding
 
 
-def choose(found: Analysis, premises: Premises, number: int | None) -> Chosen:
+def choose(found: Analysis, premises: Premises, trace: Path | None, number: int | None) -> Chosen:
     """The candidate with that number, or the first that is recommended.
 
-    Raises ``NothingToSuggest`` when there are not so many, or when none is recommended.
+    Raises ``NothingToSuggest`` when there are not so many, when none is recommended, and what a replay raises.
     """
-    answers = suggestions(found.findings, found.reading.layouts, premises=premises)
-    offered = [(one, candidate) for one in answers for candidate in one.candidates]
-    place = _recommended(offered) if number is None else number - 1
-    check_number(place + 1, len(offered))
-    answer, candidate = offered[place]
+    answers = offered(found, premises, trace).answers
+    known = [(one, candidate) for one in answers for candidate in one.candidates]
+    if not known:
+        raise NothingToSuggest(reasons(answers))
+    place = _recommended(known) if number is None else number - 1
+    check_number(place + 1, len(known))
+    answer, candidate = known[place]
     return Chosen(place + 1, candidate, answer.finding)
 
 
-def _recommended(offered: Sequence[tuple[Suggestion, Candidate]]) -> int:
+def _recommended(known: Sequence[tuple[Suggestion, Candidate]]) -> int:
     """The place of the first recommended candidate."""
-    for place, (_, candidate) in enumerate(offered):
+    for place, (_, candidate) in enumerate(known):
         if candidate.recommended:
             return place
-    raise NothingToSuggest(f"{offered[0][0].declined} `linesmith patch --candidate 1` takes the first all the same")
+    raise NothingToSuggest(f"{known[0][0].declined} `linesmith patch --candidate 1` takes the first all the same")
 
 
 def drafted(chosen: Chosen, tree: Tree) -> Draft:

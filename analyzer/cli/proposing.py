@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,28 @@ if TYPE_CHECKING:
     from linesmith.tuner.premises import Premises
 
 
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """The answers for each line, and their candidates' simulations by number, where a trace was replayed."""
+
+    answers: tuple[Suggestion, ...]
+    simulations: Mapping[int, Simulation]
+
+
+def offered(found: Analysis, premises: Premises, trace: Path | None) -> Offered:
+    """What ``suggest`` shows and ``patch`` takes, numbered alike; raises what the replay raises."""
+    layouts = found.reading.layouts
+    given = answers(found.findings, layouts, premises=premises)
+    if trace is None:
+        return Offered(given, {})
+    # The replayer is loaded by those who ask for it only.
+    from linesmith.tuner.replayed_choice import replayed_choice
+    from linesmith.tuner.simulated import simulate
+
+    simulations = simulate(given, found.profile.areas, layouts, trace)
+    return Offered(replayed_choice(given, simulations), simulations)
+
+
 def suggested(
     found: Analysis, premises: Premises, limit: int | None, trace: Path | None, sharded: Sharded | None
 ) -> Suggested:
@@ -27,20 +50,19 @@ def suggested(
 
     Raises ``NothingToSuggest`` where neither is known of any line, and what a replay raises.
     """
-    layouts = found.reading.layouts
-    given = answers(found.findings, layouts, premises=premises)
-    given = first_candidates(given, limit) if limit else given
+    made = offered(found, premises, trace)
+    given = first_candidates(made.answers, limit) if limit else made.answers
     advice = _advice(found, premises, trace)
     if not advice and not any(one.candidates for one in given):
         raise NothingToSuggest(reasons(given))
     return Suggested(
         found.reading.identity,
         found.profile.source,
-        layouts,
+        found.reading.layouts,
         tuple(_lines(given, advice, found)),
         found.findings,
         premises.kernel.machine if premises.kernel else None,
-        _simulations(given, found, trace) if trace else {},
+        made.simulations,
         sharded,
     )
 
@@ -72,13 +94,6 @@ def _lines(
 def _proposed(one: Suggestion, advice: tuple[StructuralAdvice, ...], layouts: Layouts) -> Proposed:
     steps = tuple(step_tables(one.finding, candidate, layouts) for candidate in one.candidates)
     return Proposed(one.finding, one.candidates, steps, one.refusal, one.declined, advice)
-
-
-def _simulations(answers: Sequence[Suggestion], found: Analysis, trace: Path) -> dict[int, Simulation]:
-    """Each candidate replayed on ``trace``; the replayer is loaded by those who ask for it only."""
-    from linesmith.tuner.simulated import simulate
-
-    return simulate(answers, found.profile.areas, found.reading.layouts, trace)
 
 
 def check_number(number: int, offered: int) -> None:

@@ -36,15 +36,21 @@ def render_text(suggested: Suggested, number: int | None = None) -> str:
     numbered = {rank: list(group) for rank, group in groupby(suggested.numbered(), lambda one: one.line.finding.rank)}
     for line in suggested.lines:
         ones = numbered.get(line.finding.rank, [])
-        chosen = [one for one in ones if one.number == number] if number else ones[:1]
+        ones = _in_order(ones, suggested)
+        chosen = [one for one in ones if one.number == number] if number else _first(ones)
         if chosen:
-            blocks += _line(_in_order(ones, suggested), chosen[0], suggested)
+            blocks += _line(ones, chosen[0], suggested)
         elif line.advice and number is None:
             blocks += _advised(line, suggested)
     if number is None:
         blocks += _refusals([one.refusal for one in suggested.lines if not one.candidates and not one.advice])
         blocks += ["\n".join(sharded_rows(suggested.sharded))] if suggested.sharded else []
     return "\n\n".join(blocks) + "\n"
+
+
+def _first(ones: Sequence[Numbered]) -> Sequence[Numbered]:
+    """The one to show in full: the recommended one, else the first of those that there are."""
+    return [one for one in ones if one.candidate.recommended] or ones[:1]
 
 
 def _advised(line: Proposed, suggested: Suggested) -> Iterator[str]:

@@ -69,7 +69,7 @@ def test_a_candidate_as_json() -> None:
     assert (steps["victim"], steps["writer"]) == ("limit", "used")
     assert steps["before"][1] == {
         "cpu": "B",
-        "function": "function",
+        "function": "pool_full",
         "member": "limit",
         "writes": False,
         "line": 0,
@@ -163,10 +163,10 @@ recommended: candidate 1: move used behind id
   - Only the layout was checked.
 
 why: an object that starts 0 bytes into its line
-  CPU  access                line AB  now           cycles    line AB  candidate 1   cycles
+  CPU  access                 line AB  now           cycles    line AB  candidate 1   cycles
   limit waits for stores to used: 90 to 100 of 100 contended loads
-  A    function writes used     0 MI  invalidates B     80 *     1 MI  hit                -
-  B    function reads limit     0 SS  modified on A    456 *     0 IE  hit                -
+  A    pool_take writes used     0 MI  invalidates B     80 *     1 MI  hit                -
+  B    pool_full reads limit     0 SS  modified on A    456 *     0 IE  hit                -
   line: from the one in which the object starts; AB: how the caches of CPU A and B hold it then (M modified,
   E exclusive, S shared, I invalid); cycles that the access waits, * only for where the members lie.
   Cycles of stores are assumed, and a store buffer may hide them; those of loads are the profile's mean.
