@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from fixes.flat import flattened
 from fixes.scenario import ScenarioError, Step
 
 from linesmith.analyzer.geometry import flatten
@@ -16,8 +17,11 @@ from linesmith.tuner.placement import lay_out, refusal
 
 
 def human_layout(layout: Layout, steps: Sequence[Step], layouts: Layouts) -> Layout:
-    """``layout`` after the steps, placed by C's rules; raises ``ScenarioError`` where a member is not there."""
-    explained = with_inferred_alignment(layout)
+    """``layout`` without anonymous structs after the steps, placed by C's rules.
+
+    Raises ``ScenarioError`` where a member is not there.
+    """
+    explained = with_inferred_alignment(flattened(layout, layouts))
     if reason := refusal(explained):
         raise ScenarioError(f"{layout.title} cannot be laid out anew: {reason}")
     order = list(explained.members)
@@ -50,7 +54,7 @@ def _place(step: Step, rest: Sequence[Member], layouts: Layouts) -> int:
 
 
 def _called(name: str, members: Sequence[Member], layouts: Layouts) -> Member:
-    """The member of that name; an anonymous one by any name inside it."""
+    """The member of that name; an anonymous union by any name inside it."""
     for member in members:
         if member.name == name or (not member.name and name in _inside(member, layouts)):
             return member

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fixes.execution import Event, node_of
+from fixes.flat import Replaced, flattened
 from fixes.kernel import RealKernel
 from fixes.memory import Memory
 from replay.traces import Step as TraceStep
@@ -17,7 +18,7 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout
 from linesmith.analyzer.slab import Kernel, cache_of, pages_for
 from linesmith.tuner.plan import Plan, in_all_phases, relaid, unchanged
-from linesmith.tuner.relocation import holds, relocation
+from linesmith.tuner.relocation import Piece, holds, relocation
 from linesmith.tuner.replay import Outcome, Replay, mean, open_trace
 from linesmith.tuner.resampling import change_interval
 from linesmith.tuner.scene import Scene, scene
@@ -54,11 +55,12 @@ def as_good(one: Cost, other: Cost) -> bool:
 class Judge:
     """Replays one run under any layout of the records that its objects hold."""
 
-    def __init__(self, replay: Replay, layouts: Layouts, slabs: Kernel) -> None:
+    def __init__(self, replay: Replay, number: int, layouts: Layouts, slabs: Kernel) -> None:
         self._replay = replay
+        self._number = number
         self._layouts = layouts
         self._slabs = slabs
-        self._scene: Scene = replay.scenes[0]
+        self._scene: Scene = replay.scenes[number]
 
     def concerns(self, record: int) -> bool:
         """Whether the objects are records with this layout id or hold one by value."""
@@ -66,19 +68,25 @@ class Judge:
 
     def cost(self, before: Layout, after: Layout) -> Cost:
         """What it costs when every ``before`` is laid out as ``after``; raises ``NotSimulated``."""
-        plan = relaid(self._scene, {before.id: after}, self._layouts)
-        return self._cost(plan, after.size, {before.id: after})
+        changed = {before.id: after}
+        return self._cost(relaid(self._scene, changed, self._layouts), changed)
 
     def now(self) -> Cost:
         """What the layout costs as it is."""
-        return self._cost(unchanged(self._scene), self._scene.record.size, {})
+        return self._cost(unchanged(self._scene), {})
 
-    def _cost(self, plan: Plan, size: int, after: dict[int, Layout]) -> Cost:
-        runs = [self._replay.run(0, one) for one in in_all_phases(plan, self._scene)]
+    def places(self, before: Layout, after: Layout, offsets: Sequence[int]) -> tuple[int, ...]:
+        """The size of the scene's record under the layout, and where its bytes at ``offsets`` go."""
+        moved = relocation(self._scene.record, self._layouts, {before.id: after})
+        return moved.new_size, *(_place(offset, moved.pieces) for offset in offsets)
+
+    def _cost(self, plan: Plan, after: Mapping[int, Layout]) -> Cost:
+        runs = [self._replay.run(self._number, one) for one in in_all_phases(plan, self._scene)]
         done: Outcome = mean(runs)
+        size = relocation(self._scene.record, self._layouts, after).new_size
         return Cost(done.misses.total, done.windows, len(runs), size, self._pages(after))
 
-    def _pages(self, after: dict[int, Layout]) -> int:
+    def _pages(self, after: Mapping[int, Layout]) -> int:
         kind = self._scene.kinds[0]
         if not kind.slab:
             return 0
@@ -87,13 +95,23 @@ class Judge:
         return pages_for(OBJECTS, cache_of(outer, self._slabs).geometry)
 
 
-def judge(
+def _place(offset: int, pieces: Sequence[Piece]) -> int:
+    return next((one.new + offset - one.old for one in pieces if one.old <= offset < one.old + one.size), offset)
+
+
+def judges(
     path: Path, events: Sequence[Event], starts: Sequence[int], memory: Memory, record: Layout, kernel: RealKernel
-) -> Judge:
-    """The judge of the run, whose trace is kept at ``path``."""
+) -> tuple[Judge, Judge]:
+    """The judge of candidates, and the one of layouts of ``record`` as ``flattened`` gives it.
+
+    The trace of the run is kept at ``path``.
+    """
     write_trace(path, steps(events, starts), [node_of(cpu) for cpu in range(1 + max(one.cpu for one in events))])
-    replay = open_trace(path, (scene(record, memory.areas, kernel.layouts),))
-    return Judge(replay, kernel.layouts, kernel.slabs)
+    flat = Replaced(kernel.layouts, flattened(record, kernel.layouts))
+    views: tuple[Layouts, Layouts] = (kernel.layouts, flat)
+    replay = open_trace(path, [scene(view.by_id(record.id), memory.areas, view) for view in views])
+    first, second = (Judge(replay, number, view, kernel.slabs) for number, view in enumerate(views))
+    return first, second
 
 
 def steps(events: Sequence[Event], starts: Sequence[int]) -> Iterator[TraceStep]:

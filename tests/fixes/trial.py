@@ -3,26 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
+from fixes.asking import suggested
 from fixes.code import Instructions, instructions
 from fixes.coherence import modified_loads
 from fixes.execution import ACCESSES, Event, interleaved
+from fixes.flat import flattened
 from fixes.human import human_layout
-from fixes.judgement import Cost, Judge, as_good, judge
+from fixes.judgement import Cost, Judge, as_good, judges
 from fixes.kernel import RealKernel, spots
 from fixes.memory import Memory, memory
 from fixes.report import SLIDE, report
 from fixes.scenario import Scenario
 
-from linesmith.analyzer.cli.analysis import analyse, with_offsets
-from linesmith.analyzer.errors import NothingToSuggest
-from linesmith.analyzer.model import Candidate, Finding, Layout, Move
-from linesmith.tuner.premises import Premises
-from linesmith.tuner.structure.advise import advise
-from linesmith.tuner.suggestions import suggestions
+from linesmith.analyzer.model import Candidate, Layout, Move
 
 # Accesses by which the phase is chosen whose object is the hottest, and so the first of a report.
 LOOKED_AT = 10_000
@@ -100,9 +96,9 @@ def tried(scenario: Scenario, kernel: RealKernel, folder: Path, posted: Path | N
     profile = posted or folder / f"{scenario.name}.c2c"
     if posted is None:
         profile.write_text(report(run.events, run.seen_at, run.code.code, seed))
-    bench = judge(folder / f"{scenario.name}.trace", run.events, run.starts, run.memory, run.record, kernel)
-    human = human_layout(run.record, scenario.human, kernel.layouts) if scenario.human else None
-    goal = Goal(human, None if human is None else bench.cost(run.record, human))
+    trace = folder / f"{scenario.name}.trace"
+    bench, flat_bench = judges(trace, run.events, run.starts, run.memory, run.record, kernel)
+    goal = _goal(scenario, run.record, flat_bench, kernel)
     said = suggested(kernel, profile, scenario.type, bench)
     found = tuple(goal.rated(one, bench) for one in said.candidates)
     return Trial(
@@ -121,21 +117,29 @@ def tried(scenario: Scenario, kernel: RealKernel, folder: Path, posted: Path | N
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The human's layout and what it costs; ``None`` where nobody changed the layout."""
+    """Where the members at ``offsets`` went in the human's layout, and what it costs; ``None``: nobody changed it."""
 
-    layout: Layout | None
-    cost: Cost | None
+    offsets: tuple[int, ...] = ()
+    places: tuple[int, ...] = ()
+    cost: Cost | None = None
 
     def rated(self, candidate: Candidate, bench: Judge) -> Tried:
         """The candidate beside the goal."""
-        cost = bench.cost(candidate.before, candidate.after)
-        same = self.layout is not None and _places(candidate.after) == _places(self.layout)
+        before, after = candidate.before, candidate.after
+        cost = bench.cost(before, after)
+        same = self.cost is not None and bench.places(before, after, self.offsets) == self.places
         good = same or (self.cost is not None and as_good(cost, self.cost))
         return Tried(_told(candidate), cost, bool(candidate.recommended), same, good)
 
 
-def _places(layout: Layout) -> tuple[int, frozenset[tuple[str, int, int | None]]]:
-    return layout.size, frozenset((member.name, member.offset, member.bit_offset) for member in layout.members)
+def _goal(scenario: Scenario, record: Layout, bench: Judge, kernel: RealKernel) -> Goal:
+    """The goal by the steps of the scenario; ``bench`` judges flattened layouts."""
+    if not scenario.human:
+        return Goal()
+    before = flattened(record, kernel.layouts)
+    after = human_layout(record, scenario.human, kernel.layouts)
+    offsets = tuple(member.offset for member in before.members if member.size)
+    return Goal(offsets, bench.places(before, after, offsets), bench.cost(before, after))
 
 
 def _told(candidate: Candidate) -> str:
@@ -149,55 +153,3 @@ def _step(move: Move) -> str:
     if move.partner:
         return f"{move.member} and {move.partner} swapped"
     return f"{' '.join(move.members or (move.member,))} behind {move.after}" if move.after else f"{move.member} first"
-
-
-@dataclass(frozen=True, slots=True)
-class Suggested:
-    """What is said of records that the scenario's objects hold; ``asked``: only when the type was named.
-
-    ``advice`` are the kinds of structural changes that are advised for them.
-    """
-
-    candidates: tuple[Candidate, ...] = ()
-    advice: tuple[str, ...] = ()
-    asked: bool = False
-    refusal: str = ""
-
-
-def suggested(kernel: RealKernel, profile: Path, type_: str, bench: Judge) -> Suggested:
-    """What ``linesmith suggest`` says of the profile; the type is named only if nothing is proposed without."""
-    first = _suggested(kernel, profile, None, bench)
-    return first if first.candidates else replace(_suggested(kernel, profile, type_, bench), asked=True)
-
-
-def _suggested(kernel: RealKernel, profile: Path, wanted: str | None, bench: Judge) -> Suggested:
-    premises = Premises(kernel=kernel.slabs)
-    try:
-        found = with_offsets(analyse(kernel.elf, profile, 1, wanted)).findings
-    except NothingToSuggest as nothing:
-        return Suggested(refusal=str(nothing))
-    mine = [one for one in advise(found, kernel.layouts, premises, kernel.accesses) if _concerns(one.finding, bench)]
-    advice = tuple(sorted({one.kind.value for advised in mine for one in advised.advice}))
-    try:
-        answers = suggestions(found, kernel.layouts, premises=premises)
-    except NothingToSuggest as nothing:
-        return Suggested((), advice, refusal=str(nothing))
-    candidates = [candidate for answer in answers for candidate in answer.candidates]
-    kept = _different(one for one in candidates if bench.concerns(one.before.id))
-    others = ", ".join(sorted({one.type for one in candidates}))
-    return Suggested(kept, advice, refusal="" if kept else f"candidates for {others} only")
-
-
-def _different(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Each layout once, with the first line that it is proposed for; a recommendation counts wherever it is given."""
-    found: dict[tuple[object, ...], Candidate] = {}
-    for one in candidates:
-        key = (one.before.id, *_places(one.after))
-        if key not in found or (one.recommended and not found[key].recommended):
-            found[key] = one
-    return tuple(found.values())
-
-
-def _concerns(finding: Finding, bench: Judge) -> bool:
-    layout = finding.objects[0].layout if finding.objects else None
-    return layout is not None and bench.concerns(layout)

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What ``linesmith suggest`` says of a profile, as far as it concerns the objects of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fixes.judgement import Judge
+from fixes.kernel import RealKernel
+
+from linesmith.analyzer.cli.analysis import analyse, with_offsets
+from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.model import Candidate, Finding
+from linesmith.tuner.premises import Premises
+from linesmith.tuner.structure.advise import advise
+from linesmith.tuner.suggestions import suggestions
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """What is said of records that the scenario's objects hold; ``asked``: only when the type was named.
+
+    ``advice`` are the kinds of structural changes that are advised for them.
+    """
+
+    candidates: tuple[Candidate, ...] = ()
+    advice: tuple[str, ...] = ()
+    asked: bool = False
+    refusal: str = ""
+
+
+def suggested(kernel: RealKernel, profile: Path, type_: str, bench: Judge) -> Suggested:
+    """What ``linesmith suggest`` says of the profile; the type is named only if nothing is proposed without."""
+    first = _suggested(kernel, profile, None, bench)
+    return first if first.candidates else replace(_suggested(kernel, profile, type_, bench), asked=True)
+
+
+def _suggested(kernel: RealKernel, profile: Path, wanted: str | None, bench: Judge) -> Suggested:
+    premises = Premises(kernel=kernel.slabs)
+    try:
+        found = with_offsets(analyse(kernel.elf, profile, 1, wanted)).findings
+    except NothingToSuggest as nothing:
+        return Suggested(refusal=str(nothing))
+    mine = [one for one in advise(found, kernel.layouts, premises, kernel.accesses) if _concerns(one.finding, bench)]
+    advice = tuple(sorted({one.kind.value for advised in mine for one in advised.advice}))
+    try:
+        answers = suggestions(found, kernel.layouts, premises=premises)
+    except NothingToSuggest as nothing:
+        return Suggested((), advice, refusal=str(nothing))
+    candidates = [candidate for answer in answers for candidate in answer.candidates]
+    kept = _different(one for one in candidates if bench.concerns(one.before.id))
+    others = ", ".join(sorted({one.type for one in candidates}))
+    return Suggested(kept, advice, refusal="" if kept else f"candidates for {others} only")
+
+
+def _different(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """Each layout once, with the first line that it is proposed for; a recommendation counts wherever it is given."""
+    found: dict[tuple[object, ...], Candidate] = {}
+    for one in candidates:
+        key = (one.before.id, one.after)
+        if key not in found or (one.recommended and not found[key].recommended):
+            found[key] = one
+    return tuple(found.values())
+
+
+def _concerns(finding: Finding, bench: Judge) -> bool:
+    layout = finding.objects[0].layout if finding.objects else None
+    return layout is not None and bench.concerns(layout)
