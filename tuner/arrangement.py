@@ -83,7 +83,7 @@ def _moved(subject: Subject, start: Arrangement, atom: int, order: tuple[int, ..
     part = subject.parts[atom]
     place = order.index(atom)
     after = subject.parts[order[place - 1]].last if place else None
-    together = tuple(member.name for member in part.members) if len(part.members) > 1 else ()
+    together = part.names if len(part.members) > 1 else ()
     move = Move(MoveKind.MOVE, part.name, after=after, members=together)
     return replace(start, order=order, moves=(*start.moves, move), moved=_also(start.moved, atom))
 

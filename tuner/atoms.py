@@ -22,11 +22,23 @@ GROUP_PAD = "__cacheline_group_pad__"
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """Members that move together, in order; ``name`` and ``last`` are the first and last name to find them by."""
+    """Members that move together, in order; ``name`` and ``last`` are the first and last name to find them by.
 
-    name: str
-    last: str
+    ``names`` are those of all of them, an anonymous record by the first name inside.
+    """
+
+    names: tuple[str, ...]
     members: tuple[Member, ...]
+
+    @property
+    def name(self) -> str:
+        """What the first member is found by."""
+        return self.names[0]
+
+    @property
+    def last(self) -> str:
+        """What the last member is found by."""
+        return self.names[-1]
 
     @property
     def is_group(self) -> bool:
@@ -50,7 +62,7 @@ def atoms(layout: Layout, layouts: Layouts, facts: Iterable[SourceFact] = ()) ->
     """
     joined = _joined(_runs(layout), _told(layout, layouts, facts))
     runs = [layout.members[run.start : run.stop] for run in joined]
-    return tuple(Atom(spoken_name(run[0], layouts), spoken_name(run[-1], layouts), run) for run in runs)
+    return tuple(Atom(tuple(spoken_name(member, layouts) for member in run), run) for run in runs)
 
 
 def _runs(layout: Layout) -> list[range]:

@@ -20,6 +20,7 @@ from linesmith.analyzer.model import Candidate, Considered, Finding, Layout, Mov
 from linesmith.tuner.advice import nothing_helps, refuse_hopeless
 from linesmith.tuner.arrangement import moves, unchanged
 from linesmith.tuner.churn import churn
+from linesmith.tuner.configurations import refused_elsewhere
 from linesmith.tuner.constraints import Constraint
 from linesmith.tuner.cost.conflict import prediction, residuals
 from linesmith.tuner.merit import Merit, best_first, disturbed, left, merit, smallest_first
@@ -67,7 +68,8 @@ def proposal(finding: Finding, layouts: Layouts, limit: int, others: Iterable[Fi
     """
     refuse_hopeless(finding, layouts)
     target = subject(finding, layouts, others, premises)
-    found = _worthwhile(target, options(target))
+    legal = [one for one in options(target) if refused_elsewhere(target, one.arrangement.moves) is None]
+    found = _worthwhile(target, legal)
     if not found:
         raise nothing_helps(finding, target)
     front = sorted(undominated(_varied(target, found)), key=smallest_first)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from linesmith.analyzer.geometry import phases
 from linesmith.analyzer.model import Finding
+from linesmith.tuner.configurations import told_elsewhere
 from linesmith.tuner.cost.conflict import residual_share
 from linesmith.tuner.cost.footprint import growth
 from linesmith.tuner.cost.heat import Contact, Spot
@@ -29,6 +30,7 @@ def notes(finding: Finding, target: Subject, option: Option) -> tuple[str, ...]:
         *_size(target, option),
         *_containers(finding),
         *_inferred(target),
+        *told_elsewhere(target, option.arrangement.moves),
         UNCHECKED,
     )
 

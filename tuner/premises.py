@@ -5,20 +5,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from linesmith.analyzer.access import AccessMap
+from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import NO_FACTS, SourceFacts
 from linesmith.analyzer.slab import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """Another build of the same source, in which other members are there; ``title`` is what a user knows it by."""
+
+    title: str
+    layouts: Layouts
 
 
 @dataclass(frozen=True, slots=True)
 class Premises:
     """``facts`` of the source; the ``kernel`` whose slab caches hold the objects, ``None`` for a program.
 
-    ``growth`` is by how many bytes a record may grow; ``None`` lets it grow where nothing else helps.
+    ``growth`` is by how many bytes a record may grow; ``None`` lets it grow where nothing else helps. A change must be
+    legal in all ``configurations``. ``accesses`` are what the code touches, ``None`` where that is not known.
     """
 
     facts: SourceFacts = field(default=NO_FACTS)
     kernel: Kernel | None = None
     growth: int | None = None
+    configurations: tuple[Configuration, ...] = ()
+    accesses: AccessMap | None = None
 
 
 NO_PREMISES = Premises()

@@ -66,7 +66,7 @@ def subject(
     scope = _scope(outer, finding.triage.pairs, layouts)
     if reason := refusal(scope.layout) or unmovable(outer, layouts):
         raise NothingToSuggest(f"{outer.title} cannot be rearranged: {reason}.")
-    facts = facts_within(facts_of(outer, premises), outer, scope.layout, layouts)
+    facts = facts_within(facts_of(outer, premises, layouts), outer, scope.layout, layouts)
     parts = atoms(scope.layout, layouts, facts)
     starts = tuple(scope.base + first_bit(member) // BYTE for member in scope.layout.members)
     same = [one for one in others if one.objects and one.objects[0].layout == target.layout]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from hand_made import scalar, struct
+from hand_made import scalar, struct, table
 
 from linesmith.analyzer.model import FactKind, Layout, SlabMachine, SourceFact, SourceFacts
 from linesmith.analyzer.slab import Kernel, cache_of
@@ -20,7 +20,7 @@ def record(size: int, name: str = "s") -> Layout:
 def most(layout: Layout, kernel: Kernel | None, growth: int | None, *facts: SourceFact) -> list[int | None]:
     """The limits in bytes."""
     premises = Premises(SourceFacts(((layout.name, facts),)), kernel, growth)
-    return [fact.bytes for fact in facts_of(layout, premises)]
+    return [fact.bytes for fact in facts_of(layout, premises, table(layout))]
 
 
 def test_a_record_of_a_program_is_not_limited() -> None:

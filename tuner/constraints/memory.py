@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
+from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import FactKind, Layout, SlabGeometry, SourceFact
 from linesmith.analyzer.slab import Kernel, cache_of
+from linesmith.tuner.constraints.elsewhere import only_here
 from linesmith.tuner.constraints.linux import linux_facts
 from linesmith.tuner.premises import Premises
 
@@ -15,9 +18,10 @@ _POINTER_BYTES = 8
 _GENERAL = "kmalloc-"
 
 
-def facts_of(layout: Layout, premises: Premises) -> tuple[SourceFact, ...]:
+def facts_of(layout: Layout, premises: Premises, layouts: Layouts) -> tuple[SourceFact, ...]:
     """All facts of the record under these premises, every limit in bytes."""
-    told = (*premises.facts.of(layout.name), *linux_facts(layout))
+    blocks = (only_here(layout, layouts, one.layouts, one.title) for one in premises.configurations)
+    told = (*premises.facts.of(layout.name), *linux_facts(layout), *chain.from_iterable(blocks))
     return (*(_in_bytes(fact, layout, premises.kernel) for fact in told), *_unasked(layout, premises))
 
 
