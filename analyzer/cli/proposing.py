@@ -96,8 +96,8 @@ def _proposed(one: Suggestion, advice: tuple[StructuralAdvice, ...], layouts: La
     return Proposed(one.finding, one.candidates, steps, one.refusal, one.declined, advice)
 
 
-def check_number(number: int, offered: int) -> None:
-    """Raise ``NothingToSuggest`` where there are not so many candidates."""
-    if number > offered:
-        message = f"there are only {offered} candidates, so there is no --candidate {number}; see `linesmith suggest`"
-        raise NothingToSuggest(message)
+def check_number(number: int | None, offered: int) -> None:
+    """Raise ``NothingToSuggest`` where a number is given and there are not so many candidates."""
+    if number is not None and number > offered:
+        known = f"there are only {offered} candidates" if offered != 1 else "there is only 1 candidate"
+        raise NothingToSuggest(f"{known}, so there is no --candidate {number}; see `linesmith suggest`")

@@ -48,11 +48,12 @@ def command(
     Of each line the recommended change is shown in full, the others in a table; numbers are those that `patch` takes.
     """
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
-    from linesmith.analyzer.cli.proposing import suggested
+    from linesmith.analyzer.cli.proposing import check_number, suggested
     from linesmith.analyzer.report import suggest, suggest_json
 
     found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
     split = sharding.sharded(found, type_, trace, shard, ways, by) if shard else None
     answers = suggested(found, given.premises(elf, found.reading), limit, trace, split)
+    check_number(candidate, sum(len(line.candidates) for line in answers.lines))
     text = suggest_json.render_json(answers) if format_ == "json" else suggest.render_text(answers, candidate)
     options.write(text, output)

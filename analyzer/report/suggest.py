@@ -43,7 +43,8 @@ def render_text(suggested: Suggested, number: int | None = None) -> str:
         elif line.advice and number is None:
             blocks += _advised(line, suggested)
     if number is None:
-        blocks += _refusals([one.refusal for one in suggested.lines if not one.candidates and not one.advice])
+        refused = _refusals([one.refusal for one in suggested.lines if not one.candidates and not one.advice])
+        blocks += ["\n".join(refused)] if refused else []
         blocks += ["\n".join(sharded_rows(suggested.sharded))] if suggested.sharded else []
     return "\n\n".join(blocks) + "\n"
 

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -25,7 +26,12 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def suggest(directory: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """The command, run in ``directory`` as a user would."""
-    start = [sys.executable, "-c", "from linesmith.analyzer.cli import main; main()", "suggest"]
+    return linesmith(directory, "suggest", *words)
+
+
+def linesmith(directory: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Any command, run so."""
+    start = [sys.executable, "-c", "from linesmith.analyzer.cli import main; main()"]
     return subprocess.run(
         [*start, *words],
         cwd=directory,
@@ -55,11 +61,88 @@ def test_the_guard_moves_away_from_what_is_read(example: Path) -> None:
     assert first["predicted"]["after"] == 0 < first["predicted"]["before"]
 
 
-def test_text_tells_the_change_first(example: Path) -> None:
-    done = suggest(example, "bench", "bench.c2c", "--limit", "1")
+def test_text_tells_what_is_recommended_first(example: Path) -> None:
+    done = suggest(example, "bench", "bench.c2c", "--type", "session_index")
     assert done.returncode == 0
-    assert "candidate 1: move guard behind" in done.stdout
-    assert "candidate 2" not in done.stdout
+    blocks = done.stdout.split("\n\n")
+    assert blocks[1].startswith("line 0, struct session_index: false sharing")
+    assert blocks[2].startswith("recommended: candidate 1: move guard behind")
+    assert blocks[3].startswith("why: ")
+
+
+def test_a_limit_cuts_the_list(example: Path) -> None:
+    words = ("bench", "bench.c2c", "--format", "json")
+    every, first = (json.loads(suggest(example, *words, *more).stdout)["candidates"] for more in ((), ("--limit", "1")))
+    assert len(every) > 1
+    assert first == every[:1]
+
+
+def test_one_candidate_is_shown_in_full(example: Path) -> None:
+    shown = suggest(example, "bench", "bench.c2c", "--candidate", "2").stdout
+    assert "\n\ncandidate 2: " in shown
+    assert "\n\nrecommended: " not in shown
+
+
+def test_a_number_beyond_the_candidates_is_refused(example: Path) -> None:
+    assert "so there is no --candidate 99; see `linesmith suggest`" in refused(
+        example, "bench", "bench.c2c", "--candidate", "99"
+    )
+
+
+FACTS = """\
+[[session_index]]
+offset = ["guard"]
+reason = "the assembly of the renewal knows it"
+place = "renew.S:12"
+"""
+
+
+def moved(document: dict[str, Any]) -> list[set[str]]:
+    """The members that each candidate moves or aligns."""
+    return [{move["member"] for move in one["moves"]} for one in document["candidates"]]
+
+
+def test_facts_of_the_source_are_kept_to(example: Path, tmp_path: Path) -> None:
+    (tmp_path / "facts.toml").write_text(FACTS)
+    words = ("bench", "bench.c2c", "--type", "session_index", "--format", "json")
+    free, bound = (
+        json.loads(suggest(example, *words, *more).stdout)
+        for more in ((), ("--constraints", str(tmp_path / "facts.toml")))
+    )
+    assert any("guard" in names for names in moved(free))
+    assert not any("guard" in names for names in moved(bound))
+    for one in bound["candidates"]:
+        (guard,) = [member for member in one["after"]["members"] if member["name"] == "guard"]
+        assert guard["offset"] == 16
+
+
+def test_facts_of_what_is_not_there_are_refused(example: Path, tmp_path: Path) -> None:
+    (tmp_path / "facts.toml").write_text(FACTS.replace("session_index", "session_indx"))
+    message = refused(example, "bench", "bench.c2c", "--constraints", str(tmp_path / "facts.toml"))
+    assert "session_indx, which the ELF file does not have; did you mean session_index" in message
+
+
+def test_a_limit_of_growth_holds_for_all_candidates(example: Path) -> None:
+    words = ("bench", "bench.c2c", "--type", "session_index", "--format", "json", "--growth", "0")
+    sizes = {one["size"] for one in json.loads(suggest(example, *words).stdout)["candidates"]}
+    assert max(sizes) <= 128
+
+
+def test_a_program_has_no_slabs_unless_a_kernel_is_named(example: Path) -> None:
+    words = ("bench", "bench.c2c", "--format", "json")
+    program, kernel = (
+        json.loads(suggest(example, *words, *more).stdout)["machine"]
+        for more in ((), ("--kernel", "6.6", "--cpus", "8"))
+    )
+    assert program is None
+    assert (kernel["release"], kernel["cpus"], kernel["page_bytes"]) == ([6, 6], 8, 4096)
+
+
+def test_the_recommended_candidate_is_the_one_that_patch_takes(example: Path) -> None:
+    document = json.loads(suggest(example, "bench", "bench.c2c", "--format", "json").stdout)
+    number = next(one["number"] for one in document["candidates"] if one["recommended"])
+    words = ("bench", "bench.c2c", "--tree", ".", "--cflags=-std=c11", "--format", "json")
+    assert json.loads(linesmith(example, "patch", *words).stdout)["candidate"] == number
 
 
 def test_output_goes_where_it_was_asked(example: Path, tmp_path: Path) -> None:
