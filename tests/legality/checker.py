@@ -24,6 +24,7 @@ class Change:
     case: Case
     candidate: Candidate
     layouts: Layouts
+    holders: Sequence[Layout]
     was: dict[str, Named]
     now: dict[str, Named]
 
@@ -43,11 +44,11 @@ class Change:
         return [waiting[_looks(member)].pop(0) for member in self.after.members]
 
 
-def violations(case: Case, candidate: Candidate, layouts: Layouts) -> list[str]:
-    """Every rule that the candidate breaks, in words."""
+def violations(case: Case, candidate: Candidate, layouts: Layouts, holders: Sequence[Layout] = ()) -> list[str]:
+    """Every rule that the candidate breaks, in words; ``holders`` have the record as a member."""
     was = {one.name: one for one in named(candidate.before, layouts)}
     now = {one.name: one for one in named(candidate.after, layouts)}
-    change = Change(case, candidate, layouts, was, now)
+    change = Change(case, candidate, layouts, holders, was, now)
     if Counter(map(_looks, change.before.members)) != Counter(map(_looks, change.after.members)):
         return ["members are lost or new"]
     return [said for rule in RULES for said in rule(change)]
@@ -70,12 +71,10 @@ def _sizes(change: Change) -> Iterator[str]:
 
 
 def _packed_holder(change: Change) -> bool:
-    record = change.case.layout
-    holders = [one for one in change.layouts if any(member.record == record.id for member in one.members)]
     return any(
         one.kind is not RecordKind.UNION
         and any(member.bit_size is None and member.offset % max(member.natural_alignment, 1) for member in one.members)
-        for one in holders
+        for one in change.holders
     )
 
 
@@ -157,7 +156,7 @@ def _linux(change: Change) -> Iterator[str]:
 
 def _unions(change: Change) -> Iterator[str]:
     record = change.case.layout
-    for one in change.layouts if change.before.id == record.id else ():
+    for one in change.holders if change.before.id == record.id else ():
         held = [member for member in one.members if member.record == record.id and not member.dimensions]
         if one.kind is RecordKind.UNION and held:
             for other in one.members:

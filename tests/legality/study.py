@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -36,6 +36,7 @@ class Outcome:
 
 def study(layouts: Layouts, count: int, seed: int, folder: Path) -> Outcome:
     """Ask for ``count`` random structs and judge every candidate; programs for gcc are written to ``folder``."""
+    around = holders(layouts)
     made: list[tuple[Case, Candidate]] = []
     answered: Counter[str] = Counter()
     wrong: list[str] = []
@@ -44,12 +45,21 @@ def study(layouts: Layouts, count: int, seed: int, folder: Path) -> Outcome:
         answered["candidates" if found else "none"] += 1
         answered["with facts"] += bool(case.facts)
         for one in found:
-            wrong += [f"{_title(case)}: {said}" for said in violations(case, one, layouts)]
+            wrong += [f"{_title(case)}: {said}" for said in violations(case, one, layouts, around[case.layout.id])]
         made += [(case, one) for one in found]
     moves = Counter(one.strategy.value for _, one in made)
     unexplained, said = disagreements(made, folder)
     asked = answered["candidates"] + answered["none"]
     return Outcome(asked, answered, len(made), moves, unexplained, wrong + said)
+
+
+def holders(layouts: Layouts) -> Mapping[int, list[Layout]]:
+    """The records that have one as a member, by its id."""
+    found: dict[int, list[Layout]] = defaultdict(list)
+    for layout in layouts:
+        for record in {member.record for member in layout.members if member.record is not None}:
+            found[record].append(layout)
+    return found
 
 
 def cases(layouts: Layouts, count: int, random: Random) -> Iterator[Case]:
