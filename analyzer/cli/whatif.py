@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 import click
 
 from linesmith.analyzer.cli.kernels import Running, kernel_of
-from linesmith.analyzer.cli.loading import load, load_accesses_if_any
+from linesmith.analyzer.cli.loading import load, load_accesses
+from linesmith.analyzer.errors import CodeMissing, DebugInfoMissing
 from linesmith.analyzer.slab import Asked
 
 if TYPE_CHECKING:
+    from linesmith.analyzer.access import AccessMap
     from linesmith.analyzer.dwarf import Reading
     from linesmith.analyzer.model import Layout, StructuralAdvice
     from linesmith.tuner.structure.memory import Allocation
@@ -114,6 +116,14 @@ def answer(elf: Path, types: tuple[str, ...], wanted: Change, asked: Asked, runn
     return structure.render_text(advice, reading.layouts, known.kernel.machine, known.named, wanted.without)
 
 
+def _code(elf: Path) -> AccessMap | None:
+    """The access map, which tells what is cold; a file without code has none, and the answer says what it lacks."""
+    try:
+        return load_accesses(elf).accesses
+    except (CodeMissing, DebugInfoMissing):
+        return None
+
+
 def _advice(
     elf: Path, reading: Reading, layout: Layout, wanted: Change, home: Allocation
 ) -> Iterator[StructuralAdvice]:
@@ -124,7 +134,7 @@ def _advice(
     from linesmith.tuner.structure.shrink import made_smaller
 
     if wanted.pull_in:
-        accesses = None if wanted.cold else load_accesses_if_any(elf)
+        accesses = None if wanted.cold else _code(elf)
         functions = functions_by_member(reading.layouts.by_id(layout.id), reading.layouts, accesses)
         wish = Pulling(wanted.pull_in, wanted.size, cold=wanted.cold)
         yield from pulled_in(layout, reading.layouts, home, wish, functions)

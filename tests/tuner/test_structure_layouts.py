@@ -72,7 +72,9 @@ def test_who_is_cold_is_taken_from_the_code_and_no_more_of_them_move_than_must()
 
 
 def test_without_any_word_on_what_is_cold_nothing_moves() -> None:
-    assert [one.members for one in pulled(Pulling("vm_lock"))] == [("vm_lock",), ("vm_lock",)]
+    told = pulled(Pulling("vm_lock"))
+    assert [one.members for one in told] == [("vm_lock",), ("vm_lock",)]
+    assert told[1].notes[1] == "Which members are so cold that they could lie behind it no code tells."
 
 
 def test_what_comes_to_lie_with_the_lock_is_told() -> None:

@@ -34,7 +34,7 @@ class Embedding:
 class Pulling:
     """What is asked: the pointer ``member`` of a record; its target shrunk to ``size`` bytes; ``alignment`` in bytes.
 
-    ``cold`` are members that may move behind it, those first that should.
+    ``cold`` are members that move behind it.
     """
 
     member: str
@@ -54,41 +54,48 @@ def target_of(layout: Layout, member: str, layouts: Layouts) -> Layout:
 
 def in_place(layout: Layout, layouts: Layouts, wish: Pulling) -> Embedding:
     """The object where its pointer is, or behind all others: whichever makes the record smaller."""
-    whole = explained(layout)
-    target = target_of(layout, wish.member, layouts)
-    position = at(layout, wish.member)
-    here = with_member(whole, position, embedded(whole.members[position], target, wish.size, wish.alignment))
+    here, target, position = _pulled(layout, layouts, wish)
     last = behind(here, position, ())
     chosen = min((here, last), key=lambda one: (one.size, len(tuple(_beside(one, wish.member)))))
     return _embedding(layout, target, wish, chosen, ())
 
 
 def with_cold_behind(layout: Layout, layouts: Layouts, wish: Pulling) -> Embedding:
-    """The object on the last line, with cold members behind it: no more than make the record as small as it gets.
+    """The object on the last line, with all cold members behind it.
 
-    Raises ``StructureRefused`` when none of the cold members may move there.
+    Raises ``StructureRefused`` when one of them may not follow all others.
     """
+    here, target, position = _pulled(layout, layouts, wish)
+    cold = [at(layout, name) for name in wish.cold]
+    if refused := [name for name in wish.cold if not _may_go_last(layout, layouts, at(layout, name))]:
+        raise StructureRefused(f"{', '.join(refused)} may not move to the end of {layout.title}")
+    names = tuple(layout.members[place].name for place in sorted(cold))
+    return _embedding(layout, target, wish, behind(here, position, cold), names)
+
+
+def fewest_cold(layout: Layout, layouts: Layouts, wish: Pulling) -> tuple[str, ...]:
+    """Of the cold members the first that make the record smallest, without those that are not needed for it."""
+    here, _, position = _pulled(layout, layouts, wish)
+    movable = [at(layout, name) for name in wish.cold if _may_go_last(layout, layouts, at(layout, name))]
+    sizes = [behind(here, position, movable[:count]).size for count in range(1, len(movable) + 1)]
+    moved = movable[: sizes.index(min(sizes)) + 1] if sizes else []
+    for place in reversed(moved[:]):
+        rest = [one for one in moved if one != place]
+        if rest and behind(here, position, rest).size == min(sizes):
+            moved = rest
+    return tuple(layout.members[place].name for place in moved)
+
+
+def _pulled(layout: Layout, layouts: Layouts, wish: Pulling) -> tuple[Layout, Layout, int]:
+    """The record with the object in place of its pointer, the object's record, and its position."""
     whole = explained(layout)
     target = target_of(layout, wish.member, layouts)
     position = at(layout, wish.member)
-    here = with_member(whole, position, embedded(whole.members[position], target, wish.size, wish.alignment))
-    movable = [at(layout, name) for name in wish.cold if _may_go_last(layout, layouts, at(layout, name))]
-    if not movable:
-        raise StructureRefused(f"no member named may move to the end of {layout.title}")
-    moved = _fewest(here, position, movable)
-    names = tuple(layout.members[place].name for place in sorted(moved))
-    return _embedding(layout, target, wish, behind(here, position, moved), names)
-
-
-def _fewest(layout: Layout, position: int, movable: Sequence[int]) -> list[int]:
-    """The first of the ``movable`` that make the record smallest, without those that are not needed for it."""
-    sizes = [behind(layout, position, movable[:count]).size for count in range(1, len(movable) + 1)]
-    moved = list(movable[: sizes.index(min(sizes)) + 1])
-    for place in reversed(moved[:]):
-        rest = [one for one in moved if one != place]
-        if rest and behind(layout, position, rest).size == min(sizes):
-            moved = rest
-    return moved
+    return (
+        with_member(whole, position, embedded(whole.members[position], target, wish.size, wish.alignment)),
+        target,
+        position,
+    )
 
 
 def _may_go_last(layout: Layout, layouts: Layouts, position: int) -> bool:

@@ -47,7 +47,7 @@ def pulling_in(case: Case) -> Iterator[StructuralAdvice]:
 
 
 def _disturbed(layout: Layout, lines: int, between: float) -> str:
-    held = f"{lines} lines hold several {layout.title} of {layout.size} bytes"
+    held = f"{lines} line{'s' if lines > 1 else ''} with several {layout.title} of {layout.size} bytes"
     return f"{held}: at most {between:,.0f} contended accesses wait for a store to a neighbour"
 
 

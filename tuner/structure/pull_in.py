@@ -9,7 +9,15 @@ from dataclasses import replace
 from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, SlabBasis, StructuralAdvice, StructureKind
-from linesmith.tuner.structure.embedding import Embedding, Pulling, coldest, in_place, target_of, with_cold_behind
+from linesmith.tuner.structure.embedding import (
+    Embedding,
+    Pulling,
+    coldest,
+    fewest_cold,
+    in_place,
+    target_of,
+    with_cold_behind,
+)
 from linesmith.tuner.structure.memory import Allocation
 from linesmith.tuner.structure.shrink import SMALL_LOCK
 
@@ -32,9 +40,10 @@ def pulled_in(
     if small is not None and small < target.size:
         least = in_place(layout, layouts, replace(wish, size=small))
         yield _advice(least, home, wish, functions)
-    cold = wish.cold or coldest(layout, functions, wish.member)
+    smaller = replace(wish, size=small, cold=coldest(layout, functions, wish.member))
+    cold = wish.cold or fewest_cold(layout, layouts, smaller)
     if cold:
-        placed = with_cold_behind(layout, layouts, replace(wish, size=small, cold=cold))
+        placed = with_cold_behind(layout, layouts, replace(smaller, cold=cold))
         if wish.cold or placed.after.size < least.after.size or set(placed.beside) <= set(placed.moved):
             yield _advice(placed, home, wish, functions)
 
@@ -63,6 +72,8 @@ def _sentence(one: Embedding, wish: Pulling) -> str:
 
 def _notes(one: Embedding, home: Allocation, wish: Pulling, functions: Mapping[str, int]) -> Iterator[str]:
     yield _beside(one)
+    if not functions and not wish.cold:
+        yield "Which members are so cold that they could lie behind it no code tells."
     if one.moved and not wish.cold:
         told = ", ".join(f"{name} ({functions[name]})" for name in one.moved)
         yield f"Taken for cold because the fewest functions touch them: {told}. A profile may tell otherwise."

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What shards of a lock would save, replayed: a line of its own first, then more copies, up to one for each node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hand_made import finding, hot, scalar, struct, table
+from replay.traces import Step, turns, write_trace
+
+from linesmith.analyzer.model import Gain, ObjectArea, ObjectKind, StructuralAdvice, StructureKind
+from linesmith.tuner.structure.advise import Advised
+from linesmith.tuner.structure.replayed import steps, with_gains
+
+MAPPING = struct("mapping", scalar("host"), scalar("lock"), scalar("tree"), scalar("rest", 40))
+START = 0xFFFF888000100000
+AREA = ObjectArea(ObjectKind.GLOBAL, "files", START, 64, 64, 1, ("mapping",))
+LOCK, TREE = START + 8, START + 16
+SHARD = StructuralAdvice(StructureKind.SHARD, "mapping", ("lock", "tree"), "shard lock", before=(MAPPING,))
+ROUNDS = 100
+
+
+def gains(tmp_path: Path, nodes: tuple[int, ...], *others: Step) -> tuple[Gain, ...]:
+    """What the replay says where every CPU takes the lock in turn, changes the tree, and does ``others``."""
+    taken = [step for cpu in range(len(nodes)) for step in (Step(cpu, "A", LOCK), Step(cpu, "S", TREE))]
+    trace = write_trace(tmp_path / "trace", turns([*taken, *others], ROUNDS), nodes)
+    found = Advised(finding(MAPPING, [hot("lock", 8, 8, 100, 100)]), (SHARD,))
+    (told,) = with_gains([found], [AREA], table(MAPPING), trace)
+    return told.advice[0].gains
+
+
+def test_as_many_copies_as_nodes_leave_what_one_node_does_to_itself(tmp_path: Path) -> None:
+    found = gains(tmp_path, (0, 0, 1, 1, 2, 2, 3, 3))
+    assert [(one.ways, one.by, one.before, one.after) for one in found] == [
+        (1, "node", 799, 799),
+        (2, "node", 799, 798),
+        (4, "node", 799, 796),
+    ]
+
+
+def test_on_one_node_each_cpu_has_a_copy(tmp_path: Path) -> None:
+    found = gains(tmp_path, (0, 0, 0))
+    assert [(one.ways, one.by, one.after) for one in found] == [(1, "cpu", 299), (2, "cpu", 199), (3, "cpu", 0)]
+
+
+def test_what_a_line_of_its_own_saves_is_told_apart_from_what_copies_save(tmp_path: Path) -> None:
+    alone, copies = gains(tmp_path, (0, 1), Step(0, "L", START), Step(1, "L", START))
+    assert alone.basis == "a line of its own; objects where they lay"
+    assert (alone.before, alone.after, copies.after) == (299, 200, 1)
+    assert copies.low <= (copies.after - copies.before) / copies.before <= copies.high
+
+
+def test_a_trace_without_these_objects_is_said(tmp_path: Path) -> None:
+    trace = write_trace(tmp_path / "trace", turns([Step(0, "S", 0x800000), Step(1, "L", 0x800000)], 9), (0, 1))
+    found = Advised(finding(MAPPING, [hot("lock", 8, 8, 100, 100)]), (SHARD,))
+    (told,) = with_gains([found], [AREA], table(MAPPING), trace)
+    assert (told.advice[0].gains, told.advice[0].notes) == (
+        (),
+        ("The trace has no access to an object that is or holds a mapping.",),
+    )
+
+
+@pytest.mark.parametrize(("most", "ways"), [(1, []), (2, [2]), (3, [2, 3]), (4, [2, 4]), (12, [2, 4, 8, 12])])
+def test_copies_double_up_to_one_for_each(most: int, ways: list[int]) -> None:
+    assert steps(most) == ways

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Records whose members are counted, referenced, stored and pointed to in the ways that structural advice
+// tells apart. The inlined functions have the names that Linux gives such.
+
+static inline void atomic_inc(int *count) { __atomic_fetch_add(count, 1, __ATOMIC_SEQ_CST); }
+
+static inline int atomic_dec_and_test(int *count) {
+  return __atomic_sub_fetch(count, 1, __ATOMIC_SEQ_CST) == 0;
+}
+
+struct session {
+  long name;
+  int hits;
+  int users;
+  int state;
+  int mode;
+  long limit;
+};
+
+void session_hit(struct session *session) { atomic_inc(&session->hits); }
+
+int session_hits(const struct session *session) { return session->hits; }
+
+void session_get(struct session *session) { atomic_inc(&session->users); }
+
+int session_put(struct session *session) { return atomic_dec_and_test(&session->users); }
+
+void session_wake(struct session *session) { session->state = 1; }
+
+void session_turn(struct session *session) {
+  if (session->mode != 2) session->mode = 2;
+}
+
+int session_awake(const struct session *session) { return session->state + session->mode; }
+
+struct area_lock {
+  long words[5];
+};
+
+struct shared_lock {
+  long words[4];
+  int refcount;
+};
+
+struct area {
+  long start, end;
+  struct area_lock *lock;
+  struct shared_lock *shared;
+  long flags, file;
+};
+
+long area_lock(struct area *area) {
+  return area->lock->words[0]++ + area->shared->words[0]++ + area->shared->refcount;
+}
