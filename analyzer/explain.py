@@ -12,7 +12,7 @@ from linesmith.analyzer.access import AccessMap
 from linesmith.analyzer.addresses.placement import Trust, placed, refuse_other_samples
 from linesmith.analyzer.addresses.same_code import with_linked_code
 from linesmith.analyzer.attribution.evidence import functions_asked
-from linesmith.analyzer.attribution.holders import lines_that_may_hold
+from linesmith.analyzer.attribution.holders import lines_known_to_hold, lines_that_may_hold
 from linesmith.analyzer.attribution.line_objects import is_kernel
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.dwarf import Reading, operands, touched
@@ -25,6 +25,9 @@ from linesmith.analyzer.slab import Kernel, machine_of, release_of
 
 # Lines that are looked at unless the user asks for another number.
 TOP = 50
+# Records of which further lines are looked at, and lines of each.
+MOST_RECORDS = 8
+MOST_BESIDE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +66,41 @@ def explain(
     if accesses is not None and profile.sampling is None and profile.recording is None:
         profile, same_build = with_linked_code(profile, accesses, kernel)
     kept, left_out = _hottest(profile, wanted, reading, top)
+    found = _explained(reading, elf, profile, kept, wanted, accesses, same_build)
+    return Explanation(name_locks(found, reading.layouts, accesses, partial(touched, elf)), left_out, profile)
+
+
+def beside(reading: Reading, elf: Path, found: Explanation, accesses: AccessMap | None = None) -> tuple[Finding, ...]:
+    """Lines left out that hold records whose members were found to meet: who uses these where nobody waits.
+
+    The record comes first in each. None where the profile does not know what its memory holds.
+    """
+    met = (one.objects[0] for one in found.findings if one.objects and one.triage.pairs)
+    records = list(dict.fromkeys(one.type for one in met if one.layout is not None))[:MOST_RECORDS]
+    if not found.profile.areas or not records:
+        return ()
+    containment = Containment(reading.layouts)
+    left = replace(found.profile, lines=tuple(line for line in found.left_out if not line.apart))
+    same_build = _is_of_same_build(found.profile, reading)
+    lines: list[Finding] = []
+    for record in records:
+        kept = lines_known_to_hold(record, left, containment)[:MOST_BESIDE]
+        explained = _explained(reading, elf, found.profile, kept, record, accesses, same_build) if kept else ()
+        lines += holding(explained, record)
+    return tuple(lines)
+
+
+def _explained(
+    reading: Reading,
+    elf: Path,
+    profile: Profile,
+    kept: tuple[SharedLine, ...],
+    wanted: str | None,
+    accesses: AccessMap | None,
+    same_build: bool,
+) -> tuple[Finding, ...]:
     asked = functions_asked(replace(profile, lines=kept))
-    found = findings(
+    return findings(
         profile,
         reading.layouts,
         touched(elf, *asked),
@@ -75,7 +111,6 @@ def explain(
         same_build,
         _kernel(reading, elf),
     )
-    return Explanation(name_locks(found, reading.layouts, accesses, partial(touched, elf)), left_out, profile)
 
 
 def refuse_unfit(reading: Reading, elf: Path, profile: Profile, trust: Trust) -> None:

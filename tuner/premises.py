@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from linesmith.analyzer.access import AccessMap
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import NO_FACTS, SourceFacts
+from linesmith.analyzer.model import NO_FACTS, Finding, SourceFacts
 from linesmith.analyzer.slab import Kernel
 
 
@@ -25,6 +25,7 @@ class Premises:
 
     ``growth`` is by how many bytes a record may grow; ``None`` lets it grow where nothing else helps. A change must be
     legal in all ``configurations``. ``accesses`` are what the code touches, ``None`` where that is not known.
+    ``beside`` are findings on further lines of the same records, on which little waits: who uses them counts too.
     """
 
     facts: SourceFacts = field(default=NO_FACTS)
@@ -32,6 +33,7 @@ class Premises:
     growth: int | None = None
     configurations: tuple[Configuration, ...] = ()
     accesses: AccessMap | None = None
+    beside: tuple[Finding, ...] = ()
 
 
 NO_PREMISES = Premises()

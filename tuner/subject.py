@@ -69,7 +69,7 @@ def subject(
     facts = facts_within(facts_of(outer, premises, layouts), outer, scope.layout, layouts)
     parts = atoms(scope.layout, layouts, facts)
     starts = tuple(scope.base + first_bit(member) // BYTE for member in scope.layout.members)
-    same = [one for one in others if one.objects and one.objects[0].layout == target.layout]
+    same = [one for one in (*others, *premises.beside) if one.objects and one.objects[0].layout == target.layout]
     found = spots((finding, *same), scope.places, starts)
     mixes = PhaseMixes(outer, layouts, premises.kernel, finding.bytes)
     granule = record_alignment(with_inferred_alignment(outer))

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from linesmith.analyzer.addresses.object_map import ObjectMap
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.model import Profile, SharedLine
@@ -15,6 +17,13 @@ def lines_that_may_hold(wanted: str, profile: Profile, containment: Containment)
     return tuple(line for line in profile.lines if _may_hold(line, known, holders))
 
 
+def lines_known_to_hold(wanted: str, profile: Profile, containment: Containment) -> tuple[SharedLine, ...]:
+    """The lines whose memory is known to be of the ``wanted`` type, or of one that holds it by value."""
+    known = ObjectMap(profile.areas)
+    holders = _holders(wanted, containment)
+    return tuple(line for line in profile.lines if _holds(line, known, holders))
+
+
 def _holders(wanted: str, containment: Containment) -> frozenset[str]:
     layouts = containment.layouts
     places = (place for layout in layouts.variants(wanted) for place in containment.places(layout.id))
@@ -24,5 +33,16 @@ def _holders(wanted: str, containment: Containment) -> frozenset[str]:
 def _may_hold(line: SharedLine, known: ObjectMap, holders: frozenset[str]) -> bool:
     if line.address is None:
         return True
-    places = [known.at(line.address + access.offset) for access in line.accesses if access.offset is not None]
-    return any(place is None or not place.area.types or holders & set(place.area.types) for place in places)
+    return any(not types or holders & types for types in _types(line, known))
+
+
+def _holds(line: SharedLine, known: ObjectMap, holders: frozenset[str]) -> bool:
+    return line.address is not None and any(holders & types for types in _types(line, known))
+
+
+def _types(line: SharedLine, known: ObjectMap) -> Iterator[frozenset[str]]:
+    """What the memory of each access may be; nothing where it is not known."""
+    for access in line.accesses:
+        if access.offset is not None:
+            place = known.at((line.address or 0) + access.offset)
+            yield frozenset(place.area.types) if place else frozenset()

@@ -14,7 +14,8 @@ from linesmith.analyzer.cli.loading import load, load_accesses_if_any
 from linesmith.analyzer.cli.snapshots import with_snapshot
 from linesmith.analyzer.dwarf import Reading
 from linesmith.analyzer.errors import NothingToSuggest, ProfileError, ProfileWithoutOffsets
-from linesmith.analyzer.explain import TOP, explain, holding, refuse_unfit
+from linesmith.analyzer.explain import TOP, Explanation, explain, holding, refuse_unfit
+from linesmith.analyzer.explain import beside as explained_beside
 from linesmith.analyzer.model import Finding, Profile, SharedLine
 from linesmith.plugins.registry import read_named_profiles, read_profiles
 
@@ -69,6 +70,12 @@ def analyse(
     parts = found.profile, section, len(reports), found.findings, found.left_out, accesses
     analysis = Analysis(reading, chosen, *parts)
     return analysis if wanted is None else _holding(analysis, wanted)
+
+
+def beside(analysis: Analysis) -> tuple[Finding, ...]:
+    """Lines that were not looked at, of the records that were found: what else is done to them."""
+    found = Explanation(analysis.findings, analysis.left_out, analysis.profile)
+    return explained_beside(analysis.reading, Path(analysis.reading.identity.path), found, analysis.accesses)
 
 
 def with_offsets(analysis: Analysis) -> Analysis:

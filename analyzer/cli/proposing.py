@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from linesmith.analyzer.cli.analysis import beside
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.report.suggested import Proposed, Suggested
 from linesmith.tuner.steps.step_table import step_tables
@@ -32,7 +33,7 @@ class Offered:
 def offered(found: Analysis, premises: Premises, trace: Path | None) -> Offered:
     """What ``suggest`` shows and ``patch`` takes, numbered alike; raises what the replay raises."""
     layouts = found.reading.layouts
-    given = answers(found.findings, layouts, premises=premises)
+    given = answers(found.findings, layouts, premises=replace(premises, beside=beside(found), accesses=found.accesses))
     if trace is None:
         return Offered(given, {})
     # The replayer is loaded by those who ask for it only.

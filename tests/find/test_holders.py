@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from hand_made import held, scalar, struct, table
 
-from linesmith.analyzer.attribution.holders import lines_that_may_hold
+from linesmith.analyzer.attribution.holders import lines_known_to_hold, lines_that_may_hold
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.model import Access, ObjectArea, ObjectKind, Profile, SharedLine
 
@@ -38,3 +38,8 @@ def test_a_part_does_not_hold_the_whole() -> None:
 
 def test_memory_of_several_types_or_of_unknown_ones_is_looked_at() -> None:
     assert kept("mapping", profile(("task", "node"), (), ("task",))) == [0, 1]
+
+
+def test_only_memory_that_is_known_tells_who_else_uses_a_record() -> None:
+    given = profile(("task", "node"), (), ("mapping",), ("task",))
+    assert [line.rank for line in lines_known_to_hold("mapping", given, CONTAINMENT)] == [0, 2]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hand_made import held, meeting, scalar, struct, table
+from hand_made import finding, held, hot, meeting, scalar, struct, table
 
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.model import Layout, PlacePhases, SlabBasis, SlabMachine
@@ -120,3 +120,10 @@ def test_a_contact_seen_in_some_phases_costs_more_in_all_of_them() -> None:
     target = subject(here, table(layout), [lonely])
     assert [(one.sampled, one.weight) for one in target.heat.contacts] == [(True, 200)]
     assert cost(target.heat, target.starts, granule=8).here == 100
+
+
+def test_who_uses_a_record_without_waiting_counts_as_well() -> None:
+    layout = struct("s", scalar("reader"), scalar("writer"), scalar("gap", 112), scalar("quiet"))
+    quiet = finding(layout, [hot("quiet", 128, 8, reads=40)], rank=7)
+    target = subject(meeting(layout, "writer", "reader"), table(layout), premises=Premises(beside=(quiet,)))
+    assert [(one.second.name, one.sampled) for one in target.heat.contacts] == [("writer", True), ("quiet", False)]
