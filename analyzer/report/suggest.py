@@ -40,6 +40,8 @@ def render_text(suggested: Suggested, number: int | None = None) -> str:
         chosen = [one for one in ones if one.number == number] if number else _first(ones)
         if chosen:
             blocks += _line(ones, chosen[0], suggested)
+        elif ones and number is None:
+            blocks += _declined(ones, suggested)
         elif line.advice and number is None:
             blocks += _advised(line, suggested)
     if number is None:
@@ -50,8 +52,9 @@ def render_text(suggested: Suggested, number: int | None = None) -> str:
 
 
 def _first(ones: Sequence[Numbered]) -> Sequence[Numbered]:
-    """The one to show in full: the recommended one, else the first of those that there are."""
-    return [one for one in ones if one.candidate.recommended] or ones[:1]
+    """The one to show in full without being asked: the recommended one; the first where nobody says which is."""
+    recommended = [one for one in ones if one.candidate.recommended]
+    return recommended if recommended or (ones and ones[0].line.declined) else ones[:1]
 
 
 def _advised(line: Proposed, suggested: Suggested) -> Iterator[str]:
@@ -91,18 +94,35 @@ def _refusals(reasons: Sequence[str]) -> list[str]:
 
 def _line(ones: Sequence[Numbered], shown: Numbered, suggested: Suggested) -> Iterator[str]:
     """The blocks of a line: the answer, why, the layouts, the other candidates."""
-    candidate, line = shown.candidate, shown.line
-    title = candidate.before.title if candidate.before.name else candidate.type
-    yield f"line {line.finding.rank}, {title}: {line.finding.triage.sentence}"
+    yield _headline(shown)
     yield _answer(shown)
-    if steps := step_rows(shown.steps, _contended(line.finding), f"candidate {shown.number}"):
+    if steps := step_rows(shown.steps, _contended(shown.line.finding), f"candidate {shown.number}"):
         yield "\n".join(steps)
     yield _layouts(shown, suggested)
-    if candidate.considered and len(candidate.residuals) <= MOST_PAIRS_BESIDE * 2:
+    if shown.candidate.considered and len(shown.candidate.residuals) <= MOST_PAIRS_BESIDE * 2:
         yield "\n".join(_others(shown))
     if len(ones) > 1:
-        yield "\n".join(["candidates (contended accesses that stay):", *(f"  {row}" for row in alternative_rows(ones))])
+        yield _table(ones, "candidates")
+    yield from _advice(shown.line, suggested)
+
+
+def _declined(ones: Sequence[Numbered], suggested: Suggested) -> Iterator[str]:
+    """A line that has candidates, of which none is recommended: why, and what they are."""
+    line = ones[0].line
+    yield _headline(ones[0])
+    yield line.declined
+    yield _table(ones, f"candidates, in full with --candidate {ones[0].number} and so on")
     yield from _advice(line, suggested)
+
+
+def _headline(one: Numbered) -> str:
+    finding, candidate = one.line.finding, one.candidate
+    title = candidate.before.title if candidate.before.name else candidate.type
+    return f"line {finding.rank}, {title}: {finding.triage.sentence}"
+
+
+def _table(ones: Sequence[Numbered], title: str) -> str:
+    return "\n".join([f"{title} (contended: what stays):", *(f"  {row}" for row in alternative_rows(ones))])
 
 
 def _contended(finding: Finding) -> str:
@@ -124,7 +144,7 @@ def _title(one: Numbered) -> str:
     said = f"candidate {one.number}: {change(one.candidate)}"
     if one.candidate.recommended:
         return f"recommended: {said}\n  {'because':<{LABEL}}{one.candidate.recommended}"
-    return f"{one.line.declined}\n\n{said}" if one.line.declined else said
+    return said
 
 
 def _layouts(one: Numbered, suggested: Suggested) -> str:

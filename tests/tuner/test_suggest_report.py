@@ -98,7 +98,21 @@ NOISE = "Nothing is recommended: 12 samples less would be lost in the noise (19)
 def test_below_the_noise_nothing_is_recommended_and_told_why() -> None:
     line = proposed(replace(moved(), recommended=""), declined=NOISE)
     assert json_of(line)["declined"] == [{"line": 0, "reason": NOISE}]
-    assert f"\n\n{NOISE}\n\ncandidate 1: move used behind id\n" in text_of(line)
+    assert (
+        text_of(line)
+        == f"""\
+c2c.txt
+vmlinux build-id c0ffee
+
+line 0, struct pool: false sharing in pool
+
+{NOISE}
+
+candidates, in full with --candidate 1 and so on (contended: what stays):
+     change               contended  size  pages/1,000  moved  diff
+  1  move used behind id          0   128           32      1     2
+"""
+    )
 
 
 ADVICE = """\
@@ -203,7 +217,7 @@ after:
           /* sum members: 124, holes: 1, sum holes: 4 */
     };
 
-candidates (contended accesses that stay):
+candidates (contended: what stays):
        change                  contended  size  pages/1,000  moved  diff
   * 1  move used behind id             0   128           32      1     2
     2  align used to 64 bytes          0   192     32 -> 48      1     2
