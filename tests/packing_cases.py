@@ -6,7 +6,7 @@ The judge lays out every order with numpy, all orders at once. It shares no code
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from itertools import combinations, permutations
 from random import Random
 
@@ -73,20 +73,20 @@ def _lines(first: Numbers, size: int, phase: int, line_bytes: int) -> tuple[Numb
     return (first + phase) // line_bytes, (first + size - 1 + phase) // line_bytes
 
 
-@cache
-def _orders(segments: tuple[int, ...]) -> Numbers:
+@lru_cache(maxsize=4)
+def _orders(segments: tuple[int, ...]) -> NDArray[np.int8]:
     found: list[tuple[int, ...]] = [()]
     for segment in sorted(set(segments)):
         members = [number for number, one in enumerate(segments) if one == segment]
         found = [(*head, *tail) for head in found for tail in permutations(members)]
-    return np.array(found, dtype=np.int64)
+    return np.array(found, dtype=np.int8)
 
 
-def _laid_out(problem: Problem, orders: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
+def _laid_out(problem: Problem, orders: NDArray[np.int8]) -> tuple[Numbers, NDArray[np.bool_]]:
     """First byte of each item in each order, and which orders are legal."""
     count = len(problem.items)
     end = np.zeros(len(orders), dtype=np.int64)
-    starts = np.zeros_like(orders)
+    starts = np.zeros(orders.shape, dtype=np.int64)
     legal = np.ones(len(orders), dtype=bool)
     for place in range(count):
         for number in range(count):

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from linesmith.tuner.packing.anneal import anneal
+from linesmith.tuner.packing.cpsat import place_hot
 from linesmith.tuner.packing.positions import Positions
 from linesmith.tuner.packing.prices import UNITS
 from linesmith.tuner.packing.problem import Packing, Problem
@@ -17,6 +19,12 @@ FEW_MOVES = 3
 FEW_ITEMS = 12
 # Beginnings of orders looked at by one search: about half a second.
 WORK = 50_000
+
+
+# Up to so many items all orders are looked at.
+SMALL = 14
+# More units than any legal order has.
+NOTHING_KNOWN = 2 * UNITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +51,8 @@ def front(problem: Problem, work: int = WORK) -> tuple[Packing, ...]:
     scene = Scene(problem)
     present = scene.judge(tuple(range(len(problem.items))))
     found = [scene.packing(present, present.units)] if present else []
-    known = present.units if present else 2 * UNITS
-    whole = _whole(scene, work, known)
+    known = present.units if present else NOTHING_KNOWN
+    whole = _whole(scene, work, present)
     for moves in range(1, FEW_MOVES + 1):
         if known > whole.bound:
             few = Sequences(scene, work, known, _few(scene, moves)).run()
@@ -58,14 +66,35 @@ def front(problem: Problem, work: int = WORK) -> tuple[Packing, ...]:
     return (*found[:-1], scene.with_bound(found[-1], whole.bound))
 
 
-def _whole(scene: Scene, work: int, known: int) -> _Answer:
-    """The cheapest of all orders that cost less than ``known`` units."""
-    placed = Positions(scene, work // 5, known).run()
-    known = placed.best.units if placed.best else known
-    if placed.bound == known:
-        return _Answer(placed.best, known)
+def _whole(scene: Scene, work: int, present: Judged | None) -> _Answer:
+    """The cheapest of all orders, ``present`` if no better one is found, and a bound for all."""
+    best, bound = present, 0
+    for way in (_by_places, _by_sequences, _by_cpsat):
+        known = best.units if best else NOTHING_KNOWN
+        if bound < known and (found := way(scene, work, known)):
+            best, bound = found.best or best, max(bound, found.bound)
+    if best and bound < best.units:
+        best = anneal(scene, best, work // 10)
+    return _Answer(best, bound)
+
+
+def _by_places(scene: Scene, work: int, known: int) -> _Answer:
+    found = Positions(scene, work // 5, known).run()
+    return _Answer(found.best, found.bound)
+
+
+def _by_sequences(scene: Scene, work: int, known: int) -> _Answer | None:
+    """Every order of few items."""
+    if len(scene.problem.items) > SMALL:
+        return None
     found = Sequences(scene, work, known).run()
-    return _Answer(found.best or placed.best, max(placed.bound, found.bound))
+    return _Answer(found.best, found.bound)
+
+
+def _by_cpsat(scene: Scene, work: int, known: int) -> _Answer | None:
+    """Places once more, by a library that may be absent."""
+    found = place_hot(scene, known, work / WORK)
+    return _Answer(found.best, found.bound) if found else None
 
 
 def _few(scene: Scene, moves: int) -> Few:
