@@ -11,8 +11,10 @@ from legality.names import Named, named
 from legality.random_heat import Case
 
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Candidate, FactKind, Layout, Member, RecordKind, SourceFact
+from linesmith.analyzer.model import Candidate, FactKind, Layout, Member, MoveKind, RecordKind, SlabMachine, SourceFact
+from linesmith.analyzer.slab import Kernel, cache_of
 
+KERNEL = Kernel(SlabMachine(cpus=8, release=(6, 1)))
 PAGE = 4096
 GROUP = "__cacheline_group_"
 
@@ -56,6 +58,30 @@ def violations(case: Case, candidate: Candidate, layouts: Layouts, holders: Sequ
 
 def _looks(member: Member) -> object:
     return member.name, member.type, member.declarator, member.size, member.bit_size, member.record, member.line
+
+
+def _moves(change: Change) -> Iterator[str]:
+    """The moves, made one after the other in the present order, give the new one."""
+    order = [_name(member, change.layouts) for member in change.before.members]
+    for move in change.candidate.moves:
+        if move.kind is MoveKind.SWAP:
+            exchanged = {move.member: move.partner or "", move.partner or "": move.member}
+            order = [exchanged.get(name, name) for name in order]
+        elif move.kind is not MoveKind.ALIGN:
+            at = order.index(move.member)
+            group = order[at : at + max(1, len(move.members))]
+            rest = order[:at] + order[at + len(group) :]
+            place = 0 if move.after is None else rest.index(move.after) + 1
+            order = rest[:place] + group + rest[place:]
+    if order != [_name(member, change.layouts) for member in change.after.members]:
+        yield "its moves do not lead to its layout"
+
+
+def _name(member: Member, layouts: Layouts) -> str:
+    """The member's name; an anonymous record goes by the first name inside."""
+    if member.name or member.record is None:
+        return member.name
+    return next((one.name for one in named(layouts.by_id(member.record), layouts)), "")
 
 
 def _sizes(change: Change) -> Iterator[str]:
@@ -244,6 +270,11 @@ def _parted(change: Change, fact: SourceFact, here: Sequence[str]) -> bool:
     return len(lines) < 2 or not lines[0] & lines[1]
 
 
+def _within_slab(change: Change, _: SourceFact, __: Sequence[str]) -> bool:
+    was, now = (cache_of(one, KERNEL).geometry for one in (change.before, change.after))
+    return was.slab_bytes * now.objects >= now.slab_bytes * was.objects
+
+
 def _within_size(change: Change, fact: SourceFact, _: Sequence[str]) -> bool:
     limit = {FactKind.PAGE: PAGE, FactKind.SIZE: fact.bytes or 0}.get(fact.kind, 0)
     return change.after.size <= max(limit, change.before.size)
@@ -260,9 +291,11 @@ JUDGES: dict[FactKind, Callable[[Change, SourceFact, Sequence[str]], bool]] = {
     FactKind.APART: _parted,
     FactKind.SIZE: _within_size,
     FactKind.PAGE: _within_size,
+    FactKind.SLAB: _within_slab,
 }
 
 RULES: tuple[Callable[[Change], Iterator[str]], ...] = (
+    _moves,
     _sizes,
     _alignments,
     _ends,

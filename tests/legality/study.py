@@ -9,17 +9,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
-from legality.checker import violations
+from legality.checker import KERNEL, violations
 from legality.compiled import Compiled, compiled, says, told_alignments
 from legality.random_heat import Case, random_case
 
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Candidate, Layout, RecordKind, SlabMachine, SourceFacts
-from linesmith.analyzer.slab import Kernel
+from linesmith.analyzer.model import Candidate, Layout, RecordKind, SourceFacts
 from linesmith.tuner.premises import Premises
 from linesmith.tuner.suggestions import answers
-
-KERNEL = Kernel(SlabMachine(cpus=8, release=(6, 1)))
 
 
 @dataclass(frozen=True)
@@ -45,8 +42,9 @@ def study(layouts: Layouts, count: int, seed: int, folder: Path) -> Outcome:
         answered["candidates" if found else "none"] += 1
         answered["with facts"] += bool(case.facts)
         for one in found:
-            wrong += [f"{_title(case)}: {said}" for said in violations(case, one, layouts, around[case.layout.id])]
-        made += [(case, one) for one in found]
+            broken = violations(case, one, layouts, around[case.layout.id])
+            wrong += [f"{_title(case)}: {said}" for said in broken]
+            made += [] if broken else [(case, one)]
     moves = Counter(one.strategy.value for _, one in made)
     unexplained, said = disagreements(made, folder)
     asked = answered["candidates"] + answered["none"]

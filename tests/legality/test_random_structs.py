@@ -9,6 +9,10 @@ import pytest
 from legality.study import study
 
 from linesmith.analyzer.dwarf import read_layouts
+from linesmith.analyzer.model import Layout
+from linesmith.tuner import subject
+from linesmith.tuner.atoms import Atom
+from linesmith.tuner.constraints import Freedom
 
 # tests/bench/random_structs.py asks for thousands.
 SAMPLE = 100
@@ -23,3 +27,17 @@ def test_candidates_for_random_structs_are_legal_and_compile_to_what_they_say(
     assert found.wrong == []
     assert found.structs == SAMPLE
     assert found.candidates >= SAMPLE
+
+
+@pytest.mark.real
+def test_candidates_that_know_no_rules_are_found_out(
+    vmlinux: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subject, "freedom", lawless)
+    found = study(read_layouts(vmlinux).layouts, 30, 9, tmp_path)
+    assert len(found.wrong) > 10
+
+
+def lawless(_: Layout, parts: tuple[Atom, ...], *__: object) -> Freedom:
+    """Every order of the atoms is legal."""
+    return Freedom(tuple(0 for _ in parts), ())
