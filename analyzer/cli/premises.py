@@ -29,6 +29,20 @@ _CONSTRAINTS = click.option(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Facts of the source that no candidate may violate (TOML).",
 )
+_CONFIGURATION = click.option(
+    "--configuration",
+    "configurations",
+    metavar="ELF",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A build of the same source with another configuration: no candidate may be illegal there. Can be repeated.",
+)
+
+
+_OPTIONS = (
+    *(_GROWTH, _CONSTRAINTS, _CONFIGURATION),
+    *(options.cpus, options.page_size, options.kernel, options.slabinfo),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +55,26 @@ class Given:
     page_bytes: int
     release: str | None
     slabinfo: Path | None
+    configurations: tuple[Path, ...] = ()
 
     def premises(self, elf: Path, reading: Reading) -> Premises:
         """What proposals may rest on; objects of a program without a kernel's banner lie in no slabs.
 
-        Raises ``ConstraintsError``, ``SlabFactsError`` or ``click.UsageError``.
+        Raises ``ConstraintsError``, ``SlabFactsError``, ``click.UsageError``, and what reading an ELF file raises.
         """
         from linesmith.analyzer.cli.kernels import Running, kernel_of
+        from linesmith.analyzer.cli.loading import load
         from linesmith.analyzer.model import NO_FACTS
         from linesmith.tuner.constraints.checked import check_facts
         from linesmith.tuner.constraints.reading import read_facts
-        from linesmith.tuner.premises import Premises
+        from linesmith.tuner.premises import Configuration, Premises
 
         known = kernel_of(elf, reading.identity, Running(self.cpus, self.page_bytes, self.release, self.slabinfo))
         kernel = known.kernel if known.named or self.slabinfo else None
         facts = read_facts(self.constraints) if self.constraints else NO_FACTS
         check_facts(facts, reading.layouts)
-        return Premises(facts, kernel, self.growth)
+        others = tuple(Configuration(one.name, load(one).layouts) for one in self.configurations)
+        return Premises(facts, kernel, self.growth, others)
 
 
 def given(command: Callable[..., None]) -> Callable[..., None]:
@@ -72,10 +89,12 @@ def given(command: Callable[..., None]) -> Callable[..., None]:
         page_size: str,
         kernel: str | None,
         slabinfo: Path | None,
+        configurations: tuple[Path, ...],
         **others: object,
     ) -> None:
-        command(given=Given(growth, constraints, cpus, options.PAGES[page_size], kernel, slabinfo), **others)
+        machine = cpus, options.PAGES[page_size], kernel, slabinfo
+        command(given=Given(growth, constraints, *machine, configurations), **others)
 
-    for option in (options.slabinfo, options.kernel, options.page_size, options.cpus, _CONSTRAINTS, _GROWTH):
+    for option in reversed(_OPTIONS):
         gathered = option(gathered)
     return gathered

@@ -122,6 +122,18 @@ def test_facts_of_what_is_not_there_are_refused(example: Path, tmp_path: Path) -
     assert "session_indx, which the ELF file does not have; did you mean session_index" in message
 
 
+def test_another_configuration_is_asked_as_well(example: Path, tmp_path: Path) -> None:
+    larger = program.unpack(tmp_path / "sources")
+    header = larger / "session_index.h"
+    header.write_text(header.read_text().replace("  uint64_t created;", "  uint64_t more[3];\n  uint64_t created;"))
+    program.build(larger, program.find_compiler())
+    words = ("bench", "bench.c2c", "--type", "session_index", "--configuration", str(larger / "bench"))
+    assert (
+        "  - Also legal in bench, where struct session_index has 128 bytes: its size stays.\n"
+        in suggest(example, *words).stdout
+    )
+
+
 def test_a_limit_of_growth_holds_for_all_candidates(example: Path) -> None:
     words = ("bench", "bench.c2c", "--type", "session_index", "--format", "json", "--growth", "0")
     sizes = {one["size"] for one in json.loads(suggest(example, *words).stdout)["candidates"]}
