@@ -157,3 +157,13 @@ def test_a_record_that_is_not_there_is_told_with_a_near_name() -> None:
 def test_a_member_that_is_not_there_is_told_with_a_near_name() -> None:
     with pytest.raises(ConstraintsError, match=r"mapping.locks, which the ELF file does not have; did you mean lock\?"):
         checked('[[mapping]]\noffset = "locks"')
+
+
+def test_a_member_of_another_build_is_known_too() -> None:
+    larger = table(struct("mapping", scalar("debug")))
+    check_facts(facts_in('[[mapping]]\noffset = "debug"'), LAYOUTS, larger)
+
+
+def test_a_member_that_is_like_none_is_told_what_to_do() -> None:
+    with pytest.raises(ConstraintsError, match="or name the build that has it with --configuration"):
+        checked('[[mapping]]\noffset = "zzzz"')
