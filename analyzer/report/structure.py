@@ -49,7 +49,7 @@ def render_text(
 def _tables(one: StructuralAdvice) -> Iterator[tuple[str, Sequence[str]]]:
     yield "because", one.reasons
     yield "reached by", tuple(_accessors(one.accessors))
-    yield "replayed", tuple(map(_gain, one.gains))
+    yield "replayed", tuple(_gains(one.gains))
     yield "memory", tuple(_memory(one))
 
 
@@ -76,11 +76,25 @@ def _does(one: Accessor) -> str:
     return "; ".join(f"{verb} {', '.join(names)}" for verb, names in done if names) or "touches it"
 
 
-def _gain(one: Gain) -> str:
-    copies = f"{one.ways} copies by {one.by}" if one.ways > 1 else "1 copy"
-    change = (one.after - one.before) / one.before if one.before else 0.0
-    counts = f"{one.before:,} -> {one.after:,} misses"
-    return f"{copies}: {counts} ({change:+.1%}, resampled {one.low:+.1%} to {one.high:+.1%}); {one.basis}"
+def _gains(gains: Sequence[Gain]) -> Iterator[str]:
+    """What was recorded, then a row for each replay; what it rests on where that is not what it was before."""
+    for base in dict.fromkeys(one.before for one in gains):
+        yield f"{base:,} misses between CPUs on all such objects as they are"
+    said = ""
+    for one in gains:
+        basis = "" if one.basis == said else f"  {one.basis}"
+        said = one.basis
+        yield f"{_copies(one):<20}{one.after:>10,} {_change(one):>7} ({one.low:+.1%} to {one.high:+.1%}){basis}"
+
+
+def _copies(one: Gain) -> str:
+    if one.by == "line":
+        return "apart"
+    return f"{one.ways} copies by {one.by}" if one.ways > 1 else "1 copy"
+
+
+def _change(one: Gain) -> str:
+    return f"{(one.after - one.before) / one.before:+.1%}" if one.before else "none"
 
 
 def _memory(one: StructuralAdvice) -> Iterator[str]:

@@ -57,10 +57,27 @@ def test_a_trace_without_these_objects_is_said(tmp_path: Path) -> None:
     (told,) = with_gains([found], [AREA], table(MAPPING), trace)
     assert (told.advice[0].gains, told.advice[0].notes) == (
         (),
-        ("The trace has no access to an object that is or holds a mapping.",),
+        ("The trace has no access to an object that is or holds a struct mapping.",),
     )
 
 
 @pytest.mark.parametrize(("most", "ways"), [(1, []), (2, [2]), (3, [2, 3]), (4, [2, 4]), (12, [2, 4, 8, 12])])
 def test_copies_double_up_to_one_for_each(most: int, ways: list[int]) -> None:
     assert steps(most) == ways
+
+
+def test_objects_to_be_pulled_in_are_replayed_each_on_a_line_of_its_own(tmp_path: Path) -> None:
+    lock, area = struct("lock", scalar("word", 40)), struct("area", scalar("lock"))
+    slab = ObjectArea(ObjectKind.SLAB, "lock", START, 40, 40, 100, ("lock",))
+    taken = turns([Step(0, "A", START), Step(1, "A", START + 40)], ROUNDS)
+    trace = write_trace(tmp_path / "trace", taken, (0, 0))
+    pull_in = StructuralAdvice(StructureKind.PULL_IN, "area", ("lock",), "pull lock in", before=(area, lock))
+    found = Advised(finding(lock, [hot("word", 0, 8, 100, 100)]), (pull_in,))
+    (told,) = with_gains([found], [slab], table(lock, area), trace)
+    (gain,) = told.advice[0].gains
+    assert (gain.by, gain.after, gain.basis) == (
+        "line",
+        0,
+        "every struct lock on lines of its own; mean of all phases",
+    )
+    assert gain.before > 0

@@ -21,10 +21,12 @@ from linesmith.tuner.structure.shrink import shrinking
 
 Rule = Callable[[Case], Iterator[StructuralAdvice]]
 
-# The cheap changes of code first, then those of the layout, then those that change how the object is used.
-RULES: tuple[Rule, ...] = (reading_first, counting_apart, reading_copies, shrinking, pulling_in, pushing_out, sharding)
+# Of a line: the cheap changes of code first, then those of the layout, then those that change how the object is used.
+RULES: tuple[Rule, ...] = (reading_first, counting_apart, reading_copies, shrinking, pushing_out, sharding)
+# Of all lines with such objects together.
+RECORD_RULES: tuple[Rule, ...] = (pulling_in,)
 
-# Objects with less than this of the profile's contention, or with fewer contended accesses, are noise.
+# Less than this of the profile's contention, or fewer contended accesses, are noise.
 LEAST_SHARE = 0.002
 LEAST_CONTENDED = 30
 
@@ -73,12 +75,17 @@ def advice(
 
 
 def _ruled(finding: Finding, others: Sequence[Finding], base: Ground) -> tuple[StructuralAdvice, ...]:
-    """What all rules say of a line, when the lines of such objects together are more than noise."""
+    """What the rules say of a line that is more than noise, or of a record whose lines together are."""
     case = case_of(finding, others, base)
-    if case is None or sum(one.share for one in case.same) < LEAST_SHARE:
+    if case is None or not _counts(case.same):
         return ()
-    noise = sum(one.contended for one in case.same) < LEAST_CONTENDED
-    return () if noise else tuple(one for rule in RULES for one in rule(case))
+    alone = RULES if _counts((finding,)) else ()
+    return tuple(one for rule in (*alone, *RECORD_RULES) for one in rule(case))
+
+
+def _counts(found: Sequence[Finding]) -> bool:
+    enough = sum(one.contended for one in found) >= LEAST_CONTENDED
+    return enough and sum(one.share for one in found) >= LEAST_SHARE
 
 
 def _key(one: StructuralAdvice) -> _Key:

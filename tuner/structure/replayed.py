@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What sharding would save, replayed on a recorded trace: one copy on a line of its own, then 2, 4 … copies."""
+"""What a change of the structure would save, replayed on a recorded trace.
+
+Sharding: one copy on a line of its own, then 2, 4 … copies. Pulling in: every object on lines of its own, as it would
+be in the record that holds it, aligned.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +15,17 @@ from pathlib import Path
 from linesmith.analyzer.access import AccessMap
 from linesmith.analyzer.errors import NotSimulated
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Gain, ObjectArea, StructuralAdvice, StructureKind
-from linesmith.tuner.plan import ShardBy, Sharding, unchanged
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Gain, Layout, ObjectArea, StructuralAdvice, StructureKind
+from linesmith.tuner.placement import round_up
+from linesmith.tuner.plan import Plan, ShardBy, Sharding, aligned, unchanged
 from linesmith.tuner.replay import Outcome, Replay, open_trace
 from linesmith.tuner.resampling import change_interval
-from linesmith.tuner.scene import scene
+from linesmith.tuner.scene import Scene, scene
 from linesmith.tuner.simulated import View, outcomes
 from linesmith.tuner.structure.advise import Advised
 
 OWN_LINE = "a line of its own"
+ONE_COPY = "every access to one copy"
 # Functions that take a lock for reading, by the names that Linux gives them.
 _READERS = re.compile(r"_*(?:down|up)_read(?:_\w+)?|_*(?:raw_)?read_(?:try|un)?lock(?:_\w+)?")
 
@@ -32,6 +38,11 @@ class _Bench:
     number: int
     before: dict[View, Outcome]
 
+    @property
+    def here(self) -> Scene:
+        """The scene."""
+        return self.replay.scenes[self.number]
+
 
 def with_gains(
     advised: Sequence[Advised],
@@ -40,13 +51,13 @@ def with_gains(
     trace: Path,
     accesses: AccessMap | None = None,
 ) -> tuple[Advised, ...]:
-    """The same advice, that of sharding with its gains; ``areas`` are the objects of the profile.
+    """The same advice, with the gains of sharding and of pulling in; ``areas`` are the objects of the profile.
 
-    With ``accesses`` readers of the lock are also let take every copy. Raises ``TraceError``; sharding that cannot
-    be replayed says why in a note.
+    With ``accesses`` readers of the lock are also let take every copy. Raises ``TraceError``; what cannot be replayed
+    says why in a note.
     """
-    shards = [one for answer in advised for one in answer.advice if one.kind is StructureKind.SHARD]
-    records = {one.before[0].id: one.before[0] for one in shards}
+    told = [record for answer in advised for record in map(_moved, answer.advice) if record is not None]
+    records = {record.id: record for record in told}
     if not records:
         return tuple(advised)
     known = tuple(areas)
@@ -55,9 +66,16 @@ def with_gains(
     readers = _reading(accesses)
 
     def gained(one: StructuralAdvice) -> StructuralAdvice:
-        return _gained(one, benches[one.before[0].id], readers) if one.kind is StructureKind.SHARD else one
+        record = _moved(one)
+        return one if record is None else _gained(one, record, benches[record.id], readers)
 
     return tuple(replace(answer, advice=tuple(map(gained, answer.advice))) for answer in advised)
+
+
+def _moved(one: StructuralAdvice) -> Layout | None:
+    """The record whose objects are replayed elsewhere; ``None`` for advice that no replay can judge."""
+    places = {StructureKind.SHARD: 0, StructureKind.PULL_IN: 1}
+    return one.before[places[one.kind]] if one.kind in places else None
 
 
 def _bench(replay: Replay, number: int) -> _Bench | None:
@@ -67,24 +85,36 @@ def _bench(replay: Replay, number: int) -> _Bench | None:
     return _Bench(replay, number, outcomes(replay, number, unchanged(here)))
 
 
-def _gained(one: StructuralAdvice, bench: _Bench | None, readers: tuple[range, ...]) -> StructuralAdvice:
+def _gained(
+    one: StructuralAdvice, record: Layout, bench: _Bench | None, readers: tuple[range, ...]
+) -> StructuralAdvice:
     if bench is None:
-        return replace(one, notes=(*one.notes, f"The trace has no access to an object that is or holds a {one.type}."))
+        missing = f"The trace has no access to an object that is or holds a {record.title}."
+        return replace(one, notes=(*one.notes, missing))
     try:
-        return replace(one, gains=tuple(_gains(one, bench, readers)))
+        found = _sharded(one, bench, readers) if one.kind is StructureKind.SHARD else _alone(record, bench)
+        return replace(one, gains=tuple(found))
     except NotSimulated as refusal:
         return replace(one, notes=(*one.notes, f"Not replayed: {refusal}."))
 
 
-def _gains(one: StructuralAdvice, bench: _Bench, readers: tuple[range, ...]) -> Iterator[Gain]:
+def _alone(record: Layout, bench: _Bench) -> Iterator[Gain]:
+    """Every object on lines of its own."""
+    plan = aligned(bench.here, round_up(record.size, CACHE_LINE_BYTES))
+    yield _gain(bench, plan, 1, "line", f"every {record.title} on lines of its own")
+
+
+def _sharded(one: StructuralAdvice, bench: _Bench, readers: tuple[range, ...]) -> Iterator[Gain]:
     nodes = bench.replay.nodes
     by = ShardBy.NODE if len(set(nodes)) > 1 else ShardBy.CPU
     most = len(set(nodes)) if by is ShardBy.NODE else len(nodes)
-    yield _gain(bench, Sharding(one.members, 1, by), OWN_LINE)
-    best = [_gain(bench, Sharding(one.members, ways, by), "every access to one copy") for ways in steps(most)]
+    whole = unchanged(bench.here)
+    yield _gain(bench, replace(whole, sharding=Sharding(one.members, 1, by)), 1, by, OWN_LINE)
+    best = [_gain(bench, replace(whole, sharding=Sharding(one.members, ways, by)), ways, by) for ways in steps(most)]
     yield from best
     if readers and best:
-        shared = _gain(bench, Sharding(one.members, most, by, everywhere=readers), "who only reads takes every copy")
+        walking = replace(whole, sharding=Sharding(one.members, most, by, everywhere=readers))
+        shared = _gain(bench, walking, most, by, "who only reads takes every copy")
         yield from (shared,) if shared.after != best[-1].after else ()
 
 
@@ -94,16 +124,14 @@ def steps(most: int) -> list[int]:
     return [*doubled, most] if most > 1 else []
 
 
-def _gain(bench: _Bench, sharding: Sharding, basis: str) -> Gain:
-    here = bench.replay.scenes[bench.number]
-    after = outcomes(bench.replay, bench.number, replace(unchanged(here), sharding=sharding))
+def _gain(bench: _Bench, plan: Plan, ways: int, by: str, basis: str = ONE_COPY) -> Gain:
+    """The plan against what was recorded, at 64 bytes and in all phases where objects have several."""
+    after = outcomes(bench.replay, bench.number, plan)
     view = max((one for one in bench.before if one.line_bytes == CACHE_LINE_BYTES), key=lambda one: one.everywhere)
     old, new = bench.before[view], after[view]
     interval = change_interval(old.windows, new.windows)
     where = f"{basis}; {'mean of all phases' if view.everywhere else 'objects where they lay'}"
-    return Gain(
-        sharding.ways, sharding.by.value, old.misses.total, new.misses.total, interval.low, interval.high, where
-    )
+    return Gain(ways, str(by), old.misses.total, new.misses.total, interval.low, interval.high, where)
 
 
 def _reading(accesses: AccessMap | None) -> tuple[range, ...]:
