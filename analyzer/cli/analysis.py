@@ -22,6 +22,9 @@ from linesmith.plugins.registry import read_named_profiles, read_profiles
 if TYPE_CHECKING:
     from linesmith.analyzer.access import AccessMap
 
+# Lines that are looked at where a type is named: a recording has many that may hold it.
+TOP_OF_A_TYPE = 200
+
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
@@ -47,11 +50,11 @@ def analyse(
     profile: Path,
     section: int,
     type_: str | None = None,
-    top: int = TOP,
+    top: int | None = None,
     snapshot: Path | None = None,
     trust: str | None = None,
 ) -> Analysis:
-    """Read the files and explain the ``top`` lines of the chosen report, or of those that hold a ``type_``.
+    """Read the files and explain the ``top`` lines of the chosen report, or of those that may hold a ``type_``.
 
     ``struct x`` and ``x`` are the same; a ``snapshot`` names objects by address; ``trust`` is what to go by where the
     builds differ. Raises ``NothingToSuggest`` when no line holds a ``type_``, ``BuildIdDiffers``, ``ProfileError``,
@@ -66,7 +69,8 @@ def analyse(
     trusted = Trust(trust or Trust.BUILD_ID)
     refuse_unfit(reading, elf, chosen, trusted)
     accesses = load_accesses_if_any(elf)
-    found = explain(reading, elf, chosen, wanted, top, accesses, trusted)
+    looked_at = top or (TOP_OF_A_TYPE if wanted else TOP)
+    found = explain(reading, elf, chosen, wanted, looked_at, accesses, trusted)
     parts = found.profile, section, len(reports), found.findings, found.left_out, accesses
     analysis = Analysis(reading, chosen, *parts)
     return analysis if wanted is None else _holding(analysis, wanted)

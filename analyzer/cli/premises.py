@@ -71,9 +71,9 @@ class Given:
 
         known = kernel_of(elf, reading.identity, Running(self.cpus, self.page_bytes, self.release, self.slabinfo))
         kernel = known.kernel if known.named or self.slabinfo else None
-        facts = read_facts(self.constraints) if self.constraints else NO_FACTS
-        check_facts(facts, reading.layouts)
         others = tuple(Configuration(one.name, load(one).layouts) for one in self.configurations)
+        facts = read_facts(self.constraints) if self.constraints else NO_FACTS
+        check_facts(facts, reading.layouts, *(one.layouts for one in others))
         return Premises(facts, kernel, self.growth, others)
 
 

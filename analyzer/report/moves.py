@@ -7,6 +7,7 @@ from linesmith.analyzer.model import Candidate, Move, MoveKind
 
 # With more steps than this, what a candidate does is told by how it was found.
 MOST_STEPS = 2
+MOST_NAMES = 4
 
 
 def change(candidate: Candidate) -> str:
@@ -15,11 +16,12 @@ def change(candidate: Candidate) -> str:
 
 
 def short_change(candidate: Candidate) -> str:
-    """The same, or how it was found where it has many steps: ``packed anew: 7 members move``."""
+    """The same, or how it was found and whom it moves where it has many steps: ``packed anew: a, b, c and 4 more``."""
     if len(candidate.moves) <= MOST_STEPS:
         return change(candidate)
-    moved = candidate.churn.members or len(candidate.moves)
-    return f"{candidate.strategy.value}: {moved} members move"
+    names = list(dict.fromkeys(name for move in candidate.moves for name in (move.member, move.partner) if name))
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"{candidate.strategy.value}: {', '.join(names[:MOST_NAMES])}{more}"
 
 
 def said(move: Move) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -20,6 +21,8 @@ from linesmith.analyzer.report.structure import advice_rows
 from linesmith.analyzer.report.suggested import Numbered, Proposed, Suggested
 
 LABEL = 12
+# Columns of prose; tables and layouts are as wide as they are.
+WIDTH = 116
 MOST_REFUSALS = 8
 # Other places of a moved member are told where so many pairs are concerned; of more they say nothing at a glance.
 MOST_PAIRS_BESIDE = 2
@@ -59,8 +62,8 @@ def _first(ones: Sequence[Numbered]) -> Sequence[Numbered]:
 
 def _advised(line: Proposed, suggested: Suggested) -> Iterator[str]:
     """A line that has no candidate, but advice."""
-    yield f"line {line.finding.rank}, {line.finding.objects[0].type}: {line.finding.triage.sentence}"
-    yield from [line.refusal] if line.refusal else []
+    yield _prose(f"line {line.finding.rank}, {line.finding.objects[0].type}: {line.finding.triage.sentence}")
+    yield from [_prose(line.refusal)] if line.refusal else []
     yield from _advice(line, suggested)
 
 
@@ -89,7 +92,7 @@ def _refusals(reasons: Sequence[str]) -> list[str]:
     """The first reasons; a recording has many lines that nothing can be done about."""
     more = len(reasons) - MOST_REFUSALS
     rest = [f"{more} more lines have no candidate; --format json has the reasons."] if more > 1 else reasons[-1:]
-    return [*reasons[:MOST_REFUSALS], *rest] if more > 0 else list(reasons)
+    return [_prose(one, then="  ") for one in ([*reasons[:MOST_REFUSALS], *rest] if more > 0 else reasons)]
 
 
 def _line(ones: Sequence[Numbered], shown: Numbered, suggested: Suggested) -> Iterator[str]:
@@ -110,7 +113,7 @@ def _declined(ones: Sequence[Numbered], suggested: Suggested) -> Iterator[str]:
     """A line that has candidates, of which none is recommended: why, and what they are."""
     line = ones[0].line
     yield _headline(ones[0])
-    yield line.declined
+    yield _prose(line.declined)
     yield _table(ones, f"candidates, in full with --candidate {ones[0].number} and so on")
     yield from _advice(line, suggested)
 
@@ -118,7 +121,7 @@ def _declined(ones: Sequence[Numbered], suggested: Suggested) -> Iterator[str]:
 def _headline(one: Numbered) -> str:
     finding, candidate = one.line.finding, one.candidate
     title = candidate.before.title if candidate.before.name else candidate.type
-    return f"line {finding.rank}, {title}: {finding.triage.sentence}"
+    return _prose(f"line {finding.rank}, {title}: {finding.triage.sentence}")
 
 
 def _table(ones: Sequence[Numbered], title: str) -> str:
@@ -135,15 +138,23 @@ def _answer(one: Numbered) -> str:
     rows += [f"  {label:<{LABEL}}{text}" for label, text in answer_rows(candidate, one.line.finding)]
     for place, text in enumerate(simulated_rows(one.simulation) if one.simulation else ()):
         rows.append(f"  {'' if place else 'simulated':<{LABEL}}{text}")
-    rows += [f"  - {note}" for note in candidate.notes]
-    rows += [f"  - {constraint}." for constraint in candidate.constraints]
+    notes = (*candidate.notes, *(f"{constraint}." for constraint in candidate.constraints))
+    rows += [_prose(note, "  - ", "    ") for note in notes]
     return "\n".join(rows)
+
+
+def _prose(text: str, first: str = "", then: str = "") -> str:
+    """``text`` in lines of a width that can be read, the first one behind ``first``, the others behind ``then``."""
+    return textwrap.fill(
+        text, WIDTH, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _title(one: Numbered) -> str:
     said = f"candidate {one.number}: {change(one.candidate)}"
     if one.candidate.recommended:
-        return f"recommended: {said}\n  {'because':<{LABEL}}{one.candidate.recommended}"
+        because = _prose(one.candidate.recommended, f"  {'because':<{LABEL}}", " " * (LABEL + 2))
+        return f"recommended: {said}\n{because}"
     return said
 
 

@@ -12,7 +12,6 @@ from proposals_by_hand import LINE, MEMORY, POOL, SPLIT, aligned, moved, propose
 from linesmith.analyzer.model import (
     Bounds,
     Candidate,
-    Churn,
     Interval,
     Misses,
     Move,
@@ -86,12 +85,17 @@ def test_a_pair_that_still_meets_is_told_by_place() -> None:
     ]
 
 
-def test_a_candidate_with_many_steps_is_told_by_how_it_was_found() -> None:
-    moves = tuple(Move(MoveKind.MOVE, name, "id") for name in ("used", "limit", "owner"))
-    assert (
-        short_change(replace(moved(), moves=moves, strategy=Strategy.PACKED, churn=Churn(3, 6)))
-        == "packed anew: 3 members move"
-    )
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (("used", "limit"), "move used behind id; move limit behind id"),
+        (("used", "limit", "owner"), "packed anew: used, limit, owner"),
+        (("used", "limit", "owner", "name", "last", "first"), "packed anew: used, limit, owner, name and 2 more"),
+    ],
+)
+def test_a_candidate_with_many_steps_is_told_by_how_it_was_found(names: tuple[str, ...], told: str) -> None:
+    moves = tuple(Move(MoveKind.MOVE, name, "id") for name in names)
+    assert short_change(replace(moved(), moves=moves, strategy=Strategy.PACKED)) == told
 
 
 def simulation(before: int, after: int) -> Simulation:
