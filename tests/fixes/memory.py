@@ -66,7 +66,7 @@ def _variable(objects: Objects, layout: Layout, symbols: ElfSymbols) -> Memory:
         raise ScenarioError(f"there is no variable {objects.variable}")
     first, end = symbols.address_of("__per_cpu_start"), symbols.address_of("__per_cpu_end")
     if first is None or end is None or not first <= address < end:
-        starts, kind = [address], ObjectKind.GLOBAL
+        starts, kind = [address + objects.offset], ObjectKind.GLOBAL
     else:
         starts = [COPIES_AT + cpu * COPY_BYTES + address - first for cpu in range(objects.count)]
         kind = ObjectKind.PER_CPU

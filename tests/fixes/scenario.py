@@ -102,11 +102,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """The objects that roles reach: ``count`` of those in ``cache``, or the one that is ``variable``."""
+    """The objects that roles reach: ``count`` of those in ``cache``, or one ``offset`` bytes into ``variable``."""
 
     count: int = 1
     cache: str = ""
     variable: str = ""
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
