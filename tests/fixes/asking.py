@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,11 +11,12 @@ from fixes.judgement import Judge
 from fixes.kernel import RealKernel
 
 from linesmith.analyzer.cli.analysis import analyse, with_offsets
+from linesmith.analyzer.cli.proposing import offered
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.model import Candidate, Finding
 from linesmith.tuner.premises import Premises
 from linesmith.tuner.structure.advise import advise
-from linesmith.tuner.suggestions import suggestions
+from linesmith.tuner.suggestions import Suggestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +41,22 @@ def suggested(kernel: RealKernel, profile: Path, type_: str, bench: Judge) -> Su
 def _suggested(kernel: RealKernel, profile: Path, wanted: str | None, bench: Judge) -> Suggested:
     premises = Premises(kernel=kernel.slabs)
     try:
-        found = with_offsets(analyse(kernel.elf, profile, 1, wanted)).findings
+        found = with_offsets(analyse(kernel.elf, profile, 1, wanted))
     except NothingToSuggest as nothing:
         return Suggested(refusal=str(nothing))
-    mine = [one for one in advise(found, kernel.layouts, premises, kernel.accesses) if _concerns(one.finding, bench)]
-    advice = tuple(sorted({one.kind.value for advised in mine for one in advised.advice}))
-    try:
-        answers = suggestions(found, kernel.layouts, premises=premises)
-    except NothingToSuggest as nothing:
-        return Suggested((), advice, refusal=str(nothing))
+    advised = advise(found.findings, kernel.layouts, premises, kernel.accesses)
+    advice = {one.kind.value for line in advised if _concerns(line.finding, bench) for one in line.advice}
+    answers = offered(found, premises, None).answers
     candidates = [candidate for answer in answers for candidate in answer.candidates]
     kept = _different(one for one in candidates if bench.concerns(one.before.id))
-    others = ", ".join(sorted({one.type for one in candidates}))
-    return Suggested(kept, advice, refusal="" if kept else f"candidates for {others} only")
+    return Suggested(kept, tuple(sorted(advice)), refusal="" if kept else _refusal(answers, bench))
+
+
+def _refusal(answers: Sequence[Suggestion], bench: Judge) -> str:
+    """Why there is no candidate for these objects, by the hottest line that holds one."""
+    mine = next((answer.refusal for answer in answers if _concerns(answer.finding, bench)), "")
+    others = ", ".join(sorted({one.type for answer in answers for one in answer.candidates}))
+    return mine or f"candidates for {others or 'nothing'} only"
 
 
 def _different(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
 
 from fixes.kernel import RealKernel, real_kernel
 from fixes.scenario import Scenario, ScenarioError, cases
@@ -55,10 +56,10 @@ def _runs(scenario: Scenario, kernel: RealKernel, folder: Path, given: argparse.
     """The scenario with every seed, then the posted reports that are at hand."""
     posted = [given.reports / name for name in scenario.reports if given.reports]
     try:
-        for seed in range(given.seeds):
-            yield tried(scenario, kernel, folder, seed=seed)
-        for report in posted:
-            yield tried(scenario, kernel, folder, report)
+        for report, seed in [*((None, seed) for seed in range(given.seeds)), *((report, 0) for report in posted)]:
+            began = monotonic()
+            yield tried(scenario, kernel, folder, report, seed)
+            print(f"{scenario.name}: {monotonic() - began:.1f} s", file=sys.stderr)
     except ScenarioError as error:
         print(f"{scenario.name}: {error}", file=sys.stderr)
 
