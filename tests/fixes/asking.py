@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fixes.judgement import Judge
 from fixes.kernel import RealKernel
+from fixes.patience import OutOfPatience, patience
 
 from linesmith.analyzer.cli.analysis import analyse, with_offsets
 from linesmith.analyzer.cli.proposing import offered
@@ -32,10 +33,18 @@ class Suggested:
     refusal: str = ""
 
 
+# Seconds of the processor for one answer.
+PATIENCE = 90
+
+
 def suggested(kernel: RealKernel, profile: Path, type_: str, bench: Judge) -> Suggested:
     """What ``linesmith suggest`` says of the profile; the type is named only if nothing is proposed without."""
-    first = _suggested(kernel, profile, None, bench)
-    return first if first.candidates else replace(_suggested(kernel, profile, type_, bench), asked=True)
+    try:
+        with patience(PATIENCE):
+            first = _suggested(kernel, profile, None, bench)
+            return first if first.candidates else replace(_suggested(kernel, profile, type_, bench), asked=True)
+    except OutOfPatience:
+        return Suggested(refusal=f"no answer within {PATIENCE} seconds")
 
 
 def _suggested(kernel: RealKernel, profile: Path, wanted: str | None, bench: Judge) -> Suggested:
