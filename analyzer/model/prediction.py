@@ -68,9 +68,9 @@ class CoAccess:
 class LayoutCost:
     """The cost of a layout under a profile, over all places and phases of its objects.
 
-    ``contended`` accesses and their ``cycles`` are those that members cost each other by meeting on one line, with the
-    limits within which another run of the profile would find them; ``likely`` is what the search counts with. ``here``
-    are those in the phases of the profile's objects. ``adjacent`` are contended accesses of members in both halves of a
+    ``contended`` accesses and their ``cycles`` are all of the record's, those that no layout removes among them, with
+    the limits within which another run would find them; ``likely`` is what the search counts with. ``here`` are those
+    in the phases of the profile's objects. ``adjacent`` are contended accesses of members in both halves of a
     128-byte pair, not contained in them. ``straddling`` are accesses to members on two lines. ``hot_lines`` is how many
     lines hold hot members.
     """
@@ -92,13 +92,15 @@ class Saving:
     """What one layout saves of another's ``contended`` accesses and ``cycles``; negative where it may cost more.
 
     Counted in the phases of the profile's objects, where those are known. ``likely`` is what the search counts with;
-    what is below ``noise`` is less than two runs of one and the same layout differ by.
+    what is below ``noise`` is less than two runs of one and the same layout differ by. ``before`` is what the record's
+    lines cost now.
     """
 
     contended: Bounds = NOTHING
     cycles: Bounds = NOTHING
     likely: float = 0.0
     noise: float = 0.0
+    before: float = 0.0
 
     @property
     def tells(self) -> bool:
@@ -108,9 +110,10 @@ class Saving:
 
 @dataclass(frozen=True, slots=True)
 class ReplayedSaving:
-    """The predicted saving beside that of a replayed trace, both in contended accesses over the same phases.
+    """A saving beside that of a replayed trace, all as shares of what the record costs before.
 
-    ``apart`` is by how much the likely prediction exceeds what was replayed, as a share of the cost before.
+    ``apart`` is by how much what was ``likely`` exceeds what was ``replayed``; ``holds`` tells that the limits of what
+    was ``predicted`` hold it.
     """
 
     predicted: Bounds

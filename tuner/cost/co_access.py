@@ -7,7 +7,7 @@ from collections import defaultdict
 
 from linesmith.analyzer.geometry import lines_touched
 from linesmith.analyzer.model import CoAccess
-from linesmith.tuner.cost.waiting import Placed
+from linesmith.tuner.cost.placed import Placed
 
 # Functions that are told, those sampled most.
 MOST_FUNCTIONS = 8

@@ -7,11 +7,21 @@ from collections.abc import Sequence
 
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, Bounds, LayoutCost
 from linesmith.tuner.cost.co_access import co_access
-from linesmith.tuner.cost.conflict import cost, mean_hot_lines, share_together
+from linesmith.tuner.cost.conflict import mean_hot_lines, share_together
 from linesmith.tuner.cost.meeting import straddles
 from linesmith.tuner.cost.memory import memory
 from linesmith.tuner.cost.noise import as_counted
-from linesmith.tuner.cost.waiting import Placed, waiting
+from linesmith.tuner.cost.placed import Placed
+from linesmith.tuner.cost.saving import (
+    around,
+    contended_now,
+    expected,
+    mean_cycles,
+    placed,
+    present,
+    saved,
+    saved_everywhere,
+)
 from linesmith.tuner.subject import Subject
 
 
@@ -21,23 +31,30 @@ def layout_cost(target: Subject, starts: Sequence[int], size: int, granule: int)
     ``size`` is that of the record whose members move, ``granule`` the alignment of the objects, both in bytes.
     """
     heat, growth = target.heat, size - target.layout.size
-    placed = Placed(heat, starts, granule, growth)
-    everywhere = waiting(placed, [placed.everywhere for _ in heat.lines])
-    here = as_counted(waiting(placed, [placed.here(line) for line in heat.lines]).contended)
-    contended = as_counted(everywhere.contended)
-    likely = cost(heat, starts, granule, growth).anywhere
+    before, after = present(target), placed(target, starts, size, granule)
+    now, then = expected(before, target), expected(after, target)
+    total, each = contended_now(heat), mean_cycles(heat)
+    anywhere = total * now.anywhere / now.here if now.here else total
+    here = _left(total, saved(before, after).contended, now.here - then.here)
+    contended = _left(anywhere, saved_everywhere(before, after).contended, now.anywhere - then.anywhere)
     return LayoutCost(
         contended=contended,
-        likely=min(max(likely, contended.least), contended.most),
+        likely=max(anywhere - (now.anywhere - then.anywhere), 0.0),
         here=here,
-        cycles=as_counted(everywhere.cycles),
-        adjacent=_adjacent(placed),
-        straddling=_straddling(placed),
-        hot_lines=mean_hot_lines(heat, starts, placed.mix),
-        co_access=co_access(placed),
+        cycles=contended.times(each),
+        adjacent=_adjacent(after),
+        straddling=_straddling(after),
+        hot_lines=mean_hot_lines(heat, starts, after.mix),
+        co_access=co_access(after),
         size=size,
         memory=memory(heat.mixes, granule, growth),
     )
+
+
+def _left(total: float, limits: Bounds, likely: float) -> Bounds:
+    """What remains of ``total`` contended accesses, as another run would count it."""
+    gone = around(limits, likely)
+    return as_counted(Bounds(max(total - gone.most, 0.0), max(total - gone.least, 0.0)))
 
 
 def _adjacent(placed: Placed) -> Bounds:

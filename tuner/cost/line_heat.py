@@ -7,25 +7,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from linesmith.analyzer.model import Bounds, Finding
-from linesmith.tuner.cost.victims import Victim, victims
+from linesmith.analyzer.model import Finding
+from linesmith.tuner.cost.victims import MISS_CYCLES, Victim, victims
 
 Names = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class LineHeat:
-    """A line with ``share`` of the record's contended accesses, whose object has ``phase`` (``None``: not known).
+    """A line with ``contended`` accesses that took ``cycles``, a ``share`` of all that the record has.
 
-    ``untold`` are accesses that parting members may save though no pair explains them: those behind a lock that is
-    held for longer, or of rows that were left out. ``together`` are the members that were hot here, in pairs.
-    ``functions`` were sampled on each member, with their samples.
+    Its object has ``phase`` (``None``: not known). ``untold`` are accesses that parting members may save though no pair
+    explains them: those behind a lock that is held for longer, or of rows that were left out. ``together`` are the
+    members that were hot here, in pairs. ``functions`` were sampled on each member, with their samples.
     """
 
     phase: int | None
+    contended: float
+    cycles: float
     share: float
     victims: tuple[Victim, ...]
-    untold: Bounds
+    untold: float
     together: frozenset[Names]
     functions: tuple[tuple[str, str, int], ...]
 
@@ -34,12 +36,10 @@ class LineHeat:
         """Members of which one waits for the other here."""
         return frozenset(frozenset((one.name, name)) for one in self.victims for name, _ in one.disturbers)
 
-    @property
-    def cycles(self) -> float:
-        """What a contended access takes here, on average."""
-        weights = [(one.whole.most, one.cycles) for one in self.victims]
-        total = sum(weight for weight, _ in weights)
-        return sum(weight * cycles for weight, cycles in weights) / total if total else 0.0
+
+def contended_on(finding: Finding) -> int:
+    """Contended accesses of a line; of a recording also the stores that took it."""
+    return finding.cost.contended or finding.contended
 
 
 def line_heat(finding: Finding, phase: int | None, share: float, names: Mapping[str, object]) -> LineHeat:
@@ -57,4 +57,6 @@ def line_heat(finding: Finding, phase: int | None, share: float, names: Mapping[
         for function in one.functions
     )
     together = frozenset(frozenset(pair) for pair in combinations(hot, 2))
-    return LineHeat(phase, share, found, Bounds(0.0, untold), together, sampled)
+    contended = contended_on(finding)
+    cycles = finding.cost.cycles or MISS_CYCLES * contended
+    return LineHeat(phase, contended, cycles, share, found, untold, together, sampled)

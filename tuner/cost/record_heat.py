@@ -11,7 +11,7 @@ from itertools import chain, combinations
 from linesmith.analyzer.model import Finding
 from linesmith.tuner.cost.conflict import share_together
 from linesmith.tuner.cost.heat import Contact, Heat, Spot, heat_of, own_members
-from linesmith.tuner.cost.line_heat import LineHeat, line_heat
+from linesmith.tuner.cost.line_heat import LineHeat, contended_on, line_heat
 from linesmith.tuner.cost.phase_mixes import PhaseMixes
 
 # What of their contention two hot members are taken to cost each other that were never seen on one line: often they
@@ -41,9 +41,9 @@ def record_heat(
 
 
 def _line_heats(heats: Sequence[Heat], lines: Sequence[Finding], found: Mapping[str, Spot]) -> tuple[LineHeat, ...]:
-    total = sum(max(line.contended, 1) for line in lines)
+    total = sum(max(contended_on(line), 1) for line in lines)
     pairs = zip(heats, lines, strict=True)
-    return tuple(line_heat(line, heat.phase, max(line.contended, 1) / total, found) for heat, line in pairs)
+    return tuple(line_heat(line, heat.phase, max(contended_on(line), 1) / total, found) for heat, line in pairs)
 
 
 def contention(name: str, lines: Iterable[Finding]) -> float:
@@ -74,8 +74,8 @@ def _added(heats: Sequence[Heat]) -> tuple[Contact, ...]:
 
 
 def _by_chance(contact: Contact, shares: Mapping[str, float]) -> Contact:
-    most = min(shares[contact.first.name], shares[contact.second.name])
-    return replace(contact, weight=CHANCE * most, most=most)
+    least = min(shares[contact.first.name], shares[contact.second.name])
+    return replace(contact, weight=CHANCE * least, most=max(least, min(contact.first.samples, contact.second.samples)))
 
 
 def _seen(heats: Sequence[Heat], lines: Sequence[Finding]) -> tuple[tuple[int, float], ...]:

@@ -6,27 +6,32 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from linesmith.analyzer.model import Bounds, Saving
-from linesmith.tuner.cost.conflict import cost
+from linesmith.tuner.cost.conflict import Cost, cost
 from linesmith.tuner.cost.heat import Contact, Heat
 from linesmith.tuner.cost.line_heat import LineHeat, Names
 from linesmith.tuner.cost.noise import difference
+from linesmith.tuner.cost.placed import Placed, Waiting, partners
 from linesmith.tuner.cost.victims import Victim
-from linesmith.tuner.cost.waiting import Placed, Waiting, partners
 from linesmith.tuner.subject import Subject
 
 
 def saving(target: Subject, starts: Sequence[int], size: int, granule: int) -> Saving:
-    """What ``target`` saves with its members at bytes ``starts``; ``size`` and ``granule`` as for ``layout_cost``."""
-    heat, growth = target.heat, size - target.layout.size
-    before = Placed(heat, target.starts, heat.granule)
-    after = Placed(heat, starts, granule, growth)
-    found = [one for line in heat.lines for one in _saved(before, after, line)]
-    likely = cost(heat, target.starts, heat.granule).here - cost(heat, starts, granule, growth).here
+    """What ``target`` saves with its members at bytes ``starts`` of the object, by position.
+
+    ``size`` is that of the record whose members move, ``granule`` the alignment of the objects, both in bytes.
+    """
+    before, after = present(target), placed(target, starts, size, granule)
     noise = noise_floor(target)
-    contended = Bounds(sum(one.contended.least for one in found), sum(one.contended.most for one in found))
-    likely = min(max(likely, contended.least), contended.most)
-    cycles = Bounds(sum(one.cycles.least for one in found), sum(one.cycles.most for one in found))
-    return Saving(_with_noise(contended, noise), cycles, likely, noise)
+    known = saved(before, after)
+    likely = expected(before, target).here - expected(after, target).here
+    limits = around(known.contended, likely)
+    return Saving(
+        Bounds(limits.least - noise, limits.most + noise),
+        around(known.cycles, likely * mean_cycles(target.heat)),
+        likely,
+        noise,
+        contended_now(target.heat),
+    )
 
 
 def noise_floor(target: Subject) -> float:
@@ -34,16 +39,59 @@ def noise_floor(target: Subject) -> float:
     return difference(sum(one.weight for one in target.heat.sampled))
 
 
-def _with_noise(amount: Bounds, noise: float) -> Bounds:
-    return Bounds(amount.least - noise, amount.most + noise)
+def contended_now(heat: Heat) -> float:
+    """Contended accesses of all lines of the record."""
+    return sum(line.contended for line in heat.lines)
 
 
-def _saved(before: Placed, after: Placed, line: LineHeat) -> Iterator[Waiting]:
-    """What is saved in each phase of a line's objects, by the share that it has."""
-    for phase, share in before.here(line):
-        met = before.met(phase)
-        for then, part in ((phase, 1.0),) if after.stays else after.everywhere:
-            yield _difference(before.heat, line, met, after.met(then)).times(share * part)
+def mean_cycles(heat: Heat) -> float:
+    """What one of them takes."""
+    total = contended_now(heat)
+    return sum(line.cycles for line in heat.lines) / total if total else 0.0
+
+
+def present(target: Subject) -> Placed:
+    """The record as it is."""
+    return Placed(target.heat, target.starts, target.heat.granule)
+
+
+def placed(target: Subject, starts: Sequence[int], size: int, granule: int) -> Placed:
+    """The record with its members at bytes ``starts``."""
+    return Placed(target.heat, starts, granule, size - target.layout.size)
+
+
+def expected(one: Placed, target: Subject) -> Cost:
+    """What the search counts with."""
+    return cost(target.heat, one.starts, one.granule, one.growth)
+
+
+def around(limits: Bounds, likely: float) -> Bounds:
+    """The limits, and what is likely where that is beyond them."""
+    return Bounds(min(limits.least, likely), max(limits.most, likely))
+
+
+def saved(before: Placed, after: Placed) -> Waiting:
+    """The limits of what is saved in the phases of the profile's objects, line by line."""
+    return _sum(
+        _difference(before.heat, line, before.met(phase), after.met(then)).times(share * part)
+        for line in before.heat.lines
+        for phase, share in before.here(line)
+        for then, part in (((phase, 1.0),) if after.stays else after.everywhere)
+    )
+
+
+def saved_everywhere(before: Placed, after: Placed) -> Waiting:
+    """The same over all phases that objects have."""
+    return _sum(
+        _difference(before.heat, line, before.met(phase), after.met(then)).times(share * part)
+        for line in before.heat.lines
+        for phase, share in before.everywhere
+        for then, part in (((phase, 1.0),) if after.stays else after.everywhere)
+    )
+
+
+def _sum(found: Iterator[Waiting]) -> Waiting:
+    return sum(found, Waiting())
 
 
 def _difference(heat: Heat, line: LineHeat, before: frozenset[Names], after: frozenset[Names]) -> Waiting:
@@ -52,12 +100,13 @@ def _difference(heat: Heat, line: LineHeat, before: frozenset[Names], after: fro
     for victim in line.victims:
         amount = _of_victim(victim, before, after)
         found += Waiting(amount, amount.times(victim.cycles))
-    untold = _where(line.pairs, before, after, line.untold.most)
+    untold = _where(line.pairs, before, after, line.untold)
     new = sum(
         (_where({one.names}, before, after, one.most * line.share) for one in heat.contacts if _is_new(one, line)),
         Bounds(),
     )
-    return found + Waiting(untold + new, (untold + new).times(line.cycles))
+    each = line.cycles / line.contended if line.contended else 0.0
+    return found + Waiting(untold + new, (untold + new).times(each))
 
 
 def _is_new(contact: Contact, line: LineHeat) -> bool:

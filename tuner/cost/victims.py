@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.model import Bounds, Finding, Latencies, LineCost, SharingCost
 
-_MISS_CYCLES = float(Latencies().hitm_local)
+MISS_CYCLES = float(Latencies().hitm_local)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def _victim(name: str, group: Iterable[SharingCost], names: Mapping[str, object]
         cycles, contended = cycles + one.cycles.most, contended + one.contended.most
     own = blamed.pop(name, Bounds())
     others = {writer: amount for writer, amount in blamed.items() if writer in names}
-    mean = cycles / contended if contended else _MISS_CYCLES
+    mean = cycles / contended if contended else MISS_CYCLES
     if cost.exact:
         least, most = _false(cost)
         kept = tuple((writer, amount.least * least) for writer, amount in others.items())
@@ -99,4 +99,4 @@ def _of_pairs(finding: Finding, names: Mapping[str, object]) -> tuple[Victim, ..
 def _waiting(reader: str, writers: Mapping[str, float]) -> Victim:
     count = max(writers.values())
     each = tuple((writer, count if len(writers) == 1 else 0.0) for writer in writers)
-    return Victim(reader, each, Bounds(count, count), _MISS_CYCLES)
+    return Victim(reader, each, Bounds(count, count), MISS_CYCLES)

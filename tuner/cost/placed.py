@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Contended accesses of a layout with their limits: line by line of the profile, phase by phase of its objects."""
+"""A layout of a record under its heat: which hot members meet in which phase, and how often there is which."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,11 +31,13 @@ class Waiting:
 
 
 class Placed:
-    """A layout of a record under its heat: members at bytes ``starts`` of objects with the phases of ``mix``."""
+    """Members at bytes ``starts`` of objects aligned to ``granule`` and ``growth`` bytes larger than now."""
 
     def __init__(self, heat: Heat, starts: Sequence[int], granule: int, growth: int = 0) -> None:
         self.heat = heat
         self.starts = starts
+        self.granule = granule
+        self.growth = growth
         self.mix = heat.mix(granule, growth)
         self.stays = granule == heat.granule and not growth
         self._met: dict[int, frozenset[Names]] = {}
@@ -56,39 +58,6 @@ class Placed:
         return self.everywhere if line.phase is None or not self.stays else ((line.phase, 1.0),)
 
 
-def waiting(placed: Placed, phases: Sequence[tuple[tuple[int, float], ...]]) -> Waiting:
-    """What members cost each other; ``phases`` are those of the objects of each line of the profile."""
-    found = Waiting()
-    for line, objects in zip(placed.heat.lines, phases, strict=True):
-        for phase, share in objects:
-            found += waiting_on(placed.heat, line, placed.met(phase)).times(share)
-    return found
-
-
-def waiting_on(heat: Heat, line: LineHeat, met: frozenset[Names]) -> Waiting:
-    """What a line of the profile costs when the members in ``met`` share one."""
-    found = _sum((victim.waits(partners(victim.name, met)), victim.cycles) for victim in line.victims)
-    pairs = line.pairs
-    left = pairs & met
-    if left:
-        least = line.untold.least if left == pairs else 0.0
-        found += _sum([(Bounds(least, line.untold.most), line.cycles)])
-    return found + _new(heat, line, met)
-
-
 def partners(name: str, met: frozenset[Names]) -> Names:
     """The members that the one called ``name`` meets."""
     return frozenset(other for pair in met if name in pair for other in pair - {name})
-
-
-def _new(heat: Heat, line: LineHeat, met: frozenset[Names]) -> Waiting:
-    """What members may cost that did not meet on this line of the profile: between nothing and all they wait for."""
-    most = sum(one.most * line.share for one in heat.contacts if one.names in met and one.names not in line.together)
-    return Waiting(Bounds(0.0, most), Bounds(0.0, most * line.cycles))
-
-
-def _sum(amounts: Iterable[tuple[Bounds, float]]) -> Waiting:
-    contended = cycles = _NOTHING
-    for amount, each in amounts:
-        contended, cycles = contended + amount, cycles + amount.times(each)
-    return Waiting(contended, cycles)
