@@ -116,7 +116,7 @@ def gathered(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Arra
 
 
 def swaps(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
-    """Each atom of ``atoms`` changing places with every other atom that may."""
+    """Each atom of ``atoms`` changing places with every other that may: each is one member, which a swap names."""
     for atom in atoms:
         for other in start.order:
             if _may_swap(subject, atom, other):
@@ -124,8 +124,8 @@ def swaps(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Iterato
 
 
 def _may_swap(subject: Subject, atom: int, other: int) -> bool:
-    named = bool(subject.parts[atom].name and subject.parts[other].name)
-    return named and atom != other and subject.freedom.segments[atom] == subject.freedom.segments[other]
+    single = all(subject.parts[one].name and len(subject.parts[one].members) == 1 for one in (atom, other))
+    return single and atom != other and subject.freedom.segments[atom] == subject.freedom.segments[other]
 
 
 def _swapped(subject: Subject, start: Arrangement, atom: int, other: int) -> Arrangement:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from hand_made import bits, flexible, held, meeting, scalar, struct, table, union
 
 from linesmith.analyzer.model import FactKind, Layout, SourceFact, SourceFacts
+from linesmith.tuner.arrangement import swaps, unchanged
 from linesmith.tuner.atoms import Atom, atoms
 from linesmith.tuner.constraints import ConstraintKind, Freedom, facts_within, freedom
 from linesmith.tuner.placement import BYTE, place
@@ -184,3 +185,13 @@ def test_a_finding_is_answered_within_the_facts_of_its_record() -> None:
     known = SourceFacts((("s", (fact(FactKind.OFFSET, "a"),)), ("t", (fact(FactKind.OFFSET, "b"),))))
     target = subject(meeting(layout, "a", "b"), table(layout), (), Premises(known))
     assert target.freedom.pinned == {0: 0}
+
+
+def test_a_block_changes_places_with_nothing_for_a_swap_names_one_member() -> None:
+    layout = struct("s", A, B, C, D)
+    blocked = SourceFacts((("s", (fact(FactKind.TOGETHER, "a", "b"),)),))
+    target = subject(meeting(layout, "a", "c"), table(layout), (), Premises(blocked))
+    swapped = {
+        frozenset((one.moves[0].member, one.moves[0].partner)) for one in swaps(target, unchanged(target), [0, 1])
+    }
+    assert swapped == {frozenset(("c", "d"))}
