@@ -11,13 +11,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 
-from legality.study import study
+from legality.study import Outcome, cases, study
 
 from linesmith.analyzer.dwarf import read_layouts
+
+BATCH = 100
+MOST_SHOWN = 40
 
 
 def main() -> None:
@@ -28,13 +33,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     began = monotonic()
+    layouts = read_layouts(options.elf).layouts
+    drawn = cases(layouts, options.structs, options.seed)
+    found = Outcome(Counter(), Counter(), ())
     with TemporaryDirectory() as folder:
-        found = study(read_layouts(options.elf).layouts, options.structs, options.seed, Path(folder))
-    print(f"{found.structs} structs, {found.answered['with facts']} with facts")
-    print(f"{found.answered['candidates']} have candidates: {found.candidates} in all, {dict(found.moves)}")
-    print(f"{found.unexplained} start from a layout that only inferred alignments explain")
-    print(f"{len(found.wrong)} wrong, {monotonic() - began:.0f} s")
-    for said in found.wrong[:40]:
+        while batch := list(islice(drawn, BATCH)):
+            found += study(batch, layouts, Path(folder))
+            print(f"{monotonic() - began:6.0f} s  {dict(found.asked)}  {len(found.wrong)} wrong", flush=True)
+    print(dict(found.strategies))
+    for said in found.wrong[:MOST_SHOWN]:
         print(" ", said)
     sys.exit(bool(found.wrong))
 

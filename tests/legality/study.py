@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -21,34 +21,35 @@ from linesmith.tuner.suggestions import answers
 
 @dataclass(frozen=True)
 class Outcome:
-    """``structs`` asked for, what was answered by kind, and all that is wrong."""
+    """What was ``asked`` and answered, the ``strategies`` of legal candidates, and all that is wrong.
 
-    structs: int
-    answered: Counter[str]
-    candidates: int
-    moves: Counter[str]
-    unexplained: int
-    wrong: list[str] = field(default_factory=list)
+    ``inferred`` counts candidates whose present layout only inferred alignments explain.
+    """
+
+    asked: Counter[str]
+    strategies: Counter[str]
+    wrong: tuple[str, ...]
+
+    def __add__(self, other: Outcome) -> Outcome:
+        return Outcome(self.asked + other.asked, self.strategies + other.strategies, self.wrong + other.wrong)
 
 
-def study(layouts: Layouts, count: int, seed: int, folder: Path) -> Outcome:
-    """Ask for ``count`` random structs and judge every candidate; programs for gcc are written to ``folder``."""
+def study(drawn: Iterable[Case], layouts: Layouts, folder: Path) -> Outcome:
+    """Ask for every case and judge every candidate; programs for gcc are written to ``folder``."""
     around = holders(layouts)
     made: list[tuple[Case, Candidate]] = []
-    answered: Counter[str] = Counter()
+    asked: Counter[str] = Counter()
     wrong: list[str] = []
-    for case in cases(layouts, count, Random(seed)):  # noqa: S311 - repeatable cases, no secret
+    for case in drawn:
         found = list(candidates(case, layouts))
-        answered["candidates" if found else "none"] += 1
-        answered["with facts"] += bool(case.facts)
+        asked.update({"structs": 1, "with facts": bool(case.facts), "answered": bool(found)})
         for one in found:
             broken = violations(case, one, layouts, around[case.layout.id])
             wrong += [f"{_title(case)}: {said}" for said in broken]
             made += [] if broken else [(case, one)]
-    moves = Counter(one.strategy.value for _, one in made)
-    unexplained, said = disagreements(made, folder)
-    asked = answered["candidates"] + answered["none"]
-    return Outcome(asked, answered, len(made), moves, unexplained, wrong + said)
+    asked["candidates"] = len(made)
+    asked["inferred"], said = disagreements(made, folder)
+    return Outcome(asked, Counter(one.strategy.value for _, one in made), tuple(wrong + said))
 
 
 def holders(layouts: Layouts) -> Mapping[int, list[Layout]]:
@@ -60,8 +61,9 @@ def holders(layouts: Layouts) -> Mapping[int, list[Layout]]:
     return found
 
 
-def cases(layouts: Layouts, count: int, random: Random) -> Iterator[Case]:
-    """Cases of different structs, drawn with ``random``."""
+def cases(layouts: Layouts, count: int, seed: int) -> Iterator[Case]:
+    """Cases of ``count`` different structs."""
+    random = Random(seed)  # noqa: S311 - repeatable cases, no secret
     structs = [one for one in layouts if one.kind is RecordKind.STRUCT and one.name and len(one.members) > 2]
     random.shuffle(structs)
     for layout in structs:

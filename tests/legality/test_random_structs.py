@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from legality.study import study
+from legality.study import cases, study
 
 from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.model import Layout
@@ -15,7 +15,7 @@ from linesmith.tuner.atoms import Atom
 from linesmith.tuner.constraints import Freedom
 
 # tests/bench/random_structs.py asks for thousands.
-SAMPLE = 100
+SAMPLE = 50
 
 
 @pytest.mark.real
@@ -23,10 +23,11 @@ SAMPLE = 100
 def test_candidates_for_random_structs_are_legal_and_compile_to_what_they_say(
     vmlinux: Path, tmp_path: Path, seed: int
 ) -> None:
-    found = study(read_layouts(vmlinux).layouts, SAMPLE, seed, tmp_path)
-    assert found.wrong == []
-    assert found.structs == SAMPLE
-    assert found.candidates >= SAMPLE
+    layouts = read_layouts(vmlinux).layouts
+    found = study(cases(layouts, SAMPLE, seed), layouts, tmp_path)
+    assert found.wrong == ()
+    assert found.asked["structs"] == SAMPLE
+    assert found.asked["candidates"] >= SAMPLE
 
 
 @pytest.mark.real
@@ -34,7 +35,8 @@ def test_candidates_that_know_no_rules_are_found_out(
     vmlinux: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subject, "freedom", lawless)
-    found = study(read_layouts(vmlinux).layouts, 30, 9, tmp_path)
+    layouts = read_layouts(vmlinux).layouts
+    found = study(cases(layouts, 30, 9), layouts, tmp_path)
     assert len(found.wrong) > 10
 
 
