@@ -26,6 +26,7 @@ from linesmith.analyzer.model import (
     PhaseProof,
     Prediction,
     Residual,
+    Saving,
     SharingCost,
     Side,
     SlabBasis,
@@ -60,7 +61,9 @@ LINE = replace(
     ),
 )
 MEMORY = MemoryUse("pool_cache", SlabBasis.COMPUTED, 124, 128, 0, 32, 32, 12800000)
-NOW = LayoutCost(contended=Bounds(90, 100), cycles=Bounds(41000, 45600), hot_lines=1.0, size=128, memory=(MEMORY,))
+NOW = LayoutCost(
+    contended=Bounds(90, 100), likely=94.0, cycles=Bounds(41000, 45600), hot_lines=1.0, size=128, memory=(MEMORY,)
+)
 
 
 def reordered(*names: str, align: tuple[str, int] | None = None) -> Layout:
@@ -83,6 +86,7 @@ def moved() -> Candidate:
     then = replace(
         NOW,
         contended=Bounds(0, 0),
+        likely=11.0,
         cycles=Bounds(0, 0),
         adjacent=Bounds(0, 40),
         hot_lines=2.0,
@@ -99,6 +103,7 @@ def moved() -> Candidate:
         lines(after),
         notes=("Only the layout was checked.",),
         costs=(now, then),
+        saving=Saving(Bounds(60, 100), Bounds(27000, 45600), likely=88.0, noise=27.5, before=100),
         churn=Churn(1, 2),
         proofs=proofs,
         recommended="The smallest change that leaves nothing.",

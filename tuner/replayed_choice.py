@@ -62,16 +62,17 @@ def _anew(answer: Suggestion, found: Sequence[_Replayed], first: int) -> Suggest
     worth = [one for one in found if one.fewer and one.price < 1]
     best = min(worth, key=lambda one: (one.price, one.number), default=None)
     marked = tuple(
-        replace(one, recommended=_reason(best, answer) if best and best.number == number else "")
+        replace(one, recommended=_reason(best, answer, first) if best and best.number == number else "")
         for number, one in enumerate(answer.candidates, start=first)
     )
     return replace(answer, candidates=marked, declined="" if best else _declined(found))
 
 
-def _reason(best: _Replayed, answer: Suggestion) -> str:
+def _reason(best: _Replayed, answer: Suggestion, first: int) -> str:
     """Why, and whether the estimate would have chosen another."""
-    estimated = next((one for one in answer.candidates if one.recommended), None)
-    other = "; the estimate from the samples alone would choose another" if estimated is not best.candidate else ""
+    numbered = enumerate(answer.candidates, start=first)
+    estimated = next((number for number, one in numbered if one.recommended), best.number)
+    other = f"; by the samples alone it would be candidate {estimated}" if estimated != best.number else ""
     members = best.candidate.churn.members
     moved = f"{members} member{'s' if members != 1 else ''} {'move' if members != 1 else 'moves'}"
     return f"Replayed on the trace it {_saved(best)}: {moved}{other}."

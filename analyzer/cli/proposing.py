@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from linesmith.analyzer.cli.analysis import beside
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.report.suggested import Proposed, Suggested
+from linesmith.tuner.cost.replayed_saving import replayed_saving
 from linesmith.tuner.steps.step_table import step_tables
 from linesmith.tuner.structure.advise import advise
 from linesmith.tuner.suggestions import Suggestion, answers, first_candidates, reasons
@@ -18,7 +19,7 @@ from linesmith.tuner.suggestions import Suggestion, answers, first_candidates, r
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.analysis import Analysis
     from linesmith.analyzer.layouts import Layouts
-    from linesmith.analyzer.model import Sharded, Simulation, StructuralAdvice
+    from linesmith.analyzer.model import ReplayedSaving, Sharded, Simulation, StructuralAdvice
     from linesmith.tuner.premises import Premises
 
 
@@ -64,8 +65,19 @@ def suggested(
         found.findings,
         premises.kernel.machine if premises.kernel else None,
         made.simulations,
+        dict(_replayed(made)),
         sharded,
     )
+
+
+def _replayed(made: Offered) -> Iterator[tuple[int, ReplayedSaving]]:
+    """How far each prediction is from its replay, by the candidate's number."""
+    candidates = (candidate for answer in made.answers for candidate in answer.candidates)
+    for number, candidate in enumerate(candidates, start=1):
+        simulation = made.simulations.get(number)
+        apart = replayed_saving(candidate.saving, simulation) if simulation else None
+        if apart is not None:
+            yield number, apart
 
 
 def _advice(found: Analysis, premises: Premises, trace: Path | None) -> dict[int, tuple[StructuralAdvice, ...]]:

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from linesmith.analyzer.model.layout import Layout
-from linesmith.analyzer.model.prediction import LayoutCost, PhaseProof
+from linesmith.analyzer.model.prediction import LayoutCost, PhaseProof, Saving
 
 
 class MoveKind(StrEnum):
@@ -101,7 +101,8 @@ class Candidate:
     """A proposed layout, with what it costs and what it is expected to gain.
 
     ``before`` and ``after`` are the record whose members move: that called ``type``, or an anonymous struct inside it.
-    ``costs`` are those of both layouts; ``recommended`` is the reason why this one is, empty for all others.
+    ``costs`` are those of both layouts, ``saving`` what one saves of the other; ``recommended`` is the reason why this
+    one is, empty for all others.
     ``optimality`` is of a packing. ``proofs`` hold every place where objects are known to lie, and every start.
     """
 
@@ -117,6 +118,7 @@ class Candidate:
     considered: tuple[Considered, ...] = ()
     strategy: Strategy = Strategy.MOVE
     costs: tuple[LayoutCost, LayoutCost] = (LayoutCost(), LayoutCost())
+    saving: Saving = field(default_factory=Saving)
     churn: Churn = Churn(0, 0)
     proofs: tuple[PhaseProof, ...] = ()
     optimality: Optimality | None = None

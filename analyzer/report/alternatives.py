@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Bounds, Candidate, Simulation
-from linesmith.analyzer.report.cost import count_range
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Simulation
 from linesmith.analyzer.report.moves import short_change
+from linesmith.analyzer.report.savings import saved
 from linesmith.analyzer.report.suggested import Numbered
 
 MOST_CHANGE = 72
@@ -16,9 +16,9 @@ MOST_CHANGE = 72
 def alternative_rows(ones: Sequence[Numbered]) -> list[str]:
     """A table of the candidates, the recommended one marked with ``*``; columns that say nothing are left out."""
     simulated = any(one.simulation is not None for one in ones)
-    head = ["", "change", "contended", "size", "pages/1,000", "moved", "diff", *(["replayed"] if simulated else [])]
-    table = [head, *(_cells(one, simulated) for one in ones)]
-    kept = [column for column in range(len(head)) if column < 2 or any(row[column] for row in table[1:])]
+    head = ["", "change", "saves", "limits", "size", "pages/1,000", "moved", "diff"]
+    table = [[*head, "replayed"] if simulated else head, *(_cells(one, simulated) for one in ones)]
+    kept = [column for column in range(len(table[0])) if column < 2 or any(row[column] for row in table[1:])]
     widths = [max(len(row[column]) for row in table) for column in kept]
     return [_row([row[column] for column in kept], widths) for row in table]
 
@@ -34,28 +34,12 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def _cells(one: Numbered, simulated: bool) -> list[str]:
     candidate, churn = one.candidate, one.candidate.churn
-    change = short_change(candidate)
+    change, gain = short_change(candidate), saved(candidate)
     cells = [f"{'* ' if candidate.recommended else ''}{one.number}"]
-    cells += [
-        change if len(change) <= MOST_CHANGE else f"{change[: MOST_CHANGE - 1]}…",
-        count_range(contended_after(candidate)),
-    ]
-    cells += [f"{candidate.after.size:,}", _pages(candidate)]
+    cells += [change if len(change) <= MOST_CHANGE else f"{change[: MOST_CHANGE - 1]}…"]
+    cells += [f"{gain.likely:,.0f}", gain.limits_text, f"{candidate.after.size:,}", _pages(candidate)]
     cells += [f"{churn.members}", f"{churn.lines}"] if churn.members else ["", ""]
     return [*cells, _replayed(one.simulation)] if simulated else cells
-
-
-def contended_before(candidate: Candidate) -> Bounds:
-    """The contended accesses that the layout as it is costs, in the phases of the profile."""
-    known = candidate.costs[0].contended
-    return known if known.most else Bounds(candidate.predicted.before, candidate.predicted.before)
-
-
-def contended_after(candidate: Candidate) -> Bounds:
-    """What stays of them."""
-    if candidate.costs[0].contended.most:
-        return candidate.costs[1].contended
-    return Bounds(candidate.predicted.after, candidate.predicted.after)
 
 
 def _pages(candidate: Candidate) -> str:

@@ -9,6 +9,7 @@ from linesmith.analyzer.geometry import lines
 from linesmith.analyzer.model import Candidate, CoAccess, Finding, MemoryUse, Optimality
 from linesmith.analyzer.report.cost import count_range
 from linesmith.analyzer.report.meeting import meeting_rows
+from linesmith.analyzer.report.savings import saved
 
 MOST_FUNCTIONS = 4
 MOST_CACHES = 4
@@ -33,18 +34,18 @@ def _labelled(label: str, rows: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _gain(candidate: Candidate, finding: Finding) -> Iterator[tuple[str, str]]:
-    before, after = candidate.costs
+    """What is saved of the contended accesses to the record, with limits; and elsewhere, where that differs."""
+    gain, saving = saved(candidate), candidate.saving
     counted = "accesses" if finding.simulated else "loads"
-    if not before.contended.most:
-        gain = candidate.predicted
-        yield (
-            "contended",
-            f"{gain.before:,.0f} -> {gain.after:,.0f} {counted} of this profile that the meeting explains",
-        )
+    if not saving.before:
+        yield "saves", f"{gain.text} contended {counted} that the meeting explains"
         return
-    of = f"of {contended(finding):,} contended {counted} on the line"
-    yield "contended", f"{count_range(before.contended)} -> {count_range(after.contended)} {of}"
-    yield "cycles", f"{count_range(before.cycles)} -> {count_range(after.cycles)}{_basis(finding)}"
+    chance = f"; up to {saving.noise:,.0f} may be chance" if saving.noise >= 1 else ""
+    yield "saves", f"likely {gain.text} contended {counted} ({gain.limits_text}){chance}"
+    yield "cycles", f"{saving.cycles.least:,.0f} to {saving.cycles.most:,.0f} saved{_basis(finding)}"
+    before, after = candidate.costs
+    if abs(before.likely - saving.before) >= 1:
+        yield "everywhere", f"{before.likely:,.0f} -> {after.likely:,.0f} {counted}, over all places of the objects"
     if before.adjacent.most or after.adjacent.most:
         pairs = "where pairs of 128 bytes are fetched together"
         yield "adjacent", f"{count_range(before.adjacent)} -> {count_range(after.adjacent)} more, {pairs}"
@@ -58,7 +59,7 @@ def contended(finding: Finding) -> int:
 def _basis(finding: Finding) -> str:
     if finding.cost.exact:
         return ", counted with assumed latencies"
-    return " as sampled" if finding.cost.timed else ", latencies assumed"
+    return ", as sampled" if finding.cost.timed else ", latencies assumed"
 
 
 def _size(candidate: Candidate) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from linesmith.analyzer.report.alternatives import contended_after, contended_before
-from linesmith.analyzer.report.cost import count_range
 from linesmith.analyzer.report.moves import short_change
+from linesmith.analyzer.report.savings import saved
 from linesmith.analyzer.report.suggested import Numbered, Suggested
 
 MOST_ROWS = 12
@@ -38,7 +37,7 @@ def _said(one: Numbered) -> str:
 def _gain(one: Numbered) -> str:
     before, after = one.candidate.before.size, one.candidate.after.size
     size = f", {before} -> {after} bytes" if after != before else ""
-    return f"{count_range(contended_before(one.candidate))} -> {count_range(contended_after(one.candidate))}{size}"
+    return f"saves {saved(one.candidate).text}{size}"
 
 
 def _advised(suggested: Suggested) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linesmith.analyzer.model import Sharded, SimulatedLines, SimulatedPair, Simulation
+from linesmith.analyzer.model import ReplayedSaving, Sharded, SimulatedLines, SimulatedPair, Simulation
 
 
 def simulated_rows(simulation: Simulation) -> Iterator[str]:
@@ -22,6 +22,13 @@ def simulated_rows(simulation: Simulation) -> Iterator[str]:
     if simulation.useless:
         yield "no better than the layout as it is: the misses go elsewhere"
     yield from (f"but {remark}" for remark in simulation.remarks)
+
+
+def difference_row(one: ReplayedSaving) -> str:
+    """What was predicted beside what the replay counted, as shares of what the record costs now."""
+    limits = f"{-one.predicted.most:+.1%} to {-one.predicted.least:+.1%}"
+    held = "within" if one.holds else "outside"
+    return f"predicted {-one.likely:+.1%} ({limits}): {held} these limits the replay has {-one.replayed:+.1%}"
 
 
 def sharded_rows(sharded: Sharded) -> Iterator[str]:

@@ -15,7 +15,8 @@ from linesmith.analyzer.report.meeting import share_of_phases
 from linesmith.analyzer.report.member_heat import MOST_HOT, member_heat
 from linesmith.analyzer.report.moves import change, concerned_names, moved_names
 from linesmith.analyzer.report.overview import overview_rows
-from linesmith.analyzer.report.simulation import sharded_rows, simulated_rows
+from linesmith.analyzer.report.savings import saved
+from linesmith.analyzer.report.simulation import difference_row, sharded_rows, simulated_rows
 from linesmith.analyzer.report.steps import step_rows
 from linesmith.analyzer.report.structure import advice_rows
 from linesmith.analyzer.report.suggested import Numbered, Proposed, Suggested
@@ -125,7 +126,9 @@ def _headline(one: Numbered) -> str:
 
 
 def _table(ones: Sequence[Numbered], title: str) -> str:
-    return "\n".join([f"{title} (contended: what stays):", *(f"  {row}" for row in alternative_rows(ones))])
+    counted = "accesses" if ones[0].line.finding.simulated else "loads"
+    of = f"saves contended {counted}, of {saved(ones[0].candidate).of:,.0f}"
+    return "\n".join([f"{title} ({of}):", *(f"  {row}" for row in alternative_rows(ones))])
 
 
 def _contended(finding: Finding) -> str:
@@ -136,7 +139,9 @@ def _answer(one: Numbered) -> str:
     candidate = one.candidate
     rows = [_title(one)]
     rows += [f"  {label:<{LABEL}}{text}" for label, text in answer_rows(candidate, one.line.finding)]
-    for place, text in enumerate(simulated_rows(one.simulation) if one.simulation else ()):
+    simulated = [*simulated_rows(one.simulation)] if one.simulation else []
+    simulated += [difference_row(one.replayed)] if one.replayed else []
+    for place, text in enumerate(simulated):
         rows.append(f"  {'' if place else 'simulated':<{LABEL}}{text}")
     notes = (*candidate.notes, *(f"{constraint}." for constraint in candidate.constraints))
     rows += [_prose(note, "  - ", "    ") for note in notes]

@@ -24,7 +24,9 @@ from linesmith.analyzer.model import (
     Optimality,
     PhaseProof,
     Prediction,
+    ReplayedSaving,
     Residual,
+    Saving,
     Sharded,
     SimulatedLines,
     SimulatedPair,
@@ -144,11 +146,13 @@ class CandidateDocument(msgspec.Struct, frozen=True):
     recommended: str
     cost_before: LayoutCost
     cost_after: LayoutCost
+    saving: Saving
     churn: Churn
     proofs: tuple[PhaseProof, ...]
     optimality: Optimality | None
     steps: tuple[StepsDocument, ...]
     simulated: SimulationDocument | msgspec.UnsetType = msgspec.UNSET
+    replayed: ReplayedSaving | msgspec.UnsetType = msgspec.UNSET
 
 
 class RefusedDocument(msgspec.Struct, frozen=True):
@@ -228,11 +232,13 @@ def _candidate(one: Numbered) -> CandidateDocument:
         recommended=candidate.recommended,
         cost_before=candidate.costs[0],
         cost_after=candidate.costs[1],
+        saving=candidate.saving,
         churn=candidate.churn,
         proofs=candidate.proofs,
         optimality=candidate.optimality,
         steps=tuple(map(_steps, one.steps)),
         simulated=_simulation(one.simulation) if one.simulation else msgspec.UNSET,
+        replayed=one.replayed or msgspec.UNSET,
     )
 
 

@@ -11,6 +11,7 @@ from linesmith.analyzer.model import (
     Candidate,
     ElfIdentity,
     Finding,
+    ReplayedSaving,
     Sharded,
     Simulation,
     SlabMachine,
@@ -49,6 +50,7 @@ class Numbered:
     line: Proposed
     steps: tuple[StepTable, ...]
     simulation: Simulation | None
+    replayed: ReplayedSaving | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class Suggested:
 
     ``findings`` are all that the profile gave: other lines may hold members of the same record. ``machine`` is the
     one whose slabs hold the objects, ``None`` for a program. ``simulations`` are by a candidate's number, in
-    the order in which to show them.
+    the order in which to show them; ``replayed`` says how far the predictions are from them.
     """
 
     elf: ElfIdentity
@@ -67,6 +69,7 @@ class Suggested:
     findings: tuple[Finding, ...] = ()
     machine: SlabMachine | None = None
     simulations: Mapping[int, Simulation] = field(default_factory=dict)
+    replayed: Mapping[int, ReplayedSaving] = field(default_factory=dict)
     sharded: Sharded | None = None
 
     def numbered(self) -> Iterator[Numbered]:
@@ -76,4 +79,5 @@ class Suggested:
             for place, candidate in enumerate(line.candidates):
                 number += 1
                 steps = line.steps[place] if line.steps else ()
-                yield Numbered(number, candidate, line, steps, self.simulations.get(number))
+                simulation, replayed = self.simulations.get(number), self.replayed.get(number)
+                yield Numbered(number, candidate, line, steps, simulation, replayed)

@@ -11,7 +11,7 @@ from linesmith.analyzer.model import Candidate, Interval, Misses, SimulatedLines
 from linesmith.tuner.replayed_choice import replayed_choice
 from linesmith.tuner.suggestions import Suggestion
 
-ANOTHER = "the estimate from the samples alone would choose another"
+ANOTHER = "by the samples alone it would be candidate 1"
 SMALL, LARGE = moved(), aligned()
 
 

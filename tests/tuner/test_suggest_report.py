@@ -108,9 +108,9 @@ line 0, struct pool: false sharing in pool
 
 {NOISE}
 
-candidates, in full with --candidate 1 and so on (contended: what stays):
-     change               contended  size  pages/1,000  moved  diff
-  1  move used behind id          0   128           32      1     2
+candidates, in full with --candidate 1 and so on (saves contended loads, of 100):
+     change               saves     limits  size  pages/1,000  moved  diff
+  1  move used behind id     88  60 to 100   128           32      1     2
 """
     )
 
@@ -163,8 +163,9 @@ line 0, struct pool: false sharing in pool
 
 recommended: candidate 1: move used behind id
   because     The smallest change that leaves nothing.
-  contended   90 to 100 -> 0 of 100 contended loads on the line
-  cycles      41,000 to 45,600 -> 0 as sampled
+  saves       likely 88 of 100 contended loads (60 to 100); up to 28 may be chance
+  cycles      27,000 to 45,600 saved, as sampled
+  everywhere  94 -> 11 loads, over all places of the objects
   adjacent    0 -> 0 to 40 more, where pairs of 128 bytes are fetched together
   size        128 bytes, 2 lines (unchanged)
   memory      unchanged in slabs of pool_cache
@@ -217,10 +218,10 @@ after:
           /* sum members: 124, holes: 1, sum holes: 4 */
     };
 
-candidates (contended: what stays):
-       change                  contended  size  pages/1,000  moved  diff
-  * 1  move used behind id             0   128           32      1     2
-    2  align used to 64 bytes          0   192     32 -> 48      1     2
+candidates (saves contended loads, of 100):
+       change                  saves     limits  size  pages/1,000  moved  diff
+  * 1  move used behind id        88  60 to 100   128           32      1     2
+    2  align used to 64 bytes    100              192     32 -> 48      1     2
 """
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from hand_made import finding, hot, scalar, struct, table
-from proposals_by_hand import LINE, MEMORY, POOL, SPLIT, aligned, moved, proposed, suggested
+from proposals_by_hand import LINE, MEMORY, NOW, POOL, SPLIT, aligned, moved, proposed, suggested
 
 from linesmith.analyzer.model import (
     Bounds,
@@ -18,6 +18,7 @@ from linesmith.analyzer.model import (
     MoveKind,
     Optimality,
     PhaseProof,
+    ReplayedSaving,
     Residual,
     SimulatedLines,
     Simulation,
@@ -30,6 +31,7 @@ from linesmith.analyzer.report.meeting import meeting_rows
 from linesmith.analyzer.report.member_heat import member_heat
 from linesmith.analyzer.report.moves import short_change
 from linesmith.analyzer.report.overview import overview_rows
+from linesmith.analyzer.report.simulation import difference_row
 from linesmith.analyzer.report.suggest import render_text
 
 
@@ -106,29 +108,41 @@ def simulation(before: int, after: int) -> Simulation:
 def test_the_table_of_candidates_has_what_the_replay_says() -> None:
     here = replace(suggested(proposed(moved(), aligned())), simulations={1: simulation(200, 90)})
     assert alternative_rows(list(here.numbered())) == [
-        "     change                  contended  size  pages/1,000  moved  diff  replayed",
-        "* 1  move used behind id             0   128           32      1     2    -55.0%",
-        "  2  align used to 64 bytes          0   192     32 -> 48      1     2         -",
+        "     change                  saves     limits  size  pages/1,000  moved  diff  replayed",
+        "* 1  move used behind id        88  60 to 100   128           32      1     2    -55.0%",
+        "  2  align used to 64 bytes    100              192     32 -> 48      1     2         -",
     ]
 
 
 def test_columns_that_say_nothing_are_left_out() -> None:
-    bare = replace(moved(), costs=(replace(moved().costs[0], memory=()), replace(moved().costs[1], memory=())))
-    head, _ = alternative_rows(list(suggested(proposed(bare)).numbered()))
-    assert head.split() == ["change", "contended", "size", "moved", "diff"]
+    head, _ = alternative_rows(list(suggested(proposed(replace(aligned(), costs=(NOW, NOW)))).numbered()))
+    bare = replace(aligned(), costs=(replace(NOW, memory=()), replace(NOW, memory=())))
+    shorter, _ = alternative_rows(list(suggested(proposed(bare)).numbered()))
+    assert head.split() == ["change", "saves", "size", "pages/1,000", "moved", "diff"]
+    assert shorter.split() == ["change", "saves", "size", "moved", "diff"]
 
 
-def test_what_stays_is_told_with_its_limits() -> None:
-    left = replace(moved().costs[1], contended=Bounds(3, 12))
-    _, row = alternative_rows(list(suggested(proposed(replace(moved(), costs=(moved().costs[0], left)))).numbered()))
-    assert row.split()[6:9] == ["3", "to", "12"]
+def test_without_a_saving_the_pairs_of_members_are_told() -> None:
+    assert answer(aligned(), "saves") == ["100 of 100 contended loads that the meeting explains"]
+
+
+@pytest.mark.parametrize(
+    ("replayed", "told"),
+    [
+        (0.3, "predicted -25.0% (-40.0% to +10.0%): within these limits the replay has -30.0%"),
+        (0.5, "predicted -25.0% (-40.0% to +10.0%): outside these limits the replay has -50.0%"),
+    ],
+)
+def test_a_prediction_is_held_against_the_replay(replayed: float, told: str) -> None:
+    holds = -0.1 <= replayed <= 0.4
+    assert difference_row(ReplayedSaving(Bounds(-0.1, 0.4), 0.25, replayed, 0.25 - replayed, holds)) == told
 
 
 def test_several_lines_begin_with_an_overview() -> None:
     other = replace(proposed(aligned(), advice=(SPLIT,)), finding=replace(LINE, rank=4))
     assert overview_rows(suggested(proposed(moved()), other)) == [
         "recommended:",
-        "  line 0  pool  candidate 1: move used behind id  90 to 100 -> 0",
+        "  line 0  pool  candidate 1: move used behind id  saves 88 of 100",
         "structure: pool (count per CPU)",
     ]
     assert render_text(suggested(proposed(moved()), other)).split("\n\n")[1].startswith("recommended:\n  line 0")

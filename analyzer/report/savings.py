@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a candidate is predicted to save, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linesmith.analyzer.model import Bounds, Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """``likely`` saved ``of`` contended accesses, between ``limits``; ``None`` where nothing is known of those."""
+
+    likely: float
+    of: float
+    limits: Bounds | None
+
+    @property
+    def text(self) -> str:
+        """``586 of 1,036``."""
+        return f"{self.likely:,.0f} of {self.of:,.0f}"
+
+    @property
+    def limits_text(self) -> str:
+        """``522 to 650``, empty where nothing is known of the limits."""
+        return f"{self.limits.least:,.0f} to {self.limits.most:,.0f}" if self.limits else ""
+
+
+def saved(candidate: Candidate) -> Saved:
+    """The saving of a candidate; of one that has none, what its pairs of members explain."""
+    saving, gain = candidate.saving, candidate.predicted
+    if saving.before:
+        return Saved(saving.likely, saving.before, saving.contended)
+    return Saved(gain.before - gain.after, gain.before, None)
