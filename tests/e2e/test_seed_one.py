@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,6 +56,14 @@ def linesmith(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(argv, capture_output=True, check=False, timeout=1800)
 
 
+@pytest.fixture(scope="module")
+def first(vmlinux: Path, profile: Path) -> dict[str, Any]:
+    """The first candidate of ``suggest``: the recommended one."""
+    done = linesmith("suggest", vmlinux, profile, "--format", "json")
+    assert done.returncode in (0, 1), done.stderr.decode()
+    return dict(json.loads(done.stdout)["candidates"][0])
+
+
 def check_moves_one_member(content: bytes, tree: Path, folder: Path) -> None:
     """One line less, the same line more, and both appliers take the file; the tree itself stays as it is."""
     diff = content[content.index(b"\ndiff --git ") + 1 :]
@@ -90,6 +99,25 @@ def test_the_json_says_by_what_it_is_verified(vmlinux: Path, kernel_tree: Path, 
     assert "gcc" in told["verified"]
     assert told["exact"] is True
     assert sum("gcc" in command for command in told["commands"]) >= 2
+
+
+def test_the_lock_is_to_go_where_it_never_meets_what_it_protects(first: dict[str, Any]) -> None:
+    assert first["recommended"]
+    assert [(step["kind"], step["member"]) for step in first["moves"]] == [("move", "i_mmap_rwsem")]
+    assert first["size"] == 192
+    assert [one["after"] for one in first["residual_phases"] if one["line_bytes"] == 64] == [0.0]
+
+
+def test_another_place_is_told_with_the_starts_in_which_it_does_not_help(first: dict[str, Any]) -> None:
+    together = {
+        place["after"]: one["after"] * 8
+        for place in first["considered"]
+        for one in place["residuals"]
+        if one["line_bytes"] == 64
+    }
+    assert first["moves"][0]["after"] == "private_list"
+    assert together["flags"] == 3
+    assert [together[place] for place in (None, "host", "private_data")] == [0, 0, 0]
 
 
 def test_the_tree_is_not_written_to(vmlinux: Path, kernel_tree: Path, profile: Path) -> None:
