@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import nsmallest
-from math import sqrt
 
 from linesmith.analyzer.geometry import lines
 from linesmith.analyzer.layouts import Layouts
@@ -23,6 +22,7 @@ from linesmith.tuner.churn import churn
 from linesmith.tuner.configurations import refused_elsewhere
 from linesmith.tuner.constraints import Constraint
 from linesmith.tuner.cost.conflict import prediction, residuals
+from linesmith.tuner.cost.saving import noise_floor
 from linesmith.tuner.merit import Merit, best_first, disturbed, left, merit, smallest_first
 from linesmith.tuner.notes import notes
 from linesmith.tuner.pareto import undominated
@@ -81,11 +81,6 @@ def proposal(finding: Finding, layouts: Layouts, limit: int, others: Iterable[Fi
     return Proposal((replace(made[0], recommended=reason(best, front, evidence)), *made[1:]))
 
 
-def noise_floor(target: Subject) -> float:
-    """Contended samples by which two profiles of the same layout may differ: 1.96 standard errors of a difference."""
-    return 1.96 * sqrt(2 * sum(contact.weight for contact in target.heat.sampled))
-
-
 def _handful(front: Sequence[Merit], best: Merit | None, limit: int) -> list[Merit]:
     """At most ``limit``, the ``best`` first, the others smallest first; two of each strategy before a third of any."""
     seen: Counter[Strategy] = Counter()
@@ -100,7 +95,7 @@ def _handful(front: Sequence[Merit], best: Merit | None, limit: int) -> list[Mer
 
 def _worthwhile(target: Subject, found: Sequence[Option]) -> tuple[Option, ...]:
     """Options that do a good part of what this effort can; growth by a move only where nothing else helps."""
-    now = price(target, unchanged(target)).cost.here
+    now = target.now.here
     best: dict[tuple[bool, int], float] = {}
     for option in found:
         effort = _effort(target, option)
@@ -126,8 +121,8 @@ def _varied(target: Subject, found: Sequence[Option]) -> list[Merit]:
         key = option.arrangement.strategy, _grows(target, option), hot.intersection(option.arrangement.moved)
         groups.setdefault(key, []).append(option)
     shortlists = (nsmallest(SHORTLIST, group, key=partial(_price, target)) for group in groups.values())
-    now = left(price(target, unchanged(target)))
-    return [min((merit(target, one, now) for one in shortlist), key=smallest_first) for shortlist in shortlists]
+    now, best = left(target.now), min(left(option.cost) for option in found)
+    return [min((merit(target, one, now, best) for one in shortlist), key=smallest_first) for shortlist in shortlists]
 
 
 def _price(target: Subject, option: Option) -> tuple[float, ...]:

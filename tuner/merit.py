@@ -6,14 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linesmith.tuner.churn import churn
-from linesmith.tuner.cost.conflict import adjacent_cost, hot_lines, hot_neighbours
+from linesmith.tuner.cost.conflict import Cost, adjacent_cost, hot_lines, hot_neighbours
 from linesmith.tuner.cost.exposure import exposure
 from linesmith.tuner.search import Option
 from linesmith.tuner.subject import Subject
 
-# What one exposed member is taken to cost, as a share of what the profile's pairs cost now.
+# What one exposed member is taken to cost, as a share of what can be saved.
 EXPOSED_COST = 0.1
-# What each member that moves must take away at least, as a share of what the pairs cost now.
+# What each member that moves must take away at least, as a share of what can be saved.
 WORTH_A_MOVE = 0.04
 # What must be taken away if all members change their offset without being moved: nobody knows whom they meet then.
 WORTH_DISTURBING = 0.05
@@ -28,6 +28,7 @@ class Merit:
     """The merits of ``option``; less is better in all.
 
     ``left`` are contended samples that stay, the mean of the profile's phase and of all objects, of ``now`` as it is;
+    no layout known leaves less than ``best``.
     ``paired`` those of members on one pair of lines. ``exposed`` is how many members without samples newly meet a
     writer. ``members`` move, ``disturbed`` is the share of the others that change their offset,
     early ones counting for more; ``growth``, of ``size`` bytes, may be
@@ -36,6 +37,7 @@ class Merit:
 
     option: Option
     now: float
+    best: float
     left: float
     paired: float
     exposed: int
@@ -48,14 +50,14 @@ class Merit:
     @property
     def cost(self) -> float:
         """Contended samples that stay, with those that are risked."""
-        return self.left + EXPOSED_COST * self.now * self.exposed
+        return self.left + EXPOSED_COST * (self.now - self.best) * self.exposed
 
     @property
     def price(self) -> float:
-        """The cost as a share of what it is now, with what churn and growth must earn; doing nothing has 1."""
+        """What is left of what can be saved, as a share, with what churn and growth must earn; doing nothing has 1."""
         grown = self.growth / self.size + (WORTH_GROWING if self.growth > 0 else 0.0)
         changed = WORTH_A_MOVE * self.members + WORTH_DISTURBING * self.disturbed
-        return self.cost / self.now + changed + min(grown, MOST_FOR_GROWING)
+        return (self.cost - self.best) / (self.now - self.best) + changed + min(grown, MOST_FOR_GROWING)
 
     @property
     def effort(self) -> tuple[bool, int]:
@@ -63,13 +65,14 @@ class Merit:
         return self.growth > 0, self.members
 
 
-def merit(target: Subject, option: Option, now: float) -> Merit:
-    """The merits of a priced option, where ``now`` contended samples are left by doing nothing."""
+def merit(target: Subject, option: Option, now: float, best: float) -> Merit:
+    """The merits of a priced option: doing nothing leaves ``now`` contended samples, the best option ``best``."""
     paired = adjacent_cost(target.heat, option.starts, option.granule)
     return Merit(
         option=option,
         now=now,
-        left=left(option),
+        best=best,
+        left=left(option.cost),
         paired=paired,
         exposed=round(exposure(target, option.starts, option.granule)),
         members=churn(target, option.arrangement).members,
@@ -88,9 +91,9 @@ def merit(target: Subject, option: Option, now: float) -> Merit:
     )
 
 
-def left(option: Option) -> float:
-    """Contended samples that an option leaves: the profile's phase counts as much as all phases together."""
-    return (option.cost.here + option.cost.anywhere) / 2
+def left(cost: Cost) -> float:
+    """Contended samples that a layout leaves: the profile's phase counts as much as all phases together."""
+    return (cost.here + cost.anywhere) / 2
 
 
 def smallest_first(one: Merit) -> tuple[float, ...]:

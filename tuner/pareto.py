@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from linesmith.tuner.merit import Merit
 
-# What two options may leave more or less, as a share of what the meetings cost now, without being better or worse: on
+# What two options may leave more or less, as a share of what can be saved, without being better or worse: on
 # one line, and on a pair of lines, which matters where a prefetcher brings pairs only.
 EQUAL = 0.02
 PAIRED_EQUAL = 0.2
@@ -20,7 +20,7 @@ def undominated(found: Sequence[Merit]) -> list[Merit]:
 
 def _beats(one: Merit, other: Merit) -> bool:
     """Whether ``one`` is better in something, and worse in nothing."""
-    now = other.now
+    now = other.now - other.best
     leads = (
         (other.left - one.left) / (EQUAL * now),
         (other.paired - one.paired) / (PAIRED_EQUAL * now),

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from linesmith.tuner.arrangement import Arrangement, aligns, moves, swaps, unchanged
-from linesmith.tuner.cost.conflict import Cost, cost
+from linesmith.tuner.cost.conflict import Cost
+from linesmith.tuner.cost.forecast import forecast
 from linesmith.tuner.grouping import grouped
 from linesmith.tuner.isolation import among_cold, isolated
 from linesmith.tuner.placement import BYTE, place_shapes
@@ -33,18 +34,23 @@ class Option:
     granule: int
     cost: Cost
 
-    @property
-    def separates(self) -> bool:
-        """Whether no contact of the profile costs anything any more, in any phase."""
-        return self.cost.anywhere == 0
-
 
 def price(subject: Subject, arrangement: Arrangement) -> Option:
     """Place the arrangement by C's rules and price it."""
     placed = place_shapes(arrangement.shapes(subject), subject.layout.alignment)
     starts = _by_position(subject, arrangement, placed.starts)
     granule = max(subject.heat.granule, placed.alignment) if arrangement.aligned else subject.heat.granule
-    return Option(arrangement, starts, placed.size, granule, cost(subject.heat, starts, granule))
+    growth = placed.size - subject.layout.size if subject.in_slabs else 0
+    return Option(arrangement, starts, placed.size, granule, _expected(subject, starts, granule, growth))
+
+
+def _expected(subject: Subject, starts: tuple[int, ...], granule: int, growth: int) -> Cost:
+    """The forecast; of objects that will begin elsewhere, the profile's change as much as all of them."""
+    expected = forecast(subject.heat, subject.turns, starts, granule, growth)
+    now = subject.now
+    if now.anywhere and (growth or granule != subject.heat.granule):
+        return Cost(now.here * expected.anywhere / now.anywhere, expected.anywhere)
+    return expected
 
 
 def _by_position(subject: Subject, arrangement: Arrangement, bits: tuple[int, ...]) -> tuple[int, ...]:
@@ -59,12 +65,12 @@ def _by_position(subject: Subject, arrangement: Arrangement, bits: tuple[int, ..
 def options(subject: Subject) -> tuple[Option, ...]:
     """Every small change that lowers the cost; of several steps only what does more than each single one.
 
-    What parts every pair at the size there is needs no more steps.
+    What leaves nothing at the size there is needs no more steps.
     """
     start = unchanged(subject)
     now = price(subject, start)
     single = _helpful(subject, now, _single(subject, start))
-    if any(option.separates and option.size <= now.size for option in single):
+    if any(option.cost.anywhere == 0 and option.size <= now.size for option in single):
         return single
     several = _helpful(subject, now, _several(subject, start))
     return (*single, *(option for option in several if not any(_as_good(one, option) for one in single)))

@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import ConflictPair, Finding, Layout
 from linesmith.tuner.atoms import Atom, Place, anonymous_struct, atoms, visible_places
 from linesmith.tuner.constraints import Freedom, facts_of, facts_within, freedom, unmovable
+from linesmith.tuner.cost.conflict import Cost
+from linesmith.tuner.cost.forecast import forecast, turns_of
 from linesmith.tuner.cost.heat import Heat, spots
 from linesmith.tuner.cost.phase_mixes import PhaseMixes
 from linesmith.tuner.cost.record_heat import record_heat
+from linesmith.tuner.cost.turns import Turns
+from linesmith.tuner.cost.uses import Scope, code_of
 from linesmith.tuner.inference import inferences, record_alignment, with_inferred_alignment
 from linesmith.tuner.placement import BYTE, Shape, first_bit, refusal, shape_of
 from linesmith.tuner.premises import NO_PREMISES, Premises
@@ -25,7 +29,8 @@ class Subject:
 
     ``starts`` are its members' bytes in the object, by position. ``positions`` are the positions of each atom's
     members, ``owners`` the atom of each position, ``shapes`` those of each atom's members.
-    ``inferred`` names the members (or the record) whose alignment the debug information does not say.
+    ``inferred`` names the members (or the record) whose alignment the debug information does not say. ``turns`` tell
+    who fetches lines, ``None`` where the profile does not say who writes; ``now`` is what the present layout costs.
     """
 
     type: str
@@ -40,11 +45,18 @@ class Subject:
     shapes: tuple[tuple[Shape, ...], ...]
     inferred: tuple[str, ...] = ()
     premises: Premises = NO_PREMISES
+    turns: Turns | None = None
+    now: Cost = field(default_factory=lambda: Cost(0.0, 0.0))
 
     @property
     def may_resize(self) -> bool:
         """Whether the record is the object itself; a struct inside another one would move what follows it."""
         return self.base == 0 and self.layout.name != ""
+
+    @property
+    def in_slabs(self) -> bool:
+        """Whether objects begin elsewhere when their size changes."""
+        return self.may_resize and self.premises.kernel is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +86,8 @@ def subject(
     mixes = PhaseMixes(outer, layouts, premises.kernel, finding.bytes)
     granule = record_alignment(with_inferred_alignment(outer))
     heat = record_heat((finding, *same), found, starts, granule, mixes)
+    known = Scope(scope.layout, starts)
+    turns = turns_of((finding, *same), known, heat, code_of(outer, layouts, premises.accesses))
     limits = freedom(scope.layout, parts, layouts, facts, scope.base)
     owners = tuple(atom for atom, part in enumerate(parts) for _ in part.members)
     positions = tuple(tuple(at for at, owner in enumerate(owners) if owner == atom) for atom in range(len(parts)))
@@ -92,6 +106,8 @@ def subject(
         shapes,
         inferred,
         premises,
+        turns,
+        forecast(heat, turns, starts, granule),
     )
 
 

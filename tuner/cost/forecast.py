@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The contended samples that a layout is expected to have: by the turns of functions, else by pairs of members."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linesmith.analyzer.model import Finding, TypeAccesses
+from linesmith.tuner.cost.conflict import Cost, cost
+from linesmith.tuner.cost.heat import Heat
+from linesmith.tuner.cost.turns import Turns
+from linesmith.tuner.cost.uses import Scope, agents
+
+# Functions that a profile must name to tell those who write from those who read.
+LEAST_AGENTS = 2
+
+
+def turns_of(lines: Sequence[Finding], scope: Scope, heat: Heat, code: TypeAccesses | None) -> Turns | None:
+    """The turns on all ``lines`` of a record, on the scale of their contended samples as the record is now.
+
+    ``None`` where the profile does not tell who writes and who reads: one function may be both on different CPUs.
+    """
+    uses, found = agents(lines, scope, code)
+    if len(found) < LEAST_AGENTS:
+        return None
+    raw = Turns(uses, found)
+    now = raw.waits(scope.starts, heat.here(heat.granule).phases(heat.line_bytes), heat.line_bytes)
+    contended = sum(line.contended for line in lines)
+    return Turns(uses, found, contended / now) if now > 0 and contended else None
+
+
+def forecast(heat: Heat, turns: Turns | None, starts: Sequence[int], granule: int, growth: int = 0) -> Cost:
+    """The cost of members that begin at bytes ``starts`` of the object (by position in the layout).
+
+    Objects are aligned to ``granule`` and ``growth`` bytes larger than they are now.
+    """
+    if turns is None:
+        return cost(heat, starts, granule, growth)
+    size = heat.line_bytes
+    here = turns.waits(starts, heat.here(granule, growth).phases(size), size)
+    return Cost(here, turns.waits(starts, heat.mix(granule, growth).phases(size), size))

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What functions do to which bytes of a record: as sampled, and as their code does where no sample can show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from linesmith.analyzer.access import AccessMap, accesses_of
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Layout, LineMember, MemberFunction, TypeAccesses
+from linesmith.tuner.cost.heat import own_members
+
+# CPUs that a function is taken to run on where the profile does not say.
+USUAL_CPUS = 8
+# What of its turns a function is taken to touch a member in of which only its code tells: code has branches.
+BY_CODE = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Bytes that are used: from ``start`` of the member at ``position``, of the object where that is ``None``."""
+
+    position: int | None
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What an agent does to the use number ``use``: it was seen to wait, to store, and its code reads it.
+
+    All three are samples.
+    """
+
+    use: int
+    waits: float = 0.0
+    stores: float = 0.0
+    reads: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A function on ``cpus`` CPUs, with what it does to the record."""
+
+    name: str
+    cpus: int
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The record whose members move: its layout, and the bytes in the object at which they begin."""
+
+    layout: Layout
+    starts: tuple[int, ...]
+
+    def use(self, offset: int) -> Use:
+        """The place of a byte of the object."""
+        for position, (start, member) in enumerate(zip(self.starts, self.layout.members, strict=True)):
+            if start <= offset < start + member.size:
+                return Use(position, offset - start)
+        return Use(None, offset)
+
+
+@dataclass(slots=True)
+class _Function:
+    """What was found of a function so far, by byte of the object."""
+
+    cpus: int = 0
+    waits: dict[int, float] = field(default_factory=dict)
+    stores: dict[int, float] = field(default_factory=dict)
+    reads: dict[int, float] = field(default_factory=dict)
+
+    def see(self, offset: int, function: MemberFunction) -> None:
+        """Add what was sampled of it at a byte of the object."""
+        stores = function.stores or (function.contended if function.writes_inferred else 0)
+        self.cpus = max(self.cpus, function.cpus or USUAL_CPUS)
+        self.waits[offset] = self.waits.get(offset, 0.0) + function.contended
+        self.stores[offset] = self.stores.get(offset, 0.0) + stores
+
+    @property
+    def turns(self) -> float:
+        """How often it came to the record, at least."""
+        return max([*self.stores.values(), sum(self.waits.values())])
+
+
+def code_of(record: Layout, layouts: Layouts, accesses: AccessMap | None) -> TypeAccesses | None:
+    """What the code touches of a record, ``None`` where that is not known."""
+    return accesses_of(record, layouts, accesses) if accesses is not None else None
+
+
+def agents(
+    findings: Sequence[Finding], scope: Scope, code: TypeAccesses | None
+) -> tuple[tuple[Use, ...], tuple[Agent, ...]]:
+    """The functions seen on the lines ``findings``, whose first objects are of the record, and where they touch it.
+
+    ``code`` is what the code of the program touches of the whole record, ``None`` where that is not known.
+    """
+    found: dict[str, _Function] = {}
+    for member, function in _sampled(findings):
+        found.setdefault(function.name, _Function()).see(member.object_offset or 0, function)
+    for offset, name, writes in _by_code(code, findings, found):
+        touched = found[name].stores if writes else found[name].reads
+        touched.setdefault(offset, BY_CODE * found[name].turns)
+    offsets = sorted({offset for one in found.values() for offset in (*one.waits, *one.stores, *one.reads)})
+    numbers = {offset: number for number, offset in enumerate(offsets)}
+    return tuple(map(scope.use, offsets)), tuple(_agent(name, one, numbers) for name, one in found.items())
+
+
+def _sampled(findings: Iterable[Finding]) -> Iterable[tuple[LineMember, MemberFunction]]:
+    for finding in findings:
+        for member in own_members(finding):
+            for function in member.functions:
+                yield member, function
+
+
+def _by_code(
+    code: TypeAccesses | None, findings: Iterable[Finding], found: Mapping[str, _Function]
+) -> Iterable[tuple[int, str, bool]]:
+    """Bytes of the object that the code of sampled functions touches though no sample tells it.
+
+    Reads of a line show only while they wait; stores to a line of the profile would have been sampled.
+    """
+    shown = {line for finding in findings for line in _lines(finding)}
+    for member in code.members if code is not None else ():
+        for one in member.functions:
+            if one.function in found:
+                seen = found[one.function]
+                if one.counts.writing and not any(start <= member.offset < start + size for start, size in shown):
+                    yield member.offset, one.function, True
+                elif one.counts.reading and member.offset not in seen.waits:
+                    yield member.offset, one.function, False
+
+
+def _lines(finding: Finding) -> Iterable[tuple[int, int]]:
+    """First byte, in the object, and size of the lines of a finding."""
+    yield -finding.objects[0].start, max(finding.bytes, CACHE_LINE_BYTES)
+
+
+def _agent(name: str, seen: _Function, numbers: Mapping[int, int]) -> Agent:
+    offsets = dict.fromkeys((*seen.waits, *seen.stores, *seen.reads))
+    parts = (
+        Part(numbers[at], seen.waits.get(at, 0.0), seen.stores.get(at, 0.0), seen.reads.get(at, 0.0)) for at in offsets
+    )
+    return Agent(name, max(seen.cpus, 1), tuple(parts))
