@@ -59,13 +59,15 @@ def cheapest(problem: Problem) -> float:
     total = np.zeros(len(orders))
     for clash in problem.clashes:
         spots = [problem.hotspots[number] for number in (clash.first, clash.second)]
-        first, second = (starts[:, spot.item] + spot.start + problem.base for spot in spots)
+        pairs, which = np.unique(starts[:, spots[0].item] << 32 | starts[:, spots[1].item], return_inverse=True)
+        first, second = (pairs >> 32) + spots[0].start, (pairs & 0xFFFFFFFF) + spots[1].start
+        share_met = np.zeros(len(pairs))
         for grid in problem.grids:
             for phase, share in grid.phases:
-                one = _lines(first, spots[0].size, phase, grid.line_bytes)
-                other = _lines(second, spots[1].size, phase, grid.line_bytes)
-                met = (one[0] <= other[1]) & (other[0] <= one[1])
-                total += clash.weight * grid.weight * share * met
+                one = _lines(first, spots[0].size, phase + problem.base, grid.line_bytes)
+                other = _lines(second, spots[1].size, phase + problem.base, grid.line_bytes)
+                share_met += grid.weight * share * ((one[0] <= other[1]) & (other[0] <= one[1]))
+        total += clash.weight * share_met[which]
     return float(total[legal].min())
 
 

@@ -20,16 +20,19 @@ PICK_HOT = 0.7
 SEED = 1
 
 
-def anneal(scene: Scene, start: Judged, work: int) -> Judged:
-    """The cheapest of ``work`` orders that are tried one after the other, from ``start`` on."""
+def anneal(scene: Scene, start: Judged, work: int, enough: int = 0) -> Judged:
+    """The cheapest of ``work`` orders that are tried one after the other, from ``start`` on.
+
+    One of ``enough`` units ends the search.
+    """
     random = Random(SEED)  # noqa: S311  chance, not secrecy
     movable = [item for item, one in enumerate(scene.problem.items) if one.movable]
     hot = [item for item in movable if item in scene.hot]
     best = start
     order, units = list(start.order), start.units
-    if not hot:
-        return best
-    for step in range(work):
+    for step in range(work if hot else 0):
+        if best.units <= enough:
+            break
         temperature = start.units * HOT * (COLD / HOT) ** (step / work)
         item = random.choice(hot if random.random() < PICK_HOT else movable)
         tried = _changed(scene, order, item, random)

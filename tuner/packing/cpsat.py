@@ -8,6 +8,7 @@ divided by the line's length gives, so two meet unless one's last line is before
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil
 from typing import TYPE_CHECKING
 
 from linesmith.tuner.packing.fill import Filling
@@ -39,7 +40,7 @@ def place_hot(scene: Scene, known: int, work: float) -> Settled | None:
     solver.parameters.random_seed = 1
     solver.parameters.max_deterministic_time = work
     status = solver.solve(model.model)
-    bound = max(0, int(solver.best_objective_bound) - model.rounding)
+    bound = max(0, ceil(solver.best_objective_bound - 1e-3))
     best = None
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         best = _order(scene, {item: solver.value(start) * BYTE for item, start in model.starts.items()})
@@ -68,7 +69,6 @@ class _Model:
         model.add_no_overlap(
             model.new_fixed_size_interval_var(self.starts[item], sizes[item], f"item{item}") for item in rigid
         )
-        self.rounding = 0
         self._lines: dict[tuple[int, int, int], cp_model.IntVar] = {}
         model.minimize(sum(self._terms()))
 
@@ -92,11 +92,10 @@ class _Model:
         for (one, other), (weight, sizes) in prices.pairs.items():
             for line_bytes in sizes:
                 self.model.add(self._meet(one, other, line_bytes, -self._scene.problem.base) == 0)
+            costs = iter(prices.by_phase(weight).tolist())
             for grid in self._scene.problem.grids:
-                for phase, share in grid.phases:
-                    units = round(abs(weight) * grid.weight * share / prices.unit)
-                    met = self._meet(one, other, grid.line_bytes, phase)
-                    self.rounding += 1
+                for phase, _ in grid.phases:
+                    met, units = self._meet(one, other, grid.line_bytes, phase), next(costs)
                     found.append(units * met if weight > 0 else units * (1 - met))
         return found
 

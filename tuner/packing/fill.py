@@ -21,6 +21,26 @@ class Filled:
     steps: int
 
 
+def fill_roughly(scene: Scene, wanted: Mapping[int, int]) -> tuple[int, ...]:
+    """The present order with each hot item put about where it is wanted: as soon as nothing more fits before it."""
+    items, placer = scene.problem.items, scene.placer
+    queue = sorted(wanted, key=lambda item: (items[item].segment, wanted[item]))
+    cold = [item for item in range(len(items)) if item not in wanted]
+    order: list[int] = []
+    end = 0
+    while queue or cold:
+        segment = min(items[line[0]].segment for line in (queue, cold) if line)
+        mine = [item for item in cold if items[item].segment == segment]
+        near = bool(queue) and items[queue[0]].segment == segment
+        room = wanted[queue[0]] if near else placer.limit
+        fitting = [item for item in mine if end + placer.step(item, end).end <= room]
+        item = fitting[0] if fitting else queue[0] if near else mine[0]
+        (cold if item in mine else queue).remove(item)
+        order.append(item)
+        end += placer.step(item, end).end
+    return tuple(order)
+
+
 class Filling:
     """The search for one order, from front to back; what failed once is not tried again."""
 

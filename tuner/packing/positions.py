@@ -14,14 +14,15 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from linesmith.tuner.packing.fill import Filling
+from linesmith.tuner.packing.fill import Filling, fill_roughly
 from linesmith.tuner.packing.neighbours import Neighbours
 from linesmith.tuner.packing.prices import FORBIDDEN
 from linesmith.tuner.packing.rooms import rooms
 from linesmith.tuner.packing.scene import Judged, Scene
 
-# Items tried when the gaps between hot items are filled: for one set of places, and for all together.
+# Items tried when the gaps between hot items are filled for one set of places, and what part of a place one counts.
 FILL_WORK = 2_000
+FILL_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Positions:
 
     def __init__(self, scene: Scene, work: int, known: int) -> None:
         self._scene = scene
-        self._left = work
+        self._left = float(work)
         self._work = work
         self._known = known
         self._open = known
@@ -55,7 +56,7 @@ class Positions:
     def run(self) -> Settled:
         """Search until all places are tried or the work is done."""
         self._search(0)
-        return Settled(self._best, min(self._open, self._known), self._work - self._left)
+        return Settled(self._best, min(self._open, self._known), int(self._work - self._left))
 
     def _first_prices(self) -> NDArray[np.int64]:
         """For each hot item and place what it costs there by itself; forbidden where it cannot be."""
@@ -117,14 +118,13 @@ class Positions:
     def _finish(self, spent: int) -> None:
         """All hot items have a place: find an order for it."""
         wanted = {item: int(self._at[number]) * self._step for number, item in enumerate(self._hot)}
-        filled = Filling(self._scene, wanted, min(FILL_WORK, max(self._left, 1))).run()
-        self._left -= filled.steps // 20
-        judged = self._scene.judge(filled.order) if filled.order else None
-        if judged and judged.units == spent:
-            self._best, self._known = judged, spent
+        filled = Filling(self._scene, wanted, FILL_WORK).run()
+        self._left -= filled.steps * FILL_SHARE
+        if filled.order or not filled.all_tried:
             self._open = min(self._open, spent)
-        elif not filled.all_tried or filled.order:
-            self._open = min(self._open, spent)
+        judged = self._scene.judge(filled.order or fill_roughly(self._scene, wanted))
+        if judged and judged.units < self._known:
+            self._best, self._known = judged, judged.units
 
 
 def _grid_step(scene: Scene, item: int) -> int:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from linesmith.tuner.packing.problem import Grid, Problem
 
+Numbers = NDArray[np.int64]
 # The heaviest possible cost is this many units; one unit is the smallest difference that is told apart.
 UNITS = 10**9
 
@@ -37,14 +38,14 @@ class Prices:
         sizes = [*(grid.line_bytes for grid in problem.grids), *(one.line_bytes for one in problem.apart)]
         self.period = lcm(1, *sizes)
         self.reach = max(sizes, default=1)
-        self._shares: dict[tuple[int, int], NDArray[np.float64]] = {}
-        self._whole = sum(grid.weight * share for grid in problem.grids for _, share in grid.phases)
+        self._meetings: dict[tuple[int, int], Numbers] = {}
+        whole = sum(grid.weight * share for grid in problem.grids for _, share in grid.phases)
         self.pairs = _pairs(problem)
-        most = self._whole * sum(abs(weight) for weight, _ in self.pairs.values())
+        most = whole * sum(abs(weight) for weight, _ in self.pairs.values())
         self.unit = most / UNITS if most else 1.0
-        self.offset = self._whole * sum(min(0.0, weight) for weight, _ in self.pairs.values())
+        self.offset = whole * sum(min(0.0, weight) for weight, _ in self.pairs.values())
         self.far = {
-            order: round(-weight * self._whole / self.unit)
+            order: int(self.by_phase(weight).sum())
             for pair, (weight, _) in self.pairs.items()
             if weight < 0
             for order in (pair, pair[::-1])
@@ -54,17 +55,23 @@ class Prices:
             self.partners[one][other] = self._table(one, other)
             self.partners[other][one] = self._table(other, one)
 
+    def by_phase(self, weight: float) -> Numbers:
+        """Units that a clash of this weight costs for each phase of each grid, without its sign."""
+        costs = [abs(weight) * grid.weight * share for grid in self._problem.grids for _, share in grid.phases]
+        return np.rint(np.array(costs) / self.unit).astype(np.int64)
+
     def _table(self, one: int, other: int) -> list[list[int]]:
         """Units by the byte of ``one`` modulo the period, and by the distance to ``other`` plus the reach of both."""
         sizes = self._problem.hotspots[one].size, self._problem.hotspots[other].size
-        if sizes not in self._shares:
-            self._shares[sizes] = _shares(sizes, self._problem.grids, self.period, self.reach)
+        if sizes not in self._meetings:
+            self._meetings[sizes] = _meetings(sizes, self._problem.grids, self.period, self.reach)
         weight, lines = self.pairs[min(one, other), max(one, other)]
-        units = np.rint((self._shares[sizes] - (self._whole if weight < 0 else 0.0)) * (weight / self.unit))
+        met = self._meetings[sizes] if weight >= 0 else 1 - self._meetings[sizes]
+        units = np.tensordot(self.by_phase(weight), met, axes=1)
         for line_bytes in lines:
             grid = Grid(line_bytes, ((-self._problem.base, 1.0),))
-            units += FORBIDDEN * _shares(sizes, (grid,), self.period, self.reach)
-        table: list[list[int]] = units.astype(np.int64).tolist()
+            units += FORBIDDEN * _meetings(sizes, (grid,), self.period, self.reach)[0]
+        table: list[list[int]] = units.tolist()
         return table
 
     def price(self, one: int, here: int, other: int, there: int) -> int:
@@ -89,15 +96,15 @@ def _pairs(problem: Problem) -> dict[tuple[int, int], tuple[float, list[int]]]:
     return {pair: (weight, sizes) for pair, (weight, sizes) in known.items() if weight or sizes}
 
 
-def _shares(sizes: tuple[int, int], grids: tuple[Grid, ...], period: int, reach: int) -> NDArray[np.float64]:
-    """Weighted share of phases in which two spots of these sizes meet, by place of the first and distance."""
+def _meetings(sizes: tuple[int, int], grids: tuple[Grid, ...], period: int, reach: int) -> Numbers:
+    """Whether two spots of these sizes meet, 0 or 1, by phase, by place of the first and by distance."""
     here = np.arange(period)[:, None]
     there = here + np.arange(-reach - sizes[1], reach + sizes[0] + 1)[None, :]
-    found = np.zeros(there.shape)
+    found = [np.zeros((0, *there.shape), dtype=np.int64)]
     for grid in grids:
-        for phase, share in grid.phases:
+        for phase, _ in grid.phases:
             first = np.maximum((here + phase) // grid.line_bytes, (there + phase) // grid.line_bytes)
             mine = (here + phase + sizes[0] - 1) // grid.line_bytes
             other = (there + phase + sizes[1] - 1) // grid.line_bytes
-            found += grid.weight * share * (first <= np.minimum(mine, other))
-    return found
+            found.append((first <= np.minimum(mine, other))[None].astype(np.int64))
+    return np.concatenate(found)

@@ -23,6 +23,8 @@ WORK = 50_000
 
 # Up to so many items all orders are looked at.
 SMALL = 14
+# So much more work is done for them, since it proves what it finds.
+SMALL_WORK = 4
 # More units than any legal order has.
 NOTHING_KNOWN = 2 * UNITS
 
@@ -73,8 +75,7 @@ def _whole(scene: Scene, work: int, present: Judged | None) -> _Answer:
         known = best.units if best else NOTHING_KNOWN
         if bound < known and (found := way(scene, work, known)):
             best, bound = found.best or best, max(bound, found.bound)
-    if best and bound < best.units:
-        best = anneal(scene, best, work // 10)
+            best = anneal(scene, best, work // 10, bound) if best else None
     return _Answer(best, bound)
 
 
@@ -87,7 +88,7 @@ def _by_sequences(scene: Scene, work: int, known: int) -> _Answer | None:
     """Every order of few items."""
     if len(scene.problem.items) > SMALL:
         return None
-    found = Sequences(scene, work, known).run()
+    found = Sequences(scene, work * SMALL_WORK, known).run()
     return _Answer(found.best, found.bound)
 
 
