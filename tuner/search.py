@@ -19,6 +19,8 @@ from linesmith.tuner.subject import Subject
 EXHAUSTIVE_ATOMS = 96
 # Second moves are tried on top of this many first moves, the best of each hot atom.
 BEAM = 12
+# Hot atoms that are looked at, those that cost most.
+MOST_HOT = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,12 @@ def price(subject: Subject, arrangement: Arrangement) -> Option:
     placed = place_shapes(arrangement.shapes(subject), subject.layout.alignment)
     starts = _by_position(subject, arrangement, placed.starts)
     granule = max(subject.heat.granule, placed.alignment) if arrangement.aligned else subject.heat.granule
-    growth = placed.size - subject.layout.size if subject.in_slabs else 0
-    return Option(arrangement, starts, placed.size, granule, _expected(subject, starts, granule, growth))
+    return Option(arrangement, starts, placed.size, granule, _expected(subject, starts, placed.size, granule))
 
 
-def _expected(subject: Subject, starts: tuple[int, ...], granule: int, growth: int) -> Cost:
+def _expected(subject: Subject, starts: tuple[int, ...], size: int, granule: int) -> Cost:
     """The forecast; of objects that will begin elsewhere, the profile's change as much as all of them."""
+    growth = subject.growth(size)
     expected = forecast(subject.heat, subject.turns, starts, granule, growth)
     now = subject.now
     if now.anywhere and (growth or granule != subject.heat.granule):
@@ -108,12 +110,12 @@ def _price_of(option: Option) -> tuple[float, float]:
 
 
 def hot_atoms(subject: Subject) -> tuple[int, ...]:
-    """Atoms of the sampled contacts, each once; the written one of a contact first."""
+    """Atoms of the sampled contacts, each once, the heaviest contacts first; the written one of a contact first."""
     found: dict[int, None] = {}
-    for contact in subject.heat.sampled:
+    for contact in sorted(subject.heat.sampled, key=lambda one: -one.weight):
         ends = sorted((contact.first, contact.second), key=lambda spot: spot.name != contact.writer)
         found.update(dict.fromkeys(subject.owners[spot.member] for spot in ends))
-    return tuple(found)
+    return tuple(found)[:MOST_HOT]
 
 
 def _single(subject: Subject, start: Arrangement) -> Iterator[Arrangement]:

@@ -53,10 +53,9 @@ class Subject:
         """Whether the record is the object itself; a struct inside another one would move what follows it."""
         return self.base == 0 and self.layout.name != ""
 
-    @property
-    def in_slabs(self) -> bool:
-        """Whether objects begin elsewhere when their size changes."""
-        return self.may_resize and self.premises.kernel is not None
+    def growth(self, size: int) -> int:
+        """Bytes by which objects become larger when the record has ``size``; of a program nothing begins elsewhere."""
+        return size - self.layout.size if self.may_resize and self.premises.kernel is not None else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,20 +42,29 @@ def suggestions(
 def answers(
     found: Sequence[Finding], layouts: Layouts, limit: int = MOST_CANDIDATES, premises: Premises = NO_PREMISES
 ) -> tuple[Suggestion, ...]:
-    """One suggestion per line, hottest first; lines whose members an earlier line already parts are left out.
+    """One suggestion per record, for its hottest line; a line without candidates tells why.
 
-    ``limit`` is the number of candidates for one line.
+    ``limit`` is the number of candidates for one record.
     """
     given: list[Suggestion] = []
-    told: set[tuple[int | None, frozenset[str]]] = set()
     for finding in found:
-        layout = finding.objects[0].layout if finding.objects else None
-        meeting = layout, frozenset(name for pair in finding.triage.pairs for name in (pair.first, pair.second))
-        if meeting[1] and meeting in told:
-            continue
-        told.add(meeting)
-        given.append(_suggestion(finding, found, layouts, limit, premises))
+        if not any(_tells(answer, finding) for answer in given):
+            given.append(_suggestion(finding, found, layouts, limit, premises))
     return tuple(given)
+
+
+def _tells(answer: Suggestion, finding: Finding) -> bool:
+    """Whether an answer for another line of the same record holds for this one: candidates have all lines in view."""
+    mine, theirs = (one.objects[0].layout if one.objects else None for one in (finding, answer.finding))
+    if mine is None or mine != theirs:
+        return False
+    same = _meeting(finding) == _meeting(answer.finding)
+    whole = any(one.before.id == mine for one in answer.candidates)
+    return whole or (same and bool(_meeting(finding)))
+
+
+def _meeting(finding: Finding) -> frozenset[str]:
+    return frozenset(name for pair in finding.triage.pairs for name in (pair.first, pair.second))
 
 
 def first_candidates(answers: Sequence[Suggestion], limit: int) -> tuple[Suggestion, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from linesmith.analyzer.model import Finding, TypeAccesses
 from linesmith.tuner.cost.conflict import Cost, cost
 from linesmith.tuner.cost.heat import Heat
+from linesmith.tuner.cost.phase_mix import PhaseMix
 from linesmith.tuner.cost.turns import Turns
 from linesmith.tuner.cost.uses import Scope, agents
 
@@ -24,7 +25,7 @@ def turns_of(lines: Sequence[Finding], scope: Scope, heat: Heat, code: TypeAcces
     if len(found) < LEAST_AGENTS:
         return None
     raw = Turns(uses, found)
-    now = raw.waits(scope.starts, heat.here(heat.granule).phases(heat.line_bytes), heat.line_bytes)
+    now = _mean(raw, scope.starts, heat, heat.here(heat.granule))[0]
     contended = sum(line.contended for line in lines)
     return Turns(uses, found, contended / now) if now > 0 and contended else None
 
@@ -36,6 +37,11 @@ def forecast(heat: Heat, turns: Turns | None, starts: Sequence[int], granule: in
     """
     if turns is None:
         return cost(heat, starts, granule, growth)
-    size = heat.line_bytes
-    here = turns.waits(starts, heat.here(granule, growth).phases(size), size)
-    return Cost(here, turns.waits(starts, heat.mix(granule, growth).phases(size), size))
+    return Cost(*_mean(turns, starts, heat, heat.here(granule, growth), heat.mix(granule, growth)))
+
+
+def _mean(turns: Turns, starts: Sequence[int], heat: Heat, *mixes: PhaseMix) -> list[float]:
+    """What is waited in the phases of each mix, by their shares."""
+    phases = [mix.phases(heat.line_bytes) for mix in mixes]
+    waits = turns.waits(starts, {phase for mix in phases for phase, _ in mix}, heat.line_bytes)
+    return [sum(share * waits[phase] for phase, share in mix) for mix in phases]

@@ -22,46 +22,42 @@ class Turns:
     uses: tuple[Use, ...]
     agents: tuple[Agent, ...]
     scale: float = 1.0
-    _known: dict[tuple[int, ...], float] = field(default_factory=dict, compare=False, repr=False)
+    _known: dict[int, float] = field(default_factory=dict, compare=False, repr=False)
 
-    def waits(self, starts: Sequence[int], phases: Iterable[tuple[int, float]], line_bytes: int) -> float:
-        """Contended samples of objects with these phases, each with its share of the objects.
-
-        ``starts`` are bytes in the object by member position.
-        """
+    def waits(self, starts: Sequence[int], phases: Iterable[int], line_bytes: int) -> dict[int, float]:
+        """Contended samples by phase; ``starts`` are bytes in the object by member position."""
         places = [use.start if use.position is None else starts[use.position] + use.start for use in self.uses]
-        return sum(share * self._on([(at + phase) // line_bytes for at in places]) for phase, share in phases)
+        return {phase: self._in_phase(places, phase, line_bytes) for phase in phases}
 
-    def _on(self, lines: Sequence[int]) -> float:
-        """The same for uses that lie on these lines: it matters only who is with whom."""
-        first: dict[int, int] = {}
-        key = tuple(first.setdefault(line, place) for place, line in enumerate(lines))
-        if key not in self._known:
-            self._known[key] = self.scale * fetches(self.agents, key)
-        return self._known[key]
+    def _in_phase(self, places: Sequence[int], phase: int, line_bytes: int) -> float:
+        """The same in one phase, for uses at bytes ``places`` of the object: it matters only who is with whom."""
+        together: dict[int, int] = {}
+        bit = 1
+        for place in places:
+            line = (place + phase) // line_bytes
+            together[line] = together.get(line, 0) | bit
+            bit <<= 1
+        return sum(self._on_line(uses) for uses in together.values())
+
+    def _on_line(self, uses: int) -> float:
+        """What one line costs; ``uses`` has a bit for each that lies there."""
+        if uses not in self._known:
+            users = [using for agent in self.agents if (using := _turns(agent, uses)) is not None]
+            self._known[uses] = self.scale * _fetched(users)
+        return self._known[uses]
 
 
-def fetches(agents: Sequence[Agent], lines: Sequence[int]) -> float:
-    """Turns in which agents have to fetch a line; ``lines`` are those of the uses."""
-    users: dict[int, list[tuple[int, float, float]]] = {}
-    for agent in agents:
-        for line, (turns, stores) in _turns(agent, lines).items():
-            users.setdefault(line, []).append((agent.cpus, turns, stores))
-    return sum(_fetched(using) for using in users.values())
-
-
-def _turns(agent: Agent, lines: Sequence[int]) -> dict[int, tuple[float, float]]:
-    """Turns in which the agent touches each line, and in which it stores there.
+def _turns(agent: Agent, uses: int) -> tuple[int, float, float] | None:
+    """CPUs of an agent, turns in which it touches a line, and turns in which it stores there.
 
     Of all parts on a line only the first one that a turn touches waits; so waits add up, and stores do not.
     """
-    found: dict[int, list[float]] = {}
-    for part in agent.parts:
-        line = found.setdefault(lines[part.use], [0.0, 0.0, 0.0])
-        line[0] += part.waits
-        line[1] = max(line[1], part.stores)
-        line[2] = max(line[2], part.reads)
-    return {line: (max(waits, stores, reads), stores) for line, (waits, stores, reads) in found.items()}
+    parts = [part for part in agent.parts if uses >> part.use & 1]
+    if not parts:
+        return None
+    stores = max(part.stores for part in parts)
+    turns = max(sum(part.waits for part in parts), stores, max(part.reads for part in parts))
+    return agent.cpus, turns, stores
 
 
 def _fetched(users: Sequence[tuple[int, float, float]]) -> float:
