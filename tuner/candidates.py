@@ -15,14 +15,26 @@ from heapq import nsmallest
 
 from linesmith.analyzer.geometry import lines
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Candidate, Considered, Finding, Layout, Move, MoveKind, Strategy
+from linesmith.analyzer.model import (
+    Candidate,
+    Considered,
+    Finding,
+    Layout,
+    LayoutCost,
+    Move,
+    MoveKind,
+    PhaseProof,
+    Strategy,
+)
 from linesmith.tuner.advice import nothing_helps, refuse_hopeless
 from linesmith.tuner.arrangement import moves, unchanged
 from linesmith.tuner.churn import churn
 from linesmith.tuner.configurations import refused_elsewhere
 from linesmith.tuner.constraints import Constraint
 from linesmith.tuner.cost.conflict import prediction, residuals
-from linesmith.tuner.cost.saving import noise_floor
+from linesmith.tuner.cost.layout_cost import layout_cost
+from linesmith.tuner.cost.proofs import proofs
+from linesmith.tuner.cost.saving import noise_floor, saving
 from linesmith.tuner.merit import Merit, best_first, disturbed, left, merit, smallest_first
 from linesmith.tuner.notes import notes
 from linesmith.tuner.pareto import undominated
@@ -148,8 +160,21 @@ def candidate(finding: Finding, target: Subject, option: Option, layouts: Layout
         notes=notes(finding, target, option),
         considered=_considered(target, option),
         strategy=replace(option.arrangement, moves=moves_made).strategy,
+        costs=(_costs(target), layout_cost(target, option.starts, option.size, option.granule)),
+        saving=saving(target, option.starts, option.size, option.granule),
         churn=churn(target, option.arrangement),
+        proofs=_proofs(target, option),
     )
+
+
+def _costs(target: Subject) -> LayoutCost:
+    """What the present layout costs."""
+    return layout_cost(target, target.starts, target.layout.size, target.heat.granule)
+
+
+def _proofs(target: Subject, option: Option) -> tuple[PhaseProof, ...]:
+    """In which phases the sampled pairs still meet, at each place of the objects and at every start."""
+    return proofs(target.heat, option.starts, option.granule, option.size - target.layout.size)
 
 
 def _after(target: Subject, option: Option, before: Layout) -> Layout:
@@ -194,6 +219,7 @@ def _considered(target: Subject, chosen: Option) -> tuple[Considered, ...]:
             option.arrangement.moves[0].after,
             option.size,
             residuals(target.heat, target.starts, option.starts, option.granule),
+            _proofs(target, option),
         )
         for option in places
         if option.cost.anywhere < now.cost.anywhere and option.starts != chosen.starts

@@ -94,6 +94,7 @@ class Considered:
     after: str | None
     size: int
     residuals: tuple[Residual, ...]
+    proofs: tuple[PhaseProof, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

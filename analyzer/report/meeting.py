@@ -11,6 +11,7 @@ from linesmith.analyzer.model import Candidate, Layout, PhaseProof, Residual
 
 # Pairs of members that are told; a candidate for a line that many members share parts many.
 MOST_PAIRS = 6
+MOST_PLACES = 5
 
 
 def meeting_rows(candidate: Candidate) -> list[str]:
@@ -50,18 +51,28 @@ def share_of_phases(share: float, line_bytes: int, layout: Layout) -> str:
     return f"{met:.0f} of {count} phases" if met == round(met) else f"{share:.0%} of the phases"
 
 
-def _places(residual: Residual, proofs: tuple[PhaseProof, ...]) -> Iterator[str]:
-    """Where objects are known to lie, and how many of them are in a phase in which the pair meets."""
+def _places(residual: Residual, proofs: Sequence[PhaseProof]) -> Iterator[str]:
+    if told := by_place(residual, proofs):
+        yield f"  {residual.line_bytes} bytes, of the objects in {told}"
+
+
+def by_place(residual: Residual, proofs: Sequence[PhaseProof]) -> str:
+    """In how many of the objects of each cache the pair still meets, most first; empty where it never does."""
     if not residual.after:
-        return
-    for proof in proofs:
-        same = (proof.first, proof.second, proof.line_bytes) == (residual.first, residual.second, residual.line_bytes)
-        if same and proof.place:
-            yield f"  {proof.line_bytes} bytes, {proof.place}: {_counted(proof)}"
+        return ""
+    pair = residual.first, residual.second, residual.line_bytes
+    known = [one for one in proofs if one.place and (one.first, one.second, one.line_bytes) == pair]
+    told = [f"{_cache(one, known)} {_met(one)}" for one in sorted(known, key=lambda one: -one.share)]
+    more = f" and {len(told) - MOST_PLACES} more" if len(told) > MOST_PLACES else ""
+    return f"{', '.join(told[:MOST_PLACES])}{more}"
 
 
-def _counted(proof: PhaseProof) -> str:
-    if proof.phases == 1:
-        return "always, there is one phase" if proof.together else "never, there is one phase"
-    share = f", {proof.share:.0%} of the objects" if proof.together else ""
-    return f"{proof.together or 'none'} of {proof.phases} phases{share}"
+def _cache(one: PhaseProof, known: Sequence[PhaseProof]) -> str:
+    """The slab cache, with the place in its objects where there are several."""
+    cache = one.place.partition(",")[0]
+    several = sum(other.place.partition(",")[0] == cache for other in known) > 1
+    return f"{one.place.replace(', ', '.')}" if several else cache
+
+
+def _met(one: PhaseProof) -> str:
+    return f"{one.share:.0%}" if one.together else "none"

@@ -31,5 +31,6 @@ def saved(candidate: Candidate) -> Saved:
     """The saving of a candidate; of one that has none, what its pairs of members explain."""
     saving, gain = candidate.saving, candidate.predicted
     if saving.before:
-        return Saved(saving.likely, saving.before, saving.contended)
+        limits = Bounds(saving.contended.least, min(saving.contended.most, saving.before))
+        return Saved(saving.likely, saving.before, limits)
     return Saved(gain.before - gain.after, gain.before, None)

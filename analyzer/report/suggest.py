@@ -7,11 +7,11 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from linesmith.analyzer.model import Considered, Finding, Layout
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Considered, Finding, Layout
 from linesmith.analyzer.report.alternatives import alternative_rows
 from linesmith.analyzer.report.answer import answer_rows, contended
 from linesmith.analyzer.report.excerpt import excerpt
-from linesmith.analyzer.report.meeting import share_of_phases
+from linesmith.analyzer.report.meeting import by_place, share_of_phases
 from linesmith.analyzer.report.member_heat import MOST_HOT, member_heat
 from linesmith.analyzer.report.moves import change, concerned_names, moved_names
 from linesmith.analyzer.report.overview import overview_rows
@@ -188,6 +188,8 @@ def _others(one: Numbered) -> Iterator[str]:
 
 def _other(one: Considered, before: Layout) -> str:
     place = f"behind {one.after}" if one.after else "first"
-    left = [share_of_phases(residual.after, residual.line_bytes, before) for residual in one.residuals[::2]]
+    near = [residual for residual in one.residuals if residual.line_bytes == CACHE_LINE_BYTES]
+    left = [share_of_phases(residual.after, residual.line_bytes, before) for residual in near]
     size = f", {one.size} bytes" if one.size != before.size else ""
-    return f"{place:<28} {', '.join(left)}{size}"
+    caches = [told for residual in near if (told := by_place(residual, one.proofs))]
+    return f"{place:<28} {', '.join(left)}{size}{f' ({caches[0]})' if caches else ''}"

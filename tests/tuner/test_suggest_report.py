@@ -173,7 +173,7 @@ recommended: candidate 1: move used behind id
   functions   pool_take touches 1.12 -> 2 lines
   together    on one line of  64 bytes                128 bytes
               limit and used  7 of 8 phases -> never  15 of 16 phases -> 3 of 16 phases
-                128 bytes, pool_cache: always, there is one phase
+                128 bytes, of the objects in pool_cache 100%
   change      1 member moves, a diff of 2 lines (one move)
   - Only the layout was checked.
 
