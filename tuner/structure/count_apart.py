@@ -13,13 +13,10 @@ from linesmith.tuner.structure.case import Case, accessors, main_member, tallied
 
 # Of the instructions that write a counter so many add to it; the others set it up.
 UPDATE_SHARE = 0.5
-# Of those so many look at the value where it decides something: a count of references, a limit.
-TESTED_SHARE = 0.25
 _LARGEST = 8
-# Inlined functions of Linux and of C's <stdatomic.h> whose caller looks at the value.
-_TESTING = re.compile(
-    r"_and_test|_and_lock|_not_zero|_negative|_unless_|_return|refcount|kref|cmpxchg|_dec_if|compare_exchange"
-)
+# Inlined functions of Linux by which code updates a counter and asks what became of it. One is enough to tell that
+# somebody must know, as the last user of an object must.
+_TESTING = re.compile(r"_and_test|_and_lock|_not_zero|_negative|_unless_|refcount|kref|_dec_if")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +32,8 @@ class _Counting:
 
     @property
     def tested(self) -> bool:
-        """Whether much that updates it must know the value at once."""
-        return self.testing >= TESTED_SHARE * self.writing
+        """Whether somebody who updates it must know the value at once."""
+        return self.testing > 0
 
 
 def counting_apart(case: Case) -> Iterator[StructuralAdvice]:

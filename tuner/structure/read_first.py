@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from linesmith.analyzer.attribution.lock import takes_lock
 from linesmith.analyzer.model import (
     Bounds,
     MemberAccesses,
@@ -57,13 +58,13 @@ def _blamed(case: Case) -> dict[str, Bounds]:
 
 
 def _blind(case: Case, name: str) -> list[str]:
-    """Sampled functions that store to the member and never read it; none where the code updates it anywhere."""
+    """Sampled functions that store to the member and never read it; none where the code updates it, or locks by it."""
     member, parts = case.member(name), case.code(name)
     if member is None or member.size > _LARGEST or member.category not in _VALUES or member.is_bit_field:
         return []
-    if any(one.counts.updates or one.counts.atomics for one in parts):
-        return []
     stored = [function for seen in case.seen(name) for function in seen.functions if function.stores]
+    if any(one.counts.updates or one.counts.atomics for one in parts) or any(takes_lock(one.name) for one in stored):
+        return []
     return [one.name for one in sorted(stored, key=_stores) if _only_writes(one.name, parts)]
 
 

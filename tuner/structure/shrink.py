@@ -37,7 +37,8 @@ def shrinking(case: Case) -> Iterator[StructuralAdvice]:
     except StructureRefused:
         return
     for one in smaller:
-        yield replace(one, reasons=reasons, accessors=accessors(case, (lock.name,)))
+        stays = "Who waits for the lock still does: what goes is the second line that travels with it."
+        yield replace(one, reasons=reasons, accessors=accessors(case, (lock.name,)), notes=(stays, *one.notes))
 
 
 def _object(finding: Finding) -> int | None:
