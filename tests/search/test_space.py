@@ -126,6 +126,16 @@ def test_a_point_beyond_the_budget_tells_both_sizes() -> None:
     assert "struct s would grow from 128 to 256 bytes, but may grow by 64 bytes" in proposed.legality.refused.values()
 
 
+def test_no_point_breaks_a_rule_of_the_record() -> None:
+    layout = table_of_routes()
+    around = struct("packed", scalar("tag", 1), held("routes", layout))
+    packed = replace(around, members=(around.members[0], replace(around.members[1], offset=1)), size=1 + layout.size)
+    by_itself = proposals([contended_routes(layout)], table(layout), Searching(growth=64))
+    inside = proposals([contended_routes(layout)], table(layout, packed), Searching(growth=64))
+    assert {candidate.after.size for one in legal(by_itself) for candidate in by_itself.candidates(one)} == {128, 192}
+    assert {candidate.after.size for one in legal(inside) for candidate in inside.candidates(one)} == {128}
+
+
 def test_alone_on_its_line_means_that_the_next_member_is_aligned_too() -> None:
     layout = struct("s", scalar("read"), scalar("lock"), *(scalar(f"cold{number}") for number in range(6)), align=64)
     proposed = searched(layout, meeting(layout, "lock", "read"), growth=128)

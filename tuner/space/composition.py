@@ -38,6 +38,9 @@ def composed(target: Subject, choices: Iterable[Choice], growth: int) -> Option:
     moved = tuple(dict.fromkeys(_atom(target, name) for move in steps for name in (move.member, move.partner) if name))
     option = price(target, Arrangement(tuple(order), aligned, steps, moved))
     _check_size(target, option.size, growth)
+    forbidden = target.freedom.refuses(option.arrangement.order, option.starts, option.size)
+    if forbidden is not None:
+        raise NothingToSuggest(str(forbidden))
     return option
 
 
