@@ -69,7 +69,7 @@ class LayoutCost:
     """The cost of a layout under a profile, over all places and phases of its objects.
 
     ``contended`` accesses and their ``cycles`` are all of the record's, those that no layout removes among them, with
-    the limits within which another run would find them; ``likely`` is what the search counts with. ``here`` are those
+    the limits within which another run would find them; ``likely`` lies between them. ``here`` are those
     in the phases of the profile's objects. ``adjacent`` are contended accesses of members in both halves of a
     128-byte pair, not contained in them. ``straddling`` are accesses to members on two lines. ``hot_lines`` is how many
     lines hold hot members.
@@ -91,8 +91,8 @@ class LayoutCost:
 class Saving:
     """What one layout saves of another's ``contended`` accesses and ``cycles``; negative where it may cost more.
 
-    Counted in the phases of the profile's objects, where those are known. ``likely`` is what the search counts with;
-    what is below ``noise`` is less than two runs of one and the same layout differ by. ``before`` is what the record's
+    Counted in the phases of the profile's objects, where those are known. ``likely`` lies between the limits; what is
+    below ``noise`` is less than two runs of one and the same layout differ by. ``before`` is what the record's
     lines cost now.
     """
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, Bounds, LayoutCost
 from linesmith.tuner.cost.co_access import co_access
 from linesmith.tuner.cost.conflict import mean_hot_lines, share_together
+from linesmith.tuner.cost.forecast import forecast
 from linesmith.tuner.cost.meeting import straddles
 from linesmith.tuner.cost.memory import memory
 from linesmith.tuner.cost.noise import as_counted
@@ -15,7 +16,7 @@ from linesmith.tuner.cost.placed import Placed
 from linesmith.tuner.cost.saving import (
     around,
     contended_now,
-    expected,
+    likely_savings,
     mean_cycles,
     placed,
     present,
@@ -32,16 +33,16 @@ def layout_cost(target: Subject, starts: Sequence[int], size: int, granule: int)
     """
     heat, growth = target.heat, size - target.layout.size
     before, after = present(target), placed(target, starts, size, granule)
-    now, then = expected(before, target), expected(after, target)
-    total, each = contended_now(heat), mean_cycles(heat)
-    anywhere = total * now.anywhere / now.here if now.here else total
-    here = _left(total, saved(before, after).contended, now.here - then.here)
-    contended = _left(anywhere, saved_everywhere(before, after).contended, now.anywhere - then.anywhere)
+    likely = likely_savings(target, after)
+    total = contended_now(heat)
+    anywhere = total * _spread(target)
+    here = _left(total, saved(before, after).contended, likely.here)
+    contended = _left(anywhere, saved_everywhere(before, after).contended, likely.anywhere)
     return LayoutCost(
         contended=contended,
-        likely=max(anywhere - (now.anywhere - then.anywhere), 0.0),
+        likely=max(anywhere - likely.anywhere, 0.0),
         here=here,
-        cycles=contended.times(each),
+        cycles=contended.times(mean_cycles(heat)),
         adjacent=_adjacent(after),
         straddling=_straddling(after),
         hot_lines=mean_hot_lines(heat, starts, after.mix),
@@ -49,6 +50,13 @@ def layout_cost(target: Subject, starts: Sequence[int], size: int, granule: int)
         size=size,
         memory=memory(heat.mixes, granule, growth),
     )
+
+
+def _spread(target: Subject) -> float:
+    """How much more or less the record costs over all phases than in those of the profile's objects."""
+    heat = target.heat
+    now = forecast(heat, target.turns, target.starts, heat.granule)
+    return now.anywhere / now.here if now.here else 1.0
 
 
 def _left(total: float, limits: Bounds, likely: float) -> Bounds:

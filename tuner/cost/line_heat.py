@@ -19,7 +19,8 @@ class LineHeat:
 
     Its object has ``phase`` (``None``: not known). ``untold`` are accesses that parting members may save though no pair
     explains them: those behind a lock that is held for longer, or of rows that were left out. ``together`` are the
-    members that were hot here, in pairs. ``functions`` were sampled on each member, with their samples.
+    members that were hot here, in pairs. ``functions`` were sampled on each member, with their samples. ``exact`` tells
+    that every miss names its writer.
     """
 
     phase: int | None
@@ -30,6 +31,7 @@ class LineHeat:
     untold: float
     together: frozenset[Names]
     functions: tuple[tuple[str, str, int], ...]
+    exact: bool = False
 
     @property
     def pairs(self) -> frozenset[Names]:
@@ -59,4 +61,4 @@ def line_heat(finding: Finding, phase: int | None, share: float, names: Mapping[
     together = frozenset(frozenset(pair) for pair in combinations(hot, 2))
     contended = contended_on(finding)
     cycles = finding.cost.cycles or MISS_CYCLES * contended
-    return LineHeat(phase, contended, cycles, share, found, untold, together, sampled)
+    return LineHeat(phase, contended, cycles, share, found, untold, together, sampled, finding.cost.exact)
