@@ -100,6 +100,7 @@ def answer(elf: Path, types: tuple[str, ...], wanted: Change, asked: Asked, runn
     """The changed record as text or JSON; raises ``TypeNotFound``, ``StructureRefused`` and what reading raises."""
     from linesmith.analyzer.containment import Containment
     from linesmith.analyzer.report import structure, structure_json
+    from linesmith.analyzer.report.slab import SlabAnswer
     from linesmith.analyzer.selection import select
     from linesmith.tuner.structure.memory import Allocation
     from linesmith.tuner.structure.reshape import without
@@ -111,9 +112,10 @@ def answer(elf: Path, types: tuple[str, ...], wanted: Change, asked: Asked, runn
     known = kernel_of(elf, reading.identity, running)
     layout = without(chosen[0], wanted.without) if wanted.without else chosen[0]
     advice = tuple(_advice(elf, reading, layout, wanted, Allocation(known.kernel, Containment(reading.layouts), asked)))
+    base = SlabAnswer(reading.identity, known.kernel.machine, known.named, (), bool(known.kernel.measured))
     if format_ == "json":
-        return structure_json.render_json(advice, reading.identity, known.kernel.machine, known.named, wanted.without)
-    return structure.render_text(advice, reading.layouts, known.kernel.machine, known.named, wanted.without)
+        return structure_json.render_json(advice, base, wanted.without)
+    return structure.render_text(advice, reading.layouts, base, wanted.without)
 
 
 def _code(elf: Path) -> AccessMap | None:

@@ -43,7 +43,8 @@ class SlabAnswer:
     @property
     def all_measured(self) -> bool:
         """Whether no number comes from the rules."""
-        return all(place.cache.basis is SlabBasis.MEASURED for one in self.types for place in one.places)
+        places = [place for one in self.types for place in one.places]
+        return bool(places) and all(place.cache.basis is SlabBasis.MEASURED for place in places)
 
 
 def render_text(found: SlabAnswer) -> str:
@@ -52,11 +53,11 @@ def render_text(found: SlabAnswer) -> str:
     both = together(found.types)
     if both:
         blocks.append(_together(both))
-    heading = "\n".join([_machine(found), *found.cautions])
+    heading = "\n".join([machine_row(found), *found.cautions])
     return "\n\n".join([heading, *blocks]) + "\n"
 
 
-def _machine(found: SlabAnswer) -> str:
+def machine_row(found: SlabAnswer) -> str:
     """The machine of the rules, the one that was measured, or both."""
     if found.all_measured:
         return f"the machine that --slabinfo describes, pages of {found.machine.page_bytes} bytes"

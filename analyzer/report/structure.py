@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Accessor, Gain, MemoryUse, SlabMachine, StructuralAdvice
+from linesmith.analyzer.model import Accessor, Gain, MemoryUse, StructuralAdvice
 from linesmith.analyzer.report.excerpt import excerpt
+from linesmith.analyzer.report.slab import SlabAnswer, machine_row
 
 LABEL = 12
 MOST_ACCESSORS = 6
@@ -30,17 +31,14 @@ def advice_rows(one: StructuralAdvice, layouts: Layouts) -> Iterator[str]:
 def render_text(
     advice: Sequence[StructuralAdvice],
     layouts: Layouts,
-    machine: SlabMachine,
-    release_known: bool,
+    base: SlabAnswer,
     left_out: Sequence[str] = (),
 ) -> str:
     """What another structure would cost: the machine that memory is computed for, then each variant in full.
 
-    ``left_out`` are members that the record was taken to lack.
+    ``base`` is the answer without its types, ``left_out`` are members that the record was taken to lack.
     """
-    release = f"Linux {machine.release[0]}.{machine.release[1]}" + ("" if release_known else " (assumed)")
-    cpus = f"{machine.cpus} CPU{'' if machine.cpus == 1 else 's'}"
-    heading = [f"{release}, {cpus}, pages of {machine.page_bytes} bytes"]
+    heading = [machine_row(base), *base.cautions]
     heading += [f"as in a configuration without {', '.join(left_out)}"] if left_out else []
     blocks = ["\n".join(heading), *("\n".join(advice_rows(one, layouts)) for one in advice)]
     return "\n\n".join(blocks) + "\n"

@@ -13,9 +13,9 @@ from linesmith.analyzer.model import (
     Gain,
     Layout,
     MemoryUse,
-    SlabMachine,
     StructuralAdvice,
 )
+from linesmith.analyzer.report.slab import SlabAnswer
 
 SCHEMA_VERSION = 1
 
@@ -62,21 +62,21 @@ class ChangeDocument(msgspec.Struct, frozen=True):
     elf: ElfIdentity
     machine: MachineDocument
     without: tuple[str, ...]
+    cautions: tuple[str, ...]
     advice: tuple[StructureDocument, ...]
 
 
 def render_json(
     advice: Sequence[StructuralAdvice],
-    elf: ElfIdentity,
-    machine: SlabMachine,
-    release_known: bool,
+    base: SlabAnswer,
     left_out: Sequence[str] = (),
 ) -> str:
-    """The answer as one indented JSON document that ends in a newline."""
+    """The answer as one indented JSON document that ends in a newline; ``base`` is the answer without its types."""
+    machine = base.machine
     release = f"{machine.release[0]}.{machine.release[1]}"
-    computed_for = MachineDocument(release, release_known, machine.cpus, machine.page_bytes)
+    computed_for = MachineDocument(release, base.release_known, machine.cpus, machine.page_bytes)
     told = tuple(map(advice_document, advice))
-    document = ChangeDocument(SCHEMA_VERSION, elf, computed_for, tuple(left_out), told)
+    document = ChangeDocument(SCHEMA_VERSION, base.elf, computed_for, tuple(left_out), base.cautions, told)
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
 

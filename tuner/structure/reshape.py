@@ -14,7 +14,7 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, Member, MemberCategory, RecordKind
 from linesmith.tuner.inference import record_alignment, with_inferred_alignment
 from linesmith.tuner.placement import lay_out, refusal, round_up
-from linesmith.tuner.relocation import elements, holds
+from linesmith.tuner.relocation import DEPTH, elements, holds
 
 WORD = 8
 
@@ -102,17 +102,18 @@ def behind(layout: Layout, position: int, cold: Sequence[int]) -> Layout:
     return lay_out(layout, tuple(layout.members[place] for place in (*rest, position, *sorted(cold))))
 
 
-def around(outer: Layout, changed: Layout, layouts: Layouts) -> Layout:
+def around(outer: Layout, changed: Layout, layouts: Layouts, depth: int = 0) -> Layout:
     """``outer`` laid out anew around the record that ``changed`` replaces, however deep that lies in it.
 
-    Raises ``StructureRefused`` where a record on the way does not follow C's rules.
+    Raises ``StructureRefused`` where a record on the way does not follow C's rules. ``depth`` keeps damaged debug
+    information, in which a record may hold itself, from recursing for ever.
     """
     if outer.id == changed.id:
         return changed
-    if not holds(outer, layouts, frozenset((changed.id,))):
+    if depth > DEPTH or not holds(outer, layouts, frozenset((changed.id,))):
         return outer
     whole = outer if outer.kind is RecordKind.UNION else explained(outer)
-    members = tuple(_resized(member, changed, layouts) for member in whole.members)
+    members = tuple(_resized(member, changed, layouts, depth + 1) for member in whole.members)
     if outer.kind is not RecordKind.UNION:
         return lay_out(whole, members)
     natural = max(member.natural_alignment for member in members)
@@ -120,10 +121,10 @@ def around(outer: Layout, changed: Layout, layouts: Layouts) -> Layout:
     return replace(outer, members=members, natural_alignment=natural, size=size)
 
 
-def _resized(member: Member, changed: Layout, layouts: Layouts) -> Member:
+def _resized(member: Member, changed: Layout, layouts: Layouts, depth: int) -> Member:
     """The member with the size and alignment of the record it holds, changed."""
     old = layouts.by_id(member.record) if member.record is not None else None
-    new = old and around(old, changed, layouts)
+    new = old and around(old, changed, layouts, depth)
     if old is None or new is None or new is old:
         return member
     alignment = record_alignment(new)
