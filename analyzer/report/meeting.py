@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from math import gcd
 
-from linesmith.analyzer.model import Candidate, Layout, PhaseProof, Residual
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Layout, PhaseProof, Residual
 
 # Pairs of members that are told; a candidate for a line that many members share parts many.
 MOST_PAIRS = 6
-MOST_PLACES = 5
+MOST_PLACES = 4
 
 
 def meeting_rows(candidate: Candidate) -> list[str]:
@@ -52,8 +52,9 @@ def share_of_phases(share: float, line_bytes: int, layout: Layout) -> str:
 
 
 def _places(residual: Residual, proofs: Sequence[PhaseProof]) -> Iterator[str]:
-    if told := by_place(residual, proofs):
-        yield f"  {residual.line_bytes} bytes, of the objects in {told}"
+    """At the usual line only: pairs of lines are fetched together on some machines, and at times."""
+    if residual.line_bytes == CACHE_LINE_BYTES and (told := by_place(residual, proofs)):
+        yield f"  of the objects in {told}"
 
 
 def by_place(residual: Residual, proofs: Sequence[PhaseProof]) -> str:

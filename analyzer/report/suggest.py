@@ -25,6 +25,7 @@ LABEL = 12
 # Columns of prose; tables and layouts are as wide as they are.
 WIDTH = 116
 MOST_REFUSALS = 8
+MOST_LINES = 4
 # Other places of a moved member are told where so many pairs are concerned; of more they say nothing at a glance.
 MOST_PAIRS_BESIDE = 2
 
@@ -98,7 +99,7 @@ def _refusals(reasons: Sequence[str]) -> list[str]:
 
 def _line(ones: Sequence[Numbered], shown: Numbered, suggested: Suggested) -> Iterator[str]:
     """The blocks of a line: the answer, why, the layouts, the other candidates."""
-    yield _headline(shown)
+    yield _headline(shown, suggested)
     yield _answer(shown)
     if steps := step_rows(shown.steps, _contended(shown.line.finding), f"candidate {shown.number}"):
         yield "\n".join(steps)
@@ -113,16 +114,30 @@ def _line(ones: Sequence[Numbered], shown: Numbered, suggested: Suggested) -> It
 def _declined(ones: Sequence[Numbered], suggested: Suggested) -> Iterator[str]:
     """A line that has candidates, of which none is recommended: why, and what they are."""
     line = ones[0].line
-    yield _headline(ones[0])
+    yield _headline(ones[0], suggested)
     yield _prose(line.declined)
     yield _table(ones, f"candidates, in full with --candidate {ones[0].number} and so on")
     yield from _advice(line, suggested)
 
 
-def _headline(one: Numbered) -> str:
+def _headline(one: Numbered, suggested: Suggested) -> str:
+    """The line, others on which the same record was found, and what is the matter."""
     finding, candidate = one.line.finding, one.candidate
     title = candidate.before.title if candidate.before.name else candidate.type
-    return _prose(f"line {finding.rank}, {title}: {finding.triage.sentence}")
+    return _prose(f"line {finding.rank}, {title}{_also(finding, suggested)}: {finding.triage.sentence}")
+
+
+def _also(finding: Finding, suggested: Suggested) -> str:
+    """Lines on which the same record was found and that are not told by themselves."""
+    told = {line.finding.rank for line in suggested.lines}
+    record = finding.objects[0].layout
+    ranks = [
+        one.rank
+        for one in suggested.findings
+        if one.rank not in told and one.objects and one.objects[0].layout == record
+    ]
+    more = f" and {len(ranks) - MOST_LINES} more" if len(ranks) > MOST_LINES else ""
+    return f" (also line {', '.join(map(str, ranks[:MOST_LINES]))}{more})" if ranks else ""
 
 
 def _table(ones: Sequence[Numbered], title: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import jsonschema
 from hand_made import finding, held, hot, scalar, struct, table, union
-from proposals_by_hand import POOL, SPLIT, aligned, moved, proposed, suggested
+from proposals_by_hand import LINE, POOL, SPLIT, aligned, moved, proposed, suggested
 
 from linesmith.analyzer.model import SlabMachine
 from linesmith.analyzer.report import suggest, suggest_json
@@ -143,6 +143,13 @@ def test_advice_as_json() -> None:
     assert [(one["kind"], one["members"]) for one in line["advice"]] == [("count per CPU", ["used"])]
 
 
+def test_other_lines_of_the_record_are_named_with_the_one_that_is_told() -> None:
+    here = suggested(proposed(moved()))
+    others = tuple(replace(LINE, rank=rank) for rank in (3, 4, 8, 9, 12))
+    text = suggest.render_text(replace(here, findings=(LINE, *others)))
+    assert "\n\nline 0, struct pool (also line 3, 4, 8, 9 and 1 more): false sharing in pool\n" in text
+
+
 def test_one_candidate_can_be_seen_in_full() -> None:
     text = text_of(proposed(moved(), aligned()), HOPELESS, number=2)
     assert "\ncandidate 2: align used to 64 bytes\n" in text
@@ -173,7 +180,6 @@ recommended: candidate 1: move used behind id
   functions   pool_take touches 1.12 -> 2 lines
   together    on one line of  64 bytes                128 bytes
               limit and used  7 of 8 phases -> never  15 of 16 phases -> 3 of 16 phases
-                128 bytes, of the objects in pool_cache 100%
   change      1 member moves, a diff of 2 lines (one move)
   - Only the layout was checked.
 
