@@ -37,9 +37,13 @@ def _said(members: Iterable[LineMember]) -> str:
     group = list(members)
     contended, stores = _contended(group), sum(member.writes for member in group)
     reads = sum(member.reads for member in group)
-    parts = [f"{contended:,} contended"] if contended else [f"{reads:,} reads"] if reads else []
+    parts = [f"{contended:,} contended"] if contended else [_counted(reads, "read")] if reads else []
     if stores:
-        parts.append(f"{stores:,} stores")
+        parts.append(_counted(stores, "store"))
     elif any(member.written for member in group):
         parts.append("written")
     return ", ".join(parts)
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'s' * (count != 1)}"
