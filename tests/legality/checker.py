@@ -127,9 +127,11 @@ def _ends(change: Change) -> Iterator[str]:
 
 
 def _leaves(layout: Layout, layouts: Layouts, depth: int = 0) -> int:
+    """How many members one load can reach, deep inside; those of a union are one."""
+    if layout.kind is RecordKind.UNION or depth > 8:
+        return 1
     return sum(
-        1 if one.record is None or depth > 8 else _leaves(layouts.by_id(one.record), layouts, depth + 1)
-        for one in layout.members
+        1 if one.record is None else _leaves(layouts.by_id(one.record), layouts, depth + 1) for one in layout.members
     )
 
 

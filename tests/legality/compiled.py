@@ -65,9 +65,20 @@ def _batches(layouts: Sequence[Layout]) -> Iterator[Sequence[Layout]]:
 def told_alignments(layout: Layout) -> Layout:
     """The layout with the alignments that explain it where the debug information has none (clang, unnamed bits)."""
     members = (
-        replace(one, alignment=one.alignment or inferred_alignment(layout, at)) for at, one in enumerate(layout.members)
+        replace(one, alignment=one.alignment or _closed(layout, at) or inferred_alignment(layout, at))
+        for at, one in enumerate(layout.members)
     )
     return replace(layout, members=tuple(members), alignment=layout.alignment or inferred_record_alignment(layout))
+
+
+def _closed(layout: Layout, at: int) -> int | None:
+    """Bytes of the unit that a bit-field opens behind another one that left room for it: ``unsigned :0`` does that."""
+    member, before = layout.members[at], layout.members[at - 1]
+    if not at or member.bit_offset is None or before.bit_offset is None:
+        return None
+    end, unit = before.bit_offset + (before.bit_size or 0), 8 * member.size
+    room = end % unit and end % unit + (member.bit_size or 0) <= unit
+    return member.size if room and member.bit_offset % unit == 0 else None
 
 
 def _program(layouts: Sequence[Layout]) -> str:

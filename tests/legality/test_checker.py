@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hand_made import bits, flexible, held, meeting, scalar, struct, table
 from legality.checker import violations
-from legality.compiled import compiled, says
+from legality.compiled import compiled, says, told_alignments
 from legality.random_heat import Case
 
 from linesmith.analyzer.model import Candidate, FactKind, Layout, Member, Move, MoveKind, Prediction, SourceFact
@@ -126,3 +126,10 @@ def test_gcc_disagrees_with_a_layout_that_is_wrong(tmp_path: Path) -> None:
     wrong = replace(layout, members=(layout.members[0], replace(layout.members[1], offset=4)))
     (found,) = compiled([wrong], tmp_path)
     assert found != says(wrong)
+
+
+def test_a_bit_field_behind_an_unnamed_one_of_no_width_opens_a_unit(tmp_path: Path) -> None:
+    layout = struct("s", bits("x", 3), bits("y", 4))
+    opened = replace(layout, members=(layout.members[0], replace(layout.members[1], offset=4, bit_offset=32)), size=8)
+    (found,) = compiled([told_alignments(opened)], tmp_path)
+    assert found == says(opened)
