@@ -50,7 +50,7 @@ def render_text(suggested: Suggested, number: int | None = None) -> str:
         elif line.advice and number is None:
             blocks += _advised(line, suggested)
     if number is None:
-        refused = _refusals([one.refusal for one in suggested.lines if not one.candidates and not one.advice])
+        refused = _refusals([one for one in suggested.lines if not one.candidates and not one.advice])
         blocks += ["\n".join(refused)] if refused else []
         blocks += ["\n".join(sharded_rows(suggested.sharded))] if suggested.sharded else []
     return "\n\n".join(blocks) + "\n"
@@ -90,11 +90,24 @@ def _in_order(ones: Sequence[Numbered], suggested: Suggested) -> list[Numbered]:
     return sorted(ones, key=lambda one: places.get(one.number, one.number))
 
 
-def _refusals(reasons: Sequence[str]) -> list[str]:
-    """The first reasons; a recording has many lines that nothing can be done about."""
-    more = len(reasons) - MOST_REFUSALS
-    rest = [f"{more} more lines have no candidate; --format json has the reasons."] if more > 1 else reasons[-1:]
-    return [_prose(one, then="  ") for one in ([*reasons[:MOST_REFUSALS], *rest] if more > 0 else reasons)]
+def _refusals(lines: Sequence[Proposed]) -> list[str]:
+    """Why nothing can be done about the lines, those with one reason together; a recording has many of them."""
+    grouped: dict[str, list[int]] = {}
+    for line in lines:
+        grouped.setdefault(line.refusal.removeprefix(f"Line {line.finding.rank}: "), []).append(line.finding.rank)
+    rows = [_refusal(reason, ranks) for reason, ranks in grouped.items()]
+    more = len(rows) - MOST_REFUSALS
+    if more > 1:
+        rows[MOST_REFUSALS:] = [f"{more} more reasons are in --format json."]
+    return [_prose(row, then="  ") for row in rows]
+
+
+def _refusal(reason: str, ranks: Sequence[int]) -> str:
+    """The reason with the lines it is of."""
+    if len(ranks) == 1:
+        return f"Line {ranks[0]}: {reason}"
+    more = f" and {len(ranks) - MOST_LINES} more" if len(ranks) > MOST_LINES else ""
+    return f"Lines {', '.join(map(str, ranks[:MOST_LINES]))}{more}: {reason}"
 
 
 def _line(ones: Sequence[Numbered], shown: Numbered, suggested: Suggested) -> Iterator[str]:

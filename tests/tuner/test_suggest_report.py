@@ -92,6 +92,17 @@ def test_a_line_without_candidates_is_refused_with_its_reason() -> None:
     assert text_of(proposed(moved()), HOPELESS).endswith("\n\nLine 3: moving members does not help.\n")
 
 
+def test_lines_refused_for_one_reason_stand_together() -> None:
+    others = [
+        replace(HOPELESS, finding=replace(LINE, rank=rank), refusal=f"Line {rank}: moving members does not help.")
+        for rank in range(4, 9)
+    ]
+    text = text_of(proposed(moved()), HOPELESS, *others, replace(HOPELESS, refusal="struct s cannot be rearranged."))
+    assert text.endswith(
+        "\n\nLines 3, 4, 5, 6 and 2 more: moving members does not help.\nLine 3: struct s cannot be rearranged.\n"
+    )
+
+
 NOISE = "Nothing is recommended: 12 samples less would be lost in the noise (19)."
 
 
