@@ -108,16 +108,25 @@ def test_the_lock_is_to_go_where_it_never_meets_what_it_protects(first: dict[str
     assert [one["after"] for one in first["residual_phases"] if one["line_bytes"] == 64] == [0.0]
 
 
-def test_another_place_is_told_with_the_starts_in_which_it_does_not_help(first: dict[str, Any]) -> None:
-    together = {
-        place["after"]: one["after"] * 8
-        for place in first["considered"]
-        for one in place["residuals"]
-        if one["line_bytes"] == 64
-    }
-    assert first["moves"][0]["after"] == "private_list"
-    assert together["flags"] == 3
-    assert [together[place] for place in (None, "host", "private_data")] == [0, 0, 0]
+def together(proofs: list[dict[str, Any]]) -> dict[str, tuple[int, int]]:
+    """In how many phases the two share a line of 64 bytes, and of how many, by the cache (empty: every start)."""
+    lines = [proof for proof in proofs if proof["line_bytes"] == 64]
+    return {proof["place"].partition(",")[0]: (proof["together"], proof["phases"]) for proof in lines}
+
+
+@pytest.mark.parametrize(
+    ("place", "in_caches"),
+    [
+        ("flags", {"": (3, 8), "ext4_inode_cache": (3, 8), "inode_cache": (1, 1), "bdev_cache": (0, 1)}),
+        ("private_data", {"": (0, 8), "ext4_inode_cache": (0, 8), "inode_cache": (0, 1), "bdev_cache": (0, 1)}),
+    ],
+)
+def test_places_are_told_with_the_phases_in_which_they_do_not_help(
+    first: dict[str, Any], place: str, in_caches: dict[str, tuple[int, int]]
+) -> None:
+    (other,) = (one for one in first["considered"] if one["after"] == place)
+    assert together(other["proofs"]).items() >= in_caches.items()
+    assert {count for count, _ in together(first["proofs"]).values()} == {0}
 
 
 def test_the_tree_is_not_written_to(vmlinux: Path, kernel_tree: Path, profile: Path) -> None:
