@@ -10,7 +10,7 @@ from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import ConflictPair, Finding, Layout
 from linesmith.tuner.atoms import Atom, Place, anonymous_struct, atoms, visible_places
-from linesmith.tuner.constraints import Freedom, facts_of, facts_within, freedom, unmovable
+from linesmith.tuner.constraints import Freedom, facts_of, facts_within, freedom, opened, unmovable
 from linesmith.tuner.cost.conflict import Cost
 from linesmith.tuner.cost.forecast import forecast, turns_of
 from linesmith.tuner.cost.heat import Heat, spots
@@ -77,7 +77,8 @@ def subject(
     scope = _scope(outer, finding.triage.pairs, layouts)
     if reason := refusal(scope.layout) or unmovable(outer, layouts):
         raise NothingToSuggest(f"{outer.title} cannot be rearranged: {reason}.")
-    facts = facts_within(facts_of(outer, premises, layouts), outer, scope.layout, layouts)
+    told = facts_within(facts_of(outer, premises, layouts), outer, scope.layout, layouts)
+    facts = opened(told, finding.triage.pairs, scope.layout, layouts)
     parts = atoms(scope.layout, layouts, facts)
     starts = tuple(scope.base + first_bit(member) // BYTE for member in scope.layout.members)
     same = [one for one in (*others, *premises.beside) if one.objects and one.objects[0].layout == target.layout]

@@ -240,14 +240,23 @@ def _kept_offsets(change: Change, _: SourceFact, here: Sequence[str]) -> bool:
     return all(change.was[name].start == change.now[name].start for name in here)
 
 
-def _kept_run(change: Change, fact: SourceFact, here: Sequence[str]) -> bool:
-    """All from the first to the last stay one run; a range that only begins or ends here is fixed."""
+def _kept_run(change: Change, _: SourceFact, here: Sequence[str]) -> bool:
+    """All from the first to the last stay one run, in their order."""
     places = [_position(change, name) for name in here]
     run = list(range(min(places), max(places) + 1))
     at = change.order().index(run[0])
-    if len(here) < len(fact.members) and fact.kind is FactKind.RANGE:
-        return all(change.was[name] == change.now[name] for name in here)
     return change.order()[at : at + len(run)] == run
+
+
+def _kept_range(change: Change, fact: SourceFact, here: Sequence[str]) -> bool:
+    """The same members lie between the same ends; a range that only begins or ends here is fixed."""
+    if len(here) < len(fact.members):
+        return all(change.was[name] == change.now[name] for name in here)
+    places = [_position(change, name) for name in here]
+    first, last = min(places), max(places)
+    order = change.order()
+    run = order[order.index(first) : order.index(last) + 1]
+    return set(run) == set(range(first, last + 1))
 
 
 def _kept_beginning(change: Change, _: SourceFact, here: Sequence[str]) -> bool:
@@ -284,7 +293,7 @@ def _within_size(change: Change, fact: SourceFact, _: Sequence[str]) -> bool:
 
 JUDGES: dict[FactKind, Callable[[Change, SourceFact, Sequence[str]], bool]] = {
     FactKind.OFFSET: _kept_offsets,
-    FactKind.RANGE: _kept_run,
+    FactKind.RANGE: _kept_range,
     FactKind.TOGETHER: _kept_run,
     FactKind.POSITIONAL: _kept_beginning,
     FactKind.FIRST: _kept_offsets,

@@ -101,6 +101,12 @@ def test_each_broken_fact_is_found() -> None:
             assert said(layout, "a b c d", one) == ([] if one.kind is not FactKind.APART else said(layout, order, one))
 
 
+def test_members_of_a_range_may_change_places_inside_it() -> None:
+    layout = struct("s", A, B, C, D)
+    assert said(layout, "a c b d", fact(FactKind.RANGE, "a", "d")) == []
+    assert said(layout, "a c b d", fact(FactKind.RANGE, "b", "d")) == ["range of b, d is broken"]
+
+
 def test_a_record_of_user_space_that_changes_is_found() -> None:
     layout = replace(struct("s", A, B), file="include/uapi/linux/s.h")
     assert said(layout, "b a") == ["s is rearranged"]

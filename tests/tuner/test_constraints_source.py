@@ -195,3 +195,18 @@ def test_a_block_changes_places_with_nothing_for_a_swap_names_one_member() -> No
         frozenset((one.moves[0].member, one.moves[0].partner)) for one in swaps(target, unchanged(target), [0, 1])
     }
     assert swapped == {frozenset(("c", "d"))}
+
+
+def test_members_that_meet_within_a_range_change_places_inside_it() -> None:
+    layout = struct("s", A, B, C, D, *(scalar(f"cold{number}") for number in range(8)))
+    cleared = SourceFacts((("s", (fact(FactKind.RANGE, "a", "cold7"), fact(FactKind.RANGE, "b", "c"))),))
+    inside = subject(meeting(layout, "b", "d"), table(layout), (), Premises(cleared))
+    assert [atom.names for atom in inside.parts[:3]] == [("a",), ("b", "c"), ("d",)]
+    assert [list(inside.freedom.places(atom)) for atom in (0, 1, 10)] == [[0], list(range(1, 10)), [10]]
+
+
+def test_a_range_in_which_nothing_meets_moves_as_one() -> None:
+    layout = struct("s", A, B, C, D)
+    cleared = SourceFacts((("s", (fact(FactKind.RANGE, "b", "c"),)),))
+    target = subject(meeting(layout, "a", "b"), table(layout), (), Premises(cleared))
+    assert [atom.names for atom in target.parts] == [("a",), ("b", "c"), ("d",)]

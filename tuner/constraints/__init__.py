@@ -5,7 +5,7 @@ from linesmith.tuner.constraints.constraint import Constraint, ConstraintKind
 from linesmith.tuner.constraints.freedom import Apart, Below, Freedom, Limit, Pin, Stretch
 from linesmith.tuner.constraints.memory import facts_of
 from linesmith.tuner.constraints.rules import freedom
-from linesmith.tuner.constraints.scoped import facts_within
+from linesmith.tuner.constraints.scoped import facts_within, opened
 from linesmith.tuner.constraints.unmovable import unmovable
 
 __all__ = [
@@ -20,5 +20,6 @@ __all__ = [
     "facts_of",
     "facts_within",
     "freedom",
+    "opened",
     "unmovable",
 ]

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Facts of a record as they bind an anonymous struct inside it."""
+"""Facts of a record as they bind the part of it whose members move."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import FactKind, Layout, SourceFact
+from linesmith.analyzer.model import ConflictPair, FactKind, Layout, SourceFact
 from linesmith.tuner.atoms import visible_places
 
 
@@ -36,3 +36,27 @@ def _within(fact: SourceFact, order: Mapping[str, int], inside: tuple[str, ...])
         yield replace(fact, kind=FactKind.OFFSET, members=inside)
     else:
         yield replace(fact, members=tuple(name for name in fact.members if name in inside))
+
+
+def opened(
+    facts: tuple[SourceFact, ...], pairs: Iterable[ConflictPair], layout: Layout, layouts: Layouts
+) -> tuple[SourceFact, ...]:
+    """``facts`` with each range opened in which a pair meets.
+
+    A range stays what it is when the members between its ends change places, and nothing crosses the ends.
+    """
+    met = tuple((pair.first, pair.second) for pair in pairs)
+    return tuple(one for fact in facts for one in _opened(fact, met, layout, layouts))
+
+
+def _opened(
+    fact: SourceFact, met: tuple[tuple[str, str], ...], layout: Layout, layouts: Layouts
+) -> tuple[SourceFact, ...]:
+    if fact.kind is not FactKind.RANGE:
+        return (fact,)
+    places = {name: place.member for name, place in visible_places(layout, layouts).items()}
+    ends = sorted((name for name in fact.members if name in places), key=places.__getitem__)
+    inside = {name for name, at in places.items() if ends and places[ends[0]] <= at <= places[ends[-1]]}
+    if not any(inside.issuperset(pair) for pair in met):
+        return (fact,)
+    return tuple(replace(fact, kind=FactKind.WALL, members=(end,)) for end in (ends[0], ends[-1]))
