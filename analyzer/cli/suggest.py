@@ -55,5 +55,8 @@ def command(
     split = sharding.sharded(found, type_, trace, shard, ways, by) if shard else None
     answers = suggested(found, given.premises(elf, found.reading), limit, trace, split)
     check_number(candidate, sum(len(line.candidates) for line in answers.lines))
-    text = suggest_json.render_json(answers) if format_ == "json" else suggest.render_text(answers, candidate)
+    if format_ == "json":
+        text = suggest_json.render_json(answers)
+    else:
+        text = suggest.render_candidate(answers, candidate) if candidate else suggest.render_text(answers)
     options.write(text, output)

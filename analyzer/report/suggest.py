@@ -1,78 +1,65 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Suggestions as text: for each line first the answer, then why, then the layouts, then the alternatives."""
+"""Suggestions as text: an overview, then each line with its answer, then the lines about which nothing can be done."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Considered, Finding, Layout
-from linesmith.analyzer.report.alternatives import alternative_rows
-from linesmith.analyzer.report.answer import answer_rows, contended
-from linesmith.analyzer.report.excerpt import excerpt
-from linesmith.analyzer.report.meeting import by_place, share_of_phases
-from linesmith.analyzer.report.member_heat import MOST_HOT, member_heat
-from linesmith.analyzer.report.moves import change, concerned_names, moved_names
 from linesmith.analyzer.report.overview import overview_rows
-from linesmith.analyzer.report.savings import saved
-from linesmith.analyzer.report.simulation import difference_row, sharded_rows, simulated_rows
-from linesmith.analyzer.report.steps import step_rows
-from linesmith.analyzer.report.structure import advice_rows
+from linesmith.analyzer.report.prose import prose
+from linesmith.analyzer.report.simulation import sharded_rows
 from linesmith.analyzer.report.suggested import Numbered, Proposed, Suggested
+from linesmith.analyzer.report.suggested_line import told_as_advice, told_in_a_table, told_in_full
 
-LABEL = 12
-# Columns of prose; tables and layouts are as wide as they are.
-WIDTH = 116
 MOST_REFUSALS = 8
+# Lines refused for one reason that are named.
 MOST_LINES = 4
-# Other places of a moved member are told where so many pairs are concerned; of more they say nothing at a glance.
-MOST_PAIRS_BESIDE = 2
 
 
-def render_text(suggested: Suggested, number: int | None = None) -> str:
-    """Every line's answer, or candidate ``number`` alone in full; numbers are those of ``linesmith patch --candidate``.
+def render_text(suggested: Suggested) -> str:
+    """Every line's answer; the numbers of candidates are those of ``linesmith patch --candidate``.
 
     A line's candidates come in the order in which the simulations have them.
     """
-    blocks = [_head(suggested)]
-    if number is None and (overview := overview_rows(suggested)):
-        blocks.append("\n".join(overview))
-    numbered = {rank: list(group) for rank, group in groupby(suggested.numbered(), lambda one: one.line.finding.rank)}
+    blocks = [_head(suggested), *_block(overview_rows(suggested))]
+    candidates = _by_line(suggested)
     for line in suggested.lines:
-        ones = numbered.get(line.finding.rank, [])
-        ones = _in_order(ones, suggested)
-        chosen = [one for one in ones if one.number == number] if number else _first(ones)
-        if chosen:
-            blocks += _line(ones, chosen[0], suggested)
-        elif ones and number is None:
-            blocks += _declined(ones, suggested)
-        elif line.advice and number is None:
-            blocks += _advised(line, suggested)
-    if number is None:
-        refused = _refusals([one for one in suggested.lines if not one.candidates and not one.advice])
-        blocks += ["\n".join(refused)] if refused else []
-        blocks += ["\n".join(sharded_rows(suggested.sharded))] if suggested.sharded else []
+        blocks += _told(line, candidates.get(line.finding.rank, []), suggested)
+    blocks += _block(_refusals([one for one in suggested.lines if not one.candidates and not one.advice]))
+    blocks += _block(list(sharded_rows(suggested.sharded)) if suggested.sharded else [])
     return "\n\n".join(blocks) + "\n"
 
 
-def _first(ones: Sequence[Numbered]) -> Sequence[Numbered]:
-    """The one to show in full without being asked: the recommended one; the first where nobody says which is."""
+def render_candidate(suggested: Suggested, number: int) -> str:
+    """The candidate with this number, which there is, in full, whether it is recommended or not."""
+    lines = _by_line(suggested).values()
+    ones, shown = next((ones, one) for ones in lines for one in ones if one.number == number)
+    return "\n\n".join([_head(suggested), *told_in_full(ones, shown, suggested)]) + "\n"
+
+
+def _block(rows: Sequence[str]) -> list[str]:
+    return ["\n".join(rows)] if rows else []
+
+
+def _by_line(suggested: Suggested) -> dict[int, list[Numbered]]:
+    """The candidates of each line by its rank, in the order in which to show them."""
+    places = {number: place for place, number in enumerate(suggested.simulations)}
+    return {
+        rank: sorted(group, key=lambda one: places.get(one.number, one.number))
+        for rank, group in groupby(suggested.numbered(), lambda one: one.line.finding.rank)
+    }
+
+
+def _told(line: Proposed, ones: Sequence[Numbered], suggested: Suggested) -> Iterator[str]:
+    """The recommended candidate in full, or the first where nobody says which is; else what there is to say."""
     recommended = [one for one in ones if one.candidate.recommended]
-    return recommended if recommended or (ones and ones[0].line.declined) else ones[:1]
-
-
-def _advised(line: Proposed, suggested: Suggested) -> Iterator[str]:
-    """A line that has no candidate, but advice."""
-    yield _prose(f"line {line.finding.rank}, {line.finding.objects[0].type}: {line.finding.triage.sentence}")
-    yield from [_prose(line.refusal)] if line.refusal else []
-    yield from _advice(line, suggested)
-
-
-def _advice(line: Proposed, suggested: Suggested) -> Iterator[str]:
-    """What to change beside the order of the members."""
-    if line.advice:
-        yield "\n\n".join("\n".join(advice_rows(one, suggested.layouts)) for one in line.advice)
+    if recommended or (ones and not line.declined):
+        yield from told_in_full(ones, (recommended or ones)[0], suggested)
+    elif ones:
+        yield from told_in_a_table(ones, suggested)
+    elif line.advice:
+        yield from told_as_advice(line, suggested)
 
 
 def _head(suggested: Suggested) -> str:
@@ -85,11 +72,6 @@ def _head(suggested: Suggested) -> str:
     return "\n".join(rows)
 
 
-def _in_order(ones: Sequence[Numbered], suggested: Suggested) -> list[Numbered]:
-    places = {number: place for place, number in enumerate(suggested.simulations)}
-    return sorted(ones, key=lambda one: places.get(one.number, one.number))
-
-
 def _refusals(lines: Sequence[Proposed]) -> list[str]:
     """Why nothing can be done about the lines, those with one reason together; a recording has many of them."""
     grouped: dict[str, list[int]] = {}
@@ -99,7 +81,7 @@ def _refusals(lines: Sequence[Proposed]) -> list[str]:
     more = len(rows) - MOST_REFUSALS
     if more > 1:
         rows[MOST_REFUSALS:] = [f"{more} more reasons are in --format json."]
-    return [_prose(row, then="  ") for row in rows]
+    return [prose(row, then="  ") for row in rows]
 
 
 def _refusal(reason: str, ranks: Sequence[int]) -> str:
@@ -108,116 +90,3 @@ def _refusal(reason: str, ranks: Sequence[int]) -> str:
         return f"Line {ranks[0]}: {reason}"
     more = f" and {len(ranks) - MOST_LINES} more" if len(ranks) > MOST_LINES else ""
     return f"Lines {', '.join(map(str, ranks[:MOST_LINES]))}{more}: {reason}"
-
-
-def _line(ones: Sequence[Numbered], shown: Numbered, suggested: Suggested) -> Iterator[str]:
-    """The blocks of a line: the answer, why, the layouts, the other candidates."""
-    yield _headline(shown, suggested)
-    yield _answer(shown)
-    if steps := step_rows(shown.steps, _contended(shown.line.finding), f"candidate {shown.number}"):
-        yield "\n".join(steps)
-    yield _layouts(shown, suggested)
-    if shown.candidate.considered and len(shown.candidate.residuals) <= MOST_PAIRS_BESIDE * 2:
-        yield "\n".join(_others(shown))
-    if len(ones) > 1:
-        yield _table(ones, "candidates")
-    yield from _advice(shown.line, suggested)
-
-
-def _declined(ones: Sequence[Numbered], suggested: Suggested) -> Iterator[str]:
-    """A line that has candidates, of which none is recommended: why, and what they are."""
-    line = ones[0].line
-    yield _headline(ones[0], suggested)
-    yield _prose(line.declined)
-    yield _table(ones, f"candidates, in full with --candidate {ones[0].number} and so on")
-    yield from _advice(line, suggested)
-
-
-def _headline(one: Numbered, suggested: Suggested) -> str:
-    """The line, others on which the same record was found, and what is the matter."""
-    finding, candidate = one.line.finding, one.candidate
-    title = candidate.before.title if candidate.before.name else candidate.type
-    return _prose(f"line {finding.rank}, {title}{_also(finding, suggested)}: {finding.triage.sentence}")
-
-
-def _also(finding: Finding, suggested: Suggested) -> str:
-    """Lines on which the same record was found and that are not told by themselves."""
-    told = {line.finding.rank for line in suggested.lines}
-    record = finding.objects[0].layout
-    ranks = [
-        one.rank
-        for one in suggested.findings
-        if one.rank not in told and one.objects and one.objects[0].layout == record
-    ]
-    more = f" and {len(ranks) - MOST_LINES} more" if len(ranks) > MOST_LINES else ""
-    return f" (also line {', '.join(map(str, ranks[:MOST_LINES]))}{more})" if ranks else ""
-
-
-def _table(ones: Sequence[Numbered], title: str) -> str:
-    counted = "accesses" if ones[0].line.finding.simulated else "loads"
-    of = f"saves contended {counted}, of {saved(ones[0].candidate).of:,.0f}"
-    return "\n".join([f"{title} ({of}):", *(f"  {row}" for row in alternative_rows(ones))])
-
-
-def _contended(finding: Finding) -> str:
-    return f"of {contended(finding):,} contended {'accesses' if finding.simulated else 'loads'}"
-
-
-def _answer(one: Numbered) -> str:
-    candidate = one.candidate
-    rows = [_title(one)]
-    rows += [f"  {label:<{LABEL}}{text}" for label, text in answer_rows(candidate, one.line.finding)]
-    simulated = [*simulated_rows(one.simulation)] if one.simulation else []
-    simulated += [difference_row(one.replayed)] if one.replayed else []
-    for place, text in enumerate(simulated):
-        rows.append(f"  {'' if place else 'simulated':<{LABEL}}{text}")
-    notes = (*candidate.notes, *(f"{constraint}." for constraint in candidate.constraints))
-    rows += [_prose(note, "  - ", "    ") for note in notes]
-    return "\n".join(rows)
-
-
-def _prose(text: str, first: str = "", then: str = "") -> str:
-    """``text`` in lines of a width that can be read, the first one behind ``first``, the others behind ``then``."""
-    return textwrap.fill(
-        text, WIDTH, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
-    )
-
-
-def _title(one: Numbered) -> str:
-    said = f"candidate {one.number}: {change(one.candidate)}"
-    if one.candidate.recommended:
-        because = _prose(one.candidate.recommended, f"  {'because':<{LABEL}}", " " * (LABEL + 2))
-        return f"recommended: {said}\n{because}"
-    return said
-
-
-def _layouts(one: Numbered, suggested: Suggested) -> str:
-    """The layout before and after with the members concerned, and how hot each was seen."""
-    candidate, layouts = one.candidate, suggested.layouts
-    heat = member_heat(one.line.finding, suggested.findings)
-    shown = concerned_names(candidate) | frozenset(list(heat)[:MOST_HOT])
-    rows: list[str] = []
-    for when, layout in (("before", candidate.before), ("after", candidate.after)):
-        rows += [
-            f"{when}:",
-            *(f"  {line}".rstrip() for line in excerpt(layout, layouts, shown, moved_names(candidate), heat)),
-        ]
-        rows += [""] if when == "before" else []
-    return "\n".join(rows)
-
-
-def _others(one: Numbered) -> Iterator[str]:
-    """The other places of the moved member, in the order of the declaration, with what they leave."""
-    candidate = one.candidate
-    pairs = " and of ".join(f"{one.first} with {one.second}" for one in candidate.residuals[::2])
-    yield f"other places for {candidate.moves[0].member}, and in how many phases they leave the meeting of {pairs}:"
-    yield from (f"  {_other(other, candidate.before)}" for other in candidate.considered)
-
-
-def _other(one: Considered, before: Layout) -> str:
-    place = f"behind {one.after}" if one.after else "first"
-    near = [residual for residual in one.residuals if residual.line_bytes == CACHE_LINE_BYTES]
-    left = [share_of_phases(residual.after, residual.line_bytes, before) for residual in near]
-    size = f", {one.size} bytes" if one.size != before.size else ""
-    caches = [told for residual in near if (told := by_place(residual, one.proofs))]
-    return f"{place:<28} {', '.join(left)}{size}{f' ({caches[0]})' if caches else ''}"

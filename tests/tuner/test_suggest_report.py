@@ -27,8 +27,8 @@ def json_of(*lines: Proposed) -> dict[str, Any]:
     return document
 
 
-def text_of(*lines: Proposed, number: int | None = None) -> str:
-    return suggest.render_text(suggested(*lines), number)
+def text_of(*lines: Proposed) -> str:
+    return suggest.render_text(suggested(*lines))
 
 
 def test_the_schema_beside_the_page_is_that_of_the_code() -> None:
@@ -162,7 +162,7 @@ def test_other_lines_of_the_record_are_named_with_the_one_that_is_told() -> None
 
 
 def test_one_candidate_can_be_seen_in_full() -> None:
-    text = text_of(proposed(moved(), aligned()), HOPELESS, number=2)
+    text = suggest.render_candidate(suggested(proposed(moved(), aligned()), HOPELESS), 2)
     assert "\ncandidate 2: align used to 64 bytes\n" in text
     assert "recommended:" not in text
     assert "Line 3" not in text

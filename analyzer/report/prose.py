@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Sentences in lines of a width that can be read; tables and layouts are as wide as they are."""
+
+from __future__ import annotations
+
+import textwrap
+
+WIDTH = 116
+
+
+def prose(text: str, first: str = "", then: str = "") -> str:
+    """``text`` in lines of at most ``WIDTH`` columns, the first one behind ``first``, the others behind ``then``."""
+    return textwrap.fill(
+        text, WIDTH, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
+    )

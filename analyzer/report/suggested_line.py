@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One line of a profile with what can be done about it: the answer, why, the layouts, the other candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Considered, Finding, Layout
+from linesmith.analyzer.report.alternatives import alternative_rows
+from linesmith.analyzer.report.answer import answer_rows, contended
+from linesmith.analyzer.report.excerpt import excerpt
+from linesmith.analyzer.report.meeting import by_place, share_of_phases
+from linesmith.analyzer.report.member_heat import MOST_HOT, member_heat
+from linesmith.analyzer.report.moves import change, concerned_names, moved_names
+from linesmith.analyzer.report.prose import prose
+from linesmith.analyzer.report.savings import saved
+from linesmith.analyzer.report.simulation import difference_row, simulated_rows
+from linesmith.analyzer.report.steps import step_rows
+from linesmith.analyzer.report.structure import advice_rows
+from linesmith.analyzer.report.suggested import Numbered, Proposed, Suggested
+
+LABEL = 12
+# Other lines of the same record that are named.
+MOST_LINES = 4
+# Other places of a moved member are told where so many pairs are concerned; of more they say nothing at a glance.
+MOST_PAIRS_BESIDE = 2
+
+
+def told_in_full(ones: Sequence[Numbered], shown: Numbered, suggested: Suggested) -> Iterator[str]:
+    """The blocks of a line: the answer, why, the layouts, the other candidates."""
+    yield _headline(shown, suggested)
+    yield _answer(shown)
+    if steps := step_rows(shown.steps, _contended(shown.line.finding), f"candidate {shown.number}"):
+        yield "\n".join(steps)
+    yield _layouts(shown, suggested)
+    if shown.candidate.considered and len(shown.candidate.residuals) <= MOST_PAIRS_BESIDE * 2:
+        yield "\n".join(_others(shown))
+    if len(ones) > 1:
+        yield _table(ones, "candidates")
+    yield from _advice(shown.line, suggested)
+
+
+def told_in_a_table(ones: Sequence[Numbered], suggested: Suggested) -> Iterator[str]:
+    """A line that has candidates, of which none is recommended: why, and what they are."""
+    line = ones[0].line
+    yield _headline(ones[0], suggested)
+    yield prose(line.declined)
+    yield _table(ones, f"candidates, in full with --candidate {ones[0].number} and so on")
+    yield from _advice(line, suggested)
+
+
+def _headline(one: Numbered, suggested: Suggested) -> str:
+    """The line, others on which the same record was found, and what is the matter."""
+    finding, candidate = one.line.finding, one.candidate
+    title = candidate.before.title if candidate.before.name else candidate.type
+    return prose(f"line {finding.rank}, {title}{_also(finding, suggested)}: {finding.triage.sentence}")
+
+
+def _also(finding: Finding, suggested: Suggested) -> str:
+    """Lines on which the same record was found and that are not told by themselves."""
+    told = {line.finding.rank for line in suggested.lines}
+    record = finding.objects[0].layout
+    ranks = [
+        one.rank
+        for one in suggested.findings
+        if one.rank not in told and one.objects and one.objects[0].layout == record
+    ]
+    more = f" and {len(ranks) - MOST_LINES} more" if len(ranks) > MOST_LINES else ""
+    return f" (also line {', '.join(map(str, ranks[:MOST_LINES]))}{more})" if ranks else ""
+
+
+def _table(ones: Sequence[Numbered], title: str) -> str:
+    counted = "accesses" if ones[0].line.finding.simulated else "loads"
+    of = f"saves contended {counted}, of {saved(ones[0].candidate).of:,.0f}"
+    return "\n".join([f"{title} ({of}):", *(f"  {row}" for row in alternative_rows(ones))])
+
+
+def _contended(finding: Finding) -> str:
+    return f"of {contended(finding):,} contended {'accesses' if finding.simulated else 'loads'}"
+
+
+def _answer(one: Numbered) -> str:
+    candidate = one.candidate
+    rows = [_title(one)]
+    rows += [f"  {label:<{LABEL}}{text}" for label, text in answer_rows(candidate, one.line.finding)]
+    simulated = [*simulated_rows(one.simulation)] if one.simulation else []
+    simulated += [difference_row(one.replayed)] if one.replayed else []
+    for place, text in enumerate(simulated):
+        rows.append(f"  {'' if place else 'simulated':<{LABEL}}{text}")
+    notes = (*candidate.notes, *(f"{constraint}." for constraint in candidate.constraints))
+    rows += [prose(note, "  - ", "    ") for note in notes]
+    return "\n".join(rows)
+
+
+def _title(one: Numbered) -> str:
+    said = f"candidate {one.number}: {change(one.candidate)}"
+    if one.candidate.recommended:
+        because = prose(one.candidate.recommended, f"  {'because':<{LABEL}}", " " * (LABEL + 2))
+        return f"recommended: {said}\n{because}"
+    return said
+
+
+def _layouts(one: Numbered, suggested: Suggested) -> str:
+    """The layout before and after with the members concerned, and how hot each was seen."""
+    candidate, layouts = one.candidate, suggested.layouts
+    heat = member_heat(one.line.finding, suggested.findings)
+    shown = concerned_names(candidate) | frozenset(list(heat)[:MOST_HOT])
+    rows: list[str] = []
+    for when, layout in (("before", candidate.before), ("after", candidate.after)):
+        rows += [
+            f"{when}:",
+            *(f"  {line}".rstrip() for line in excerpt(layout, layouts, shown, moved_names(candidate), heat)),
+        ]
+        rows += [""] if when == "before" else []
+    return "\n".join(rows)
+
+
+def _others(one: Numbered) -> Iterator[str]:
+    """The other places of the moved member, in the order of the declaration, with what they leave."""
+    candidate = one.candidate
+    pairs = " and of ".join(f"{one.first} with {one.second}" for one in candidate.residuals[::2])
+    yield f"other places for {candidate.moves[0].member}, and in how many phases they leave the meeting of {pairs}:"
+    yield from (f"  {_other(other, candidate.before)}" for other in candidate.considered)
+
+
+def _other(one: Considered, before: Layout) -> str:
+    place = f"behind {one.after}" if one.after else "first"
+    near = [residual for residual in one.residuals if residual.line_bytes == CACHE_LINE_BYTES]
+    left = [share_of_phases(residual.after, residual.line_bytes, before) for residual in near]
+    size = f", {one.size} bytes" if one.size != before.size else ""
+    caches = [told for residual in near if (told := by_place(residual, one.proofs))]
+    return f"{place:<28} {', '.join(left)}{size}{f' ({caches[0]})' if caches else ''}"
+
+
+def told_as_advice(line: Proposed, suggested: Suggested) -> Iterator[str]:
+    """A line that has no candidate, but advice."""
+    yield prose(f"line {line.finding.rank}, {line.finding.objects[0].type}: {line.finding.triage.sentence}")
+    yield from [prose(line.refusal)] if line.refusal else []
+    yield from _advice(line, suggested)
+
+
+def _advice(line: Proposed, suggested: Suggested) -> Iterator[str]:
+    """What to change beside the order of the members."""
+    if line.advice:
+        yield "\n\n".join("\n".join(advice_rows(one, suggested.layouts)) for one in line.advice)
