@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Accessor, Gain, MemoryUse, StructuralAdvice
@@ -11,21 +12,29 @@ from linesmith.analyzer.report.excerpt import excerpt
 from linesmith.analyzer.report.slab import SlabAnswer, machine_row
 
 LABEL = 12
-MOST_ACCESSORS = 6
+WIDTH = 118
+MOST_SAMPLED = 5
+MOST_OTHERS = 4
 
 
 def advice_rows(one: StructuralAdvice, layouts: Layouts) -> Iterator[str]:
     """The advice in rows: its sentence, then labelled figures, notes, and the layout it leads to."""
-    yield f"{one.kind.value}: {one.sentence}"
+    yield from _hung("", "  ", f"{one.kind.value}: {one.sentence}")
     for label, rows in _tables(one):
         for place, row in enumerate(rows):
-            yield f"  {'' if place else label:<{LABEL}}{row}"
-    yield from (f"  - {note}" for note in one.notes)
+            yield from _hung(f"  {'' if place else label:<{LABEL}}", " " * (LABEL + 4), row)
+    for note in one.notes:
+        yield from _hung("  - ", "    ", note)
+    shown = frozenset(one.members)
     for layout in one.after:
         yield "  after:"
-        yield from (
-            f"  {row}".rstrip() for row in excerpt(layout, layouts, frozenset(one.members), frozenset(one.members))
-        )
+        yield from (f"  {row}".rstrip() for row in excerpt(layout, layouts, shown, shown))
+
+
+def _hung(first: str, others: str, text: str) -> list[str]:
+    """The text in rows of a terminal; rows behind the first are indented."""
+    rows = wrap(text, WIDTH - len(others), break_long_words=False, break_on_hyphens=False)
+    return [f"{others if place else first}{row}" for place, row in enumerate(rows)]
 
 
 def render_text(
@@ -52,16 +61,16 @@ def _tables(one: StructuralAdvice) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _accessors(accessors: Sequence[Accessor]) -> Iterator[str]:
-    for one in accessors[:MOST_ACCESSORS]:
-        yield f"{one.function}{_samples(one)}: {_does(one)}"
-    more = len(accessors) - MOST_ACCESSORS
-    if more > 0:
-        yield f"and {more} more function{'s' if more > 1 else ''}"
-
-
-def _samples(one: Accessor) -> str:
-    held = ", takes the lock" if one.holds_lock else ""
-    return f" ({one.samples:,} samples{held})" if one.samples else f" (not sampled{held})"
+    """The functions that were sampled most, each with what it does; the others by name."""
+    sampled = [one for one in accessors if one.samples][:MOST_SAMPLED]
+    for one in sampled:
+        held = ", takes the lock" if one.holds_lock else ""
+        yield f"{one.function} ({one.samples:,} samples{held}): {_does(one)}"
+    others = [one.function for one in accessors if one not in sampled]
+    if others:
+        more = len(others) - MOST_OTHERS
+        also = "and in the code " if sampled else "in the code "
+        yield also + ", ".join(others[:MOST_OTHERS]) + (f" and {more} more" if more > 0 else "")
 
 
 def _does(one: Accessor) -> str:
@@ -82,7 +91,7 @@ def _gains(gains: Sequence[Gain]) -> Iterator[str]:
     for one in gains:
         basis = "" if one.basis == said else f"  {one.basis}"
         said = one.basis
-        yield f"{_copies(one):<20}{one.after:>10,} {_change(one):>7} ({one.low:+.1%} to {one.high:+.1%}){basis}"
+        yield f"{_copies(one):<18}{one.after:>9,} {_change(one):>7} ({one.low:+.1%} to {one.high:+.1%}){basis}"
 
 
 def _copies(one: Gain) -> str:
@@ -98,7 +107,8 @@ def _change(one: Gain) -> str:
 def _memory(one: StructuralAdvice) -> Iterator[str]:
     for when, uses in (("now", one.memory_before), ("then", one.memory_after)):
         if uses:
-            yield f"{when:<5}{_sum([use.object_bytes for use in uses])} bytes, {_pages(uses)} ({_caches(uses)})"
+            yield f"{when:<6}{_sum([use.object_bytes for use in uses])} bytes, {_pages(uses)}"
+            yield f"      {'; '.join(map(_slab, uses))}"
 
 
 def _sum(parts: Sequence[int]) -> str:
@@ -112,9 +122,6 @@ def _pages(uses: Sequence[MemoryUse]) -> str:
     return f"{total} pages for 1,000 objects, {mebibytes:.1f} MiB for 100,000"
 
 
-def _caches(uses: Sequence[MemoryUse]) -> str:
-    return "; ".join(f"{use.cache}: {use.objects_per_slab} in {_counted(1 << use.order)}" for use in uses)
-
-
-def _counted(pages: int) -> str:
-    return f"{pages} page{'' if pages == 1 else 's'}"
+def _slab(use: MemoryUse) -> str:
+    pages = 1 << use.order
+    return f"{use.cache}: {use.objects_per_slab} in {pages} page{'' if pages == 1 else 's'}"

@@ -46,7 +46,7 @@ def test_on_one_node_each_cpu_has_a_copy(tmp_path: Path) -> None:
 
 def test_what_a_line_of_its_own_saves_is_told_apart_from_what_copies_save(tmp_path: Path) -> None:
     alone, copies = gains(tmp_path, (0, 1), Step(0, "L", START), Step(1, "L", START))
-    assert alone.basis == "a line of its own; objects where they lay"
+    assert alone.basis == "a line of its own; as placed"
     assert (alone.before, alone.after, copies.after) == (299, 200, 1)
     assert copies.low <= (copies.after - copies.before) / copies.before <= copies.high
 
@@ -78,6 +78,6 @@ def test_objects_to_be_pulled_in_are_replayed_each_on_a_line_of_its_own(tmp_path
     assert (gain.by, gain.after, gain.basis) == (
         "line",
         0,
-        "every struct lock on lines of its own; mean of all phases",
+        "each on lines of its own; mean of phases",
     )
     assert gain.before > 0

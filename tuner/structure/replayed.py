@@ -25,7 +25,7 @@ from linesmith.tuner.simulated import View, outcomes
 from linesmith.tuner.structure.advise import Advised
 
 OWN_LINE = "a line of its own"
-ONE_COPY = "every access to one copy"
+ONE_COPY = "one copy for each access"
 # Functions that take a lock for reading, by the names that Linux gives them.
 _READERS = re.compile(r"_*(?:down|up)_read(?:_\w+)?|_*(?:raw_)?read_(?:try|un)?lock(?:_\w+)?")
 
@@ -101,7 +101,7 @@ def _gained(
 def _alone(record: Layout, bench: _Bench) -> Iterator[Gain]:
     """Every object on lines of its own."""
     plan = aligned(bench.here, round_up(record.size, CACHE_LINE_BYTES))
-    yield _gain(bench, plan, 1, "line", f"every {record.title} on lines of its own")
+    yield _gain(bench, plan, 1, "line", "each on lines of its own")
 
 
 def _sharded(one: StructuralAdvice, bench: _Bench, readers: tuple[range, ...]) -> Iterator[Gain]:
@@ -130,7 +130,7 @@ def _gain(bench: _Bench, plan: Plan, ways: int, by: str, basis: str = ONE_COPY) 
     view = max((one for one in bench.before if one.line_bytes == CACHE_LINE_BYTES), key=lambda one: one.everywhere)
     old, new = bench.before[view], after[view]
     interval = change_interval(old.windows, new.windows)
-    where = f"{basis}; {'mean of all phases' if view.everywhere else 'objects where they lay'}"
+    where = f"{basis}; {'mean of phases' if view.everywhere else 'as placed'}"
     return Gain(ways, str(by), old.misses.total, new.misses.total, interval.low, interval.high, where)
 
 
