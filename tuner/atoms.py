@@ -43,7 +43,7 @@ class Atom:
     @property
     def is_group(self) -> bool:
         """Whether the atom is a range between cacheline group markers."""
-        return self.members[0].name.startswith(GROUP_BEGIN)
+        return len(self.members) > 1 and self.members[0].name.startswith(GROUP_BEGIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +58,18 @@ class Place:
 def atoms(layout: Layout, layouts: Layouts, facts: Iterable[SourceFact] = ()) -> tuple[Atom, ...]:
     """The atoms of ``layout`` in declaration order; together they hold each member once.
 
-    Of the ``facts`` of the record, those of ranges and blocks make the members in between one atom.
+    Of the ``facts`` of the record, those of ranges and blocks make the members in between one atom. A group whose
+    markers are walls is opened: its members are atoms of their own.
     """
-    joined = _joined(_runs(layout), _told(layout, layouts, facts))
+    told = tuple(facts)
+    walls = frozenset(name for fact in told if fact.kind is FactKind.WALL for name in fact.members)
+    joined = _joined(_runs(layout, walls), _told(layout, layouts, told))
     runs = [layout.members[run.start : run.stop] for run in joined]
     return tuple(Atom(tuple(spoken_name(member, layouts) for member in run), run) for run in runs)
 
 
-def _runs(layout: Layout) -> list[range]:
-    """Positions of members that the layout itself shows to move together."""
+def _runs(layout: Layout, walls: frozenset[str]) -> list[range]:
+    """Positions of members that the layout itself shows to move together; groups between ``walls`` are open."""
     runs: list[range] = []
     group_end: str | None = None
     for position, member in enumerate(layout.members):
@@ -74,7 +77,7 @@ def _runs(layout: Layout) -> list[range]:
             runs[-1] = range(runs[-1].start, position + 1)
         else:
             runs.append(range(position, position + 1))
-        if member.name.startswith(GROUP_BEGIN):
+        if member.name.startswith(GROUP_BEGIN) and member.name not in walls:
             group_end = GROUP_END + member.name.removeprefix(GROUP_BEGIN)
         elif member.name == group_end:
             group_end = None

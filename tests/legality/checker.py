@@ -136,21 +136,19 @@ def _leaves(layout: Layout, layouts: Layouts, depth: int = 0) -> int:
 
 
 def _runs(change: Change) -> Iterator[str]:
-    """Bit-fields that follow each other, and groups between markers, stay together and in order."""
-    order = change.order()
-    runs: list[list[int]] = [[]]
-    group = ""
-    for position, member in enumerate(change.before.members):
-        inside = bool(group) or (member.is_bit_field and runs[-1] and change.before.members[position - 1].is_bit_field)
-        runs = [*runs[:-1], [*runs[-1], position]] if inside else [*runs, [position]]
-        if member.name.startswith(GROUP + "begin__"):
-            group = member.name.removeprefix(GROUP + "begin__")
-        elif group and member.name == f"{GROUP}end__{group}":
-            group = ""
-    for run in filter(None, runs):
-        place = order.index(run[0])
-        if order[place : place + len(run)] != run:
-            yield f"what moves together with {change.before.members[run[0]].name} is torn apart"
+    """Bit-fields that follow each other stay together and in order, and what is in a group stays in it."""
+    order, members = change.order(), change.before.members
+    for position, member in enumerate(members[1:], 1):
+        behind = order[order.index(position) - 1] if order.index(position) else None
+        if member.is_bit_field and members[position - 1].is_bit_field and behind != position - 1:
+            yield f"{member.name} is torn from the bit-field before it"
+    names = [member.name for member in members]
+    for begin, name in enumerate(names):
+        closing = f"{GROUP}end__{name.removeprefix(f'{GROUP}begin__')}"
+        if name.startswith(f"{GROUP}begin__") and closing in names:
+            end = names.index(closing)
+            if set(order[order.index(begin) : order.index(end) + 1]) != set(range(begin, end + 1)):
+                yield f"something has left or entered the group {name.removeprefix(GROUP)}"
 
 
 def _markers(change: Change) -> Iterator[str]:

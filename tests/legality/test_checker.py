@@ -69,7 +69,16 @@ def test_what_does_not_end_or_begin_the_record_is_found() -> None:
 
 def test_a_torn_run_is_found() -> None:
     layout = struct("s", bits("x", 3), bits("y", 4), scalar("n", 4))
-    assert said(layout, "x n y") == ["what moves together with x is torn apart"]
+    assert said(layout, "x n y") == ["y is torn from the bit-field before it"]
+
+
+def test_what_leaves_a_group_is_found() -> None:
+    begin, end = (
+        replace(scalar(f"__cacheline_group_{one}__rx", 1), size=0, dimensions=(0,)) for one in ("begin", "end")
+    )
+    layout = struct("s", A, begin, B, C, end, D)
+    assert said(layout, f"{begin.name} c b {end.name} a d") == []
+    assert said(layout, f"a {begin.name} c {end.name} b d") == ["something has left or entered the group begin__rx"]
 
 
 def test_a_crossed_marker_is_found() -> None:

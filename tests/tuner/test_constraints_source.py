@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hand_made import bits, flexible, held, meeting, scalar, struct, table, union
 
@@ -210,3 +211,18 @@ def test_a_range_in_which_nothing_meets_moves_as_one() -> None:
     cleared = SourceFacts((("s", (fact(FactKind.RANGE, "b", "c"),)),))
     target = subject(meeting(layout, "a", "b"), table(layout), (), Premises(cleared))
     assert [atom.names for atom in target.parts] == [("a",), ("b", "c"), ("d",)]
+
+
+def test_members_that_meet_within_a_group_change_places_inside_it() -> None:
+    begin, end = (
+        replace(scalar(f"__cacheline_group_{one}__rx", 1), size=0, dimensions=(0,)) for one in ("begin", "end")
+    )
+    layout = struct("s", A, begin, B, C, *(scalar(f"cold{number}") for number in range(8)), end, D)
+    inside = subject(meeting(layout, "b", "c"), table(layout))
+    assert [list(inside.freedom.places(atom)) for atom in (0, 1, 2, 12)] == [[0], [1], list(range(2, 12)), [12]]
+    assert str(inside.freedom.fixed[1]) == (
+        "__cacheline_group_begin__rx stays between the same members: "
+        "its group is asserted at compile time: what is in it stays in it"
+    )
+    around = subject(meeting(layout, "a", "b"), table(layout))
+    assert [atom.name for atom in around.parts] == ["a", begin.name, "d"]

@@ -24,8 +24,8 @@ from linesmith.tuner.constraints.together import bit_field_runs, groups, ranges_
 RULES: tuple[Callable[[Record], Iterable[Effect]], ...] = (
     last_members,
     first_members,
-    markers,
     relied_walls,
+    markers,
     relied_order,
     common_beginnings,
     relied_first,

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import ConflictPair, FactKind, Layout, SourceFact
-from linesmith.tuner.atoms import visible_places
+from linesmith.tuner.atoms import GROUP_BEGIN, GROUP_END, visible_places
+
+_ASSERTED = "include/linux/cache.h, CACHELINE_ASSERT_GROUP_MEMBER()"
 
 
 def facts_within(
@@ -41,22 +43,35 @@ def _within(fact: SourceFact, order: Mapping[str, int], inside: tuple[str, ...])
 def opened(
     facts: tuple[SourceFact, ...], pairs: Iterable[ConflictPair], layout: Layout, layouts: Layouts
 ) -> tuple[SourceFact, ...]:
-    """``facts`` with each range opened in which a pair meets.
+    """``facts`` with each range, and each cacheline group of ``layout``, opened in which a pair meets.
 
-    A range stays what it is when the members between its ends change places, and nothing crosses the ends.
+    Such a run stays what it is when the members between its ends change places, and nothing crosses the ends.
     """
-    met = tuple((pair.first, pair.second) for pair in pairs)
-    return tuple(one for fact in facts for one in _opened(fact, met, layout, layouts))
-
-
-def _opened(
-    fact: SourceFact, met: tuple[tuple[str, str], ...], layout: Layout, layouts: Layouts
-) -> tuple[SourceFact, ...]:
-    if fact.kind is not FactKind.RANGE:
-        return (fact,)
     places = {name: place.member for name, place in visible_places(layout, layouts).items()}
+    met = [(places[one.first], places[one.second]) for one in pairs if {one.first, one.second} <= places.keys()]
+    told = tuple(one for fact in facts for one in _opened(fact, met, places))
+    groups = ((names, range(places[names[0]], places[names[1]])) for names in _groups(layout))
+    reason = "its group is asserted at compile time: what is in it stays in it"
+    walls = (SourceFact(FactKind.WALL, names, reason, _ASSERTED) for names, run in groups if _meets(run, met))
+    return (*told, *walls)
+
+
+def _groups(layout: Layout) -> Iterator[tuple[str, str]]:
+    """The markers of each cacheline group."""
+    names = [member.name for member in layout.members]
+    for name in names:
+        end = GROUP_END + name.removeprefix(GROUP_BEGIN)
+        if name.startswith(GROUP_BEGIN) and end in names:
+            yield name, end
+
+
+def _opened(fact: SourceFact, met: Sequence[tuple[int, int]], places: Mapping[str, int]) -> tuple[SourceFact, ...]:
     ends = sorted((name for name in fact.members if name in places), key=places.__getitem__)
-    inside = {name for name, at in places.items() if ends and places[ends[0]] <= at <= places[ends[-1]]}
-    if not any(inside.issuperset(pair) for pair in met):
+    if fact.kind is not FactKind.RANGE or not ends or not _meets(range(places[ends[0]], places[ends[-1]] + 1), met):
         return (fact,)
     return tuple(replace(fact, kind=FactKind.WALL, members=(end,)) for end in (ends[0], ends[-1]))
+
+
+def _meets(run: range, met: Iterable[tuple[int, int]]) -> bool:
+    """Whether two different members at positions of ``run`` meet."""
+    return any(one in run and other in run and one != other for one, other in met)
