@@ -10,7 +10,18 @@ from itertools import groupby
 from math import gcd
 
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Candidate, Finding, Layout, LineMember, Move, MoveKind, Outcome, Residual
+from linesmith.analyzer.model import (
+    Candidate,
+    Finding,
+    Layout,
+    LineMember,
+    Move,
+    MoveKind,
+    Outcome,
+    Residual,
+    StepTable,
+)
+from linesmith.patches.reasons import reasons
 from linesmith.patches.verify import Verification
 
 WIDTH = 75
@@ -52,11 +63,21 @@ def subject(candidate: Candidate, title: str, prefix: str) -> str:
 
 
 def message(
-    candidate: Candidate, finding: Finding, title: str, prefix: str, excerpt: Excerpt, seen: Confirmation
+    candidate: Candidate,
+    finding: Finding,
+    title: str,
+    prefix: str,
+    excerpt: Excerpt,
+    seen: Confirmation,
+    steps: Sequence[StepTable] = (),
 ) -> str:
-    """The whole message, without trailers; ``title`` is the type as C names it."""
+    """The whole message, without trailers; ``title`` is the type as C names it.
+
+    ``steps`` say why the candidate helps; they hold for the layouts of the profiled build only.
+    """
     blocks = [subject(candidate, title, prefix), _problem(finding, title), _members(finding)]
-    blocks += [_change(candidate, seen.verification), _layouts(candidate, excerpt, seen.verification)]
+    blocks += [_change(candidate, seen.verification), reasons(steps) if seen.verification.exact else ""]
+    blocks += [_layouts(candidate, excerpt, seen.verification)]
     blocks += [_phases(title, finding, seen.verification), _verified(candidate, seen), _unverified(seen)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 

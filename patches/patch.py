@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.errors import EditRefused, TreeError, VerificationFailed
-from linesmith.analyzer.model import Candidate, Finding, Patch
+from linesmith.analyzer.model import Candidate, Finding, Patch, StepTable
 from linesmith.patches.child import Command, run
 from linesmith.patches.declaration import Declared, declaration
 from linesmith.patches.edit import edit
@@ -88,12 +88,18 @@ def draft(candidate: Candidate, tree: Tree) -> Draft:
 
 
 def write(
-    candidate: Candidate, finding: Finding, tree: Tree, number: int, excerpt: Excerpt, progress: Progress
+    candidate: Candidate,
+    finding: Finding,
+    tree: Tree,
+    number: int,
+    excerpt: Excerpt,
+    progress: Progress,
+    steps: Sequence[StepTable] = (),
 ) -> Patch:
     """The patch for ``candidate``, confirmed by compiling it; ``number`` is the candidate's, counted from 1.
 
-    ``excerpt`` renders the layouts of the message; ``progress`` gets a line of text before anything slow. Raises what
-    ``draft`` raises, and ``VerificationFailed`` when the compiler disagrees.
+    ``excerpt`` renders the layouts of the message, ``steps`` are its reasons; ``progress`` gets a line of text before
+    anything slow. Raises what ``draft`` raises, and ``VerificationFailed`` when the compiler disagrees.
     """
     with _readable(tree):
         declared = _declared(candidate, tree)
@@ -108,7 +114,7 @@ def write(
         type=candidate.type,
         file=declared.file,
         diff=unified_diff(declared.source, confirmed.source, declared.file).decode("utf-8", "surrogateescape"),
-        message=message(candidate, finding, title, prefix(tree.root, declared.file), excerpt, seen),
+        message=message(candidate, finding, title, prefix(tree.root, declared.file), excerpt, seen, steps),
         verified=f"compiled with {compiler}; {build.made_from}",
         candidate=number,
         exact=confirmed.verification.exact,

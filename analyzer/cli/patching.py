@@ -13,20 +13,22 @@ import click
 from linesmith.analyzer.cli.analysis import Analysis
 from linesmith.analyzer.cli.proposing import check_number, offered
 from linesmith.analyzer.errors import NothingToSuggest
-from linesmith.analyzer.model import Candidate, Finding, Patch
+from linesmith.analyzer.model import Candidate, Finding, Patch, StepTable
 from linesmith.analyzer.report.excerpt import excerpt
 from linesmith.patches.patch import Draft, Tree, draft, write
 from linesmith.tuner.premises import Premises
+from linesmith.tuner.steps.step_table import step_tables
 from linesmith.tuner.suggestions import Suggestion, reasons
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A candidate, its number in the list of ``linesmith suggest``, and the finding it answers."""
+    """A candidate, its number in the list of ``linesmith suggest``, the finding it answers, and why it helps."""
 
     number: int
     candidate: Candidate
     finding: Finding
+    steps: tuple[StepTable, ...] = ()
 
 
 def choose(found: Analysis, premises: Premises, trace: Path | None, number: int | None) -> Chosen:
@@ -41,7 +43,8 @@ def choose(found: Analysis, premises: Premises, trace: Path | None, number: int 
     place = _recommended(known) if number is None else number - 1
     check_number(place + 1, len(known))
     answer, candidate = known[place]
-    return Chosen(place + 1, candidate, answer.finding)
+    steps = step_tables(answer.finding, candidate, found.reading.layouts)
+    return Chosen(place + 1, candidate, answer.finding, steps)
 
 
 def _recommended(known: Sequence[tuple[Suggestion, Candidate]]) -> int:
@@ -59,7 +62,7 @@ def drafted(chosen: Chosen, tree: Tree) -> Draft:
 
 def written(chosen: Chosen, tree: Tree) -> Patch:
     """The candidate as a confirmed patch; what is not as expected is told on standard error."""
-    patch = write(chosen.candidate, chosen.finding, tree, chosen.number, excerpt, _tell)
+    patch = write(chosen.candidate, chosen.finding, tree, chosen.number, excerpt, _tell, chosen.steps)
     for note in patch.notes:
         click.echo(f"linesmith: {note}", err=True)
     return patch
