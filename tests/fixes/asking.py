@@ -34,7 +34,7 @@ class Suggested:
 
 
 # Seconds of the processor for one answer.
-PATIENCE = 90
+PATIENCE = 40
 
 
 def suggested(kernel: RealKernel, profile: Path, type_: str, bench: Judge) -> Suggested:

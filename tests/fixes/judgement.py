@@ -46,9 +46,12 @@ def change(before: Cost, after: Cost) -> float:
     return (after.misses - before.misses) / before.misses if before.misses else 0.0
 
 
-def as_good(one: Cost, other: Cost) -> bool:
-    """Whether ``one`` has no more misses than ``other`` for all that can be told, and takes no more memory."""
-    cheaper = one.size <= other.size if not other.pages else one.pages <= other.pages
+def as_good(one: Cost, other: Cost, now: Cost) -> bool:
+    """Whether ``one`` has no more misses than ``other`` for all that can be told, and takes no more memory.
+
+    A layout that takes no more than ``now`` costs nothing, even where ``other`` happens to save some bytes.
+    """
+    cheaper = one.pages <= max(other.pages, now.pages) if now.pages else one.size <= max(other.size, now.size)
     return cheaper and (one.misses <= other.misses or change_interval(other.windows, one.windows).low <= 0)
 
 

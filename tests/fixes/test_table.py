@@ -43,8 +43,13 @@ TRIAL = Trial(SCENARIO, None, "thing_cache", NOW, HUMAN, (), (), (), asked=False
     ],
 )
 def test_as_good_is_no_more_misses_for_all_that_can_be_told_and_no_more_memory(other: Cost, good: bool) -> None:
-    human = replace(HUMAN, pages=0) if not other.pages else HUMAN
-    assert as_good(other, human) is good
+    pages = 32 if other.pages else 0
+    assert as_good(other, replace(HUMAN, pages=pages), replace(NOW, pages=pages)) is good
+
+
+def test_what_takes_no_more_memory_than_now_is_as_good_as_what_happens_to_save_some() -> None:
+    assert as_good(cost(0.6), cost(0.6, pages=30, size=120), NOW)
+    assert as_good(cost(0.6, pages=0), cost(0.6, pages=0, size=120), cost(1.0, pages=0))
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def tried(scenario: Scenario, kernel: RealKernel, folder: Path, posted: Path | N
         scenario,
         posted,
         run.memory.place,
-        bench.now(),
+        goal.now,
         goal.cost,
         found,
         run.code.unseen,
@@ -119,6 +119,7 @@ def tried(scenario: Scenario, kernel: RealKernel, folder: Path, posted: Path | N
 class Goal:
     """Where the members at ``offsets`` went in the human's layout, and what it costs; ``None``: nobody changed it."""
 
+    now: Cost
     offsets: tuple[int, ...] = ()
     places: tuple[int, ...] = ()
     cost: Cost | None = None
@@ -128,18 +129,19 @@ class Goal:
         before, after = candidate.before, candidate.after
         cost = bench.cost(before, after)
         same = self.cost is not None and bench.places(before, after, self.offsets) == self.places
-        good = same or (self.cost is not None and as_good(cost, self.cost))
+        good = same or (self.cost is not None and as_good(cost, self.cost, self.now))
         return Tried(_told(candidate), cost, bool(candidate.recommended), same, good)
 
 
 def _goal(scenario: Scenario, record: Layout, bench: Judge, kernel: RealKernel) -> Goal:
     """The goal by the steps of the scenario; ``bench`` judges flattened layouts."""
+    now = bench.now()
     if not scenario.human:
-        return Goal()
+        return Goal(now)
     before = flattened(record, kernel.layouts)
     after = human_layout(record, scenario.human, kernel.layouts)
     offsets = tuple(member.offset for member in before.members if member.size)
-    return Goal(offsets, bench.places(before, after, offsets), bench.cost(before, after))
+    return Goal(now, offsets, bench.places(before, after, offsets), bench.cost(before, after))
 
 
 def _told(candidate: Candidate) -> str:
