@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hand_made import held, offsets, scalar, struct, table
+from hand_made import bits, flexible, held, offsets, scalar, struct, table
 
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.errors import StructureRefused
@@ -146,3 +146,18 @@ def test_nothing_can_be_shrunk_to_more_than_it_has() -> None:
     inner, _, layouts = mapping()
     with pytest.raises(StructureRefused, match="has 40 bytes and cannot be made 48 bytes small"):
         tuple(made_smaller(inner, home(layouts), "i_mmap_rwsem", 48))
+
+
+def test_nothing_is_put_behind_an_array_without_end() -> None:
+    outer = struct("packet", scalar("length"), pointer("lock", "vma_lock"), scalar("cold"), flexible("data"))
+    layouts = table(outer, LOCK)
+    names = [one.name for one in next(pulled_in(outer, layouts, home(layouts), Pulling("lock"), {})).after[0].members]
+    assert names == ["length", "lock", "cold", "data"]
+    with pytest.raises(StructureRefused, match="lock, cold may not move to the end of struct packet"):
+        tuple(pulled_in(outer, layouts, home(layouts), Pulling("lock", cold=("cold",)), {}))
+
+
+def test_a_bit_field_is_no_object() -> None:
+    flags = struct("flags", bits("dirty", 1), bits("locked", 1))
+    with pytest.raises(StructureRefused, match="dirty is a bit-field and cannot be an object of its own"):
+        tuple(put_apart(flags, home(table(flags)), "dirty"))

@@ -53,10 +53,10 @@ def target_of(layout: Layout, member: str, layouts: Layouts) -> Layout:
 
 
 def in_place(layout: Layout, layouts: Layouts, wish: Pulling) -> Embedding:
-    """The object where its pointer is, or behind all others: whichever makes the record smaller."""
+    """The object where its pointer is, or behind all others if it may go there: whichever makes the record smaller."""
     here, target, position = _pulled(layout, layouts, wish)
-    last = behind(here, position, ())
-    chosen = min((here, last), key=lambda one: (one.size, len(tuple(_beside(one, wish.member)))))
+    ways = (here, behind(here, position, ())) if _may_go_last(layout, layouts, position) else (here,)
+    chosen = min(ways, key=lambda one: (one.size, len(tuple(_beside(one, wish.member)))))
     return _embedding(layout, target, wish, chosen, ())
 
 
@@ -67,7 +67,7 @@ def with_cold_behind(layout: Layout, layouts: Layouts, wish: Pulling) -> Embeddi
     """
     here, target, position = _pulled(layout, layouts, wish)
     cold = [at(layout, name) for name in wish.cold]
-    if refused := [name for name in wish.cold if not _may_go_last(layout, layouts, at(layout, name))]:
+    if refused := [name for name in (wish.member, *wish.cold) if not _may_go_last(layout, layouts, at(layout, name))]:
         raise StructureRefused(f"{', '.join(refused)} may not move to the end of {layout.title}")
     names = tuple(layout.members[place].name for place in sorted(cold))
     return _embedding(layout, target, wish, behind(here, position, cold), names)
@@ -76,6 +76,8 @@ def with_cold_behind(layout: Layout, layouts: Layouts, wish: Pulling) -> Embeddi
 def fewest_cold(layout: Layout, layouts: Layouts, wish: Pulling) -> tuple[str, ...]:
     """Of the cold members the first that make the record smallest, without those that are not needed for it."""
     here, _, position = _pulled(layout, layouts, wish)
+    if not _may_go_last(layout, layouts, position):
+        return ()
     movable = [at(layout, name) for name in wish.cold if _may_go_last(layout, layouts, at(layout, name))]
     sizes = [behind(here, position, movable[:count]).size for count in range(1, len(movable) + 1)]
     moved = movable[: sizes.index(min(sizes)) + 1] if sizes else []

@@ -74,7 +74,9 @@ def shrunk(member: Member, size: int) -> Member:
 
 
 def pointer_to(member: Member) -> Member:
-    """A pointer in place of the member."""
+    """A pointer in place of the member; raises ``StructureRefused`` for a bit-field, which has no address."""
+    if member.is_bit_field:
+        raise StructureRefused(f"{member.name} is a bit-field and cannot be an object of its own")
     return replace(
         member,
         type=f"{member.type} *",
@@ -85,6 +87,7 @@ def pointer_to(member: Member) -> Member:
         record=None,
         target=member.type.split()[-1],
         dimensions=(),
+        flexible=False,
         declarator=member.name,
     )
 
