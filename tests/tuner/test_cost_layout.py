@@ -64,9 +64,14 @@ def two_writers(cost: LineCost) -> Subject:
 # 200 accesses each, as sampled stores have it; both gone, all 400 are.
 BOTH_WRITE = shared(("reader", "writer", 170, 230), ("reader", "other", 170, 230), removable=Bounds(400, 400))
 # Without the other writer, and without both, in the phase of the profile; nobody else comes near.
-ONE_AWAY, BOTH_AWAY = [0, 8, 64, 16], [0, 64, 72, 8]
+ONE_AWAY, BOTH_AWAY = [0, 8, 64, 24], [0, 64, 72, 24]
 # Where they never meet, which takes a larger record.
 NEVER = [0, 120, 128, 8]
+
+
+def nearly(found: Bounds, least: float, most: float) -> bool:
+    """Whether the limits are these, but for the little that ``rest`` may cost, which meets a writer more often."""
+    return least - 8 <= found.least <= least and most <= found.most <= most + 8
 
 
 def test_the_limits_hold_what_counting_leaves_to_chance() -> None:
@@ -86,19 +91,19 @@ def test_a_writer_that_stays_may_take_over_what_the_other_did() -> None:
     target = two_writers(BOTH_WRITE)
     left = layout_cost(target, ONE_AWAY, 128, 8)
     # At least what the one that stays is to blame for, at most all 400.
-    assert left.here == Bounds(170 - deviation(170), 400 + deviation(400))
+    assert nearly(left.here, 170 - deviation(170), 400 + deviation(400))
 
 
 def test_a_victim_that_is_written_itself_may_wait_as_long_without_the_others() -> None:
     written = shared(("reader", "writer", 170, 230), ("reader", "reader", 150, 250), removable=Bounds(0, 250))
     parted = layout_cost(two_writers(written), BOTH_AWAY, 128, 8)
-    assert parted.here == Bounds(150 - deviation(150), 400 + deviation(400))
+    assert nearly(parted.here, 150 - deviation(150), 400 + deviation(400))
 
 
 def test_misses_of_a_recording_count_as_far_as_a_layout_can_remove_them() -> None:
     cost = shared(("reader", "writer", 300, 300), exact=True, removable=Bounds(150, 240))
     parted = layout_cost(two_writers(cost), BOTH_AWAY, 128, 8)
-    assert parted.here == Bounds(160 - deviation(160), 250 + deviation(250))
+    assert nearly(parted.here, 160 - deviation(160), 250 + deviation(250))
 
 
 def test_cycles_are_those_of_the_profile() -> None:
@@ -110,7 +115,7 @@ def test_cycles_are_those_of_the_profile() -> None:
 def test_what_is_saved_has_limits_on_both_sides() -> None:
     target = two_writers(BOTH_WRITE)
     found = saving(target, ONE_AWAY, 128, 8)
-    assert found.contended == Bounds(0 - found.noise, 230 + found.noise)
+    assert nearly(found.contended, 0 - found.noise, 230 + found.noise)
     assert found.likely == 200
 
 
@@ -175,8 +180,9 @@ def test_members_56_bytes_apart_never_meet_wherever_the_object_starts() -> None:
 def test_a_pair_of_lines_counts_apart() -> None:
     layout = row()
     target = subject(meeting(layout, "writer", "reader"), table(layout))
-    beside = layout_cost(target, [0, 64, 8, 16], 128, 8)
-    assert (beside.contended.most, beside.adjacent) == (0, Bounds(0, 50))
+    beside = layout_cost(target, [0, 64, 8, 24], 128, 8)
+    assert nearly(beside.contended, 0, 0)
+    assert beside.adjacent == Bounds(0, 50)
 
 
 def test_a_function_touches_fewer_lines_when_its_members_are_together() -> None:
@@ -198,3 +204,11 @@ def test_accesses_to_a_member_on_two_lines_are_told() -> None:
     target = subject(meeting(layout, "writer", "reader", samples=80), table(layout))
     assert layout_cost(target, target.starts, 128, 64).straddling == 0
     assert layout_cost(target, [0, 8, 56, 72], 128, 64).straddling == 80
+
+
+def test_a_member_without_samples_may_be_as_hot_as_any_that_was_seen() -> None:
+    layout = struct("s", scalar("quiet"), scalar("gap", 120), scalar("reader"), scalar("writer"), scalar("rest", 112))
+    target = subject(meeting(layout, "writer", "reader"), table(layout))
+    beside_quiet = saving(target, [0, 24, 144, 8, 152], 256, 8)
+    assert beside_quiet.contended.least < 100 - 0.9 * 100 - beside_quiet.noise + 10
+    assert beside_quiet.contended.most == 100 + beside_quiet.noise

@@ -22,6 +22,7 @@ from linesmith.tuner.cost.saving import (
     present,
     saved,
     saved_everywhere,
+    with_exposed,
 )
 from linesmith.tuner.subject import Subject
 
@@ -36,8 +37,9 @@ def layout_cost(target: Subject, starts: Sequence[int], size: int, granule: int)
     likely = likely_savings(target, after)
     total = contended_now(heat)
     anywhere = total * _spread(target)
-    here = _left(total, saved(before, after).contended, likely.here)
-    contended = _left(anywhere, saved_everywhere(before, after).contended, likely.anywhere)
+    here = _left(total, with_exposed(saved(before, after).contended, target, after), likely.here)
+    limits = with_exposed(saved_everywhere(before, after).contended, target, after)
+    contended = _left(anywhere, limits, likely.anywhere)
     return LayoutCost(
         contended=contended,
         likely=max(anywhere - likely.anywhere, 0.0),

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from linesmith.analyzer.model import Bounds, Saving
 from linesmith.tuner.cost.conflict import Cost, cost
+from linesmith.tuner.cost.exposure import exposure
 from linesmith.tuner.cost.forecast import forecast
 from linesmith.tuner.cost.heat import Contact, Heat
 from linesmith.tuner.cost.line_heat import LineHeat, Names
@@ -25,7 +26,7 @@ def saving(target: Subject, starts: Sequence[int], size: int, granule: int) -> S
     noise = noise_floor(target)
     known = saved(before, after)
     likely = likely_savings(target, after).here
-    limits = around(known.contended, likely)
+    limits = around(with_exposed(known.contended, target, after), likely)
     return Saving(
         Bounds(limits.least - noise, limits.most + noise),
         around(known.cycles, likely * mean_cycles(target.heat)),
@@ -87,6 +88,13 @@ def _less(now: Cost, then: Cost) -> Cost:
 def _agreed(counted: float, told: float) -> float:
     """What was counted, if both say that something is saved; else the worse of the two."""
     return counted if min(counted, told) > 0 else min(counted, told)
+
+
+def with_exposed(limits: Bounds, target: Subject, after: Placed) -> Bounds:
+    """The limits, when members without samples that newly meet a written one may be as hot as any that was seen."""
+    hottest = max((victim.whole.most for line in target.heat.lines for victim in line.victims), default=0.0)
+    exposed = min(exposure(target, after.starts, after.granule), 1.0)
+    return Bounds(limits.least - exposed * hottest, limits.most)
 
 
 def around(limits: Bounds, likely: float) -> Bounds:
