@@ -15,6 +15,8 @@ from linesmith.tuner.search import Option
 from linesmith.tuner.subject import Subject
 
 MOST_CONTAINERS = 3
+# Pairs that are told by name where a candidate brings them closer.
+MOST_CLOSER = 3
 UNCHECKED = (
     "Only the layout was checked: offset assertions, initialisers by position and memset ranges are in the source."
 )
@@ -43,13 +45,17 @@ def _phases(target: Subject, option: Option) -> Iterator[str]:
 
 
 def _new_contacts(target: Subject, option: Option) -> Iterator[str]:
-    for contact in target.heat.contacts:
-        if contact.sampled:
-            continue
+    """Hot pairs that the profile did not see meet and that come closer, the heaviest ones by name."""
+    closer = []
+    for contact in sorted(target.heat.contacts, key=lambda one: -one.weight):
         old = residual_share(contact, target.starts, target.heat.line_bytes, target.heat.granule)
         new = residual_share(contact, option.starts, target.heat.line_bytes, option.granule)
-        if new > old:
-            yield f"Brings {contact.first.name} and {contact.second.name}, both hot, closer: {_percent(old, new)}."
+        if new > old and not contact.sampled:
+            names = f"{contact.first.name} and {contact.second.name}"
+            closer.append(f"Brings {names}, both hot, closer: {_percent(old, new)}.")
+    yield from closer[:MOST_CLOSER]
+    if len(closer) > MOST_CLOSER:
+        yield f"Brings {len(closer) - MOST_CLOSER} more pairs closer, of which less was sampled."
 
 
 def _percent(old: float, new: float) -> str:

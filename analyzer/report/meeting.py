@@ -8,9 +8,8 @@ from itertools import groupby
 from math import gcd
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Layout, PhaseProof, Residual
+from linesmith.analyzer.report.moves import MOST_PAIRS
 
-# Pairs of members that are told; a candidate for a line that many members share parts many.
-MOST_PAIRS = 6
 MOST_PLACES = 4
 
 

@@ -8,6 +8,8 @@ from linesmith.analyzer.model import Candidate, Move, MoveKind
 # With more steps than this, what a candidate does is told by how it was found.
 MOST_STEPS = 2
 MOST_NAMES = 4
+# Pairs of members that are told; a candidate for a record with many hot members parts many.
+MOST_PAIRS = 6
 
 
 def change(candidate: Candidate) -> str:
@@ -43,6 +45,6 @@ def moved_names(candidate: Candidate) -> frozenset[str]:
 
 
 def concerned_names(candidate: Candidate) -> frozenset[str]:
-    """Members that move, and those that meet."""
-    ends = {name for residual in candidate.residuals for name in (residual.first, residual.second)}
-    return frozenset(ends) | moved_names(candidate)
+    """Members that move, and those of the heaviest pairs that meet."""
+    pairs = list(dict.fromkeys((residual.first, residual.second) for residual in candidate.residuals))
+    return frozenset(name for pair in pairs[:MOST_PAIRS] for name in pair) | moved_names(candidate)
