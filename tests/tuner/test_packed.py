@@ -71,7 +71,7 @@ def hot_records(draw: st.DrawFn) -> Subject:
     return subject(meeting(layout, hot[0], *hot[1 : draw(st.integers(2, 3))], phase=phase), table(layout))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(hot_records())
 def test_packed_orders_are_legal_cheaper_and_cost_what_was_said(target: Subject) -> None:
     present = tuple(range(len(target.parts)))
@@ -81,6 +81,6 @@ def test_packed_orders_are_legal_cheaper_and_cost_what_was_said(target: Subject)
         assert sorted(answer.arrangement.order) == list(present)
         assert target.freedom.refuses(answer.arrangement.order, option.starts, option.size) is None
         assert option.size <= target.layout.size
-        assert option.cost.here + option.cost.anywhere == pytest.approx(answer.optimality.cost)
+        assert option.cost.here + option.cost.anywhere == pytest.approx(answer.optimality.cost, abs=1e-6)
         assert answer.optimality.bound <= answer.optimality.cost < last
         last = answer.optimality.cost

@@ -37,9 +37,9 @@ class Turns:
             line = (place + phase) // line_bytes
             together[line] = together.get(line, 0) | bit
             bit <<= 1
-        return sum(self._on_line(uses) for uses in together.values())
+        return sum(self.on_line(uses) for uses in together.values())
 
-    def _on_line(self, uses: int) -> float:
+    def on_line(self, uses: int) -> float:
         """What one line costs; ``uses`` has a bit for each that lies there."""
         if uses not in self._known:
             users = [using for agent in self.agents if (using := _turns(agent, uses)) is not None]

@@ -9,7 +9,8 @@ from linesmith.analyzer.model import Move, MoveKind, Optimality
 from linesmith.tuner.arrangement import Arrangement
 from linesmith.tuner.constraints.freedom import Stretch
 from linesmith.tuner.cost.heat import Heat
-from linesmith.tuner.packing.problem import Apart, Clash, Grid, Hotspot, Item, Packing, Problem
+from linesmith.tuner.cost.turns import Turns
+from linesmith.tuner.packing.problem import Apart, Clash, Company, Grid, Hotspot, Item, Packing, Problem
 from linesmith.tuner.packing.solve import WORK, front
 from linesmith.tuner.subject import Subject
 
@@ -39,26 +40,53 @@ def packed(subject: Subject, growth: int = 0, work: int = WORK) -> tuple[Packed,
 
 
 def problem_of(subject: Subject, growth: int = 0) -> Problem:
-    """The subject as a problem: an item for each atom, the heat's contacts as clashes."""
-    heat, freedom = subject.heat, subject.freedom
-    numbers = {spot: number for number, spot in enumerate(heat.spots)}
-    size = subject.layout.size + growth
-    bans = [(_ban(subject, one.first), _ban(subject, one.second), one.line_bytes) for one in freedom.apart]
-    first = len(heat.spots)
+    """The subject as a problem: an item for each atom, priced as ``tuner.cost.forecast`` does.
+
+    Where it is known who fetches lines, those are priced, else the heat's contacts.
+    """
+    freedom, size = subject.freedom, subject.layout.size + growth
+    hotspots, clashes, company = _by_turns(subject, subject.turns) if subject.turns else _by_contacts(subject)
+    bans = [_ban(subject, stretch) for one in freedom.apart for stretch in (one.first, one.second)]
+    first = len(hotspots)
     return Problem(
         items=tuple(_item(subject, atom) for atom in range(len(subject.parts))),
-        hotspots=(
-            *(_hotspot(subject, spot.member, spot.start, spot.size) for spot in heat.spots),
-            *(spot for one, other, _ in bans for spot in (one, other)),
-        ),
-        clashes=tuple(Clash(numbers[one.first], numbers[one.second], one.weight) for one in heat.contacts),
-        grids=_grids(heat, growth),
+        hotspots=(*hotspots, *bans),
+        clashes=clashes,
+        grids=_grids(subject.heat, growth),
         size_limit=size if freedom.ceiling is None else min(size, freedom.ceiling),
         alignment=subject.layout.alignment or 1,
         base=subject.base,
         size_floor=max(_least_size(subject, size), freedom.floor),
-        apart=tuple(Apart(first + 2 * at, first + 2 * at + 1, line) for at, (_, _, line) in enumerate(bans)),
+        apart=tuple(Apart(first + 2 * at, first + 2 * at + 1, one.line_bytes) for at, one in enumerate(freedom.apart)),
+        company=company,
     )
+
+
+Priced = tuple[tuple[Hotspot, ...], tuple[Clash, ...], Company | None]
+
+
+def _by_contacts(subject: Subject) -> Priced:
+    """Pairs of spots that cost something while they share a line."""
+    heat = subject.heat
+    numbers = {spot: number for number, spot in enumerate(heat.spots)}
+    return (
+        tuple(_hotspot(subject, spot.member, spot.start, spot.size) for spot in heat.spots),
+        tuple(Clash(numbers[one.first], numbers[one.second], one.weight) for one in heat.contacts),
+        None,
+    )
+
+
+def _by_turns(subject: Subject, turns: Turns) -> Priced:
+    """Lines, priced by the uses on them."""
+    inside = [(number, use.start, use.position) for number, use in enumerate(turns.uses) if use.position is not None]
+    outside = [(number, use.start) for number, use in enumerate(turns.uses) if use.position is None]
+    bits = [1 << number for number, *_ in (*inside, *outside)]
+
+    def price(mask: int) -> float:
+        return turns.on_line(sum(bit for at, bit in enumerate(bits) if mask >> at & 1))
+
+    spots = tuple(_hotspot(subject, position, start, 1) for _, start, position in inside)
+    return spots, (), Company(len(inside), price, tuple(byte for _, byte in outside))
 
 
 def _item(subject: Subject, atom: int) -> Item:

@@ -19,11 +19,11 @@ from linesmith.tuner.packing.problem import Grid, Problem
 
 Numbers = NDArray[np.int64]
 # The heaviest possible cost is this many units; one unit is the smallest difference that is told apart.
-UNITS = 10**9
+UNITS = 10**11
 
 
 # What no order can cost: the price of what must be apart and is not.
-FORBIDDEN = 10**12
+FORBIDDEN = 10**14
 
 
 class Prices:

@@ -7,6 +7,7 @@ limits. Nothing here knows of profiles, DWARF or kernels.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from linesmith.tuner.placement import Shape
@@ -68,6 +69,19 @@ class Apart:
 
 
 @dataclass(frozen=True, slots=True)
+class Company:
+    """The first ``count`` hotspots, and others at bytes ``fixed`` of the object, cost what each line of them costs.
+
+    ``price`` is of a set of them (a bit each, the fixed ones last) that share a line. One more never makes it less.
+    Hotspots that are priced so are one byte each and have no clashes.
+    """
+
+    count: int
+    price: Callable[[int], float]
+    fixed: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """Items in their present order, numbered from 0 in segments that never decrease.
 
@@ -84,6 +98,7 @@ class Problem:
     base: int = 0
     size_floor: int = 0
     apart: tuple[Apart, ...] = ()
+    company: Company | None = None
 
 
 @dataclass(frozen=True, slots=True)

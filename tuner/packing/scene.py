@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from linesmith.tuner.packing.companies import Companies
 from linesmith.tuner.packing.order import moved
 from linesmith.tuner.packing.placer import Placer
 from linesmith.tuner.packing.prices import FORBIDDEN, Prices
@@ -39,7 +40,9 @@ class Scene:
         self.prices = Prices(problem)
         count = len(problem.items)
         by_item: list[list[tuple[int, int, int]]] = [[] for _ in range(count)]
-        for number in sorted(self.prices.partners):
+        self.companies = Companies(problem, problem.company) if problem.company else None
+        self.unit = self.companies.unit if self.companies else self.prices.unit
+        for number in sorted({*self.prices.partners, *range(problem.company.count if problem.company else 0)}):
             spot = problem.hotspots[number]
             by_item[spot.item].append((number, spot.member, spot.start))
         self.by_item = tuple(tuple(spots) for spots in by_item)
@@ -94,7 +97,11 @@ class Scene:
     def units(self, places: dict[int, int]) -> int:
         """What hotspots at these places cost."""
         price = self.prices.price
-        return sum(price(one, places[one], other, places[other]) for one, other in self.prices.pairs)
+        pairs = sum(price(one, places[one], other, places[other]) for one, other in self.prices.pairs)
+        if self.companies and self.problem.company:
+            mine = [(number, place) for number, place in places.items() if number < self.problem.company.count]
+            return pairs + self.companies.alone + self.companies.added(mine, ())
+        return pairs
 
     def judge(self, order: Sequence[int]) -> Judged | None:
         """The order judged, ``None`` if it is not legal; segments are the caller's to keep."""
@@ -103,7 +110,8 @@ class Scene:
             return None
         places, end = placed
         units, size, leaving = self.units(places), self.placer.size(end), len(moved(order, self.fixed))
-        if units >= FORBIDDEN or size < self.problem.size_floor:
+        kept = [item for item in order if item in self.fixed]
+        if units >= FORBIDDEN or size < self.problem.size_floor or kept != sorted(kept):
             return None
         return Judged(units, size, leaving, self.lines(places), tuple(order))
 
@@ -126,14 +134,13 @@ class Scene:
     def packing(self, judged: Judged, bound: int) -> Packing:
         """The order as an answer."""
         leaving = moved(judged.order, self.fixed)
-        unit = self.prices.unit
-        cost = judged.units * unit + self.prices.offset
+        cost = judged.units * self.unit + self.prices.offset
         answer = Packing(judged.order, cost, 0.0, False, judged.size, leaving, judged.lines)
         return self.with_bound(answer, bound)
 
     def with_bound(self, packing: Packing, bound: int) -> Packing:
         """The answer with this bound, in units; one beyond its cost is its cost."""
-        units = round((packing.cost - self.prices.offset) / self.prices.unit)
+        units = round((packing.cost - self.prices.offset) / self.unit)
         if bound >= units:
             return replace(packing, bound=packing.cost, proven=True)
-        return replace(packing, bound=bound * self.prices.unit + self.prices.offset, proven=False)
+        return replace(packing, bound=bound * self.unit + self.prices.offset, proven=False)

@@ -80,23 +80,29 @@ class Sequences:
         self._segments = _masks([item.segment for item in self._items])
         self._pinned = [item.pinned is not None or item.latest is not None for item in self._items]
         partners, spots = scene.prices.partners, scene.problem.hotspots
-        self._lasts = {number: spots[number].size - 1 for number in partners}
+        numbers = [number for found in scene.by_item for number, _, _ in found]
+        self._lasts = {number: spots[number].size - 1 for number in numbers}
+        company = scene.problem.company
+        self._company = company.count if company else 0
+        everybody = sum(1 << item for item in {spots[number].item for number in range(self._company)})
         self._bonds = {
             number: [
                 (other, spots[other].item, scene.prices.far[number, other])
-                for other in clashes
+                for other in partners.get(number, ())
                 if (number, other) in scene.prices.far
             ]
-            for number, clashes in partners.items()
+            for number in numbers
         }
         self._enemies = {
-            number: sum(1 << item for item in {spots[other].item for other in clashes})
-            for number, clashes in partners.items()
+            number: sum(1 << item for item in {spots[other].item for other in partners.get(number, ())})
+            | (everybody if number < self._company else 0)
+            for number in numbers
         }
 
     def run(self) -> Found:
         """Every order, as far as the work allows."""
-        layer: Layer = {Beginning(0, 0, 0, 0, ()): Way(0, 0, sum(self._scene.placer.least), None)}
+        spent = self._scene.companies.alone if self._scene.companies else 0
+        layer: Layer = {Beginning(0, 0, 0, 0, ()): Way(spent, 0, sum(self._scene.placer.least), None)}
         for rest in range(len(self._items), 0, -1):
             before, count = self._steps, len(layer)
             layer = self._longer(layer)
@@ -145,7 +151,7 @@ class Sequences:
         price, partners = self._scene.prices.price, self._scene.prices.partners
         total = 0
         for place, (number, here, _) in enumerate(mine):
-            known = partners[number]
+            known = partners.get(number, {})
             near = (*state.window, *mine[:place])
             for other, there, _ in near:
                 if other in known:
@@ -155,7 +161,16 @@ class Sequences:
                 for other, item, units in self._bonds[number]
                 if state.placed >> item & 1 and all(one[0] != other for one in near)
             )
-        return total
+        return total + self._joined(state.window, mine)
+
+    def _joined(self, window: Window, mine: Window) -> int:
+        """What the new hotspots add to the lines that they join."""
+        if not self._scene.companies:
+            return 0
+        joining, near = (
+            [(number, first) for number, first, _ in spots if number < self._company] for spots in (mine, window)
+        )
+        return self._scene.companies.added(joining, near)
 
     def _window(self, window: Window, mine: Window, placed: int, end: int) -> Window:
         """Of all these hotspots, those that something still to come may meet."""

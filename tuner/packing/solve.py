@@ -51,51 +51,63 @@ def front(problem: Problem, work: int = WORK) -> tuple[Packing, ...]:
     of all orders. Raises ``ValueError`` where no legal order was found.
     """
     scene = Scene(problem)
-    present = scene.judge(tuple(range(len(problem.items))))
-    found = [scene.packing(present, present.units)] if present else []
-    known = present.units if present else NOTHING_KNOWN
-    whole = _whole(scene, work, present)
+    best = scene.judge(tuple(range(len(problem.items))))
+    found = [scene.packing(best, best.units)] if best else []
+    first = _by_places(scene, work, best)
+    bound = first.bound
     for moves in range(1, FEW_MOVES + 1):
-        if known > whole.bound:
-            few = Sequences(scene, work, known, _few(scene, moves)).run()
-            if few.best:
-                known = few.best.units
-                found.append(scene.packing(few.best, max(few.bound, whole.bound)))
-    if whole.best and whole.best.units < known:
+        few = Sequences(scene, work, _known(best), _few(scene, moves)).run() if _known(best) > bound else None
+        if few and few.best:
+            best = few.best
+            found.append(scene.packing(best, max(few.bound, bound)))
+    whole = _whole(scene, work, first if first.best and first.best.units < _known(best) else _Answer(best, bound))
+    if whole.best and whole.best.units < _known(best):
         found.append(scene.packing(whole.best, whole.bound))
     if not found:
         raise ValueError("no legal order was found")
     return (*found[:-1], scene.with_bound(found[-1], whole.bound))
 
 
-def _whole(scene: Scene, work: int, present: Judged | None) -> _Answer:
-    """The cheapest of all orders, ``present`` if no better one is found, and a bound for all."""
-    best, bound = present, 0
-    for way in (_by_places, _by_sequences, _by_cpsat):
-        known = best.units if best else NOTHING_KNOWN
-        if bound < known and (found := way(scene, work, known)):
+def _known(best: Judged | None) -> int:
+    return best.units if best else NOTHING_KNOWN
+
+
+def _whole(scene: Scene, work: int, known: _Answer) -> _Answer:
+    """The cheapest of all orders, what is known if no better one is found, and a bound for all."""
+    best, bound = known.best, known.bound
+    for way in (_by_annealing, _by_sequences, _by_cpsat):
+        if bound < _known(best):
+            found = way(scene, work, _Answer(best, bound))
             best, bound = found.best or best, max(bound, found.bound)
-            best = anneal(scene, best, work // 10, bound) if best else None
     return _Answer(best, bound)
 
 
-def _by_places(scene: Scene, work: int, known: int) -> _Answer:
-    found = Positions(scene, work // 5, known).run()
+def _by_places(scene: Scene, work: int, best: Judged | None) -> _Answer:
+    """Places for hot items; where lines are priced, what the lines cost if everything fits."""
+    if scene.companies:
+        return _Answer(None, scene.companies.least())
+    found = Positions(scene, work // 5, _known(best)).run()
     return _Answer(found.best, found.bound)
 
 
-def _by_sequences(scene: Scene, work: int, known: int) -> _Answer | None:
+def _by_annealing(scene: Scene, work: int, known: _Answer) -> _Answer:
+    return _Answer(anneal(scene, known.best, work // 5, known.bound) if known.best else None, 0)
+
+
+def _by_sequences(scene: Scene, work: int, known: _Answer) -> _Answer:
     """Every order of few items."""
     if len(scene.problem.items) > SMALL:
-        return None
-    found = Sequences(scene, work * SMALL_WORK, known).run()
+        return _Answer(None, 0)
+    found = Sequences(scene, work * SMALL_WORK, _known(known.best)).run()
     return _Answer(found.best, found.bound)
 
 
-def _by_cpsat(scene: Scene, work: int, known: int) -> _Answer | None:
-    """Places once more, by a library that may be absent."""
-    found = place_hot(scene, known, work / WORK)
-    return _Answer(found.best, found.bound) if found else None
+def _by_cpsat(scene: Scene, work: int, known: _Answer) -> _Answer:
+    """Places once more, by a library that may be absent and takes seconds: where more work is asked for than usual."""
+    if work <= WORK or scene.companies:
+        return _Answer(None, 0)
+    found = place_hot(scene, _known(known.best), work / WORK)
+    return _Answer(found.best, found.bound) if found else _Answer(None, 0)
 
 
 def _few(scene: Scene, moves: int) -> Few:

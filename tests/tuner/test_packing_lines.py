@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Orders priced by what lies on each line together: against every order, and what is proven of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linesmith.tuner.packing.problem import Company, Grid, Hotspot, Item, Problem
+from linesmith.tuner.packing.solve import solve
+from linesmith.tuner.placement import Shape
+
+ANYWHERE = Grid(64, tuple((start, 1 / 8) for start in range(0, 64, 8)))
+HERE = Grid(64, ((40, 1.0),))
+
+
+def fetches(weights: Sequence[int], written: int) -> Company:
+    """Hotspots with weights: a line costs the heaviest on it, and that again for each written one beside others."""
+
+    def price(mask: int) -> float:
+        on_line = [weight for number, weight in enumerate(weights) if mask >> number & 1]
+        disturbed = (mask & written).bit_count() if len(on_line) > 1 else 0
+        return max(on_line, default=0) * (1 + disturbed)
+
+    return Company(len(weights) - 1, price, fixed=(200,))
+
+
+def problem(sizes: Sequence[int], hot: Sequence[int], weights: Sequence[int], written: int) -> Problem:
+    """The last weight is that of a byte outside, at byte 200 of an object in which the record begins at byte 160."""
+    items = tuple(Item((Shape(size * 8, 64 if size % 8 == 0 else 32),)) for size in sizes)
+    spots = tuple(Hotspot(number, 0, 0, 1) for number in hot)
+    company = fetches(weights, written)
+    return Problem(items, spots, (), (ANYWHERE, HERE), sum(sizes) + 8, 8, base=160, company=company)
+
+
+def judged(problem: Problem, order: Sequence[int]) -> float:
+    """What the order costs: bytes one by one, phase by phase."""
+    assert problem.company is not None
+    at, places = 0, {}
+    for number in order:
+        shape = problem.items[number].shapes[0]
+        at += -at % (shape.alignment // 8)
+        places[number] = at
+        at += shape.size // 8
+    total = 0.0
+    for grid in problem.grids:
+        for phase, share in grid.phases:
+            bytes_of = [places[spot.item] + problem.base for spot in problem.hotspots] + [200]
+            lines = [(byte + phase) // grid.line_bytes for byte in bytes_of]
+            masks = [sum(1 << one for one, line in enumerate(lines) if line == other) for other in set(lines)]
+            total += share * sum(problem.company.price(mask) for mask in masks)
+    return total
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    sizes = draw(st.lists(st.sampled_from([4, 8, 8, 16, 40]), min_size=3, max_size=6))
+    hot = draw(st.lists(st.integers(0, len(sizes) - 1), min_size=2, max_size=4, unique=True))
+    weights = draw(st.lists(st.integers(1, 9), min_size=len(hot) + 1, max_size=len(hot) + 1))
+    return problem(sizes, hot, weights, draw(st.integers(0, 31)))
+
+
+@settings(max_examples=25, deadline=None)
+@given(problems())
+def test_the_answer_costs_as_little_as_the_cheapest_of_all_orders(problem: Problem) -> None:
+    answer = solve(problem)
+    least = min(judged(problem, order) for order in permutations(range(len(problem.items))))
+    assert answer.proven
+    assert answer.cost == pytest.approx(least, abs=1e-6)
+    assert judged(problem, answer.order) == pytest.approx(least, abs=1e-6)
+
+
+def test_members_that_cost_less_together_come_together() -> None:
+    apart = problem([8, 40, 40, 40, 8, 8], hot=(0, 4), weights=(5, 5, 1), written=0)
+    order = solve(apart).order
+    assert abs(order.index(0) - order.index(4)) == 1
+
+
+def test_of_many_members_the_bound_is_that_of_the_best_company() -> None:
+    many = problem([8] * 30, hot=(3, 15, 27), weights=(5, 4, 3, 1), written=0)
+    answer = solve(many)
+    # With the byte outside, at best all four on one line: 5 in each of the two grids.
+    assert answer.bound == pytest.approx(10, abs=1e-6)
+    assert answer.cost >= answer.bound
