@@ -200,15 +200,30 @@ def test_a_contended_lock_is_sharded_with_what_was_seen_with_it() -> None:
     assert one.notes[0].startswith("A copy takes 64 bytes (56 used), aligned to a line")
 
 
-def test_a_lock_with_nothing_seen_beside_it_is_not_sharded() -> None:
-    assert advice(contended(protects=(TREE,)), table(MAPPING, LOCK)) == ()
+def test_a_lock_whose_data_was_not_seen_is_told_as_that() -> None:
+    (one,) = advice(contended(protects=(TREE,)), table(MAPPING, LOCK))
+    assert (one.members, one.sentence) == (
+        ("tree_lock",),
+        "shard tree_lock with what it protects, or take it less often",
+    )
+    assert one.notes[0].startswith("It probably protects tree, but the profile shows none of them")
+
+
+def test_a_lock_that_is_mostly_taken_for_reading_is_given_to_each_reader() -> None:
+    words = seen(MAPPING, "tree_lock", loads("down_read", 90), stores("up_write", 10), lock=True)
+    found = line(MAPPING, TriageKind.LOCK_CONTENTION, [words], waits("tree_lock", "tree_lock", 100))
+    (one,) = advice(replace(found, lock=ContendedLock("mapping", "tree_lock", "rw_semaphore")), table(MAPPING, LOCK))
+    assert one.sentence.startswith("let each CPU take tree_lock for reading by itself (percpu_rw_semaphore, RCU)")
+    assert "90% of their samples are of functions that take it for reading" in one.reasons
+    assert one.notes[0] == "What it protects the code does not tell: it may lie in other objects."
 
 
 def test_a_counter_that_is_atomic_by_itself_stays_out_of_the_shard() -> None:
     counter = replace(scalar("nr_tree", 4), type="atomic_t")
     layout = replace(MAPPING, members=tuple(counter if one.name == "nr_tree" else one for one in MAPPING.members))
     found = contended(seen(MAPPING, "nr_tree", loads("tree_add", 40)), protects=(Protected("nr_tree", 1, 1, True),))
-    assert advice(found, table(replace(layout, id=MAPPING.id), LOCK)) == ()
+    (one,) = advice(found, table(replace(layout, id=MAPPING.id), LOCK))
+    assert one.members == ("tree_lock",)
 
 
 def test_a_piece_of_advice_is_told_once_at_the_first_line_it_holds_for() -> None:
@@ -236,7 +251,7 @@ def test_a_lock_that_is_fought_for_on_two_lines_shrinks_to_one() -> None:
     assert (
         told.advice[0].sentence == "lock of struct heap with 8 bytes instead of 40: 96 -> 64 bytes, 2 -> 1 lines of 64"
     )
-    assert advice(pair[0], table(layout, LOCK)) == ()
+    assert [one.kind for one in advice(pair[0], table(layout, LOCK))] == [StructureKind.SHARD]
 
 
 def _word(offset: int, contended: int) -> LineMember:

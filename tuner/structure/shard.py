@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
-from linesmith.analyzer.attribution.lock import takes_lock
+from linesmith.analyzer.attribution.lock import is_lock, takes_lock
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     ContendedLock,
@@ -19,27 +20,56 @@ from linesmith.tuner.structure.case import Case, accessors, sampled
 
 # Of the accesses that write a member so many are single atomic instructions in one that needs no lock.
 ATOMIC_SHARE = 0.5
+# A lock that is taken for reading by so many is better not shared by its readers.
+READ_SHARE = 0.8
+# Functions that take or release a lock for reading, by the names that Linux and POSIX give them.
+READING = re.compile(r"_read(?:$|_)|(?:^|_)read_(?:try|un)?lock|rdlock")
 
 
 def sharding(case: Case) -> Iterator[StructuralAdvice]:
-    """Advice to shard the contended lock, when something it protects was seen too."""
+    """Advice to shard the contended lock, with what it protects where the profile shows some of that."""
     lock = case.finding.lock
-    if lock is None or TriageKind.LOCK_CONTENTION not in case.kinds:
+    if lock is None or TriageKind.LOCK_CONTENTION not in case.kinds or is_lock(case.layout.name):
         return
     guarded = _guarded(case, lock)
-    if not guarded:
-        return
     names = (lock.name, *(one.member for one in guarded))
     yield StructuralAdvice(
         StructureKind.SHARD,
         lock.type,
         names,
-        f"shard {lock.name} with {_listed(names[1:])}: several copies, each CPU or node takes its own",
+        _sentence(case, names),
         reasons=tuple(_reasons(case, lock, guarded)),
         accessors=accessors(case, names, lock.holders),
         before=(case.layout,),
-        notes=tuple(_notes(case, names)),
+        notes=(*_unseen(lock, guarded), *_notes(case, names)),
     )
+
+
+def _sentence(case: Case, names: Sequence[str]) -> str:
+    lock, *data = names
+    if data:
+        return f"shard {lock} with {', '.join(data)}: several copies, each CPU or node takes its own"
+    if _read_share(case, lock) >= READ_SHARE:
+        return f"let each CPU take {lock} for reading by itself (percpu_rw_semaphore, RCU): who writes waits for all"
+    return f"shard {lock} with what it protects, or take it less often"
+
+
+def _read_share(case: Case, lock: str) -> float:
+    """Of the samples of functions that take or release the lock, those that do so for reading."""
+    seen = {name: count for name, count in sampled(case, (lock,)).items() if takes_lock(name)}
+    reading = sum(count for name, count in seen.items() if READING.search(name))
+    return reading / sum(seen.values()) if seen else 0.0
+
+
+def _unseen(lock: ContendedLock, guarded: Sequence[Protected]) -> Iterator[str]:
+    """What is not known of what the lock protects, where nothing of it was seen."""
+    if guarded:
+        return
+    if lock.members:
+        names = ", ".join(one.member for one in lock.members)
+        yield f"It probably protects {names}, but the profile shows none of them: other data may lie behind pointers."
+    else:
+        yield "What it protects the code does not tell: it may lie in other objects."
 
 
 def _guarded(case: Case, lock: ContendedLock) -> tuple[Protected, ...]:
@@ -64,6 +94,8 @@ def _reasons(case: Case, lock: ContendedLock, guarded: Sequence[Protected]) -> I
     waiting = [name for name in sampled(case, (lock.name,)) if takes_lock(name)]
     if waiting:
         yield f"seen on it: {', '.join(waiting[:4])}"
+    if share_reading := _read_share(case, lock.name):
+        yield f"{share_reading:.0%} of their samples are of functions that take it for reading"
     for one in guarded:
         yield f"{one.member} belongs to it: {_why(one)}"
 
@@ -81,8 +113,5 @@ def _notes(case: Case, names: Sequence[str]) -> Iterator[str]:
     copy = round_up(size, CACHE_LINE_BYTES)
     yield f"A copy takes {copy} bytes ({size} used), aligned to a line: in each object that is sharded, once per copy."
     yield "What walks all of it, or must see it as one, takes every copy in turn."
-    yield "An entry must be taken out of the copy it was put in, so it has to remember which, or what chose it."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names)
+    if len(names) > 1:
+        yield "An entry must be taken out of the copy it was put in, so it has to remember which, or what chose it."
