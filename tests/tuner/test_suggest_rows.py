@@ -112,6 +112,14 @@ def test_the_table_of_candidates_has_what_the_replay_says() -> None:
     ]
 
 
+def test_the_replay_orders_the_rows_and_leaves_the_numbers() -> None:
+    here = suggested(proposed(replace(moved(), recommended=""), replace(aligned(), recommended="It saves most.")))
+    text = render_text(replace(here, simulations={2: simulation(200, 20), 1: simulation(200, 90)}))
+    rows = text[text.index("\ncandidates (saves") :].splitlines()
+    assert [row.split()[:3] for row in rows[3:5]] == [["*", "2", "align"], ["1", "move", "used"]]
+    assert "\nrecommended: candidate 2: align used to 64 bytes\n" in text
+
+
 def test_columns_that_say_nothing_are_left_out() -> None:
     head, _ = alternative_rows(list(suggested(proposed(replace(aligned(), costs=(NOW, NOW)))).numbered()))
     bare = replace(aligned(), costs=(replace(NOW, memory=()), replace(NOW, memory=())))
