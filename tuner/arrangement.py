@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Member, Move, MoveKind, Strategy
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Member, Move, MoveKind, Optimality, Strategy
 from linesmith.tuner.atoms import Atom
 from linesmith.tuner.placement import Shape, shape_of
 from linesmith.tuner.subject import Subject
@@ -24,7 +24,8 @@ class Arrangement:
     """An order of atoms (numbers in declaration order) and how it came about.
 
     ``aligned`` holds the atoms whose first member is newly aligned, with its alignment in bytes; ``moved`` the atoms
-    that a reviewer sees change. ``purpose`` is the strategy of one that no single step explains.
+    that a reviewer sees change. ``purpose`` is the strategy of one that no single step explains; ``optimality`` is of a
+    packing.
     """
 
     order: tuple[int, ...]
@@ -32,6 +33,7 @@ class Arrangement:
     moves: tuple[Move, ...] = ()
     moved: tuple[int, ...] = ()
     purpose: Strategy | None = None
+    optimality: Optimality | None = None
 
     @property
     def strategy(self) -> Strategy:
@@ -68,7 +70,7 @@ def moves(
 ) -> Iterator[Arrangement]:
     """Each atom of ``atoms`` at every other legal place of ``start``'s order, or at those of them in ``within``."""
     for atom in atoms:
-        if not subject.parts[atom].name:
+        if not subject.parts[atom].name or atom in subject.freedom.pinned:
             continue
         rest = [other for other in start.order if other != atom]
         for place in subject.freedom.places(atom):
@@ -95,7 +97,7 @@ def _also(moved: tuple[int, ...], *atoms: int) -> tuple[int, ...]:
 def placed(subject: Subject, start: Arrangement, atom: int, place: int) -> Arrangement | None:
     """``start`` with ``atom`` at ``place`` of the others' order, unless that is not legal or has no name to say it."""
     rest = [other for other in start.order if other != atom]
-    if not subject.parts[atom].name or place not in subject.freedom.places(atom):
+    if atom in subject.freedom.pinned or not subject.parts[atom].name or place not in subject.freedom.places(atom):
         return None
     if place and not subject.parts[rest[place - 1]].last:
         return None

@@ -164,6 +164,7 @@ def candidate(finding: Finding, target: Subject, option: Option, layouts: Layout
         saving=saving(target, option.starts, option.size, option.granule),
         churn=churn(target, option.arrangement),
         proofs=_proofs(target, option),
+        optimality=option.arrangement.optimality,
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from linesmith.tuner.churn import churn
 from linesmith.tuner.cost.conflict import Cost, adjacent_cost, hot_lines, hot_neighbours
 from linesmith.tuner.cost.exposure import exposure
+from linesmith.tuner.cost.memory import memory
 from linesmith.tuner.search import Option
 from linesmith.tuner.subject import Subject
 
@@ -21,6 +22,8 @@ WORTH_DISTURBING = 0.05
 # is contended most is often not what there is most of. Shrinking is worth its share.
 WORTH_GROWING = 0.2
 MOST_FOR_GROWING = 0.5
+# Steps in which options are compared, as a share of what can be saved: within one, smaller merits decide.
+STEP = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +31,10 @@ class Merit:
     """The merits of ``option``; less is better in all.
 
     ``left`` are contended samples that stay, the mean of the profile's phase and of all objects, of ``now`` as it is;
-    no layout known leaves less than ``best``.
-    ``paired`` those of members on one pair of lines. ``exposed`` is how many members without samples newly meet a
-    writer. ``members`` move, ``disturbed`` is the share of the others that change their offset,
-    early ones counting for more; ``growth``, of ``size`` bytes, may be
-    negative. ``details`` decide between equals.
+    the best option leaves ``best``. ``paired`` are those of members on one pair of lines. ``exposed`` is how many
+    members without samples newly meet a writer, as much as each is probably read. ``members`` move, ``disturbed`` is
+    the share of the others whose offsets change. ``growth``, of ``size`` bytes, may be negative; it makes objects
+    take a share of ``heavier`` more memory. ``details`` decide between equals.
     """
 
     option: Option
@@ -40,12 +42,18 @@ class Merit:
     best: float
     left: float
     paired: float
-    exposed: int
+    exposed: float
     members: int
     disturbed: float
     size: int
     growth: int
+    heavier: float
     details: tuple[float, ...]
+
+    @property
+    def saved(self) -> float:
+        """Contended samples that go."""
+        return self.now - self.left
 
     @property
     def cost(self) -> float:
@@ -74,11 +82,12 @@ def merit(target: Subject, option: Option, now: float, best: float) -> Merit:
         best=best,
         left=left(option.cost),
         paired=paired,
-        exposed=round(exposure(target, option.starts, option.granule)),
+        exposed=exposure(target, option.starts, option.granule),
         members=churn(target, option.arrangement).members,
         disturbed=_disturbance(target, option),
         size=target.layout.size,
         growth=option.size - target.layout.size,
+        heavier=_heavier(target, option),
         details=(
             option.cost.anywhere,
             hot_neighbours(target.heat, option.starts, option.granule),
@@ -98,12 +107,22 @@ def left(cost: Cost) -> float:
 
 def smallest_first(one: Merit) -> tuple[float, ...]:
     """What to order by: growth, then members that move, then what is left and risked, then details."""
-    return *one.effort, one.cost, *one.details
+    return *one.effort, round(one.cost / max(one.now - one.best, 1e-9) / STEP), *one.details
 
 
 def best_first(one: Merit) -> tuple[float, ...]:
-    """What to order by: the price, rounded so that details decide where there is hardly a difference."""
-    return round(one.price, 2), *smallest_first(one)
+    """What to order by: the price, then the smallest change."""
+    return round(one.price / STEP), *smallest_first(one)
+
+
+def _heavier(target: Subject, option: Option) -> float:
+    """By what share objects need more memory: slabs of all caches that hold one, else bytes."""
+    if option.size <= target.layout.size:
+        return 0.0
+    mixes, growth = target.heat.mixes, target.growth(option.size)
+    before = sum(one.pages_per_1000 for one in memory(mixes, target.heat.granule))
+    after = sum(one.pages_per_1000 for one in memory(mixes, option.granule, growth))
+    return after / before - 1 if before else option.size / target.layout.size - 1
 
 
 def _moves_writer(target: Subject, option: Option) -> bool:
@@ -120,8 +139,7 @@ def disturbed(target: Subject, option: Option) -> int:
 
 
 def _disturbance(target: Subject, option: Option) -> float:
-    """The same as a share of all members, early ones counting for more: authors put first what most code reads."""
-    count = len(target.owners)
+    """The same as a share of what all members are probably read."""
     still = (position for position, atom in enumerate(target.owners) if atom not in option.arrangement.moved)
-    changed = sum(count - position for position in still if option.starts[position] != target.starts[position])
-    return changed / (count * (count + 1) / 2)
+    changed = sum(target.interest[position] for position in still if option.starts[position] != target.starts[position])
+    return changed / max(sum(target.interest), 1.0)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which option to recommend, and why; or why none.
 
-A reviewer takes the smallest change that removes the cost. So what an option leaves is weighed against the members that
-it moves and the memory that it takes, and doing nothing is an option too.
+A reviewer takes the smallest change that removes the cost, and memory has to be earned. Doing nothing is an option too.
 """
 
 from __future__ import annotations
@@ -12,6 +11,15 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.model import Strategy
 from linesmith.tuner.merit import Merit, best_first
+
+# A change is recommended that saves at least this share of the record's contended samples.
+LEAST_SAVING = 0.02
+# What saves less than the best by no more than this share of its saving is nearly as good.
+NEARLY = 0.1
+# What a record that grows must save more than the best that does not, as a share of what it costs now: for growing at
+# all, and for each share of memory that its objects then take more.
+WORTH_GROWING = 0.05
+WORTH_MEMORY = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +31,33 @@ class Evidence:
 
 
 def recommended(found: Sequence[Merit], evidence: Evidence) -> Merit | None:
-    """The one to take, ``None`` where doing nothing is as good."""
-    worth = [one for one in found if one.price < 1 and not _is_noise(one, evidence)]
-    return min(worth, key=best_first, default=None)
+    """The one to take, ``None`` where what can be saved may be chance, or is too little."""
+    worth = [one for one in found if not _is_noise(one, evidence) and one.saved >= LEAST_SAVING * one.now]
+    level = _best([one for one in worth if one.growth <= 0])
+    return _best([one for one in worth if one.growth > 0 and _pays(one, level)]) or level
+
+
+def _best(found: Sequence[Merit]) -> Merit | None:
+    """Of those that save nearly as much as the best one, that whose churn and risk are worth it most."""
+    if not found:
+        return None
+    least = min(one.left for one in found)
+    return min((one for one in found if one.left - least <= NEARLY * (one.now - least)), key=best_first)
+
+
+def _pays(grown: Merit, level: Merit | None) -> bool:
+    """Whether a record that grows saves more than one that does not, for the memory it takes."""
+    more = (grown.now if level is None else level.cost) - grown.cost
+    return more >= max(WORTH_GROWING, WORTH_MEMORY * grown.heavier) * grown.now
 
 
 def _is_noise(one: Merit, evidence: Evidence) -> bool:
-    return one.now - one.left <= evidence.noise
+    return one.saved <= evidence.noise
 
 
 def reason(chosen: Merit, found: Sequence[Merit], evidence: Evidence) -> str:
     """Why this one of ``found``, in a sentence."""
-    saved = f"{_amount(chosen.now - chosen.left)} of {_amount(chosen.now)} contended {evidence.counted}"
+    saved = f"{_amount(chosen.saved)} of {_amount(chosen.now)} contended {evidence.counted}"
     clauses = [f"Takes away {saved}: {_effort(chosen)}", *_smaller(chosen, found), *_larger(chosen, found)]
     return f"{'; '.join(clauses)}."
 
@@ -68,7 +91,7 @@ def _amount(samples: float) -> str:
 def declined(found: Sequence[Merit], evidence: Evidence) -> str:
     """Why none of ``found``, of which there is at least one, is recommended: a sentence."""
     best = min(found, key=best_first)
-    saved = f"{_amount(max(best.now - best.left, 0))} of {_amount(best.now)} contended {evidence.counted}"
+    saved = f"{_amount(max(best.saved, 0))} of {_amount(best.now)} contended {evidence.counted}"
     if all(_is_noise(one, evidence) for one in found):
         why = f"differences of up to {_amount(evidence.noise)} would be chance"
     else:

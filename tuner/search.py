@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from linesmith.analyzer.model import Strategy
 from linesmith.tuner.arrangement import Arrangement, aligns, moves, swaps, unchanged
 from linesmith.tuner.cost.conflict import Cost
 from linesmith.tuner.cost.forecast import forecast
 from linesmith.tuner.grouping import grouped
 from linesmith.tuner.isolation import among_cold, isolated
+from linesmith.tuner.packing.packed import packed
 from linesmith.tuner.placement import BYTE, place_shapes
 from linesmith.tuner.subject import Subject
 
@@ -21,6 +23,8 @@ EXHAUSTIVE_ATOMS = 96
 BEAM = 12
 # Hot atoms that are looked at, those that cost most.
 MOST_HOT = 16
+# Orders that the packing solver begins: about a second.
+PACKING_WORK = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,23 @@ def options(subject: Subject) -> tuple[Option, ...]:
     if any(option.cost.anywhere == 0 and option.size <= now.size for option in single):
         return single
     several = _helpful(subject, now, _several(subject, start))
-    return (*single, *(option for option in several if not any(_as_good(one, option) for one in single)))
+    more = (option for option in several if not any(_as_good(one, option) for one in single))
+    return _distinct((*single, *more, *_helpful(subject, now, _packed(subject))))
+
+
+def _distinct(found: Iterable[Option]) -> tuple[Option, ...]:
+    """Each layout once, as the first that has it says it."""
+    known: dict[tuple[tuple[int, ...], int], Option] = {}
+    for option in found:
+        known.setdefault((option.starts, option.size), option)
+    return tuple(known.values())
+
+
+def _packed(subject: Subject) -> Iterator[Arrangement]:
+    """The record packed anew for each number of moves that is worth it."""
+    for one in packed(subject, work=PACKING_WORK):
+        several = Strategy.PACKED if len(one.arrangement.moves) > 1 else None
+        yield replace(one.arrangement, purpose=several, optimality=one.optimality)
 
 
 def _as_good(one: Option, two: Option) -> bool:

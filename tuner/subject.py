@@ -17,6 +17,7 @@ from linesmith.tuner.cost.heat import Heat, spots
 from linesmith.tuner.cost.phase_mixes import PhaseMixes
 from linesmith.tuner.cost.record_heat import record_heat
 from linesmith.tuner.cost.turns import Turns
+from linesmith.tuner.cost.interest import interest
 from linesmith.tuner.cost.uses import Scope, code_of
 from linesmith.tuner.inference import inferences, record_alignment, with_inferred_alignment
 from linesmith.tuner.placement import BYTE, Shape, first_bit, refusal, shape_of
@@ -31,6 +32,7 @@ class Subject:
     members, ``owners`` the atom of each position, ``shapes`` those of each atom's members.
     ``inferred`` names the members (or the record) whose alignment the debug information does not say. ``turns`` tell
     who fetches lines, ``None`` where the profile does not say who writes; ``now`` is what the present layout costs.
+    ``interest`` is how much each member is probably read, by position.
     """
 
     type: str
@@ -47,6 +49,7 @@ class Subject:
     premises: Premises = NO_PREMISES
     turns: Turns | None = None
     now: Cost = field(default_factory=lambda: Cost(0.0, 0.0))
+    interest: tuple[float, ...] = ()
 
     @property
     def may_resize(self) -> bool:
@@ -87,7 +90,8 @@ def subject(
     granule = record_alignment(with_inferred_alignment(outer))
     heat = record_heat((finding, *same), found, starts, granule, mixes)
     known = Scope(scope.layout, starts)
-    turns = turns_of((finding, *same), known, heat, code_of(outer, layouts, premises.accesses))
+    code = code_of(outer, layouts, premises.accesses)
+    turns = turns_of((finding, *same), known, heat, code)
     limits = freedom(scope.layout, parts, layouts, facts, scope.base)
     owners = tuple(atom for atom, part in enumerate(parts) for _ in part.members)
     positions = tuple(tuple(at for at, owner in enumerate(owners) if owner == atom) for atom in range(len(parts)))
@@ -108,6 +112,7 @@ def subject(
         premises,
         turns,
         forecast(heat, turns, starts, granule),
+        interest(known, code),
     )
 
 

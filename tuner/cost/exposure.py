@@ -2,8 +2,7 @@
 """Members that a profile cannot speak for: those that would newly share a line with a written one.
 
 A line without contention is not in a profile, however often it is read. A reader moved there finds no writer; but a
-writer moved there disturbs readers that nobody saw. Members declared early count for more: authors put first what most
-code reads.
+writer moved there disturbs readers that nobody saw.
 """
 
 from __future__ import annotations
@@ -16,16 +15,15 @@ from linesmith.tuner.subject import Subject
 
 
 def exposure(target: Subject, starts: Sequence[int], granule: int) -> float:
-    """How many members without samples newly meet a written one: 1 for the first of the record, falling to 0.
+    """How many members without samples newly meet a written one, each as much as it is probably used (0 to 1).
 
     Each counts once, for the mean of the profile's phases and all phases, as far as ``starts`` (bytes in the object by
     member position; objects start every ``granule`` bytes) make it more than it is now.
     """
     sampled = {spot.member for spot in target.heat.spots}
-    count = len(starts)
     return sum(
-        (1 - position / count) * _more(target, position, starts, granule)
-        for position in range(count)
+        target.interest[position] * _more(target, position, starts, granule)
+        for position in range(len(starts))
         if position not in sampled
     )
 

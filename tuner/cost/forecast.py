@@ -26,7 +26,7 @@ def turns_of(lines: Sequence[Finding], scope: Scope, heat: Heat, code: TypeAcces
         return None
     raw = Turns(uses, found)
     now = _mean(raw, scope.starts, heat, heat.here(heat.granule))[0]
-    contended = sum(line.contended for line in lines)
+    contended = sum(line.cost.contended or line.contended for line in lines)
     return Turns(uses, found, contended / now) if now > 0 and contended else None
 
 

@@ -13,8 +13,8 @@ from linesmith.tuner.cost.heat import own_members
 
 # CPUs that a function is taken to run on where the profile does not say.
 USUAL_CPUS = 8
-# What of its turns a function is taken to touch a member in of which only its code tells: code has branches.
-BY_CODE = 0.3
+# What of its turns a function is taken to skip an access in of which only its code tells: code has branches.
+SKIPPED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,7 @@ class _Function:
         self.cpus = max(self.cpus, function.cpus or USUAL_CPUS)
         self.waits[offset] = self.waits.get(offset, 0.0) + function.contended
         self.stores[offset] = self.stores.get(offset, 0.0) + stores
+        self.reads[offset] = self.reads.get(offset, 0.0) + max((function.records or 0) - function.stores, 0)
 
     @property
     def turns(self) -> float:
@@ -99,9 +100,9 @@ def agents(
     found: dict[str, _Function] = {}
     for member, function in _sampled(findings):
         found.setdefault(function.name, _Function()).see(member.object_offset or 0, function)
-    for offset, name, writes in _by_code(code, findings, found):
+    for offset, name, writes, accesses in _by_code(code, findings, found):
         touched = found[name].stores if writes else found[name].reads
-        touched.setdefault(offset, BY_CODE * found[name].turns)
+        touched.setdefault(offset, (1 - SKIPPED**accesses) * found[name].turns)
     offsets = sorted({offset for one in found.values() for offset in (*one.waits, *one.stores, *one.reads)})
     numbers = {offset: number for number, offset in enumerate(offsets)}
     return tuple(map(scope.use, offsets)), tuple(_agent(name, one, numbers) for name, one in found.items())
@@ -116,8 +117,8 @@ def _sampled(findings: Iterable[Finding]) -> Iterable[tuple[LineMember, MemberFu
 
 def _by_code(
     code: TypeAccesses | None, findings: Iterable[Finding], found: Mapping[str, _Function]
-) -> Iterable[tuple[int, str, bool]]:
-    """Bytes of the object that the code of sampled functions touches though no sample tells it.
+) -> Iterable[tuple[int, str, bool, int]]:
+    """Bytes of the object that the code of sampled functions touches though no sample tells it, and how often.
 
     Reads of a line show only while they wait; stores to a line of the profile would have been sampled.
     """
@@ -127,9 +128,9 @@ def _by_code(
             if one.function in found:
                 seen = found[one.function]
                 if one.counts.writing and not any(start <= member.offset < start + size for start, size in shown):
-                    yield member.offset, one.function, True
+                    yield member.offset, one.function, True, one.counts.writing
                 elif one.counts.reading and member.offset not in seen.waits:
-                    yield member.offset, one.function, False
+                    yield member.offset, one.function, False, one.counts.reading
 
 
 def _lines(finding: Finding) -> Iterable[tuple[int, int]]:
