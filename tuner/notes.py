@@ -81,9 +81,9 @@ def _unexplained(finding: Finding, target: Subject) -> Iterator[str]:
 
 def _size(target: Subject, option: Option) -> Iterator[str]:
     if option.size > target.layout.size:
-        yield f"{target.layout.title} {growth(target.layout.size, option.size)}"
+        yield f"{target.title} {growth(target.layout.size, option.size)}"
     if option.size < target.layout.size:
-        yield f"{target.layout.title} shrinks from {target.layout.size} to {option.size} bytes."
+        yield f"{target.title} shrinks from {target.layout.size} to {option.size} bytes."
     if option.arrangement.aligned:
         yield (
             f"Holds only where objects are allocated at multiples of {option.granule} bytes: KMEM_CACHE() and static"

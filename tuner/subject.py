@@ -52,9 +52,15 @@ class Subject:
     interest: tuple[float, ...] = ()
 
     @property
+    def title(self) -> str:
+        """The record as a reader knows it; an anonymous struct by the type that it is in."""
+        return self.layout.title if self.layout.name else self.type
+
+    @property
     def may_resize(self) -> bool:
-        """Whether the record is the object itself; a struct inside another one would move what follows it."""
-        return self.base == 0 and self.layout.name != ""
+        """Whether another size of the record is legal: nothing follows it, and nobody holds it to this one."""
+        ceiling = self.freedom.ceiling
+        return ceiling is None or self.freedom.floor < ceiling
 
     def growth(self, size: int) -> int:
         """Bytes by which objects become larger when the record has ``size``; of a program nothing begins elsewhere."""
@@ -92,7 +98,7 @@ def subject(
     known = Scope(scope.layout, starts)
     code = code_of(outer, layouts, premises.accesses)
     turns = turns_of((finding, *same), known, heat, code)
-    limits = freedom(scope.layout, parts, layouts, facts, scope.base)
+    limits = freedom(scope.layout, parts, layouts, facts, scope.base, outer)
     owners = tuple(atom for atom, part in enumerate(parts) for _ in part.members)
     positions = tuple(tuple(at for at, owner in enumerate(owners) if owner == atom) for atom in range(len(parts)))
     inferred = inferences(layouts.by_id(scope.layout.id), scope.layout)

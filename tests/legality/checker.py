@@ -86,7 +86,7 @@ def _name(member: Member, layouts: Layouts) -> str:
 
 def _sizes(change: Change) -> Iterator[str]:
     before, after, growth = change.before.size, change.after.size, change.case.growth
-    if change.before.id != change.case.layout.id and before != after:
+    if before not in (after, change.case.layout.size):
         yield f"an anonymous struct of {before} bytes has {after}"
     if growth is not None and after > before + growth:
         yield f"grows by {after - before} where {growth} are allowed"

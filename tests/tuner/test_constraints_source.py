@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hand_made import bits, flexible, held, meeting, scalar, struct, table, union
+from hand_made import bits, finding, flexible, held, hot, meeting, scalar, struct, table, union
 
-from linesmith.analyzer.model import FactKind, Layout, SourceFact, SourceFacts
+from linesmith.analyzer.model import ConflictPair, FactKind, Layout, SourceFact, SourceFacts
 from linesmith.tuner.arrangement import swaps, unchanged
 from linesmith.tuner.atoms import Atom, atoms
 from linesmith.tuner.constraints import ConstraintKind, Freedom, facts_within, freedom
@@ -179,6 +179,27 @@ def test_an_anonymous_struct_keeps_its_size() -> None:
     told = found.refuses((0, 2, 1), (8, 24, 16), 24)
     assert told is not None
     assert told.kind is ConstraintKind.SIZE
+
+
+def test_an_anonymous_struct_that_is_all_of_the_record_may_change_its_size() -> None:
+    inner = struct("", scalar("x", 4), scalar("y", 4), B)
+    outer = struct("s", held("", inner), flexible("rest"))
+    found = freedom(inner, atoms(inner, table(inner)), table(inner, outer), (), 0, outer)
+    assert found.ceiling is None
+    longer = struct("s", held("", inner), D)
+    kept = freedom(inner, atoms(inner, table(inner)), table(inner, longer), (), 0, longer)
+    assert kept.ceiling == 16
+    assert within(fact(FactKind.SIZE, size=40)) == [(FactKind.SIZE, ())]
+
+
+def test_members_of_such_a_struct_are_aligned_too() -> None:
+    inner = struct("", A, B, C)
+    outer = struct("s", held("", inner), flexible("rest"))
+    line = finding(outer, [hot("a", 0, 8, 90, 90), hot("b", 8, 8, 90)], [ConflictPair("b", "a", "a", 90)])
+    target = subject(line, table(outer, inner))
+    assert (target.layout.name, target.may_resize) == ("", True)
+    limited = SourceFacts((("s", (fact(FactKind.SIZE, size=64),)),))
+    assert subject(line, table(outer, inner), (), Premises(limited)).freedom.ceiling == 64
 
 
 def test_a_finding_is_answered_within_the_facts_of_its_record() -> None:

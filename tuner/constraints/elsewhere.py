@@ -22,7 +22,7 @@ _DEPTH = 8
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """The record there, its size in bytes before and after the change, and the rule that forbids it there."""
+    """The record there, its size in bytes after the change, and the rule that forbids it there."""
 
     layout: Layout
     size: int
@@ -31,9 +31,10 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """The record, or an anonymous struct at byte ``base`` of it, with the alignments that explain it."""
+    """The record ``outer``, or an anonymous struct at byte ``base`` of it, with the alignments that explain it."""
 
     layout: Layout
+    outer: Layout
     base: int
 
 
@@ -70,7 +71,7 @@ def elsewhere(
     ``facts`` are those of the record. ``None`` where there is no such record, or none that can be laid out.
     """
     outer = next(iter(other.variants(record)), None)
-    scope = None if outer is None else _scope(outer, {move.member for move in moves}, other)
+    scope = None if outer is None else _scope(outer, outer, {move.member for move in moves}, other)
     if outer is None or scope is None or refusal(scope.layout):
         return None
     keys = _keys(scope.layout, here, other)
@@ -84,13 +85,15 @@ def elsewhere(
     return _judged(scope, [keys.index(key) for key in order], aligned, other, bound)
 
 
-def _scope(outer: Layout, moved: set[str], layouts: Layouts, base: int = 0, depth: int = 0) -> _Scope | None:
-    """The record, or the anonymous struct inside it, whose own members are moved."""
-    if not moved.isdisjoint(name for member in outer.members for name in _names(member, layouts)):
-        return _Scope(with_inferred_alignment(outer), base)
-    for member in outer.members if depth < _DEPTH else ():
+def _scope(
+    record: Layout, outer: Layout, moved: set[str], layouts: Layouts, base: int = 0, depth: int = 0
+) -> _Scope | None:
+    """``record``, or the anonymous struct inside it, whose own members are moved."""
+    if not moved.isdisjoint(name for member in record.members for name in _names(member, layouts)):
+        return _Scope(with_inferred_alignment(record), outer, base)
+    for member in record.members if depth < _DEPTH else ():
         inner = anonymous_struct(member, layouts)
-        found = _scope(inner, moved, layouts, base + member.offset, depth + 1) if inner else None
+        found = _scope(inner, outer, moved, layouts, base + member.offset, depth + 1) if inner else None
         if found is not None:
             return found
     return None
@@ -135,14 +138,15 @@ def _judged(
     starts = [0] * len(members)
     for position, bit in zip(order, placed.starts, strict=True):
         starts[position] = scope.base + bit // BYTE
+    size = scope.outer.size + placed.size - scope.layout.size
     owners = [atom for atom, part in enumerate(parts) for _ in part.members]
     merged = [atom for atom, _ in groupby(owners[position] for position in order)]
     if len(merged) > len(parts):
         torn = next(atom for atom in merged if merged.count(atom) > 1)
         reason = "members that it moves together with there would be left behind"
-        return Elsewhere(scope.layout, placed.size, _constraint(parts[torn], reason))
-    limits = freedom(scope.layout, parts, layouts, facts, scope.base)
-    return Elsewhere(scope.layout, placed.size, limits.refuses(merged, starts, placed.size))
+        return Elsewhere(scope.outer, size, _constraint(parts[torn], reason))
+    limits = freedom(scope.layout, parts, layouts, facts, scope.base, scope.outer)
+    return Elsewhere(scope.outer, size, limits.refuses(merged, starts, placed.size))
 
 
 def _constraint(part: Atom, reason: str) -> Constraint:

@@ -28,9 +28,9 @@ class Held:
 
 def rigid_holders(record: Record) -> Iterator[Limit]:
     """A record inside one whose members are not where C's rules put them keeps its size."""
-    rigid = _rigid(record.layout, record.layouts) if record.layout.name else None
+    rigid = _rigid(record.outer, record.layouts)
     if rigid is not None:
-        size, title = record.layout.size, record.layout.title
+        size, title = record.layout.size, record.outer.title
         reason = f"{rigid.title} holds it, whose members are not where C's rules put them"
         yield Limit(size, size, Constraint(ConstraintKind.SIZE, title, reason, "offsets of its holder"))
 

@@ -35,7 +35,8 @@ Effect = Fixed | Pin | Apart | Below | Limit | Remark
 class Record:
     """The record to rearrange, at byte ``base`` of its object, cut into ``parts``; ``facts`` are of its source.
 
-    ``owners`` are the atoms by member position.
+    ``outer`` is the object's record: itself, or that in which it is an anonymous struct. ``owners`` are the atoms by
+    member position.
     """
 
     layout: Layout
@@ -43,6 +44,7 @@ class Record:
     layouts: Layouts
     facts: tuple[SourceFact, ...]
     base: int
+    outer: Layout
     owners: tuple[int, ...]
     places: dict[str, Place]
 
@@ -60,11 +62,11 @@ class Record:
 
 
 def record_of(
-    layout: Layout, parts: tuple[Atom, ...], layouts: Layouts, facts: tuple[SourceFact, ...], base: int
+    layout: Layout, parts: tuple[Atom, ...], layouts: Layouts, facts: tuple[SourceFact, ...], base: int, outer: Layout
 ) -> Record:
     """The record as rules see it."""
     owners = tuple(atom for atom, part in enumerate(parts) for _ in part.members)
-    return Record(layout, parts, layouts, facts, base, owners, visible_places(layout, layouts))
+    return Record(layout, parts, layouts, facts, base, outer, owners, visible_places(layout, layouts))
 
 
 def source_of(fact: SourceFact) -> str:

@@ -46,13 +46,18 @@ RULES: tuple[Callable[[Record], Iterable[Effect]], ...] = (
 
 
 def freedom(
-    layout: Layout, parts: tuple[Atom, ...], layouts: Layouts, facts: tuple[SourceFact, ...] = (), base: int = 0
+    layout: Layout,
+    parts: tuple[Atom, ...],
+    layouts: Layouts,
+    facts: tuple[SourceFact, ...] = (),
+    base: int = 0,
+    outer: Layout | None = None,
 ) -> Freedom:
     """What is legal for the atoms ``parts`` of ``layout``, which lies at byte ``base`` of its object.
 
-    ``facts`` are those of this record.
+    ``facts`` are those of this record; ``outer`` is the record of which it is an anonymous struct, if it is one.
     """
-    record = record_of(layout, parts, layouts, facts, base)
+    record = record_of(layout, parts, layouts, facts, base, outer or layout)
     effects = [effect for rule in RULES for effect in rule(record)]
     fixed = _by_atom(effects)
     return Freedom(

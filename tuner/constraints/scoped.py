@@ -27,7 +27,10 @@ def facts_within(
 def _within(fact: SourceFact, order: Mapping[str, int], inside: tuple[str, ...]) -> Iterator[SourceFact]:
     """The fact for the names ``inside``; ``order`` numbers all names of the outer record."""
     places = [order[name] for name in fact.members if name in order]
-    if fact.kind is FactKind.SIZE or not places or not inside:
+    if fact.kind is FactKind.SIZE:
+        # Only a struct that is all of the record may change its size, and then both have one size.
+        yield fact
+    if not places or not inside:
         return
     first, last = order[inside[0]], order[inside[-1]]
     if fact.kind is FactKind.POSITIONAL:

@@ -20,9 +20,10 @@ def ceilings(record: Record) -> Iterator[Limit]:
 
 
 def kept_size(record: Record) -> Iterator[Limit]:
-    """An anonymous struct inside another record keeps its size, so that what follows it stays."""
-    if record.base or not record.layout.name:
-        name = record.parts[0].name if record.parts else "an anonymous struct"
-        reason = "another size would move what follows it"
-        why = Constraint(ConstraintKind.SIZE, name, reason, "DW_TAG_member without a name")
-        yield Limit(record.layout.size, record.layout.size, why)
+    """A struct inside another record keeps its size, so that what follows it stays; unless nothing does."""
+    if record.base == 0 and record.outer.size == record.layout.size:
+        return
+    name = record.parts[0].name if record.parts else "an anonymous struct"
+    reason = "another size would move what follows it"
+    why = Constraint(ConstraintKind.SIZE, name, reason, "DW_TAG_member without a name")
+    yield Limit(record.layout.size, record.layout.size, why)
