@@ -6,9 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from access.hand_written import LAYOUTS, Code, raw
 from hand_made import finding, hot, scalar, struct, table
 from replay.traces import Step, turns, write_trace
 
+from linesmith.analyzer.access import AccessMap
+from linesmith.analyzer.access.building import build
 from linesmith.analyzer.model import Gain, ObjectArea, ObjectKind, StructuralAdvice, StructureKind
 from linesmith.tuner.structure.advise import Advised
 from linesmith.tuner.structure.replayed import steps, with_gains
@@ -21,12 +24,12 @@ SHARD = StructuralAdvice(StructureKind.SHARD, "mapping", ("lock", "tree"), "shar
 ROUNDS = 100
 
 
-def gains(tmp_path: Path, nodes: tuple[int, ...], *others: Step) -> tuple[Gain, ...]:
+def gains(tmp_path: Path, nodes: tuple[int, ...], *others: Step, accesses: AccessMap | None = None) -> tuple[Gain, ...]:
     """What the replay says where every CPU takes the lock in turn, changes the tree, and does ``others``."""
     taken = [step for cpu in range(len(nodes)) for step in (Step(cpu, "A", LOCK), Step(cpu, "S", TREE))]
     trace = write_trace(tmp_path / "trace", turns([*taken, *others], ROUNDS), nodes)
     found = Advised(finding(MAPPING, [hot("lock", 8, 8, 100, 100)]), (SHARD,))
-    (told,) = with_gains([found], [AREA], table(MAPPING), trace)
+    (told,) = with_gains([found], [AREA], table(MAPPING), trace, accesses)
     return told.advice[0].gains
 
 
@@ -49,6 +52,15 @@ def test_what_a_line_of_its_own_saves_is_told_apart_from_what_copies_save(tmp_pa
     assert alone.basis == "a line of its own; as placed"
     assert (alone.before, alone.after, copies.after) == (299, 200, 1)
     assert copies.low <= (copies.after - copies.before) / copies.before <= copies.high
+
+
+def test_who_takes_the_lock_for_reading_goes_through_every_copy(tmp_path: Path) -> None:
+    code = build(raw((), (Code("down_write", 0x1000, 0x1010), Code("down_read.isra.0", 0x2000, 0x2010))), LAYOUTS)
+    reader = Step(0, "A", LOCK, code=0x2004)
+    *_, best, walking = gains(tmp_path, (0, 1), reader, accesses=code)
+    assert (best.ways, best.after, best.basis) == (2, 0, "one copy for each access; as placed")
+    assert (walking.ways, walking.basis) == (2, "who only reads takes every copy; as placed")
+    assert walking.after > 0
 
 
 def test_a_trace_without_these_objects_is_said(tmp_path: Path) -> None:
