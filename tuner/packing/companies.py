@@ -58,10 +58,14 @@ class Companies:
     def least(self) -> int:
         """Units that no order is below: the cheapest way to share the hotspots out among lines, whatever fits where.
 
-        A part of them costs no more than all, so of too many only some count.
+        A part of them costs no more than all, so of too many only those count that make most of the cost.
         """
-        count = min(self._company.count + len(self._company.fixed), PARTED)
-        price = [self._company.price(mask) for mask in range(1 << count)]
+        chosen = self._dearest()
+        count = len(chosen)
+        price = [
+            self._company.price(sum(bit for at, bit in enumerate(chosen) if mask >> at & 1))
+            for mask in range(1 << count)
+        ]
         found = [0.0] * (1 << count)
         for mask in range(1, len(found)):
             low = mask & -mask
@@ -73,6 +77,12 @@ class Companies:
             found[mask] = best
         # Each phase of each set is rounded by half a unit at most.
         return max(0, int(found[-1] * self._whole / self.unit) - count * len(self._phases))
+
+    def _dearest(self) -> list[int]:
+        """Bits of the hotspots without which all others together cost least."""
+        everybody = (1 << self._company.count + len(self._company.fixed)) - 1
+        bits = [1 << one for one in range(everybody.bit_length())]
+        return sorted(bits, key=lambda bit: (self._company.price(everybody ^ bit), bit))[:PARTED]
 
 
 def _by_line(spots: Spots, line_bytes: int, phase: int) -> dict[int, int]:

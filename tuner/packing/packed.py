@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linesmith.analyzer.model import Move, MoveKind, Optimality
 from linesmith.tuner.arrangement import Arrangement
 from linesmith.tuner.constraints.freedom import Stretch
-from linesmith.tuner.cost.heat import Heat
 from linesmith.tuner.cost.turns import Turns
 from linesmith.tuner.packing.problem import Apart, Clash, Company, Grid, Hotspot, Item, Packing, Problem
 from linesmith.tuner.packing.solve import WORK, front
@@ -52,7 +51,7 @@ def problem_of(subject: Subject, growth: int = 0) -> Problem:
         items=tuple(_item(subject, atom) for atom in range(len(subject.parts))),
         hotspots=(*hotspots, *bans),
         clashes=clashes,
-        grids=_grids(subject.heat, growth),
+        grids=_grids(subject, growth),
         size_limit=size if freedom.ceiling is None else min(size, freedom.ceiling),
         alignment=subject.layout.alignment or 1,
         base=subject.base,
@@ -115,19 +114,25 @@ def _hotspot(subject: Subject, position: int, start: int, size: int) -> Hotspot:
     return Hotspot(atom, subject.positions[atom].index(position), start, size)
 
 
-def _grids(heat: Heat, growth: int) -> tuple[Grid, ...]:
-    """The phases in which the cost counts: those of all objects as much as those that the profile has seen."""
-    mixes = heat.mix(heat.granule, growth), heat.here(heat.granule, growth)
-    return tuple(Grid(heat.line_bytes, mix.phases(heat.line_bytes)) for mix in mixes)
+def _grids(subject: Subject, growth: int) -> tuple[Grid, ...]:
+    """The phases in which the cost counts: those of all objects as much as those that the profile has seen.
+
+    Those of objects of another size are not known: what they cost changes as much as what all objects cost.
+    """
+    heat, now = subject.heat, subject.now
+    line_bytes = heat.line_bytes
+    anywhere = Grid(line_bytes, heat.mix(heat.granule, growth).phases(line_bytes))
+    if growth and now.anywhere:
+        return (replace(anywhere, weight=1 + now.here / now.anywhere),)
+    return (anywhere, Grid(line_bytes, heat.here(heat.granule, growth).phases(line_bytes)))
 
 
 def _least_size(subject: Subject, size: int) -> int:
     """The smallest size in bytes, up to ``size``, from which on objects start in the same phases as at ``size``."""
-    step, granule = max(subject.layout.natural_alignment, subject.layout.alignment or 1), subject.heat.granule
-    here, line_bytes = subject.layout.size, subject.heat.line_bytes
-    wanted = subject.heat.mix(granule, size - here).phases(line_bytes)
+    step, here = max(subject.layout.natural_alignment, subject.layout.alignment or 1), subject.layout.size
+    wanted = _grids(subject, size - here)
     least = sum(member.size for member in subject.layout.members if not member.is_bit_field)
-    while size - step >= least and subject.heat.mix(granule, size - step - here).phases(line_bytes) == wanted:
+    while size - step >= least and _grids(subject, size - step - here) == wanted:
         size -= step
     return size if size - step >= least else 0
 

@@ -25,6 +25,8 @@ WORK = 50_000
 SMALL = 14
 # So much more work is done for them, since it proves what it finds.
 SMALL_WORK = 4
+# So much longer an order takes whose lines are priced.
+LINES = 2
 # More units than any legal order has.
 NOTHING_KNOWN = 2 * UNITS
 
@@ -51,6 +53,7 @@ def front(problem: Problem, work: int = WORK) -> tuple[Packing, ...]:
     of all orders. Raises ``ValueError`` where no legal order was found.
     """
     scene = Scene(problem)
+    work = work // LINES if scene.companies else work
     best = scene.judge(tuple(range(len(problem.items))))
     found = [scene.packing(best, best.units)] if best else []
     first = _by_places(scene, work, best)
