@@ -58,6 +58,8 @@ class ShardBy(StrEnum):
 class Sharding:
     """``members`` of the scene's record, a lock and what it protects, ``ways`` times, each set aligned to a line.
 
+    ``spans`` are bytes of the record (offset, size) that go along: members of its anonymous records.
+
     Instructions at ``everywhere`` (ranges of code addresses, for example of functions that walk all of it) go
     through every shard; all others through one, which makes the answer a best case.
     """
@@ -67,6 +69,7 @@ class Sharding:
     by: ShardBy = ShardBy.CPU
     alignment: int = CACHE_LINE_BYTES
     everywhere: tuple[range, ...] = ()
+    spans: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

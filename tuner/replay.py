@@ -80,12 +80,12 @@ class Replay:
         return Outcome(line_bytes, _misses(done.events), tuple(done.windows), pairs)
 
     def _sharding(self, scene: Scene, sharding: Sharding) -> _replay.Sharding:
-        members = [member for member in scene.record.members if member.name in sharding.members]
+        members = [(one.offset, one.size) for one in scene.record.members if one.name in sharding.members]
         ranges = [
-            (number, place + member.offset, member.size)
+            (number, place + offset, size)
             for number, kind in enumerate(scene.kinds)
             for place in kind.places
-            for member in members
+            for offset, size in (*members, *sharding.spans)
         ]
         shards = range(len(self.nodes)) if sharding.by is ShardBy.CPU else self.nodes
         code = [(one.start, one.stop) for one in sharding.everywhere]

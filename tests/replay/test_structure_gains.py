@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from access.hand_written import LAYOUTS, Code, raw
-from hand_made import finding, hot, scalar, struct, table
+from hand_made import finding, held, hot, scalar, struct, table
 from replay.traces import Step, turns, write_trace
 
 from linesmith.analyzer.access import AccessMap
@@ -93,3 +93,15 @@ def test_objects_to_be_pulled_in_are_replayed_each_on_a_line_of_its_own(tmp_path
         "each on lines of its own; mean of phases",
     )
     assert gain.before > 0
+
+
+def test_a_lock_in_an_anonymous_struct_is_found(tmp_path: Path) -> None:
+    inner = struct("", scalar("lock"), scalar("users"))
+    outer = struct("mm", scalar("count"), held("", inner))
+    taken = turns([Step(0, "A", START + 8), Step(1, "A", START + 8)], ROUNDS)
+    trace = write_trace(tmp_path / "trace", taken, (0, 1))
+    shard = StructuralAdvice(StructureKind.SHARD, "mm", ("lock",), "shard lock", before=(outer,))
+    found = Advised(finding(outer, [hot("lock", 8, 8, 100, 100)]), (shard,))
+    area = ObjectArea(ObjectKind.GLOBAL, "init_mm", START, 24, 24, 1, ("mm",))
+    (told,) = with_gains([found], [area], table(outer, inner), trace)
+    assert [(one.ways, one.after) for one in told.advice[0].gains] == [(1, 199), (2, 0)]

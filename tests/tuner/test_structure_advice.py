@@ -268,3 +268,12 @@ def test_a_writer_in_a_record_that_cannot_be_rearranged_is_pushed_out() -> None:
     (one,) = advice(replace(found, triage=replace(found.triage, pairs=pairs)), table(layout))
     assert (one.kind, one.members) == (StructureKind.PUSH_OUT, ("drops",))
     assert one.reasons[1].startswith("no order of the members parts them: it is packed")
+
+
+def test_members_of_anonymous_structs_are_known_by_their_own_size() -> None:
+    inner = struct("", held("tree_lock", LOCK), scalar("rest", 200))
+    outer = struct("mm", scalar("count"), held("", inner))
+    words = replace(hot("tree_lock.count", 8, 8, 100, lock=True), functions=(loads("down_write", 100),))
+    found = line(outer, TriageKind.LOCK_CONTENTION, [words], waits("tree_lock", "tree_lock", 100))
+    (one,) = advice(replace(found, lock=ContendedLock("mm", "tree_lock", "rw_semaphore")), table(outer, inner, LOCK))
+    assert "A copy takes 64 bytes (40 used), aligned to a line" in one.notes[1]

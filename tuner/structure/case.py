@@ -26,6 +26,7 @@ from linesmith.analyzer.model import (
 from linesmith.tuner.atoms import Place, visible_places
 from linesmith.tuner.cost.heat import own_members
 from linesmith.tuner.premises import Premises
+from linesmith.tuner.relocation import DEPTH
 from linesmith.tuner.structure.memory import Allocation
 
 CodeOf = Callable[[int], TypeAccesses | None]
@@ -101,9 +102,13 @@ class Case:
         return visible_places(self.layout, self.ground.layouts)
 
     def member(self, name: str) -> Member | None:
-        """The member that holds what code calls ``name``: itself, or an anonymous record around it."""
-        place = self.places.get(name)
-        return None if place is None else self.layout.members[place.member]
+        """The member that code calls ``name``, also one of an anonymous record; offsets are those in its own record."""
+        return _named(self.layout, name, self.ground.layouts)
+
+    def span(self, name: str) -> tuple[int, int]:
+        """Offset in the object's record and size, in bytes, of the member called ``name``."""
+        place = self.places[name]
+        return self.layout.members[place.member].offset + place.start, place.size
 
     def seen(self, name: str) -> tuple[LineMember, ...]:
         """What was sampled of the member called ``name`` on this line."""
@@ -127,6 +132,18 @@ def case_of(finding: Finding, others: Sequence[Finding], base: Ground) -> Case |
     if target is None or target.layout is None or target.outcome is not Outcome.RESOLVED:
         return None
     return Case(finding, base.layouts.by_id(target.layout), tuple(others), base)
+
+
+def _named(layout: Layout, name: str, layouts: Layouts, depth: int = 0) -> Member | None:
+    """The member of that name, in the record or in the anonymous ones inside it."""
+    for member in layout.members:
+        if member.name == name and name:
+            return member
+        inner = layouts.by_id(member.record) if not member.name and member.record is not None else None
+        found = _named(inner, name, layouts, depth + 1) if inner is not None and depth < DEPTH else None
+        if found is not None:
+            return found
+    return None
 
 
 def top(path: str) -> str:

@@ -42,7 +42,7 @@ def counting_apart(case: Case) -> Iterator[StructuralAdvice]:
     member = case.member(name)
     if TriageKind.TRUE_SHARING not in case.kinds or member is None or not _may_count(case, name, member):
         return
-    found = _counting(case, name, member)
+    found = _counting(case, name)
     if not found.updates or found.adding <= UPDATE_SHARE * found.writing:
         return
     yield StructuralAdvice(
@@ -63,15 +63,12 @@ def _may_count(case: Case, name: str, member: Member) -> bool:
     return not locked and member.size <= _LARGEST < case.layout.size and not member.is_bit_field
 
 
-def _counting(case: Case, name: str, member: Member) -> _Counting:
+def _counting(case: Case, name: str) -> _Counting:
     parts = case.code(name)
     seen = tallied(case, (name,)).values()
     updates = sum(one.samples for one in seen if one.writes)
-    place = case.places[name]
     accesses = case.ground.accesses
-    ways = (
-        writing_ways(case.layout.id, member.offset + place.start, place.size, accesses) if accesses is not None else {}
-    )
+    ways = writing_ways(case.layout.id, *case.span(name), accesses) if accesses is not None else {}
     return _Counting(
         name,
         sum(one.counts.writing for one in parts),

@@ -31,8 +31,8 @@ def pushing_out(case: Case) -> Iterator[StructuralAdvice]:
     if TriageKind.FALSE_SHARING not in case.kinds or not pairs or reason is None or case.layout.name == "":
         return
     pair = pairs[0]
-    member = case.member(pair.writer)
-    if member is None or member.name != pair.writer or member.is_bit_field or not member.offset:
+    member = next((one for one in case.layout.members if one.name == pair.writer), None)
+    if member is None or member.is_bit_field or not member.offset:
         return
     if pair.weight < MAIN_SHARE * case.finding.contended:
         return

@@ -16,6 +16,7 @@ from linesmith.analyzer.access import AccessMap
 from linesmith.analyzer.errors import NotSimulated
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Gain, Layout, ObjectArea, StructuralAdvice, StructureKind
+from linesmith.tuner.atoms import visible_places
 from linesmith.tuner.placement import round_up
 from linesmith.tuner.plan import Plan, ShardBy, Sharding, aligned, unchanged
 from linesmith.tuner.replay import Outcome, Replay, open_trace
@@ -37,6 +38,7 @@ class _Bench:
     replay: Replay
     number: int
     before: dict[View, Outcome]
+    layouts: Layouts
 
     @property
     def here(self) -> Scene:
@@ -62,7 +64,7 @@ def with_gains(
         return tuple(advised)
     known = tuple(areas)
     replay = open_trace(trace, tuple(scene(record, known, layouts) for record in records.values()))
-    benches = {record: _bench(replay, number) for number, record in enumerate(records)}
+    benches = {record: _bench(replay, number, layouts) for number, record in enumerate(records)}
     readers = _reading(accesses)
 
     def gained(one: StructuralAdvice) -> StructuralAdvice:
@@ -78,11 +80,11 @@ def _moved(one: StructuralAdvice) -> Layout | None:
     return one.before[places[one.kind]] if one.kind in places else None
 
 
-def _bench(replay: Replay, number: int) -> _Bench | None:
+def _bench(replay: Replay, number: int, layouts: Layouts) -> _Bench | None:
     here = replay.scenes[number]
     if not here.kinds or not replay.accesses(number):
         return None
-    return _Bench(replay, number, outcomes(replay, number, unchanged(here)))
+    return _Bench(replay, number, outcomes(replay, number, unchanged(here)), layouts)
 
 
 def _gained(
@@ -109,13 +111,24 @@ def _sharded(one: StructuralAdvice, bench: _Bench, readers: tuple[range, ...]) -
     by = ShardBy.NODE if len(set(nodes)) > 1 else ShardBy.CPU
     most = len(set(nodes)) if by is ShardBy.NODE else len(nodes)
     whole = unchanged(bench.here)
-    yield _gain(bench, replace(whole, sharding=Sharding(one.members, 1, by)), 1, by, OWN_LINE)
-    best = [_gain(bench, replace(whole, sharding=Sharding(one.members, ways, by)), ways, by) for ways in steps(most)]
+    shared = Sharding(one.members, 1, by, spans=_inside(one, bench.layouts))
+    yield _gain(bench, replace(whole, sharding=shared), 1, by, OWN_LINE)
+    split = [(ways, replace(shared, ways=ways)) for ways in steps(most)]
+    best = [_gain(bench, replace(whole, sharding=sharding), ways, by) for ways, sharding in split]
     yield from best
     if readers and best:
-        walking = replace(whole, sharding=Sharding(one.members, most, by, everywhere=readers))
-        shared = _gain(bench, walking, most, by, "who only reads takes every copy")
-        yield from (shared,) if shared.after != best[-1].after else ()
+        walking = replace(whole, sharding=replace(shared, ways=most, everywhere=readers))
+        walked = _gain(bench, walking, most, by, "who only reads takes every copy")
+        yield from (walked,) if walked.after != best[-1].after else ()
+
+
+def _inside(one: StructuralAdvice, layouts: Layouts) -> tuple[tuple[int, int], ...]:
+    """Offset and size of the members that lie in anonymous records."""
+    record = one.before[0]
+    named = {member.name for member in record.members}
+    places = visible_places(record, layouts)
+    inside = [places[name] for name in one.members if name in places and name not in named]
+    return tuple((record.members[place.member].offset + place.start, place.size) for place in inside)
 
 
 def steps(most: int) -> list[int]:

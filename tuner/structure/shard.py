@@ -108,8 +108,7 @@ def _why(one: Protected) -> str:
 
 
 def _notes(case: Case, names: Sequence[str]) -> Iterator[str]:
-    held = [member for name in names if (member := case.member(name)) is not None]
-    size = sum(member.size for member in held)
+    size = sum(case.span(name)[1] for name in names if name in case.places)
     copy = round_up(size, CACHE_LINE_BYTES)
     yield f"A copy takes {copy} bytes ({size} used), aligned to a line: in each object that is sharded, once per copy."
     yield "What walks all of it, or must see it as one, takes every copy in turn."
