@@ -19,6 +19,9 @@ from linesmith.tuner.premises import Premises
 from linesmith.tuner.structure.advise import advise
 from linesmith.tuner.suggestions import Suggestion
 
+# Seconds of the processor for one answer.
+PATIENCE = 40
+
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
@@ -31,10 +34,6 @@ class Suggested:
     advice: tuple[str, ...] = ()
     asked: bool = False
     refusal: str = ""
-
-
-# Seconds of the processor for one answer.
-PATIENCE = 40
 
 
 def suggested(kernel: RealKernel, profile: Path, type_: str, bench: Judge) -> Suggested:

@@ -20,6 +20,8 @@ from fixes.scenario import Scenario, ScenarioError, cases
 from fixes.table import details, table
 from fixes.trial import Trial, tried
 
+from linesmith.analyzer.errors import NotSimulated
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line, try, print."""
@@ -60,7 +62,7 @@ def _runs(scenario: Scenario, kernel: RealKernel, folder: Path, given: argparse.
             began = monotonic()
             yield tried(scenario, kernel, folder, report, seed)
             print(f"{scenario.name}: {monotonic() - began:.1f} s", file=sys.stderr)
-    except ScenarioError as error:
+    except (ScenarioError, NotSimulated) as error:
         print(f"{scenario.name}: {error}", file=sys.stderr)
 
 

@@ -87,7 +87,7 @@ def details(trial: Trial) -> Iterator[str]:
         yield f"  advice   {', '.join(trial.advice)}"
     if trial.refusal:
         yield f"  tool     {trial.refusal}"
-    if trial.asked:
+    if trial.asked and trial.tried:
         yield "  the type had to be named"
     yield from (f"  unseen   {one}" for one in trial.unseen)
 
