@@ -33,6 +33,7 @@ from linesmith.analyzer.report.moves import short_change
 from linesmith.analyzer.report.overview import overview_rows
 from linesmith.analyzer.report.simulation import difference_row
 from linesmith.analyzer.report.suggest import render_text
+from linesmith.tuner.suggestions import Suggestion, first_candidates
 
 
 def answer(candidate: Candidate, label: str) -> list[str]:
@@ -142,6 +143,12 @@ def test_without_a_saving_the_pairs_of_members_are_told() -> None:
 def test_a_prediction_is_held_against_the_replay(replayed: float, told: str) -> None:
     holds = -0.1 <= replayed <= 0.4
     assert difference_row(ReplayedSaving(Bounds(-0.1, 0.4), 0.25, replayed, 0.25 - replayed, holds)) == told
+
+
+def test_a_limit_leaves_the_first_candidates_and_lines_without_any() -> None:
+    answers = (Suggestion(LINE, (moved(), aligned())), Suggestion(LINE, (), "no"), Suggestion(LINE, (aligned(),)))
+    assert [len(one.candidates) for one in first_candidates(answers, 1)] == [1, 0]
+    assert [len(one.candidates) for one in first_candidates(answers, 3)] == [2, 0, 1]
 
 
 def test_several_lines_begin_with_an_overview() -> None:
