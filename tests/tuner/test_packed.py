@@ -8,8 +8,9 @@ from hand_made import bits, flexible, held, meeting, scalar, struct, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linesmith.analyzer.model import Layout, MoveKind
+from linesmith.analyzer.model import FactKind, Layout, MoveKind, SourceFact, SourceFacts
 from linesmith.tuner.packing.packed import packed
+from linesmith.tuner.premises import Premises
 from linesmith.tuner.search import price
 from linesmith.tuner.subject import Subject, subject
 
@@ -50,6 +51,12 @@ def test_the_moves_lead_from_the_present_order_to_the_new_one() -> None:
 
 def test_what_cannot_be_better_is_not_packed_anew() -> None:
     assert packed(subject_of(struct("pair", scalar("a"), scalar("b")), "a", "b")) == ()
+
+
+def test_where_no_order_is_legal_none_is_packed() -> None:
+    layout = struct("s", scalar("a"), scalar("b"), scalar("c"))
+    apart = SourceFacts((("s", (SourceFact(FactKind.APART, ("a", "c"), "so it is"),)),))
+    assert packed(subject(meeting(layout, "a", "b"), table(layout), (), Premises(apart))) == ()
 
 
 def test_a_base_and_a_flexible_array_stay_where_they_are() -> None:

@@ -23,7 +23,7 @@ class Packed:
 
 
 def packed(subject: Subject, growth: int = 0, work: int = WORK) -> tuple[Packed, ...]:
-    """The cheapest orders by number of moved atoms, fewest first; none where the present order is the best.
+    """The cheapest orders by number of moved atoms, fewest first; none where the present one is best or none is legal.
 
     The record grows by ``growth`` bytes, or less as far as its objects then start in the same phases. ``work`` limits
     the orders that are begun for each of the answers.
@@ -31,10 +31,12 @@ def packed(subject: Subject, growth: int = 0, work: int = WORK) -> tuple[Packed,
     problem = problem_of(subject, growth)
     if growth < 0 or problem.size_limit < subject.layout.size + growth:
         return ()
+    try:
+        found = front(problem, work)
+    except ValueError:
+        return ()
     return tuple(
-        Packed(_arrangement(subject, one), Optimality(one.cost, one.bound, one.proven))
-        for one in front(problem, work)
-        if one.moved
+        Packed(_arrangement(subject, one), Optimality(one.cost, one.bound, one.proven)) for one in found if one.moved
     )
 
 
