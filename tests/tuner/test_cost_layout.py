@@ -212,3 +212,16 @@ def test_a_member_without_samples_may_be_as_hot_as_any_that_was_seen() -> None:
     beside_quiet = saving(target, [0, 24, 144, 8, 152], 256, 8)
     assert beside_quiet.contended.least < 100 - 0.9 * 100 - beside_quiet.noise + 10
     assert beside_quiet.contended.most == 100 + beside_quiet.noise
+
+
+def test_a_lock_is_held_for_longer_by_who_waits_for_its_neighbours() -> None:
+    layout = struct("maps", scalar("entries"), scalar("lock"), scalar("rest", 112))
+    reader = replace(hot("entries", 0, 8, reads=60), functions=(MemberFunction("find", 60, 0),))
+    waiting = MemberFunction("queued_spin_lock_slowpath", 400, 300)
+    lock = replace(hot("lock", 8, 8, reads=400, writes=300, lock=True), functions=(waiting,))
+    target = subject(finding(layout, [reader, lock], [ConflictPair("entries", "lock", "lock", 60)]), table(layout))
+    assert target.heat.waited_for == {"lock"}
+    # Turns alone see the reader's line freed, and the lock as before; what its holder waits comes on top.
+    parted = saving(target, [0, 64, 8], 128, 8)
+    assert parted.likely >= 60
+    assert parted.before == 460

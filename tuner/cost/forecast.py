@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linesmith.analyzer.model import Finding, TypeAccesses
-from linesmith.tuner.cost.conflict import Cost, cost
+from linesmith.tuner.cost.conflict import Cost, cost, share_together
 from linesmith.tuner.cost.heat import Heat
 from linesmith.tuner.cost.phase_mix import PhaseMix
 from linesmith.tuner.cost.turns import Turns
@@ -14,6 +14,8 @@ from linesmith.tuner.cost.uses import Scope, agents
 
 # Functions that a profile must name to tell those who write from those who read.
 LEAST_AGENTS = 2
+# What of the contended samples is left to the turns at least where a lock is held for longer.
+MOST_HELD = 0.5
 
 
 def turns_of(lines: Sequence[Finding], scope: Scope, heat: Heat, code: TypeAccesses | None) -> Turns | None:
@@ -37,7 +39,20 @@ def forecast(heat: Heat, turns: Turns | None, starts: Sequence[int], granule: in
     """
     if turns is None:
         return cost(heat, starts, granule, growth)
-    return Cost(*_mean(turns, starts, heat, heat.here(granule, growth), heat.mix(granule, growth)))
+    mixes = heat.here(granule, growth), heat.mix(granule, growth)
+    here, anywhere = _mean(turns, starts, heat, *mixes)
+    return Cost(here + _held(heat, starts, mixes[0]), anywhere + _held(heat, starts, mixes[1]))
+
+
+def _held(heat: Heat, starts: Sequence[int], mix: PhaseMix) -> float:
+    """What is waited because a lock's holder waits for its neighbours: no turn tells, the contacts with it do."""
+    if not heat.waited_for:
+        return 0.0
+    return sum(
+        one.weight * share_together(one, starts, mix, heat.line_bytes)
+        for one in heat.sampled
+        if not heat.waited_for.isdisjoint(one.names)
+    )
 
 
 def _mean(turns: Turns, starts: Sequence[int], heat: Heat, *mixes: PhaseMix) -> list[float]:

@@ -76,6 +76,11 @@ class Heat:
     lines: tuple[LineHeat, ...] = ()
 
     @property
+    def waited_for(self) -> frozenset[str]:
+        """Locks that are held for longer because of their neighbours, on any line."""
+        return frozenset[str]().union(*(line.waited_for for line in self.lines))
+
+    @property
     def phase(self) -> int | None:
         """The phase of the profile's objects, if they have but one."""
         return self.seen[0][0] if len(self.seen) == 1 else None

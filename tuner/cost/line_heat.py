@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from linesmith.analyzer.model import Finding
+from linesmith.analyzer.attribution.lock import waits_for_lock
+from linesmith.analyzer.model import Finding, LineMember
+from linesmith.analyzer.sharing.conflict_cost import NEIGHBOURS_SHARE
 from linesmith.tuner.cost.victims import MISS_CYCLES, Victim, victims
 
 Names = frozenset[str]
@@ -20,7 +23,8 @@ class LineHeat:
     Its object has ``phase`` (``None``: not known). ``untold`` are accesses that parting members may save though no pair
     explains them: those behind a lock that is held for longer, or of rows that were left out. ``together`` are the
     members that were hot here, in pairs. ``functions`` were sampled on each member, with their samples. ``exact`` tells
-    that every miss names its writer.
+    that every miss names its writer. ``waited_for`` are locks that are held for longer because of their
+    neighbours.
     """
 
     phase: int | None
@@ -32,6 +36,7 @@ class LineHeat:
     together: frozenset[Names]
     functions: tuple[tuple[str, str, int], ...]
     exact: bool = False
+    waited_for: Names = frozenset()
 
     @property
     def pairs(self) -> frozenset[Names]:
@@ -61,4 +66,16 @@ def line_heat(finding: Finding, phase: int | None, share: float, names: Mapping[
     together = frozenset(frozenset(pair) for pair in combinations(hot, 2))
     contended = contended_on(finding)
     cycles = finding.cost.cycles or MISS_CYCLES * contended
-    return LineHeat(phase, contended, cycles, share, found, untold, together, sampled, finding.cost.exact)
+    return LineHeat(
+        phase, contended, cycles, share, found, untold, together, sampled, finding.cost.exact, _waited_for(own)
+    )
+
+
+def _waited_for(members: Sequence[LineMember]) -> Names:
+    """Locks that are held for longer by who waits for their neighbours (docs/conflict-cost.md)."""
+    contended: dict[str, int] = defaultdict(int)
+    for one in members:
+        contended[one.top] += sum(function.contended for function in one.functions)
+    total = sum(contended.values())
+    waited = {one.top for one in members if one.lock and any(waits_for_lock(it.name) for it in one.functions)}
+    return frozenset(one for one in waited if total - contended[one] >= NEIGHBOURS_SHARE * total > 0)
