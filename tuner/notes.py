@@ -17,9 +17,7 @@ from linesmith.tuner.subject import Subject
 MOST_CONTAINERS = 3
 # Pairs that are told by name where a candidate brings them closer.
 MOST_CLOSER = 3
-UNCHECKED = (
-    "Only the layout was checked: offset assertions, initialisers by position and memset ranges are in the source."
-)
+IN_THE_SOURCE = "offset assertions, initialisers by position and memset ranges are in the source."
 
 
 def notes(finding: Finding, target: Subject, option: Option) -> tuple[str, ...]:
@@ -33,8 +31,13 @@ def notes(finding: Finding, target: Subject, option: Option) -> tuple[str, ...]:
         *_containers(finding),
         *_inferred(target),
         *told_elsewhere(target, option.arrangement.moves),
-        UNCHECKED,
+        _unchecked(target),
     )
+
+
+def _unchecked(target: Subject) -> str:
+    given = "the layout and the facts given were" if target.premises.facts.of(target.type) else "the layout was"
+    return f"Only {given} checked: {IN_THE_SOURCE}"
 
 
 def _phases(target: Subject, option: Option) -> Iterator[str]:

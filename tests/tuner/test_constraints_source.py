@@ -11,6 +11,7 @@ from hand_made import bits, finding, flexible, held, hot, meeting, scalar, struc
 from linesmith.analyzer.model import ConflictPair, FactKind, Layout, SourceFact, SourceFacts
 from linesmith.tuner.arrangement import swaps, unchanged
 from linesmith.tuner.atoms import Atom, atoms
+from linesmith.tuner.candidates import propose
 from linesmith.tuner.constraints import ConstraintKind, Freedom, facts_within, freedom
 from linesmith.tuner.placement import BYTE, place
 from linesmith.tuner.premises import Premises
@@ -247,3 +248,15 @@ def test_members_that_meet_within_a_group_change_places_inside_it() -> None:
     )
     around = subject(meeting(layout, "a", "b"), table(layout))
     assert [atom.name for atom in around.parts] == ["a", begin.name, "d"]
+
+
+def test_a_candidate_says_that_facts_were_kept_to() -> None:
+    layout = struct("s", A, B, *(scalar(f"cold{number}") for number in range(14)))
+    known = Premises(SourceFacts((("s", (fact(FactKind.OFFSET, "a"),)),)))
+    rest = "offset assertions, initialisers by position and memset ranges are in the source."
+    line = meeting(layout, "a", "b")
+    assert (
+        f"Only the layout and the facts given were checked: {rest}"
+        in propose(line, table(layout), 1, (), known)[0].notes
+    )
+    assert f"Only the layout was checked: {rest}" in propose(line, table(layout), 1)[0].notes
