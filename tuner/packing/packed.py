@@ -13,6 +13,9 @@ from linesmith.tuner.packing.problem import Apart, Clash, Company, Grid, Hotspot
 from linesmith.tuner.packing.solve import WORK, front
 from linesmith.tuner.subject import Subject
 
+# Nobody reviews more moves than these; what more could save is in the bound.
+MOST_MOVES = 12
+
 
 @dataclass(frozen=True, slots=True)
 class Packed:
@@ -36,7 +39,9 @@ def packed(subject: Subject, growth: int = 0, work: int = WORK) -> tuple[Packed,
     except ValueError:
         return ()
     return tuple(
-        Packed(_arrangement(subject, one), Optimality(one.cost, one.bound, one.proven)) for one in found if one.moved
+        Packed(_arrangement(subject, one), Optimality(one.cost, one.bound, one.proven))
+        for one in found
+        if 0 < len(one.moved) <= MOST_MOVES
     )
 
 

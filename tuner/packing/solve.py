@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linesmith.tuner.packing.anneal import anneal
+from linesmith.tuner.packing.chain import chain, undone
 from linesmith.tuner.packing.cpsat import place_hot
 from linesmith.tuner.packing.positions import Positions
 from linesmith.tuner.packing.prices import UNITS
@@ -63,9 +64,14 @@ def front(problem: Problem, work: int = WORK) -> tuple[Packing, ...]:
         if few and few.best:
             best = few.best
             found.append(scene.packing(best, max(few.bound, bound)))
+    for step in (
+        chain(scene, best, round(found[0].cost / scene.unit), work // 5) if best and _known(best) > bound else ()
+    ):
+        best = step
+        found.append(scene.packing(best, bound))
     whole = _whole(scene, work, first if first.best and first.best.units < _known(best) else _Answer(best, bound))
     if whole.best and whole.best.units < _known(best):
-        found.append(scene.packing(whole.best, whole.bound))
+        found.append(scene.packing(undone(scene, whole.best), whole.bound))
     if not found:
         raise ValueError("no legal order was found")
     return (*found[:-1], scene.with_bound(found[-1], whole.bound))
