@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from linesmith.analyzer.model import Finding, TypeAccesses
 from linesmith.tuner.cost.conflict import Cost, cost, share_together
@@ -29,7 +30,14 @@ def turns_of(lines: Sequence[Finding], scope: Scope, heat: Heat, code: TypeAcces
     raw = Turns(uses, found)
     now = _mean(raw, scope.starts, heat, heat.here(heat.granule))[0]
     contended = sum(line.cost.contended or line.contended for line in lines)
-    return Turns(uses, found, contended / now) if now > 0 and contended else None
+    if now <= 0 or not contended:
+        return None
+    turns = Turns(uses, found, contended / now)
+    return replace(turns, counted=_now(heat, turns, scope.starts)) if heat.exact else turns
+
+
+def _now(heat: Heat, turns: Turns, starts: Sequence[int]) -> tuple[Cost, Cost]:
+    return cost(heat, starts, heat.granule), _told(heat, turns, starts, heat.granule, 0)
 
 
 def forecast(heat: Heat, turns: Turns | None, starts: Sequence[int], granule: int, growth: int = 0) -> Cost:
@@ -39,6 +47,25 @@ def forecast(heat: Heat, turns: Turns | None, starts: Sequence[int], granule: in
     """
     if turns is None:
         return cost(heat, starts, granule, growth)
+    told = _told(heat, turns, starts, granule, growth)
+    if turns.counted is None:
+        return told
+    (pairs, now), then = turns.counted, cost(heat, starts, granule, growth)
+    return Cost(
+        now.here - _saved(pairs.here - then.here, now.here - told.here),
+        now.anywhere - _saved(pairs.anywhere - then.anywhere, now.anywhere - told.anywhere),
+    )
+
+
+def _saved(counted: float, told: float) -> float:
+    """Of a recording the misses between members are counted: that is what goes, if turns say that something does.
+
+    Else the worse of the two.
+    """
+    return counted if min(counted, told) > 0 else min(counted, told)
+
+
+def _told(heat: Heat, turns: Turns, starts: Sequence[int], granule: int, growth: int) -> Cost:
     mixes = heat.here(granule, growth), heat.mix(granule, growth)
     here, anywhere = _mean(turns, starts, heat, *mixes)
     return Cost(here + _held(heat, starts, mixes[0]), anywhere + _held(heat, starts, mixes[1]))

@@ -76,6 +76,11 @@ class Heat:
     lines: tuple[LineHeat, ...] = ()
 
     @property
+    def exact(self) -> bool:
+        """Whether every miss names its writer."""
+        return bool(self.lines) and all(line.exact for line in self.lines)
+
+    @property
     def waited_for(self) -> frozenset[str]:
         """Locks that are held for longer because of their neighbours, on any line."""
         return frozenset[str]().union(*(line.waited_for for line in self.lines))

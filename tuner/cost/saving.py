@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from linesmith.analyzer.model import Bounds, Saving
-from linesmith.tuner.cost.conflict import Cost, cost
+from linesmith.tuner.cost.conflict import Cost
 from linesmith.tuner.cost.exposure import exposure
 from linesmith.tuner.cost.forecast import forecast
 from linesmith.tuner.cost.heat import Contact, Heat
@@ -63,31 +63,11 @@ def placed(target: Subject, starts: Sequence[int], size: int, granule: int) -> P
 
 
 def likely_savings(target: Subject, after: Placed) -> Cost:
-    """What is most likely saved: in the phases of the profile's objects, and in all.
-
-    By the turns of functions, which know what is fetched anew when members part. Of a recording the misses between
-    members are counted, so what parting them saves is known better, as long as the turns do not speak against it.
-    """
-    heat, turns = target.heat, target.turns
-    counted = _less(*(cost(heat, one.starts, one.granule, one.growth) for one in (present(target), after)))
-    if turns is None:
-        return counted
-    now, then = (forecast(heat, turns, one.starts, one.granule, one.growth) for one in (present(target), after))
-    scale = contended_now(heat) / now.here if now.here else 0.0
-    told = _less(now, then)
-    told = Cost(told.here * scale, told.anywhere * scale)
-    if not all(line.exact for line in heat.lines):
-        return told
-    return Cost(_agreed(counted.here, told.here), _agreed(counted.anywhere, told.anywhere))
-
-
-def _less(now: Cost, then: Cost) -> Cost:
+    """What is most likely saved: in the phases of the profile's objects, and in all."""
+    now, then = (
+        forecast(target.heat, target.turns, one.starts, one.granule, one.growth) for one in (present(target), after)
+    )
     return Cost(now.here - then.here, now.anywhere - then.anywhere)
-
-
-def _agreed(counted: float, told: float) -> float:
-    """What was counted, if both say that something is saved; else the worse of the two."""
-    return counted if min(counted, told) > 0 else min(counted, told)
 
 
 def with_exposed(limits: Bounds, target: Subject, after: Placed) -> Bounds:

@@ -12,16 +12,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from linesmith.tuner.cost.conflict import Cost
 from linesmith.tuner.cost.uses import Agent, Use
 
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """The ``agents`` of a record, whose parts lie at ``uses``; ``scale`` turns fetches into contended samples."""
+    """The ``agents`` of a record, whose parts lie at ``uses``; ``scale`` turns fetches into contended samples.
+
+    Of a recording ``counted`` is what contacts and what turns cost now.
+    """
 
     uses: tuple[Use, ...]
     agents: tuple[Agent, ...]
     scale: float = 1.0
+    counted: tuple[Cost, Cost] | None = None
     _known: dict[int, float] = field(default_factory=dict, compare=False, repr=False)
 
     def waits(self, starts: Sequence[int], phases: Iterable[int], line_bytes: int) -> dict[int, float]:
