@@ -133,8 +133,8 @@ def _varied(target: Subject, found: Sequence[Option]) -> list[Merit]:
         key = option.arrangement.strategy, _grows(target, option), hot.intersection(option.arrangement.moved)
         groups.setdefault(key, []).append(option)
     shortlists = (nsmallest(SHORTLIST, group, key=partial(_price, target)) for group in groups.values())
-    now, best = left(target.now), min(left(option.cost) for option in found)
-    return [min((merit(target, one, now, best) for one in shortlist), key=smallest_first) for shortlist in shortlists]
+    best = min(left(option.cost) for option in found)
+    return [min((merit(target, one, best) for one in shortlist), key=smallest_first) for shortlist in shortlists]
 
 
 def _price(target: Subject, option: Option) -> tuple[float, ...]:

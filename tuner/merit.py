@@ -13,9 +13,9 @@ from linesmith.tuner.search import Option
 from linesmith.tuner.subject import Subject
 
 # What one exposed member is taken to cost, as a share of what can be saved.
-EXPOSED_COST = 0.1
+EXPOSED_COST = 0.3
 # What each member that moves must take away at least, as a share of what can be saved.
-WORTH_A_MOVE = 0.04
+WORTH_A_MOVE = 0.06
 # What must be taken away if all members change their offset without being moved: nobody knows whom they meet then.
 WORTH_DISTURBING = 0.05
 # What growing must take away more: for growing at all, and for its share of the size; there is a limit to it, for what
@@ -30,15 +30,16 @@ STEP = 0.05
 class Merit:
     """The merits of ``option``; less is better in all.
 
-    ``left`` are contended samples that stay, the mean of the profile's phase and of all objects, of ``now`` as it is;
-    the best option leaves ``best``. ``paired`` are those of members on one pair of lines. ``exposed`` is how many
-    members without samples newly meet a writer, as much as each is probably read. ``members`` move, ``disturbed`` is
-    the share of the others whose offsets change. ``growth``, of ``size`` bytes, may be negative; it makes objects
-    take a share of ``heavier`` more memory. ``details`` decide between equals.
+    ``left`` are contended samples that stay, the mean of the profile's phase and of all objects, of ``now`` as it is
+    (``now_here`` in that phase alone); the best option leaves ``best``. ``paired`` are those of members on one pair of
+    lines. ``exposed`` is how many members without samples newly meet a writer, as much as each is probably read.
+    ``members`` move, ``disturbed`` is the share of the others whose offsets change. ``growth``, of ``size`` bytes, may
+    be negative; it makes objects take a share of ``heavier`` more memory. ``details`` decide between equals.
     """
 
     option: Option
     now: float
+    now_here: float
     best: float
     left: float
     paired: float
@@ -49,6 +50,11 @@ class Merit:
     growth: int
     heavier: float
     details: tuple[float, ...]
+
+    @property
+    def here(self) -> tuple[float, float]:
+        """Contended samples of the profile's own objects, now and with this option."""
+        return self.now_here, self.option.cost.here
 
     @property
     def saved(self) -> float:
@@ -73,12 +79,13 @@ class Merit:
         return self.growth > 0, self.members
 
 
-def merit(target: Subject, option: Option, now: float, best: float) -> Merit:
-    """The merits of a priced option: doing nothing leaves ``now`` contended samples, the best option ``best``."""
+def merit(target: Subject, option: Option, best: float) -> Merit:
+    """The merits of a priced option; the best of all leaves ``best`` contended samples."""
     paired = adjacent_cost(target.heat, option.starts, option.granule)
     return Merit(
         option=option,
-        now=now,
+        now=left(target.now),
+        now_here=target.now.here,
         best=best,
         left=left(option.cost),
         paired=paired,

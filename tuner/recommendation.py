@@ -14,12 +14,10 @@ from linesmith.tuner.merit import Merit, best_first
 
 # A change is recommended that saves at least this share of the record's contended samples.
 LEAST_SAVING = 0.02
-# What saves less than the best by no more than this share of its saving is nearly as good.
-NEARLY = 0.1
 # What a record that grows must save more than the best that does not, as a share of what it costs now: for growing at
 # all, and for each share of memory that its objects then take more.
-WORTH_GROWING = 0.05
-WORTH_MEMORY = 0.25
+WORTH_GROWING = 0.15
+WORTH_MEMORY = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +31,18 @@ class Evidence:
 def recommended(found: Sequence[Merit], evidence: Evidence) -> Merit | None:
     """The one to take, ``None`` where what can be saved may be chance, or is too little."""
     worth = [one for one in found if not _is_noise(one, evidence) and one.saved >= LEAST_SAVING * one.now]
-    level = _best([one for one in worth if one.growth <= 0])
-    return _best([one for one in worth if one.growth > 0 and _pays(one, level)]) or level
+    level = [one for one in worth if one.growth <= 0]
+    return _best([one for one in worth if one.growth > 0 and _pays(one, level)]) or _best(level)
 
 
 def _best(found: Sequence[Merit]) -> Merit | None:
-    """Of those that save nearly as much as the best one, that whose churn and risk are worth it most."""
-    if not found:
-        return None
-    least = min(one.left for one in found)
-    return min((one for one in found if one.left - least <= NEARLY * (one.now - least)), key=best_first)
+    """That whose churn and risk are worth it most."""
+    return min(found, key=best_first, default=None)
 
 
-def _pays(grown: Merit, level: Merit | None) -> bool:
-    """Whether a record that grows saves more than one that does not, for the memory it takes."""
-    more = (grown.now if level is None else level.cost) - grown.cost
+def _pays(grown: Merit, level: Sequence[Merit]) -> bool:
+    """Whether a record that grows saves more than all that do not, for the memory it takes."""
+    more = min((one.cost for one in level), default=grown.now) - grown.cost
     return more >= max(WORTH_GROWING, WORTH_MEMORY * grown.heavier) * grown.now
 
 
@@ -57,7 +52,8 @@ def _is_noise(one: Merit, evidence: Evidence) -> bool:
 
 def reason(chosen: Merit, found: Sequence[Merit], evidence: Evidence) -> str:
     """Why this one of ``found``, in a sentence."""
-    saved = f"{_amount(chosen.saved)} of {_amount(chosen.now)} contended {evidence.counted}"
+    now, stays = chosen.here
+    saved = f"{_amount(now - stays)} of {_amount(now)} contended {evidence.counted}"
     clauses = [f"Takes away {saved}: {_effort(chosen)}", *_smaller(chosen, found), *_larger(chosen, found)]
     return f"{'; '.join(clauses)}."
 
@@ -74,14 +70,15 @@ def _effort(chosen: Merit) -> str:
 
 def _smaller(chosen: Merit, found: Sequence[Merit]) -> list[str]:
     """What the best smaller change would leave."""
-    smaller = [one.left for one in found if one.effort < chosen.effort]
+    smaller = [one.here[1] for one in found if one.effort < chosen.effort]
     return [f"a smaller change would leave {_amount(min(smaller))}"] if smaller else []
 
 
 def _larger(chosen: Merit, found: Sequence[Merit]) -> list[str]:
     """What the best larger one would gain."""
-    larger = [one.left for one in found if one.effort > chosen.effort and one.left < chosen.left]
-    return [f"a larger one would take away {_amount(chosen.left - min(larger))} more"] if larger else []
+    larger = [chosen.here[1] - one.here[1] for one in found if one.effort > chosen.effort]
+    more = max(larger, default=0.0)
+    return [f"a larger one would take away {_amount(more)} more"] if more >= 1 else []
 
 
 def _amount(samples: float) -> str:
@@ -91,7 +88,8 @@ def _amount(samples: float) -> str:
 def declined(found: Sequence[Merit], evidence: Evidence) -> str:
     """Why none of ``found``, of which there is at least one, is recommended: a sentence."""
     best = min(found, key=best_first)
-    saved = f"{_amount(max(best.saved, 0))} of {_amount(best.now)} contended {evidence.counted}"
+    now, stays = best.here
+    saved = f"{_amount(max(now - stays, 0.0))} of {_amount(now)} contended {evidence.counted}"
     if all(_is_noise(one, evidence) for one in found):
         why = f"differences of up to {_amount(evidence.noise)} would be chance"
     else:

@@ -11,6 +11,8 @@ from linesmith.tuner.cost.uses import Scope
 
 # Functions that read a member which is then taken to be read all the time.
 MANY = 16
+# What the first member of a declaration counts for where nothing is known of the code.
+BY_PLACE = 1 / 3
 
 
 def interest(scope: Scope, code: TypeAccesses | None) -> tuple[float, ...]:
@@ -26,5 +28,5 @@ def interest(scope: Scope, code: TypeAccesses | None) -> tuple[float, ...]:
         if use.position is not None:
             readers[use.position].update(member.readers)
     if not readers:
-        return tuple(1 - position / count for position in range(count))
+        return tuple(BY_PLACE * (1 - position / count) for position in range(count))
     return tuple(min(1.0, sqrt(len(readers[position]) / MANY)) for position in range(count))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -71,9 +72,9 @@ class _Function:
     stores: dict[int, float] = field(default_factory=dict)
     reads: dict[int, float] = field(default_factory=dict)
 
-    def see(self, offset: int, function: MemberFunction) -> None:
-        """Add what was sampled of it at a byte of the object."""
-        stores = function.stores or (function.contended if function.writes_inferred else 0)
+    def see(self, offset: int, function: MemberFunction, per_store: float) -> None:
+        """Add what was sampled of it at a byte of the object; a sampled store stands for ``per_store`` loads."""
+        stores = per_store * function.stores or (function.contended if function.writes_inferred else 0)
         self.cpus = max(self.cpus, function.cpus or USUAL_CPUS)
         self.waits[offset] = self.waits.get(offset, 0.0) + function.contended
         self.stores[offset] = self.stores.get(offset, 0.0) + stores
@@ -98,8 +99,9 @@ def agents(
     ``code`` is what the code of the program touches of the whole record, ``None`` where that is not known.
     """
     found: dict[str, _Function] = {}
+    per_store = _per_store(findings)
     for member, function in _sampled(findings):
-        found.setdefault(function.name, _Function()).see(member.object_offset or 0, function)
+        found.setdefault(function.name, _Function()).see(member.object_offset or 0, function, per_store)
     for offset, name, writes, accesses in _by_code(code, findings, found):
         touched = found[name].stores if writes else found[name].reads
         touched.setdefault(offset, (1 - SKIPPED**accesses) * found[name].turns)
@@ -113,6 +115,21 @@ def _sampled(findings: Iterable[Finding]) -> Iterable[tuple[LineMember, MemberFu
         for member in own_members(finding):
             for function in member.functions:
                 yield member, function
+
+
+def _per_store(findings: Sequence[Finding]) -> float:
+    """Slow loads that are sampled for each store that is: a profile samples all stores, but few of the loads.
+
+    Who stores in each turn cannot miss more often than that, and one of them, who comes first, misses nearly as often.
+    """
+    if any(finding.simulated for finding in findings):
+        return 1.0
+    loads, stores = Counter[str](), Counter[str]()
+    for _, function in _sampled(findings):
+        loads[function.name] += function.contended
+        stores[function.name] = max(stores[function.name], function.stores)
+    shares = [loads[name] / count for name, count in stores.items() if count and loads[name]]
+    return min(1.0, max(shares, default=1.0))
 
 
 def _by_code(
