@@ -10,7 +10,7 @@ from linesmith.analyzer.report.moves import short_change
 from linesmith.analyzer.report.savings import saved
 from linesmith.analyzer.report.suggested import Numbered
 
-MOST_CHANGE = 72
+MOST_CHANGE = 56
 
 
 def alternative_rows(ones: Sequence[Numbered]) -> list[str]:
@@ -36,10 +36,15 @@ def _cells(one: Numbered, simulated: bool) -> list[str]:
     candidate, churn = one.candidate, one.candidate.churn
     change, gain = short_change(candidate), saved(candidate)
     cells = [f"{'* ' if candidate.recommended else ''}{one.number}"]
-    cells += [change if len(change) <= MOST_CHANGE else f"{change[: MOST_CHANGE - 1]}…"]
+    cells += [cut(change)]
     cells += [f"{gain.likely:,.0f}", gain.limits_text, f"{candidate.after.size:,}", _pages(candidate)]
     cells += [f"{churn.members}", f"{churn.lines}"] if churn.members else ["", ""]
     return [*cells, _replayed(one.simulation)] if simulated else cells
+
+
+def cut(change: str) -> str:
+    """What changes, in no more columns than a table has for it."""
+    return change if len(change) <= MOST_CHANGE else f"{change[: MOST_CHANGE - 1]}…"
 
 
 def _pages(candidate: Candidate) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from linesmith.analyzer.geometry import lines
-from linesmith.analyzer.model import Candidate, CoAccess, Finding, MemoryUse, Optimality
+from linesmith.analyzer.model import Candidate, CoAccess, Finding, MemoryUse, Optimality, SlabBasis
 from linesmith.analyzer.report.cost import count_range
 from linesmith.analyzer.report.meeting import meeting_rows
 from linesmith.analyzer.report.savings import saved
@@ -72,13 +72,18 @@ def _size(candidate: Candidate) -> str:
 def memory_rows(before: Sequence[MemoryUse], after: Sequence[MemoryUse]) -> Iterator[str]:
     """What the objects cost in each slab cache; those where nothing changes are told together."""
     pairs = list(zip(before, after, strict=False))
-    same = [old.cache for old, new in pairs if _cost(old) == _cost(new)]
+    same = [_named(old) for old, new in pairs if _cost(old) == _cost(new)]
     for old, new in pairs[:MOST_CACHES]:
         if _cost(old) != _cost(new):
             yield f"{old.cache}: {_spent(old, new)} ({old.basis.value})"
     if same:
         more = f" and {len(same) - MOST_CACHES} more" if len(same) > MOST_CACHES else ""
         yield f"unchanged in slabs of {', '.join(same[:MOST_CACHES])}{more}"
+
+
+def _named(use: MemoryUse) -> str:
+    """The cache, and whether it is only assumed that objects come from it."""
+    return f"{use.cache} (assumed)" if use.basis is SlabBasis.ASSUMED else use.cache
 
 
 def _cost(use: MemoryUse) -> tuple[int, int, int]:

@@ -10,7 +10,7 @@ from math import gcd
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Layout, PhaseProof, Residual
 from linesmith.analyzer.report.moves import MOST_PAIRS
 
-MOST_PLACES = 4
+MOST_PLACES = 3
 
 
 def meeting_rows(candidate: Candidate) -> list[str]:
@@ -57,14 +57,25 @@ def _places(residual: Residual, proofs: Sequence[PhaseProof]) -> Iterator[str]:
 
 
 def by_place(residual: Residual, proofs: Sequence[PhaseProof]) -> str:
-    """In how many of the objects of each cache the pair still meets, most first; empty where it never does."""
+    """In how many of the objects of each cache the pair still meets, most first; empty where it never does.
+
+    Of caches that are alike one is named, and how many more there are: ``inode_cache +2 100%``.
+    """
     if not residual.after:
         return ""
     pair = residual.first, residual.second, residual.line_bytes
     known = [one for one in proofs if one.place and (one.first, one.second, one.line_bytes) == pair]
-    told = [f"{_cache(one, known)} {_met(one)}" for one in sorted(known, key=lambda one: -one.share)]
-    more = f" and {len(told) - MOST_PLACES} more" if len(told) > MOST_PLACES else ""
+    grouped: dict[str, list[str]] = {}
+    for one in sorted(known, key=lambda one: -one.share):
+        grouped.setdefault(_met(one), []).append(_cache(one, known))
+    told = [f"{caches[0]}{_others(caches)} {met}" for met, caches in grouped.items()]
+    more = f", {len(told) - MOST_PLACES} more" if len(told) > MOST_PLACES else ""
     return f"{', '.join(told[:MOST_PLACES])}{more}"
+
+
+def _others(caches: Sequence[str]) -> str:
+    """How many caches there are besides the first: ``+2``."""
+    return f" +{len(caches) - 1}" if len(caches) > 1 else ""
 
 
 def _cache(one: PhaseProof, known: Sequence[PhaseProof]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from linesmith.analyzer.report.alternatives import cut
 from linesmith.analyzer.report.moves import short_change
 from linesmith.analyzer.report.savings import saved
 from linesmith.analyzer.report.suggested import Numbered, Suggested
@@ -31,7 +32,7 @@ def _table(ones: Sequence[Numbered]) -> Iterator[str]:
 
 
 def _said(one: Numbered) -> str:
-    return f"candidate {one.number}: {short_change(one.candidate)}"
+    return f"candidate {one.number}: {cut(short_change(one.candidate))}"
 
 
 def _gain(one: Numbered) -> str:

@@ -22,6 +22,7 @@ from linesmith.analyzer.model import (
     Residual,
     SimulatedLines,
     Simulation,
+    SlabBasis,
     Strategy,
 )
 from linesmith.analyzer.report.alternatives import alternative_rows
@@ -46,10 +47,10 @@ def answer(candidate: Candidate, label: str) -> list[str]:
 
 def test_memory_is_told_where_it_changes_and_named_where_not() -> None:
     larger = replace(MEMORY, stride=192, pages_per_1000=48, bytes_per_100000=19660800)
-    other = replace(MEMORY, cache="inode_cache")
+    other = replace(MEMORY, cache="kmalloc-128", basis=SlabBasis.ASSUMED)
     assert list(memory_rows((MEMORY, other), (larger, other))) == [
         "pool_cache: 32 -> 48 pages for 1,000 objects, 12.2 -> 18.8 MiB for 100,000 (computed from the cache's flags)",
-        "unchanged in slabs of inode_cache",
+        "unchanged in slabs of kmalloc-128 (assumed)",
     ]
 
 
@@ -76,13 +77,14 @@ def test_a_pair_that_still_meets_is_told_by_place() -> None:
             PhaseProof("limit", "used", "", 64, 8, 3, 0.375),
             PhaseProof("limit", "used", "ext4_inode_cache, i_data", 64, 4, 1, 0.24),
             PhaseProof("limit", "used", "xfs_inode, i_data", 64, 4, 0, 0.0),
+            PhaseProof("limit", "used", "nfs_inode_cache, i_data", 64, 4, 1, 0.24),
             PhaseProof("limit", "used", "shmem_inode_cache, i_data", 128, 1, 1, 1.0),
         ),
     )
     assert meeting_rows(candidate) == [
         "on one line of  64 bytes                        128 bytes",
         "limit and used  7 of 8 phases -> 3 of 8 phases  15 of 16 phases -> 8 of 16 phases",
-        "  of the objects in ext4_inode_cache 24%, xfs_inode none",
+        "  of the objects in ext4_inode_cache +1 24%, xfs_inode none",
     ]
 
 
