@@ -59,6 +59,12 @@ def test_where_no_order_is_legal_none_is_packed() -> None:
     assert packed(subject(meeting(layout, "a", "b"), table(layout), (), Premises(apart))) == ()
 
 
+def test_long_members_that_must_be_apart_are_not_packed() -> None:
+    layout = struct("s", scalar("a"), scalar("b"), scalar("buffer", 1 << 17))
+    apart = SourceFacts((("s", (SourceFact(FactKind.APART, ("a", "buffer"), "so it is"),)),))
+    assert packed(subject(meeting(layout, "a", "b"), table(layout), (), Premises(apart))) == ()
+
+
 def test_a_base_and_a_flexible_array_stay_where_they_are() -> None:
     base = struct("base", scalar("next"), scalar("refs"))
     layout = struct("node", held("base", base), *QUEUE.members, flexible("data"))

@@ -16,6 +16,9 @@ from linesmith.tuner.subject import Subject
 # Nobody reviews more moves than these; what more could save is in the bound.
 MOST_MOVES = 12
 
+# Prices are tables by distance, so members that must be apart and are longer than this are left to other searches.
+MOST_SPOT_BYTES = 512
+
 
 @dataclass(frozen=True, slots=True)
 class Packed:
@@ -32,6 +35,8 @@ def packed(subject: Subject, growth: int = 0, work: int = WORK) -> tuple[Packed,
     the orders that are begun for each of the answers.
     """
     problem = problem_of(subject, growth)
+    if max((one.size for one in problem.hotspots), default=0) > MOST_SPOT_BYTES:
+        return ()
     if growth < 0 or problem.size_limit < subject.layout.size + growth:
         return ()
     try:
