@@ -17,7 +17,7 @@ from linesmith.tuner.subject import Subject
 MOST_CONTAINERS = 3
 # Pairs that are told by name where a candidate brings them closer.
 MOST_CLOSER = 3
-IN_THE_SOURCE = "offset assertions, initialisers by position and memset ranges are in the source."
+IN_THE_SOURCE = "#if blocks, offset assertions, initialisers by position and memset ranges are in the source."
 
 
 def notes(finding: Finding, target: Subject, option: Option) -> tuple[str, ...]:

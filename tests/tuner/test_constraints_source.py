@@ -253,7 +253,7 @@ def test_members_that_meet_within_a_group_change_places_inside_it() -> None:
 def test_a_candidate_says_that_facts_were_kept_to() -> None:
     layout = struct("s", A, B, *(scalar(f"cold{number}") for number in range(14)))
     known = Premises(SourceFacts((("s", (fact(FactKind.OFFSET, "a"),)),)))
-    rest = "offset assertions, initialisers by position and memset ranges are in the source."
+    rest = "#if blocks, offset assertions, initialisers by position and memset ranges are in the source."
     line = meeting(layout, "a", "b")
     assert (
         f"Only the layout and the facts given were checked: {rest}"
