@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Simulation
 from linesmith.analyzer.report.moves import short_change
+from linesmith.analyzer.report.prose import WIDTH
 from linesmith.analyzer.report.savings import saved
 from linesmith.analyzer.report.suggested import Numbered
 
-MOST_CHANGE = 56
+# What a table says of the change, at least.
+LEAST_CHANGE = 32
 
 
 def alternative_rows(ones: Sequence[Numbered]) -> list[str]:
@@ -20,13 +22,14 @@ def alternative_rows(ones: Sequence[Numbered]) -> list[str]:
     table = [[*head, "replayed"] if simulated else head, *(_cells(one, simulated) for one in ones)]
     kept = [column for column in range(len(table[0])) if column < 2 or any(row[column] for row in table[1:])]
     widths = [max(len(row[column]) for row in table) for column in kept]
+    widths[1] = min(widths[1], max(WIDTH - sum(widths) + widths[1] - 2 * len(widths), LEAST_CHANGE))
     return [_row([row[column] for column in kept], widths) for row in table]
 
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
     """Numbers to the right, the change to the left."""
     parts = [
-        f"{cell:<{width}}" if place == 1 else f"{cell:>{width}}"
+        f"{cut(cell, width):<{width}}" if place == 1 else f"{cell:>{width}}"
         for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
     ]
     return "  ".join(parts).rstrip()
@@ -36,15 +39,15 @@ def _cells(one: Numbered, simulated: bool) -> list[str]:
     candidate, churn = one.candidate, one.candidate.churn
     change, gain = short_change(candidate), saved(candidate)
     cells = [f"{'* ' if candidate.recommended else ''}{one.number}"]
-    cells += [cut(change)]
+    cells += [change]
     cells += [f"{gain.likely:,.0f}", gain.limits_text, f"{candidate.after.size:,}", _pages(candidate)]
     cells += [f"{churn.members}", f"{churn.lines}"] if churn.members else ["", ""]
     return [*cells, _replayed(one.simulation)] if simulated else cells
 
 
-def cut(change: str) -> str:
-    """What changes, in no more columns than a table has for it."""
-    return change if len(change) <= MOST_CHANGE else f"{change[: MOST_CHANGE - 1]}…"
+def cut(change: str, width: int) -> str:
+    """What changes, in no more columns than there are for it."""
+    return change if len(change) <= width else f"{change[: width - 1]}…"
 
 
 def _pages(candidate: Candidate) -> str:

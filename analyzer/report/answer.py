@@ -12,7 +12,7 @@ from linesmith.analyzer.report.meeting import meeting_rows
 from linesmith.analyzer.report.savings import saved
 
 MOST_FUNCTIONS = 4
-MOST_CACHES = 4
+MOST_CACHES = 3
 
 
 def answer_rows(candidate: Candidate, finding: Finding) -> Iterator[tuple[str, str]]:
@@ -41,7 +41,7 @@ def _gain(candidate: Candidate, finding: Finding) -> Iterator[tuple[str, str]]:
         yield "saves", f"{gain.text} contended {counted} that the meeting explains"
         return
     chance = f"; up to {saving.noise:,.0f} may be chance" if saving.noise >= 1 else ""
-    yield "saves", f"likely {gain.text} contended {counted} ({gain.limits_text}){chance}"
+    yield "saves", f"likely {gain.text} contended {counted} of the record ({gain.limits_text}){chance}"
     yield "cycles", f"{saving.cycles.least:,.0f} to {saving.cycles.most:,.0f} saved{_basis(finding)}"
     before, after = candidate.costs
     if abs(before.likely - saving.before) >= 1:

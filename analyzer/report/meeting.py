@@ -20,7 +20,7 @@ def meeting_rows(candidate: Candidate) -> list[str]:
     """
     pairs = [list(group) for _, group in groupby(candidate.residuals, lambda one: (one.first, one.second))]
     sizes = list(dict.fromkeys(one.line_bytes for one in candidate.residuals))
-    table = [["on one line of", *(f"{size} bytes" for size in sizes)]]
+    table = [["phases on one line of", *(f"{size} bytes" for size in sizes)]]
     details: list[list[str]] = [[]]
     for group in pairs[:MOST_PAIRS]:
         table.append([f"{group[0].first} and {group[0].second}", *(_told(one, candidate) for one in group)])
@@ -38,7 +38,8 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def _told(residual: Residual, candidate: Candidate) -> str:
     old = share_of_phases(residual.before, residual.line_bytes, candidate.before)
-    return f"{old} -> {share_of_phases(residual.after, residual.line_bytes, candidate.after)}"
+    new = share_of_phases(residual.after, residual.line_bytes, candidate.after)
+    return f"{old.removesuffix(' phases')} -> {new.removesuffix(' phases')}"
 
 
 def share_of_phases(share: float, line_bytes: int, layout: Layout) -> str:

@@ -11,6 +11,7 @@ from linesmith.analyzer.report.savings import saved
 from linesmith.analyzer.report.suggested import Numbered, Suggested
 
 MOST_ROWS = 12
+MOST_CHANGE = 40
 
 
 def overview_rows(suggested: Suggested) -> list[str]:
@@ -32,7 +33,7 @@ def _table(ones: Sequence[Numbered]) -> Iterator[str]:
 
 
 def _said(one: Numbered) -> str:
-    return f"candidate {one.number}: {cut(short_change(one.candidate))}"
+    return f"candidate {one.number}: {cut(short_change(one.candidate), MOST_CHANGE)}"
 
 
 def _gain(one: Numbered) -> str:

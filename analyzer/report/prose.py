@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import textwrap
 
-WIDTH = 116
+WIDTH = 108
 
 
 def prose(text: str, first: str = "", then: str = "") -> str:

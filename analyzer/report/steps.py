@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from linesmith.analyzer.model import CoherenceStep, StepTable
 from linesmith.analyzer.report.cost import count_range
 
+# Columns for who does what, and at least for the function's name.
+MOST_ACCESS = 46
+LEAST_FUNCTION = 12
 LEGEND = (
     "line: from the one in which the object starts; AB: how the caches of CPU A and B hold it then (M modified,",
     "E exclusive, S shared, I invalid); cycles that the access waits, * only for where the members lie.",
@@ -21,14 +24,14 @@ def step_rows(tables: Sequence[StepTable], accesses: str, then: str) -> list[str
     """
     if not tables:
         return []
-    width = max(len(_access(step)) for one in tables for step in one.before)
+    width = min(MOST_ACCESS, max(len(_access(step)) for one in tables for step in one.before))
     found = max(len(step.what) for one in tables for step in (*one.before, *one.after))
-    head = f"{'line AB':<9}{'now':<{found}} cycles    {'line AB':<9}{then:<{found}}"
-    rows = [f"why: {_where(tables[0])}", f"  CPU  {'access':<{width}}  {head} cycles"]
+    head = f"{'line AB now':<{found + 8}} cycles   {'line AB ' + then:<{found + 8}} cycles"
+    rows = [f"why: {_where(tables[0])}", f"     {'access':<{width}}  {head}"]
     for one in tables:
         rows.append(f"  {_title(one, accesses)}")
         for now, after in zip(one.before, one.after, strict=True):
-            row = f"  {now.cpu:<3}  {_access(now):<{width}}  {_result(now, found)}  {_result(after, found)}"
+            row = f"  {now.cpu}  {_access(now):<{width}}  {_result(now, found)}  {_result(after, found)}"
             rows.append(row.rstrip())
     notes = dict.fromkeys(note for one in tables for note in one.notes)
     return [*rows, *(f"  {text}" for text in (*LEGEND, *notes))]
@@ -47,9 +50,12 @@ def _title(one: StepTable, accesses: str) -> str:
 
 
 def _access(step: CoherenceStep) -> str:
-    return f"{step.function or 'somebody'} {'writes' if step.writes else 'reads'} {step.member}"
+    """Who does what; of a long function the beginning."""
+    does = f" {'writes' if step.writes else 'reads'} {step.member}"
+    function, room = step.function or "somebody", max(MOST_ACCESS - len(does), LEAST_FUNCTION)
+    return (function if len(function) <= room else f"{function[: room - 1]}…") + does
 
 
 def _result(step: CoherenceStep, width: int) -> str:
     states = "".join(state.value for _, state in step.states)
-    return f"{step.line:>4} {states:<4}{step.what:<{width}} {step.cycles or '-':>6} {'*' if step.needless else ' '}"
+    return f"{step.line:>4} {states} {step.what:<{width}} {step.cycles or '-':>6}{'*' if step.needless else ' '}"

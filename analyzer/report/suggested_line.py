@@ -9,7 +9,7 @@ from linesmith.analyzer.model import CACHE_LINE_BYTES, Considered, Finding, Layo
 from linesmith.analyzer.report.alternatives import alternative_rows
 from linesmith.analyzer.report.answer import answer_rows, contended
 from linesmith.analyzer.report.excerpt import excerpt
-from linesmith.analyzer.report.meeting import by_place, share_of_phases
+from linesmith.analyzer.report.meeting import share_of_phases
 from linesmith.analyzer.report.member_heat import MOST_HOT, member_heat
 from linesmith.analyzer.report.moves import change, concerned_names, moved_names
 from linesmith.analyzer.report.prose import prose
@@ -20,6 +20,7 @@ from linesmith.analyzer.report.structure import advice_rows
 from linesmith.analyzer.report.suggested import Numbered, Proposed, Suggested
 
 LABEL = 12
+MAY_LOSE = "By its limits it may also lose: replay it (--trace) or benchmark it before you believe it."
 # Other lines of the same record that are named.
 MOST_LINES = 4
 # Other places of a moved member are told where so many pairs are concerned; of more they say nothing at a glance.
@@ -87,9 +88,15 @@ def _answer(one: Numbered) -> str:
     simulated += [difference_row(one.replayed)] if one.replayed else []
     for place, text in enumerate(simulated):
         rows.append(f"  {'' if place else 'simulated':<{LABEL}}{text}")
-    notes = (*candidate.notes, *(f"{constraint}." for constraint in candidate.constraints))
+    notes = (*_reserve(one), *candidate.notes, *(f"{constraint}." for constraint in candidate.constraints))
     rows += [prose(note, "  - ", "    ") for note in notes]
     return "\n".join(rows)
+
+
+def _reserve(one: Numbered) -> list[str]:
+    """What to think of a saving whose limits hold a loss, unless misses were counted."""
+    loses = one.candidate.saving.before and one.candidate.saving.contended.least < -one.candidate.saving.noise
+    return [MAY_LOSE] if loses and (one.simulation is None or one.simulation.useless) else []
 
 
 def _title(one: Numbered) -> str:
@@ -128,8 +135,7 @@ def _other(one: Considered, before: Layout) -> str:
     near = [residual for residual in one.residuals if residual.line_bytes == CACHE_LINE_BYTES]
     left = [share_of_phases(residual.after, residual.line_bytes, before) for residual in near]
     size = f", {one.size} bytes" if one.size != before.size else ""
-    caches = [told for residual in near if (told := by_place(residual, one.proofs))]
-    return f"{place:<28} {', '.join(left)}{size}{f' ({caches[0]})' if caches else ''}"
+    return f"{place:<28} {', '.join(left)}{size}"
 
 
 def told_as_advice(line: Proposed, suggested: Suggested) -> Iterator[str]:

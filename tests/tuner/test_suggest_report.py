@@ -181,7 +181,7 @@ line 0, struct pool: false sharing in pool
 
 recommended: candidate 1: move used behind id
   because     The smallest change that leaves nothing.
-  saves       likely 88 of 100 contended loads (60 to 100); up to 28 may be chance
+  saves       likely 88 of 100 contended loads of the record (60 to 100); up to 28 may be chance
   cycles      27,000 to 45,600 saved, as sampled
   everywhere  94 -> 11 loads, over all places of the objects
   adjacent    0 -> 0 to 40 more, where pairs of 128 bytes are fetched together
@@ -189,16 +189,16 @@ recommended: candidate 1: move used behind id
   memory      unchanged in slabs of pool_cache
   hot lines   1 -> 2 lines hold the members seen hot
   functions   pool_take touches 1.12 -> 2 lines
-  together    on one line of  64 bytes                128 bytes
-              limit and used  7 of 8 phases -> never  15 of 16 phases -> 3 of 16 phases
+  together    phases on one line of  64 bytes         128 bytes
+              limit and used         7 of 8 -> never  15 of 16 -> 3 of 16
   change      1 member moves, a diff of 2 lines (one move)
   - Only the layout was checked.
 
 why: an object that starts 0 bytes into its line
-  CPU  access                 line AB  now           cycles    line AB  candidate 1   cycles
+     access                 line AB now           cycles   line AB candidate 1   cycles
   limit waits for stores to used: 90 to 100 of 100 contended loads
-  A    pool_take writes used     0 MI  invalidates B     80 *     1 MI  hit                -
-  B    pool_full reads limit     0 SS  modified on A    456 *     0 IE  hit                -
+  A  pool_take writes used     0 MI invalidates B     80*     1 MI hit                -
+  B  pool_full reads limit     0 SS modified on A    456*     0 IE hit                -
   line: from the one in which the object starts; AB: how the caches of CPU A and B hold it then (M modified,
   E exclusive, S shared, I invalid); cycles that the access waits, * only for where the members lie.
   Cycles of stores are assumed, and a store buffer may hide them; those of loads are the profile's mean.

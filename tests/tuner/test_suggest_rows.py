@@ -82,8 +82,8 @@ def test_a_pair_that_still_meets_is_told_by_place() -> None:
         ),
     )
     assert meeting_rows(candidate) == [
-        "on one line of  64 bytes                        128 bytes",
-        "limit and used  7 of 8 phases -> 3 of 8 phases  15 of 16 phases -> 8 of 16 phases",
+        "phases on one line of  64 bytes          128 bytes",
+        "limit and used         7 of 8 -> 3 of 8  15 of 16 -> 8 of 16",
         "  of the objects in ext4_inode_cache +1 24%, xfs_inode none",
     ]
 
@@ -145,6 +145,23 @@ def test_without_a_saving_the_pairs_of_members_are_told() -> None:
 def test_a_prediction_is_held_against_the_replay(replayed: float, told: str) -> None:
     holds = -0.1 <= replayed <= 0.4
     assert difference_row(ReplayedSaving(Bounds(-0.1, 0.4), 0.25, replayed, 0.25 - replayed, holds)) == told
+
+
+def test_a_table_keeps_to_the_width() -> None:
+    moves = tuple(Move(MoveKind.MOVE, "a_member_with_a_name_that_is_rather_long", name) for name in ("owner", "name"))
+    here = suggested(proposed(replace(moved(), moves=moves), aligned()))
+    rows = alternative_rows(list(replace(here, simulations={1: simulation(200, 90)}).numbered()))
+    assert max(map(len, rows)) <= 108
+    assert rows[1].startswith("* 1  move a_member_with_a_name_that_is_rather…  ")
+
+
+def test_a_saving_that_may_be_a_loss_is_told_with_reserve() -> None:
+    doubtful = replace(moved(), saving=replace(moved().saving, contended=Bounds(-60, 100)))
+    said = "  - By its limits it may also lose: replay it (--trace) or benchmark it before you believe it.\n"
+    assert said in render_text(suggested(proposed(doubtful)))
+    assert said not in render_text(suggested(proposed(moved())))
+    replayed = replace(suggested(proposed(doubtful)), simulations={1: simulation(200, 90)})
+    assert said not in render_text(replayed)
 
 
 def test_a_limit_leaves_the_first_candidates_and_lines_without_any() -> None:
