@@ -34,7 +34,9 @@ def problem(sizes: Sequence[int], hot: Sequence[int], weights: Sequence[int], wr
     items = tuple(Item((Shape(size * 8, 64 if size % 8 == 0 else 32),)) for size in sizes)
     spots = tuple(Hotspot(number, 0, 0, 1) for number in hot)
     company = fetches(weights, written)
-    return Problem(items, spots, (), (ANYWHERE, HERE), sum(sizes) + 8, 8, base=160, company=company)
+    # Room for every order, padding included.
+    room = sum(sizes) + 8 * len(sizes)
+    return Problem(items, spots, (), (ANYWHERE, HERE), room, 8, base=160, company=company)
 
 
 def judged(problem: Problem, order: Sequence[int]) -> float:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from linesmith.tuner.packing.prices import UNITS
 from linesmith.tuner.packing.problem import Company, Problem
 
 Spots = Iterable[tuple[int, int]]
@@ -17,7 +16,7 @@ PARTED = 12
 class Companies:
     """The prices of one problem. ``unit`` is how much cost one unit is; ``alone`` what is spent before any item."""
 
-    def __init__(self, problem: Problem, company: Company) -> None:
+    def __init__(self, problem: Problem, company: Company, unit: float) -> None:
         weights: dict[tuple[int, int], float] = defaultdict(float)
         for grid in problem.grids:
             for phase, share in grid.phases:
@@ -25,11 +24,7 @@ class Companies:
         self._phases = tuple((size, phase, weight) for (size, phase), weight in weights.items())
         self._company = company
         self._whole = sum(weights.values())
-        everybody = company.count + len(company.fixed)
-        most = self._whole * (
-            company.price((1 << everybody) - 1) + sum(company.price(1 << one) for one in range(everybody))
-        )
-        self.unit = most / UNITS if most else 1.0
+        self.unit = unit
         self._known: tuple[dict[int, int], ...] = tuple({0: 0} for _ in self._phases)
         self._fixed = tuple(
             _by_line(((company.count + at, byte - problem.base) for at, byte in enumerate(company.fixed)), size, phase)
@@ -83,6 +78,14 @@ class Companies:
         everybody = (1 << self._company.count + len(self._company.fixed)) - 1
         bits = [1 << one for one in range(everybody.bit_length())]
         return sorted(bits, key=lambda bit: (self._company.price(everybody ^ bit), bit))[:PARTED]
+
+
+def most(problem: Problem, company: Company) -> float:
+    """More than any order costs."""
+    everybody = company.count + len(company.fixed)
+    each = sum(company.price(1 << one) for one in range(everybody))
+    whole = sum(grid.weight * share for grid in problem.grids for _, share in grid.phases)
+    return whole * (company.price((1 << everybody) - 1) + each)
 
 
 def _by_line(spots: Spots, line_bytes: int, phase: int) -> dict[int, int]:

@@ -53,10 +53,12 @@ def packed(subject: Subject, growth: int = 0, work: int = WORK) -> tuple[Packed,
 def problem_of(subject: Subject, growth: int = 0) -> Problem:
     """The subject as a problem: an item for each atom, priced as ``tuner.cost.forecast`` does.
 
-    Where it is known who fetches lines, those are priced, else the heat's contacts.
+    Where it is known who fetches lines, those are priced, and contacts with locks that are waited for; else all
+    contacts, which a recording counts.
     """
-    freedom, size = subject.freedom, subject.layout.size + growth
-    hotspots, clashes, company = _by_turns(subject, subject.turns) if subject.turns else _by_contacts(subject)
+    freedom, size, turns = subject.freedom, subject.layout.size + growth, subject.turns
+    told = turns is not None and not subject.heat.exact
+    hotspots, clashes, company = _by_turns(subject, turns) if turns and told else _by_contacts(subject)
     bans = [_ban(subject, stretch) for one in freedom.apart for stretch in (one.first, one.second)]
     first = len(hotspots)
     return Problem(
@@ -96,8 +98,18 @@ def _by_turns(subject: Subject, turns: Turns) -> Priced:
     def price(mask: int) -> float:
         return turns.on_line(sum(bit for at, bit in enumerate(bits) if mask >> at & 1))
 
-    spots = tuple(_hotspot(subject, position, start, 1) for _, start, position in inside)
-    return spots, (), Company(len(inside), price, tuple(byte for _, byte in outside))
+    uses = tuple(_hotspot(subject, position, start, 1) for _, start, position in inside)
+    spots, clashes = _held(subject, len(uses))
+    return (*uses, *spots), clashes, Company(len(uses), price, tuple(byte for _, byte in outside))
+
+
+def _held(subject: Subject, first: int) -> tuple[tuple[Hotspot, ...], tuple[Clash, ...]]:
+    """The contacts with locks that are waited for; their spots are numbered from ``first`` on."""
+    heat = subject.heat
+    held = [one for one in heat.sampled if not heat.waited_for.isdisjoint(one.names)]
+    ends = [end for one in held for end in (one.first, one.second)]
+    clashes = (Clash(first + 2 * at, first + 2 * at + 1, one.weight) for at, one in enumerate(held))
+    return tuple(_hotspot(subject, spot.member, spot.start, spot.size) for spot in ends), tuple(clashes)
 
 
 def _item(subject: Subject, atom: int) -> Item:

@@ -33,7 +33,8 @@ class Prices:
     cost something out of each other's reach.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, others: float = 0.0) -> None:
+        """``others`` is the most that can be spent on what is priced elsewhere."""
         self._problem = problem
         sizes = [*(grid.line_bytes for grid in problem.grids), *(one.line_bytes for one in problem.apart)]
         self.period = lcm(1, *sizes)
@@ -41,7 +42,7 @@ class Prices:
         self._meetings: dict[tuple[int, int], Numbers] = {}
         whole = sum(grid.weight * share for grid in problem.grids for _, share in grid.phases)
         self.pairs = _pairs(problem)
-        most = whole * sum(abs(weight) for weight, _ in self.pairs.values())
+        most = others + whole * sum(abs(weight) for weight, _ in self.pairs.values())
         self.unit = most / UNITS if most else 1.0
         self.offset = whole * sum(min(0.0, weight) for weight, _ in self.pairs.values())
         self.far = {

@@ -73,7 +73,7 @@ class Company:
     """The first ``count`` hotspots, and others at bytes ``fixed`` of the object, cost what each line of them costs.
 
     ``price`` is of a set of them (a bit each, the fixed ones last) that share a line. One more never makes it less.
-    Hotspots that are priced so are one byte each and have no clashes.
+    Hotspots that are priced so are one byte each.
     """
 
     count: int

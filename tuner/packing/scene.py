@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from linesmith.tuner.packing.companies import Companies
+from linesmith.tuner.packing.companies import Companies, most
 from linesmith.tuner.packing.order import moved
 from linesmith.tuner.packing.placer import Placer
 from linesmith.tuner.packing.prices import FORBIDDEN, Prices
@@ -37,12 +37,13 @@ class Scene:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.placer = Placer(problem)
-        self.prices = Prices(problem)
+        company = problem.company
+        self.prices = Prices(problem, most(problem, company) if company else 0.0)
+        self.unit = self.prices.unit
+        self.companies = Companies(problem, company, self.unit) if company else None
         count = len(problem.items)
         by_item: list[list[tuple[int, int, int]]] = [[] for _ in range(count)]
-        self.companies = Companies(problem, problem.company) if problem.company else None
-        self.unit = self.companies.unit if self.companies else self.prices.unit
-        for number in sorted({*self.prices.partners, *range(problem.company.count if problem.company else 0)}):
+        for number in sorted({*self.prices.partners, *range(company.count if company else 0)}):
             spot = problem.hotspots[number]
             by_item[spot.item].append((number, spot.member, spot.start))
         self.by_item = tuple(tuple(spots) for spots in by_item)
