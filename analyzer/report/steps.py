@@ -9,7 +9,7 @@ from linesmith.analyzer.model import CoherenceStep, StepTable
 from linesmith.analyzer.report.cost import count_range
 
 # Columns for who does what, and at least for the function's name.
-MOST_ACCESS = 46
+MOST_ACCESS = 44
 LEAST_FUNCTION = 12
 LEGEND = (
     "line: from the one in which the object starts; AB: how the caches of CPU A and B hold it then (M modified,",

@@ -126,7 +126,8 @@ def _others(one: Numbered) -> Iterator[str]:
     """The other places of the moved member, in the order of the declaration, with what they leave."""
     candidate = one.candidate
     pairs = " and of ".join(f"{one.first} with {one.second}" for one in candidate.residuals[::2])
-    yield f"other places for {candidate.moves[0].member}, and in how many phases they leave the meeting of {pairs}:"
+    places = f"other places for {candidate.moves[0].member}"
+    yield prose(f"{places}, and in how many phases they leave the meeting of {pairs}:", then="  ")
     yield from (f"  {_other(other, candidate.before)}" for other in candidate.considered)
 
 
