@@ -34,13 +34,13 @@ from linesmith.tuner.constraints import Constraint
 from linesmith.tuner.cost.conflict import prediction, residuals
 from linesmith.tuner.cost.layout_cost import layout_cost
 from linesmith.tuner.cost.proofs import proofs
-from linesmith.tuner.cost.saving import noise_floor, saving
+from linesmith.tuner.cost.saving import saving
 from linesmith.tuner.merit import Merit, best_first, disturbed, left, merit, smallest_first
 from linesmith.tuner.notes import notes
 from linesmith.tuner.pareto import undominated
 from linesmith.tuner.placement import lay_out
 from linesmith.tuner.premises import NO_PREMISES, Premises
-from linesmith.tuner.recommendation import Evidence, declined, reason, recommended
+from linesmith.tuner.recommendation import declined, reason, recommended
 from linesmith.tuner.search import Option, hot_atoms, options, price
 from linesmith.tuner.subject import Subject, subject
 
@@ -84,13 +84,18 @@ def proposal(finding: Finding, layouts: Layouts, limit: int, others: Iterable[Fi
     found = _worthwhile(target, legal)
     if not found:
         raise nothing_helps(finding, target)
-    front = sorted(undominated(_varied(target, found)), key=smallest_first)
-    evidence = Evidence(noise_floor(target), "misses" if finding.simulated else "samples")
-    best = recommended(front, evidence)
+    front = [_told(target, one) for one in sorted(undominated(_varied(target, found)), key=smallest_first)]
+    counted = "misses" if finding.simulated else "samples"
+    best = recommended(front)
     made = [candidate(finding, target, one.option, layouts) for one in _handful(front, best, limit)]
     if best is None:
-        return Proposal(tuple(made), declined(front, evidence))
-    return Proposal((replace(made[0], recommended=reason(best, front, evidence)), *made[1:]))
+        return Proposal(tuple(made), declined(front, counted))
+    return Proposal((replace(made[0], recommended=reason(best, front, counted)), *made[1:]))
+
+
+def _told(target: Subject, one: Merit) -> Merit:
+    """The merits with the saving that a user is told."""
+    return replace(one, saving=saving(target, one.option.starts, one.option.size, one.option.granule))
 
 
 def _handful(front: Sequence[Merit], best: Merit | None, limit: int) -> list[Merit]:

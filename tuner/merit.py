@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from linesmith.analyzer.model import Saving
 from linesmith.tuner.churn import churn
 from linesmith.tuner.cost.conflict import Cost, adjacent_cost, hot_lines, hot_neighbours
 from linesmith.tuner.cost.exposure import exposure
@@ -26,20 +27,23 @@ MOST_FOR_GROWING = 0.5
 STEP = 0.05
 
 
+NO_SAVING = Saving()
+
+
 @dataclass(frozen=True, slots=True)
 class Merit:
     """The merits of ``option``; less is better in all.
 
-    ``left`` are contended samples that stay, the mean of the profile's phase and of all objects, of ``now`` as it is
-    (``now_here`` in that phase alone); the best option leaves ``best``. ``paired`` are those of members on one pair of
+    ``left`` are contended samples that stay, the mean of the profile's phase and of all objects, of ``now`` as
+    it is; the best option leaves ``best``. ``paired`` are those of members on one pair of
     lines. ``exposed`` is how many members without samples newly meet a writer, as much as each is probably read.
     ``members`` move, ``disturbed`` is the share of the others whose offsets change. ``growth``, of ``size`` bytes, may
     be negative; it makes objects take a share of ``heavier`` more memory. ``details`` decide between equals.
+    ``saving`` is what a user is told, once it is worked out.
     """
 
     option: Option
     now: float
-    now_here: float
     best: float
     left: float
     paired: float
@@ -50,16 +54,7 @@ class Merit:
     growth: int
     heavier: float
     details: tuple[float, ...]
-
-    @property
-    def here(self) -> tuple[float, float]:
-        """Contended samples of the profile's own objects, now and with this option."""
-        return self.now_here, self.option.cost.here
-
-    @property
-    def saved(self) -> float:
-        """Contended samples that go."""
-        return self.now - self.left
+    saving: Saving = NO_SAVING
 
     @property
     def cost(self) -> float:
@@ -85,7 +80,6 @@ def merit(target: Subject, option: Option, best: float) -> Merit:
     return Merit(
         option=option,
         now=left(target.now),
-        now_here=target.now.here,
         best=best,
         left=left(option.cost),
         paired=paired,

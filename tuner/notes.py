@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linesmith.analyzer.geometry import phases
-from linesmith.analyzer.model import Finding
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding
 from linesmith.tuner.configurations import told_elsewhere
 from linesmith.tuner.cost.conflict import residual_share
 from linesmith.tuner.cost.footprint import growth
@@ -67,7 +67,7 @@ def _percent(old: float, new: float) -> str:
 
 def _locks(target: Subject) -> Iterator[str]:
     for spot in _ends(target.heat.sampled):
-        if spot.lock:
+        if spot.lock and target.layout.members[spot.member].size <= CACHE_LINE_BYTES:
             yield f"{spot.name} is a lock and stays in one piece: waiting for it does not become shorter."
 
 

@@ -7,55 +7,52 @@ A reviewer takes the smallest change that removes the cost, and memory has to be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from linesmith.analyzer.model import Strategy
 from linesmith.tuner.merit import Merit, best_first
 
-# A change is recommended that saves at least this share of the record's contended samples.
+# A change is recommended that saves at least this share of the record's contended accesses.
 LEAST_SAVING = 0.02
+# What is nearly as good: this share of the saving less, and of what can be saved more for risk.
+NEARLY = 0.1
 # What a record that grows must save more than the best that does not, as a share of what it costs now: for growing at
 # all, and for each share of memory that its objects then take more.
 WORTH_GROWING = 0.15
 WORTH_MEMORY = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """How many ``counted`` (``samples``, or ``misses`` of a simulation) may be chance: ``noise``."""
-
-    noise: float
-    counted: str = "samples"
-
-
-def recommended(found: Sequence[Merit], evidence: Evidence) -> Merit | None:
+def recommended(found: Sequence[Merit]) -> Merit | None:
     """The one to take, ``None`` where what can be saved may be chance, or is too little."""
-    worth = [one for one in found if not _is_noise(one, evidence) and one.saved >= LEAST_SAVING * one.now]
+    worth = [one for one in found if one.saving.tells and one.saving.likely >= LEAST_SAVING * one.saving.before]
     level = [one for one in worth if one.growth <= 0]
     return _best([one for one in worth if one.growth > 0 and _pays(one, level)]) or _best(level)
 
 
 def _best(found: Sequence[Merit]) -> Merit | None:
-    """That whose churn and risk are worth it most."""
-    return min(found, key=best_first, default=None)
+    """That whose churn and risk are worth it most; a smaller one, if it saves nearly as much for nearly that price."""
+    best = min(found, key=best_first, default=None)
+    if best is None:
+        return None
+    least, most = (1 - NEARLY) * best.saving.likely, best.price + NEARLY
+    near = [one for one in found if one.saving.likely >= least and one.price <= most]
+    return min(near, key=lambda one: (one.members, best_first(one)))
 
 
 def _pays(grown: Merit, level: Sequence[Merit]) -> bool:
-    """Whether a record that grows saves more than all that do not, for the memory it takes."""
-    more = min((one.cost for one in level), default=grown.now) - grown.cost
-    return more >= max(WORTH_GROWING, WORTH_MEMORY * grown.heavier) * grown.now
+    """Whether a record that grows saves more than all that do not: enough for its memory, and no chance."""
+    more = grown.saving.likely - max((one.saving.likely for one in level), default=0.0)
+    wanted = max(WORTH_GROWING, WORTH_MEMORY * grown.heavier) * grown.saving.before
+    return more >= wanted and (not level or more > grown.saving.noise)
 
 
-def _is_noise(one: Merit, evidence: Evidence) -> bool:
-    return one.saved <= evidence.noise
+def reason(chosen: Merit, found: Sequence[Merit], counted: str) -> str:
+    """Why this one of ``found``, in a sentence; ``counted`` are ``samples``, or ``misses`` of a simulation."""
+    clauses = [f"Takes away {_saved(chosen)} contended {counted}: {_effort(chosen)}"]
+    return f"{'; '.join([*clauses, *_smaller(chosen, found), *_larger(chosen, found)])}."
 
 
-def reason(chosen: Merit, found: Sequence[Merit], evidence: Evidence) -> str:
-    """Why this one of ``found``, in a sentence."""
-    now, stays = chosen.here
-    saved = f"{_amount(now - stays)} of {_amount(now)} contended {evidence.counted}"
-    clauses = [f"Takes away {saved}: {_effort(chosen)}", *_smaller(chosen, found), *_larger(chosen, found)]
-    return f"{'; '.join(clauses)}."
+def _saved(one: Merit) -> str:
+    return f"{_amount(max(one.saving.likely, 0.0))} of {_amount(one.saving.before)}"
 
 
 def _effort(chosen: Merit) -> str:
@@ -69,14 +66,15 @@ def _effort(chosen: Merit) -> str:
 
 
 def _smaller(chosen: Merit, found: Sequence[Merit]) -> list[str]:
-    """What the best smaller change would leave."""
-    smaller = [one.here[1] for one in found if one.effort < chosen.effort]
-    return [f"a smaller change would leave {_amount(min(smaller))}"] if smaller else []
+    """What the best smaller change would save."""
+    smaller = [one.saving.likely for one in found if one.effort < chosen.effort]
+    best = max(smaller, default=chosen.saving.likely)
+    return [f"a smaller change would take away {_amount(max(best, 0.0))}"] if best < chosen.saving.likely else []
 
 
 def _larger(chosen: Merit, found: Sequence[Merit]) -> list[str]:
-    """What the best larger one would gain."""
-    larger = [chosen.here[1] - one.here[1] for one in found if one.effort > chosen.effort]
+    """What the best larger one would save more."""
+    larger = (one.saving.likely - chosen.saving.likely for one in found if one.effort > chosen.effort)
     more = max(larger, default=0.0)
     return [f"a larger one would take away {_amount(more)} more"] if more >= 1 else []
 
@@ -85,13 +83,12 @@ def _amount(samples: float) -> str:
     return f"{samples:,.0f}" if samples >= 10 or samples == round(samples) else f"{samples:.1f}"
 
 
-def declined(found: Sequence[Merit], evidence: Evidence) -> str:
+def declined(found: Sequence[Merit], counted: str) -> str:
     """Why none of ``found``, of which there is at least one, is recommended: a sentence."""
-    best = min(found, key=best_first)
-    now, stays = best.here
-    saved = f"{_amount(max(now - stays, 0.0))} of {_amount(now)} contended {evidence.counted}"
-    if all(_is_noise(one, evidence) for one in found):
-        why = f"differences of up to {_amount(evidence.noise)} would be chance"
-    else:
+    best = max(found, key=lambda one: one.saving.likely)
+    if best.saving.tells:
         why = f"too little for what it takes: {_effort(best)}"
+    else:
+        why = f"differences of up to {_amount(best.saving.noise)} would be chance"
+    saved = f"{_saved(best)} contended {counted}"
     return f"Nothing is recommended: the best candidate is predicted to take away {saved}, and {why}."

@@ -204,7 +204,7 @@ def test_two_moves_follow_where_one_does_not_part_every_pair() -> None:
     seen = [hot(name, 8 * at, 8, 90, 90) for at, name in enumerate(("one", "writer", "two", "three"))]
     first, *rest = propose(finding(layout, seen, pairs), table(layout), limit=20)
     assert (len(first.moves), parted(first), first.after.size) == (2, True, layout.size)
-    assert first.recommended.endswith("2 members move, the size stays; a smaller change would leave 90.")
+    assert first.recommended.endswith("2 members move, the size stays; a smaller change would take away 90.")
     assert any(len(one.moves) == 1 for one in rest)
 
 
