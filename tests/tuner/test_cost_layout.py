@@ -210,8 +210,9 @@ def test_a_member_without_samples_may_be_as_hot_as_any_that_was_seen() -> None:
     layout = struct("s", scalar("quiet"), scalar("gap", 120), scalar("reader"), scalar("writer"), scalar("rest", 112))
     target = subject(meeting(layout, "writer", "reader"), table(layout))
     beside_quiet = saving(target, [0, 24, 144, 8, 152], 256, 8)
-    assert beside_quiet.contended.least < 100 - 0.9 * 100 - beside_quiet.noise + 10
-    assert beside_quiet.contended.most == 100 + beside_quiet.noise
+    alone = saving(target, [0, 8, 144, 208, 96], 256, 8)
+    assert beside_quiet.contended.least < alone.contended.least - 20
+    assert beside_quiet.contended.most == alone.contended.most == 100
 
 
 def test_a_lock_is_held_for_longer_by_who_waits_for_its_neighbours() -> None:
@@ -225,3 +226,13 @@ def test_a_lock_is_held_for_longer_by_who_waits_for_its_neighbours() -> None:
     parted = saving(target, [0, 64, 8], 128, 8)
     assert parted.likely >= 60
     assert parted.before == 460
+
+
+def test_nobody_knows_of_losses_larger_than_all_that_is_contended() -> None:
+    layout = struct("s", scalar("reader"), scalar("writer"), scalar("gap", 112), scalar("far"))
+    here = [hot("reader", 0, 8, reads=100), hot("writer", 8, 8, writes=9000)]
+    there = replace(finding(layout, [hot("far", 128, 8, reads=9000)], rank=1), contended=10)
+    pairs = [ConflictPair("reader", "writer", "writer", 100)]
+    target = subject(finding(layout, here, pairs), table(layout), [there])
+    beside_far = saving(target, [0, 136, 8, 128], 144, 8)
+    assert (beside_far.contended.least, beside_far.before) == (-110, 110)

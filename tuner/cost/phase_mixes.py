@@ -73,7 +73,8 @@ class PhaseMixes:
 
     def _may_be_elsewhere(self, slabs: tuple[SlabPlace, ...]) -> bool:
         """Whether objects may be in places that nobody knows: unless they have a cache of their own and no holders."""
-        return not any(not slab.path and slab.cache.basis is not SlabBasis.ASSUMED for slab in slabs) or len(slabs) > 1
+        own = any(not slab.path and slab.cache.basis is not SlabBasis.ASSUMED for slab in slabs)
+        return not own or len(slabs) > 1
 
 
 @lru_cache(maxsize=1)
@@ -82,7 +83,12 @@ def _containment(layouts: Layouts) -> Containment:
 
 
 def _slabs_now(record: Layout, layouts: Layouts, kernel: Kernel) -> tuple[SlabPlace, ...]:
-    return slab_places(record, _containment(layouts), kernel)
+    """The places that are known; of a record that others hold it is not assumed that it comes from kmalloc()."""
+    containment = _containment(layouts)
+    places = slab_places(record, containment, kernel)
+    if not containment.names_of_holders(record.id):
+        return places
+    return tuple(place for place in places if place.path or place.cache.basis is not SlabBasis.ASSUMED)
 
 
 def _cache(now: SlabCache, outer: Layout, kernel: Kernel) -> SlabCache:

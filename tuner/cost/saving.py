@@ -27,13 +27,19 @@ def saving(target: Subject, starts: Sequence[int], size: int, granule: int) -> S
     known = saved(before, after)
     likely = likely_savings(target, after).here
     limits = around(with_exposed(known.contended, target, after), likely)
+    total, each = contended_now(target.heat), mean_cycles(target.heat)
     return Saving(
-        Bounds(limits.least - noise, limits.most + noise),
-        around(known.cycles, likely * mean_cycles(target.heat)),
+        _within(Bounds(limits.least - noise, limits.most + noise), max(total, noise)),
+        _within(around(known.cycles, likely * each), total * each),
         likely,
         noise,
-        contended_now(target.heat),
+        total,
     )
+
+
+def _within(limits: Bounds, total: float) -> Bounds:
+    """The limits, at most twice as much as now and at least nothing left: of more, nobody knows anything."""
+    return Bounds(max(limits.least, -total), min(limits.most, total))
 
 
 def noise_floor(target: Subject) -> float:
