@@ -83,6 +83,12 @@ def test_records_that_no_layout_helps_are_to_be_left_alone_or_restructured(
     assert verdict(replace(TRIAL, scenario=scenario, tried=found, advice=advice)) is said
 
 
+def test_advice_does_not_make_up_for_a_change_that_costs() -> None:
+    scenario = replace(SCENARIO, answer=Answer.STRUCTURE, advice="shard")
+    worse = replace(TRIAL, scenario=scenario, advice=("shard",), tried=(candidate(1.5, recommended=True),))
+    assert verdict(worse) is Verdict.MEDDLED
+
+
 def test_runs_of_a_scenario_are_one_row_and_the_median_counts() -> None:
     good = replace(TRIAL, tried=(candidate(0.6, recommended=True, good=True),))
     other = replace(TRIAL, scenario=replace(SCENARIO, name="thing_none", answer=Answer.NONE))

@@ -35,6 +35,8 @@ class Verdict(StrEnum):
 def verdict(trial: Trial) -> Verdict:
     """The verdict of one trial."""
     if trial.scenario.answer is Answer.STRUCTURE:
+        if trial.recommended is not None and change(trial.now, trial.recommended.cost) >= LEAST_SAVED:
+            return Verdict.MEDDLED
         return Verdict.ADVISED if trial.scenario.advice in trial.advice else Verdict.NOT_ADVISED
     if trial.scenario.answer is Answer.NONE:
         return Verdict.MEDDLED if trial.recommended else Verdict.LEFT_ALONE
