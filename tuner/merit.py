@@ -62,6 +62,11 @@ class Merit:
         return self.left + EXPOSED_COST * (self.now - self.best) * self.exposed
 
     @property
+    def victim(self) -> bool:
+        """Whether only members move that writers disturb, and no writer."""
+        return bool(self.details[3])
+
+    @property
     def price(self) -> float:
         """What is left of what can be saved, as a share, with what churn and growth must earn; doing nothing has 1."""
         grown = self.growth / self.size + (WORTH_GROWING if self.growth > 0 else 0.0)

@@ -19,7 +19,9 @@ def undominated(found: Sequence[Merit]) -> list[Merit]:
 
 
 def _beats(one: Merit, other: Merit) -> bool:
-    """Whether ``one`` is better in something, and worse in nothing."""
+    """Whether ``one`` is better in something, and worse in nothing; moving the victim never beats moving the writer."""
+    if one.victim and not other.victim:
+        return False
     now = other.now - other.best
     leads = (
         (other.left - one.left) / (EQUAL * now),
