@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from linesmith.tuner.cost.record_heat import contention
 from linesmith.tuner.grouping import companies as grouped
 from linesmith.tuner.space.hot_record import HotRecord
-from linesmith.tuner.space.record_heat import contention
 
 # Hot atoms that are looked at, the hottest.
 MOST_ATOMS = 8
