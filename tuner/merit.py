@@ -23,6 +23,8 @@ WORTH_DISTURBING = 0.05
 # is contended most is often not what there is most of. Shrinking is worth its share.
 WORTH_GROWING = 0.2
 MOST_FOR_GROWING = 0.5
+# What moving others away from a contended lock must take away more than moving the lock: it stays with all the rest.
+AROUND_A_LOCK = 0.3
 # Steps in which options are compared, as a share of what can be saved: within one, smaller merits decide.
 STEP = 0.05
 
@@ -38,7 +40,8 @@ class Merit:
     it is; the best option leaves ``best``. ``paired`` are those of members on one pair of
     lines. ``exposed`` is how many members without samples newly meet a writer, as much as each is probably read.
     ``members`` move, ``disturbed`` is the share of the others whose offsets change. ``growth``, of ``size`` bytes, may
-    be negative; it makes objects take a share of ``heavier`` more memory. ``details`` decide between equals.
+    be negative; it makes objects take a share of ``heavier`` more memory. ``around_lock`` tells that others move
+    away from a lock that stays. ``details`` decide between equals.
     ``saving`` is what a user is told, once it is worked out.
     """
 
@@ -53,6 +56,7 @@ class Merit:
     size: int
     growth: int
     heavier: float
+    around_lock: bool
     details: tuple[float, ...]
     saving: Saving = NO_SAVING
 
@@ -71,7 +75,8 @@ class Merit:
         """What is left of what can be saved, as a share, with what churn and growth must earn; doing nothing has 1."""
         grown = self.growth / self.size + (WORTH_GROWING if self.growth > 0 else 0.0)
         changed = WORTH_A_MOVE * self.members + WORTH_DISTURBING * self.disturbed
-        return (self.cost - self.best) / (self.now - self.best) + changed + min(grown, MOST_FOR_GROWING)
+        around = AROUND_A_LOCK if self.around_lock else 0.0
+        return (self.cost - self.best) / (self.now - self.best) + changed + around + min(grown, MOST_FOR_GROWING)
 
     @property
     def effort(self) -> tuple[bool, int]:
@@ -94,6 +99,7 @@ def merit(target: Subject, option: Option, best: float) -> Merit:
         size=target.layout.size,
         growth=option.size - target.layout.size,
         heavier=_heavier(target, option),
+        around_lock=_around_lock(target, option),
         details=(
             option.cost.anywhere,
             hot_neighbours(target.heat, option.starts, option.granule),
@@ -136,6 +142,13 @@ def _moves_writer(target: Subject, option: Option) -> bool:
     writers = {contact.writer for contact in target.heat.sampled}
     owners = {target.owners[spot.member] for spot in target.heat.spots if spot.name in writers}
     return not owners.isdisjoint(option.arrangement.moved)
+
+
+def _around_lock(target: Subject, option: Option) -> bool:
+    """Whether a lock that disturbs others stays where it is, and they move."""
+    writers = {contact.writer for contact in target.heat.sampled}
+    locks = {target.owners[spot.member] for spot in target.heat.spots if spot.lock and spot.name in writers}
+    return bool(locks) and locks.isdisjoint(option.arrangement.moved)
 
 
 def disturbed(target: Subject, option: Option) -> int:

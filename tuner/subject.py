@@ -14,10 +14,10 @@ from linesmith.tuner.constraints import Freedom, facts_of, facts_within, freedom
 from linesmith.tuner.cost.conflict import Cost
 from linesmith.tuner.cost.forecast import forecast, turns_of
 from linesmith.tuner.cost.heat import Heat, spots
+from linesmith.tuner.cost.interest import interest
 from linesmith.tuner.cost.phase_mixes import PhaseMixes
 from linesmith.tuner.cost.record_heat import record_heat
 from linesmith.tuner.cost.turns import Turns
-from linesmith.tuner.cost.interest import interest
 from linesmith.tuner.cost.uses import Scope, code_of
 from linesmith.tuner.inference import inferences, record_alignment, with_inferred_alignment
 from linesmith.tuner.placement import BYTE, Shape, first_bit, refusal, shape_of
