@@ -33,10 +33,10 @@ def turns_of(lines: Sequence[Finding], scope: Scope, heat: Heat, code: TypeAcces
     if now <= 0 or not contended:
         return None
     turns = Turns(uses, found, contended / now)
-    return replace(turns, present=_present(heat, turns, scope.starts))
+    return replace(turns, counted=_now(heat, turns, scope.starts)) if heat.exact else turns
 
 
-def _present(heat: Heat, turns: Turns, starts: Sequence[int]) -> tuple[Cost, Cost]:
+def _now(heat: Heat, turns: Turns, starts: Sequence[int]) -> tuple[Cost, Cost]:
     return cost(heat, starts, heat.granule), _told(heat, turns, starts, heat.granule, 0)
 
 
@@ -48,25 +48,21 @@ def forecast(heat: Heat, turns: Turns | None, starts: Sequence[int], granule: in
     if turns is None:
         return cost(heat, starts, granule, growth)
     told = _told(heat, turns, starts, granule, growth)
-    if turns.present is None:
+    if turns.counted is None:
         return told
-    (pairs, now), then = turns.present, cost(heat, starts, granule, growth)
+    (pairs, now), then = turns.counted, cost(heat, starts, granule, growth)
     return Cost(
-        now.here - _saved(heat.exact, pairs.here, then.here, now.here - told.here),
-        now.anywhere - _saved(heat.exact, pairs.anywhere, then.anywhere, now.anywhere - told.anywhere),
+        now.here - _saved(pairs.here - then.here, now.here - told.here),
+        now.anywhere - _saved(pairs.anywhere - then.anywhere, now.anywhere - told.anywhere),
     )
 
 
-def _saved(exact: bool, before: float, after: float, told: float) -> float:
-    """What goes by the turns (``told``), at most what contacts cost ``before``: the rest has other causes.
+def _saved(counted: float, told: float) -> float:
+    """Of a recording the misses between members are counted: that is what goes, if turns say that something does.
 
-    A recording counts what each contact costs: of its own, that goes if the turns say that something does, else the
-    worse of the two.
+    Else the worse of the two.
     """
-    counted = before - after
-    if exact:
-        return counted if min(counted, told) > 0 else min(counted, told)
-    return min(told, before)
+    return counted if min(counted, told) > 0 else min(counted, told)
 
 
 def _told(heat: Heat, turns: Turns, starts: Sequence[int], granule: int, growth: int) -> Cost:

@@ -10,7 +10,7 @@ from linesmith.analyzer.model import TypeAccesses
 from linesmith.tuner.cost.uses import Scope
 
 # Functions that read a member which is then taken to be read all the time.
-MANY = 64
+MANY = 32
 # What the first member of a declaration counts for where nothing is known of the code.
 BY_PLACE = 1 / 3
 

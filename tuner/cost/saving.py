@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from linesmith.analyzer.model import Bounds, Saving
-from linesmith.tuner.cost.conflict import Cost
+from linesmith.tuner.cost.conflict import Cost, cost
 from linesmith.tuner.cost.exposure import exposure
 from linesmith.tuner.cost.forecast import forecast
 from linesmith.tuner.cost.heat import Contact, Heat
@@ -69,11 +69,14 @@ def placed(target: Subject, starts: Sequence[int], size: int, granule: int) -> P
 
 
 def likely_savings(target: Subject, after: Placed) -> Cost:
-    """What is most likely saved: in the phases of the profile's objects, and in all."""
-    now, then = (
-        forecast(target.heat, target.turns, one.starts, one.granule, one.growth) for one in (present(target), after)
-    )
-    return Cost(now.here - then.here, now.anywhere - then.anywhere)
+    """What is most likely saved: in the phases of the profile's objects, and in all.
+
+    No more than contacts cost now, for the rest has other causes; turns expect more where a lock is given up sooner.
+    """
+    before = present(target)
+    now, then = (forecast(target.heat, target.turns, one.starts, one.granule, one.growth) for one in (before, after))
+    most = cost(target.heat, before.starts, before.granule)
+    return Cost(min(now.here - then.here, most.here), min(now.anywhere - then.anywhere, most.anywhere))
 
 
 def with_exposed(limits: Bounds, target: Subject, after: Placed) -> Bounds:

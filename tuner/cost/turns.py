@@ -20,13 +20,13 @@ from linesmith.tuner.cost.uses import Agent, Use
 class Turns:
     """The ``agents`` of a record, whose parts lie at ``uses``; ``scale`` turns fetches into contended samples.
 
-    ``present`` is what contacts and what turns cost in the layout as it is.
+    ``counted`` is what contacts and what turns cost in the layout as it is, for a recording, which counts contacts.
     """
 
     uses: tuple[Use, ...]
     agents: tuple[Agent, ...]
     scale: float = 1.0
-    present: tuple[Cost, Cost] | None = None
+    counted: tuple[Cost, Cost] | None = None
     _known: dict[int, float] = field(default_factory=dict, compare=False, repr=False)
 
     def waits(self, starts: Sequence[int], phases: Iterable[int], line_bytes: int) -> dict[int, float]:
