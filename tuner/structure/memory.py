@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.model import Layout, MemoryUse, SlabCache
-from linesmith.analyzer.slab import Asked, Kernel, bytes_for, cache_of, own_cache, pages_for, slab_places
+from linesmith.analyzer.slab import Asked, Kernel, cache_of, own_cache, slab_places
+from linesmith.tuner.cost.memory import memory_use
 from linesmith.tuner.structure.reshape import around
 
-PAGES_OF = 1_000
-BYTES_OF = 100_000
 NOTHING_ASKED = Asked()
 
 
@@ -57,18 +56,3 @@ class Allocation:
         held = [place for one in known for place in slab_places(one, self.containment, self.kernel) if place.path]
         held.sort(key=lambda place: place.cache.name != self.cache)
         return self.containment.layouts.variants(held[0].outer)[0] if held else layout
-
-
-def memory_use(cache: SlabCache) -> MemoryUse:
-    """The cost of the objects of a cache."""
-    geometry = cache.geometry
-    return MemoryUse(
-        cache.name,
-        cache.basis,
-        geometry.object_bytes,
-        geometry.stride,
-        geometry.order,
-        geometry.objects,
-        pages_for(PAGES_OF, geometry),
-        bytes_for(BYTES_OF, geometry),
-    )
