@@ -64,6 +64,10 @@ class EditRefused(LinesmithError):
     """The declaration cannot be edited by moving whole atoms; the message gives the place and the reason."""
 
 
+class ScanFailed(LinesmithError):
+    """The sources of a build cannot be scanned: there is no compilation database, or no unit of it can be parsed."""
+
+
 class SnapshotError(LinesmithError):
     """The memory is no ELF dump, is cut off, or is another kernel's."""
 

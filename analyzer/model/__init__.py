@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model.layout import ElfIdentity, Entered, Layout, Leaf, Member, MemberCategory, RecordKind
     from linesmith.analyzer.model.lines import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES
     from linesmith.analyzer.model.machine import Done, Session, Setting, Site, Step
+    from linesmith.analyzer.model.matrix import CompiledRecord, CompiledSize, CompiledUser, ConfigurationCheck
     from linesmith.analyzer.model.measurement import SIMULATED, Better, Metric, Sample, Use
     from linesmith.analyzer.model.order import Emulation, Guest, Order, Recorded
     from linesmith.analyzer.model.prediction import (
@@ -79,9 +80,11 @@ if TYPE_CHECKING:
         ProfileChange,
     )
     from linesmith.analyzer.model.recording import Conflict, Recording
+    from linesmith.analyzer.model.refusal import Refusal
     from linesmith.analyzer.model.result import Build, Result, Trial
     from linesmith.analyzer.model.sampling import CpuCounts, FileMapping, ObjectBuild, SampleOutcome, Sampling
     from linesmith.analyzer.model.search import Ask, Dimension, Fidelity, Point, Space, Told
+    from linesmith.analyzer.model.series import FileChange, PatchSeries, SeriesStep
     from linesmith.analyzer.model.simulation import (
         Interval,
         Latencies,
@@ -102,6 +105,16 @@ if TYPE_CHECKING:
     )
     from linesmith.analyzer.model.snapshot import ObjectArea, ObjectKind, Snapshot
     from linesmith.analyzer.model.source_facts import NO_FACTS, FactKind, SourceFact, SourceFacts
+    from linesmith.analyzer.model.source_scan import (
+        Dependency,
+        DependencyKind,
+        MemberSource,
+        MemberUse,
+        RecordSource,
+        SourceScan,
+        SourceSpan,
+        UseKind,
+    )
     from linesmith.analyzer.model.structure import Accessor, Gain, StructuralAdvice, StructureKind
     from linesmith.analyzer.model.tuning import Budget, Evidence, Searching, TunePlan
     from linesmith.analyzer.model.verdict import Comparison, Rules, VerdictKind
@@ -182,6 +195,19 @@ _NAMES = {
     "simulation": ("Interval", "Latencies", "Misses", "Sharded", "SimulatedLines", "SimulatedPair", "Simulation"),
     "slab": ("CacheRequest", "PhaseCount", "SlabBasis", "SlabCache", "SlabGeometry", "SlabMachine", "SlabPlace"),
     "snapshot": ("ObjectArea", "ObjectKind", "Snapshot"),
+    "matrix": ("CompiledRecord", "CompiledSize", "CompiledUser", "ConfigurationCheck"),
+    "refusal": ("Refusal",),
+    "series": ("FileChange", "PatchSeries", "SeriesStep"),
+    "source_scan": (
+        "Dependency",
+        "DependencyKind",
+        "MemberSource",
+        "MemberUse",
+        "RecordSource",
+        "SourceScan",
+        "SourceSpan",
+        "UseKind",
+    ),
     "source_facts": ("FactKind", "NO_FACTS", "SourceFact", "SourceFacts"),
     "structure": ("Accessor", "Gain", "StructuralAdvice", "StructureKind"),
     "tuning": ("Budget", "Evidence", "Searching", "TunePlan"),
@@ -216,11 +242,17 @@ __all__ = [
     "CodeAccess",
     "CoherenceStep",
     "Comparison",
+    "CompiledRecord",
+    "CompiledSize",
+    "CompiledUser",
+    "ConfigurationCheck",
     "Conflict",
     "ConflictPair",
     "Considered",
     "ContendedLock",
     "CpuCounts",
+    "Dependency",
+    "DependencyKind",
     "Dimension",
     "Done",
     "ElfIdentity",
@@ -234,6 +266,7 @@ __all__ = [
     "FailureKind",
     "Fate",
     "Fidelity",
+    "FileChange",
     "FileMapping",
     "Finding",
     "FunctionAccesses",
@@ -255,6 +288,8 @@ __all__ = [
     "MemberCategory",
     "MemberChange",
     "MemberFunction",
+    "MemberSource",
+    "MemberUse",
     "MemoryUse",
     "Metric",
     "Misses",
@@ -268,6 +303,7 @@ __all__ = [
     "Order",
     "Outcome",
     "Patch",
+    "PatchSeries",
     "PhaseCount",
     "PhaseProof",
     "PlacePhases",
@@ -278,8 +314,10 @@ __all__ = [
     "Protected",
     "Recipe",
     "RecordKind",
+    "RecordSource",
     "Recorded",
     "Recording",
+    "Refusal",
     "Remark",
     "ReplayedSaving",
     "Residual",
@@ -290,6 +328,7 @@ __all__ = [
     "Sampling",
     "Saving",
     "Searching",
+    "SeriesStep",
     "Session",
     "Setting",
     "Sharded",
@@ -308,6 +347,8 @@ __all__ = [
     "Snapshot",
     "SourceFact",
     "SourceFacts",
+    "SourceScan",
+    "SourceSpan",
     "Space",
     "Step",
     "StepTable",
@@ -322,6 +363,7 @@ __all__ = [
     "TunePlan",
     "TypeAccesses",
     "Use",
+    "UseKind",
     "Variant",
     "VerdictKind",
     "Workplace",

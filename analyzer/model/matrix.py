@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What compilers make of a change under other configurations and on other machines than the one profiled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linesmith.analyzer.model.candidate import Residual
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledSize:
+    """A record as compiled; ``size`` and ``alignment`` in bytes, ``lines`` of 64 bytes (or what the machine has).
+
+    ``objects`` fit into a slab of ``pages`` pages.
+    """
+
+    size: int
+    alignment: int
+    lines: int
+    objects: int
+    pages: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledRecord:
+    """``record`` before and after the change; ``holder`` tells that it embeds the record that is changed."""
+
+    record: str
+    before: CompiledSize
+    after: CompiledSize
+    holder: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledUser:
+    """An object that includes the change, compiled before and after: ``warnings`` are those that are new.
+
+    ``failed`` is the first error, empty where it compiles.
+    """
+
+    unit: str
+    warnings: tuple[str, ...] = ()
+    failed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationCheck:
+    """One column of the matrix: ``title`` is what a reader knows the configuration by, ``compiler`` its version line.
+
+    ``records`` begin with the one that is changed; ``residuals`` are the pairs that the change parts. ``failed`` says
+    why nothing could be compiled; ``remarks`` what differs from what was asked for. ``users`` were compiled as well.
+    """
+
+    title: str
+    compiler: str = ""
+    records: tuple[CompiledRecord, ...] = ()
+    residuals: tuple[Residual, ...] = ()
+    users: tuple[CompiledUser, ...] = ()
+    failed: str = ""
+    remarks: tuple[str, ...] = ()
