@@ -10,7 +10,7 @@ from linesmith.analyzer.model.refusal import Refusal
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """``file``, relative to the tree, with the bytes it has before and after a step; ``None`` where there is no file."""
+    """``file``, relative to the tree, with its bytes before and after a step; ``None`` where there is no file."""
 
     file: str
     before: bytes | None
