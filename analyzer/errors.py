@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from linesmith.analyzer.model import Refusal
+
 
 class LinesmithError(Exception):
     """Base of every expected failure; the command line prints the message and exits with 2."""
@@ -61,7 +63,11 @@ class DeclarationNotFound(LinesmithError):
 
 
 class EditRefused(LinesmithError):
-    """The declaration cannot be edited by moving whole atoms; the message gives the place and the reason."""
+    """The declaration cannot be edited as asked; ``refusal`` says where, why, and what would lift it."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal)
+        self.refusal = refusal
 
 
 class ScanFailed(LinesmithError):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.errors import DeclarationNotFound, EditRefused
-from linesmith.analyzer.model import Layout
+from linesmith.analyzer.model import Layout, Refusal, RefusalCode
 from linesmith.patches.atoms import scope
 from linesmith.patches.records import Record, records_named
 
@@ -103,11 +103,12 @@ def _only(found: list[Declared], name: str) -> Declared:
     if len(found) == 1:
         return found[0]
     places = ", ".join(one.place for one in found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
-    message = (
+    reason = (
         f"{name} is declared {len(found)} times with the same members ({places}), and the debug information "
-        "does not say which one is meant; use an ELF file built from this tree"
+        "does not say which one is meant"
     )
-    raise EditRefused(message)
+    lift = "use an ELF file built from this tree"
+    raise EditRefused(Refusal(RefusalCode.AMBIGUOUS, found[0].place, reason, lift))
 
 
 def _not_found(tree: Path, name: str, layout: Layout) -> DeclarationNotFound:

@@ -6,13 +6,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linesmith.analyzer.model import Candidate, Move, MoveKind
-from linesmith.patches.atoms import AtomKind, Scope, scope
+from linesmith.analyzer.model import Candidate, Move, MoveKind, RefusalCode
+from linesmith.patches.atoms import Atom, AtomKind, Scope, scope
 from linesmith.patches.pieces import Origin, Piece, find, pieces, split, with_attribute
 from linesmith.patches.records import Record
 from linesmith.patches.spelling import Spelling
 
 _SHOWN = 4
+_OTHER_CANDIDATE = "take another candidate with --candidate"
+_WHOLE = {
+    AtomKind.CONDITIONAL: RefusalCode.CONDITIONAL,
+    AtomKind.BIT_FIELDS: RefusalCode.BIT_FIELDS,
+    AtomKind.GROUP: RefusalCode.GROUP,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +35,8 @@ def edit(origin: Origin, record: Record, candidate: Candidate, spelling: Spellin
     Raises ``EditRefused`` with place and reason where whole atoms cannot do it, or would carry other members along.
     """
     if record.kind != "struct":
-        raise origin.refuse(record.start, f"{record.kind} {record.name} is no struct; order means nothing in it")
+        reason = f"{record.kind} {record.name} is no struct: order means nothing in it"
+        raise origin.refuse(RefusalCode.NO_STRUCT, record.start, reason)
     outer, sound = scope(origin.source, record)
     if not sound and any(atom.kind is AtomKind.BROKEN for atom in outer.atoms):
         _refuse_broken(origin, outer, candidate.moves)
@@ -52,7 +59,8 @@ def _refuse_broken(origin: Origin, outer: Scope, moves: Sequence[Move]) -> None:
             continue
         near = [one for one in (before, atom, after) if one and any(one.declares(name) for name in named)]
         if near:
-            raise origin.refuse(atom.start, "this text is not plain C, so the members beside it cannot be moved safely")
+            reason = "this text is not plain C, so the members beside it cannot be moved safely"
+            raise origin.refuse(RefusalCode.NOT_C, atom.start, reason)
 
 
 def _scope_of(outer: Scope, moves: Sequence[Move]) -> Scope:
@@ -140,14 +148,20 @@ def _first_atom(cut: Sequence[Piece]) -> int:
 
 
 def _refuse_same(origin: Origin, piece: Piece, member: str, other: str) -> None:
-    raise origin.refuse(piece.atom.start, f"`{member}` and `{other}` are in {piece.atom.kind.value} and move as one")
+    reason = f"`{member}` and `{other}` are in {piece.atom.kind.value} and move as one"
+    raise origin.refuse(_whole(piece.atom), piece.atom.start, reason, _OTHER_CANDIDATE)
+
+
+def _whole(atom: Atom) -> RefusalCode:
+    """The code for members that only move together."""
+    return _WHOLE.get(atom.kind, RefusalCode.JOINT)
 
 
 def _check_fences(origin: Origin, moved: Piece, target: Piece) -> None:
     if moved.atom.region != target.atom.region:
         name = (*moved.names, *moved.atom.inner)[0]
         reason = f"`{name}` would pass {AtomKind.FENCE.value} (private:, public: or a randomized range)"
-        raise origin.refuse(moved.atom.start, reason)
+        raise origin.refuse(RefusalCode.MARKER, moved.atom.start, reason, _OTHER_CANDIDATE)
 
 
 def _check_order(origin: Origin, record: Record, candidate: Candidate, cut: Sequence[Piece]) -> None:
@@ -162,7 +176,7 @@ def _check_order(origin: Origin, record: Record, candidate: Candidate, cut: Sequ
             _refuse_companions(origin, cut, candidate, name)
     name = next(mine for mine, theirs in zip(got, wanted, strict=False) if mine != theirs)
     reason = f"the tree orders the members of {record.title} in another way than the ELF file (see `{name}`)"
-    raise origin.refuse(record.start, f"{reason}; use an ELF file built from this tree")
+    raise origin.refuse(RefusalCode.OTHER_ORDER, record.start, reason, "use an ELF file built from this tree")
 
 
 def _refuse_companions(origin: Origin, cut: Sequence[Piece], candidate: Candidate, name: str | None) -> None:
@@ -172,4 +186,4 @@ def _refuse_companions(origin: Origin, cut: Sequence[Piece], candidate: Candidat
     if atom and others:
         listed = ", ".join(others[:_SHOWN]) + (", …" if len(others) > _SHOWN else "")
         reason = f"`{name}` is in {atom.kind.value} with {listed}, which can only move together"
-        raise origin.refuse(atom.start, f"{reason}; take another candidate with --candidate")
+        raise origin.refuse(_whole(atom), atom.start, reason, _OTHER_CANDIDATE)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.errors import EditRefused, TreeError, VerificationFailed
-from linesmith.analyzer.model import Candidate, Finding, Patch, StepTable
+from linesmith.analyzer.model import Candidate, Finding, Patch, Refusal, RefusalCode, StepTable
 from linesmith.patches.child import Command, run
 from linesmith.patches.declaration import Declared, declaration
 from linesmith.patches.edit import edit
@@ -137,7 +137,8 @@ def _declared(candidate: Candidate, tree: Tree) -> Declared:
         )
     declared = declaration(tree.root, candidate.type, candidate.before)
     if _USER_ABI.search(declared.file):
-        raise EditRefused(f"{declared.place}: {candidate.type} is shared with user space, so its members must stay")
+        reason = f"{candidate.type} is shared with user space, so its members must stay"
+        raise EditRefused(Refusal(RefusalCode.USER_ABI, declared.place, reason))
     return declared
 
 

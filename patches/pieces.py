@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.errors import EditRefused
+from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.atoms import Atom, AtomKind, Declaration, Scope, line_number
 
 _BETWEEN = Atom(AtomKind.LOOSE, 0, 0)
@@ -33,9 +34,9 @@ class Origin:
     source: bytes
     file: str
 
-    def refuse(self, offset: int, reason: str) -> EditRefused:
-        """The error for the line that holds ``offset``."""
-        return EditRefused(f"{self.file}:{line_number(self.source, offset)}: {reason}")
+    def refuse(self, code: RefusalCode, offset: int, reason: str, lift: str = "") -> EditRefused:
+        """The error for the line that holds ``offset``; ``lift`` is what a person can do about it."""
+        return EditRefused(Refusal(code, f"{self.file}:{line_number(self.source, offset)}", reason, lift))
 
 
 def pieces(origin: Origin, scope: Scope) -> list[Piece]:
@@ -44,7 +45,8 @@ def pieces(origin: Origin, scope: Scope) -> list[Piece]:
     position = scope.start
     for atom in scope.atoms:
         if atom.start < scope.start or atom.end > scope.end:
-            raise origin.refuse(atom.start, "a member shares its line with a brace of the record; give it its own line")
+            reason = "a member shares its line with a brace of the record"
+            raise origin.refuse(RefusalCode.BRACE_LINE, atom.start, reason, "give it its own line")
         if atom.start > position:
             cut.append(Piece(origin.source[position : atom.start]))
         cut.append(Piece(origin.source[atom.start : atom.end], atom))
@@ -59,12 +61,13 @@ def find(origin: Origin, scope: Scope, cut: Sequence[Piece], name: str) -> int:
         reason = (
             f"no declaration of `{name}` is written in the body: a macro expands to it, or the tree is another version"
         )
-        raise origin.refuse(scope.start - 1, reason)
+        raise origin.refuse(RefusalCode.NOT_WRITTEN, scope.start - 1, reason)
     atom = cut[found[0]].atom
     if len(found) > 1:
-        raise origin.refuse(scope.start - 1, f"`{name}` is declared in several places of the body")
+        reason = f"`{name}` is declared in several places of the body"
+        raise origin.refuse(RefusalCode.DECLARED_TWICE, scope.start - 1, reason)
     if atom.kind not in _MOVABLE:
-        raise origin.refuse(atom.start, f"`{name}` belongs to {atom.kind.value}")
+        raise origin.refuse(RefusalCode.NOT_C, atom.start, f"`{name}` belongs to {atom.kind.value}")
     return found[0]
 
 
@@ -76,7 +79,7 @@ def with_attribute(origin: Origin, piece: Piece, name: str, attribute: str) -> P
     atom = piece.atom
     if atom.kind is not AtomKind.DECLARATION or name not in atom.names or len(atom.declarations) > 1:
         reason = f"`{name}` is not the only member of {atom.kind.value}, so it cannot be aligned by itself"
-        raise origin.refuse(atom.start, reason)
+        raise origin.refuse(RefusalCode.NOT_ALONE, atom.start, reason, "give it a declaration of its own")
     if not atom.declarations:
         return _inserted(piece, piece.text.rindex(b";"), attribute)
     declaration = atom.declarations[0]
@@ -111,8 +114,8 @@ def split(origin: Origin, piece: Piece, name: str) -> tuple[Piece, Piece]:
     text = origin.source[declaration.start : declaration.end]
     if len(atom.declarations) != 1 or any(mark in text for mark in (b"\n", b"/*", b"{", b"__")):
         listed = ", ".join(f"`{other}`" for other in atom.names if other != name)
-        reason = f"`{name}` is declared together with {listed}; give it a declaration of its own first"
-        raise origin.refuse(declaration.start, reason)
+        reason = f"`{name}` is declared together with {listed}"
+        raise origin.refuse(RefusalCode.JOINT, declaration.start, reason, "give it a declaration of its own first")
     return _without(piece, declaration, name), _alone(origin, piece, declaration, name)
 
 

@@ -80,7 +80,7 @@ if TYPE_CHECKING:
         ProfileChange,
     )
     from linesmith.analyzer.model.recording import Conflict, Recording
-    from linesmith.analyzer.model.refusal import Refusal
+    from linesmith.analyzer.model.refusal import Refusal, RefusalCode
     from linesmith.analyzer.model.result import Build, Result, Trial
     from linesmith.analyzer.model.sampling import CpuCounts, FileMapping, ObjectBuild, SampleOutcome, Sampling
     from linesmith.analyzer.model.search import Ask, Dimension, Fidelity, Point, Space, Told
@@ -196,7 +196,7 @@ _NAMES = {
     "slab": ("CacheRequest", "PhaseCount", "SlabBasis", "SlabCache", "SlabGeometry", "SlabMachine", "SlabPlace"),
     "snapshot": ("ObjectArea", "ObjectKind", "Snapshot"),
     "matrix": ("CompiledRecord", "CompiledSize", "CompiledUser", "ConfigurationCheck"),
-    "refusal": ("Refusal",),
+    "refusal": ("Refusal", "RefusalCode"),
     "series": ("FileChange", "PatchSeries", "SeriesStep"),
     "source_scan": (
         "Dependency",
@@ -318,6 +318,7 @@ __all__ = [
     "Recorded",
     "Recording",
     "Refusal",
+    "RefusalCode",
     "Remark",
     "ReplayedSaving",
     "Residual",
