@@ -22,20 +22,12 @@ from linesmith.patches.plain_build import plain_build
 from linesmith.patches.prefix import prefix
 from linesmith.patches.probe import Compiled, Probe, compiled
 from linesmith.patches.spelling import spellings
+from linesmith.patches.tree import Tree as Tree
 from linesmith.patches.unified import diffstat, unified_diff
 from linesmith.patches.units import including_units
 from linesmith.patches.verify import Verification, verify
 
 _USER_ABI = re.compile(r"(?:^|/)include/uapi/")
-
-
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """The sources to patch. ``build`` is the directory of an ``O=`` build, ``cflags`` are options for a plain tree."""
-
-    root: Path
-    build: Path | None = None
-    cflags: str = ""
 
 
 @dataclass(frozen=True, slots=True)
