@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A minimal unified diff of one file, as bytes, with the headers that git writes.
+"""Minimal unified diffs, as bytes, with the headers that git writes.
 
 The shortest edit script is found with Myers' O(ND) algorithm (Algorithmica 1, 1986).
 """
@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from linesmith.analyzer.model import FileChange
+
 CONTEXT_LINES = 3
 _FUNCTION = re.compile(rb"[A-Za-z_$]")
 _FUNCTION_BYTES = 80
 _PLUS_MINUS = 50
-_HEADER_LINES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,21 +39,59 @@ def unified_diff(old: bytes, new: bytes, path: str) -> bytes:
     return head + b"".join(_hunk(script[start:end], before) for start, end in _hunks(script))
 
 
+def files_diff(changes: Sequence[FileChange]) -> bytes:
+    """The diff of several files, some of them perhaps new or gone."""
+    return b"".join(_file_diff(change) for change in changes)
+
+
+def _file_diff(change: FileChange) -> bytes:
+    old, new = change.before or b"", change.after or b""
+    name = change.file.encode("utf-8", "surrogateescape")
+    head, mode = b"diff --git a/%b b/%b\n" % (name, name), b"file mode 100644\n"
+    diff = unified_diff(old, new, change.file)
+    if change.before is None:
+        return head + b"new " + mode + diff.removeprefix(head).replace(b"--- a/" + name, b"--- /dev/null", 1)
+    if change.after is None:
+        return head + b"deleted " + mode + diff.removeprefix(head).replace(b"+++ b/" + name, b"+++ /dev/null", 1)
+    return diff
+
+
 def changed_lines(diff: bytes) -> tuple[int, int]:
     """How many lines a diff of one file adds and removes."""
-    body = diff.split(b"\n")[_HEADER_LINES:]
+    body = diff.partition(b"\n@@ ")[2].split(b"\n")[1:]
     return sum(line.startswith(b"+") for line in body), sum(line.startswith(b"-") for line in body)
 
 
 def diffstat(diff: bytes, path: str) -> str:
     """What ``git diff --stat`` prints for a diff of one file."""
-    added, removed = changed_lines(diff)
-    total = added + removed
-    scale = min(1.0, _PLUS_MINUS / total) if total else 0
-    bar = "+" * max(round(added * scale), added > 0) + "-" * max(round(removed * scale), removed > 0)
+    return _stat([(path, *changed_lines(diff))])
+
+
+def files_stat(changes: Sequence[FileChange]) -> str:
+    """What ``git diff --stat`` prints for several files."""
+    return _stat([(change.file, *changed_lines(_file_diff(change))) for change in changes])
+
+
+def _stat(counts: Sequence[tuple[str, int, int]]) -> str:
+    """Rows and sum for each file's name with the lines that are added and removed."""
+    widest = max(len(file) for file, _, _ in counts)
+    most = max(added + removed for _, added, removed in counts)
+    digits, scale = len(str(most)), min(1.0, _PLUS_MINUS / most) if most else 0
+    rows = [
+        f" {file:<{widest}} | {added + removed:{digits}} {_bar(added, scale, '+')}{_bar(removed, scale, '-')}\n"
+        for file, added, removed in counts
+    ]
+    return "".join(rows) + _sum(len(counts), sum(one[1] for one in counts), sum(one[2] for one in counts))
+
+
+def _bar(lines: int, scale: float, sign: str) -> str:
+    return sign * max(round(lines * scale), lines > 0)
+
+
+def _sum(files: int, added: int, removed: int) -> str:
     counts = [f" {added} insertion{'s' * (added != 1)}(+)"] * (added > 0)
     counts += [f" {removed} deletion{'s' * (removed != 1)}(-)"] * (removed > 0)
-    return f" {path} | {total} {bar}\n 1 file changed,{','.join(counts)}\n"
+    return f" {files} file{'s' * (files != 1)} changed,{','.join(counts)}\n"
 
 
 def edit_script(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Line]:

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A series as files: what git and patch make of them, and that the user's repository stays as it is."""
+
+from __future__ import annotations
+
+import subprocess
+from email import message_from_bytes
+from pathlib import Path
+
+import pytest
+from patch_cases import write_files
+
+from linesmith.analyzer.errors import TreeError
+from linesmith.analyzer.model import FileChange, PatchSeries, SeriesStep
+from linesmith.patches.series.files import PatchFile, patch_files
+from linesmith.patches.series.recipients import Recipients
+from linesmith.patches.series.trailers import Trailers, trailers
+
+HEADER = "struct cache {\n\tlong root;\n\tlong lock;\n\tlong uses;\n};\n"
+MOVED = "struct cache {\n\tlong root;\n\tlong uses;\n\tlong lock;\n};\n"
+ALIGNED = "struct cache {\n\tlong root;\n\tlong uses;\n\tlong lock __aligned(64);\n};\n"
+FILE = "include/linux/cache.h"
+WHO = ("-c", "user.name=Ann Other", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false")
+
+
+def change(before: str | None, after: str | None, file: str = FILE) -> FileChange:
+    return FileChange(file, *(None if text is None else text.encode() for text in (before, after)))
+
+
+MOVE = SeriesStep("cache: move lock\n\nIt meets root.\n", (change(HEADER, MOVED),))
+ALIGN = SeriesStep("cache: align lock\n\nIt meets uses.\n", (change(MOVED, ALIGNED),))
+BOTH = PatchSeries((MOVE, ALIGN), cover="Part lock from root\n\nTwo steps.\n")
+
+
+def git(tree: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", *WHO, *arguments], cwd=tree, capture_output=True, text=True, check=True, timeout=30)
+    return done.stdout
+
+
+def repository(tree: Path, header: str = HEADER) -> Path:
+    write_files(tree, {FILE: header})
+    git(tree, "init", "-q", "-b", "main")
+    git(tree, "config", "user.name", "Ann Other")
+    git(tree, "config", "user.email", "ann@example.org")
+    git(tree, "add", ".")
+    git(tree, "commit", "-q", "-m", "cache: begin")
+    return tree
+
+
+def stamps(tree: Path) -> dict[str, tuple[int, bytes]]:
+    return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in tree.rglob("*") if path.is_file()}
+
+
+def kept(files: tuple[PatchFile, ...], folder: Path) -> list[str]:
+    folder.mkdir()
+    for file in files:
+        (folder / file.name).write_bytes(file.content)
+    return [str(folder / file.name) for file in files]
+
+
+def test_a_series_becomes_the_mails_that_git_takes(tmp_path: Path) -> None:
+    tree = repository(tmp_path / "tree")
+    names = kept(patch_files(BOTH, tree), tmp_path / "out")
+    assert [Path(name).name for name in names] == [
+        "0000-cover-letter.patch",
+        "0001-cache-move-lock.patch",
+        "0002-cache-align-lock.patch",
+    ]
+    git(tree, "am", "-q", *names[1:])
+    assert (tree / FILE).read_text() == ALIGNED
+    assert git(tree, "log", "-2", "--format=%an <%ae>%n%B") == (
+        "Ann Other <ann@example.org>\ncache: align lock\n\nIt meets uses.\n\n"
+        "Ann Other <ann@example.org>\ncache: move lock\n\nIt meets root.\n\n"
+    )
+
+
+def test_the_users_repository_is_only_read(tmp_path: Path) -> None:
+    tree = repository(tmp_path)
+    before = stamps(tree)
+    patch_files(BOTH, tree, Trailers(("https://example.org/1",)))
+    assert stamps(tree) == before
+
+
+def test_a_cover_letter_has_its_subject_and_the_commit_it_is_based_on(tmp_path: Path) -> None:
+    tree = repository(tmp_path)
+    cover = patch_files(BOTH, tree)[0].content
+    assert message_from_bytes(cover)["Subject"] == "[PATCH 0/2] Part lock from root"
+    assert b"\n\nTwo steps.\n\nAnn Other (2):\n  cache: move lock\n  cache: align lock\n" in cover
+    assert cover.endswith(f"\nbase-commit: {git(tree, 'rev-parse', 'HEAD').strip()}\n".encode())
+
+
+def test_a_single_patch_has_no_number_and_no_letter(tmp_path: Path) -> None:
+    (only,) = patch_files(PatchSeries((MOVE,)), repository(tmp_path))
+    assert message_from_bytes(only.content)["Subject"] == "[PATCH] cache: move lock"
+
+
+def test_what_is_not_committed_has_no_base(tmp_path: Path) -> None:
+    tree = repository(tmp_path, "struct cache;\n")
+    (tree / FILE).write_text(HEADER, encoding="utf-8")
+    (only,) = patch_files(PatchSeries((MOVE,)), tree)
+    assert b"base-commit" not in only.content
+    assert b"\n-\tlong lock;\n \tlong uses;\n+\tlong lock;\n" in only.content
+
+
+def test_a_tree_inside_a_repository_gives_names_from_its_root(tmp_path: Path) -> None:
+    tree = repository(tmp_path)
+    inner = SeriesStep("linux: move lock\n", (change(HEADER, MOVED, "linux/cache.h"),))
+    (only,) = patch_files(PatchSeries((inner,)), tree / "include")
+    assert b"\n--- a/include/linux/cache.h\n" in only.content
+    assert b"\nbase-commit: " in only.content
+
+
+def test_who_gets_a_mail_stands_in_its_head(tmp_path: Path) -> None:
+    to = Recipients(("Max <max@example.org>",), ("list@example.org",))
+    (only,) = patch_files(PatchSeries((MOVE,)), repository(tmp_path), recipients=to)
+    mail = message_from_bytes(only.content)
+    assert (mail["To"], mail["Cc"]) == ("Max <max@example.org>", "list@example.org")
+
+
+def test_a_tree_without_git_gets_plain_diffs(tmp_path: Path) -> None:
+    tree = write_files(tmp_path / "tree", {FILE: HEADER})
+    files = patch_files(BOTH, tree)
+    assert [file.name for file in files] == [
+        "0000-cover-letter.txt",
+        "0001-cache-move-lock.patch",
+        "0002-cache-align-lock.patch",
+    ]
+    assert files[1].content == (
+        b"cache: move lock\n\nIt meets root.\n---\n include/linux/cache.h | 2 +-\n"
+        b" 1 file changed, 1 insertion(+), 1 deletion(-)\n\n"
+        b"diff --git a/include/linux/cache.h b/include/linux/cache.h\n"
+        b"--- a/include/linux/cache.h\n+++ b/include/linux/cache.h\n"
+        b"@@ -1,5 +1,5 @@\n struct cache {\n \tlong root;\n-\tlong lock;\n \tlong uses;\n+\tlong lock;\n };\n"
+    )
+    for name in kept(files, tmp_path / "out")[1:]:
+        subprocess.run(["patch", "-p1", "-s", "-i", name], cwd=tree, check=True, capture_output=True, timeout=30)
+    assert (tree / FILE).read_text() == ALIGNED
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_files_come_and_go(tmp_path: Path, *, committed: bool) -> None:
+    tree = repository(tmp_path / "tree") if committed else write_files(tmp_path / "tree", {FILE: HEADER})
+    moved = SeriesStep("cache: rename\n", (change(HEADER, None), change(None, HEADER, "include/linux/hot.h")))
+    (name,) = kept(patch_files(PatchSeries((moved,)), tree), tmp_path / "out")
+    subprocess.run(["git", "apply", name], cwd=tree, check=True, capture_output=True, timeout=30)
+    assert [path.name for path in (tree / "include" / "linux").iterdir()] == ["hot.h"]
+
+
+def test_links_are_under_each_patch_and_fixes_under_the_last(tmp_path: Path) -> None:
+    tree = repository(tmp_path)
+    found = trailers(tree, ["https://example.org/1"], ["HEAD"])
+    first, last = patch_files(PatchSeries((MOVE, ALIGN)), tree, found)
+    assert b"\n\nIt meets root.\n\nLink: https://example.org/1\n---\n" in first.content
+    fixed = git(tree, "rev-parse", "--short=12", "HEAD").strip()
+    assert f'\n\nFixes: {fixed} ("cache: begin")\nLink: https://example.org/1\n---\n'.encode() in last.content
+
+
+def test_a_commit_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(TreeError, match=r"has no commit 'v1'; --fixes takes one of its history, or HASH"):
+        trailers(repository(tmp_path), [], ["v1"])
+
+
+def test_a_commit_written_out_needs_no_history(tmp_path: Path) -> None:
+    assert trailers(tmp_path, [], ['0123456789abcdef ("cache: begin")']).fixes == ('0123456789ab ("cache: begin")',)
+
+
+def test_a_line_of_a_message_cannot_end_it(tmp_path: Path) -> None:
+    tree = repository(tmp_path / "tree")
+    step = SeriesStep("cache: move lock\n\nIt said:\n---\nFrom here\ndiff -u\n", MOVE.changes)
+    (name,) = kept(patch_files(PatchSeries((step,)), tree), tmp_path / "out")
+    git(tree, "am", "-q", name)
+    assert git(tree, "log", "-1", "--format=%b").rstrip() == "It said:\n ---\n From here\n diff -u"
+
+
+def test_bytes_that_are_no_text_survive(tmp_path: Path) -> None:
+    tree = repository(tmp_path)
+    odd = HEADER.encode().replace(b"root;", b"root; /* \xff */\r")
+    (tree / FILE).write_bytes(odd)
+    after = odd.replace(b"\tlong lock;\n", b"") + b"\tlong lock;\n"
+    (only,) = patch_files(PatchSeries((SeriesStep("a: b\n", (FileChange(FILE, odd, after),)),)), tree)
+    assert b"\n \tlong root; /* \xff */\r\n" in only.content
+
+
+def test_a_file_that_changed_meanwhile_gets_no_patch(tmp_path: Path) -> None:
+    tree = write_files(tmp_path, {FILE: MOVED})
+    with pytest.raises(TreeError, match=r"cache\.h has changed meanwhile; run the command again"):
+        patch_files(PatchSeries((MOVE,)), tree)
+
+
+def test_the_configuration_of_a_user_changes_no_mail(tmp_path: Path) -> None:
+    tree = repository(tmp_path / "tree")
+    plain = patch_files(PatchSeries((MOVE,)), tree)
+    for name, value in (
+        ("format.signOff", "true"),
+        ("diff.noprefix", "true"),
+        ("core.hooksPath", "/"),
+        ("diff.external", "false"),
+    ):
+        git(tree, "config", name, value)
+    (first,), (second,) = plain, patch_files(PatchSeries((MOVE,)), tree)
+    assert first.content.partition(b"Subject:")[2] == second.content.partition(b"Subject:")[2]
