@@ -3,29 +3,15 @@
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import os
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from linesmith.analyzer.errors import TreeError
-from linesmith.analyzer.store import cache_directory
-from linesmith.patches.child import Command, Ended, missing, run
-from linesmith.patches.farm import plant
+from linesmith.patches.child import Command
 from linesmith.patches.flags import Flags, from_cmd_file
-from linesmith.patches.kconfig import Configuration, architecture, read_configuration, values
-from linesmith.patches.toolchain import Toolchain, toolchain
-
-PREPARE_SECONDS = 1800
-_NEEDED = ("make", "flex", "bison", "bc", "gcc")
-_PREPARED = ".linesmith-prepared"
-_ABOUT_THE_COMPILER = ("CC_VERSION_TEXT", "GCC_", "CLANG_", "AS_", "LD_", "CC_", "RUSTC_", "PAHOLE_", "TOOLS_", "LLD_")
-
-Progress = Callable[[str], None]
+from linesmith.patches.kconfig import Configuration, architecture, read_configuration
+from linesmith.patches.preparation import Preparation, Wanted, changed_symbols, preparation, prepared
+from linesmith.patches.preparation import Progress as Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +19,7 @@ class Build:
     """How units of one tree are compiled. ``tree`` is the root that include paths lead to (links perhaps).
 
     ``made_from`` names what decides the layouts: the configuration or the options. ``commands`` were run on the way.
+    ``preparation`` is the directory in the cache where the flags come from such a one.
     """
 
     flags: Flags
@@ -41,31 +28,7 @@ class Build:
     made_from: str
     commands: tuple[Command, ...] = ()
     remarks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Scratch:
-    """A build directory in the cache: ``farm`` is the clean image of the tree, ``output`` what make writes into."""
-
-    root: Path
-    tree: Path
-    configuration: Configuration
-    architecture: str
-    tools: Toolchain
-
-    @property
-    def farm(self) -> Path:
-        return self.root / "tree"
-
-    @property
-    def output(self) -> Path:
-        return self.root / "build"
-
-    def command(self) -> Command:
-        variables = (f"O={self.output}", f"ARCH={self.architecture}", *self.tools.variables)
-        jobs = f"-j{min(4, len(os.sched_getaffinity(0)))}"
-        argv = ("make", "-C", str(self.farm), jobs, *variables, "olddefconfig", "prepare0")
-        return Command(argv, self.root, PREPARE_SECONDS)
+    preparation: Preparation | None = None
 
 
 def is_kernel(tree: Path) -> bool:
@@ -85,7 +48,9 @@ def kernel_build(tree: Path, build: Path | None, progress: Progress) -> Build:
     if recorded is not None:
         flags = from_cmd_file(recorded, made.resolve(), (tree, made))
         return Build(flags, tree.resolve(), True, f"{configuration.path} and its own build")
-    return _prepared(_scratch(tree, configuration, arch), progress)
+    own = _own(tree, configuration, arch)
+    build = prepared_build(own, str(configuration.path), progress)
+    return replace(build, remarks=build.remarks + _changed(own))
 
 
 def for_unit(build: Build, unit: str) -> Build:
@@ -106,8 +71,8 @@ def planned(tree: Path, build: Path | None) -> tuple[Command, ...]:
     made = build or tree
     configuration = _configuration(tree, made)
     arch = architecture(configuration, tree)
-    scratch = None if _recorded(made, arch) else _scratch(tree, configuration, arch)
-    return () if scratch is None or _is_warm(scratch) else (scratch.command(),)
+    one = None if _recorded(made, arch) else _own(tree, configuration, arch)
+    return () if one is None or one.is_warm else (one.command(),)
 
 
 def _configuration(tree: Path, made: Path) -> Configuration:
@@ -130,80 +95,24 @@ def _recorded(made: Path, arch: str) -> Path | None:
     return record if current else None
 
 
-def _scratch(tree: Path, configuration: Configuration, arch: str) -> _Scratch:
-    for program in _NEEDED:
-        if shutil.which(program) is None:
-            raise missing(program)
-    tools = toolchain(configuration, arch)
-    version = run(Command((tools.compiler, "--version"), Path("/"), 20)).output
-    top = (tree / "Makefile").read_bytes()[:512]
-    described = "\0".join((str(tree.resolve()), configuration.text, version, " ".join(tools.variables))).encode() + top
-    key = hashlib.sha256(described).hexdigest()[:24]
-    return _Scratch(cache_directory().resolve() / "trees" / key, tree, configuration, arch, tools)
+def _own(tree: Path, configuration: Configuration, arch: str) -> Preparation:
+    return preparation(tree, Wanted(configuration, arch, arch))
 
 
-def _is_warm(scratch: _Scratch) -> bool:
-    return (scratch.root / _PREPARED).is_file()
+def prepared_build(one: Preparation, made_from: str, progress: Progress) -> Build:
+    """The flags of a directory in the cache, prepared if need be; ``made_from`` is what to call its configuration.
+
+    Raises ``TreeError`` when make fails.
+    """
+    commands = prepared(one, progress)
+    flags = from_cmd_file(one.record, one.output, (one.tree, one.root))
+    return Build(flags, one.farm, True, f"{made_from}, prepared in {one.root}", commands, one.tools.remarks, one)
 
 
-def _prepared(scratch: _Scratch, progress: Progress) -> Build:
-    commands: tuple[Command, ...] = ()
-    with _locked(scratch.root, progress):
-        if not _is_warm(scratch):
-            progress(f"preparing a build of {scratch.tree} in {scratch.root} (once for this configuration)")
-            commands = (_prepare(scratch).command,)
-        plant(scratch.tree, scratch.farm, scratch.architecture)
-    record = scratch.output / "arch" / scratch.architecture / "kernel" / ".asm-offsets.s.cmd"
-    flags = from_cmd_file(record, scratch.output, (scratch.tree, scratch.root))
-    made_from = f"{scratch.configuration.path}, prepared in {scratch.root}"
-    return Build(flags, scratch.farm, True, made_from, commands, scratch.tools.remarks + _changed(scratch))
-
-
-def _prepare(scratch: _Scratch) -> Ended:
-    for stale in (scratch.farm, scratch.output):
-        if stale.exists():
-            shutil.rmtree(stale)
-    scratch.output.mkdir(parents=True)
-    plant(scratch.tree, scratch.farm, scratch.architecture)
-    (scratch.output / ".config").write_text(scratch.configuration.text, encoding="utf-8")
-    ended = run(scratch.command())
-    (scratch.root / "log").write_text(ended.output, encoding="utf-8")
-    if ended.status:
-        message = f"make could not prepare {scratch.tree}: {_first_error(ended.output)}; see {scratch.root / 'log'}"
-        raise TreeError(message)
-    (scratch.root / _PREPARED).touch()
-    return ended
-
-
-def _first_error(output: str) -> str:
-    lines = [line.strip() for line in output.splitlines()]
-    telling = [line for line in lines if "error" in line.lower() or "***" in line or "not found" in line]
-    return next((line for line in (*telling, *lines[-1:]) if line.strip("* ")), "no output")
-
-
-def _changed(scratch: _Scratch) -> tuple[str, ...]:
-    """What olddefconfig made of the configuration, beyond facts about the compiler."""
-    made = values((scratch.output / ".config").read_text(encoding="utf-8", errors="replace"))
-    asked = scratch.configuration.values
-    changed = sorted(
-        name
-        for name in {*made, *asked}
-        if made.get(name) != asked.get(name) and not name.startswith(_ABOUT_THE_COMPILER)
-    )
+def _changed(one: Preparation) -> tuple[str, ...]:
+    """What olddefconfig made of the configuration."""
+    changed = changed_symbols(one)
     if not changed:
         return ()
     listed = ", ".join(changed[:5]) + (", …" if len(changed) > 5 else "")
-    return (f"make olddefconfig changed {len(changed)} symbols of {scratch.configuration.path}: {listed}",)
-
-
-@contextmanager
-def _locked(root: Path, progress: Progress) -> Iterator[None]:
-    """Holds the directory against a second process until the block ends."""
-    root.mkdir(parents=True, exist_ok=True)
-    with (root / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            progress(f"waiting for another process that prepares {root}")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    return (f"make olddefconfig changed {len(changed)} symbols of {one.wanted.configuration.path}: {listed}",)

@@ -21,6 +21,8 @@ _PREFIXES = {
     "mips": "mips-linux-gnu-",
     "sparc": "sparc64-linux-gnu-",
     "m68k": "m68k-linux-gnu-",
+    "i386": "i686-linux-gnu-",
+    "x86": "x86_64-linux-gnu-",
 }
 _MACHINES = {
     "x86_64": "x86",
@@ -41,15 +43,18 @@ class Toolchain:
     remarks: tuple[str, ...] = ()
 
 
-def toolchain(configuration: Configuration, architecture: str) -> Toolchain:
-    """The compiler for ``configuration``; raises ``ToolMissing`` naming the package when there is none."""
+def toolchain(configuration: Configuration, architecture: str, machine: str = "") -> Toolchain:
+    """The compiler for ``configuration``; raises ``ToolMissing`` naming the package when there is none.
+
+    ``architecture`` is the folder below ``arch/``; ``machine``, the value of ARCH, may be narrower (``i386``).
+    """
     if configuration.has("CC_IS_CLANG"):
         return _clang(configuration)
     recorded = configuration.values.get("CC_VERSION_TEXT", "").split(" ")[0]
     match = _GCC.fullmatch(recorded)
     prefix = match[1] if match else ""
     foreign = _MACHINES.get(os.uname().machine) != architecture
-    prefix = prefix or (_PREFIXES.get(architecture, "") if foreign else "")
+    prefix = prefix or (_PREFIXES.get(machine, _PREFIXES.get(architecture, "")) if foreign else "")
     wanted = recorded if match and recorded.startswith(prefix) else f"{prefix}gcc"
     found = next((name for name in dict.fromkeys((wanted, f"{prefix}gcc")) if shutil.which(name)), None)
     if found is None:
