@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How Kbuild would compile each unit of a prepared build: make says it without doing it, in seconds.
+
+``make -n`` prints the recipes; ``-o prepare`` keeps it from asking for tools and libraries that only a whole build
+needs. What it says is kept beside the build.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from linesmith.analyzer.errors import TreeError
+from linesmith.patches.flags import Flags, from_words
+from linesmith.patches.preparation import Preparation, Progress
+from linesmith.plugins.machines.child import Streams, child
+
+DRY_SECONDS = 600
+_KEPT = "units.json"
+# What Kbuild runs behind the compiler (scripts/Kbuild.include, cmd_and_fixdep).
+_BEHIND = b"; scripts/basic/fixdep "
+
+
+@dataclass(frozen=True, slots=True)
+class UnitCommands:
+    """The compiler calls of a build by unit, relative to the tree; ``directory`` is where they are made."""
+
+    commands: Mapping[str, str]
+    directory: Path
+    outside: tuple[Path, ...]
+
+    def flags(self, unit: str) -> Flags | None:
+        """The flags of one unit, ``None`` where the build has no such unit; raises ``TreeError`` for no compiler."""
+        command = self.commands.get(unit)
+        if command is None:
+            return None
+        return from_words(shlex.split(command), self.directory / "Makefile", self.directory, self.outside)
+
+
+def unit_commands(one: Preparation, progress: Progress) -> UnitCommands:
+    """Every unit that make would compile, those of modules included; raises ``TreeError`` when it names none."""
+    kept = one.root / _KEPT
+    if not kept.is_file():
+        progress(f"asking make how it compiles the units of {one.tree}")
+        found = _asked(one)
+        partial = kept.with_suffix(f".{os.getpid()}")
+        partial.write_bytes(msgspec.json.encode(found))
+        partial.replace(kept)
+    commands = msgspec.json.decode(kept.read_bytes(), type=dict[str, str])
+    return UnitCommands(commands, one.output, (one.tree, one.root))
+
+
+def _asked(one: Preparation) -> dict[str, str]:
+    said = one.root / "dry-run"
+    _dry_run(one, said)
+    found = dict(_units(one, said))
+    if not found:
+        raise TreeError(f"make names no unit that it would compile for {one.tree}; see {said}")
+    said.unlink()
+    return found
+
+
+def _dry_run(one: Preparation, said: Path) -> None:
+    """Write what ``make -n`` prints. Its status says nothing: a dry run misses what it did not make."""
+    argv = ("make", "-n", "-k", "--no-print-directory", "-C", str(one.output), "-f", str(one.farm / "Makefile"))
+    with said.open("wb") as output:
+        streams = Streams(subprocess.DEVNULL, output, subprocess.STDOUT)
+        with child((*argv, "-o", "prepare", *one.variables, "V=1"), one.output, streams) as process:
+            try:
+                process.wait(DRY_SECONDS)
+            except subprocess.TimeoutExpired:
+                raise TreeError(f"make -n did not end within {DRY_SECONDS} s in {one.output}") from None
+
+
+def _units(one: Preparation, said: Path) -> Iterator[tuple[str, str]]:
+    """Pairs of unit and compiler call."""
+    begin = f"; {one.tools.compiler} ".encode()
+    farm = f"{one.farm}/"
+    with said.open("rb") as lines:
+        for line in lines:
+            end = line.rfind(_BEHIND)
+            start = line.rfind(begin, 0, end) if end > 0 else -1
+            command = line[start + 2 : end].decode("utf-8", "surrogateescape").strip() if start >= 0 else ""
+            source = command.rpartition(" ")[2]
+            if source.startswith(farm) and source.endswith(".c") and "-D__KERNEL__" in command:
+                yield os.path.normpath(source.removeprefix(farm)), command
