@@ -21,7 +21,7 @@ class SlabMachine:
     """What the rules of SLUB depend on beside the cache: CPUs present, page and line in bytes, kernel release.
 
     ``kmalloc_alignment`` is ARCH_KMALLOC_MINALIGN, ``track_bytes`` the size of ``struct track``, which ``slub_debug=U``
-    puts behind an object twice.
+    puts behind an object twice, ``word_bytes`` that of a pointer.
     """
 
     cpus: int = 64
@@ -30,6 +30,7 @@ class SlabMachine:
     release: tuple[int, int] = (6, 12)
     kmalloc_alignment: int = 8
     track_bytes: int = 0
+    word_bytes: int = 8
 
 
 @dataclass(frozen=True, slots=True)

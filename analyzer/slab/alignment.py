@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from linesmith.analyzer.model import CacheRequest, SlabMachine
 
-WORD_BYTES = 8
 # From here on kmalloc() aligns to the largest power of two that divides the size, before only sizes that are one.
 _KMALLOC_DIVISOR = (6, 11)
 
@@ -20,7 +19,7 @@ def alignment_of(request: CacheRequest, machine: SlabMachine) -> int:
     asked = max(request.alignment, kmalloc_alignment(request.object_bytes, machine) if request.kmalloc else 0)
     if request.hwcache_align:
         asked = max(asked, line_alignment(request.object_bytes, machine.line_bytes))
-    return rounded_up(max(asked, WORD_BYTES), WORD_BYTES)
+    return rounded_up(max(asked, machine.word_bytes), machine.word_bytes)
 
 
 def line_alignment(object_bytes: int, line_bytes: int) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linesmith.analyzer.model import CacheRequest, SlabGeometry, SlabMachine
-from linesmith.analyzer.slab.alignment import WORD_BYTES, alignment_of, rounded_up
+from linesmith.analyzer.slab.alignment import alignment_of, rounded_up
 from linesmith.analyzer.slab.order import order_of
 
 # From here on the red zone of a general cache begins behind what was asked for, within the object.
@@ -25,8 +25,8 @@ def geometry_of(request: CacheRequest, machine: SlabMachine) -> SlabGeometry:
     """How the kernel lays out the objects of a cache that is asked for so."""
     alignment = alignment_of(request, machine)
     one = _with_free_pointer(request, machine)
-    lead = rounded_up(WORD_BYTES, alignment) if request.red_zone else 0
-    tail = WORD_BYTES if request.red_zone else 0
+    lead = rounded_up(machine.word_bytes, alignment) if request.red_zone else 0
+    tail = machine.word_bytes if request.red_zone else 0
     stride = rounded_up(one.bytes + _tracks(request, machine) + tail + lead, alignment)
     order = order_of(stride, machine)
     objects = (machine.page_bytes << order) // stride
@@ -36,19 +36,19 @@ def geometry_of(request: CacheRequest, machine: SlabMachine) -> SlabGeometry:
 
 
 def _with_free_pointer(request: CacheRequest, machine: SlabMachine) -> _Object:
-    used = rounded_up(request.object_bytes, WORD_BYTES)
+    used = rounded_up(request.object_bytes, machine.word_bytes)
     if request.red_zone and used == request.object_bytes:
-        used += WORD_BYTES
+        used += machine.word_bytes
     if _is_outside(request, machine):
-        return _Object(used + WORD_BYTES, used)
-    return _Object(used, request.object_bytes // 2 // WORD_BYTES * WORD_BYTES)
+        return _Object(used + machine.word_bytes, used)
+    return _Object(used, request.object_bytes // 2 // machine.word_bytes * machine.word_bytes)
 
 
 def _is_outside(request: CacheRequest, machine: SlabMachine) -> bool:
     """Whether the free pointer lies behind the object, because freed objects are still looked at."""
     looked_at = request.typesafe_by_rcu and not request.inner_free_pointer
     keeps_size = request.kmalloc and request.store_user and machine.release >= _INNER_RED_ZONE
-    small = request.red_zone and (request.object_bytes < WORD_BYTES or keeps_size)
+    small = request.red_zone and (request.object_bytes < machine.word_bytes or keeps_size)
     return looked_at or request.constructor or request.poison or small
 
 
@@ -56,4 +56,4 @@ def _tracks(request: CacheRequest, machine: SlabMachine) -> int:
     """Who allocated and who freed the object, and for kmalloc() the size that was asked for."""
     if not request.store_user:
         return 0
-    return 2 * machine.track_bytes + (WORD_BYTES if request.kmalloc else 0)
+    return 2 * machine.track_bytes + (machine.word_bytes if request.kmalloc else 0)
