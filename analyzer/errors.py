@@ -94,6 +94,14 @@ class VerificationFailed(LinesmithError):
     """The patched source does not compile, or compiles to another layout than the candidate's."""
 
 
+class CommandTimedOut(VerificationFailed):
+    """A command that a verification needs did not end in its time, and was stopped."""
+
+
+class SemanticPatchFailed(LinesmithError):
+    """Coccinelle does not take the rules of a semantic patch."""
+
+
 class OutputError(LinesmithError):
     """The result cannot be written where the user asked."""
 

@@ -12,10 +12,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.errors import ToolMissing, VerificationFailed
+from linesmith.analyzer.errors import CommandTimedOut, ToolMissing
 
 _KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
-_PACKAGES = {"cc": "gcc", "ld.lld": "lld", "clang": "clang"}
+_PACKAGES = {"cc": "gcc", "ld.lld": "lld", "clang": "clang", "spatch": "coccinelle"}
 _MOST_OUTPUT = 1 << 20
 
 
@@ -42,7 +42,7 @@ class Ended:
 
 
 def run(command: Command) -> Ended:
-    """Run the command to its end. Raises ``ToolMissing``, and ``VerificationFailed`` when its time is up."""
+    """Run the command to its end. Raises ``ToolMissing``, and ``CommandTimedOut`` when its time is up."""
     started = time.monotonic()
     with tempfile.TemporaryFile() as output:
         try:
@@ -81,7 +81,7 @@ def _wait(child: subprocess.Popen[bytes], command: Command) -> None:
         message = (
             f"{command.argv[0]} did not end within {command.seconds} s and was stopped; the command was: {command}"
         )
-        raise VerificationFailed(message) from None
+        raise CommandTimedOut(message) from None
     finally:
         _end_group(child)
 

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A scratch image of a source tree: links to the tree, but for the files that are changed.
+
+A folder is one link until a file in it is changed; then it becomes a folder of links. Relative includes lead to the
+changed files wherever both are reached through folders of the image.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from linesmith.analyzer.errors import TreeError
+from linesmith.analyzer.model import FileChange
+
+
+class TreeImage:
+    """The tree ``tree`` as it is to become, below ``root``; files are named relative to both."""
+
+    def __init__(self, tree: Path, root: Path) -> None:
+        self.tree = tree.resolve()
+        self.root = root.resolve()
+        self._committed: dict[str, bytes | None] = {}
+        _open_folder(self.tree, self.root)
+
+    def make_own(self, files: Iterable[str]) -> None:
+        """Put copies in place of links, so that programs can change the files."""
+        for file in files:
+            if file not in self._committed:
+                self.put(file, self.read(file))
+
+    def put(self, file: str, content: bytes | None) -> None:
+        """Give ``file`` this content; ``None`` takes the file away."""
+        place = self.root / file
+        if file not in self._committed:
+            self._committed[file] = self.read(file) if place.is_file() else None
+        self._open(PurePosixPath(file).parent)
+        place.unlink(missing_ok=True)
+        if content is not None:
+            place.write_bytes(content)
+
+    def read(self, file: str) -> bytes:
+        """The content of ``file`` as it is now; raises ``OSError``."""
+        return (self.root / file).read_bytes()
+
+    def commit(self) -> tuple[FileChange, ...]:
+        """What has changed since the last commit, by name of file."""
+        changes = tuple(self._changes())
+        self._committed.update({change.file: change.after for change in changes})
+        return changes
+
+    def _changes(self) -> Iterator[FileChange]:
+        for file, before in sorted(self._committed.items()):
+            after = self.read(file) if (self.root / file).is_file() else None
+            if after != before:
+                yield FileChange(file, before, after)
+
+    def _open(self, folder: PurePosixPath) -> None:
+        """Make each folder on the way to ``folder`` one of links."""
+        for part in (*reversed(folder.parents), folder):
+            place = self.root / part
+            if place.is_symlink():
+                place.unlink()
+                place.mkdir()
+                _open_folder(self.tree / part, place)
+            place.mkdir(exist_ok=True)
+
+
+@contextmanager
+def tree_image(tree: Path) -> Iterator[TreeImage]:
+    """An image that lasts as long as the block; raises ``TreeError`` where ``tree`` cannot be read."""
+    if not tree.is_dir():
+        raise TreeError(f"{tree} is no directory; --tree takes the root of the sources")
+    with tempfile.TemporaryDirectory(prefix="linesmith-") as made:
+        yield TreeImage(tree, Path(made) / "tree")
+
+
+def _open_folder(origin: Path, place: Path) -> None:
+    place.mkdir(exist_ok=True)
+    with os.scandir(origin) as found:
+        for entry in found:
+            (place / entry.name).symlink_to(entry.path)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every place of a tree that names an identifier in code, whatever the configuration or the machine."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from linesmith.patches.kbuild import Progress
+from linesmith.patches.masking import without_comments
+
+_SUFFIXES = (".c", ".h", ".S", ".inc", ".hh", ".def", ".lds", ".cc", ".cpp")
+_SKIPPED = frozenset((".git", ".svn", ".hg", "node_modules", "__pycache__"))
+_MOST_BYTES = 32 << 20
+_TELL_EVERY = 10_000
+_DEFINE = re.compile(rb"^[ \t]*\#[ \t]*define[ \t]+(\w+)(?:\\\r?\n|[^\n])*", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """One place of a word; ``offset`` is its first byte in ``file``, ``line`` counts from 1, ``column`` from 0.
+
+    ``text`` is the source line without the blanks at its ends. ``macro`` names the macro whose definition it is in.
+    """
+
+    file: str
+    line: int
+    column: int
+    offset: int
+    text: str
+    macro: str = ""
+
+    @property
+    def place(self) -> str:
+        """``file:line``."""
+        return f"{self.file}:{self.line}"
+
+
+def mentions(tree: Path, word: str, progress: Progress) -> tuple[Mention, ...]:
+    """The places of ``word`` outside of comments and strings, by file; links and build results are not entered."""
+    found: list[Mention] = []
+    seen = 0
+    for seen, file in enumerate(source_files(tree), 1):
+        if seen % _TELL_EVERY == 0:
+            progress(f"looking for {word}: {seen} files read")
+        source = _read(tree / file)
+        if word.encode() in source:
+            found += mentioned(file, source, word)
+    progress(f"looking for {word}: {len(found)} places in {seen} files")
+    return tuple(found)
+
+
+def mentioned(file: str, source: bytes, word: str) -> Iterator[Mention]:
+    """The places of ``word`` in the code of one file."""
+    code = without_comments(source)
+    macros = [(match.span(), match[1].decode()) for match in _DEFINE.finditer(code)]
+    for match in re.finditer(rb"\b" + re.escape(word.encode()) + rb"\b", code):
+        start = source.rfind(b"\n", 0, match.start()) + 1
+        line = source[start : source.find(b"\n", start) if b"\n" in source[start:] else len(source)]
+        macro = next((name for (first, last), name in macros if first <= match.start() < last), "")
+        number = source.count(b"\n", 0, start) + 1
+        text = line.decode("utf-8", "replace").strip()
+        yield Mention(file, number, match.start() - start, match.start(), text, macro)
+
+
+def source_files(tree: Path) -> Iterator[str]:
+    """C, header and assembly files below ``tree``, relative to it, in the order of their names."""
+    for place, folders, names in os.walk(tree):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
+        for name in sorted(names):
+            if name.endswith(_SUFFIXES):
+                yield os.path.relpath(os.path.join(place, name), tree)  # noqa: PTH118 - a path per file of 80,000
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of a regular file; none of what is a link, cannot be read, or is no source for its size."""
+    try:
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            if path.is_symlink() or status.st_size > _MOST_BYTES:
+                return b""
+            return file.read()
+    except OSError:
+        return b""

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs Coccinelle's ``spatch`` on files of a tree's image: what a semantic patch changes, and where its rules match.
+
+Headers are read for their types, as deep as they include each other, and are changed only when they are named.
+Source: docs/manual of Coccinelle 1.1.1.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from linesmith.analyzer.errors import CommandTimedOut, SemanticPatchFailed
+from linesmith.analyzer.model import Refusal, RefusalCode
+from linesmith.patches.child import Command, Ended, run
+from linesmith.patches.kbuild import Progress, is_kernel
+from linesmith.patches.semantic.image import TreeImage
+
+# Files that one process works on, so that a header they share is parsed once.
+_TOGETHER = 8
+_SECONDS_PER_FILE = 120
+_WIDTH = 80
+_MOST_SAID = 200
+_ABOUT_ITSELF = re.compile(r"init_defs|Warning: ")
+_MARK = "linesmith-site "
+_GAVE_UP = re.compile(r"^(?:EXN:|Fatal error: exception |\(ONCE\) Timeout|.*\bTimeout\b)", re.MULTILINE)
+_CHECK_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Asks for every place where ``rule`` binds its position ``position``, with the text its ``bindings`` matched."""
+
+    rule: str
+    position: str
+    bindings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticPatch:
+    """Rules in SmPL; ``reports`` are added to them as scripts, so that a person can run ``text`` without them."""
+
+    text: str
+    reports: tuple[Report, ...] = ()
+
+    @property
+    def script(self) -> str:
+        """The rules with the scripts that report places."""
+        return "\n".join((self.text.rstrip("\n"), *(_reporting(report) for report in self.reports), ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a rule matched in the file as it was: ``line`` counts from 1, ``column`` from 0.
+
+    ``function`` is the one around it. ``bindings`` gives the C text of each metavariable asked for.
+    """
+
+    rule: str
+    file: str
+    line: int
+    column: int
+    function: str
+    bindings: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Spatched:
+    """What ``spatch`` did: the changed files lie in the image, ``failed`` are those it gave up on."""
+
+    sites: tuple[Site, ...]
+    failed: tuple[Refusal, ...]
+    commands: tuple[Command, ...]
+
+
+def spatch(patch: SemanticPatch, image: TreeImage, files: Sequence[str], progress: Progress) -> Spatched:
+    """Run ``patch`` on ``files`` of the image, in place.
+
+    Raises ``ToolMissing`` without Coccinelle, ``SemanticPatchFailed`` when the rules are no SmPL.
+    """
+    image.make_own(files)
+    rules = image.root.parent / "rules.cocci"
+    rules.write_text(patch.script, encoding="utf-8")
+    _check(rules)
+    sites: dict[Site, None] = {}
+    failed: list[Refusal] = []
+    commands: list[Command] = []
+    done = 0
+    for batch in _batches(files):
+        progress(f"spatch: {done} of {len(files)} files done")
+        for part, ended in _run(rules, image, batch):
+            commands.append(ended.command)
+            sites.update(dict.fromkeys(_sites(ended.output, image.root)))
+            failed += [_given_up(file, ended) for file in part if _stopped(ended)]
+        done += len(batch)
+    return Spatched(tuple(sites), tuple(failed), tuple(commands))
+
+
+def _check(rules: Path) -> None:
+    ended = run(Command(("spatch", "--parse-cocci", str(rules)), rules.parent, _CHECK_SECONDS))
+    if ended.status:
+        lines = [line.strip() for line in ended.output.splitlines() if not _ABOUT_ITSELF.match(line)]
+        said = " ".join(" ".join(lines).replace(str(rules), "rules").split())[:_MOST_SAID]
+        raise SemanticPatchFailed(f"spatch does not take the semantic patch ({said}); check the names in it")
+
+
+def include_folders(tree: Path, file: str) -> tuple[str, ...]:
+    """Where headers that ``file`` includes are looked for, relative to ``tree``, first the likeliest."""
+    if not is_kernel(tree):
+        own = [str(parent) for parent in PurePosixPath(file).parents]
+        return tuple(dict.fromkeys(folder for place in own for folder in (place, f"{place}/include")))
+    architecture = _architecture(tree, file)
+    arches = (f"arch/{architecture}/include", f"arch/{architecture}/include/generated")
+    users = (f"arch/{architecture}/include/uapi", "include/uapi")
+    return ("include", *arches, *users)
+
+
+def _architecture(tree: Path, file: str) -> str:
+    parts = PurePosixPath(file).parts
+    named = parts[1] if len(parts) > 2 and parts[0] == "arch" else "x86"
+    return named if (tree / "arch" / named / "include").is_dir() else "x86"
+
+
+def _batches(files: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Files in groups that look for headers in the same folders."""
+    groups: dict[str, list[str]] = {}
+    for file in files:
+        parts = PurePosixPath(file).parts
+        groups.setdefault("/".join(parts[:2]) if parts[0] == "arch" else "", []).append(file)
+    for group in groups.values():
+        for start in range(0, len(group), _TOGETHER):
+            yield tuple(group[start : start + _TOGETHER])
+
+
+def _run(rules: Path, image: TreeImage, files: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Ended]]:
+    """The files in one process; where that gives up, each in a process of its own."""
+    ended = _ended(rules, image, files)
+    if _stopped(ended) and len(files) > 1:
+        for file in files:
+            yield (file,), _ended(rules, image, (file,))
+        return
+    yield files, ended
+
+
+def _ended(rules: Path, image: TreeImage, files: tuple[str, ...]) -> Ended:
+    command = Command(_argv(rules, image, files), image.root, _SECONDS_PER_FILE * (len(files) + 1))
+    try:
+        return run(command)
+    except CommandTimedOut as error:
+        return Ended(command, 1, f"EXN: {error}", command.seconds)
+
+
+def _argv(rules: Path, image: TreeImage, files: tuple[str, ...]) -> tuple[str, ...]:
+    folders = [part for folder in include_folders(image.tree, files[0]) for part in ("-I", str(image.root / folder))]
+    limits = ("--timeout", str(_SECONDS_PER_FILE), "--max-width", str(_WIDTH))
+    # Without the last one a file that does not name the record itself is passed over.
+    types = ("--recursive-includes", "--include-headers-for-types", "--disable-worth-trying-opt")
+    return ("spatch", "--sp-file", str(rules), "--very-quiet", "--in-place", *limits, *types, *folders, *files)
+
+
+def _reporting(report: Report) -> str:
+    """A script that prints each match of a rule as one Python literal."""
+    names = "\n".join(f"{name} << {report.rule}.{name};" for name in report.bindings)
+    pairs = "".join(f"({name!r}, str({name}))," for name in report.bindings)
+    place = "int(one.line), int(one.column), one.current_element"
+    return (
+        f"@script:python@\n{report.position} << {report.rule}.{report.position};\n{names}\n@@\n"
+        f"for one in {report.position}:\n"
+        f"  print({_MARK!r} + repr(({report.rule!r}, one.file, {place}, ({pairs}))))\n"
+    )
+
+
+def _sites(output: str, root: Path) -> Iterator[Site]:
+    for line in output.splitlines():
+        if line.startswith(_MARK):
+            rule, file, number, column, function, bindings = ast.literal_eval(line.removeprefix(_MARK))
+            name = str(Path(file).relative_to(root)) if Path(file).is_absolute() else file
+            yield Site(rule, name, number, column, function, bindings)
+
+
+def _stopped(ended: Ended) -> bool:
+    return bool(ended.status) or bool(_GAVE_UP.search(ended.output))
+
+
+def _given_up(file: str, ended: Ended) -> Refusal:
+    said = next((line for line in ended.output.splitlines() if _GAVE_UP.match(line)), "no message")
+    reason = f"spatch gave up on this file ({said[:_MOST_SAID]})"
+    return Refusal(RefusalCode.NOT_PARSED, f"{file}:1", reason, "change it by hand")
