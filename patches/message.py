@@ -21,10 +21,14 @@ from linesmith.analyzer.model import (
     Residual,
     StepTable,
 )
+from linesmith.patches.beyond import NOTHING_BEYOND, Beyond
+from linesmith.patches.narrow import narrow
+from linesmith.patches.prefix import Style
 from linesmith.patches.reasons import reasons
 from linesmith.patches.verify import Verification
 
 WIDTH = 75
+_INDENT = "  "
 _FUNCTIONS = 3
 # Pairs of members that are listed in any case.
 _PAIRS = 6
@@ -46,9 +50,10 @@ class Confirmation:
     verification: Verification
     compiler: str
     is_kernel: bool
+    beyond: Beyond = NOTHING_BEYOND
 
 
-def subject(candidate: Candidate, title: str, prefix: str) -> str:
+def subject(candidate: Candidate, title: str, usual: Style) -> str:
     """The first line: imperative, at most 75 characters where the names allow it."""
     apart = next(((one.first, one.second) for one in candidate.residuals if one.after < one.before), None)
     move = candidate.moves[0]
@@ -58,7 +63,7 @@ def subject(candidate: Candidate, title: str, prefix: str) -> str:
         choices = [f"separate {apart[0]} from {apart[1]} in {title}", f"move {move.member} in {title}"]
     else:
         choices = [f"move {move.member} in {title}"]
-    lines = [f"{prefix}: {choice}" for choice in (*choices, f"reorder {title}")]
+    lines = [usual.subject(choice) for choice in (*choices, f"reorder {title}")]
     return next((line for line in lines if len(line) <= _SUBJECT_WIDTH), lines[-1])
 
 
@@ -66,19 +71,20 @@ def message(
     candidate: Candidate,
     finding: Finding,
     title: str,
-    prefix: str,
+    usual: Style,
     excerpt: Excerpt,
     seen: Confirmation,
     steps: Sequence[StepTable] = (),
 ) -> str:
-    """The whole message, without trailers; ``title`` is the type as C names it.
+    """The whole message, without trailers; ``title`` is the type as C names it, ``usual`` how subjects begin.
 
     ``steps`` say why the candidate helps; they hold for the layouts of the profiled build only.
     """
-    blocks = [subject(candidate, title, prefix), _problem(finding, title), _members(finding)]
+    blocks = [subject(candidate, title, usual), _problem(finding, title), _members(finding)]
     blocks += [_change(candidate, seen.verification), reasons(steps) if seen.verification.exact else ""]
     blocks += [_layouts(candidate, excerpt, seen.verification)]
-    blocks += [_phases(title, finding, seen.verification), _verified(candidate, seen), _unverified(seen)]
+    blocks += [_phases(title, finding, seen.verification), _verified(candidate, seen)]
+    blocks += [*seen.beyond.paragraphs(), _unverified(seen)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -167,8 +173,8 @@ def _layouts(candidate: Candidate, excerpt: Excerpt, seen: Verification) -> str:
 
 
 def _indented(lines: Sequence[str]) -> Iterator[str]:
-    for line in lines:
-        yield f"  {line.expandtabs(4)}".rstrip()
+    for line in narrow(lines, WIDTH - len(_INDENT)):
+        yield f"{_INDENT}{line}".rstrip()
 
 
 def _phases(title: str, finding: Finding, seen: Verification) -> str:
@@ -228,8 +234,5 @@ def _verified(candidate: Candidate, seen: Confirmation) -> str:
 
 def _unverified(seen: Confirmation) -> str:
     others = "other configurations and architectures" if seen.is_kernel else "other builds"
-    text = (
-        f"{_NOT_CHECKED} {others}, and code that relies on the order of members (initialisers by position, ranges from "
-        f"one member to another, casts). {_NOT_MEASURED}"
-    )
-    return _wrapped(text)
+    left = [one for one in (seen.beyond.other_builds(others), seen.beyond.other_code()) if one]
+    return _wrapped(f"{_NOT_CHECKED} {', and '.join(left)}. {_NOT_MEASURED}")

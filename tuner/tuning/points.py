@@ -9,10 +9,11 @@ from pathlib import Path
 from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Built, Candidate, Finding, Patch, Point, Variant
+from linesmith.patches.confirmed import is_kernel_code
 from linesmith.patches.located import locate
 from linesmith.patches.message import Confirmation, Excerpt, message
-from linesmith.patches.patch import Tree, edited, file_text, is_kernel_code
-from linesmith.patches.prefix import prefix
+from linesmith.patches.patch import Tree, edited, file_text
+from linesmith.patches.prefix import style
 from linesmith.patches.verify import Verification, verify
 from linesmith.tuner.space.proposals import Proposals
 from linesmith.tuner.tuning.patch_files import keep_patch_file
@@ -72,8 +73,8 @@ class Points:
     def _patch(self, candidate: Candidate, finding: Finding, seen: Verification, built: Built) -> Patch:
         declared = edited(candidate, self._tree).declared
         kernel = is_kernel_code(Tree(self._tree), declared)
-        title, word = declared.record.title, prefix(self._tree, declared.file)
+        title, usual = declared.record.title, style(self._tree, declared.file)
         text = message(
-            candidate, finding, title, word, self._excerpt, Confirmation(seen, built.compiler, is_kernel=kernel)
+            candidate, finding, title, usual, self._excerpt, Confirmation(seen, built.compiler, is_kernel=kernel)
         )
         return Patch(candidate.type, declared.file, "", text, f"compiled with {built.compiler}", 0, seen.exact)

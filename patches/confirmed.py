@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The edit of a candidate, confirmed by compiling the file as it is and as edited."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from linesmith.analyzer.errors import EditRefused, TreeError, VerificationFailed
+from linesmith.analyzer.model import Candidate, FileChange, Refusal, RefusalCode
+from linesmith.patches.child import Command, run
+from linesmith.patches.declaration import Declared, declaration
+from linesmith.patches.edit import edit
+from linesmith.patches.kbuild import Build, Progress, for_unit, is_kernel, kernel_build
+from linesmith.patches.located import locate
+from linesmith.patches.pieces import Origin
+from linesmith.patches.plain_build import plain_build
+from linesmith.patches.probe import Compiled, Probe, compiled
+from linesmith.patches.spelling import spellings
+from linesmith.patches.tree import Tree
+from linesmith.patches.units import including_units
+from linesmith.patches.verify import Verification, verify
+
+_USER_ABI = re.compile(r"(?:^|/)include/uapi/")
+_VERSION_SECONDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The tree's own file as the build compiles it: ``probe`` says through which unit."""
+
+    declared: Declared
+    build: Build
+    probe: Probe
+    compiled: Compiled
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """An edit that the compiler confirms; ``compiler`` is its version line, ``commands`` were run."""
+
+    original: Original
+    change: FileChange
+    verification: Verification
+    compiler: str
+    commands: tuple[Command, ...]
+
+
+def confirm(candidate: Candidate, tree: Tree, progress: Progress) -> Confirmed:
+    """Edit the source and compile it; ``progress`` gets a line of text before anything slow.
+
+    Raises ``TreeError``, ``DeclarationNotFound``, ``EditRefused``, ``ToolMissing``, and ``VerificationFailed`` when the
+    compiler disagrees.
+    """
+    with readable(tree):
+        declared = declared_in(candidate, tree)
+        sources = edits(candidate, declared, kernel=is_kernel_code(tree, declared))
+        build = _build(candidate, tree, declared, progress)
+        progress(f"compiling {declared.place} as it is and as patched with {build.flags.compiler}")
+        original = _original(candidate, declared, build)
+        return _first_confirmed(candidate, original, sources)
+
+
+def declared_in(candidate: Candidate, tree: Tree) -> Declared:
+    """The declaration that the candidate changes.
+
+    Raises ``TreeError``, ``DeclarationNotFound``, and ``EditRefused`` for one that user space shares.
+    """
+    if not tree.root.is_dir():
+        raise TreeError(
+            f"{tree.root} is no directory; --tree takes the root of the sources the ELF file was built from"
+        )
+    declared = declaration(tree.root, candidate.type, candidate.before)
+    if _USER_ABI.search(declared.file):
+        reason = f"{candidate.type} is shared with user space, so its members must stay"
+        raise EditRefused(Refusal(RefusalCode.USER_ABI, declared.place, reason))
+    return declared
+
+
+@contextmanager
+def readable(tree: Tree) -> Iterator[None]:
+    """What the system refuses is said with the file it refused."""
+    try:
+        yield
+    except OSError as error:
+        place = error.filename or tree.root
+        remedy = f"check the permissions of {tree.root} and of the cache directory ($LINESMITH_CACHE_DIR)"
+        raise TreeError(f"{place}: {error.strerror or error}; {remedy}") from error
+
+
+def is_kernel_code(tree: Tree, declared: Declared) -> bool:
+    """Whether Kbuild compiles the file; the programs in a kernel tree are built in ways of their own."""
+    return is_kernel(tree.root) and not declared.file.startswith(("tools/", "samples/", "scripts/"))
+
+
+def edits(candidate: Candidate, declared: Declared, *, kernel: bool) -> tuple[bytes, ...]:
+    """The file after the edit, in each way an alignment can be spelt; one way where none is asked for.
+
+    Raises ``EditRefused``.
+    """
+    origin = Origin(declared.source, declared.file)
+    return tuple(
+        edit(origin, declared.record, candidate, spelling).source
+        for spelling in spellings(candidate.moves, kernel=kernel)
+    )
+
+
+def _build(candidate: Candidate, tree: Tree, declared: Declared, progress: Progress) -> Build:
+    if is_kernel_code(tree, declared):
+        return kernel_build(tree.root, tree.build, progress)
+    return plain_build(tree.root, tree.build, tree.cflags, declared.file, candidate.before.unit)
+
+
+def _original(candidate: Candidate, declared: Declared, build: Build) -> Original:
+    """The tree's own file compiled alone or, when it cannot stand alone, through a unit that includes it."""
+    alone = Probe(declared.file, declared.record.title)
+    failures: list[str] = []
+    units = including_units(build.tree, declared.file, candidate.before.unit)
+    for probe in (alone, *(replace(alone, through=unit) for unit in units)):
+        try:
+            return Original(declared, build, probe, compiled(for_unit(build, probe.unit), probe, declared.source))
+        except VerificationFailed as failure:
+            failures.append(str(failure))
+    through = f" (nor does it through {', '.join(units)})" if units else ""
+    raise VerificationFailed(f"before any change, {failures[0]}{through}")
+
+
+def _first_confirmed(candidate: Candidate, original: Original, sources: Sequence[bytes]) -> Confirmed:
+    """The first of ``sources`` that the compiler confirms; what it says of the last one is raised."""
+    declared, build = original.declared, original.build
+    before = locate(candidate, original.compiled.layouts)
+    failure = VerificationFailed(f"{declared.place}: there is no edit to confirm")
+    for source in sources:
+        try:
+            patched = compiled(for_unit(build, original.probe.unit), original.probe, source)
+            verification = verify(candidate, before, locate(candidate, patched.layouts))
+        except VerificationFailed as failed:
+            failure = failed
+            continue
+        change = FileChange(declared.file, declared.source, source)
+        commands = (*build.commands, original.compiled.command, patched.command)
+        return Confirmed(original, change, verification, _version(build), commands)
+    raise failure
+
+
+def _version(build: Build) -> str:
+    command = Command((build.flags.compiler, "--version"), build.tree, _VERSION_SECONDS)
+    return run(command).output.partition("\n")[0]
