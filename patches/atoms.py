@@ -12,10 +12,12 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import reduce
 
 from linesmith.patches.grammar import (
     Declarator,
     Node,
+    arms,
     body,
     declarators,
     inner_names,
@@ -56,7 +58,8 @@ class Atom:
     """Whole lines ``start`` … ``end`` (offsets in the file) of one body.
 
     ``names`` are the members declared, ``inner`` those of anonymous records in it. ``region`` is equal for atoms
-    that no fence keeps apart. ``scopes`` are the bodies of anonymous structs, whose members can move among themselves.
+    that no fence keeps apart. ``scopes`` hold members that can move among themselves: those of an anonymous struct,
+    of one arm of a conditional, of a group between its markers.
     """
 
     kind: AtomKind
@@ -77,7 +80,7 @@ class Atom:
 class Scope:
     """A body and its atoms in order; atoms that lie on the lines of the braces cannot be cut out of them.
 
-    ``start`` … ``end`` are the whole lines between the braces.
+    ``start`` … ``end`` are the whole lines between the braces, directives or markers.
     """
 
     start: int
@@ -108,7 +111,8 @@ def _scope(source: bytes, opening: int, closing: int, nodes: Sequence[Node]) -> 
 
 def _atom(source: bytes, node: Node) -> Atom:
     start, end = _line_start(source, node.start), _line_end(source, node.end)
-    scopes = tuple(_scope(source, *braces_and_nodes) for braces_and_nodes in nested_bodies(node, source))
+    bodies = arms(node, source) if node.is_conditional else nested_bodies(node, source)
+    scopes = tuple(_scope(source, *edges_and_nodes) for edges_and_nodes in bodies)
     declared = (Declaration(node.start, node.end, declarators(node)),) if node.is_declaration else ()
     kind = _kind(source, node)
     if kind is AtomKind.FENCE:
@@ -182,14 +186,27 @@ def _is_headed(source: bytes, last: Atom, atom: Atom) -> bool:
 def _grouped(source: bytes, atoms: Sequence[Atom]) -> list[Atom]:
     """Joins everything between ``__cacheline_group_begin(X)`` and its end."""
     grouped: list[Atom] = []
-    opened = False
+    opened: list[Atom] = []
     for atom in atoms:
         edges = _GROUP_EDGE.findall(source[atom.start : atom.end])
         named = replace(atom, names=_with_markers(atom, edges), kind=AtomKind.GROUP) if edges else atom
-        grouped[len(grouped) - opened :] = [_merged(grouped[-1], named)] if opened else [named]
-        for edge, _ in edges:
-            opened = edge == b"begin"
-    return grouped
+        if not opened and not edges:
+            grouped.append(atom)
+            continue
+        opened.append(named)
+        if edges and edges[-1][0] == b"end":
+            grouped.append(_group(source, opened))
+            opened = []
+    return [*grouped, *([_group(source, opened)] if opened else [])]
+
+
+def _group(source: bytes, atoms: Sequence[Atom]) -> Atom:
+    """A group as one atom; what lies between the lines of its markers can be rearranged there."""
+    whole = reduce(_merged, atoms)
+    if len(atoms) <= 1:
+        return whole
+    inside = Scope(atoms[0].end, atoms[-1].start, _fenced(source, atoms[1:-1]))
+    return replace(whole, scopes=(inside,))
 
 
 def _with_markers(atom: Atom, edges: Sequence[tuple[bytes, bytes]]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from linesmith.patches.records import Record
 
 _WIDTH = re.compile(rb":\s*\w+\s*\Z")
 _CONDITIONALS = frozenset(("preproc_if", "preproc_ifdef"))
+_ALTERNATIVES = frozenset(("preproc_elif", "preproc_elifdef", "preproc_else"))
 _RECORDS = frozenset(("struct_specifier", "union_specifier"))
 
 
@@ -74,6 +75,33 @@ def nested_bodies(node: Node, source: bytes) -> Iterator[tuple[int, int, tuple[N
             if inner is not None:
                 first, last = node.origin + inner.start_byte, node.origin + inner.end_byte - 1
                 yield first, last, _children(inner, node.origin, source[node.origin :])
+
+
+def arms(node: Node, source: bytes) -> Iterator[tuple[int, int, tuple[Node, ...]]]:
+    """The arms of an ``#if`` … ``#endif``: last byte of the directive above, first of that below, nodes between."""
+    part: tree_sitter.Node | None = node.syntax
+    while part is not None:
+        below = next((child for child in part.children if child.type in _ALTERNATIVES), None)
+        first = _directive_end(part)
+        last = node.origin + (below or node.syntax.children[-1]).start_byte
+        inside = _children(part, node.origin, source[node.origin :])
+        yield (
+            node.origin + first,
+            last,
+            tuple(one for one in inside if _is_within(one, node.origin + first, last, source)),
+        )
+        part = below
+
+
+def _directive_end(part: tree_sitter.Node) -> int:
+    """Behind the condition, which may go on over several lines."""
+    condition = part.child_by_field_name("condition") or part.child_by_field_name("name") or part.children[0]
+    return condition.end_byte
+
+
+def _is_within(node: Node, first: int, last: int, source: bytes) -> bool:
+    """Whether the node begins on a line of its own between two directives."""
+    return node.start < last and source.find(b"\n", first, node.start) >= 0
 
 
 def declarators(node: Node) -> tuple[Declarator, ...]:

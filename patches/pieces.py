@@ -36,7 +36,11 @@ class Origin:
 
     def refuse(self, code: RefusalCode, offset: int, reason: str, lift: str = "") -> EditRefused:
         """The error for the line that holds ``offset``; ``lift`` is what a person can do about it."""
-        return EditRefused(Refusal(code, f"{self.file}:{line_number(self.source, offset)}", reason, lift))
+        return EditRefused(Refusal(code, self.place(offset), reason, lift))
+
+    def place(self, offset: int) -> str:
+        """``file:line`` of an offset."""
+        return f"{self.file}:{line_number(self.source, offset)}"
 
 
 def pieces(origin: Origin, scope: Scope) -> list[Piece]:
@@ -80,28 +84,11 @@ def with_attribute(origin: Origin, piece: Piece, name: str, attribute: str) -> P
     if atom.kind is not AtomKind.DECLARATION or name not in atom.names or len(atom.declarations) > 1:
         reason = f"`{name}` is not the only member of {atom.kind.value}, so it cannot be aligned by itself"
         raise origin.refuse(RefusalCode.NOT_ALONE, atom.start, reason, "give it a declaration of its own")
-    if not atom.declarations:
-        return _inserted(piece, piece.text.rindex(b";"), attribute)
     declaration = atom.declarations[0]
     one = next(part for part in declaration.declarators if part.name == name)
     behind = declaration.end - 1 if one is declaration.declarators[-1] else one.end
-    return _inserted(piece, behind - atom.start, attribute)
-
-
-def _inserted(piece: Piece, place: int, attribute: str) -> Piece:
-    """The text with the attribute at byte ``place``; what is declared behind it moves on."""
-    added = b" " + attribute.encode()
-    declarations = tuple(_shifted(one, piece.atom.start + place, len(added)) for one in piece.atom.declarations)
-    atom = replace(piece.atom, declarations=declarations)
-    return Piece(piece.text[:place] + added + piece.text[place:], atom)
-
-
-def _shifted(declaration: Declaration, place: int, size: int) -> Declaration:
-    parts = tuple(
-        replace(part, start=part.start + size, end=part.end + size) if part.start >= place else part
-        for part in declaration.declarators
-    )
-    return replace(declaration, end=declaration.end + size, declarators=parts)
+    place = behind - atom.start
+    return replace(piece, text=piece.text[:place] + b" " + attribute.encode() + piece.text[place:])
 
 
 def split(origin: Origin, piece: Piece, name: str) -> tuple[Piece, Piece]:

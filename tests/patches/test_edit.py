@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from patch_cases import FILE, behind, candidate, edited, ordered, text
 
 from linesmith.analyzer.errors import EditRefused
-from linesmith.analyzer.model import Move, MoveKind
+from linesmith.analyzer.model import Move, MoveKind, RefusalCode
 from linesmith.patches.edit import edit
 from linesmith.patches.pieces import Origin
 from linesmith.patches.records import records_named
@@ -106,10 +106,66 @@ def test_members_of_an_if_block_do_not_part() -> None:
         edited(source, [behind("a", "c")], "b c a")
 
 
-def test_members_of_one_if_block_do_not_change_places() -> None:
-    source = b"struct s {\n#ifdef A\n\tint a;\n\tint b;\n#endif\n\tint c;\n};\n"
+def test_members_of_one_arm_change_places_in_it() -> None:
+    source = text("""
+        struct s {
+        #ifdef A
+            int a;\t/* one */
+            int b;
+        #else
+            int x;
+            int y;
+        #endif
+            int c;
+        };
+    """)
+    assert edited(source, [behind("a", "b")], "b a c") == text("""
+        struct s {
+        #ifdef A
+            int b;
+            int a;\t/* one */
+        #else
+            int x;
+            int y;
+        #endif
+            int c;
+        };
+    """)
+    assert b"\tint y;\n\tint x;\n" in edited(source, [behind("x", "y")], "y x c")
+
+
+def test_members_of_two_arms_do_not_change_places() -> None:
+    source = b"struct s {\n#ifdef A\n\tint a;\n#else\n\tint b;\n#endif\n\tint c;\n};\n"
     with pytest.raises(EditRefused, match=r"one\.h:2: `a` and `b` are in an #if block and move as one"):
         edited(source, [behind("a", "b")], "b a c")
+
+
+def test_a_member_comes_to_the_front_of_its_arm_when_that_is_the_place_wanted() -> None:
+    source = b"struct s {\n\tint z;\n#ifdef A\n\tint a;\n\tint b;\n#endif\n\tint c;\n};\n"
+    moved = b"struct s {\n\tint z;\n#ifdef A\n\tint b;\n\tint a;\n#endif\n\tint c;\n};\n"
+    assert edited(source, [behind("b", "z")], "z b a c") == moved
+
+
+def test_a_member_comes_to_the_front_of_the_record_within_its_arm() -> None:
+    source = b"struct s {\n#ifdef A\n\tint a;\n\tint b;\n#endif\n\tint c;\n};\n"
+    moved = b"struct s {\n#ifdef A\n\tint b;\n\tint a;\n#endif\n\tint c;\n};\n"
+    assert edited(source, [behind("b", None)], "b a c") == moved
+
+
+def test_a_member_goes_into_no_if_block() -> None:
+    source = b"struct s {\n\tint z;\n#ifdef A\n\tint a;\n\tint b;\n#endif\n};\n"
+    with pytest.raises(EditRefused) as refused:
+        edited(source, [behind("z", "a")], "a z b")
+    assert (refused.value.refusal.code, refused.value.refusal.place) == (
+        RefusalCode.CONDITIONAL,
+        "include/linux/one.h:3",
+    )
+
+
+def test_a_place_is_that_of_the_file_as_it_was() -> None:
+    source = b"struct s {\n\tint z;\n\t/* two\n\t * lines */\n\tint a;\n\tint b, c\n\t\t;\n};\n"
+    with pytest.raises(EditRefused, match=r"one\.h:6: `b` is declared together"):
+        edited(source, [behind("a", None), behind("b", None)], "b a z c")
 
 
 def test_a_member_that_the_configuration_leaves_out_may_come_along() -> None:
@@ -183,6 +239,22 @@ def test_a_cacheline_group_moves_as_one() -> None:
     )
     with pytest.raises(EditRefused, match="`a` is in a cacheline group with"):
         edited(source, [behind("a", "b")], "__cacheline_group_begin__g __cacheline_group_end__g b a")
+
+
+def test_members_of_a_cacheline_group_change_places_between_its_markers() -> None:
+    source = text("""
+        struct s {
+            /* sent */
+            __cacheline_group_begin(g);
+            int a;
+            int b;
+            __cacheline_group_end(g);
+        };
+    """)
+    order = "__cacheline_group_begin__g b a __cacheline_group_end__g"
+    swapped = source.replace(b"\tint a;\n\tint b;\n", b"\tint b;\n\tint a;\n")
+    assert edited(source, [behind("a", "b")], order) == swapped
+    assert edited(source, [behind("b", "__cacheline_group_begin__g")], order) == swapped
 
 
 @pytest.mark.parametrize("fence", ["/* private: mine */", "randomized_struct_fields_start"])

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One step of a candidate in the text of a body: atoms change places, nothing else changes.
+
+Each step happens in the innermost scope that holds all it names, so that nothing enters or leaves an ``#if`` block, a
+cacheline group or an anonymous struct.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linesmith.analyzer.errors import EditRefused
+from linesmith.analyzer.model import Move, RefusalCode
+from linesmith.patches.atoms import Atom, AtomKind, Scope
+from linesmith.patches.body import Body
+from linesmith.patches.pieces import Piece, find, split
+
+OTHER_CANDIDATE = "take another candidate with --candidate"
+_LOOSE = (AtomKind.LOOSE, AtomKind.FENCE)
+_WHOLE = {
+    AtomKind.CONDITIONAL: RefusalCode.CONDITIONAL,
+    AtomKind.BIT_FIELDS: RefusalCode.BIT_FIELDS,
+    AtomKind.GROUP: RefusalCode.GROUP,
+}
+
+
+def moved(body: Body, move: Move) -> Body:
+    """The body with ``move.members`` behind each other behind ``move.after``; raises ``EditRefused``."""
+    after = move.after
+    for name in move.members or (move.member,):
+        # Members that move as one may still lie in several atoms, with an #if block that is not compiled between them.
+        done = after != move.after and after is not None and _are_together(body.home, name, after)
+        if name and not done:
+            body = _put(body, name, after)
+            after = name
+    return body
+
+
+def swapped(body: Body, member: str, partner: str) -> Body:
+    """The body with the atoms of two members exchanged; raises ``EditRefused`` where they are in one."""
+    body = _split_off(body, body.common((member, partner)), member)
+    body = _split_off(body, body.common((member, partner)), partner)
+    inside = body.common((member, partner))
+    cut = body.pieces(inside)
+    first, second = (find(body.origin, inside, cut, name) for name in (member, partner))
+    if first == second:
+        raise _inseparable(body, cut[first], member, partner)
+    _check_fences(body, cut[first], cut[second])
+    cut[first], cut[second] = cut[second], cut[first]
+    return body.rewritten(inside, cut)
+
+
+def whole(atom: Atom) -> RefusalCode:
+    """The code for members that only move together."""
+    return _WHOLE.get(atom.kind, RefusalCode.JOINT)
+
+
+def _put(body: Body, member: str, after: str | None) -> Body:
+    body = _split_off(body, _meeting(body, member, after)[0], member)
+    inside, after = _meeting(body, member, after)
+    cut = body.pieces(inside)
+    index = find(body.origin, inside, cut, member)
+    target = _first_atom(cut) if after is None else find(body.origin, inside, cut, after)
+    if after is not None and target == index:
+        raise _inseparable(body, cut[index], member, after)
+    _check_fences(body, cut[index], cut[target])
+    piece = cut.pop(index)
+    place = (target if after is None else target + 1) - (index < target)
+    return body.rewritten(inside, [*cut[:place], piece, *cut[place:]])
+
+
+def _meeting(body: Body, member: str, after: str | None) -> tuple[Scope, str | None]:
+    """The scope in which ``member`` comes behind ``after``, and behind what there; ``None`` is the scope's front."""
+    if after is None:
+        return _front(body.home, member), None
+    inside = body.common((member, after))
+    named = [atom for atom in inside.atoms if atom.names or atom.inner]
+    first, second = ([at for at, atom in enumerate(named) if atom.declares(name)] for name in (after, member))
+    if first and second and (second[0] == first[0] + 1 or _begins(named[first[0]], after)):
+        # The block that holds the member is in its place: within, the member comes to the front.
+        deeper = _declaring(named[second[0]], member)
+        return (inside, after) if deeper is None else (_front(deeper, member), None)
+    return inside, after
+
+
+def _begins(atom: Atom, marker: str) -> bool:
+    return atom.kind is AtomKind.GROUP and atom.names[0] == marker
+
+
+def _front(inside: Scope, member: str) -> Scope:
+    """Where a member comes to the front: in the block that begins the scope, when it is in there."""
+    first = next((atom for atom in inside.atoms if atom.kind not in _LOOSE), None)
+    deeper = _declaring(first, member) if first else None
+    return _front(deeper, member) if deeper else inside
+
+
+def _declaring(atom: Atom, member: str) -> Scope | None:
+    """The only scope of ``atom`` that declares ``member``."""
+    found = [one for one in atom.scopes if any(inner.declares(member) for inner in one.atoms)]
+    return found[0] if len(found) == 1 else None
+
+
+def _split_off(body: Body, inside: Scope, member: str) -> Body:
+    """Gives ``member`` a declaration of its own when a plain one in ``inside`` declares others too."""
+    cut = body.pieces(inside)
+    index = find(body.origin, inside, cut, member)
+    atom = cut[index].atom
+    if atom.kind is not AtomKind.DECLARATION or len(atom.names) == 1 or member not in atom.names:
+        return body
+    rest, alone = split(body.origin, cut[index], member)
+    parts = (rest, alone) if member != atom.names[0] else (alone, rest)
+    return body.rewritten(inside, [*cut[:index], *parts, *cut[index + 1 :]])
+
+
+def _are_together(inside: Scope, first: str, second: str) -> bool:
+    return any(atom.declares(first) and atom.declares(second) for atom in inside.atoms)
+
+
+def _first_atom(cut: Sequence[Piece]) -> int:
+    return next((index for index, piece in enumerate(cut) if piece.atom.kind not in _LOOSE), 0)
+
+
+def _inseparable(body: Body, piece: Piece, member: str, other: str) -> EditRefused:
+    reason = f"`{member}` and `{other}` are in {piece.atom.kind.value} and move as one"
+    return body.origin.refuse(whole(piece.atom), piece.atom.start, reason, OTHER_CANDIDATE)
+
+
+def _check_fences(body: Body, piece: Piece, target: Piece) -> None:
+    if piece.atom.region != target.atom.region:
+        name = (*piece.names, *piece.atom.inner)[0]
+        reason = f"`{name}` would pass {AtomKind.FENCE.value} (private:, public: or a randomized range)"
+        raise body.origin.refuse(RefusalCode.MARKER, piece.atom.start, reason, OTHER_CANDIDATE)
