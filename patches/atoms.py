@@ -2,8 +2,8 @@
 """Splits the body of a record into atoms: whole source lines that move as one.
 
 An atom is a declaration with its leading and trailing comments, a whole ``#if`` … ``#endif``, a run of
-bit-fields, or a range between cacheline group markers. Blank lines, comments with a blank line behind them,
-and preprocessor lines belong to no atom and stay where they are.
+bit-fields, or a range between cacheline group markers. Blank lines, comments with a blank line behind them or
+about several members, and preprocessor lines belong to no atom and stay where they are.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from linesmith.patches.grammar import (
     names,
     nested_bodies,
 )
+from linesmith.patches.headings import is_of_section
 from linesmith.patches.records import Record
 
 _GROUP_EDGE = re.compile(rb"\b__cacheline_group_(begin|end)\w*\s*\(\s*(\w+)")
@@ -178,7 +179,7 @@ def _is_continued(source: bytes, last: Atom, atom: Atom) -> bool:
 def _is_headed(source: bytes, last: Atom, atom: Atom) -> bool:
     """Whether ``last`` is a comment right above the declaration ``atom`` (comments right above it included)."""
     text = source[last.start : last.end].lstrip()
-    is_comment = last.kind is AtomKind.LOOSE and text.startswith((b"/*", b"//"))
+    is_comment = last.kind is AtomKind.LOOSE and text.startswith((b"/*", b"//")) and not is_of_section(text)
     above = atom.kind not in (AtomKind.FENCE, AtomKind.BROKEN) and last.end == atom.start
     return is_comment and above and not source[atom.start : atom.end].lstrip().startswith(b"#define")
 

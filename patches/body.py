@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 from linesmith.patches.atoms import Atom, Scope, scope
 from linesmith.patches.pieces import Origin, Piece, pieces
 from linesmith.patches.records import Record
+from linesmith.patches.sections import Heading, headings
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
     """A record in its file. ``outer`` is what lies between its braces; ``sound`` tells that the grammar took it whole.
 
-    ``anchors`` are members of the anonymous struct that the change is about, empty where it is about the record.
+    ``anchors`` are members of the anonymous struct that the change is about, empty where it is about the record;
+    ``headings`` the comments that stay when the member below them leaves, as the body was before any change.
     """
 
     origin: Origin
@@ -23,6 +25,7 @@ class Body:
     outer: Scope
     sound: bool
     anchors: frozenset[str] = frozenset()
+    headings: frozenset[Heading] = frozenset()
 
     @property
     def home(self) -> Scope:
@@ -42,7 +45,7 @@ class Body:
         source = self.origin.source
         text = source[: inside.start] + b"".join(piece.text for piece in cut) + source[inside.end :]
         record = replace(self.record, closing=self.record.closing + len(text) - len(source))
-        return parsed(Origin(text, self.origin.file), record, self.anchors)
+        return replace(self, origin=Origin(text, self.origin.file), record=record, outer=scope(text, record)[0])
 
     def pieces(self, inside: Scope) -> list[Piece]:
         """The lines of ``inside`` as pieces; raises ``EditRefused`` where atoms lie on the lines of its edges."""
@@ -51,7 +54,8 @@ class Body:
 
 def parsed(origin: Origin, record: Record, anchors: frozenset[str] = frozenset()) -> Body:
     """The body of ``record`` as the file has it."""
-    return Body(origin, record, *scope(origin.source, record), anchors)
+    outer, sound = scope(origin.source, record)
+    return Body(origin, record, outer, sound, anchors, frozenset(headings(origin.source, outer)))
 
 
 def members(inside: Scope) -> tuple[str, ...]:

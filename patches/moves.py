@@ -14,6 +14,7 @@ from linesmith.analyzer.model import Move, RefusalCode
 from linesmith.patches.atoms import Atom, AtomKind, Scope
 from linesmith.patches.body import Body
 from linesmith.patches.pieces import Piece, find, split
+from linesmith.patches.sections import parted
 
 OTHER_CANDIDATE = "take another candidate with --candidate"
 _LOOSE = (AtomKind.LOOSE, AtomKind.FENCE)
@@ -42,6 +43,8 @@ def swapped(body: Body, member: str, partner: str) -> Body:
     body = _split_off(body, body.common((member, partner)), partner)
     inside = body.common((member, partner))
     cut = body.pieces(inside)
+    for name in (member, partner):
+        cut = parted(cut, find(body.origin, inside, cut, name), body.headings)
     first, second = (find(body.origin, inside, cut, name) for name in (member, partner))
     if first == second:
         raise _inseparable(body, cut[first], member, partner)
@@ -59,6 +62,7 @@ def _put(body: Body, member: str, after: str | None) -> Body:
     body = _split_off(body, _meeting(body, member, after)[0], member)
     inside, after = _meeting(body, member, after)
     cut = body.pieces(inside)
+    cut = parted(cut, find(body.origin, inside, cut, member), body.headings)
     index = find(body.origin, inside, cut, member)
     target = _first_atom(cut) if after is None else find(body.origin, inside, cut, after)
     if after is not None and target == index:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pytest
 from patch_cases import atoms_of, text
 
 from linesmith.patches.atoms import AtomKind
@@ -50,6 +51,36 @@ def test_a_comment_with_a_blank_line_behind_it_belongs_to_no_member() -> None:
     """)
     assert [atom.kind for atom in atoms_of(source)] == [AtomKind.LOOSE, AtomKind.DECLARATION]
     assert lines(source)[1] == "\tint a;\n"
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "/* read-mostly fields */",
+        "/* -- hardware -- */",
+        "/* The following two are written by the interrupt */",
+        "/* These are copied to each child. */",
+        "/* Members protected by the lock: */",
+        "/*\n\t * Fields below are for internal use.\n\t */",
+    ],
+)
+def test_a_comment_about_several_members_belongs_to_none(comment: str) -> None:
+    source = f"struct s {{\n\t{comment}\n\tint a;\n\tint b;\n}};\n".encode()
+    assert lines(source)[1:] == ["\tint a;\n", "\tint b;\n"]
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "/* Number of 32-bit fields filled in */",
+        "/** @a: these are ours */",
+        "/* protects the members of the list */",
+        "/* The signal sent when the parent dies: */",
+    ],
+)
+def test_a_comment_that_only_speaks_of_others_belongs_to_the_member_below(comment: str) -> None:
+    source = f"struct s {{\n\t{comment}\n\tint a;\n\tint b;\n}};\n".encode()
+    assert lines(source) == [f"\t{comment}\n\tint a;\n", "\tint b;\n"]
 
 
 def test_a_trailing_comment_goes_on_below_as_far_to_the_right() -> None:

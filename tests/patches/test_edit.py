@@ -39,6 +39,46 @@ def test_a_member_moves_with_its_comments_and_nothing_else_changes() -> None:
     """)
 
 
+def test_a_comment_that_heads_a_block_of_members_stays_with_it() -> None:
+    source = text("""
+        struct s {
+            int z;
+
+            /* statistics */
+            int a;
+            int b;
+            int c;
+        };
+    """)
+    assert edited(source, [behind("a", "z")], "z a b c") == text("""
+        struct s {
+            int z;
+            int a;
+
+            /* statistics */
+            int b;
+            int c;
+        };
+    """)
+
+
+def test_a_comment_that_names_its_member_goes_with_it() -> None:
+    source = b"struct s {\n\tint z;\n\n\t/* a counts */\n\tint a;\n\tint b;\n\tint c;\n};\n"
+    moved = b"struct s {\n\tint z;\n\t/* a counts */\n\tint a;\n\n\tint b;\n\tint c;\n};\n"
+    assert edited(source, [behind("a", "z")], "z a b c") == moved
+
+
+def test_a_swap_leaves_the_headings_of_blocks() -> None:
+    source = b"struct s {\n\t/* one */\n\tint a;\n\tint b;\n\tint c;\n\n\t/* two */\n\tint d;\n\tint e;\n\tint f;\n};\n"
+    moved = edited(source, [Move(MoveKind.SWAP, "a", partner="d")], "d b c a e f")
+    assert moved.split(b"\n")[1:3] + moved.split(b"\n")[6:8] == [
+        b"\t/* one */",
+        b"\tint d;",
+        b"\t/* two */",
+        b"\tint a;",
+    ]
+
+
 def test_a_member_moves_to_the_front() -> None:
     assert edited(PLAIN, [behind("c", None)], "c a b").startswith(b"struct s {\n\tint c;\n\tint a;\t/* one */\n")
 
