@@ -22,9 +22,11 @@ from linesmith.patches.preparation import Preparation, Progress
 from linesmith.plugins.machines.child import Streams, child
 
 DRY_SECONDS = 600
-_KEPT = "units.json"
+_KEPT = "units-1.json"
 # What Kbuild runs behind the compiler (scripts/Kbuild.include, cmd_and_fixdep).
 _BEHIND = b"; scripts/basic/fixdep "
+# The object and the source end the call; objtool may come behind them (scripts/Makefile.build, cmd_cc_o_c).
+_OUTPUT = b" -c -o "
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,6 @@ def _asked(one: Preparation) -> dict[str, str]:
     found = dict(_units(one, said))
     if not found:
         raise TreeError(f"make names no unit that it would compile for {one.tree}; see {said}")
-    said.unlink()
     return found
 
 
@@ -86,7 +87,8 @@ def _units(one: Preparation, said: Path) -> Iterator[tuple[str, str]]:
         for line in lines:
             end = line.rfind(_BEHIND)
             start = line.rfind(begin, 0, end) if end > 0 else -1
-            command = line[start + 2 : end].decode("utf-8", "surrogateescape").strip() if start >= 0 else ""
+            call, _, ends = line[start + 2 : end].partition(_OUTPUT) if start >= 0 else (b"", b"", b"")
+            command = (call + _OUTPUT + ends.partition(b";")[0]).decode("utf-8", "surrogateescape").strip()
             source = command.rpartition(" ")[2]
             if source.startswith(farm) and source.endswith(".c") and "-D__KERNEL__" in command:
                 yield os.path.normpath(source.removeprefix(farm)), command

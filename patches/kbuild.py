@@ -49,8 +49,8 @@ def kernel_build(tree: Path, build: Path | None, progress: Progress) -> Build:
         flags = from_cmd_file(recorded, made.resolve(), (tree, made))
         return Build(flags, tree.resolve(), True, f"{configuration.path} and its own build")
     own = _own(tree, configuration, arch)
-    build = prepared_build(own, str(configuration.path), progress)
-    return replace(build, remarks=build.remarks + _changed(own))
+    ready = prepared_build(own, str(configuration.path), progress)
+    return replace(ready, remarks=ready.remarks + _changed(own))
 
 
 def for_unit(build: Build, unit: str) -> Build:

@@ -12,7 +12,7 @@ from linesmith.analyzer.model.candidate import Residual
 class CompiledSize:
     """A record as compiled; ``size`` and ``alignment`` in bytes, ``lines`` of 64 bytes (or what the machine has).
 
-    ``objects`` fit into a slab of ``pages`` pages.
+    ``objects`` fit into a slab of ``pages`` pages; both are 0 where objects lie in no slab that is known.
     """
 
     size: int
@@ -24,12 +24,16 @@ class CompiledSize:
 
 @dataclass(frozen=True, slots=True)
 class CompiledRecord:
-    """``record`` before and after the change; ``holder`` tells that it embeds the record that is changed."""
+    """``record`` before and after the change, ``None`` where it is not there; ``cache`` is the slab cache it is in.
+
+    ``holder`` tells that it embeds the record that is changed.
+    """
 
     record: str
-    before: CompiledSize
-    after: CompiledSize
+    before: CompiledSize | None
+    after: CompiledSize | None
     holder: bool = False
+    cache: str = ""
 
 
 @dataclass(frozen=True, slots=True)

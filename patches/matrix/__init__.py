@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Verification of a change under other configurations and on other machines."""
+
+from linesmith.patches.matrix.asked import Asked, Change
+from linesmith.patches.matrix.check import check, matrix, names
+from linesmith.patches.matrix.records import holders_of
+
+__all__ = ["Asked", "Change", "check", "holders_of", "matrix", "names"]

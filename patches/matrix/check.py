@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Compiles a change under every configuration asked for; one that cannot be had is a result with its reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from linesmith.analyzer.errors import LinesmithError, TreeError, VerificationFailed
+from linesmith.analyzer.model import ConfigurationCheck
+from linesmith.patches.child import Command, run
+from linesmith.patches.kbuild import is_kernel
+from linesmith.patches.matrix import kernels, programs
+from linesmith.patches.matrix.asked import Asked, Change
+from linesmith.patches.matrix.environment import Environment
+from linesmith.patches.matrix.records import Measured, measured
+from linesmith.patches.matrix.users import Compiled, compiled_users
+from linesmith.patches.preparation import Progress
+from linesmith.patches.tree import Tree
+
+_OWN_MAKEFILES = ("tools/", "samples/", "scripts/")
+_NOTHING = Measured((), (), ())
+_NO_USERS = Compiled((), ())
+
+
+def matrix(tree: Tree, file: str) -> tuple[str, ...]:
+    """The configurations that are checked where all are asked for."""
+    return kernels.MATRIX if _is_kernel(tree, file) else programs.MATRIX
+
+
+def names(tree: Tree, file: str) -> tuple[str, ...]:
+    """Every configuration that has a name for this tree."""
+    return tuple(kernels.RECIPES if _is_kernel(tree, file) else programs.VARIANTS)
+
+
+def check(change: Change, tree: Tree, asked: Asked, progress: Progress) -> tuple[ConfigurationCheck, ...]:
+    """One result for each name, in their order; ``progress`` gets a line of text before anything slow.
+
+    Raises ``TreeError`` for a name that is neither known nor a file.
+    """
+    file = change.file or change.files[0].file
+    known = names(tree, file)
+    unknown = [one for one in asked.names if one not in known and not (_is_kernel(tree, file) and Path(one).is_file())]
+    if unknown:
+        raise TreeError(f"there is no configuration {unknown[0]!r} for {tree.root}; known are {', '.join(known)}")
+    return tuple(_checked(name, change, tree, asked, progress) for name in asked.names)
+
+
+def _checked(name: str, change: Change, tree: Tree, asked: Asked, progress: Progress) -> ConfigurationCheck:
+    title = _title(name, tree, change)
+    progress(f"checking {title}")
+    try:
+        environment = _environment(name, change, tree, asked, progress)
+        compiler = _version(environment)
+    except LinesmithError as error:
+        return ConfigurationCheck(title, failed=str(error))
+    try:
+        found = measured(environment, change) if change.record else _NOTHING
+        users = compiled_users(environment, change, asked.users, progress) if asked.users != 0 else _NO_USERS
+    except LinesmithError as error:
+        return ConfigurationCheck(title, compiler, failed=str(error), remarks=environment.build.remarks)
+    remarks = (*environment.build.remarks, *found.remarks, *users.remarks)
+    return ConfigurationCheck(title, compiler, found.records, found.residuals, users.units, remarks=remarks)
+
+
+def _environment(name: str, change: Change, tree: Tree, asked: Asked, progress: Progress) -> Environment:
+    file = change.file or change.files[0].file
+    if not _is_kernel(tree, file):
+        return programs.program_environment(name, tree, file, change.unit)
+    environment = kernels.kernel_environment(name, tree, asked.cpus, progress)
+    own = f"arch/{environment.folder}/"
+    if file.startswith("arch/") and not file.startswith(own):
+        raise VerificationFailed(f"{file} belongs to another machine")
+    return environment
+
+
+def _title(name: str, tree: Tree, change: Change) -> str:
+    if not _is_kernel(tree, change.file or change.files[0].file):
+        return programs.VARIANTS[name].title
+    return kernels.RECIPES[name].title if name in kernels.RECIPES else Path(name).name
+
+
+def _version(environment: Environment) -> str:
+    flags = environment.build.flags
+    return run(Command((flags.compiler, "--version"), Path("/"), 20)).output.partition("\n")[0]
+
+
+def _is_kernel(tree: Tree, file: str) -> bool:
+    return is_kernel(tree.root) and not file.startswith(_OWN_MAKEFILES)

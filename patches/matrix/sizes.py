@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Records of a compiled unit by name, their sizes, and what they cost in slabs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.geometry import lines, meeting_phases
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import CompiledRecord, CompiledSize, Layout, Residual, SlabCache, SlabMachine
+from linesmith.analyzer.slab import Kernel, cache_of, own_cache
+from linesmith.patches.located import Located
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The records of one unit, before and after a change."""
+
+    before: Layouts
+    after: Layouts
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The machine that sizes are for: bytes of a line, and its slab allocator where that is known."""
+
+    line_bytes: int
+    slabs: SlabMachine | None
+
+
+def find(layouts: Layouts, name: str, file: str = "") -> Layout | None:
+    """The record called ``name``, that of ``file`` (the end of a path) where several are."""
+    found = layouts.variants(name)
+    own = [one for one in found if file and one.file and one.file.endswith(file)]
+    return next(iter((*own, *found)), None)
+
+
+def compared(tables: Tables, name: str, target: Target, *, holder: bool, file: str = "") -> CompiledRecord | None:
+    """The record before and after; ``None`` where it is on neither side."""
+    before, after = find(tables.before, name, file), find(tables.after, name, file)
+    if before is None and after is None:
+        return None
+    caches = _cache(before, tables.before, target), _cache(after, tables.after, target)
+    sizes = _size(before, caches[0], target), _size(after, caches[1], target)
+    called = next((cache.name for cache in caches if cache), "")
+    return CompiledRecord(name, sizes[0], sizes[1], holder, called)
+
+
+def residual(pair: Residual, tables: Tables, name: str, file: str) -> Residual | None:
+    """In which share of its possible starts the pair meets; ``None`` where one of both is no member here."""
+    before, after = find(tables.before, name, file), find(tables.after, name, file)
+    if before is None or after is None:
+        return None
+    shares = _share(pair, before, tables.before), _share(pair, after, tables.after)
+    if shares[0] is None or shares[1] is None:
+        return None
+    return Residual(pair.first, pair.second, pair.line_bytes, shares[0], shares[1])
+
+
+def _share(pair: Residual, layout: Layout, layouts: Layouts) -> float | None:
+    located = Located(layout, layout, layouts)
+    first, second = located.span(pair.first), located.span(pair.second)
+    if first is None or second is None:
+        return None
+    return meeting_phases(first, second, pair.line_bytes, located.granule)
+
+
+def _size(layout: Layout | None, cache: SlabCache | None, target: Target) -> CompiledSize | None:
+    if layout is None:
+        return None
+    alignment = max(layout.natural_alignment, layout.alignment or 1)
+    geometry = cache.geometry if cache else None
+    objects, pages = (geometry.objects, 1 << geometry.order) if geometry else (0, 0)
+    return CompiledSize(layout.size, alignment, lines(layout, target.line_bytes), objects, pages)
+
+
+def _cache(layout: Layout | None, layouts: Layouts, target: Target) -> SlabCache | None:
+    """The cache of its objects; kmalloc() is assumed only of a record that no other holds."""
+    if layout is None or target.slabs is None:
+        return None
+    kernel = Kernel(target.slabs)
+    own = own_cache(layout, kernel)
+    if own is None and not Containment(layouts).holders(layout.id):
+        return cache_of(layout, kernel)
+    return own

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Objects that see a change, compiled before and after it, with the warnings that are new."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+from linesmith.analyzer.model import CompiledUser
+from linesmith.patches.child import Command, run
+from linesmith.patches.flags import Flags
+from linesmith.patches.matrix.asked import Change
+from linesmith.patches.matrix.choice import concerned
+from linesmith.patches.matrix.complaints import Complaint, complaints, first_error, new
+from linesmith.patches.matrix.environment import Environment
+from linesmith.patches.matrix.units import Units
+from linesmith.patches.matrix.workers import each
+from linesmith.patches.overlay import Overlay, lay_out
+from linesmith.patches.preparation import Progress
+
+UNIT_SECONDS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The units that were compiled on both sides; ``remarks`` tell how many could not be, and why."""
+
+    units: tuple[CompiledUser, ...]
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One unit on one side; ``status`` 0 is success, ``error`` what kept it from compiling."""
+
+    status: int
+    complaints: tuple[Complaint, ...]
+    error: str = ""
+
+
+def compiled_users(environment: Environment, change: Change, count: int | None, progress: Progress) -> Compiled:
+    """The edited units and ``count`` more that see the change, all where it is ``None``."""
+    units = environment.units(progress)
+    seeing = concerned(environment, units, change)
+    edited = sum(unit in change.after for unit in seeing)
+    chosen = seeing if count is None else seeing[: edited + count]
+    if not chosen:
+        return Compiled((), (f"no unit of this build is known to include {change.files[0].file}",))
+    progress(f"compiling {len(chosen)} of {len(seeing)} units that see the change, before and after")
+    with tempfile.TemporaryDirectory(prefix="linesmith-") as made:
+        sides = [_laid_out(Path(made).resolve() / name, environment, files, chosen) for name, files in _states(change)]
+        results = each(partial(_compared, units, sides[0], sides[1]), chosen)
+    return Compiled(tuple(one for one in results if isinstance(one, CompiledUser)), tuple(_left_out(results)))
+
+
+def _states(change: Change) -> tuple[tuple[str, dict[str, bytes | None]], ...]:
+    return ("before", change.before), ("after", change.after)
+
+
+def _laid_out(root: Path, environment: Environment, files: dict[str, bytes | None], units: tuple[str, ...]) -> Overlay:
+    root.mkdir()
+    return lay_out(root, environment.build.tree, files, units)
+
+
+def _compared(units: Units, before: Overlay, after: Overlay, unit: str) -> CompiledUser | str:
+    """The unit on both sides; why it is left out where it does not compile without the change."""
+    flags = units.flags_of(unit)
+    if flags is None:
+        return f"{unit}: how it is compiled is not known"
+    there = unit not in before.gone
+    old = _side(flags, before, unit) if there else _Side(0, ())
+    if old.status:
+        return old.error
+    if unit in after.gone:
+        return f"{unit}: the change removes it"
+    found = _side(flags, after, unit)
+    return CompiledUser(unit, tuple(map(str, new(old.complaints, found.complaints))), found.error)
+
+
+def _side(flags: Flags, overlay: Overlay, unit: str) -> _Side:
+    source = overlay.unit(unit)
+    output = overlay.root / (unit.replace("/", "_") + ".o")
+    listed = output.with_suffix(".d")
+    options = (*overlay.options(flags), *overlay.quoted((unit,)), "-MD", "-MF", str(listed))
+    ended = run(
+        Command((flags.compiler, *options, "-c", "-o", str(output), str(source)), flags.directory, UNIT_SECONDS)
+    )
+    found = complaints(ended.output, overlay)
+    error = first_error(found, ended.output) if ended.status else _missed(overlay, listed, flags.directory)
+    for made in (output, listed):
+        made.unlink(missing_ok=True)
+    return _Side(ended.status, found, error)
+
+
+def _missed(overlay: Overlay, listed: Path, directory: Path) -> str:
+    """Says so where the compiler read a changed file as it is in the tree: by a path that leads past the change."""
+    names = {PurePosixPath(file).name for file in overlay.files}
+    originals = {str((overlay.tree / file).resolve()) for file in overlay.files}
+    for path in _listed(listed):
+        if PurePosixPath(path).name in names and str((directory / path).resolve()) in originals:
+            return f"{overlay.original(path)} was read without the change"
+    return ""
+
+
+def _listed(listed: Path) -> Iterator[str]:
+    """The files of a dependency list as gcc writes it."""
+    text = listed.read_text(encoding="utf-8", errors="replace") if listed.is_file() else ""
+    for word in text.replace("\\\n", " ").split():
+        if os.sep in word or "." in word:
+            yield word
+
+
+def _left_out(results: list[CompiledUser | str]) -> Iterator[str]:
+    failed = [one for one in results if isinstance(one, str)]
+    if failed:
+        yield f"{len(failed)} units do not compile without the change either, the first: {failed[0]}"
