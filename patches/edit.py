@@ -14,6 +14,7 @@ from linesmith.patches.kernel_doc import followed
 from linesmith.patches.moves import OTHER_CANDIDATE, moved, swapped, whole
 from linesmith.patches.pieces import Origin, find, with_attribute
 from linesmith.patches.records import Record
+from linesmith.patches.remarks import Remarks, remarked
 from linesmith.patches.spelling import Spelling
 
 _SHOWN = 4
@@ -27,11 +28,17 @@ class Edit:
     order: tuple[str, ...]
 
 
-def edit(origin: Origin, record: Record, candidate: Candidate, spelling: Spelling | None = None) -> Edit:
+def edit(
+    origin: Origin,
+    record: Record,
+    candidate: Candidate,
+    spelling: Spelling | None = None,
+    remarks: Remarks | None = None,
+) -> Edit:
     """The file with the candidate's moves made; ``spelling`` has the attributes that alignments are written as.
 
-    The record's kernel-doc comment follows. Raises ``EditRefused`` where whole atoms cannot do it, or would carry
-    other members along.
+    ``remarks`` are written above the members that they are about, and the record's kernel-doc comment follows. Raises
+    ``EditRefused`` where whole atoms cannot do it, or would carry other members along.
     """
     if record.kind != "struct":
         reason = f"{record.kind} {record.name} is no struct: order means nothing in it"
@@ -45,6 +52,7 @@ def edit(origin: Origin, record: Record, candidate: Candidate, spelling: Spellin
         except EditRefused as refused:
             raise EditRefused(_placed(refused.refusal, before, body, move.member)) from refused
     _check_order(before, body, candidate)
+    body = remarked(body, remarks or {})
     source = followed(body.origin.source, record, all_members(before.outer), all_members(body.outer))
     return Edit(source, members(body.outer))
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.atoms import Atom, AtomKind, Declaration, Scope, line_number
+from linesmith.patches.columns import with_insertion
 
 _BETWEEN = Atom(AtomKind.LOOSE, 0, 0)
 _MOVABLE = (AtomKind.DECLARATION, AtomKind.CONDITIONAL, AtomKind.BIT_FIELDS, AtomKind.GROUP)
@@ -87,8 +88,9 @@ def with_attribute(origin: Origin, piece: Piece, name: str, attribute: str) -> P
     declaration = atom.declarations[0]
     one = next(part for part in declaration.declarators if part.name == name)
     behind = declaration.end - 1 if one is declaration.declarators[-1] else one.end
-    place = behind - atom.start
-    return replace(piece, text=piece.text[:place] + b" " + attribute.encode() + piece.text[place:])
+    line = piece.text.rfind(b"\n", 0, behind - atom.start) + 1
+    text = with_insertion(piece.text[line:], behind - atom.start - line, b" " + attribute.encode())
+    return replace(piece, text=piece.text[:line] + text)
 
 
 def split(origin: Origin, piece: Piece, name: str) -> tuple[Piece, Piece]:

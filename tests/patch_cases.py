@@ -67,11 +67,17 @@ def candidate(before: Layout, after: Layout, moves: Sequence[Move], residuals: S
     return Candidate(before.name, before, after, tuple(moves), tuple(residuals), Prediction(2, 1, 2, 2), 1)
 
 
-def edited(source: bytes, moves: Sequence[Move], order: str, spelling: Mapping[int, str] | None = None) -> bytes:
+def edited(
+    source: bytes,
+    moves: Sequence[Move],
+    order: str,
+    spelling: Mapping[int, str] | None = None,
+    remarks: Mapping[str, str] | None = None,
+) -> bytes:
     """The file after the moves, which bring the members of the ELF file into ``order``."""
     (record,) = records_named(source, "s")
     proposal = candidate(ordered(order), ordered(order), moves)
-    return edit(Origin(source, FILE), record, proposal, spelling).source
+    return edit(Origin(source, FILE), record, proposal, spelling, remarks).source
 
 
 def finding() -> Finding:
