@@ -30,6 +30,8 @@ from linesmith.patches.records import Record
 
 _GROUP_EDGE = re.compile(rb"\b__cacheline_group_(begin|end)\w*\s*\(\s*(\w+)")
 _FENCE_MACRO = re.compile(rb"\A\s*randomized_struct_fields_(?:start|end)\b")
+# A comment on its own line that stands this many columns further right belongs to the declaration above.
+_DEEPER = 8
 _FENCE_COMMENT = re.compile(rb"\A/\*+\s*(?:private|public):")
 
 
@@ -164,16 +166,16 @@ def _on_one_line(last: Atom, atom: Atom) -> bool:
 
 
 def _is_continued(source: bytes, last: Atom, atom: Atom) -> bool:
-    """Whether a comment goes on one that trails the declaration above: below it, and as far to the right."""
+    """Whether a comment right below a declaration is about it: it stands further to the right than declarations do."""
     if atom.kind is not AtomKind.LOOSE or not last.declarations or atom.start != last.end:
         return False
-    trailing = source[last.declarations[-1].end : last.end]
-    begin = re.search(rb"/[/*]", trailing)
-    if begin is None or not source[atom.start : atom.end].lstrip().startswith((b"/*", b"//")):
-        return False
-    column = _column(source, last.declarations[-1].end + begin.start())
     text = source[atom.start : atom.end]
-    return _column(source, atom.start + len(text) - len(text.lstrip())) >= column
+    begin = len(text) - len(text.lstrip())
+    declared = _line_start(source, last.declarations[-1].start)
+    is_comment = text.lstrip().startswith((b"/*", b"//"))
+    return (
+        is_comment and _column(source, atom.start + begin) >= _column(source, _code_start(source, declared)) + _DEEPER
+    )
 
 
 def _is_headed(source: bytes, last: Atom, atom: Atom) -> bool:
@@ -234,6 +236,12 @@ def _line_start(source: bytes, offset: int) -> int:
 def _line_end(source: bytes, offset: int) -> int:
     end = source.find(b"\n", offset)
     return len(source) if end < 0 else end + 1
+
+
+def _code_start(source: bytes, line: int) -> int:
+    """Behind the blanks that begin the line at ``line``."""
+    text = source[line : _line_end(source, line)]
+    return line + len(text) - len(text.lstrip())
 
 
 def _column(source: bytes, offset: int) -> int:

@@ -13,7 +13,8 @@ from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.model import Move, RefusalCode
 from linesmith.patches.atoms import Atom, AtomKind, Scope
 from linesmith.patches.body import Body
-from linesmith.patches.pieces import Piece, find, split
+from linesmith.patches.declarators import apart
+from linesmith.patches.pieces import Piece, find
 from linesmith.patches.sections import parted
 
 OTHER_CANDIDATE = "take another candidate with --candidate"
@@ -111,7 +112,8 @@ def _split_off(body: Body, inside: Scope, member: str) -> Body:
     atom = cut[index].atom
     if atom.kind is not AtomKind.DECLARATION or len(atom.names) == 1 or member not in atom.names:
         return body
-    rest, alone = split(body.origin, cut[index], member)
+    others = [name for name in atom.names if name != member]
+    rest, alone = apart(body.origin, cut[index], (others, [member]))
     parts = (rest, alone) if member != atom.names[0] else (alone, rest)
     return body.rewritten(inside, [*cut[:index], *parts, *cut[index + 1 :]])
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.model import Refusal, RefusalCode
-from linesmith.patches.atoms import Atom, AtomKind, Declaration, Scope, line_number
+from linesmith.patches.atoms import Atom, AtomKind, Scope, line_number
 from linesmith.patches.columns import with_insertion
 
 _BETWEEN = Atom(AtomKind.LOOSE, 0, 0)
@@ -91,40 +91,3 @@ def with_attribute(origin: Origin, piece: Piece, name: str, attribute: str) -> P
     line = piece.text.rfind(b"\n", 0, behind - atom.start) + 1
     text = with_insertion(piece.text[line:], behind - atom.start - line, b" " + attribute.encode())
     return replace(piece, text=piece.text[:line] + text)
-
-
-def split(origin: Origin, piece: Piece, name: str) -> tuple[Piece, Piece]:
-    """``int a, b, c;`` as the declaration without ``name`` and the declaration of ``name`` alone.
-
-    Raises ``EditRefused`` unless the declaration is one line of plain C.
-    """
-    atom = piece.atom
-    declaration = atom.declarations[0]
-    text = origin.source[declaration.start : declaration.end]
-    if len(atom.declarations) != 1 or any(mark in text for mark in (b"\n", b"/*", b"{", b"__")):
-        listed = ", ".join(f"`{other}`" for other in atom.names if other != name)
-        reason = f"`{name}` is declared together with {listed}"
-        raise origin.refuse(RefusalCode.JOINT, declaration.start, reason, "give it a declaration of its own first")
-    return _without(piece, declaration, name), _alone(origin, piece, declaration, name)
-
-
-def _alone(origin: Origin, piece: Piece, declaration: Declaration, name: str) -> Piece:
-    one = next(part for part in declaration.declarators if part.name == name)
-    line_start = origin.source.rfind(b"\n", 0, declaration.start) + 1
-    head = origin.source[line_start : declaration.declarators[0].start]
-    ending = b"\r\n" if piece.text.endswith(b"\r\n") else b"\n"
-    atom = replace(piece.atom, names=(name,), declarations=())
-    return Piece(head + origin.source[one.start : one.end] + b";" + ending, atom)
-
-
-def _without(piece: Piece, declaration: Declaration, name: str) -> Piece:
-    parts = declaration.declarators
-    position = next(index for index, part in enumerate(parts) if part.name == name)
-    if position == 0:
-        start, end = parts[0].start, parts[1].start
-    else:
-        start, end = parts[position - 1].end, parts[position].end
-    base = piece.atom.start
-    text = piece.text[: start - base] + piece.text[end - base :]
-    others = tuple(other for other in piece.atom.names if other != name)
-    return Piece(text, replace(piece.atom, names=others, declarations=()))

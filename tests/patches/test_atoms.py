@@ -95,6 +95,11 @@ def test_a_trailing_comment_goes_on_below_as_far_to_the_right() -> None:
     assert lines(source)[0].endswith("/* and ends here */\n")
 
 
+def test_a_comment_that_begins_below_a_declaration_belongs_to_it_by_its_column() -> None:
+    source = b"struct s {\n\tDECLARE_HASHTABLE(busy, 6);\n\t\t\t\t\t/* busy workers */\n\tint b;\n};\n"
+    assert lines(source) == ["\tDECLARE_HASHTABLE(busy, 6);\n\t\t\t\t\t/* busy workers */\n", "\tint b;\n"]
+
+
 def test_a_trailing_block_comment_of_several_lines_stays_whole() -> None:
     source = text("""
         struct s {

@@ -203,8 +203,8 @@ def test_a_member_goes_into_no_if_block() -> None:
 
 
 def test_a_place_is_that_of_the_file_as_it_was() -> None:
-    source = b"struct s {\n\tint z;\n\t/* two\n\t * lines */\n\tint a;\n\tint b, c\n\t\t;\n};\n"
-    with pytest.raises(EditRefused, match=r"one\.h:6: `b` is declared together"):
+    source = b"struct s {\n\tint z;\n\t/* two\n\t * lines */\n\tint a;\n\tint b; int c;\n};\n"
+    with pytest.raises(EditRefused, match=r"one\.h:6: `b`, `c` are on one line"):
         edited(source, [behind("a", None), behind("b", None)], "b a z c")
 
 
@@ -228,8 +228,14 @@ def test_the_first_of_several_names_is_split_off() -> None:
     assert edited(source, [behind("a", "c")], "b c a") == b"struct s {\r\n\tint b;\r\n\tint c;\r\n\tint a;\r\n};\r\n"
 
 
-def test_names_on_several_lines_are_not_split() -> None:
-    source = b"struct s {\n\tint a,\n\t    b;\n\tint c;\n};\n"
+def test_names_on_several_lines_are_split() -> None:
+    source = b"struct s {\n\tint a,\t/* one */\n\t    b;\t/* two */\n\tint c;\n};\n"
+    moved = edited(source, [behind("a", "c")], "b c a")
+    assert moved == b"struct s {\n\tint b;\t/* two */\n\tint c;\n\tint a;\t/* one */\n};\n"
+
+
+def test_members_of_a_record_defined_beside_them_are_not_split() -> None:
+    source = b"struct s {\n\tstruct {\n\t\tint x;\n\t} a, b;\n\tint c;\n};\n"
     with pytest.raises(EditRefused, match=r"one\.h:2: `a` is declared together with `b`; give it a declaration"):
         edited(source, [behind("a", "c")], "b c a")
 

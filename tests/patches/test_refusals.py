@@ -23,15 +23,15 @@ def test_every_code_is_explained_once() -> None:
 
 def test_an_error_carries_its_refusal_and_says_it_in_one_sentence() -> None:
     with pytest.raises(EditRefused) as caught:
-        edited(b"struct s {\n\tint a,\n\t    b;\n\tint c;\n};\n", [behind("a", "c")], "b c a")
+        edited(b"struct s {\n\tint a; int b;\n\tint c;\n};\n", [behind("a", "c")], "b c a")
     assert caught.value.refusal == Refusal(
         RefusalCode.JOINT,
         "include/linux/one.h:2",
-        "`a` is declared together with `b`",
+        "`a`, `b` are on one line",
         "give it a declaration of its own first",
     )
     assert str(caught.value) == (
-        "include/linux/one.h:2: `a` is declared together with `b`; give it a declaration of its own first"
+        "include/linux/one.h:2: `a`, `b` are on one line; give it a declaration of its own first"
     )
 
 

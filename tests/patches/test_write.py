@@ -215,7 +215,7 @@ def test_an_alignment_is_written_and_confirmed(tmp_path: Path) -> None:
     aligned = [("root", 0, 8), ("lock", 64, 8), ("name", 72, 56), ("uses", 128, 8)]
     chosen = candidate(cache(), cache(aligned, 192), [Move(MoveKind.ALIGN, "lock", align=64)], [PARTED])
     patch = patch_of(write_files(tmp_path, FILES), chosen)
-    assert "+\tlong lock __attribute__((aligned(64)));\t\t/* written by everyone */\n" in patch.diff
+    assert "+\tlong lock __attribute__((aligned(64)));\t/* written by everyone */\n" in patch.diff
     assert "The size goes from 80 to 192 bytes." in patch.message
 
 
