@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from linesmith.analyzer.errors import LinesmithError, TreeError, VerificationFailed
@@ -32,16 +33,20 @@ def names(tree: Tree, file: str) -> tuple[str, ...]:
     return tuple(kernels.RECIPES if _is_kernel(tree, file) else programs.VARIANTS)
 
 
+def check_names(tree: Tree, file: str, asked: Sequence[str]) -> None:
+    """Raise ``TreeError`` for a name that is neither known for a change of ``file`` nor a file."""
+    known = names(tree, file)
+    unknown = [one for one in asked if one not in known and not (_is_kernel(tree, file) and Path(one).is_file())]
+    if unknown:
+        raise TreeError(f"there is no configuration {unknown[0]!r} for {tree.root}; known are {', '.join(known)}")
+
+
 def check(change: Change, tree: Tree, asked: Asked, progress: Progress) -> tuple[ConfigurationCheck, ...]:
     """One result for each name, in their order; ``progress`` gets a line of text before anything slow.
 
-    Raises ``TreeError`` for a name that is neither known nor a file.
+    Raises what ``check_names`` does.
     """
-    file = change.file or change.files[0].file
-    known = names(tree, file)
-    unknown = [one for one in asked.names if one not in known and not (_is_kernel(tree, file) and Path(one).is_file())]
-    if unknown:
-        raise TreeError(f"there is no configuration {unknown[0]!r} for {tree.root}; known are {', '.join(known)}")
+    check_names(tree, change.file or change.files[0].file, asked.names)
     return tuple(_checked(name, change, tree, asked, progress) for name in asked.names)
 
 

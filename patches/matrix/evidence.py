@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The results of the matrix as paragraphs of a commit message: what was compiled, and what is not as wished."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from math import gcd
+
+from linesmith.analyzer.model import CompiledRecord, CompiledSize, ConfigurationCheck, Residual
+
+WIDTH = 75
+# Holders and complaints that are listed; a reader of a message wants no more.
+_SHOWN = 6
+_MOST_OF_A_REASON = 160
+
+
+def paragraphs(checks: Sequence[ConfigurationCheck], title: str) -> str:
+    """The paragraphs, with empty lines between them; ``title`` is the record as C names it. Empty without checks."""
+    blocks = (_table(checks, title), _holders(checks, title), _worse(checks), _users(checks), _failures(checks))
+    return "\n\n".join(block for block in blocks if block)
+
+
+def unchecked(checks: Sequence[ConfigurationCheck]) -> str:
+    """What of configurations and machines is left unchecked, as a clause."""
+    more = sum(not one.failed for one in checks) > 1
+    return "configurations and architectures other than those" if more else "other configurations and architectures"
+
+
+def changed(record: CompiledRecord) -> bool:
+    """Whether the record costs something else than before."""
+    return record.before != record.after
+
+
+def said_size(record: CompiledRecord) -> str:
+    """Its bytes, before -> after where they differ."""
+    return _both(record, lambda size: str(size.size))
+
+
+def said_slabs(record: CompiledRecord) -> str:
+    """Objects in a slab, before -> after where they differ; empty where nothing is known of its cache."""
+    if not any(size and size.objects for size in (record.before, record.after)):
+        return ""
+    return _both(record, lambda size: f"{size.objects} in {size.pages} pages")
+
+
+def starts(pair: Residual, record: CompiledRecord) -> str:
+    """In how many of its possible starts the pair meets, before -> after."""
+    sizes = record.before, record.after
+    told = [_share(share, pair.line_bytes, size) for share, size in zip((pair.before, pair.after), sizes, strict=True)]
+    return f"{told[0]} -> {told[1]}"
+
+
+def _both(record: CompiledRecord, say: Callable[[CompiledSize], str]) -> str:
+    told = [say(size) if size else "none" for size in (record.before, record.after)]
+    return told[0] if told[0] == told[1] else f"{told[0]} -> {told[1]}"
+
+
+def _share(share: float, line_bytes: int, size: CompiledSize | None) -> str:
+    count = line_bytes // gcd(line_bytes, size.alignment if size else 1)
+    return f"{round(share * count)} of {count}"
+
+
+def _compiled(checks: Sequence[ConfigurationCheck]) -> list[ConfigurationCheck]:
+    return [one for one in checks if one.records]
+
+
+def _table(checks: Sequence[ConfigurationCheck], title: str) -> str:
+    done = _compiled(checks)
+    if not done:
+        return ""
+    pair = next((one.residuals[0] for one in done if one.residuals), None)
+    text = f"{title} compiled under other configurations, before -> after: bytes, lines of 64 bytes"
+    if pair:
+        text += (
+            f", and the possible starts in which {pair.first} and {pair.second} share a line of {pair.line_bytes} bytes"
+        )
+    rows = [("", "bytes", "lines", "starts" if pair else ""), *(_row(one, pair) for one in done)]
+    return f"{_wrapped(f'{text}:')}\n\n{_columns(rows)}"
+
+
+def _row(check: ConfigurationCheck, pair: Residual | None) -> tuple[str, str, str, str]:
+    own = check.records[0]
+    wanted = pair and (pair.first, pair.second, pair.line_bytes)
+    found = next((one for one in check.residuals if (one.first, one.second, one.line_bytes) == wanted), None)
+    met = starts(found, own) if found else ("no such members" if pair else "")
+    return check.title, said_size(own), _both(own, lambda size: str(size.lines)), met
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> str:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def _holders(checks: Sequence[ConfigurationCheck], title: str) -> str:
+    """Whose size or slabs change, for the record itself and those that embed it; that none does, where none does."""
+    done = _compiled(checks)
+    told = [(one.title, record) for one in done for record in one.records if changed(record) and _of_interest(record)]
+    held = {record.record for one in done for record in one.records if record.holder}
+    if not told:
+        if not held:
+            return ""
+        listed = _listed(sorted(held))
+        return _wrapped(f"What embeds {title} keeps its size and its objects per slab under all of them: {listed}.")
+    rows = [(record.record, said_size(record), said_slabs(record), where) for where, record in told]
+    shown = [("", "bytes", "objects in a slab", ""), *rows[: 2 * _SHOWN]]
+    more = f"\n  {len(rows) - 2 * _SHOWN} more" if len(rows) > 2 * _SHOWN else ""
+    return f"What costs something else than before:\n\n{_columns(shown)}{more}"
+
+
+def _of_interest(record: CompiledRecord) -> bool:
+    return record.holder or bool(said_slabs(record))
+
+
+def _worse(checks: Sequence[ConfigurationCheck]) -> str:
+    """Pairs that meet more often than before somewhere."""
+    told = [
+        f"{pair.first} and {pair.second} on {pair.line_bytes} bytes under {one.title} ({starts(pair, one.records[0])})"
+        for one in _compiled(checks)
+        for pair in one.residuals
+        if pair.after > pair.before
+    ]
+    return _wrapped(f"More starts than before have {_listed(told)}.") if told else ""
+
+
+def _users(checks: Sequence[ConfigurationCheck]) -> str:
+    told = [one for one in checks if one.users]
+    if not told:
+        return ""
+    counts = ", ".join(f"{len(one.users)} under {one.title}" for one in told)
+    text = f"Objects that include the change, compiled before and after: {counts}."
+    complaints = [f"{one.title}: {said}" for one in told for said in _complaints(one)]
+    if not complaints:
+        return _wrapped(f"{text} All compile, without a new warning.")
+    rows = [_wrapped(f"  {one}", "      ") for one in complaints[:_SHOWN]]
+    more = [f"  {len(complaints) - _SHOWN} more"] if len(complaints) > _SHOWN else []
+    return "\n".join((_wrapped(f"{text} New with it:"), "", *rows, *more))
+
+
+def _complaints(check: ConfigurationCheck) -> Iterator[str]:
+    for user in check.users:
+        if user.failed:
+            yield f"{user.unit} fails: {user.failed[:_MOST_OF_A_REASON]}"
+        yield from (warning[:_MOST_OF_A_REASON] for warning in user.warnings)
+
+
+def _failures(checks: Sequence[ConfigurationCheck]) -> str:
+    failed = [one for one in checks if one.failed]
+    if not failed:
+        return ""
+    rows = [_wrapped(f"  {one.title}: {textwrap.shorten(one.failed, _MOST_OF_A_REASON)}", "      ") for one in failed]
+    return "\n".join(("Could not be checked:", "", *rows))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    return textwrap.fill(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
