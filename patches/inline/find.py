@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Finds every use of the pointer in a tree, whatever the configuration or the machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from linesmith.analyzer.model import Refusal, RefusalCode
+from linesmith.patches.inline.classify import use_at
+from linesmith.patches.inline.pointer import PointerMember
+from linesmith.patches.inline.syntax import parsed
+from linesmith.patches.inline.use import Use
+from linesmith.patches.kbuild import Progress, is_kernel
+from linesmith.patches.semantic.image import TreeImage
+from linesmith.patches.semantic.mentions import Mention, mentions
+from linesmith.patches.semantic.spatch import Report, SemanticPatch, Site, spatch
+
+_ACCESS = re.compile(rb"(?:->|(?<=[\w)\]])\s*\.)\s*\Z")
+_DESIGNATOR = re.compile(rb"(?:\A|[{,;\n(])\s*\.\s*\Z")
+_DECLARED = re.compile(rb"\s*(?:\[[^\]]*\]\s*)*(?:;|,|:\s*\d)")
+_DECLARING = re.compile(rb"[\w*]\s*\Z")
+_FLOW = re.compile(rb"\b(?:return|goto|case|else)\s*\Z")
+_QUALIFIERS = re.compile(r"\b(?:const|volatile)\b")
+_BACK = 200
+_OTHER_PROGRAMS = ("tools/", "samples/", "scripts/", "Documentation/", "usr/", "rust/")
+_TYPES = """@ typed_pointer @
+type kind;
+kind *{holder};
+position place;
+@@
+ {holder}->{name}@place
+
+@ typed_object @
+type kind;
+kind {holder};
+position place;
+@@
+ {holder}.{name}@place
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The uses of the pointer. ``typed`` tells that other records have a member of that name too.
+
+    ``sites`` are places that were left out, each with the reason.
+    """
+
+    uses: tuple[Use, ...]
+    typed: bool
+    sites: tuple[Refusal, ...]
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files with uses, each once."""
+        return tuple(dict.fromkeys(use.file for use in self.uses))
+
+
+def find_uses(pointer: PointerMember, image: TreeImage, progress: Progress) -> Found:
+    """Every use in the code of the tree; raises ``ToolMissing`` where types are needed and Coccinelle is missing."""
+    every = mentions(image.tree, pointer.name, progress)
+    kernel = is_kernel(image.tree)
+    apart = [one for one in every if kernel and one.file.startswith(_OTHER_PROGRAMS)]
+    own = [one for one in every if one not in apart]
+    sources = {one.file: image.read(one.file) for one in own}
+    accesses = [one for one in own if _ACCESS.search(_ahead(sources[one.file], one))]
+    typed = any(_declares(pointer, sources[one.file], one) for one in own)
+    known = _typed(pointer, image, accesses, progress) if typed else _Typed(tuple(accesses), ())
+    uses = tuple(_uses(pointer, sources, known.ours))
+    sites = (*known.unknown, *_elsewhere(pointer, image, apart), *_initialised(pointer, sources, own))
+    return Found(uses, typed, sites)
+
+
+@dataclass(frozen=True, slots=True)
+class _Typed:
+    ours: tuple[Mention, ...]
+    unknown: tuple[Refusal, ...]
+
+
+def _ahead(source: bytes, one: Mention) -> bytes:
+    return source[max(0, one.offset - _BACK) : one.offset]
+
+
+def _declares(pointer: PointerMember, source: bytes, one: Mention) -> bool:
+    """Whether the word may be declared there as a member of another record, or as a variable."""
+    own = one.file == pointer.outer.file and pointer.start <= one.offset < pointer.end
+    ahead, behind = _ahead(source, one), source[one.offset + len(pointer.name) :]
+    if own or not _DECLARED.match(behind) or _ACCESS.search(ahead):
+        return False
+    return bool(_DECLARING.search(ahead)) and not _FLOW.search(ahead)
+
+
+def _typed(pointer: PointerMember, image: TreeImage, accesses: Sequence[Mention], progress: Progress) -> _Typed:
+    """Which of the accesses are to the record, as Coccinelle knows the types."""
+    holder = "holder" if pointer.name != "holder" else "holder_"
+    text = _TYPES.format(holder=holder, name=pointer.name)
+    reports = tuple(Report(rule, "place", ("kind",)) for rule in ("typed_pointer", "typed_object"))
+    files = tuple(dict.fromkeys(one.file for one in accesses))
+    seen = spatch(SemanticPatch(text, reports), image, files, progress)
+    kinds = {(site.file, site.line, site.column): _kind(site) for site in seen.sites}
+    titles = {pointer.outer.record.title, pointer.outer.record.name}
+    ours = tuple(one for one in accesses if kinds.get((one.file, one.line, one.column)) in titles)
+    lost = [one for one in accesses if (one.file, one.line, one.column) not in kinds]
+    return _Typed(ours, tuple(_unknown(pointer, image, lost)))
+
+
+def _kind(site: Site) -> str:
+    return " ".join(_QUALIFIERS.sub(" ", dict(site.bindings)["kind"]).split())
+
+
+def _unknown(pointer: PointerMember, image: TreeImage, lost: Sequence[Mention]) -> Iterator[Refusal]:
+    """Accesses of unknown type, where the file speaks of the record at all."""
+    word = re.compile(rb"\b" + re.escape(pointer.outer.record.name.encode()) + rb"\b")
+    for file, group in groupby(lost, lambda one: one.file):
+        if word.search(image.read(file)):
+            for one in group:
+                code = RefusalCode.IN_MACRO if one.macro else RefusalCode.TYPE_UNKNOWN
+                reason = f"the type in front of `{pointer.name}` is not known here (`{one.text[:60]}`)"
+                yield Refusal(code, one.place, reason, f"change it by hand where it is a {pointer.outer.record.title}")
+
+
+def _uses(pointer: PointerMember, sources: dict[str, bytes], ours: Iterable[Mention]) -> Iterator[Use]:
+    for file, group in groupby(ours, lambda one: one.file):
+        root = parsed(sources[file])
+        for one in group:
+            yield use_at(root, file, one, pointer.target)
+
+
+def _elsewhere(pointer: PointerMember, image: TreeImage, apart: Sequence[Mention]) -> Iterator[Refusal]:
+    """One site for each file of another program that names the record and the pointer."""
+    word = re.compile(rb"\b" + re.escape(pointer.outer.record.name.encode()) + rb"\b")
+    for file, group in groupby(apart, lambda one: one.file):
+        first = next(group)
+        if word.search(image.read(file)):
+            reason = f"this program is built apart from the rest and names `{pointer.name}`"
+            yield Refusal(RefusalCode.OTHER_PROGRAM, first.place, reason, "change it by hand where it shares the type")
+
+
+def _initialised(pointer: PointerMember, sources: dict[str, bytes], own: Sequence[Mention]) -> Iterator[Refusal]:
+    """Designated initialisers of the pointer, in files that name the record."""
+    word = re.compile(rb"\b" + re.escape(pointer.outer.record.name.encode()) + rb"\b")
+    for one in own:
+        source = sources[one.file]
+        assigned = source[one.offset + len(pointer.name) :].lstrip().startswith(b"=")
+        if assigned and _DESIGNATOR.search(_ahead(source, one)) and word.search(source):
+            reason = f"an initialiser sets the pointer (`{one.text[:60]}`)"
+            yield Refusal(RefusalCode.INITIALISER, one.place, reason, "initialise the object itself by hand")

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Makes the object's type complete in front of the record that is to hold it."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from linesmith.analyzer.errors import DeclarationNotFound, EditRefused
+from linesmith.analyzer.model import Refusal, RefusalCode
+from linesmith.patches.declaration import Declared
+from linesmith.patches.inline.conditionals import conditionals
+from linesmith.patches.inline.pointer import PointerMember
+from linesmith.patches.kbuild import Progress
+from linesmith.patches.masking import without_comments
+from linesmith.patches.records import records_named
+from linesmith.patches.semantic.image import TreeImage
+from linesmith.patches.semantic.mentions import mentions
+from linesmith.patches.semantic.spatch import include_folders
+
+_INCLUDE = re.compile(rb'^[ \t]*\#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
+_COMMENT_ABOVE = re.compile(rb"(?:^/\*(?:(?!\*/).)*\*/[ \t]*\r?\n)\Z", re.MULTILINE | re.DOTALL)
+_DEEPEST = 400
+
+
+def target_record(pointer: PointerMember, image: TreeImage, progress: Progress) -> Declared:
+    """Where the type that the pointer leads to is declared.
+
+    Looked for in the file of the record, in what that includes, then in the whole tree. Raises ``EditRefused`` when
+    several declarations are left, ``DeclarationNotFound`` when there is none.
+    """
+    outer = pointer.outer
+    for files in ((outer.file,), tuple(included(image, outer.file))):
+        found = [one for file in files for one in _declared(image, file, pointer)]
+        if found:
+            return _only(found, pointer)
+    places = dict.fromkeys(one.file for one in mentions(image.tree, pointer.record, progress))
+    near = [one for file in _nearest_first(places, outer.file) for one in _declared(image, file, pointer)]
+    if not near:
+        raise DeclarationNotFound(f"no body of {pointer.target} is in {image.tree}, which `{pointer.name}` points to")
+    return _only(near, pointer)
+
+
+def included(image: TreeImage, file: str) -> Iterator[str]:
+    """The files that ``file`` includes, directly or not, as far as they are found without knowing the configuration."""
+    waiting, seen = [file], {file}
+    while waiting and len(seen) < _DEEPEST:
+        one = waiting.pop(0)
+        for match in _INCLUDE.finditer(image.read(one)):
+            found = _resolved(image, one, match[2].decode("utf-8", "replace"), quoted=match[1] == b'"')
+            if found is not None and found not in seen:
+                seen.add(found)
+                waiting.append(found)
+                yield found
+
+
+def _resolved(image: TreeImage, origin: str, name: str, *, quoted: bool) -> str | None:
+    folders = ([str(PurePosixPath(origin).parent)] if quoted else []) + list(include_folders(image.tree, origin))
+    places = (posixpath.normpath(posixpath.join(folder, name)) for folder in folders)
+    return next((place for place in places if not place.startswith("..") and (image.root / place).is_file()), None)
+
+
+def _declared(image: TreeImage, file: str, pointer: PointerMember) -> Iterator[Declared]:
+    source = image.read(file)
+    for record in records_named(source, pointer.record):
+        if record.title == pointer.target or record.typedef:
+            yield Declared(file, source, record, 1.0)
+
+
+def _nearest_first(files: dict[str, None], near: str) -> list[str]:
+    """Only the files of the record's own folder, if any declares the type there; else all below no ``tools``."""
+    own = str(PurePosixPath(near).parent)
+    return sorted((file for file in files if not file.startswith("tools/")), key=lambda file: not file.startswith(own))
+
+
+def _only(found: list[Declared], pointer: PointerMember) -> Declared:
+    if len(found) == 1:
+        return found[0]
+    places = ", ".join(one.place for one in found[:4])
+    reason = f"{pointer.target} is declared {len(found)} times ({places})"
+    raise EditRefused(Refusal(RefusalCode.AMBIGUOUS, found[0].place, reason, "leave one declaration only"))
+
+
+def in_order(pointer: PointerMember, target: Declared, image: TreeImage) -> bool:
+    """Whether the type is complete where the record is declared."""
+    outer = pointer.outer
+    if target.file == outer.file:
+        return target.record.closing < outer.record.start
+    return target.file in set(included(image, outer.file))
+
+
+def moved_ahead(pointer: PointerMember, target: Declared) -> dict[str, bytes]:
+    """The files in which the declaration of the type stands right in front of the record.
+
+    Raises ``EditRefused`` where it stands in a conditional that the record does not stand in.
+    """
+    outer = pointer.outer
+    start, end = _block(target)
+    if _guards(target.source, start) != _guards(outer.source, outer.record.start):
+        reason = f"{target.record.title} is declared within an #if that {outer.record.title} is not in"
+        lift = f"move it in front of {outer.place} by hand"
+        raise EditRefused(Refusal(RefusalCode.TYPE_ORDER, target.place, reason, lift))
+    place, _ = _block(outer)
+    block = target.source[start:end] + b"\n"
+    if target.file == outer.file:
+        cut = target.source[place:start] + _without_double_blank(target.source[:start], target.source[end:])
+        return {outer.file: target.source[:place] + block + cut}
+    rest = target.source[:start] + _without_double_blank(target.source[:start], target.source[end:])
+    return {outer.file: outer.source[:place] + block + outer.source[place:], target.file: rest}
+
+
+def _without_double_blank(ahead: bytes, behind: bytes) -> bytes:
+    return behind.removeprefix(b"\n") if ahead.endswith(b"\n\n") else behind
+
+
+def _block(declared: Declared) -> tuple[int, int]:
+    """The whole lines of a declaration, with the comment right above."""
+    source, record = declared.source, declared.record
+    start = source.rfind(b"\n", 0, record.start) + 1
+    above = _COMMENT_ABOVE.search(source, max(0, start - 10_000), start)
+    end = source.find(b"\n", source.find(b";", record.closing)) + 1
+    return above.start() if above else start, end or len(source)
+
+
+def _guards(source: bytes, offset: int) -> tuple[bytes, ...]:
+    """The conditionals around a place but for an include guard, which begins in front of all code."""
+    around = [b" ".join(without_comments(one.opening).split()) for one in conditionals(source, offset)]
+    guard = re.match(rb"\s*#\s*(?:ifndef\s+\w+|if\s+!\s*defined\b[^\n]*)", without_comments(source))
+    return tuple(around[1:] if guard else around)

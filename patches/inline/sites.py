@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What stands in the way of the object's becoming a member, and what a person should look at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from linesmith.analyzer.model import Refusal, RefusalCode
+from linesmith.patches.declaration import Declared
+from linesmith.patches.inline.find import Found
+from linesmith.patches.inline.pointer import PointerMember
+from linesmith.patches.inline.use import Role, Use
+from linesmith.patches.masking import without_comments
+
+_COUNTED = re.compile(rb"\b(?:struct\s+kref|refcount_t|struct\s+kobject|struct\s+percpu_ref)\s+(\w+)\s*;")
+
+
+def standing(pointer: PointerMember, target: Declared, found: Found) -> tuple[Refusal, ...]:
+    """All that stands in the way, in the order of files and lines."""
+    uses = [use.refusal for use in found.uses if use.refusal is not None]
+    return (*_of_type(pointer, target), *uses, *_never_allocated(pointer, found))
+
+
+def _of_type(pointer: PointerMember, target: Declared) -> Iterator[Refusal]:
+    body = without_comments(target.source)[target.record.opening : target.record.closing]
+    if counted := _COUNTED.search(body):
+        reason = f"{pointer.target} counts its users (`{counted[1].decode()}`), so it may live longer than its holder"
+        yield Refusal(RefusalCode.COUNTED, target.place, reason)
+    if re.search(rb"\[\s*\]\s*;\s*\Z|DECLARE_FLEX_ARRAY[^;]*;\s*\Z", body):
+        reason = f"{pointer.target} ends with an array without a length"
+        yield Refusal(RefusalCode.LARGER, target.place, reason)
+    holds = re.search(rb"\bstruct\s+" + re.escape(pointer.outer.record.name.encode()) + rb"\s+\w+\s*[;\[]", body)
+    if holds or pointer.record == pointer.outer.record.name:
+        reason = f"{pointer.target} holds {pointer.outer.record.title} itself"
+        yield Refusal(RefusalCode.TYPE_ORDER, target.place, reason)
+
+
+def _never_allocated(pointer: PointerMember, found: Found) -> Iterator[Refusal]:
+    """Without an allocation that is seen the object is another one's."""
+    if not any(use.role is Role.ALLOCATION for use in found.uses) and not _explained(found):
+        reason = f"no allocation into `{pointer.name}` was found, so the object belongs to something else"
+        yield Refusal(RefusalCode.UNKNOWN_ALLOCATION, pointer.place, reason)
+
+
+def _explained(found: Found) -> bool:
+    codes = (RefusalCode.UNKNOWN_ALLOCATION, RefusalCode.SHARED)
+    return any(use.refusal is not None and use.refusal.code in codes for use in found.uses)
+
+
+def remarks(found: Found) -> tuple[Refusal, ...]:
+    """What a person should look at when the change is made."""
+    return tuple(_always_succeeding(found.uses))
+
+
+def _always_succeeding(uses: tuple[Use, ...]) -> Iterator[Refusal]:
+    for use in uses:
+        if use.role is Role.ALLOCATION_CHECK:
+            reason = f"{use.function}() cannot fail any more for want of memory for the object"
+            yield Refusal(RefusalCode.ALWAYS_SUCCEEDS, use.place, reason, "take away what its callers do then")
