@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.errors import EditRefused, TreeError, VerificationFailed
-from linesmith.analyzer.model import Candidate, FileChange, Refusal, RefusalCode
+from linesmith.analyzer.model import Candidate, FileChange, Layout, Refusal, RefusalCode
 from linesmith.patches.child import Command, run
 from linesmith.patches.declaration import Declared, declaration
 from linesmith.patches.edit import edit
@@ -55,7 +55,7 @@ def confirm(candidate: Candidate, tree: Tree, progress: Progress) -> Confirmed:
     compiler disagrees.
     """
     with readable(tree):
-        declared = declared_in(candidate, tree)
+        declared = declared_in(candidate.type, candidate.before, tree)
         sources = edits(candidate, declared, kernel=is_kernel_code(tree, declared))
         build = _build(candidate, tree, declared, progress)
         progress(f"compiling {declared.place} as it is and as patched with {build.flags.compiler}")
@@ -63,8 +63,8 @@ def confirm(candidate: Candidate, tree: Tree, progress: Progress) -> Confirmed:
         return _first_confirmed(candidate, original, sources)
 
 
-def declared_in(candidate: Candidate, tree: Tree) -> Declared:
-    """The declaration that the candidate changes.
+def declared_in(type_: str, layout: Layout, tree: Tree) -> Declared:
+    """The declaration of the record ``type_``, whose members, or those of a struct inside it, are in ``layout``.
 
     Raises ``TreeError``, ``DeclarationNotFound``, and ``EditRefused`` for one that user space shares.
     """
@@ -72,9 +72,9 @@ def declared_in(candidate: Candidate, tree: Tree) -> Declared:
         raise TreeError(
             f"{tree.root} is no directory; --tree takes the root of the sources the ELF file was built from"
         )
-    declared = declaration(tree.root, candidate.type, candidate.before)
+    declared = declaration(tree.root, type_, layout)
     if _USER_ABI.search(declared.file):
-        reason = f"{candidate.type} is shared with user space, so its members must stay"
+        reason = f"{type_} is shared with user space, so its members must stay"
         raise EditRefused(Refusal(RefusalCode.USER_ABI, declared.place, reason))
     return declared
 

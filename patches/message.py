@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from math import gcd
 
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import (
@@ -18,11 +16,11 @@ from linesmith.analyzer.model import (
     Move,
     MoveKind,
     Outcome,
-    Residual,
     StepTable,
 )
 from linesmith.patches.beyond import NOTHING_BEYOND, Beyond
 from linesmith.patches.narrow import narrow
+from linesmith.patches.pair_rows import line_sizes, pair_rows
 from linesmith.patches.prefix import Style
 from linesmith.patches.reasons import reasons
 from linesmith.patches.verify import Verification
@@ -30,8 +28,6 @@ from linesmith.patches.verify import Verification
 WIDTH = 75
 _INDENT = "  "
 _FUNCTIONS = 3
-# Pairs of members that are listed in any case.
-_PAIRS = 6
 _SUBJECT_WIDTH = 75
 
 # Stands at the end of a message until a benchmark has been run.
@@ -81,7 +77,8 @@ def message(
     ``steps`` say why the candidate helps; they hold for the layouts of the profiled build only.
     """
     blocks = [subject(candidate, title, usual), _problem(finding, title), _members(finding)]
-    blocks += [_change(candidate, seen.verification), reasons(steps) if seen.verification.exact else ""]
+    sizes = seen.verification.before.outer.size, seen.verification.after.outer.size
+    blocks += [change_text(candidate.moves, *sizes), reasons(steps) if seen.verification.exact else ""]
     blocks += [_layouts(candidate, excerpt, seen.verification)]
     blocks += [_phases(title, finding, seen.verification), _verified(candidate, seen)]
     blocks += [*seen.beyond.paragraphs(), _unverified(seen)]
@@ -98,7 +95,7 @@ def with_evidence(text: str, evidence: str) -> str:
     unchecked = None if compiled is None else _beginning(blocks, _NOT_CHECKED, compiled)
     if compiled is None or unchecked is None:
         return text
-    rest = _wrapped(" ".join(blocks[unchecked].split()).removesuffix(_NOT_MEASURED).rstrip())
+    rest = wrapped(" ".join(blocks[unchecked].split()).removesuffix(_NOT_MEASURED).rstrip())
     return "\n\n".join((*blocks[: compiled + 1], evidence.strip("\n"), rest, *blocks[unchecked + 1 :])) + "\n"
 
 
@@ -117,8 +114,21 @@ def said(move: Move) -> str:
     return f"move {move.member}{whole} {f'behind {move.after}' if move.after else 'to the front'}"
 
 
-def _wrapped(text: str, indent: str = "") -> str:
+def wrapped(text: str, indent: str = "") -> str:
+    """A paragraph in the columns of a message; ``indent`` stands in front of all its lines but the first."""
     return textwrap.fill(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def listed(rows: Iterable[str]) -> str:
+    """Rows of a message, one below the other."""
+    return "\n".join(wrapped(f"{_INDENT}{row}", 3 * _INDENT) for row in rows)
+
+
+def change_text(moves: Sequence[Move], before: int, after: int) -> str:
+    """What the moves do, and the size in bytes before and after them."""
+    size = f"The size stays {after} bytes." if before == after else f"The size goes from {before} to {after} bytes."
+    text = "; ".join(said(move) for move in moves)
+    return wrapped(f"{text[0].upper()}{text[1:]}. {size}")
 
 
 def _problem(finding: Finding, title: str) -> str:
@@ -129,7 +139,7 @@ def _problem(finding: Finding, title: str) -> str:
         f"In a profile of shared cache lines, a line of {title} takes {finding.contended:,} contended loads{stores}"
         f" ({finding.share:.1%} of the contended loads of the profile): {finding.triage.sentence.strip().rstrip('.')}."
     )
-    return _wrapped(text) + "\n\nSeen on the line, with sampled loads and stores:"
+    return wrapped(text) + "\n\nSeen on the line, with sampled loads and stores:"
 
 
 def _simulated_evidence(finding: Finding, title: str) -> str:
@@ -139,11 +149,11 @@ def _simulated_evidence(finding: Finding, title: str) -> str:
         f" of {title} takes {finding.contended:,} accesses that find it modified in another CPU's cache"
         f" ({finding.share:.1%} of all such accesses): {finding.triage.sentence.strip().rstrip('.')}."
     )
-    return _wrapped(text) + "\n\nOn the line, with counted loads and stores:"
+    return wrapped(text) + "\n\nOn the line, with counted loads and stores:"
 
 
 def _members(finding: Finding) -> str:
-    return "\n".join(_wrapped(f"  {_member(member)}", "      ") for member in finding.members)
+    return listed(map(_member, finding.members))
 
 
 def _member(member: LineMember) -> str:
@@ -153,13 +163,6 @@ def _member(member: LineMember) -> str:
     where = f" in {', '.join(names[:_FUNCTIONS])}{more}" if names else ""
     inferred = f" (written: {member.write_inferred})" if member.write_inferred and not member.writes else ""
     return f"{member.path}: {member.reads:,} loads, {member.writes:,} stores{where}{inferred}"
-
-
-def _change(candidate: Candidate, seen: Verification) -> str:
-    before, after = seen.before.outer.size, seen.after.outer.size
-    size = f"The size stays {after} bytes." if before == after else f"The size goes from {before} to {after} bytes."
-    moves = "; ".join(said(move) for move in candidate.moves)
-    return _wrapped(f"{moves[0].upper()}{moves[1:]}. {size}")
 
 
 def _layouts(candidate: Candidate, excerpt: Excerpt, seen: Verification) -> str:
@@ -181,18 +184,13 @@ def _phases(title: str, finding: Finding, seen: Verification) -> str:
     """How often members meet, for the heaviest pairs and for all that meet more often than before."""
     if not seen.residuals:
         return ""
-    sizes = tuple(dict.fromkeys(one.line_bytes for one in seen.residuals))
+    sizes = line_sizes(seen.residuals)
     text = (
         f"Which members share a line also depends on where an object starts; a {title} can start at any multiple of "
         f"{seen.after.granule} bytes{_seen_at(finding)}. The members meet in these shares of the possible starts, "
         f"before -> after, on {' and on '.join(f'{size} bytes' for size in sizes)}:"
     )
-    pairs = [list(them) for _, them in groupby(seen.residuals, lambda one: (one.first, one.second))]
-    shown = [them for at, them in enumerate(pairs) if at < _PAIRS or any(one.after > one.before for one in them)]
-    rows = [f"{them[0].first} and {them[0].second}: {_phase(them, sizes, seen)}" for them in shown]
-    if left := len(pairs) - len(shown):
-        rows.append(f"{left} more pair{'s' * (left != 1)}: no more often than before")
-    return _wrapped(text) + "\n\n" + "\n".join(_wrapped(f"  {row}", "      ") for row in rows)
+    return wrapped(text) + "\n\n" + listed(pair_rows(seen.residuals, (seen.before.granule, seen.after.granule)))
 
 
 def _seen_at(finding: Finding) -> str:
@@ -203,36 +201,21 @@ def _seen_at(finding: Finding) -> str:
     return f", and starts at byte {target.phase} of a line in the profile"
 
 
-def _phase(of_pair: Sequence[Residual], sizes: Sequence[int], seen: Verification) -> str:
-    """What a pair has for each size of a line."""
-    found = {
-        one.line_bytes: f"{_share(one.before, one.line_bytes, seen.before.granule)} -> "
-        f"{_share(one.after, one.line_bytes, seen.after.granule)}"
-        for one in of_pair
-    }
-    return "; ".join(found.get(size, "not known") for size in sizes)
-
-
-def _share(share: float, line_bytes: int, granule: int) -> str:
-    starts = line_bytes // gcd(line_bytes, granule)
-    return f"{round(share * starts)} of {starts}"
-
-
 def _verified(candidate: Candidate, seen: Confirmation) -> str:
     flags = "the tree's own Kbuild flags for its .config" if seen.is_kernel else "the tree's flags"
     text = f"{_COMPILED} {seen.compiler} and {flags}, and the debug information read back: "
     check = seen.verification
     if check.exact:
-        return _wrapped(text + "the layout before is that of the profiled build, the layout after is as predicted.")
+        return wrapped(text + "the layout before is that of the profiled build, the layout after is as predicted.")
     text += (
         f"the moved members stand where they should, and the layouts shown are those of this configuration. The ELF "
         f"file given with the profile was built with another one ({check.difference}; {candidate.before.size} bytes "
         f"there, {check.before.moved.size} here)."
     )
-    return _wrapped(text)
+    return wrapped(text)
 
 
 def _unverified(seen: Confirmation) -> str:
     others = "other configurations and architectures" if seen.is_kernel else "other builds"
     left = [one for one in (seen.beyond.other_builds(others), seen.beyond.other_code()) if one]
-    return _wrapped(f"{_NOT_CHECKED} {', and '.join(left)}. {_NOT_MEASURED}")
+    return wrapped(f"{_NOT_CHECKED} {', and '.join(left)}. {_NOT_MEASURED}")

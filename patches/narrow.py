@@ -29,7 +29,7 @@ class _Row:
 
 
 def narrow(lines: Sequence[str], width: int) -> list[str]:
-    """The lines of an excerpt, each with a mark of two characters in front and tabs of eight, in ``width`` columns.
+    """The lines of an excerpt, which begin with a mark of two characters and have tabs of eight, in ``width`` columns.
 
     Where that takes more than narrow tabs, columns are as wide as they have to be, and a place that still has no room
     stands on a line of its own.
@@ -44,13 +44,13 @@ def _shifted(line: str) -> str:
     """The line with each tab in front of it half as wide."""
     mark, text = line[:_MARK], line[_MARK:]
     code = text.lstrip(" ")
-    levels, rest = divmod(len(text) - len(code), _TAB)
+    levels, rest = divmod(_MARK + len(text) - len(code) if code != text else 0, _TAB)
     return f"{mark}{' ' * (levels * _NARROW_TAB + rest)}{code}".rstrip()
 
 
 def _row(line: str) -> _Row | None:
     found = _DECLARED.fullmatch(line)
-    return found and _Row(found["lead"], found["type"] or "", found["name"], _BLANKS.sub(" ", found["place"]))
+    return found and _Row(found["lead"], found["type"] or "", found["name"], found["place"])
 
 
 def _closer(rows: Sequence[_Row | str], width: int) -> Iterator[str]:
@@ -65,7 +65,7 @@ def _closer(rows: Sequence[_Row | str], width: int) -> Iterator[str]:
         elif len(line := f"{code[row]:<{end}} {row.place}") <= width:
             yield line
         else:
-            yield from (code[row], f"{row.place:>{width}}")
+            yield from (code[row], f"{_BLANKS.sub(' ', row.place):>{width}}")
 
 
 def _declared(row: _Row, widest: int) -> str:

@@ -43,7 +43,7 @@ def edited(candidate: Candidate, root: Path) -> Edited:
     """
     tree = Tree(root)
     with readable(tree):
-        declared = declared_in(candidate, tree)
+        declared = declared_in(candidate.type, candidate.before, tree)
         source = edits(candidate, declared, kernel=is_kernel_code(tree, declared))[-1]
         return Edited(declared, unified_diff(declared.source, source, declared.file))
 
@@ -54,7 +54,7 @@ def draft(candidate: Candidate, tree: Tree) -> Draft:
     Raises ``TreeError``, ``DeclarationNotFound``, ``EditRefused`` or ``ToolMissing``.
     """
     with readable(tree):
-        declared = declared_in(candidate, tree)
+        declared = declared_in(candidate.type, candidate.before, tree)
         kernel = is_kernel_code(tree, declared)
         source = edits(candidate, declared, kernel=kernel)[0]
         commands = planned(tree.root, tree.build) if kernel else ()

@@ -35,7 +35,7 @@ class Verification:
 def verify(candidate: Candidate, before: Located, after: Located) -> Verification:
     """Compare; raises ``VerificationFailed`` with the first thing that is not as promised."""
     difference = first_difference(candidate.before, before.moved)
-    residuals = tuple(_measured(residual, before, after) for residual in candidate.residuals)
+    residuals = tuple(measure(residual, before, after) for residual in candidate.residuals)
     if not difference:
         wrong = first_difference(candidate.after, after.moved)
         if wrong:
@@ -101,8 +101,11 @@ def _check_size(candidate: Candidate, before: Layout, after: Layout) -> None:
         raise VerificationFailed(message)
 
 
-def _measured(residual: Residual, before: Located, after: Located) -> Residual:
-    """The shares of phases in which the pair meets in the compiled layouts."""
+def measure(residual: Residual, before: Located, after: Located) -> Residual:
+    """The shares of phases in which the pair meets in the compiled layouts.
+
+    Raises ``VerificationFailed`` where one of them has no such member.
+    """
     return Residual(
         residual.first,
         residual.second,

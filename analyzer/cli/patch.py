@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from linesmith.analyzer.cli import options, premises
+from linesmith.analyzer.cli import options, premises, series_output
 
 _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -28,7 +28,10 @@ _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 @options.other_build
 @options.trace
 @options.format_
-@options.output
+@series_output.given
+@click.option(
+    "--series", "in_steps", is_flag=True, help="One patch for each move of the candidate, each of which compiles."
+)
 @click.option("--dry-run", is_flag=True, help="Show the edit and the commands that would confirm it; run none.")
 def command(
     elf: Path,
@@ -44,24 +47,24 @@ def command(
     trust: str | None,
     trace: Path | None,
     format_: str,
-    output: Path | None,
+    mailing: series_output.Mailing,
+    in_steps: bool,
     dry_run: bool,
 ) -> None:
-    """Write a candidate as a patch with its evidence, for `git apply` and `patch -p1`.
+    """Write a candidate as a patch with its evidence, for `git am`, `git apply` and `patch -p1`.
 
     The patch counts only when the patched source compiles, with the tree's own flags, to the layout that was promised.
     """
     from linesmith.analyzer.cli import patching
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
-    from linesmith.analyzer.cli.output import deliver
-    from linesmith.analyzer.report import patch as report
-    from linesmith.patches.patch import Tree
+    from linesmith.patches.tree import Tree
 
-    sources = Tree(tree, build, cflags)
+    sources, asked = Tree(tree, build, cflags), patching.Asked(mailing, in_steps, format_)
+    patching.check_early(sources, asked)
     found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
+    patching.check_records(found, sources)
     chosen = patching.choose(found, given.premises(elf, found.reading), trace, candidate)
     if dry_run:
-        result = report.render_draft(patching.drafted(chosen, sources), format_)
+        patching.show_draft(chosen, sources, asked)
     else:
-        result = report.render_patch(patching.written(chosen, sources), format_)
-    deliver(result, output)
+        patching.deliver(chosen, sources, asked)

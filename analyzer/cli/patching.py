@@ -10,12 +10,19 @@ from pathlib import Path
 
 import click
 
+from linesmith.analyzer.cli import output
 from linesmith.analyzer.cli.analysis import Analysis
 from linesmith.analyzer.cli.proposing import check_number, offered
+from linesmith.analyzer.cli.series_output import Mailing, tell
 from linesmith.analyzer.errors import NothingToSuggest
-from linesmith.analyzer.model import Candidate, Finding, Patch, StepTable
+from linesmith.analyzer.model import Candidate, Finding, StepTable
+from linesmith.analyzer.report import patch as report
 from linesmith.analyzer.report.excerpt import excerpt
-from linesmith.patches.patch import Draft, Tree, draft, write
+from linesmith.patches.confirmed import confirm
+from linesmith.patches.patch import draft, told
+from linesmith.patches.readiness import obstacle
+from linesmith.patches.series.stepwise import stepwise, whole
+from linesmith.patches.tree import Tree
 from linesmith.tuner.premises import Premises
 from linesmith.tuner.steps.step_table import step_tables
 from linesmith.tuner.suggestions import Suggestion, reasons
@@ -29,6 +36,15 @@ class Chosen:
     candidate: Candidate
     finding: Finding
     steps: tuple[StepTable, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a user wants of the patches beside their content."""
+
+    mailing: Mailing
+    in_steps: bool
+    format: str
 
 
 def choose(found: Analysis, premises: Premises, trace: Path | None, number: int | None) -> Chosen:
@@ -55,17 +71,47 @@ def _recommended(known: Sequence[tuple[Suggestion, Candidate]]) -> int:
     raise NothingToSuggest(f"{known[0][0].declined} `linesmith patch --candidate 1` takes the first all the same")
 
 
-def drafted(chosen: Chosen, tree: Tree) -> Draft:
+def check_early(tree: Tree, asked: Asked) -> None:
+    """Raise what would be in the way at the end only: a commit that is not there, or no place to write to.
+
+    Raises ``TreeError``, ``OutputError`` or ``click.UsageError``.
+    """
+    if asked.format == "json" and asked.mailing.place is not None and asked.mailing.place.is_folder:
+        raise click.UsageError("--format json gives one file; name one with -o, not a folder")
+    asked.mailing.check(tree.root)
+
+
+def check_records(found: Analysis, tree: Tree) -> None:
+    """Raise what stands in the way of every candidate, before the long search for them.
+
+    A record may have no declaration in the tree, or one that must stay; the tree may have no configuration, or a tool
+    may be missing. Where one of the records has no such obstacle, the search goes on.
+    """
+    records = {(thing.type, thing.layout) for one in found.findings for thing in one.objects[:1] if thing.layout}
+    layouts = found.reading.layouts
+    obstacles = [obstacle(type_, layouts.by_id(number), tree) for type_, number in sorted(records)]
+    errors = [one for one in obstacles if one is not None]
+    if errors and len(errors) == len(obstacles):
+        raise errors[0]
+
+
+def show_draft(chosen: Chosen, tree: Tree, asked: Asked) -> None:
     """The candidate as an edit that nothing has confirmed."""
-    return draft(chosen.candidate, tree)
+    output.deliver(report.render_draft(draft(chosen.candidate, tree), asked.format), asked.mailing.file)
 
 
-def written(chosen: Chosen, tree: Tree) -> Patch:
-    """The candidate as a confirmed patch; what is not as expected is told on standard error."""
-    patch = write(chosen.candidate, chosen.finding, tree, chosen.number, excerpt, _tell, chosen.steps)
-    for note in patch.notes:
-        click.echo(f"linesmith: {note}", err=True)
-    return patch
+def deliver(chosen: Chosen, tree: Tree, asked: Asked) -> None:
+    """The candidate as confirmed patches, written where they are to go; what is not as expected is told beside them."""
+    confirmed = confirm(chosen.candidate, tree, _tell)
+    patch = told(chosen.candidate, chosen.finding, tree, chosen.number, excerpt, confirmed, chosen.steps)
+    in_steps = asked.in_steps
+    series = stepwise(chosen.candidate, patch, confirmed, tree, _tell) if in_steps else whole(patch, confirmed)
+    files = asked.mailing.files(series, tree.root)
+    if asked.format == "json":
+        output.deliver(report.render_json(patch, files), asked.mailing.file)
+    else:
+        asked.mailing.write(files)
+    tell(series, tree.root, files)
 
 
 def _tell(progress: str) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from linesmith.analyzer.cli.output import check_destinations, deliver
+from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.errors import OutputError
 
 if TYPE_CHECKING:
@@ -32,21 +34,57 @@ _LINK = click.option(
     "--link", "links", metavar="URL", multiple=True, callback=_checked, help="A Link: line of the messages; repeatable."
 )
 _FIXES = click.option("--fixes", metavar="COMMIT", multiple=True, help="A Fixes: line of the last patch; repeatable.")
+
+
+class _PlaceType(click.ParamType):  # type: ignore[type-arg]
+    """A file, or a folder for many: one that is there, or whose name ends in a slash."""
+
+    name = "place"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Place:  # noqa: ARG002
+        """Make a place of what was given; click's signature."""
+        if isinstance(value, Place):
+            return value
+        path = Path(str(value))
+        return Place(path, is_folder=str(value).endswith("/") or path.is_dir())
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where patches go: a file for all of them, or a folder for one file each."""
+
+    path: Path
+    is_folder: bool
+
+
 _OUTPUT = click.option(
     *("-o", "--output"),
-    metavar="DIR",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Write numbered patch files there; else all go to standard output.",
+    metavar="FILE|DIR/",
+    type=_PlaceType(),
+    help="Write there instead of to standard output; into a folder as numbered files.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Mailing:
-    """What a user says of a series: its trailers, and the folder for its files (``None``: standard output)."""
+    """What a user says of a series: its trailers, and where its files go (``None``: standard output)."""
 
     links: tuple[str, ...]
     fixes: tuple[str, ...]
-    folder: Path | None
+    place: Place | None
+
+    @property
+    def file(self) -> Path | None:
+        """The one file for all, where there is one."""
+        return None if self.place is None or self.place.is_folder else self.place.path
+
+    def check(self, tree: Path) -> None:
+        """Raise what ``files`` and ``deliver`` would for a commit or a place, before the long work is done."""
+        from linesmith.patches.series.trailers import trailers
+
+        trailers(tree, self.links, self.fixes)
+        if self.file is not None:
+            check_destinations((self.file,), ("output",))
 
     def files(self, series: PatchSeries, tree: Path) -> tuple[PatchFile, ...]:
         """The files of the series, with trailers and recipients; raises ``TreeError``."""
@@ -56,38 +94,53 @@ class Mailing:
 
         return patch_files(series, tree, trailers(tree, self.links, self.fixes), recipients(tree, series.steps))
 
-    def deliver(self, series: PatchSeries, tree: Path) -> None:
-        """Write the files of the series; what a person has to know of it goes to standard error.
+    def deliver(self, series: PatchSeries, tree: Path) -> tuple[PatchFile, ...]:
+        """Write the files of the series, and return them; what a person has to know of it goes to standard error.
 
         Raises ``TreeError``, and ``OutputError`` where a file cannot be written.
         """
         files = self.files(series, tree)
-        if self.folder is None:
-            click.echo(b"\n".join(file.content for file in files), nl=False)
+        self.write(files)
+        tell(series, tree, files)
+        return files
+
+    def write(self, files: Sequence[PatchFile]) -> None:
+        """Write the files where they are to go; those in a folder are named. Raises ``OutputError``."""
+        if self.place is not None and self.place.is_folder:
+            write_files(files, self.place.path)
         else:
-            write_files(files, self.folder)
-        for told in (*series.notes, *(str(one) for one in series.refusals)):
-            click.echo(f"linesmith: {told}", err=True)
+            deliver(b"\n".join(file.content for file in files), self.file)
 
 
-def write_files(files: tuple[PatchFile, ...], folder: Path) -> None:
+def tell(series: PatchSeries, tree: Path, files: Sequence[PatchFile]) -> None:
+    """Say on standard error what a person has to look at: notes, refusals, and what the tree's checkpatch.pl says."""
+    from linesmith.patches.series.checkpatch import complaints
+    from linesmith.patches.series.repository import repository
+
+    known = repository(tree)
+    inside = (
+        (f"files are named from {tree}; use `git am --directory={known.folder}`",) if known and known.folder else ()
+    )
+    for told in (*series.notes, *inside, *map(str, series.refusals), *complaints(tree, files)):
+        click.echo(inert(f"linesmith: {told}"), err=True)
+
+
+def write_files(files: Sequence[PatchFile], folder: Path) -> None:
     """Write the files into ``folder``, made where it is not there, and name them; raises ``OutputError``."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for file in files:
-            (folder / file.name).write_bytes(file.content)
     except OSError as error:
-        place = error.filename or folder
-        raise OutputError(f"cannot write {place}: {error.strerror}; name another folder with -o") from None
+        raise OutputError(f"cannot make {folder}: {error.strerror}; name another folder with -o") from None
     for file in files:
-        click.echo(str(folder / file.name))
+        deliver(file.content, folder / file.name)
+        click.echo(inert(str(folder / file.name)))
 
 
 def given(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options to a command, which gets them together as ``mailing``."""
 
     @wraps(command)
-    def gathered(*, links: tuple[str, ...], fixes: tuple[str, ...], output: Path | None, **others: object) -> None:
+    def gathered(*, links: tuple[str, ...], fixes: tuple[str, ...], output: Place | None, **others: object) -> None:
         command(mailing=Mailing(links, fixes, output), **others)
 
     for option in (_OUTPUT, _FIXES, _LINK):

@@ -1,26 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A patch as the file that ``git apply`` takes, or as JSON; bytes, because a source file may hold any."""
+"""A patch as JSON, or as an edit that nothing has confirmed; bytes, because a source file may hold any."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import msgspec
 
 from linesmith.analyzer.model import Patch
-from linesmith.patches.patch import Draft, file_text
+from linesmith.patches.patch import Draft
+from linesmith.patches.series.patch_file import PatchFile
 
 
-def render_patch(patch: Patch, format_: str) -> bytes:
-    """The patch file; as JSON one object with the fields of ``model.Patch`` and ``patch``, the file as text.
+def render_json(patch: Patch, files: Sequence[PatchFile]) -> bytes:
+    """One object with the fields of ``model.Patch``, ``patch``, all files as one text, and ``patches``, each by itself.
 
-    In JSON a byte that is no UTF-8 is written as a backslash, ``x`` and two digits, since JSON has no place for it.
+    A byte that is no UTF-8 is written as a backslash, ``x`` and two digits, since JSON has no place for it.
     """
-    if format_ != "json":
-        return file_text(patch)
     diff = _readable(patch.diff.encode("utf-8", "surrogateescape"))
     told: dict[str, object] = msgspec.to_builtins(replace(patch, diff=diff))
-    return _json({**told, "patch": _readable(file_text(patch))})
+    texts = [{"name": file.name, "text": _readable(file.content)} for file in files]
+    return _json({**told, "patch": "\n".join(one["text"] for one in texts), "patches": texts})
 
 
 def render_draft(draft: Draft, format_: str) -> bytes:

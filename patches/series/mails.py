@@ -93,7 +93,7 @@ def _begin(scratch: _Scratch, series: PatchSeries, known: Repository) -> None:
 
 def _put(scratch: _Scratch, known: Repository, file: str, content: bytes | None) -> None:
     """Write ``file``, relative to the tree, as executable as it is there; ``None`` removes it."""
-    path = scratch.work / f"{known.folder}{file}"
+    path = scratch.work / file
     if content is None:
         path.unlink(missing_ok=True)
         return
@@ -114,7 +114,7 @@ def _commit(scratch: _Scratch, message: str) -> None:
 def _as_committed(scratch: _Scratch, series: PatchSeries, known: Repository) -> bool:
     """Whether the commit that is checked out has the files that change as the tree has them."""
     files = {change.file for step in series.steps for change in step.changes if change.before is not None}
-    return bool(known.head) and all(known.holds(file, scratch.work / f"{known.folder}{file}") for file in files)
+    return bool(known.head) and all(known.holds(file, scratch.work / file) for file in files)
 
 
 def _addressed(recipients: Recipients) -> Iterator[str]:

@@ -19,7 +19,8 @@ _SECONDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """The repository that holds ``tree``: ``folder`` is the path of the tree in it, empty or with a slash at its end.
+    """The repository that holds ``tree``: ``folder`` is the path of the tree in it, with a slash at its end; empty
+    where both are the same.
 
     ``head`` is the commit that is checked out, empty where there is none yet.
     """

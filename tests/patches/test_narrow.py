@@ -14,10 +14,10 @@ def lines(text: str) -> list[str]:
 def test_tabs_are_halved_and_columns_stay_where_that_is_enough() -> None:
     wide = """
           struct s {
-                  long int                   first;                /*     0     8 */
-        >         struct {
-                          long int           inner;                /*     8     8 */
-                  };                                               /*     8     8 */
+                long int                   first;                /*     0     8 */
+        >       struct {
+                        long int           inner;                /*     8     8 */
+                };                                               /*     8     8 */
         """
     assert narrow(lines(wide), 73) == lines("""
           struct s {
@@ -31,15 +31,15 @@ def test_tabs_are_halved_and_columns_stay_where_that_is_enough() -> None:
 def test_columns_move_together_where_a_line_is_too_long() -> None:
     wide = """
           struct s {
-                  const struct operations *  a_ops;                /*   112     8 */ /* 12 of 40 loads */
-        >         long unsigned int          flags __attribute__((__aligned__(64))); /*   128     8 */
-                  struct name_that_is_longer_than_any_column * other; /*   136     8 */
-                  unsigned int               bit:1;                /*   144: 0  4 */
-                  struct {
-                          long int           inner;                /*   152     8 */
-                  } __attribute__((__aligned__(8)));               /*   152     8 */
+                const struct operations *  a_ops;                /*   112     8 */ /* 12 of 40 loads */
+        >       long unsigned int          flags __attribute__((__aligned__(64))); /*   128     8 */
+                struct name_that_is_longer_than_any_column * other; /*   136     8 */
+                unsigned int               bit:1;                /*   144: 0  4 */
+                struct {
+                        long int           inner;                /*   152     8 */
+                } __attribute__((__aligned__(8)));               /*   152     8 */
 
-                  /* XXX 8 bytes hole, try to pack */
+                /* XXX 8 bytes hole, try to pack */
           };
         """
     assert narrow(lines(wide), 73) == lines("""
@@ -48,11 +48,12 @@ def test_columns_move_together_where_a_line_is_too_long() -> None:
                                                  /* 112 8 */ /* 12 of 40 loads */
         >     long unsigned int         flags __attribute__((__aligned__(64)));
                                                                       /* 128 8 */
-              struct name_that_is_longer_than_any_column * other; /* 136 8 */
-              unsigned int              bit:1;                    /* 144: 0 4 */
+              struct name_that_is_longer_than_any_column * other;
+                                                                      /* 136 8 */
+              unsigned int              bit:1;   /*   144: 0  4 */
               struct {
-                  long int              inner;                    /* 152 8 */
-              } __attribute__((__aligned__(8)));                  /* 152 8 */
+                  long int              inner;   /*   152     8 */
+              } __attribute__((__aligned__(8))); /*   152     8 */
 
               /* XXX 8 bytes hole, try to pack */
           };
