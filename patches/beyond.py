@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from linesmith.analyzer.model import CACHE_LINE_BYTES, ConfigurationCheck
+from linesmith.patches.matrix import paragraphs, unchecked
 
 _CODE = "code that relies on the order of members (initialisers by position, ranges from one member to another, casts)"
 
@@ -20,10 +24,6 @@ class Beyond:
     code: str = ""
     code_left: str = ""
 
-    def paragraphs(self) -> tuple[str, ...]:
-        """The blocks that are there."""
-        return tuple(one for one in (self.configurations, self.code) if one)
-
     def other_builds(self, usual: str) -> str:
         """The builds that were not checked: ``usual`` where none but the one at hand was."""
         return self.builds_left if self.configurations else usual
@@ -34,3 +34,15 @@ class Beyond:
 
 
 NOTHING_BEYOND = Beyond()
+
+
+def beyond(checks: Sequence[ConfigurationCheck], title: str) -> Beyond:
+    """What is said of the other configurations, of the record ``title`` as C names it."""
+    return Beyond(configurations=paragraphs(checks, title), builds_left=unchecked(checks))
+
+
+def is_worse(checks: Sequence[ConfigurationCheck]) -> bool:
+    """Whether something compiles no more under one of them, or members meet on a line more often than before."""
+    pairs = (one for check in checks for one in check.residuals if one.line_bytes == CACHE_LINE_BYTES)
+    met = any(one.after > one.before for one in pairs)
+    return met or any(user.failed for check in checks for user in check.users)

@@ -80,8 +80,8 @@ def message(
     sizes = seen.verification.before.outer.size, seen.verification.after.outer.size
     blocks += [change_text(candidate.moves, *sizes), reasons(steps) if seen.verification.exact else ""]
     blocks += [_layouts(candidate, excerpt, seen.verification)]
-    blocks += [_phases(title, finding, seen.verification), _verified(candidate, seen)]
-    blocks += [*seen.beyond.paragraphs(), _unverified(seen)]
+    blocks += [_phases(title, finding, seen.verification), seen.beyond.configurations, seen.beyond.code]
+    blocks += [_verified(candidate, seen), _unverified(seen)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -108,6 +108,10 @@ def said(move: Move) -> str:
     """A move as an imperative clause."""
     if move.kind is MoveKind.ALIGN:
         return f"align {move.member} to {move.align} bytes"
+    if move.kind is MoveKind.PAD:
+        return f"put padding in front of {move.partner}, which then begins at a multiple of {move.align} bytes"
+    if move.kind is MoveKind.GROUP:
+        return f"mark {', '.join(move.members)} as the group {move.member}"
     if move.kind is MoveKind.SWAP:
         return f"swap {move.member} and {move.partner}"
     whole = f" (with {', '.join(move.members[1:])})" if len(move.members) > 1 else ""

@@ -44,7 +44,7 @@ def edited(candidate: Candidate, root: Path) -> Edited:
     tree = Tree(root)
     with readable(tree):
         declared = declared_in(candidate.type, candidate.before, tree)
-        source = edits(candidate, declared, kernel=is_kernel_code(tree, declared))[-1]
+        source = edits(candidate, declared, tree.root, kernel=is_kernel_code(tree, declared))[-1]
         return Edited(declared, unified_diff(declared.source, source, declared.file))
 
 
@@ -56,7 +56,7 @@ def draft(candidate: Candidate, tree: Tree) -> Draft:
     with readable(tree):
         declared = declared_in(candidate.type, candidate.before, tree)
         kernel = is_kernel_code(tree, declared)
-        source = edits(candidate, declared, kernel=kernel)[0]
+        source = edits(candidate, declared, tree.root, kernel=kernel)[0]
         commands = planned(tree.root, tree.build) if kernel else ()
         return Draft(declared, unified_diff(declared.source, source, declared.file), commands)
 
@@ -121,6 +121,8 @@ def _notes(confirmed: Confirmed, candidate: Candidate) -> tuple[str, ...]:
             f"the ELF file was built with another configuration than {build.made_from}: {seen.difference}; "
             "the patch is verified for the tree's configuration"
         )
+        if not any(one.after < one.before for one in seen.residuals):
+            notes.append("under the tree's configuration the change parts no members: they meet as rarely without it")
     if (candidate.before.line, candidate.before.name) != (declared.record.line, "") and candidate.before.name:
         recorded = candidate.before.place
         if not recorded.endswith(declared.place):

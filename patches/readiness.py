@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from linesmith.analyzer.errors import EditRefused, LinesmithError
 from linesmith.analyzer.model import Layout, Refusal, RefusalCode
 from linesmith.patches.atoms import AtomKind, scope
@@ -12,20 +14,30 @@ from linesmith.patches.kbuild import planned
 from linesmith.patches.tree import Tree
 
 
-def obstacle(type_: str, layout: Layout, tree: Tree) -> LinesmithError | None:
-    """Why no candidate for the record could become a patch of the tree; ``None`` where nothing is known to be.
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """The ``file`` that declares a record, empty where none does, and the ``obstacle`` to every patch of it, if any."""
 
-    It is declared nowhere, or where it must stay, or the tree has no configuration, or a tool is missing.
+    file: str = ""
+    obstacle: LinesmithError | None = None
+
+
+def readiness(type_: str, layout: Layout, tree: Tree) -> Readiness:
+    """Whether a candidate for the record could become a patch of the tree.
+
+    It may be declared nowhere, or where it must stay; the tree may have no configuration; a tool may be missing.
     """
+    file = ""
     try:
         with readable(tree):
             declared = declared_in(type_, layout, tree)
+            file = declared.file
             _check_text(declared)
             if is_kernel_code(tree, declared):
                 planned(tree.root, tree.build)
     except LinesmithError as error:
-        return error
-    return None
+        return Readiness(file, error)
+    return Readiness(file)
 
 
 def _check_text(declared: Declared) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from linesmith.analyzer.cli import options, premises, series_output
+from linesmith.analyzer.cli import matrix_options, options, premises, series_output
 
 _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -29,6 +29,7 @@ _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 @options.trace
 @options.format_
 @series_output.given
+@matrix_options.given
 @click.option(
     "--series", "in_steps", is_flag=True, help="One patch for each move of the candidate, each of which compiles."
 )
@@ -48,6 +49,7 @@ def command(
     trace: Path | None,
     format_: str,
     mailing: series_output.Mailing,
+    checking: matrix_options.Checking,
     in_steps: bool,
     dry_run: bool,
 ) -> None:
@@ -59,12 +61,12 @@ def command(
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
     from linesmith.patches.tree import Tree
 
-    sources, asked = Tree(tree, build, cflags), patching.Asked(mailing, in_steps, format_)
+    sources, asked = Tree(tree, build, cflags), patching.Asked(mailing, checking, in_steps, format_, given.cpus)
     patching.check_early(sources, asked)
     found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
-    patching.check_records(found, sources)
+    patching.check_records(found, sources, asked)
     chosen = patching.choose(found, given.premises(elf, found.reading), trace, candidate)
     if dry_run:
         patching.show_draft(chosen, sources, asked)
-    else:
-        patching.deliver(chosen, sources, asked)
+    elif patching.deliver(chosen, sources, asked, found.reading.layouts):
+        click.get_current_context().exit(1)

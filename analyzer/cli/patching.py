@@ -12,15 +12,19 @@ import click
 
 from linesmith.analyzer.cli import output
 from linesmith.analyzer.cli.analysis import Analysis
+from linesmith.analyzer.cli.matrix_options import Checking
 from linesmith.analyzer.cli.proposing import check_number, offered
 from linesmith.analyzer.cli.series_output import Mailing, tell
 from linesmith.analyzer.errors import NothingToSuggest
-from linesmith.analyzer.model import Candidate, Finding, StepTable
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Candidate, ConfigurationCheck, Finding, StepTable
 from linesmith.analyzer.report import patch as report
 from linesmith.analyzer.report.excerpt import excerpt
-from linesmith.patches.confirmed import confirm
+from linesmith.patches.beyond import beyond, is_worse
+from linesmith.patches.confirmed import Confirmed, confirm
+from linesmith.patches.matrix import Change, check, holders_of
 from linesmith.patches.patch import draft, told
-from linesmith.patches.readiness import obstacle
+from linesmith.patches.readiness import readiness
 from linesmith.patches.series.stepwise import stepwise, whole
 from linesmith.patches.tree import Tree
 from linesmith.tuner.premises import Premises
@@ -40,11 +44,13 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a user wants of the patches beside their content."""
+    """What a user wants of the patches beside their content; slabs are worked out for ``cpus``."""
 
     mailing: Mailing
+    checking: Checking
     in_steps: bool
     format: str
+    cpus: int
 
 
 def choose(found: Analysis, premises: Premises, trace: Path | None, number: int | None) -> Chosen:
@@ -81,18 +87,21 @@ def check_early(tree: Tree, asked: Asked) -> None:
     asked.mailing.check(tree.root)
 
 
-def check_records(found: Analysis, tree: Tree) -> None:
+def check_records(found: Analysis, tree: Tree, asked: Asked) -> None:
     """Raise what stands in the way of every candidate, before the long search for them.
 
-    A record may have no declaration in the tree, or one that must stay; the tree may have no configuration, or a tool
-    may be missing. Where one of the records has no such obstacle, the search goes on.
+    A record may have no declaration in the tree, or one that must stay; the tree may have no configuration, or not the
+    one that is asked for; a tool may be missing. Where one of the records has no such obstacle, the search goes on.
     """
     records = {(thing.type, thing.layout) for one in found.findings for thing in one.objects[:1] if thing.layout}
     layouts = found.reading.layouts
-    obstacles = [obstacle(type_, layouts.by_id(number), tree) for type_, number in sorted(records)]
-    errors = [one for one in obstacles if one is not None]
-    if errors and len(errors) == len(obstacles):
-        raise errors[0]
+    known = [readiness(type_, layouts.by_id(number), tree) for type_, number in sorted(records)]
+    obstacles = [one.obstacle for one in known if one.obstacle is not None]
+    if obstacles and len(obstacles) == len(known):
+        raise obstacles[0]
+    for one in known:
+        if one.obstacle is None:
+            asked.checking.asked(tree, one.file, asked.cpus)
 
 
 def show_draft(chosen: Chosen, tree: Tree, asked: Asked) -> None:
@@ -100,18 +109,44 @@ def show_draft(chosen: Chosen, tree: Tree, asked: Asked) -> None:
     output.deliver(report.render_draft(draft(chosen.candidate, tree), asked.format), asked.mailing.file)
 
 
-def deliver(chosen: Chosen, tree: Tree, asked: Asked) -> None:
-    """The candidate as confirmed patches, written where they are to go; what is not as expected is told beside them."""
+def deliver(chosen: Chosen, tree: Tree, asked: Asked, layouts: Layouts) -> bool:
+    """The candidate as confirmed patches, written where they are to go; what is not as expected is told beside them.
+
+    ``layouts`` are those of the ELF file. Returns whether a configuration that was asked for has it worse than before.
+    """
     confirmed = confirm(chosen.candidate, tree, _tell)
-    patch = told(chosen.candidate, chosen.finding, tree, chosen.number, excerpt, confirmed, chosen.steps)
+    checks = _checks(chosen.candidate, confirmed, tree, asked, layouts)
+    title = confirmed.original.declared.record.title
+    parts = chosen.number, excerpt, confirmed, chosen.steps, beyond(checks, title)
+    patch = told(chosen.candidate, chosen.finding, tree, *parts)
     in_steps = asked.in_steps
     series = stepwise(chosen.candidate, patch, confirmed, tree, _tell) if in_steps else whole(patch, confirmed)
     files = asked.mailing.files(series, tree.root)
     if asked.format == "json":
-        output.deliver(report.render_json(patch, files), asked.mailing.file)
+        output.deliver(report.render_json(patch, files, checks), asked.mailing.file)
     else:
         asked.mailing.write(files)
     tell(series, tree.root, files)
+    return is_worse(checks)
+
+
+def _checks(
+    candidate: Candidate, confirmed: Confirmed, tree: Tree, asked: Asked, layouts: Layouts
+) -> tuple[ConfigurationCheck, ...]:
+    """What other configurations make of the edit, where they are asked for."""
+    wanted = asked.checking.asked(tree, confirmed.change.file, asked.cpus)
+    if wanted is None:
+        return ()
+    change = Change(
+        files=(confirmed.change,),
+        record=candidate.type,
+        title=confirmed.original.declared.record.title,
+        file=confirmed.change.file,
+        unit=candidate.before.unit,
+        pairs=candidate.residuals,
+        holders=holders_of(layouts, candidate.type),
+    )
+    return check(change, tree, wanted, _tell)
 
 
 def _tell(progress: str) -> None:

@@ -8,20 +8,27 @@ from dataclasses import replace
 
 import msgspec
 
-from linesmith.analyzer.model import Patch
+from linesmith.analyzer.model import ConfigurationCheck, Patch
 from linesmith.patches.patch import Draft
 from linesmith.patches.series.patch_file import PatchFile
 
 
-def render_json(patch: Patch, files: Sequence[PatchFile]) -> bytes:
-    """One object with the fields of ``model.Patch``, ``patch``, all files as one text, and ``patches``, each by itself.
+def render_json(patch: Patch, files: Sequence[PatchFile], checks: Sequence[ConfigurationCheck]) -> bytes:
+    """One object with the fields of ``model.Patch``, the files as one text and one by one, and the ``checks``.
 
     A byte that is no UTF-8 is written as a backslash, ``x`` and two digits, since JSON has no place for it.
     """
     diff = _readable(patch.diff.encode("utf-8", "surrogateescape"))
     told: dict[str, object] = msgspec.to_builtins(replace(patch, diff=diff))
     texts = [{"name": file.name, "text": _readable(file.content)} for file in files]
-    return _json({**told, "patch": "\n".join(one["text"] for one in texts), "patches": texts})
+    return _json(
+        {
+            **told,
+            "patch": "\n".join(one["text"] for one in texts),
+            "patches": texts,
+            "checks": msgspec.to_builtins(checks),
+        }
+    )
 
 
 def render_draft(draft: Draft, format_: str) -> bytes:
