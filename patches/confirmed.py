@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from linesmith.analyzer.errors import EditRefused, TreeError, VerificationFailed
 from linesmith.analyzer.model import Candidate, FileChange, Layout, Refusal, RefusalCode
@@ -18,7 +19,8 @@ from linesmith.patches.located import locate
 from linesmith.patches.pieces import Origin
 from linesmith.patches.plain_build import plain_build
 from linesmith.patches.probe import Compiled, Probe, compiled
-from linesmith.patches.spelling import spellings
+from linesmith.patches.remarks import Remarks
+from linesmith.patches.spelling import spellings, vocabulary
 from linesmith.patches.tree import Tree
 from linesmith.patches.units import including_units
 from linesmith.patches.verify import Verification, verify
@@ -48,15 +50,15 @@ class Confirmed:
     commands: tuple[Command, ...]
 
 
-def confirm(candidate: Candidate, tree: Tree, progress: Progress) -> Confirmed:
-    """Edit the source and compile it; ``progress`` gets a line of text before anything slow.
+def confirm(candidate: Candidate, tree: Tree, progress: Progress, remarks: Remarks | None = None) -> Confirmed:
+    """Edit the source, with ``remarks`` beside the members, and compile it; ``progress`` gets a line before slow steps.
 
     Raises ``TreeError``, ``DeclarationNotFound``, ``EditRefused``, ``ToolMissing``, and ``VerificationFailed`` when the
     compiler disagrees.
     """
     with readable(tree):
         declared = declared_in(candidate.type, candidate.before, tree)
-        sources = edits(candidate, declared, kernel=is_kernel_code(tree, declared))
+        sources = edits(candidate, declared, tree.root, kernel=is_kernel_code(tree, declared), remarks=remarks)
         build = _build(candidate, tree, declared, progress)
         progress(f"compiling {declared.place} as it is and as patched with {build.flags.compiler}")
         original = _original(candidate, declared, build)
@@ -95,16 +97,16 @@ def is_kernel_code(tree: Tree, declared: Declared) -> bool:
     return is_kernel(tree.root) and not declared.file.startswith(("tools/", "samples/", "scripts/"))
 
 
-def edits(candidate: Candidate, declared: Declared, *, kernel: bool) -> tuple[bytes, ...]:
-    """The file after the edit, in each way an alignment can be spelt; one way where none is asked for.
+def edits(
+    candidate: Candidate, declared: Declared, root: Path, *, kernel: bool, remarks: Remarks | None = None
+) -> tuple[bytes, ...]:
+    """The file of the tree at ``root`` after the edit, in each way that what it adds can be spelt.
 
-    Raises ``EditRefused``.
+    ``remarks`` are written above the members that they are about. Raises ``EditRefused``.
     """
     origin = Origin(declared.source, declared.file)
-    return tuple(
-        edit(origin, declared.record, candidate, spelling).source
-        for spelling in spellings(candidate.moves, kernel=kernel)
-    )
+    ways = spellings(candidate.moves, vocabulary(root, declared.source, kernel=kernel))
+    return tuple(edit(origin, declared.record, candidate, spelling, remarks).source for spelling in ways)
 
 
 def _build(candidate: Candidate, tree: Tree, declared: Declared, progress: Progress) -> Build:

@@ -10,6 +10,7 @@ from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.model import Candidate, Move, MoveKind, Refusal, RefusalCode
 from linesmith.patches.atoms import AtomKind, Scope
 from linesmith.patches.body import Body, all_members, members, parsed
+from linesmith.patches.insertions import asserted, marked, padded
 from linesmith.patches.kernel_doc import followed
 from linesmith.patches.moves import OTHER_CANDIDATE, moved, swapped, whole
 from linesmith.patches.pieces import Origin, find, with_attribute
@@ -35,7 +36,7 @@ def edit(
     spelling: Spelling | None = None,
     remarks: Remarks | None = None,
 ) -> Edit:
-    """The file with the candidate's moves made; ``spelling`` has the attributes that alignments are written as.
+    """The file with the candidate's moves made; ``spelling`` says how what it adds is written.
 
     ``remarks`` are written above the members that they are about, and the record's kernel-doc comment follows. Raises
     ``EditRefused`` where whole atoms cannot do it, or would carry other members along.
@@ -48,7 +49,7 @@ def edit(
         _refuse_broken(origin, body.outer, candidate.moves)
     for move in candidate.moves:
         try:
-            body = _made(body, move, spelling or {})
+            body = _made(body, move, spelling or Spelling())
         except EditRefused as refused:
             raise EditRefused(_placed(refused.refusal, before, body, move.member)) from refused
     _check_order(before, body, candidate)
@@ -76,13 +77,15 @@ def _refuse_broken(origin: Origin, outer: Scope, moves: Sequence[Move]) -> None:
 
 
 def _made(body: Body, move: Move, spelling: Spelling) -> Body:
+    if move.kind is MoveKind.PAD:
+        return padded(body, move, spelling)
+    if move.kind is MoveKind.GROUP:
+        return asserted(marked(body, move, spelling), move)
     if move.kind is MoveKind.SWAP and move.partner is not None:
         body = swapped(body, move.member, move.partner)
     elif move.kind is not MoveKind.ALIGN:
         body = moved(body, move)
-    if move.align is None:
-        return body
-    return _aligned(body, move.member, spelling.get(move.align, f"__attribute__((aligned({move.align})))"))
+    return body if move.align is None else _aligned(body, move.member, spelling.attribute(move.align))
 
 
 def _aligned(body: Body, member: str, attribute: str) -> Body:

@@ -40,8 +40,8 @@ def moved(body: Body, move: Move) -> Body:
 
 def swapped(body: Body, member: str, partner: str) -> Body:
     """The body with the atoms of two members exchanged; raises ``EditRefused`` where they are in one."""
-    body = _split_off(body, body.common((member, partner)), member)
-    body = _split_off(body, body.common((member, partner)), partner)
+    body = split_off(body, body.common((member, partner)), member)
+    body = split_off(body, body.common((member, partner)), partner)
     inside = body.common((member, partner))
     cut = body.pieces(inside)
     for name in (member, partner):
@@ -54,13 +54,26 @@ def swapped(body: Body, member: str, partner: str) -> Body:
     return body.rewritten(inside, cut)
 
 
+def split_off(body: Body, inside: Scope, member: str) -> Body:
+    """Gives ``member`` a declaration of its own when a plain one in ``inside`` declares others too."""
+    cut = body.pieces(inside)
+    index = find(body.origin, inside, cut, member)
+    atom = cut[index].atom
+    if atom.kind is not AtomKind.DECLARATION or len(atom.names) == 1 or member not in atom.names:
+        return body
+    others = [name for name in atom.names if name != member]
+    rest, alone = apart(body.origin, cut[index], (others, [member]))
+    parts = (rest, alone) if member != atom.names[0] else (alone, rest)
+    return body.rewritten(inside, [*cut[:index], *parts, *cut[index + 1 :]])
+
+
 def whole(atom: Atom) -> RefusalCode:
     """The code for members that only move together."""
     return _WHOLE.get(atom.kind, RefusalCode.JOINT)
 
 
 def _put(body: Body, member: str, after: str | None) -> Body:
-    body = _split_off(body, _meeting(body, member, after)[0], member)
+    body = split_off(body, _meeting(body, member, after)[0], member)
     inside, after = _meeting(body, member, after)
     cut = body.pieces(inside)
     cut = parted(cut, find(body.origin, inside, cut, member), body.headings)
@@ -103,19 +116,6 @@ def _declaring(atom: Atom, member: str) -> Scope | None:
     """The only scope of ``atom`` that declares ``member``."""
     found = [one for one in atom.scopes if any(inner.declares(member) for inner in one.atoms)]
     return found[0] if len(found) == 1 else None
-
-
-def _split_off(body: Body, inside: Scope, member: str) -> Body:
-    """Gives ``member`` a declaration of its own when a plain one in ``inside`` declares others too."""
-    cut = body.pieces(inside)
-    index = find(body.origin, inside, cut, member)
-    atom = cut[index].atom
-    if atom.kind is not AtomKind.DECLARATION or len(atom.names) == 1 or member not in atom.names:
-        return body
-    others = [name for name in atom.names if name != member]
-    rest, alone = apart(body.origin, cut[index], (others, [member]))
-    parts = (rest, alone) if member != atom.names[0] else (alone, rest)
-    return body.rewritten(inside, [*cut[:index], *parts, *cut[index + 1 :]])
 
 
 def _are_together(inside: Scope, first: str, second: str) -> bool:

@@ -33,20 +33,20 @@ def remarked(body: Body, remarks: Remarks) -> Body:
     return body
 
 
-def _with_remark(source: bytes, piece: Piece, member: str, sentence: str) -> Piece:
-    place = _line_of(piece, piece.atom, member)
-    line = piece.text[place:]
-    indent = _indent(line)
-    ending = b"\r\n" if line.partition(b"\n")[0].endswith(b"\r") else b"\n"
-    text = b"".join(indent + row.encode() + ending for row in _rows(source, width(indent), sentence))
-    return Piece(piece.text[:place] + text + piece.text[place:], piece.atom)
-
-
-def _indent(text: bytes) -> bytes:
+def indentation(text: bytes) -> bytes:
     """The blanks in front of the first line that is no directive."""
     lines = text.splitlines(keepends=True)
     line = next((line for line in lines if not line.lstrip().startswith(b"#")), lines[0])
     return line[: len(line) - len(line.lstrip(b" \t"))]
+
+
+def _with_remark(source: bytes, piece: Piece, member: str, sentence: str) -> Piece:
+    place = _line_of(piece, piece.atom, member)
+    line = piece.text[place:]
+    indent = indentation(line)
+    ending = b"\r\n" if line.partition(b"\n")[0].endswith(b"\r") else b"\n"
+    text = b"".join(indent + row.encode() + ending for row in _rows(source, width(indent), sentence))
+    return Piece(piece.text[:place] + text + piece.text[place:], piece.atom)
 
 
 def _line_of(piece: Piece, atom: Atom, member: str) -> int:

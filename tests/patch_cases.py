@@ -24,6 +24,7 @@ from linesmith.patches.atoms import Atom, scope
 from linesmith.patches.edit import edit
 from linesmith.patches.pieces import Origin
 from linesmith.patches.records import records_named
+from linesmith.patches.spelling import Spelling
 
 FILE = "include/linux/one.h"
 
@@ -71,7 +72,7 @@ def edited(
     source: bytes,
     moves: Sequence[Move],
     order: str,
-    spelling: Mapping[int, str] | None = None,
+    spelling: Spelling | None = None,
     remarks: Mapping[str, str] | None = None,
 ) -> bytes:
     """The file after the moves, which bring the members of the ELF file into ``order``."""

@@ -65,7 +65,7 @@ def _state(candidate: Candidate, confirmed: Confirmed, done: int) -> _State | No
     # The order that all moves together give is not that of the first ones.
     part = replace(candidate, moves=candidate.moves[:done], after=replace(candidate.after, members=()))
     try:
-        for source in edits(part, original.declared, kernel=original.build.is_kernel):
+        for source in edits(part, original.declared, original.build.tree, kernel=original.build.is_kernel):
             built = compiled(for_unit(original.build, original.probe.unit), original.probe, source)
             return _State(done, source, locate(candidate, built.layouts))
     except (EditRefused, VerificationFailed):

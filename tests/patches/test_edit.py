@@ -15,6 +15,7 @@ from linesmith.analyzer.model import Move, MoveKind, RefusalCode
 from linesmith.patches.edit import edit
 from linesmith.patches.pieces import Origin
 from linesmith.patches.records import records_named
+from linesmith.patches.spelling import Spelling
 
 PLAIN = text("""
     struct s {
@@ -343,7 +344,7 @@ def test_an_alignment_is_written_behind_the_declarator() -> None:
     source = b"struct s {\n\tchar a[4] __nonstring;\t/* x */\n};\n"
     move = Move(MoveKind.ALIGN, "a", align=64)
     assert (
-        edited(source, [move], "a", {64: "__aligned(64)"})
+        edited(source, [move], "a", Spelling({64: "__aligned(64)"}))
         == b"struct s {\n\tchar a[4] __nonstring __aligned(64);\t/* x */\n};\n"
     )
 
@@ -356,7 +357,7 @@ def test_an_alignment_of_one_of_several_names_is_its_own() -> None:
 
 def test_a_member_is_moved_out_of_its_declaration_and_aligned() -> None:
     moves = [behind("b", "c"), Move(MoveKind.ALIGN, "b", align=64), Move(MoveKind.ALIGN, "d", align=64)]
-    text = edited(b"struct s {\n\tint a, b;\n\tint c;\n\tint d;\n};\n", moves, "a c b d", {64: "__hot"})
+    text = edited(b"struct s {\n\tint a, b;\n\tint c;\n\tint d;\n};\n", moves, "a c b d", Spelling({64: "__hot"}))
     assert text == b"struct s {\n\tint a;\n\tint c;\n\tint b __hot;\n\tint d __hot;\n};\n"
 
 
@@ -368,7 +369,7 @@ def test_an_alignment_inside_an_anonymous_record_is_refused() -> None:
 ENDINGS = st.sampled_from((b"\n", b"\r\n"))
 SINGLE = (
     b"\tint {};",
-    b"\t/* above\xff */%\tchar *{}[3];\t// beside",
+    b"\t/* above {} \xff */%\tchar *{}[3];\t// beside",
     b"#ifdef A%\tlong {};%#else%\tint {};%#endif",
     b"\tunion {{ int x_{}; }} {};\t/* both%\t\t\t * lines */",
     b"  u8\t{} __aligned(8);",
