@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.cli import options, series_output
+from linesmith.analyzer.cli import matrix_options, options, series_output
 
 if TYPE_CHECKING:
+    from linesmith.analyzer.cli.matrix_options import Checking
     from linesmith.analyzer.cli.series_output import Mailing
 
 _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -26,12 +27,23 @@ def _named(_context: click.Context, _option: click.Parameter, given: str) -> tup
 @click.command()
 @click.argument("pointer", metavar="TYPE.POINTER", callback=_named)
 @click.option("--tree", metavar="DIR", type=_DIRECTORY, required=True, help="The source tree; it is only read.")
+@click.option("--build", metavar="DIR", type=_DIRECTORY, help="The O= directory of a build of the tree.")
+@click.option("--cflags", metavar="OPTIONS", default="", help="Compiler options for a tree that is no kernel.")
+@matrix_options.given
 @click.option("--rules", metavar="FILE", type=click.Path(path_type=Path), help="Write the semantic patch there.")
 @options.format_
 @series_output.given
 @click.option("--dry-run", is_flag=True, help="Show the places and the semantic patch; make no patch.")
 def command(
-    pointer: tuple[str, str], tree: Path, rules: Path | None, format_: str, mailing: Mailing, dry_run: bool
+    pointer: tuple[str, str],
+    tree: Path,
+    build: Path | None,
+    cflags: str,
+    checking: Checking,
+    rules: Path | None,
+    format_: str,
+    mailing: Mailing,
+    dry_run: bool,
 ) -> None:
     """Make an object that a record points to a member of the record, on a cache line of its own.
 
@@ -39,7 +51,8 @@ def command(
     tree is only read.
     """
     from linesmith.analyzer.cli import inlining
-    from linesmith.patches.inline.inline import Wanted
+    from linesmith.patches.inline.study import Wanted
+    from linesmith.patches.tree import Tree
 
-    wanted = Wanted(*pointer, tree)
-    inlining.run(wanted, rules, format_, mailing, dry_run=dry_run)
+    request = inlining.Request(Wanted(*pointer, tree), Tree(tree, build, cflags), checking, rules, format_, mailing)
+    inlining.run(request, dry_run=dry_run)

@@ -1,45 +1,74 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The way from a pointer's name to a series, and what is told on the way."""
+"""The way from a pointer's name to a series that compiles, and what is told on the way."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from linesmith.analyzer.cli.matrix_options import Checking
 from linesmith.analyzer.cli.output import check_destinations, deliver
 from linesmith.analyzer.cli.series_output import Mailing
 from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.report import inline as report
-from linesmith.patches.inline.inline import Inlined, Wanted, inlined
+from linesmith.patches.inline.confirm import change_of, confirmed
+from linesmith.patches.inline.inline import Inlined, inlined
+from linesmith.patches.inline.study import Wanted
+from linesmith.patches.matrix import Asked, check
+from linesmith.patches.tree import Tree
+
+# Objects that only include what is changed, compiled beside those that are edited themselves.
+_MORE_USERS = 4
 
 
-def run(wanted: Wanted, rules: Path | None, format_: str, mailing: Mailing, *, dry_run: bool) -> None:
-    """Make the series and write it, or tell what stands in its way; raises ``EditRefused`` then.
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user asked for; ``rules`` is where the semantic patch goes."""
 
-    ``rules`` is where the semantic patch goes.
-    """
-    mailing.check(wanted.tree)
+    wanted: Wanted
+    tree: Tree
+    checking: Checking
+    rules: Path | None
+    format_: str
+    mailing: Mailing
+
+
+def run(request: Request, *, dry_run: bool) -> None:
+    """Make the series and write it, or tell what stands in its way; raises ``EditRefused`` then."""
+    rules = request.rules
+    request.mailing.check(request.tree.root)
     if rules is not None:
         check_destinations((rules,), ("rules", "output"))
-    made = inlined(wanted, _tell)
+    made = inlined(request.wanted, _tell)
     if rules is not None:
-        deliver(made.rules.encode(), rules, ("rules", "output"))
+        deliver(made.study.rules.encode(), rules, ("rules", "output"))
+    if not (made.standing or dry_run):
+        made = _compiled(made, request)
     if made.standing or dry_run:
-        deliver(report.render_plan(made, format_), mailing.file)
+        deliver(report.render_plan(made, request.format_), request.mailing.file)
     else:
-        _deliver(made, wanted.tree, format_, mailing)
+        _deliver(made, request)
     if made.standing:
         raise EditRefused(made.standing[0])
 
 
-def _deliver(made: Inlined, tree: Path, format_: str, mailing: Mailing) -> None:
-    if format_ != "json":
-        mailing.deliver(made.series, tree)
+def _compiled(made: Inlined, request: Request) -> Inlined:
+    """The series with what the compiler says under the tree's own configuration, or under those asked for."""
+    change = change_of(made)
+    edited = sum(one.file.endswith(".c") for one in change.files)
+    asked = request.checking.asked(request.tree, change.file) or Asked(("tree",), edited + _MORE_USERS)
+    return confirmed(made, check(change, request.tree, asked, _tell))
+
+
+def _deliver(made: Inlined, request: Request) -> None:
+    if request.format_ != "json":
+        request.mailing.deliver(made.series, request.tree.root)
         return
-    files = [(file.name, file.content) for file in mailing.files(made.series, tree)]
-    deliver(report.as_json(made, files), mailing.file)
+    files = [(file.name, file.content) for file in request.mailing.files(made.series, request.tree.root)]
+    deliver(report.as_json(made, files), request.mailing.file)
 
 
 def _tell(progress: str) -> None:

@@ -21,35 +21,35 @@ def render_plan(inlined: Inlined, format_: str) -> bytes:
 def as_json(inlined: Inlined, files: Sequence[tuple[str, bytes]]) -> bytes:
     """One object; ``patches`` are the names and texts of ``files``, none where something stands in the way."""
     told = {
-        "record": inlined.pointer.outer.record.title,
-        "pointer": inlined.pointer.name,
-        "target": inlined.pointer.target,
-        "place": inlined.pointer.place,
-        "uses": [_use(inlined, number) for number in range(len(inlined.found.uses))],
-        "caches": list(inlined.caches.gone),
+        "record": inlined.study.pointer.outer.record.title,
+        "pointer": inlined.study.pointer.name,
+        "target": inlined.study.pointer.target,
+        "place": inlined.study.pointer.place,
+        "uses": [_use(inlined, number) for number in range(len(inlined.study.found.uses))],
+        "caches": list(inlined.study.caches.gone),
         "standing": [msgspec.to_builtins(one) for one in inlined.standing],
-        "sites": [msgspec.to_builtins(one) for one in inlined.sites],
-        "semantic_patch": inlined.rules,
+        "sites": [msgspec.to_builtins(one) for one in inlined.study.sites],
+        "semantic_patch": inlined.study.rules,
         "patches": [{"name": name, "text": text.decode("utf-8", "backslashreplace")} for name, text in files],
     }
     return msgspec.json.format(msgspec.json.encode(told), indent=2) + b"\n"
 
 
 def _use(inlined: Inlined, number: int) -> dict[str, str]:
-    use = inlined.found.uses[number]
+    use = inlined.study.found.uses[number]
     return {"place": use.place, "role": use.role.value, "function": use.function}
 
 
 def _lines(inlined: Inlined) -> Iterator[str]:
-    pointer = inlined.pointer
-    uses = len(inlined.found.uses)
+    pointer = inlined.study.pointer
+    uses = len(inlined.study.found.uses)
     yield f"{pointer.outer.record.title}.{pointer.name} ({pointer.place}): a pointer to {pointer.target}, {uses} uses"
     yield from _listed("In the way", inlined.standing)
-    yield from _listed("To look at", inlined.sites)
+    yield from _listed("To look at", inlined.study.sites)
     yield ""
     yield "Semantic patch, for spatch --sp-file:"
     yield ""
-    yield inlined.rules.rstrip("\n")
+    yield inlined.study.rules.rstrip("\n")
 
 
 def _listed(title: str, places: Sequence[Refusal]) -> Iterator[str]:

@@ -6,38 +6,36 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
-from linesmith.patches.declaration import Declared
-from linesmith.patches.inline.caches import Caches
-from linesmith.patches.inline.find import Found
-from linesmith.patches.inline.pointer import PointerMember
+from linesmith.patches.inline.study import Study
 from linesmith.patches.inline.use import Role
 from linesmith.patches.prefix import style
 
 _WIDTH = 75
 
 
-def order_message(pointer: PointerMember, target: Declared, tree: Path) -> str:
+def order_message(known: Study, tree: Path) -> str:
     """The message of the step that moves the object's type."""
-    outer = pointer.outer
+    outer, target = known.pointer.outer, known.target
     subject = style(tree, outer.file).subject(f"declare {target.record.title} before {outer.record.title}")
     text = f"A member of {outer.record.title} is to have this type, which must be complete there. No functional change."
     return f"{subject}\n\n{_filled(text)}\n"
 
 
-def inline_message(pointer: PointerMember, found: Found, caches: Caches, tree: Path) -> str:
+def inline_message(known: Study, tree: Path) -> str:
     """The message of the step that makes the object a member."""
-    outer = pointer.outer
-    subject = style(tree, outer.file).subject(f"make {pointer.name} a member of {outer.record.title}")
-    return "\n\n".join((subject, *map(_filled, _paragraphs(pointer, found, caches)))) + "\n"
+    outer = known.pointer.outer
+    subject = style(tree, outer.file).subject(f"make {known.pointer.name} a member of {outer.record.title}")
+    return "\n\n".join((subject, *map(_filled, _paragraphs(known)))) + "\n"
 
 
-def _paragraphs(pointer: PointerMember, found: Found, caches: Caches) -> list[str]:
-    title = pointer.outer.record.title
+def _paragraphs(known: Study) -> list[str]:
+    title, caches = known.pointer.outer.record.title, known.caches
+    where = ", at the beginning of a cache line so that what uses it does not disturb the other members"
     own = (
-        f"Each {title} has a {pointer.target} of its own, allocated by itself: every use goes through a pointer. Make "
-        f"it a member, at the beginning of a cache line so that what uses it does not disturb the other members."
+        f"Each {title} has a {known.pointer.target} of its own, allocated by itself: every use goes through a pointer. "
+        f"Make it a member{where if known.attribute else ''}."
     )
-    counts = {role: sum(use.role is role for use in found.uses) for role in Role}
+    counts = {role: sum(use.role is role for use in known.found.uses) for role in Role}
     done = f"{counts[Role.MEMBER] + counts[Role.VALUE] + counts[Role.OBJECT]} uses changed"
     gone = f"{counts[Role.ALLOCATION]} allocation(s) and {counts[Role.RELEASE]} release(s) gone"
     cache = f", with the slab cache {', '.join(caches.gone)}" if caches.gone else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from linesmith.analyzer.errors import DeclarationNotFound, EditRefused
@@ -25,15 +25,15 @@ _COMMENT_ABOVE = re.compile(rb"(?:^/\*(?:(?!\*/).)*\*/[ \t]*\r?\n)\Z", re.MULTIL
 _DEEPEST = 400
 
 
-def target_record(pointer: PointerMember, image: TreeImage, progress: Progress) -> Declared:
-    """Where the type that the pointer leads to is declared.
+def target_record(pointer: PointerMember, files: Sequence[str], image: TreeImage, progress: Progress) -> Declared:
+    """Where the type that the pointer leads to is declared; ``files`` use it.
 
-    Looked for in the file of the record, in what that includes, then in the whole tree. Raises ``EditRefused`` when
-    several declarations are left, ``DeclarationNotFound`` when there is none.
+    Looked for in the file of the record, in what it and ``files`` include, then in the whole tree. Raises
+    ``EditRefused`` when several declarations are left, ``DeclarationNotFound`` when there is none.
     """
     outer = pointer.outer
-    for files in ((outer.file,), tuple(included(image, outer.file))):
-        found = [one for file in files for one in _declared(image, file, pointer)]
+    for group in ((outer.file,), tuple(included(image, outer.file)), tuple(_seen(files, image))):
+        found = [one for file in group for one in _declared(image, file, pointer)]
         if found:
             return _only(found, pointer)
     places = dict.fromkeys(one.file for one in mentions(image.tree, pointer.record, progress))
@@ -41,6 +41,11 @@ def target_record(pointer: PointerMember, image: TreeImage, progress: Progress) 
     if not near:
         raise DeclarationNotFound(f"no body of {pointer.target} is in {image.tree}, which `{pointer.name}` points to")
     return _only(near, pointer)
+
+
+def _seen(files: Sequence[str], image: TreeImage) -> Iterator[str]:
+    """The files and what they include, each once."""
+    yield from dict.fromkeys(one for file in files for one in (file, *included(image, file)))
 
 
 def included(image: TreeImage, file: str) -> Iterator[str]:
@@ -76,8 +81,10 @@ def _nearest_first(files: dict[str, None], near: str) -> list[str]:
 
 
 def _only(found: list[Declared], pointer: PointerMember) -> Declared:
-    if len(found) == 1:
-        return found[0]
+    """The one that has members; where a configuration goes without the object its type is often empty."""
+    filled = [one for one in found if b";" in without_comments(one.source)[one.record.opening : one.record.closing]]
+    if len(filled) == 1:
+        return filled[0]
     places = ", ".join(one.place for one in found[:4])
     reason = f"{pointer.target} is declared {len(found)} times ({places})"
     raise EditRefused(Refusal(RefusalCode.AMBIGUOUS, found[0].place, reason, "leave one declaration only"))
@@ -125,7 +132,15 @@ def _block(declared: Declared) -> tuple[int, int]:
 
 
 def _guards(source: bytes, offset: int) -> tuple[bytes, ...]:
-    """The conditionals around a place but for an include guard, which begins in front of all code."""
+    """The conditionals around a place but for include guards, which define what they ask for."""
+    code = without_comments(source)
     around = [b" ".join(without_comments(one.opening).split()) for one in conditionals(source, offset)]
-    guard = re.match(rb"\s*#\s*(?:ifndef\s+\w+|if\s+!\s*defined\b[^\n]*)", without_comments(source))
-    return tuple(around[1:] if guard else around)
+    return tuple(one for one in around if not _is_guard(code, one))
+
+
+def _is_guard(code: bytes, opening: bytes) -> bool:
+    name = re.search(rb"ifndef (\w+)|defined ?\(? ?(\w+)", opening)
+    if name is None:
+        return False
+    word = re.escape(name[1] or name[2])
+    return bool(re.search(rb"^[ \t]*\#[ \t]*define[ \t]+" + word + rb"[ \t]*(?:1[ \t]*)?$", code, re.MULTILINE))

@@ -13,8 +13,6 @@ from linesmith.patches.inline.allocators import ALLOCATORS, CACHE_CREATORS
 from linesmith.patches.inline.pointer import PointerMember
 from linesmith.patches.inline.use import Role, Use
 
-_WORDS = ("holder", "object", "member", "other", "branch", "place", "kept")
-
 
 @dataclass(frozen=True, slots=True)
 class Names:
@@ -32,7 +30,8 @@ class Names:
         """The rule's name and its metavariables; the holder is a pointer to the record or the record itself."""
         holder, object_, title = self.word("holder"), self.word("object"), self.pointer.outer.record.title
         own = (f"{title} *{holder};", f"{title} {object_};") if self.typed else (f"expression {holder}, {object_};",)
-        lines = [f"@ {rule} @", *self._typedefs(), *own, *declared, "@@"]
+        typedefs = self.typedefs if self.typed else ()
+        lines = [f"@ {rule} @", *typedefs, *own, *declared, "@@"]
         return "\n".join(lines)
 
     def both(self, lines: Callable[[str], str]) -> str:
@@ -40,17 +39,33 @@ class Names:
         ways = (f"{self.word('holder')}->{self.pointer.name}", f"{self.word('object')}.{self.pointer.name}")
         return "(\n" + "\n|\n".join(lines(way) for way in ways) + "\n)\n"
 
-    def _typedefs(self) -> tuple[str, ...]:
+    @property
+    def typedefs(self) -> tuple[str, ...]:
+        """What tells that the record's name is one of a typedef."""
         record = self.pointer.outer.record
-        return (f"typedef {record.name};",) if self.typed and record.typedef else ()
+        return (f"typedef {record.name};",) if record.typedef else ()
 
 
-def semantic_patch(pointer: PointerMember, uses: Sequence[Use], caches: Sequence[str], *, typed: bool) -> str:
-    """The rules for these uses; ``caches`` are slab caches that go, ``typed`` asks for the holder's type."""
-    names = Names(pointer, typed)
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What the rules are for: the ``uses`` of ``pointer``, slab ``caches`` that go, and ``malloc()`` of the record.
+
+    ``typed`` asks for the holder's type; ``malloc`` tells that records come from there and are to be aligned.
+    """
+
+    pointer: PointerMember
+    uses: Sequence[Use]
+    caches: Sequence[str] = ()
+    typed: bool = True
+    malloc: bool = False
+
+
+def semantic_patch(task: Task) -> str:
+    """The rules in the order in which they must be applied."""
+    names, uses = Names(task.pointer, task.typed), task.uses
     roles = {use.role for use in uses}
     parts = [*_allocations(names, uses), *_checks(names, roles), *_releases(names, uses)]
-    parts += [*_caches(caches), *_values(names, uses)]
+    parts += [*_caches(task.caches), *(_aligned(names) if task.malloc else ()), *_values(names, uses)]
     return "\n".join(part for part in parts if part)
 
 
@@ -146,6 +161,16 @@ def _caches(caches: Sequence[str]) -> Iterator[str]:
         yield f"@ cache_checked{suffix} @\nstatement branch;\n@@\n- if ({cache} == NULL) branch\n"
         yield f"@ cache_destroyed{suffix} @\n@@\n- kmem_cache_destroy({cache});\n"
         yield f"@ cache_declared{suffix} @\n@@\n- static struct kmem_cache *{cache};\n"
+
+
+def _aligned(names: Names) -> Iterator[str]:
+    """The record is aligned as its new member asks; C11 7.22.3.1."""
+    size, new, title = names.word("size"), names.word("new"), names.pointer.outer.record.title
+    call = f"- malloc({size})\n+ aligned_alloc(__alignof__(*{new}), {size})"
+    typedef = "".join(f"{line}\n" for line in names.typedefs)
+    yield f"@ aligned @\n{typedef}{title} *{new};\nexpression {size};\n@@\n {new} =\n{call}\n"
+    head = f"@ aligned_where_declared @\n{typedef}identifier {new};\nexpression {size};\n@@\n"
+    yield f"{head} {title} *{new} =\n{call}\n ;\n"
 
 
 def _values(names: Names, uses: Sequence[Use]) -> Iterator[str]:

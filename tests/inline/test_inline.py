@@ -11,7 +11,8 @@ import pytest
 
 from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.model import RefusalCode
-from linesmith.patches.inline.inline import Inlined, Wanted, inlined
+from linesmith.patches.inline.inline import Inlined, inlined
+from linesmith.patches.inline.study import Wanted
 
 pytestmark = pytest.mark.skipif(shutil.which("spatch") is None, reason="needs spatch of the package coccinelle")
 
@@ -157,7 +158,7 @@ def test_allocation_and_release_go_and_zeroed_bytes_stay_zero(queue: tuple[Path,
 
 
 def test_who_can_fail_no_longer_is_told(queue: tuple[Path, Inlined]) -> None:
-    told = [(one.code, one.place) for one in queue[1].sites]
+    told = [(one.code, one.place) for one in queue[1].study.sites]
     assert (RefusalCode.ALWAYS_SUCCEEDS, "queue.c:10") in told
 
 
@@ -174,7 +175,7 @@ def test_another_record_with_a_member_of_that_name_is_left_alone(tmp_path: Path)
     other = "struct link { struct counters *counters; };\n"
     use = "void link_reset(struct link *link)\n{\n\tcounters_reset(link->counters);\n}\n"
     result = made(tmp_path, {"queue.h": HEADER, "queue.c": f"{QUEUE}\n{other}\n{use}", "main.c": MAIN})
-    assert result.found.typed
+    assert result.study.found.typed
     after = applied(tmp_path, result)["queue.c"]
     assert "counters_reset(link->counters);" in after
     assert "counters_reset(&queue->counters);" in after

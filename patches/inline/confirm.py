@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What compilers say of the series: whether it builds, and what the record costs then."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import ceil
+
+from linesmith.analyzer.model import (
+    CompiledRecord,
+    CompiledSize,
+    ConfigurationCheck,
+    FileChange,
+    PatchSeries,
+    Refusal,
+    RefusalCode,
+    SeriesStep,
+)
+from linesmith.patches.inline.inline import Inlined
+from linesmith.patches.matrix import Change, paragraphs, unchecked
+
+_WIDTH = 75
+_MANY = 1000
+
+
+def change_of(inlined: Inlined) -> Change:
+    """All that the series changes, from the tree to its last step."""
+    files: dict[str, FileChange] = {}
+    for step in inlined.series.steps:
+        for one in step.changes:
+            first = files.get(one.file, one)
+            files[one.file] = FileChange(one.file, first.before, one.after)
+    outer = inlined.study.pointer.outer
+    others = (inlined.study.pointer.record,)
+    return Change(tuple(files.values()), outer.record.name, outer.record.title, outer.file, others=others)
+
+
+def confirmed(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> Inlined:
+    """The series with what was compiled in its last message; what does not compile stands in the way."""
+    broken = tuple(_broken(checks))
+    if broken or not inlined.series.steps:
+        return replace(inlined, missed=(*inlined.missed, *broken))
+    last = inlined.series.steps[-1]
+    blocks = (last.message.rstrip("\n"), _cost(inlined, checks), _compiled(inlined, checks))
+    message = "\n\n".join((*(block for block in blocks if block), _unchecked(checks))) + "\n"
+    steps = (*inlined.series.steps[:-1], SeriesStep(message, last.changes))
+    notes = tuple(f"under {one.title} nothing was compiled: {one.failed}" for one in checks if one.failed)
+    series = PatchSeries(steps, refusals=inlined.series.refusals, notes=notes)
+    return replace(inlined, series=series)
+
+
+def _broken(checks: Sequence[ConfigurationCheck]) -> Iterator[Refusal]:
+    for check in checks:
+        for user in check.users:
+            if user.failed:
+                reason = f"it does not compile any more under {check.title}: {user.failed}"
+                lift = "run the semantic patch (--rules) and complete it by hand"
+                yield Refusal(RefusalCode.NOT_COMPILED, f"{user.unit}:1", reason, lift)
+
+
+def _compiled(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> str:
+    """What was compiled; the cost under a single configuration is told already."""
+    told = checks if len(checks) > 1 else [replace(one, records=()) for one in checks]
+    return paragraphs(told, inlined.study.pointer.outer.record.title)
+
+
+def _cost(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> str:
+    """What one record and one object take, before and after, in the first configuration that tells."""
+    for check in checks:
+        known = {record.record: record for record in check.records}
+        outer = known.get(inlined.study.pointer.outer.record.name)
+        if outer is not None and outer.before is not None and outer.after is not None:
+            return _filled(_said(inlined, outer, known.get(inlined.study.pointer.record), check.title))
+    return ""
+
+
+def _said(inlined: Inlined, outer: CompiledRecord, object_: CompiledRecord | None, where: str) -> str:
+    title, target = inlined.study.pointer.outer.record.title, inlined.study.pointer.target
+    before = [size for size in (outer.before, object_.before if object_ else None) if size]
+    text = f"A {title} takes {outer.before.size if outer.before else 0} bytes" + (
+        f" and a {target} {before[1].size}" if len(before) > 1 else ""
+    )
+    after = [outer.after] if outer.after else []
+    text += f" ({where}); with the object in it a {title} takes {after[0].size}, aligned to {after[0].alignment}."
+    pages = [_pages(sizes) for sizes in (before, after)]
+    if all(pages):
+        text += f" In slabs {_MANY} of them take {pages[0]} pages now and {pages[1]} then."
+    return text
+
+
+def _pages(sizes: Sequence[CompiledSize]) -> int:
+    """Pages of whole slabs for a thousand objects of each size; 0 where the slabs of one are not known."""
+    if not sizes or any(not size.objects for size in sizes):
+        return 0
+    return sum(ceil(_MANY / size.objects) * size.pages for size in sizes)
+
+
+def _unchecked(checks: Sequence[ConfigurationCheck]) -> str:
+    return _filled(f"Not checked: {unchecked(checks)}. No benchmark has been run.")
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where records with the pointer are made and copied, and where objects of its type are freed by another way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from linesmith.analyzer.model import Refusal, RefusalCode
+from linesmith.patches.inline.allocators import ALLOCATORS, RELEASES
+from linesmith.patches.inline.find import Found
+from linesmith.patches.inline.pointer import PointerMember
+from linesmith.patches.inline.syntax import arguments, bare, callee, inside, parsed, text
+from linesmith.patches.inline.use import Role
+from linesmith.patches.kbuild import Progress, is_kernel
+from linesmith.patches.semantic.image import TreeImage
+from linesmith.patches.semantic.mentions import mentions
+from linesmith.patches.semantic.spatch import Report, SemanticPatch, Site, spatch
+
+_COPIES = "memcpy|memmove|__memcpy|kmemdup"
+_RULES = """@ holder_made @
+{outer}{title} *kept;
+identifier maker =~ "^({makers})$";
+expression list given;
+position place;
+@@
+ kept =@place maker(given)
+
+@ holder_declared @
+identifier kept;
+identifier maker =~ "^({makers})$";
+expression list given;
+position place;
+@@
+ {title} *kept@place = maker(given);
+
+@ holder_copied @
+{title} *kept;
+expression other;
+identifier copier =~ "^({copies})$";
+position place;
+@@
+ copier@place(kept, other, ...)
+
+@ holder_assigned @
+{title} *kept;
+expression other;
+position place;
+@@
+ *kept =@place other
+
+@ object_released @
+{inner}{target} *kept;
+expression other;
+identifier releaser =~ "^({releasers})$";
+position place;
+@@
+(
+ releaser@place(kept)
+|
+ releaser@place(other, kept)
+)
+"""
+# KMEM_CACHE() asks for the alignment of the type; kmem_cache_create(name, size, align, flags, …) for what it is given.
+_FLAGS = 3
+# malloc() becomes aligned_alloc().
+_ALIGNING = ("aligned_alloc", "malloc")
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """One place where a record with the pointer is allocated by ``maker``, from ``cache`` where that takes one."""
+
+    file: str
+    line: int
+    function: str
+    maker: str
+    cache: str
+
+    @property
+    def place(self) -> str:
+        """``file:line``."""
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetimes:
+    """How records with the pointer come and go, as far as the files that use the pointer show."""
+
+    made: tuple[Making, ...]
+    copied: tuple[Site, ...]
+    released: tuple[Site, ...]
+
+    @property
+    def makers(self) -> frozenset[str]:
+        """The functions that records with the pointer come from."""
+        return frozenset(one.maker for one in self.made)
+
+
+def lifetimes(pointer: PointerMember, found: Found, image: TreeImage, progress: Progress) -> Lifetimes:
+    """What Coccinelle sees of them in the files with uses; in a program, in all that name the record."""
+    files = found.files
+    if not is_kernel(image.tree):
+        named = mentions(image.tree, pointer.outer.record.name, progress)
+        files = tuple(dict.fromkeys((*files, *(one.file for one in named if one.file.endswith(".c")))))
+    makings = (
+        Report("holder_made", "place", ("maker", "given")),
+        Report("holder_declared", "place", ("maker", "given")),
+    )
+    others = tuple(Report(rule, "place") for rule in ("holder_copied", "holder_assigned", "object_released"))
+    seen = spatch(SemanticPatch(_rules(pointer), (*makings, *others)), image, files, progress)
+    released = {(use.file, use.line) for use in found.uses if use.role in (Role.RELEASE, Role.RELEASE_CHECK)}
+    made = tuple(dict.fromkeys(_making(site) for site in seen.sites if site.rule in ("holder_made", "holder_declared")))
+    copied = tuple(site for site in seen.sites if site.rule in ("holder_copied", "holder_assigned"))
+    freed = (site for site in seen.sites if site.rule == "object_released")
+    return Lifetimes(made, copied, tuple(site for site in freed if (site.file, site.line) not in released))
+
+
+def _rules(pointer: PointerMember) -> str:
+    record = pointer.outer.record
+    return _RULES.format(
+        outer=f"typedef {record.name};\n" if record.typedef else "",
+        inner="" if pointer.target.startswith("struct ") else f"typedef {pointer.target};\n",
+        title=record.title,
+        target=pointer.target,
+        makers="|".join(sorted(ALLOCATORS)),
+        copies=_COPIES,
+        releasers="|".join(sorted(RELEASES)),
+    )
+
+
+def _making(site: Site) -> Making:
+    bound = dict(site.bindings)
+    first = bound["given"].split(",")[0].strip()
+    cache = first if ALLOCATORS[bound["maker"]].cache is not None else ""
+    return Making(site.file, site.line, site.function, bound["maker"], cache)
+
+
+def released_otherwise(pointer: PointerMember, seen: Lifetimes) -> Iterator[Refusal]:
+    """Objects of the type that are freed by way of another pointer: they may be those of the member."""
+    for site in seen.released:
+        reason = f"{site.function}() frees a {pointer.target} by way of another pointer"
+        lift = f"free it as the member `{pointer.name}`, or show that it is another one"
+        yield Refusal(RefusalCode.FREED_ELSEWHERE, f"{site.file}:{site.line}", reason, lift)
+
+
+def copies(pointer: PointerMember, seen: Lifetimes) -> Iterator[Refusal]:
+    """Places that copy the whole record, now with the object in it."""
+    for site in seen.copied:
+        reason = f"{site.function}() copies a whole {pointer.outer.record.title}, now with the object `{pointer.name}`"
+        lift = "make sure that the object is set up anew behind it"
+        yield Refusal(RefusalCode.COPIED_OBJECT, f"{site.file}:{site.line}", reason, lift)
+
+
+def misaligned(pointer: PointerMember, seen: Lifetimes, image: TreeImage) -> Iterator[Refusal]:
+    """Allocations of the record that do not begin where the member's alignment asks for."""
+    caches: dict[str, Making] = {}
+    for making in seen.made:
+        if making.cache:
+            caches.setdefault(making.cache, making)
+        elif making.maker not in _ALIGNING:
+            reason = f"{making.function}() takes a {pointer.outer.record.title} from {making.maker}()"
+            lift = "make sure that it begins at a multiple of the member's alignment"
+            yield Refusal(RefusalCode.CACHE_ALIGNMENT, making.place, reason, lift)
+    for cache, making in caches.items():
+        yield from _of_cache(cache, image, making.file)
+
+
+def _of_cache(cache: str, image: TreeImage, file: str) -> Iterator[Refusal]:
+    for assignment in inside(parsed(image.read(file)), "assignment_expression"):
+        made = bare(assignment.child_by_field_name("right") or assignment)
+        if text(assignment.child_by_field_name("left")) == cache and callee(made).startswith("kmem_cache_create"):
+            given = [text(one) for one in arguments(made)]
+            if len(given) > _FLAGS and given[_FLAGS - 1] == "0" and "SLAB_HWCACHE_ALIGN" not in given[_FLAGS]:
+                place = f"{file}:{made.start_point[0] + 1}"
+                reason = f"the slab cache {cache} asks for no alignment"
+                lift = "create it with SLAB_HWCACHE_ALIGN, or with the alignment of the type"
+                yield Refusal(RefusalCode.CACHE_ALIGNMENT, place, reason, lift)
