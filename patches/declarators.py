@@ -93,7 +93,8 @@ def _declared(piece: Piece, head: bytes, parts: Sequence[_Part], run: Sequence[s
     """The declaration of the names in ``run``, as a piece whose offsets count from where ``piece`` began."""
     declaration, base = piece.atom.declarations[0], piece.atom.start
     own = [part for part in parts if part.name in run]
-    text = own[0].above + _before(piece, declaration, keeper=keeper)
+    before = _before(piece, declaration, keeper=keeper)
+    text = _indented(own[0].above, before) + before
     begin = len(text)
     text += head
     places = []
@@ -109,6 +110,12 @@ def _before(piece: Piece, declaration: Declaration, *, keeper: bool) -> bytes:
     before = piece.text[: declaration.start - piece.atom.start]
     line = before[before.rfind(b"\n") + 1 :]
     return before if keeper else line[: len(line) - len(line.lstrip())]
+
+
+def _indented(comment: bytes, indent: bytes) -> bytes:
+    """Lines of comment as far to the right as the declaration, to which they would not belong otherwise."""
+    lines = (line.lstrip() for line in comment.splitlines(keepends=True))
+    return b"".join(indent + (b" " if line.startswith(b"*") else b"") + line for line in lines)
 
 
 def _gap(part: _Part, following: _Part) -> bytes:

@@ -13,6 +13,8 @@ from linesmith.patches.masking import closing, without_comments, without_directi
 _PARENTHESIS = rb"\((?:[^(){};]|\((?:[^(){};]|\([^(){};]*+\))*+\))*+\)"
 _ATTRIBUTE = rb"(?:__\w++(?:\s*+" + _PARENTHESIS + rb")?\s*+)*+"
 _KEYWORD_BEFORE = re.compile(rb"\b(struct|union)\s+" + _ATTRIBUTE + rb"\Z")
+_PACKED = re.compile(rb"packed", re.IGNORECASE)
+_PRAGMA = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+pack[ \t]*\(([^)\n]*)\)", re.MULTILINE)
 _ANONYMOUS_BEFORE = re.compile(rb"\btypedef\s+(?:const\s+)?(struct|union)\b[\w\s()]*\Z")
 
 
@@ -47,6 +49,16 @@ def records_named(source: bytes, name: str) -> tuple[Record, ...]:
     found = {record.opening: record for record in _typedefs(code, name)}
     found.update({record.opening: record for record in _tagged(code, name)})
     return tuple(found[opening] for opening in sorted(found))
+
+
+def is_packed(source: bytes, record: Record) -> bool:
+    """Whether the declaration says ``packed``, by an attribute, a macro called so, or ``#pragma pack`` above it."""
+    code = without_comments(source)
+    head, tail = code[record.start : record.opening], code[record.closing : code.find(b";", record.closing)]
+    if _PACKED.search(head) or _PACKED.search(tail):
+        return True
+    pragmas = _PRAGMA.findall(code, 0, record.start)
+    return bool(pragmas) and bool(re.search(rb"\d", pragmas[-1]))
 
 
 def _tagged(code: bytes, name: str) -> Iterator[Record]:

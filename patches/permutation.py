@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Brings the members of a record into an order that is wanted, and takes it back to the byte.
+
+The atoms that declare the members change places among themselves. Everything else stays where it is: blank lines,
+comments of sections, directives, and blocks of which no member is named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from linesmith.analyzer.errors import EditRefused
+from linesmith.analyzer.model import RefusalCode
+from linesmith.patches.atoms import AtomKind, Scope, scope
+from linesmith.patches.body import Body, all_members, parsed
+from linesmith.patches.declarators import apart
+from linesmith.patches.kernel_doc import followed
+from linesmith.patches.masking import without_comments
+from linesmith.patches.pieces import Origin, Piece, find
+from linesmith.patches.records import Record
+
+_SHOWN = 4
+_CODES = {
+    AtomKind.CONDITIONAL: RefusalCode.CONDITIONAL,
+    AtomKind.BIT_FIELDS: RefusalCode.BIT_FIELDS,
+    AtomKind.GROUP: RefusalCode.GROUP,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Torn:
+    """Lines ``whole`` that declared several members, and the ``parts`` they were taken apart into."""
+
+    whole: bytes
+    parts: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Permuted:
+    """The file in the new order; ``torn`` are needed to get declarations back that had to be taken apart."""
+
+    source: bytes
+    torn: tuple[Torn, ...] = ()
+
+
+def permuted(origin: Origin, record: Record, order: Sequence[str], torn: Sequence[Torn] = ()) -> Permuted:
+    """The file with the members of ``record`` in ``order``; the old order and ``torn`` give the old bytes back.
+
+    ``order`` names each member of one body once, an anonymous record by any member in it; a body is that of the record
+    or of an anonymous struct in it. Members that it leaves out stay where they are. Entries of the comment above the
+    record follow. Raises ``EditRefused`` with place and reason where whole atoms cannot come into that order.
+    """
+    if record.kind != "struct":
+        reason = f"{record.kind} {record.name} is no struct; order means nothing in it"
+        raise origin.refuse(RefusalCode.NO_STRUCT, record.start, reason)
+    before = parsed(origin, record)
+    after, parts = _ordered(before, before.common(order), order, torn)
+    text = followed(after.origin.source, record, all_members(before.outer), all_members(after.outer))
+    return Permuted(text, parts)
+
+
+def blocks(source: bytes, record: Record) -> tuple[tuple[str, ...], ...]:
+    """Members that only move together: those of one ``#if`` block, group or run of bit-fields."""
+    single = (AtomKind.DECLARATION, AtomKind.LOOSE, AtomKind.FENCE)
+    atoms = scope(source, record)[0].atoms
+    return tuple(atom.names for atom in atoms if atom.kind not in single and len(atom.names) > 1)
+
+
+def _ordered(body: Body, inside: Scope, order: Sequence[str], torn: Sequence[Torn]) -> tuple[Body, tuple[Torn, ...]]:
+    """The body with the atoms of ``inside`` in ``order``, those of blocks in it too, and what had to be taken apart."""
+    _refuse_broken(body.origin, inside)
+    found: tuple[Torn, ...] = ()
+    for run in _runs(body, inside, order):
+        deeper = body.common(run)
+        if deeper.start != inside.start:
+            body, more = _ordered(body, deeper, run, torn)
+            found += more
+            inside = body.common(order)
+    parted, more = _parted(body, inside, order)
+    arranged = _mended(_arranged(body.origin, parted, order), torn)
+    return body.rewritten(inside, arranged), found + more
+
+
+def _refuse_broken(origin: Origin, inside: Scope) -> None:
+    for atom in inside.atoms:
+        if atom.kind is AtomKind.BROKEN:
+            reason = "this text is not plain C, so the members around it cannot be moved safely"
+            raise origin.refuse(RefusalCode.NOT_C, atom.start, reason)
+
+
+def _runs(body: Body, inside: Scope, order: Sequence[str]) -> list[tuple[str, ...]]:
+    """Members of blocks that follow each other in ``order``, where they do so in another order than now."""
+    cut = body.pieces(inside)
+    owners = [find(body.origin, inside, cut, name) for name in order]
+    runs = []
+    for owner, pairs in groupby(zip(owners, order, strict=True), key=lambda pair: pair[0]):
+        names = tuple(name for _, name in pairs)
+        if cut[owner].atom.scopes and len(list(_ascending(cut[owner], names))) > 1:
+            runs.append(names)
+    return runs
+
+
+def _parted(body: Body, inside: Scope, order: Sequence[str]) -> tuple[list[Piece], tuple[Torn, ...]]:
+    """The pieces of ``inside``, with declarations taken apart whose members ``order`` has apart."""
+    cut = body.pieces(inside)
+    owners = [find(body.origin, inside, cut, name) for name in order]
+    runs: dict[int, list[tuple[str, ...]]] = {}
+    for owner, pairs in groupby(zip(owners, order, strict=True), key=lambda pair: pair[0]):
+        runs.setdefault(owner, []).extend(_ascending(cut[owner], [name for _, name in pairs]))
+    parted: list[Piece] = []
+    torn: list[Torn] = []
+    for index, piece in enumerate(cut):
+        own = sorted(runs.get(index, ()), key=lambda run: _place(piece, run[0]))
+        if len(own) < 2:
+            parted.append(piece)
+            continue
+        if piece.atom.kind is not AtomKind.DECLARATION:
+            raise _together(body.origin, piece, own)
+        parts = apart(body.origin, piece, own)
+        torn.append(Torn(piece.text, tuple(part.text for part in parts)))
+        parted += parts
+    return parted, tuple(torn)
+
+
+def _ascending(piece: Piece, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """``names`` cut wherever one is not behind the one ahead of it in the source."""
+    run: list[str] = []
+    for name in names:
+        if run and not _follows(piece, run[-1], name):
+            yield tuple(run)
+            run = []
+        run.append(name)
+    yield tuple(run)
+
+
+def _follows(piece: Piece, first: str, second: str) -> bool:
+    """Whether ``second`` comes behind ``first``, and in a declaration that could be taken apart right behind it."""
+    if piece.atom.kind is AtomKind.DECLARATION and {first, second} <= set(piece.atom.names):
+        return piece.atom.names.index(second) == piece.atom.names.index(first) + 1
+    return _place(piece, first) < _place(piece, second)
+
+
+def _place(piece: Piece, name: str) -> int:
+    """Where a piece of several members declares ``name`` among them."""
+    if name in piece.atom.names and not piece.atom.inner:
+        return piece.atom.names.index(name)
+    code = without_comments(piece.text)
+    return next((match.start() for match in re.finditer(rb"\b%s\b(?!\s*[*\w])" % name.encode(), code)), len(code))
+
+
+def _together(origin: Origin, piece: Piece, runs: Sequence[Sequence[str]]) -> EditRefused:
+    listed = ", ".join(f"`{name}`" for name in [run[0] for run in runs][:_SHOWN])
+    reason = f"{listed} are in {piece.atom.kind.value} and move as one"
+    return origin.refuse(_CODES.get(piece.atom.kind, RefusalCode.JOINT), piece.atom.start, reason)
+
+
+def _arranged(origin: Origin, cut: Sequence[Piece], order: Sequence[str]) -> list[Piece]:
+    """The pieces that declare what ``order`` names, in that order, among those that stay."""
+    units = _units(cut, order)
+    owners = [next(at for at, unit in enumerate(units) if _declares(unit, name)) for name in order]
+    wanted = tuple(dict.fromkeys(owners))
+    arranged = list(units)
+    for slot, owner in zip(sorted(wanted), wanted, strict=True):
+        moved = units[owner][0].atom
+        if units[slot][0].atom.region != moved.region:
+            name = order[owners.index(owner)]
+            reason = f"`{name}` would pass {AtomKind.FENCE.value} (private:, public: or a randomized range)"
+            raise origin.refuse(RefusalCode.MARKER, moved.start, reason)
+        arranged[slot] = units[owner]
+    return [piece for unit in arranged for piece in unit]
+
+
+def _units(cut: Sequence[Piece], order: Sequence[str]) -> list[list[Piece]]:
+    """The pieces; a run of bit-fields that a block without wanted members divides is one unit with it."""
+    units: list[list[Piece]] = []
+    waiting: list[Piece] = []
+    for piece in cut:
+        waiting.append(piece)
+        if any(piece.atom.declares(name) for name in order) or piece.atom.kind is AtomKind.FENCE:
+            if len(waiting) > 1 and units and _divided(units[-1], waiting, order):
+                units[-1] += waiting
+            else:
+                units += [[one] for one in waiting]
+            waiting = []
+    return units + [[one] for one in waiting]
+
+
+def _divided(unit: Sequence[Piece], following: Sequence[Piece], order: Sequence[str]) -> bool:
+    """Whether ``following`` goes on with the bit-fields of ``unit``, behind a block of which no member is wanted."""
+    first, last = unit[-1].atom, following[-1].atom
+    if not first.kind is last.kind is AtomKind.BIT_FIELDS:
+        return False
+    behind = [name for name in order if last.declares(name)]
+    place = order.index(behind[0])
+    block = any(piece.atom.kind is AtomKind.CONDITIONAL for piece in following)
+    return block and place > 0 and first.declares(order[place - 1])
+
+
+def _declares(unit: Sequence[Piece], name: str) -> bool:
+    return any(piece.atom.declares(name) for piece in unit)
+
+
+def _mended(cut: Sequence[Piece], torn: Sequence[Torn]) -> list[Piece]:
+    """``cut`` with declarations put together again whose parts follow each other in their old order."""
+    mended = list(cut)
+    for one in torn:
+        count = len(one.parts)
+        texts = [piece.text for piece in mended]
+        place = next((at for at in range(len(texts)) if tuple(texts[at : at + count]) == one.parts), None)
+        if place is not None:
+            mended[place : place + count] = [Piece(one.whole)]
+    return mended

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether random legal orders of random structs of a kernel are written as asked: compiled, read back, taken back.
+
+Usage: PYTHONPATH=tests python tests/bench/rewritten_structs.py VMLINUX TREE [--structs N] [--suffix .h] [--seed 1]
+
+The tree must have a ``.config``, the one of the vmlinux best. It is only read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from time import monotonic
+
+from rewriting.scratch_tree import scratch_tree
+from rewriting.study import Outcome, Result, structs, study
+
+from linesmith.analyzer.dwarf import read_layouts
+from linesmith.patches.kbuild import kernel_build
+
+EACH = 200
+
+
+def main() -> None:
+    """Print what became of the structs; the exit status is 1 when an edit was wrong."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("elf", type=Path)
+    parser.add_argument("tree", type=Path)
+    parser.add_argument("--structs", type=int, help="how many to draw; all without it")
+    parser.add_argument("--suffix", default="", help="only files with this ending, such as .h")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    results: list[Result] = []
+    for result in _results(options):
+        results.append(result)
+        if result.outcome in (Outcome.WRONG, Outcome.REFUSED):
+            print(f"{result.outcome.value}: {result.name} {result.place} {result.reason}: {result.said}", flush=True)
+    _tell(results)
+    sys.exit(any(result.outcome is Outcome.WRONG for result in results))
+
+
+def _results(options: argparse.Namespace) -> Iterator[Result]:
+    random = Random(options.seed)  # noqa: S311 - repeatable cases, no secret
+    build = kernel_build(options.tree, None, print)
+    began = monotonic()
+    with TemporaryDirectory() as folder:
+        scratch = scratch_tree(build, Path(folder))
+        every = [
+            one for one in structs(read_layouts(options.elf).layouts, scratch) if one.file.endswith(options.suffix)
+        ]
+        drawn = sorted(random.sample(every, min(options.structs or len(every), len(every))), key=lambda one: one.file)
+        print(f"{len(drawn)} of {len(every)} structs, in {len({one.file for one in drawn})} files")
+        for number, result in enumerate(study(scratch, drawn, random), 1):
+            yield result
+            if number % EACH == 0:
+                print(f"{monotonic() - began:6.0f} s  {number} of {len(drawn)}", flush=True)
+
+
+def _tell(results: list[Result]) -> None:
+    for outcome, count in Counter(result.outcome for result in results).most_common():
+        print(f"{count:6} {outcome.value}")
+        reasons = Counter(result.reason for result in results if result.outcome is outcome and result.reason)
+        for reason, times in reasons.most_common():
+            print(f"{times:12} {reason}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the records of a unit must look like when members of some have changed places, by C's rules alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from rewriting.legal_orders import Order
+
+from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.model import Layout, Member, RecordKind
+from linesmith.patches.verify import first_difference
+from linesmith.tuner.inference import with_inferred_alignment
+from linesmith.tuner.placement import alignment_of, lay_out, refusal, round_up
+
+
+class Expected:
+    """The layouts after ``orders``, by the ids of ``before``; a record that grows makes its holders grow."""
+
+    def __init__(self, before: LayoutTable, orders: Sequence[Order]) -> None:
+        self._before = before
+        self._orders = {order.record: order.positions for order in orders}
+        self._known: dict[int, Layout | None] = {}
+
+    def layout(self, record: int) -> Layout | None:
+        """The record as it must be; ``None`` where its size changes within and C's rules do not explain it."""
+        if record not in self._known:
+            self._known[record] = self._made(self._before.by_id(record))
+        return self._known[record]
+
+    def before(self, record: int) -> Layout:
+        """The record as it is."""
+        return self._before.by_id(record)
+
+    def _made(self, layout: Layout) -> Layout | None:
+        members = [self._member(member) for member in layout.members]
+        if layout.id not in self._orders and all(new is old for new, old in zip(members, layout.members, strict=True)):
+            return layout
+        present = [member for member in members if member is not None]
+        if len(present) < len(members):
+            return None
+        if layout.kind is RecordKind.UNION:
+            alignment = max(alignment_of(member) for member in present)
+            size = round_up(max(member.size for member in present), max(alignment, layout.alignment or 1))
+            return replace(layout, members=tuple(present), size=size)
+        explained = with_inferred_alignment(layout)
+        if refusal(explained):
+            return None
+        asked = [member.alignment for member in explained.members]
+        known = [replace(member, alignment=one) for member, one in zip(present, asked, strict=True)]
+        return lay_out(explained, tuple(known[at] for at in self._orders.get(layout.id, range(len(known)))))
+
+    def _member(self, member: Member) -> Member | None:
+        if member.record is None:
+            return member
+        old, new = self._before.by_id(member.record), self.layout(member.record)
+        if new is None or old.size in (0, new.size):
+            return None if new is None else member
+        return replace(member, size=member.size // old.size * new.size)
+
+
+def differences(expected: Expected, before: LayoutTable, after: LayoutTable) -> Iterator[tuple[Layout, str]]:
+    """Every named record of the unit that is not as expected, with the first thing that is not."""
+    now = _named(after)
+    for key, layouts in _named(before).items():
+        found = now.get(key, [])
+        for at, layout in enumerate(layouts):
+            said = _difference(expected, layout, found[at], after) if at < len(found) else "it is gone"
+            if said:
+                yield layout, said
+
+
+def _named(layouts: LayoutTable) -> dict[tuple[object, ...], list[Layout]]:
+    found: dict[tuple[object, ...], list[Layout]] = {}
+    for layout in sorted(layouts, key=lambda one: (one.line or 0, one.id)):
+        if layout.name:
+            found.setdefault((layout.title, layout.kind, layout.file), []).append(layout)
+    return found
+
+
+def _difference(expected: Expected, before: Layout, after: Layout, layouts: LayoutTable) -> str:
+    wanted = expected.layout(before.id)
+    if wanted is None:
+        return ""
+    said = first_difference(wanted, after)
+    if said:
+        return said
+    for ours, theirs in zip(wanted.members, after.members, strict=True):
+        if (ours.type, ours.declarator) != (theirs.type, theirs.declarator) and ours.name:
+            return f"`{ours.name}` has the type {theirs.type} {theirs.declarator}"
+        if not ours.name and ours.record is not None and theirs.record is not None:
+            inner = _difference(expected, expected.before(ours.record), layouts.by_id(theirs.record), layouts)
+            if inner:
+                return inner
+    return ""

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Random orders of a record's members that every rule allows: those of its layout and those of its source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import FactKind, Layout, SourceFact
+from linesmith.patches.atoms import Scope
+from linesmith.patches.body import Body, parsed
+from linesmith.patches.permutation import blocks
+from linesmith.patches.pieces import Origin
+from linesmith.patches.records import Record, is_packed
+from linesmith.tuner.atoms import Atom, anonymous_struct, atoms, spoken_name
+from linesmith.tuner.constraints import freedom
+from linesmith.tuner.constraints.unmovable import unmovable
+from linesmith.tuner.inference import with_inferred_alignment
+from linesmith.tuner.placement import BYTE, place, refusal
+
+SHUFFLES = 20
+EXCHANGES = 200
+
+
+@dataclass(frozen=True)
+class Order:
+    """The members of the layout ``record`` as positions in their present order, and their names."""
+
+    record: int
+    positions: tuple[int, ...]
+    names: tuple[str, ...]
+
+    @property
+    def before(self) -> tuple[str, ...]:
+        """The names in the present order."""
+        return tuple(self.names[self.positions.index(at)] for at in range(len(self.names)))
+
+
+@dataclass(frozen=True)
+class _Body:
+    """A struct whose members may move: the record, or an anonymous struct in it at byte ``base``."""
+
+    layout: Layout
+    parts: tuple[Atom, ...]
+    base: int
+    regions: tuple[object, ...]
+
+
+def rigid(layout: Layout, layouts: Layouts, source: bytes, record: Record) -> str | None:
+    """Why no order but the present one is legal, or ``None``."""
+    if is_packed(source, record):
+        return "it is declared packed"
+    if "/uapi/" in (layout.file or ""):
+        return "programs rely on it (uapi)"
+    said = unmovable(layout, layouts) or refusal(with_inferred_alignment(layout))
+    return said.partition(":")[0].replace(layout.file or "-", "its header") if said else None
+
+
+def random_orders(layout: Layout, layouts: Layouts, source: bytes, record: Record, random: Random) -> list[Order]:
+    """An order for the record and each anonymous struct in it, those that must stay as they are left out."""
+    facts = tuple(
+        SourceFact(FactKind.TOGETHER, names, "they stand in one block of the source")
+        for names in blocks(source, record)
+    )
+    found = []
+    for body in _bodies(layout, layouts, facts, parsed(Origin(source, ""), record), 0):
+        order = _random_order(body, layouts, facts, layout, random)
+        positions = [at for atom in order for at in _positions(body.parts)[atom]]
+        if positions != sorted(positions):
+            names = tuple(spoken_name(body.layout.members[at], layouts) for at in positions)
+            found.append(Order(body.layout.id, tuple(positions), names))
+    return found
+
+
+def _bodies(layout: Layout, layouts: Layouts, facts: tuple[SourceFact, ...], text: Body, base: int) -> Iterator[_Body]:
+    explained = with_inferred_alignment(layout)
+    if refusal(explained):
+        return
+    parts = atoms(explained, layouts, facts)
+    inner = text.common([name for part in parts for name in part.names if name])
+    yield _Body(explained, parts, base, tuple(_region(inner, part) for part in parts))
+    for member in layout.members:
+        found = anonymous_struct(member, layouts)
+        if found is not None:
+            yield from _bodies(found, layouts, facts, text, base + member.offset)
+
+
+def _region(body: Scope, part: Atom) -> object:
+    """What keeps the part from others: the region of its source; one without a name to find it by is alone."""
+    if not all(part.names):
+        return part
+    return next((atom.region for atom in body.atoms if atom.declares(part.name)), None)
+
+
+def _positions(parts: Sequence[Atom]) -> list[range]:
+    ends = [sum(len(part.members) for part in parts[: at + 1]) for at in range(len(parts))]
+    return [range(end - len(part.members), end) for part, end in zip(parts, ends, strict=True)]
+
+
+def _random_order(
+    body: _Body, layouts: Layouts, facts: tuple[SourceFact, ...], outer: Layout, random: Random
+) -> list[int]:
+    """Atoms in an order that all rules allow, far from the present one where they allow that."""
+    limits = freedom(body.layout, body.parts, layouts, facts, body.base, outer)
+    kept = list(zip(limits.segments, body.regions, strict=True))
+    present = list(range(len(body.parts)))
+
+    def legal(order: Sequence[int]) -> bool:
+        positions = [at for atom in order for at in _positions(body.parts)[atom]]
+        placed = place([body.layout.members[at] for at in positions], body.layout.alignment)
+        starts = dict(zip(positions, placed.starts, strict=True))
+        ordered = [body.base + starts[at] // BYTE for at in range(len(positions))]
+        fits = body.layout.id == outer.id or placed.size == body.layout.size
+        return fits and limits.refuses(order, ordered, placed.size) is None
+
+    for _ in range(SHUFFLES):
+        order = _shuffled(present, kept, random)
+        if legal(order):
+            return order
+    order = present
+    for _ in range(EXCHANGES):
+        first, second = random.choices(present, k=2)
+        tried = list(order)
+        tried[first], tried[second] = tried[second], tried[first]
+        if kept[first] == kept[second] and legal(tried):
+            order = tried
+    return order
+
+
+def _shuffled(present: Sequence[int], kept: Sequence[object], random: Random) -> list[int]:
+    """Atoms shuffled among the places that are kept for them."""
+    order = list(present)
+    for one in dict.fromkeys(kept):
+        places = [at for at in present if kept[at] == one]
+        for place_, atom in zip(places, random.sample(places, len(places)), strict=True):
+            order[place_] = atom
+    return order
