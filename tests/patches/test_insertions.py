@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,13 @@ from patch_cases import FILE, behind, candidate, layout, text, write_files
 
 from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.model import Candidate, Move, MoveKind, RefusalCode
+from linesmith.patches.confirmed import confirm
 from linesmith.patches.dressing import grouped, padded
 from linesmith.patches.edit import edit
 from linesmith.patches.pieces import Origin
 from linesmith.patches.records import records_named
 from linesmith.patches.spelling import Spelling, Vocabulary, spellings, vocabulary
+from linesmith.patches.tree import Tree
 
 CACHE_HEADER = text("""
     #if defined(CONFIG_SMP)
@@ -180,3 +183,41 @@ def test_the_macro_is_tried_first_then_attributes_that_more_headers_know() -> No
         "char _pad1_[0] ____cacheline_aligned_in_smp;",
         "char _pad1_[0] __aligned(64);",
     ]
+
+
+WORDS = text("""
+    #include <assert.h>
+    #include <stddef.h>
+    struct padding { char x[0]; } __attribute__((aligned(64)));
+    #define LINE_PADDING(name)\tstruct padding name
+    #define __cacheline_group_begin(GROUP) \\
+        unsigned char __cacheline_group_begin__##GROUP[0]
+    #define __cacheline_group_end(GROUP) \\
+        unsigned char __cacheline_group_end__##GROUP[0]
+""")
+
+
+def compiled(root: Path, chosen: Candidate) -> str:
+    """The file that gcc confirms: it must give the layout of the candidate to the bit."""
+    tree = Tree(write_files(root, {FILE: (WORDS + SOURCE).decode()}))
+    confirmed = confirm(chosen, tree, lambda _: None)
+    assert confirmed.verification.exact
+    return (confirmed.change.after or b"").decode()
+
+
+def test_gcc_gives_the_layout_that_padding_promises(tmp_path: Path) -> None:
+    assert "\tLINE_PADDING(_pad1_);\n\tint c;\n" in compiled(tmp_path, padded(proposal(ALIGNED)))
+
+
+def test_gcc_gives_the_layout_that_marks_promise_and_takes_the_assertions(tmp_path: Path) -> None:
+    chosen = grouped(proposal(ALIGNED), "hot", ["c", "d"])
+    assert "__attribute__((aligned(64)));\n" in compiled(tmp_path, chosen)
+
+
+def test_an_assertion_keeps_a_group_together(tmp_path: Path) -> None:
+    torn = compiled(tmp_path, grouped(proposal(ALIGNED), "hot", ["c", "d"])).replace("\tint d;\n", "")
+    (tmp_path / "torn.c").write_text(torn.replace("\tint a;\n", "\tint d;\n\tint a;\n"), encoding="utf-8")
+    ended = subprocess.run(
+        ["gcc", "-c", "torn.c"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "static assertion failed" in ended.stderr
