@@ -39,9 +39,16 @@ bool ChangesTypesOrMacros(unsigned option) {
   }
 }
 
-bool DecidesParsing(const llvm::opt::Option& option) {
+// -Wp,-MMD,FILE writes a file as -MMD does.
+bool ListsDependencies(const llvm::opt::Arg& argument) {
+  return argument.getOption().matches(options::OPT_Wp_COMMA) &&
+         llvm::any_of(argument.getValues(), [](llvm::StringRef value) { return value.starts_with("-M"); });
+}
+
+bool DecidesParsing(const llvm::opt::Arg& argument) {
+  const llvm::opt::Option& option = argument.getOption();
   // -M and its kin write files that nobody asked for here.
-  if (option.matches(options::OPT_M_Group)) return false;
+  if (option.matches(options::OPT_M_Group) || ListsDependencies(argument)) return false;
   return option.matches(options::OPT_Preprocessor_Group) || option.matches(options::OPT_O_Group) ||
          option.matches(options::OPT_m_x86_Features_Group) || ChangesTypesOrMacros(option.getID());
 }
@@ -57,7 +64,7 @@ std::vector<std::string> ParsingArguments(const std::vector<std::string>& comman
       words, missing_index, missing_count, llvm::opt::Visibility(options::ClangOption));
   std::vector<std::string> kept = {command.empty() ? "clang" : command.front()};
   for (const llvm::opt::Arg* argument : parsed) {
-    if (!DecidesParsing(argument->getOption())) continue;
+    if (!DecidesParsing(*argument)) continue;
     llvm::opt::ArgStringList rendered;
     argument->render(parsed, rendered);
     kept.insert(kept.end(), rendered.begin(), rendered.end());

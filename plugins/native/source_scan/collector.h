@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What is known while a unit is walked, and where its facts go.
+#pragma once
+
+#include <utility>
+
+#include "ancestors.h"
+#include "facts.h"
+#include "llvm/ADT/DenseMap.h"
+#include "places.h"
+#include "record_index.h"
+#include "scan_options.h"
+
+namespace linesmith {
+
+class Collector {
+ public:
+  Collector(clang::ASTContext& context, const ScanOptions& options, UnitFacts& facts)
+      : context(context),
+        places(context.getSourceManager(), context.getLangOpts()),
+        index(context, options.records),
+        options_(options),
+        facts_(facts) {}
+
+  // Completes `fact` by place and function of the visited node and keeps it; returns where it stands among
+  // all.
+  std::size_t Add(DependencyFact fact, clang::SourceLocation location);
+  void AddUse(int declaration, const std::string& member, UseKind kind, clang::SourceLocation location);
+  DependencyFact& dependency(std::size_t number) { return facts_.dependencies[number]; }
+
+  clang::ASTContext& context;
+  Places places;
+  RecordIndex index;
+  Ancestors ancestors;
+  // Expressions whose offsets are told already as part of something larger.
+  llvm::DenseSet<const clang::Stmt*> told;
+
+ private:
+  const ScanOptions& options_;
+  UnitFacts& facts_;
+};
+
+}  // namespace linesmith
