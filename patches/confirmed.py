@@ -45,6 +45,7 @@ class Confirmed:
 
     original: Original
     change: FileChange
+    remarks: Remarks | None
     verification: Verification
     compiler: str
     commands: tuple[Command, ...]
@@ -62,7 +63,7 @@ def confirm(candidate: Candidate, tree: Tree, progress: Progress, remarks: Remar
         build = _build(candidate, tree, declared, progress)
         progress(f"compiling {declared.place} as it is and as patched with {build.flags.compiler}")
         original = _original(candidate, declared, build)
-        return _first_confirmed(candidate, original, sources)
+        return _first_confirmed(candidate, original, sources, remarks)
 
 
 def declared_in(type_: str, layout: Layout, tree: Tree) -> Declared:
@@ -129,7 +130,9 @@ def _original(candidate: Candidate, declared: Declared, build: Build) -> Origina
     raise VerificationFailed(f"before any change, {failures[0]}{through}")
 
 
-def _first_confirmed(candidate: Candidate, original: Original, sources: Sequence[bytes]) -> Confirmed:
+def _first_confirmed(
+    candidate: Candidate, original: Original, sources: Sequence[bytes], remarks: Remarks | None
+) -> Confirmed:
     """The first of ``sources`` that the compiler confirms; what it says of the last one is raised."""
     declared, build = original.declared, original.build
     before = locate(candidate, original.compiled.layouts)
@@ -143,7 +146,7 @@ def _first_confirmed(candidate: Candidate, original: Original, sources: Sequence
             continue
         change = FileChange(declared.file, declared.source, source)
         commands = (*build.commands, original.compiled.command, patched.command)
-        return Confirmed(original, change, verification, _version(build), commands)
+        return Confirmed(original, change, remarks, verification, _version(build), commands)
     raise failure
 
 

@@ -15,6 +15,7 @@ from linesmith.patches.declaration import Declared
 from linesmith.patches.kbuild import Progress, planned
 from linesmith.patches.message import Confirmation, Excerpt, message
 from linesmith.patches.prefix import style
+from linesmith.patches.remarks import Remarks
 from linesmith.patches.tree import Tree as Tree
 from linesmith.patches.unified import diffstat, unified_diff
 
@@ -48,15 +49,15 @@ def edited(candidate: Candidate, root: Path) -> Edited:
         return Edited(declared, unified_diff(declared.source, source, declared.file))
 
 
-def draft(candidate: Candidate, tree: Tree) -> Draft:
-    """The edit of ``candidate``, without compiling anything.
+def draft(candidate: Candidate, tree: Tree, remarks: Remarks | None = None) -> Draft:
+    """The edit of ``candidate`` with ``remarks``, without compiling anything.
 
     Raises ``TreeError``, ``DeclarationNotFound``, ``EditRefused`` or ``ToolMissing``.
     """
     with readable(tree):
         declared = declared_in(candidate.type, candidate.before, tree)
         kernel = is_kernel_code(tree, declared)
-        source = edits(candidate, declared, tree.root, kernel=kernel)[0]
+        source = edits(candidate, declared, tree.root, kernel=kernel, remarks=remarks)[0]
         commands = planned(tree.root, tree.build) if kernel else ()
         return Draft(declared, unified_diff(declared.source, source, declared.file), commands)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from linesmith.analyzer.cli import matrix_options, options, premises, series_output
+from linesmith.analyzer.cli import dressing_options, matrix_options, options, premises, series_output
 
 _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -30,6 +30,7 @@ _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 @options.format_
 @series_output.given
 @matrix_options.given
+@dressing_options.given
 @click.option(
     "--series", "in_steps", is_flag=True, help="One patch for each move of the candidate, each of which compiles."
 )
@@ -50,6 +51,7 @@ def command(
     format_: str,
     mailing: series_output.Mailing,
     checking: matrix_options.Checking,
+    dressing: dressing_options.Dressing,
     in_steps: bool,
     dry_run: bool,
 ) -> None:
@@ -61,7 +63,8 @@ def command(
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
     from linesmith.patches.tree import Tree
 
-    sources, asked = Tree(tree, build, cflags), patching.Asked(mailing, checking, in_steps, format_, given.cpus)
+    sources = Tree(tree, build, cflags)
+    asked = patching.Asked(mailing, checking, dressing, in_steps, format_, given.cpus)
     patching.check_early(sources, asked)
     found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
     patching.check_records(found, sources, asked)

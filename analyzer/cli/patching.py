@@ -12,6 +12,7 @@ import click
 
 from linesmith.analyzer.cli import output
 from linesmith.analyzer.cli.analysis import Analysis
+from linesmith.analyzer.cli.dressing_options import Dressing
 from linesmith.analyzer.cli.matrix_options import Checking
 from linesmith.analyzer.cli.proposing import check_number, offered
 from linesmith.analyzer.cli.series_output import Mailing, tell
@@ -48,6 +49,7 @@ class Asked:
 
     mailing: Mailing
     checking: Checking
+    dressing: Dressing
     in_steps: bool
     format: str
     cpus: int
@@ -106,7 +108,9 @@ def check_records(found: Analysis, tree: Tree, asked: Asked) -> None:
 
 def show_draft(chosen: Chosen, tree: Tree, asked: Asked) -> None:
     """The candidate as an edit that nothing has confirmed."""
-    output.deliver(report.render_draft(draft(chosen.candidate, tree), asked.format), asked.mailing.file)
+    candidate = asked.dressing.dressed(chosen.candidate)
+    made = draft(candidate, tree, asked.dressing.remarks(candidate, chosen.finding))
+    output.deliver(report.render_draft(made, asked.format), asked.mailing.file)
 
 
 def deliver(chosen: Chosen, tree: Tree, asked: Asked, layouts: Layouts) -> bool:
@@ -114,13 +118,14 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, layouts: Layouts) -> bool:
 
     ``layouts`` are those of the ELF file. Returns whether a configuration that was asked for has it worse than before.
     """
-    confirmed = confirm(chosen.candidate, tree, _tell)
-    checks = _checks(chosen.candidate, confirmed, tree, asked, layouts)
+    candidate = asked.dressing.dressed(chosen.candidate)
+    confirmed = confirm(candidate, tree, _tell, asked.dressing.remarks(candidate, chosen.finding))
+    checks = _checks(candidate, confirmed, tree, asked, layouts)
     title = confirmed.original.declared.record.title
     parts = chosen.number, excerpt, confirmed, chosen.steps, beyond(checks, title)
-    patch = told(chosen.candidate, chosen.finding, tree, *parts)
+    patch = told(candidate, chosen.finding, tree, *parts)
     in_steps = asked.in_steps
-    series = stepwise(chosen.candidate, patch, confirmed, tree, _tell) if in_steps else whole(patch, confirmed)
+    series = stepwise(candidate, patch, confirmed, tree, _tell) if in_steps else whole(patch, confirmed)
     files = asked.mailing.files(series, tree.root)
     if asked.format == "json":
         output.deliver(report.render_json(patch, files, checks), asked.mailing.file)

@@ -64,8 +64,11 @@ def _state(candidate: Candidate, confirmed: Confirmed, done: int) -> _State | No
     original = confirmed.original
     # The order that all moves together give is not that of the first ones.
     part = replace(candidate, moves=candidate.moves[:done], after=replace(candidate.after, members=()))
+    moved = {name for move in part.moves for name in (move.member, move.partner, *move.members)}
+    remarks = {name: sentence for name, sentence in (confirmed.remarks or {}).items() if name in moved}
+    kernel = original.build.is_kernel
     try:
-        for source in edits(part, original.declared, original.build.tree, kernel=original.build.is_kernel):
+        for source in edits(part, original.declared, original.build.tree, kernel=kernel, remarks=remarks):
             built = compiled(for_unit(original.build, original.probe.unit), original.probe, source)
             return _State(done, source, locate(candidate, built.layouts))
     except (EditRefused, VerificationFailed):
