@@ -9,7 +9,7 @@ from dataclasses import replace
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Move, RefusalCode
 from linesmith.patches.atoms import AtomKind
 from linesmith.patches.body import Body
-from linesmith.patches.moves import split_off
+from linesmith.patches.moves import before, split
 from linesmith.patches.pieces import Origin, Piece, find
 from linesmith.patches.remarks import indentation
 from linesmith.patches.spelling import Spelling
@@ -20,7 +20,7 @@ _EDGES = ("begin", "end")
 def padded(body: Body, move: Move, spelling: Spelling) -> Body:
     """The body with a padding ``move.member`` in front of ``move.partner``; raises ``EditRefused``."""
     member = move.partner or ""
-    body = split_off(body, body.innermost(member), member)
+    body = split(body, body.innermost(member), member, before)
     inside = body.innermost(member)
     cut = body.pieces(inside)
     index = find(body.origin, inside, cut, member)

@@ -7,7 +7,7 @@ cacheline group or an anonymous struct.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.model import Move, RefusalCode
@@ -18,6 +18,7 @@ from linesmith.patches.pieces import Piece, find
 from linesmith.patches.sections import parted
 
 OTHER_CANDIDATE = "take another candidate with --candidate"
+Names = tuple[str, ...]
 _LOOSE = (AtomKind.LOOSE, AtomKind.FENCE)
 _WHOLE = {
     AtomKind.CONDITIONAL: RefusalCode.CONDITIONAL,
@@ -40,8 +41,8 @@ def moved(body: Body, move: Move) -> Body:
 
 def swapped(body: Body, member: str, partner: str) -> Body:
     """The body with the atoms of two members exchanged; raises ``EditRefused`` where they are in one."""
-    body = split_off(body, body.common((member, partner)), member)
-    body = split_off(body, body.common((member, partner)), partner)
+    body = split(body, body.common((member, partner)), member, _around)
+    body = split(body, body.common((member, partner)), partner, _around)
     inside = body.common((member, partner))
     cut = body.pieces(inside)
     for name in (member, partner):
@@ -54,17 +55,43 @@ def swapped(body: Body, member: str, partner: str) -> Body:
     return body.rewritten(inside, cut)
 
 
-def split_off(body: Body, inside: Scope, member: str) -> Body:
-    """Gives ``member`` a declaration of its own when a plain one in ``inside`` declares others too."""
+def split(body: Body, inside: Scope, member: str, runs: Callable[[Names, int], Sequence[Names]]) -> Body:
+    """Takes the declaration of ``member`` in ``inside`` apart where it declares others too.
+
+    ``runs`` are the names that stay together; it is given all of them and the place of ``member``. Raises
+    ``EditRefused``.
+    """
     cut = body.pieces(inside)
     index = find(body.origin, inside, cut, member)
     atom = cut[index].atom
-    if atom.kind is not AtomKind.DECLARATION or len(atom.names) == 1 or member not in atom.names:
+    if atom.kind is not AtomKind.DECLARATION or member not in atom.names:
         return body
-    others = [name for name in atom.names if name != member]
-    rest, alone = apart(body.origin, cut[index], (others, [member]))
-    parts = (rest, alone) if member != atom.names[0] else (alone, rest)
-    return body.rewritten(inside, [*cut[:index], *parts, *cut[index + 1 :]])
+    parts = [run for run in runs(atom.names, atom.names.index(member)) if run]
+    if len(parts) <= 1:
+        return body
+    written = zip(parts, apart(body.origin, cut[index], parts), strict=True)
+    placed = [piece for run, piece in sorted(written, key=lambda one: atom.names.index(one[0][0]))]
+    return body.rewritten(inside, [*cut[:index], *placed, *cut[index + 1 :]])
+
+
+def before(names: Names, at: int) -> Sequence[Names]:
+    """A declaration ends in front of the name at ``at``."""
+    return names[:at], names[at:]
+
+
+def _alone(names: Names, at: int) -> Sequence[Names]:
+    """One name leaves, the others stay one declaration."""
+    return names[:at] + names[at + 1 :], (names[at],)
+
+
+def _around(names: Names, at: int) -> Sequence[Names]:
+    """One name stands for itself, between those in front of it and those behind it."""
+    return names[:at], (names[at],), names[at + 1 :]
+
+
+def _behind(names: Names, at: int) -> Sequence[Names]:
+    """A declaration ends with the name at ``at``."""
+    return names[: at + 1], names[at + 1 :]
 
 
 def whole(atom: Atom) -> RefusalCode:
@@ -73,7 +100,10 @@ def whole(atom: Atom) -> RefusalCode:
 
 
 def _put(body: Body, member: str, after: str | None) -> Body:
-    body = split_off(body, _meeting(body, member, after)[0], member)
+    body = split(body, _meeting(body, member, after)[0], member, _alone)
+    inside, target = _meeting(body, member, after)
+    if target is not None:
+        body = split(body, inside, target, _behind)
     inside, after = _meeting(body, member, after)
     cut = body.pieces(inside)
     cut = parted(cut, find(body.origin, inside, cut, member), body.headings)

@@ -235,6 +235,16 @@ def test_names_on_several_lines_are_split() -> None:
     assert moved == b"struct s {\n\tint b;\t/* two */\n\tint c;\n\tint a;\t/* one */\n};\n"
 
 
+def test_a_declaration_of_several_names_makes_room_for_a_member() -> None:
+    source = b"struct s {\n\tint a, b, c;\t/* three */\n\tlong d;\n};\n"
+    assert edited(source, [behind("d", "a")], "a d b c") == (
+        b"struct s {\n\tint a;\n\tlong d;\n\tint b, c;\t/* three */\n};\n"
+    )
+    assert edited(source, [Move(MoveKind.SWAP, "b", partner="d")], "a d c b") == (
+        b"struct s {\n\tint a;\t/* three */\n\tlong d;\n\tint c;\n\tint b;\n};\n"
+    )
+
+
 def test_members_of_a_record_defined_beside_them_are_not_split() -> None:
     source = b"struct s {\n\tstruct {\n\t\tint x;\n\t} a, b;\n\tint c;\n};\n"
     with pytest.raises(EditRefused, match=r"one\.h:2: `a` is declared together with `b`; give it a declaration"):
