@@ -14,7 +14,7 @@ from linesmith.analyzer.errors import LinesmithError
 GROUPS = {
     "look": ("layout", "diff", "access", "slab", "index"),
     "find": ("record", "snapshot", "hot", "compare", "suggest"),
-    "change": ("patch", "inline"),
+    "change": ("patch", "encapsulate", "inline"),
     "prove": ("bench", "tune", "report"),
     "more": ("demo",),
 }

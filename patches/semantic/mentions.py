@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,16 +41,20 @@ class Mention:
 
 def mentions(tree: Path, word: str, progress: Progress) -> tuple[Mention, ...]:
     """The places of ``word`` outside of comments and strings, by file; links and build results are not entered."""
-    found: list[Mention] = []
-    seen = 0
+    return mentions_of(tree, (word,), progress)[word]
+
+
+def mentions_of(tree: Path, words: Collection[str], progress: Progress) -> dict[str, tuple[Mention, ...]]:
+    """The places of each word, as ``mentions`` gives them, found in one reading of the tree."""
+    found: dict[str, list[Mention]] = {word: [] for word in words}
     for seen, file in enumerate(source_files(tree), 1):
         if seen % _TELL_EVERY == 0:
-            progress(f"looking for {word}: {seen} files read")
+            progress(f"looking for {', '.join(words)}: {seen} files read")
         source = _read(tree / file)
-        if word.encode() in source:
-            found += mentioned(file, source, word)
-    progress(f"looking for {word}: {len(found)} places in {seen} files")
-    return tuple(found)
+        for word in words:
+            if word.encode() in source:
+                found[word] += mentioned(file, source, word)
+    return {word: tuple(places) for word, places in found.items()}
 
 
 def mentioned(file: str, source: bytes, word: str) -> Iterator[Mention]:

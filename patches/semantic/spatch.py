@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path, PurePosixPath
 
 from linesmith.analyzer.errors import CommandTimedOut, SemanticPatchFailed
@@ -26,8 +27,17 @@ _WIDTH = 80
 _MOST_SAID = 200
 _ABOUT_ITSELF = re.compile(r"init_defs|Warning: ")
 _MARK = "linesmith-site "
+# A line that begins a rule, or ends its metavariables: `@name@`, `@name depends on other@`, `@@`.
+_HEAD = re.compile(r"@[ \t]*(?:(\w+)[^@]*)?@")
 _GAVE_UP = re.compile(r"^(?:EXN:|Fatal error: exception |\(ONCE\) Timeout|.*\bTimeout\b)", re.MULTILINE)
 _CHECK_SECONDS = 60
+
+
+class Types(Enum):
+    """Where types are learned from; what a function declares itself is known in any case, and fast."""
+
+    FILE = ("--no-includes",)
+    HEADERS = ("--recursive-includes", "--include-headers-for-types")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +58,14 @@ class SemanticPatch:
 
     @property
     def script(self) -> str:
-        """The rules with the scripts that report places."""
-        return "\n".join((self.text.rstrip("\n"), *(_reporting(report) for report in self.reports), ""))
+        """The rules with the scripts that report places, each right behind its rule.
+
+        Placed at the end, they would make ``spatch`` combine the matches of all rules with each other.
+        """
+        parts: list[str] = []
+        for name, rule in _rules(self.text):
+            parts += [rule, *(_reporting(report) for report in self.reports if report.rule == name)]
+        return "\n".join((*parts, ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +92,9 @@ class Spatched:
     commands: tuple[Command, ...]
 
 
-def spatch(patch: SemanticPatch, image: TreeImage, files: Sequence[str], progress: Progress) -> Spatched:
+def spatch(
+    patch: SemanticPatch, image: TreeImage, files: Sequence[str], progress: Progress, types: Types = Types.HEADERS
+) -> Spatched:
     """Run ``patch`` on ``files`` of the image, in place.
 
     Raises ``ToolMissing`` without Coccinelle, ``SemanticPatchFailed`` when the rules are no SmPL.
@@ -91,7 +109,7 @@ def spatch(patch: SemanticPatch, image: TreeImage, files: Sequence[str], progres
     done = 0
     for batch in _batches(files):
         progress(f"spatch: {done} of {len(files)} files done")
-        for part, ended in _run(rules, image, batch):
+        for part, ended in _run(rules, image, batch, types):
             commands.append(ended.command)
             sites.update(dict.fromkeys(_sites(ended.output, image.root)))
             failed += [_given_up(file, ended) for file in part if _stopped(ended)]
@@ -135,30 +153,47 @@ def _batches(files: Sequence[str]) -> Iterator[tuple[str, ...]]:
             yield tuple(group[start : start + _TOGETHER])
 
 
-def _run(rules: Path, image: TreeImage, files: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Ended]]:
+def _run(
+    rules: Path, image: TreeImage, files: tuple[str, ...], types: Types
+) -> Iterator[tuple[tuple[str, ...], Ended]]:
     """The files in one process; where that gives up, each in a process of its own."""
-    ended = _ended(rules, image, files)
+    ended = _ended(rules, image, files, types)
     if _stopped(ended) and len(files) > 1:
         for file in files:
-            yield (file,), _ended(rules, image, (file,))
+            yield (file,), _ended(rules, image, (file,), types)
         return
     yield files, ended
 
 
-def _ended(rules: Path, image: TreeImage, files: tuple[str, ...]) -> Ended:
-    command = Command(_argv(rules, image, files), image.root, _SECONDS_PER_FILE * (len(files) + 1))
+def _ended(rules: Path, image: TreeImage, files: tuple[str, ...], types: Types) -> Ended:
+    command = Command(_argv(rules, image, files, types), image.root, _SECONDS_PER_FILE * (len(files) + 1))
     try:
         return run(command)
     except CommandTimedOut as error:
         return Ended(command, 1, f"EXN: {error}", command.seconds)
 
 
-def _argv(rules: Path, image: TreeImage, files: tuple[str, ...]) -> tuple[str, ...]:
+def _argv(rules: Path, image: TreeImage, files: tuple[str, ...], types: Types) -> tuple[str, ...]:
     folders = [part for folder in include_folders(image.tree, files[0]) for part in ("-I", str(image.root / folder))]
     limits = ("--timeout", str(_SECONDS_PER_FILE), "--max-width", str(_WIDTH))
     # Without the last one a file that does not name the record itself is passed over.
-    types = ("--recursive-includes", "--include-headers-for-types", "--disable-worth-trying-opt")
-    return ("spatch", "--sp-file", str(rules), "--very-quiet", "--in-place", *limits, *types, *folders, *files)
+    ways = ("--very-quiet", "--in-place", *limits, *types.value, "--disable-worth-trying-opt")
+    return ("spatch", "--sp-file", str(rules), *ways, *folders, *files)
+
+
+def _rules(text: str) -> Iterator[tuple[str, str]]:
+    """Each rule with its name, empty where it has none; what stands in front of the first rule goes with it."""
+    name, lines, in_head, seen = "", list[str](), False, False
+    for line in text.rstrip("\n").split("\n"):
+        match = _HEAD.match(line)
+        if match and not in_head:
+            if seen:
+                yield name, "\n".join(lines)
+                lines = []
+            name, seen = match[1] or "", True
+        in_head = not in_head if match else in_head
+        lines.append(line)
+    yield name, "\n".join(lines)
 
 
 def _reporting(report: Report) -> str:
@@ -169,7 +204,7 @@ def _reporting(report: Report) -> str:
     return (
         f"@script:python@\n{report.position} << {report.rule}.{report.position};\n{names}\n@@\n"
         f"for one in {report.position}:\n"
-        f"  print({_MARK!r} + repr(({report.rule!r}, one.file, {place}, ({pairs}))))\n"
+        f"  print({_MARK!r} + repr(({str(report.rule)!r}, one.file, {place}, ({pairs}))))\n"
     )
 
 

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The way from a member's name to a series that compiles, and what is told on the way."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from linesmith.analyzer.cli.matrix_options import Checking
+from linesmith.analyzer.cli.output import check_destinations, deliver
+from linesmith.analyzer.cli.series_output import Mailing
+from linesmith.analyzer.errors import EditRefused
+from linesmith.analyzer.report import encapsulate as report
+from linesmith.patches.encapsulation.confirm import change_of, confirmed, default_configurations
+from linesmith.patches.encapsulation.encapsulate import Encapsulated, Wish, encapsulate
+from linesmith.patches.matrix import Asked, check
+from linesmith.patches.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user asked for; ``rules`` is where the semantic patch goes."""
+
+    wish: Wish
+    tree: Tree
+    checking: Checking
+    rules: Path | None
+    format_: str
+    mailing: Mailing
+
+
+def run(request: Request, *, dry_run: bool) -> None:
+    """Make the series and write it; raises ``EditRefused`` where it does not compile."""
+    rules = request.rules
+    request.mailing.check(request.tree.root)
+    if rules is not None:
+        check_destinations((rules,), ("rules", "output"))
+    made = encapsulate(request.wish, request.tree.root, _tell)
+    if rules is not None:
+        deliver(made.rules.encode(), rules, ("rules", "output"))
+    if not dry_run:
+        made = _compiled(made, request)
+    if dry_run or made.broken:
+        deliver(report.render_plan(made, request.format_), request.mailing.file)
+    else:
+        _deliver(made, request)
+    if made.broken:
+        raise EditRefused(made.broken[0])
+
+
+def _compiled(made: Encapsulated, request: Request) -> Encapsulated:
+    """The series with what compilers say under the tree's own configuration, or under those asked for."""
+    change = change_of(made)
+    asked = request.checking.asked(request.tree, change.file)
+    asked = asked or Asked(default_configurations(made, request.tree), len(change.prefer))
+    return confirmed(made, check(change, request.tree, asked, _tell))
+
+
+def _deliver(made: Encapsulated, request: Request) -> None:
+    if request.format_ != "json":
+        request.mailing.deliver(made.series, request.tree.root)
+        return
+    files = [(file.name, file.content) for file in request.mailing.files(made.series, request.tree.root)]
+    deliver(report.as_json(made, files), request.mailing.file)
+
+
+def _tell(progress: str) -> None:
+    """What takes time is told to a person who waits, not to a log."""
+    if sys.stderr.isatty():
+        click.echo(progress, err=True)

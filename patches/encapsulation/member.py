@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The declaration of a member, found by the names of its record and itself, and how its type is spelt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby
+from pathlib import Path
+
+import tree_sitter
+
+from linesmith.analyzer.errors import DeclarationNotFound, EditRefused
+from linesmith.analyzer.model import Refusal, RefusalCode
+from linesmith.patches.grammar import body
+from linesmith.patches.masking import closing, without_comments, without_directives
+from linesmith.patches.records import Record, records_named
+from linesmith.patches.semantic.mentions import Mention
+
+# Programs of their own, which share headers with the rest only by chance.
+APART = ("tools/", "scripts/", "Documentation/")
+_USER_ABI = re.compile(r"(?:^|/)include/uapi/")
+_LINKAGE = re.compile(rb"\bextern\s*\Z")
+_BLANKS = re.compile(r"\s+")
+
+
+class Shape(StrEnum):
+    """What a member is, as far as its declaration tells; a ``PLAIN`` one may be a record by a typedef."""
+
+    RECORD = "record"
+    ARRAY = "array"
+    BIT_FIELD = "bit-field"
+    PLAIN = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredMember:
+    """``name`` as declared in ``record`` of ``file``, whose bytes are ``source``.
+
+    ``spelt`` is the type of the member, or of an array's elements, empty where it cannot be written in front of a name.
+    ``behind`` is the offset in ``source`` at which declarations can follow the record.
+    """
+
+    file: str
+    source: bytes
+    record: Record
+    name: str
+    line: int
+    shape: Shape
+    spelt: str
+    behind: int
+
+    @property
+    def place(self) -> str:
+        """``file:line`` of the member."""
+        return f"{self.file}:{self.line}"
+
+    @property
+    def title(self) -> str:
+        """The record's type as C code names it."""
+        return self.record.title
+
+
+def find_member(tree: Path, record: str, member: str, found: Sequence[Mention]) -> tuple[DeclaredMember, list[Refusal]]:
+    """The declaration of ``member`` among its mentions, and the copies of it in programs apart.
+
+    Raises ``DeclarationNotFound``; ``EditRefused`` where several records fit or the record is user space's.
+    """
+    near = [mention for mention in found if not mention.file.startswith(APART)]
+    far = [mention for mention in found if mention.file.startswith(APART)]
+    declared = list(_declared(tree, record, member, near)) or list(_declared(tree, record, member, far))
+    if not declared:
+        remedy = "check the names, as the tag or typedef and the member's declaration have them"
+        raise DeclarationNotFound(f"{tree} declares no record {record} with a member {member}; {remedy}")
+    if len(declared) > 1:
+        raise EditRefused(_several(declared))
+    one = declared[0]
+    if _USER_ABI.search(one.file):
+        reason = f"{record} is shared with user space, which has no accessors"
+        raise EditRefused(Refusal(RefusalCode.USER_ABI, one.place, reason))
+    return one, [_copy(other, record) for other in _declared(tree, record, member, far) if other.file != one.file]
+
+
+def is_apart(mention: Mention, declared: DeclaredMember) -> bool:
+    """Whether the place belongs to another program than the record."""
+    return mention.file.startswith(APART) and not declared.file.startswith(APART)
+
+
+def _declared(tree: Path, record: str, member: str, found: Iterable[Mention]) -> Iterator[DeclaredMember]:
+    for file, places in groupby(found, key=lambda mention: mention.file):
+        source = (tree / file).read_bytes()
+        offsets = {mention.offset for mention in places}
+        for one in records_named(source, record):
+            if any(one.opening < offset < one.closing for offset in offsets):
+                yield from _member(file, source, one, member)
+
+
+def _member(file: str, source: bytes, record: Record, name: str) -> Iterator[DeclaredMember]:
+    for node in body(source, record)[0]:
+        for declaration, declarator in _declarators(node.syntax, name):
+            start, end = node.origin + declaration.start_byte, node.origin + declarator.start_byte
+            shape = _shape(declaration, declarator)
+            spelt = "" if _is_odd(declaration, declarator) else _spelt(source[start:end], declarator)
+            line = source.count(b"\n", 0, end) + 1
+            yield DeclaredMember(file, source, record, name, line, shape, spelt, position_behind(source, record))
+            return
+
+
+def _declarators(node: tree_sitter.Node, name: str) -> Iterator[tuple[tree_sitter.Node, tree_sitter.Node]]:
+    """Declarations that declare ``name`` for the record itself, with the outermost declarator of the name."""
+    if node.type == "field_declaration":
+        own = node.children_by_field_name("declarator")
+        yield from ((node, one) for one in own if _named(one) == name)
+        if own:
+            return
+    for child in node.named_children:
+        yield from _declarators(child, name)
+
+
+def _named(declarator: tree_sitter.Node) -> str:
+    inner: tree_sitter.Node | None = declarator
+    while inner is not None and inner.type != "field_identifier":
+        inner = inner.child_by_field_name("declarator") or next(iter(inner.named_children), None)
+    return (inner.text or b"").decode() if inner is not None else ""
+
+
+def _shape(declaration: tree_sitter.Node, declarator: tree_sitter.Node) -> Shape:
+    if declarator.type == "array_declarator":
+        return Shape.ARRAY
+    following = declarator.next_sibling
+    if following is not None and following.type == "bitfield_clause":
+        return Shape.BIT_FIELD
+    type_ = declaration.child_by_field_name("type")
+    is_record = type_ is not None and type_.type in ("struct_specifier", "union_specifier")
+    return Shape.RECORD if is_record and declarator.type == "field_identifier" else Shape.PLAIN
+
+
+def _is_odd(declaration: tree_sitter.Node, declarator: tree_sitter.Node) -> bool:
+    """Whether the type cannot be spelt as words and stars: a body of its own, a function, an array of arrays."""
+    type_ = declaration.child_by_field_name("type")
+    if type_ is None or type_.child_by_field_name("body") is not None or type_.type == "enum_specifier":
+        return type_ is None or type_.child_by_field_name("body") is not None
+    inner: tree_sitter.Node | None = declarator
+    if inner is not None and inner.type == "array_declarator":
+        inner = inner.child_by_field_name("declarator")
+    while inner is not None and inner.type == "pointer_declarator":
+        inner = inner.child_by_field_name("declarator")
+    return inner is None or inner.type != "field_identifier"
+
+
+def _spelt(text: bytes, declarator: tree_sitter.Node) -> str:
+    """The words in front of the declarator, as the source has them, with its stars."""
+    stars = 0
+    inner: tree_sitter.Node | None = declarator
+    while inner is not None and inner.type != "field_identifier":
+        stars += inner.type == "pointer_declarator"
+        inner = inner.child_by_field_name("declarator")
+    words = _BLANKS.sub(" ", without_comments(text).decode("utf-8", "replace")).strip()
+    # Declarators in front of this one are not part of its type.
+    return f"{words.split(',')[0].strip()}{' ' if stars else ''}{'*' * stars}"
+
+
+def position_behind(source: bytes, record: Record) -> int:
+    """The offset behind the line on which the outermost declaration around the record ends."""
+    code = without_directives(without_comments(source))
+    end = record.closing
+    opening = _opening_around(code, record.start)
+    while opening is not None:
+        end = closing(code, opening) or end
+        opening = _opening_around(code, opening)
+    line_end = source.find(b"\n", code.find(b";", end))
+    return line_end + 1 if line_end >= 0 else len(source)
+
+
+def _opening_around(code: bytes, offset: int) -> int | None:
+    """The brace that is open at ``offset``, but for one that says how C++ links what is inside."""
+    depth = 0
+    for place in range(offset - 1, -1, -1):
+        if code[place] == ord("}"):
+            depth += 1
+        elif code[place] == ord("{"):
+            if depth == 0:
+                return None if _LINKAGE.search(code, 0, place) else place
+            depth -= 1
+    return None
+
+
+def _several(declared: Sequence[DeclaredMember]) -> Refusal:
+    places = ", ".join(one.place for one in declared)
+    reason = f"{declared[0].title} with this member is declared {len(declared)} times ({places})"
+    return Refusal(RefusalCode.AMBIGUOUS, declared[0].place, reason, "name a folder of the tree that holds one of them")
+
+
+def _copy(other: DeclaredMember, record: str) -> Refusal:
+    reason = f"a {record} of another program declares this member, too"
+    lift = "where it is compiled with files that were changed, give it the accessor as well"
+    return Refusal(RefusalCode.OTHER_PROGRAM, other.place, reason, lift)

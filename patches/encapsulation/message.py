@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The messages of the steps, and the semantic patch as a file that a person can run."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from linesmith.analyzer.model import FileChange, Refusal, RefusalCode
+from linesmith.patches.encapsulation.form import Accessor, Form
+from linesmith.patches.encapsulation.member import DeclaredMember
+from linesmith.patches.encapsulation.predicates import Predicate
+from linesmith.patches.encapsulation.uses import Place
+from linesmith.patches.prefix import style
+
+_WIDTH = 75
+_LISTED = 3
+_RUN = (
+    "spatch --sp-file FILE.cocci --in-place --recursive-includes --include-headers-for-types --disable-worth-trying-opt"
+)
+_STAYS = {
+    RefusalCode.WHOLE_ASSIGNMENT: "assigned as a whole",
+    RefusalCode.INITIALISER: "in an initialiser",
+    RefusalCode.OFFSET: "as an offset",
+    RefusalCode.IN_MACRO: "in a macro",
+    RefusalCode.NEEDS_OBJECT: "where it is needed itself",
+    RefusalCode.TYPE_UNKNOWN: "behind an unknown type",
+    RefusalCode.NOT_PARSED: "in code that was not parsed",
+    RefusalCode.OTHER_PROGRAM: "in a program of its own",
+}
+
+
+def predicates(declared: DeclaredMember, found: Sequence[Predicate], changes: Sequence[FileChange], tree: Path) -> str:
+    """The message of the step that calls functions whose expressions others spell out."""
+    after = b"".join(change.after or b"" for change in changes)
+    names = [f"{one.name}()" for one in found if one.name.encode() in after]
+    listed = ", ".join(names[:_LISTED])
+    subject = style(tree, _usual(declared, changes)).subject(f"use {listed}")
+    body = (
+        f"Some users of {declared.name} of {declared.title} spell out what {listed} "
+        f"return{'s' * (len(names) == 1)}. Call {'it' if len(names) == 1 else 'them'} instead. No functional change."
+    )
+    return f"{subject}\n\n{_filled(body)}\n"
+
+
+def accessor(
+    declared: DeclaredMember, made: Accessor, places: Sequence[Place], refusals: Sequence[Refusal], tree: Path
+) -> str:
+    """The message of the step that brings in the accessor."""
+    files = Counter(place.file for place in places)
+    subject = style(tree, declared.file).subject(f"access {declared.name} through {made.name}()")
+    gives = {Form.ADDRESS: "gives its address", Form.ELEMENTS: "gives its elements", Form.VALUE: "gives its value"}
+    why = (
+        f"Users reach {declared.name} of {declared.title} directly, so that what is behind it cannot change without "
+        f"all of them. Add {made.name}(), which {gives[made.form]}, and use it: {len(places)} "
+        f"place{'s' * (len(places) != 1)} in {len(files)} file{'s' * (len(files) != 1)}. No functional change."
+    )
+    blocks = [subject, _filled(why), *([_filled(_left(declared, refusals))] if refusals else []), _filled(_MADE)]
+    return "\n\n".join(blocks) + "\n"
+
+
+_MADE = "Made with Coccinelle."
+
+
+def script(declared: DeclaredMember, rules: Sequence[str]) -> str:
+    """The semantic patch with the command that runs it."""
+    head = "".join(f"// {line}\n" for line in (f"Hides {declared.name} of {declared.title}. To be run by:", *_RUN))
+    return "\n".join((head, *(f"{one.rstrip()}\n" for one in rules)))
+
+
+def _left(declared: DeclaredMember, refusals: Sequence[Refusal]) -> str:
+    counts = Counter(_STAYS.get(one.code, "elsewhere") for one in refusals)
+    told = ", ".join(f"{count} {where}" for where, count in counts.items())
+    return f"Places that go on naming {declared.name}: {told}."
+
+
+def _usual(declared: DeclaredMember, changes: Sequence[FileChange]) -> str:
+    """The file that stands for all: the only one, or the one of the folder with most changes."""
+    folders = Counter(str(PurePosixPath(change.file).parent) for change in changes)
+    folder = folders.most_common(1)[0][0] if folders else ""
+    return next((one.file for one in changes if str(PurePosixPath(one.file).parent) == folder), declared.file)
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)

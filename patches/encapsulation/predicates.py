@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Functions beside a record that return one expression of its member: others may spell the same out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from linesmith.patches.encapsulation.member import DeclaredMember
+from linesmith.patches.encapsulation.rules import Target
+from linesmith.patches.masking import without_comments, without_directives
+from linesmith.patches.semantic.spatch import SemanticPatch
+
+_BLANKS = re.compile(r"\s+")
+_TRUTH = frozenset(("bool", "int", "_Bool"))
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """``name(parameter)`` returns ``expression``, which names the member; ``result`` is the type it returns."""
+
+    name: str
+    parameter: str
+    expression: str
+    result: str
+
+
+def predicates(declared: DeclaredMember) -> tuple[Predicate, ...]:
+    """The inline functions of the record's own file; those that give the member itself are left out."""
+    code = without_directives(without_comments(declared.source)).decode("utf-8", "surrogateescape")
+    return tuple(_found(code, declared))
+
+
+def _found(code: str, declared: DeclaredMember) -> Iterator[Predicate]:
+    title = re.escape(declared.title).replace("\\ ", r"\s+")
+    pattern = re.compile(
+        rf"\bstatic\s+(?:__always_)?inline\s+(?P<result>[\w\s]+?\**)\s*\b(?P<name>\w+)\s*"
+        rf"\(\s*(?:const\s+)?{title}\s*\*\s*(?:const\s+)?(?P<parameter>\w+)\s*\)\s*"
+        r"\{\s*return\b(?P<expression>[^;{}]+);\s*\}"
+    )
+    for match in pattern.finditer(code):
+        expression = _BLANKS.sub(" ", match["expression"]).strip()
+        access = re.compile(rf"\b{re.escape(match['parameter'])}\s*->\s*{re.escape(declared.name)}\b")
+        bare = access.sub("", expression).strip("&() ")
+        if access.search(expression) and bare:
+            yield Predicate(match["name"], match["parameter"], expression, _BLANKS.sub(" ", match["result"]))
+
+
+def using(target: Target, found: Sequence[Predicate]) -> SemanticPatch:
+    """Rules that call the functions where their expressions are spelt out; the functions themselves stay."""
+    rules = []
+    for number, one in enumerate(found):
+        expression = re.sub(rf"\b{re.escape(one.parameter)}\b", "P", one.expression)
+        negated = expression.removeprefix("!").strip() if expression.startswith("!") and one.result in _TRUTH else ""
+        edits = [(expression, f"{one.name}(P)"), *([(negated, f"!{one.name}(P)")] if negated else [])]
+        lines = "\n|\n".join(f"- {_marked(old, target.member)}\n+ {new}" for old, new in edits)
+        # Without this the function would call itself.
+        outside = f': script:python() {{ p[0].current_element != "{one.name}" }}'
+        rules.append(target.rule(f"predicate{number}", f"(\n{lines}\n)", position=outside))
+    return SemanticPatch("\n".join(rules))
+
+
+def _marked(expression: str, member: str) -> str:
+    """The expression with the position at the first mention of the member."""
+    return re.sub(rf"->\s*{re.escape(member)}\b", f"->{member}@p", expression, count=1)

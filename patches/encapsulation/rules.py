@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Semantic patches about a member: one that tells what its users do with it, one that brings in the accessor.
+
+``P`` stands for a pointer to the record, ``O`` for the record itself. An isomorphism of Coccinelle lets ``O.m`` match
+``P->m`` as well, so rules about pointers come first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from linesmith.patches.encapsulation.form import Form
+from linesmith.patches.records import Record
+from linesmith.patches.semantic.spatch import Report, SemanticPatch
+
+# Macros that need their argument as an object in memory, not as a value.
+_NEED_OBJECT = (
+    "READ_ONCE", "WRITE_ONCE", "ACCESS_ONCE", "smp_load_acquire", "smp_store_release", "rcu_dereference[a-z_0-9]*",
+    "rcu_access_pointer", "rcu_assign_pointer", "rcu_replace_pointer", "RCU_INIT_POINTER", "rtnl_dereference",
+    "srcu_dereference[a-z_0-9]*", "data_race", "swap", "get_user", "put_user", "_*this_cpu_[a-z_0-9]+",
+)  # fmt: skip
+_NEED_ARRAY = (
+    "ARRAY_SIZE",
+    "__must_be_array",
+    "strscpy",
+    "strscpy_pad",
+    "strtomem[a-z_0-9]*",
+    "memtostr[a-z_0-9]*",
+    "G_N_ELEMENTS",
+)
+
+
+class Use(StrEnum):
+    """What a place does with the member; names of rules."""
+
+    POINTER = "pointer"
+    OBJECT = "object"
+    ADDRESS = "address"
+    PART = "part"
+    ASSIGNED = "assigned"
+    UPDATED = "updated"
+    HANDED = "handed"
+    MEASURED = "measured"
+    CONSTANT = "through_const"
+    KNOWN = "known"
+    SEEN = "seen"
+    INITIALISED = "initialised"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The member that rules are about."""
+
+    record: Record
+    member: str
+
+    def both(self, *patterns: str) -> str:
+        """A choice of the patterns for pointers and for records; ``$`` stands for the member, with its position."""
+        holders = ("P->", "O.")
+        return _choice(one.replace("$", f"{holder}{self.member}@p") for holder in holders for one in patterns)
+
+    def rule(self, name: str, pattern: str, **metavariables: str) -> str:
+        """A rule; ``metavariables`` are kinds by name, those of the record and unused ones need not be told."""
+        title = self.record.title
+        known = {"TT": "type", "P": f"{title} *", "O": title, **_METAVARIABLES, **metavariables}
+        words = set(re.findall(r"\w+", " ".join((pattern, *metavariables.values()))))
+        lines = [f"{kind}{'' if kind.endswith('*') else ' '}{one};" for one, kind in known.items() if one in words]
+        named = [f"typedef {title};"] if self.record.typedef and title in " ".join((*lines, pattern)) else []
+        position = [] if "position" in metavariables else ["position p;"]
+        position = [f"position p {metavariables['position']};"] if "position" in metavariables else position
+        return "\n".join((f"@{name}@", *named, *lines, *position, "@@", pattern, ""))
+
+
+_METAVARIABLES = {
+    "V": "expression",
+    "VS": "expression list",
+    "f": "identifier",
+    "A": "assignment operator",
+    "I": "identifier",
+}
+
+
+def census(target: Target) -> SemanticPatch:
+    """Rules that change nothing and report each use of the member, and each member of the same name."""
+    member, title = target.member, target.record.title
+    rules = (
+        target.rule(Use.POINTER, f"P->{member}@p"),
+        target.rule(Use.OBJECT, f"O.{member}@p"),
+        target.rule(Use.PART, target.both("$.f")),
+        *(rule(target) for rule in _KEEPING.values()),
+        target.rule(Use.CONSTANT, f"P->{member}@p", P=f"const {title} *"),
+        target.rule(Use.KNOWN, f"O.{member}@p", O="TT"),
+        target.rule(Use.SEEN, target.both("$"), P="expression", O="expression"),
+        target.rule(Use.INITIALISED, f"{title} I = {{ .{member}@p = V, }};"),
+    )
+    bound = {Use.POINTER: ("P",), Use.KNOWN: ("TT",)}
+    return SemanticPatch("\n".join(rules), tuple(Report(use, "p", bound.get(use, ())) for use in Use))
+
+
+def replacing(target: Target, name: str, form: Form, uses: Collection[Use], *, untyped: bool) -> SemanticPatch:
+    """Rules that put the accessor ``name`` in place of the uses that it can serve.
+
+    Alternatives are written only for the ``uses`` that there are. ``untyped`` adds a rule for holders of no known type.
+    """
+    kept = [use for use in KEPT[form] if use in uses]
+    without = f"!= {{ {', '.join(f'{use}.p' for use in kept)} }}" if kept else ""
+    rules = [_KEEPING[use](target) for use in kept]
+    # One rule for all: once a rule has changed a function, positions found before it mean nothing there.
+    holders = ["P->", *(["O."] if Use.OBJECT in uses else []), *(["X->"] if untyped else [])]
+    edits = [pair for holder in holders for pair in _pairs(target, holder, name, form, uses)]
+    choice = "(\n" + "\n|\n".join(f"- {old}\n+ {new}" for old, new in edits) + "\n)"
+    rules.append(target.rule("accessor", choice, X="expression", position=without))
+    return SemanticPatch("\n".join(rules))
+
+
+def _address(target: Target) -> str:
+    return target.rule(Use.ADDRESS, target.both("&$"))
+
+
+def _assigned(target: Target) -> str:
+    return target.rule(Use.ASSIGNED, target.both("$ = V"))
+
+
+def _updated(target: Target) -> str:
+    return target.rule(Use.UPDATED, target.both("$++", "$--", "++$", "--$", "$ A V"))
+
+
+def _handed(target: Target) -> str:
+    macros = "|".join((*_NEED_OBJECT, *_NEED_ARRAY))
+    known = {"macro": "identifier"}
+    text = target.rule(Use.HANDED, target.both("macro(..., $, ...)"), **known)
+    return text.replace("identifier macro;", f'identifier macro =~ "^({macros})$";')
+
+
+def _measured(target: Target) -> str:
+    return target.rule(Use.MEASURED, target.both("sizeof($)", "sizeof $"))
+
+
+_KEEPING = {
+    Use.ASSIGNED: _assigned,
+    Use.UPDATED: _updated,
+    Use.HANDED: _handed,
+    Use.MEASURED: _measured,
+    Use.ADDRESS: _address,
+}
+# Places that an accessor of each form cannot serve.
+KEPT = {
+    Form.ADDRESS: (Use.ASSIGNED,),
+    Form.ELEMENTS: (Use.HANDED, Use.MEASURED, Use.ADDRESS),
+    Form.VALUE: (Use.ASSIGNED, Use.UPDATED, Use.HANDED, Use.ADDRESS),
+}
+
+
+def _pairs(target: Target, holder: str, name: str, form: Form, uses: Collection[Use]) -> Iterator[tuple[str, str]]:
+    """What is taken out and what comes in, the special cases first."""
+    access = f"{holder}{target.member}@p"
+    call = f"{name}({'&O' if holder == 'O.' else holder[0]})"
+    if form is not Form.ADDRESS:
+        yield access, call
+        return
+    if Use.ADDRESS in uses:
+        yield f"&{access}", call
+    if Use.PART in uses:
+        yield f"{access}.f", f"{call}->f"
+    else:
+        yield f"{access}->f", f"(*{call})->f"
+        yield f"{access}[V]", f"(*{call})[V]"
+        yield f"{access}(VS)", f"(*{call})(VS)"
+        yield f"{access}++", f"(*{call})++"
+        yield f"{access}--", f"(*{call})--"
+        yield f"V / {access}", f"V / (*{call})"
+    yield access, f"*{call}"
+
+
+def _choice(patterns: Iterable[str]) -> str:
+    # A blank in front: in the first column SmPL takes an ampersand for its own.
+    return "(\n" + "\n|\n".join(f" {one}" for one in patterns) + "\n)"

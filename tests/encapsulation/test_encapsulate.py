@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A member behind an accessor: what is replaced, what is left and told, and that the tree stays as it is."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from encapsulation.programs import after, hidden, left, needs_spatch, program
+
+from linesmith.analyzer.errors import DeclarationNotFound, EditRefused
+from linesmith.patches.encapsulation.form import Form
+
+pytestmark = needs_spatch
+
+HEADER = """\
+struct wheel {
+	int turns;
+	struct hub { int size; } hub;
+	char name[8];
+};
+
+struct car {
+	struct wheel *front;
+	struct wheel spare;
+	int turns;
+};
+"""
+
+
+def test_the_address_of_a_record_and_its_parts(tmp_path: Path) -> None:
+    source = """\
+#include "car.h"
+void f(struct wheel *w, struct car *c)
+{
+	use(&w->hub);
+	w->hub.size = 3;
+	c->front->hub.size++;
+	use(&c->spare.hub);
+	copy(w->hub);
+}
+"""
+    made = hidden(program(tmp_path, car_h=HEADER.replace("struct hub { int size; } hub", "struct hub hub"), f_c=source),
+                  "wheel", "hub", "wheel_hub")  # fmt: skip
+    assert made.accessor.form is Form.ADDRESS
+    assert after(made, "f.c").splitlines()[3:8] == [
+        "	use(wheel_hub(w));",
+        "	wheel_hub(w)->size = 3;",
+        "	wheel_hub(c->front)->size++;",
+        "	use(wheel_hub(&c->spare));",
+        "	copy(*wheel_hub(w));",
+    ]
+    assert left(made) == []
+
+
+def test_the_definition_follows_the_record(tmp_path: Path) -> None:
+    made = hidden(program(tmp_path, car_h=HEADER, f_c=_USER), "wheel", "turns", "wheel_turns")
+    assert after(made, "car.h") == HEADER.replace(
+        "};\n\nstruct car",
+        """\
+};
+
+/* Users go through this, so that what is behind turns can change. */
+static inline int wheel_turns(const struct wheel *w)
+{
+	return w->turns;
+}
+
+struct car""",
+    )
+
+
+_USER = """\
+#include "car.h"
+int f(struct wheel *w, struct car *c)
+{
+	return w->turns + c->turns + c->front->turns;
+}
+"""
+
+
+def test_members_of_other_records_with_the_same_name_stay(tmp_path: Path) -> None:
+    made = hidden(program(tmp_path, car_h=HEADER, f_c=_USER), "wheel", "turns", "wheel_turns")
+    assert "return wheel_turns(w) + c->turns + wheel_turns(c->front);" in after(made, "f.c")
+    assert left(made) == []
+
+
+def test_what_a_value_cannot_serve_is_told(tmp_path: Path) -> None:
+    source = """\
+#include "car.h"
+struct wheel one = { .turns = 1 };
+#define TURNS(w) ((w)->turns)
+int f(struct wheel *w)
+{
+	w->turns = 0;
+	w->turns += w->turns;
+	READ_ONCE(w->turns);
+	return w->turns + __builtin_offsetof(struct wheel, turns) + unknown()->turns;
+}
+"""
+    made = hidden(program(tmp_path, car_h=HEADER, f_c=source), "wheel", "turns", "wheel_turns")
+    assert left(made) == [
+        ("initialiser", "f.c:2"),
+        ("in-macro", "f.c:3"),
+        ("whole-assignment", "f.c:6"),
+        ("needs-object", "f.c:7"),
+        ("needs-object", "f.c:8"),
+        ("offset", "f.c:9"),
+        ("type-unknown", "f.c:9"),
+    ]
+    assert "w->turns += wheel_turns(w);" in after(made, "f.c")
+
+
+def test_every_arm_of_a_conditional_is_changed(tmp_path: Path) -> None:
+    source = """\
+#include "car.h"
+#ifdef A
+int f(struct wheel *w) { return w->turns; }
+#else
+int g(struct wheel *w) { return w->turns; }
+#endif
+"""
+    made = hidden(program(tmp_path, car_h=HEADER, f_c=source), "wheel", "turns", "wheel_turns")
+    assert after(made, "f.c") == source.replace("w->turns", "wheel_turns(w)")
+
+
+def test_elements_of_an_array_and_what_needs_its_size(tmp_path: Path) -> None:
+    source = """\
+#include "car.h"
+int f(struct wheel *w)
+{
+	w->name[0] = 'x';
+	return fill(w->name, sizeof(w->name));
+}
+"""
+    made = hidden(program(tmp_path, car_h=HEADER, f_c=source), "wheel", "name", "wheel_name")
+    assert "static inline char *wheel_name(struct wheel *w)" in after(made, "car.h")
+    assert "	wheel_name(w)[0] = 'x';\n	return fill(wheel_name(w), sizeof(w->name));" in after(made, "f.c")
+    assert left(made) == [("needs-object", "f.c:5")]
+
+
+def test_a_constant_record_makes_the_accessor_a_macro(tmp_path: Path) -> None:
+    source = '#include "car.h"\nconst struct hub *f(const struct wheel *w)\n{\n	return &w->hub;\n}\n'
+    made = hidden(program(tmp_path, car_h=HEADER, f_c=source), "wheel", "hub", "wheel_hub")
+    assert "#define wheel_hub(w) (&(w)->hub)\n" in after(made, "car.h")
+
+
+def test_a_function_that_others_spell_out_is_called_first(tmp_path: Path) -> None:
+    header = """\
+struct tree { int count; int root; };
+
+static inline int tree_has_some(struct tree *t)
+{
+	return !is_empty(&t->root);
+}
+"""
+    source = """\
+#include "tree.h"
+int f(struct tree *t)
+{
+	if (is_empty(&t->root))
+		return 1;
+	return !is_empty(&t->root) && use(&t->root);
+}
+"""
+    made = hidden(program(tmp_path, tree_h=header, f_c=source), "tree", "root", "tree_root")
+    assert [step.message.partition("\n")[0] for step in made.series.steps] == [
+        "f: use tree_has_some()",
+        "tree: access root through tree_root()",
+    ]
+    assert after(made, "f.c").splitlines()[3:6] == [
+        "	if (!tree_has_some(t))",
+        "		return 1;",
+        "	return tree_has_some(t) && use(tree_root(t));",
+    ]
+    assert "return !is_empty(tree_root(t));" in after(made, "tree.h")
+
+
+def test_the_tree_stays_as_it_is_and_the_result_compiles(tmp_path: Path) -> None:
+    tree = program(tmp_path / "tree", car_h=HEADER, f_c=_USER)
+    made = hidden(tree, "wheel", "turns", "wheel_turns")
+    assert (tree / "car.h").read_text() == HEADER
+    assert (tree / "f.c").read_text() == _USER
+    result = program(tmp_path / "result", car_h=after(made, "car.h"), f_c=after(made, "f.c"))
+    subprocess.run(["gcc", "-Wall", "-Werror", "-c", "f.c"], cwd=result, check=True)
+
+
+def test_the_semantic_patch_alone_gives_the_same_files(tmp_path: Path) -> None:
+    tree = program(tmp_path / "tree", car_h=HEADER, f_c=_USER)
+    made = hidden(tree, "wheel", "turns", "wheel_turns")
+    rules = tmp_path / "rules.cocci"
+    rules.write_text(made.rules)
+    options = ("--in-place", "--recursive-includes", "--include-headers-for-types", "--disable-worth-trying-opt")
+    subprocess.run(["spatch", "--sp-file", rules, "--very-quiet", *options, "f.c"], cwd=tree, check=True)
+    assert (tree / "f.c").read_text() == after(made, "f.c")
+
+
+def test_a_copy_of_the_record_in_another_program_is_told(tmp_path: Path) -> None:
+    tree = program(tmp_path, car_h=HEADER, f_c=_USER)
+    (tree / "tools").mkdir()
+    (tree / "tools" / "copy.h").write_text("struct wheel {\n	int turns;\n};\n")
+    assert left(hidden(tree, "wheel", "turns", "wheel_turns")) == [("other-program", "tools/copy.h:2")]
+
+
+def test_names_that_are_not_there_or_taken(tmp_path: Path) -> None:
+    tree = program(tmp_path, car_h=HEADER, f_c=_USER)
+    with pytest.raises(DeclarationNotFound, match="declares no record wheel with a member spokes"):
+        hidden(tree, "wheel", "spokes", "wheel_spokes")
+    with pytest.raises(EditRefused, match=r"f\.c:2: f is a name already; give another with --accessor"):
+        hidden(tree, "wheel", "turns", "f")
+
+
+def test_records_of_user_space_stay(tmp_path: Path) -> None:
+    (tmp_path / "include" / "uapi").mkdir(parents=True)
+    (tmp_path / "include" / "uapi" / "car.h").write_text(HEADER)
+    with pytest.raises(EditRefused, match="wheel is shared with user space, which has no accessors"):
+        hidden(tmp_path, "wheel", "turns", "wheel_turns")
