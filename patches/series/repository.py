@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.errors import LinesmithError
-from linesmith.patches.child import Command, run
+from linesmith.patches.child import environment
 
 _GIT = (
     "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false",
@@ -50,8 +50,12 @@ def repository(tree: Path) -> Repository | None:
 
 
 def _answer(tree: Path, *arguments: str) -> str:
+    """What git prints; its warnings are not part of it."""
+    argv, closed = (*_GIT, *arguments), subprocess.DEVNULL
     try:
-        ended = run(Command((*_GIT, *arguments), tree, _SECONDS))
-    except LinesmithError:
+        ended = subprocess.run(
+            argv, cwd=tree, env=environment(), stdin=closed, capture_output=True, timeout=_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
         return ""
-    return "" if ended.status else ended.output.rstrip("\n")
+    return "" if ended.returncode else ended.stdout.decode("utf-8", "surrogateescape").rstrip("\n")

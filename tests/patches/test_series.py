@@ -156,6 +156,13 @@ def test_links_are_under_each_patch_and_fixes_under_the_last(tmp_path: Path) -> 
     assert f'\n\nFixes: {fixed} ("cache: begin")\nLink: https://example.org/1\n---\n'.encode() in last.content
 
 
+def test_what_git_complains_of_is_no_answer(tmp_path: Path) -> None:
+    tree = repository(tmp_path)
+    (tree / ".mailmap").symlink_to("elsewhere")
+    git(tree, "config", "log.mailmap", "true")
+    assert trailers(tree, [], ["HEAD"]).fixes[0].endswith(' ("cache: begin")')
+
+
 def test_a_commit_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(TreeError, match=r"has no commit 'v1'; --fixes takes one of its history, or HASH"):
         trailers(repository(tmp_path), [], ["v1"])
