@@ -29,6 +29,7 @@ def _named(_context: click.Context, _option: click.Parameter, given: str) -> tup
 @click.option("--tree", metavar="DIR", type=_DIRECTORY, required=True, help="The source tree; it is only read.")
 @click.option("--build", metavar="DIR", type=_DIRECTORY, help="The O= directory of a build of the tree.")
 @click.option("--cflags", metavar="OPTIONS", default="", help="Compiler options for a tree that is no kernel.")
+@click.option("--never-null", is_flag=True, help="The pointer is always set while it is tested: the tests go.")
 @matrix_options.given
 @click.option("--rules", metavar="FILE", type=click.Path(path_type=Path), help="Write the semantic patch there.")
 @options.format_
@@ -39,6 +40,7 @@ def command(
     tree: Path,
     build: Path | None,
     cflags: str,
+    never_null: bool,
     checking: Checking,
     rules: Path | None,
     format_: str,
@@ -54,5 +56,7 @@ def command(
     from linesmith.patches.inline.study import Wanted
     from linesmith.patches.tree import Tree
 
-    request = inlining.Request(Wanted(*pointer, tree), Tree(tree, build, cflags), checking, rules, format_, mailing)
+    request = inlining.Request(
+        Wanted(*pointer, tree, never_null), Tree(tree, build, cflags), checking, rules, format_, mailing
+    )
     inlining.run(request, dry_run=dry_run)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Functions that give and take single objects, in the kernel and in the C library.
 
-Sources: include/linux/slab.h, include/linux/device.h, include/linux/vmalloc.h of Linux 6.1 to 6.12; C11 7.22.3.
+Sources: include/linux/slab.h, include/linux/device.h, include/linux/vmalloc.h of Linux 6.1 to 6.12;
+C11 7.22.3; the manual of GLib 2.74.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ ALLOCATORS: dict[str, Allocator] = {
     **{name: Allocator(object=0) for name in ("kmalloc_obj", "kvmalloc_obj")},
     **{name: Allocator(object=0, clears=True) for name in ("kzalloc_obj", "kvzalloc_obj")},
     **{name: Allocator(cache=0) for name in ("kmem_cache_alloc", "kmem_cache_alloc_node")},
+    "g_new": Allocator(object=0, count=1),
+    "g_new0": Allocator(object=0, count=1, clears=True),
+    "g_slice_new": Allocator(object=0),
+    "g_slice_new0": Allocator(object=0, clears=True),
     "kmem_cache_zalloc": Allocator(cache=0, clears=True),
     **{name: Allocator(size=1, count=0, clears=True) for name in ("calloc", "kcalloc", "kvcalloc", "xcalloc")},
     "aligned_alloc": Allocator(size=1),
@@ -47,6 +52,7 @@ RELEASES: dict[str, int] = {
     **dict.fromkeys(("kfree", "kvfree", "vfree", "kfree_sensitive", "kzfree", "free", "g_free", "xfree"), 0),
     "kmem_cache_free": 1,
     "devm_kfree": 1,
+    "g_slice_free": 1,
 }
 
 # Free the object when readers that may still look at it are done.

@@ -37,11 +37,11 @@ _COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The expression ``node`` (``x->p``), its spelling without blanks, and ``target``, what it points to."""
+    """The expression ``node`` (``x->p``), its spelling without blanks, and ``targets``, names of what it points to."""
 
     node: tree_sitter.Node
     spelled: str
-    target: str
+    targets: tuple[str, ...]
     use: Use
 
     def standing(self, code: RefusalCode, reason: str, lift: str = "") -> Use:
@@ -52,7 +52,7 @@ class _Place:
         return node is not None and compact(bare(node)) == self.spelled
 
 
-def use_at(root: tree_sitter.Node, file: str, mention: Mention, target: str) -> Use:
+def use_at(root: tree_sitter.Node, file: str, mention: Mention, targets: tuple[str, ...]) -> Use:
     """The use of the pointer that ``mention`` is the name of, in the file that ``root`` is the syntax of."""
     blank = Use(file, mention.line, Role.STANDING)
     node = member_expression(root, mention.offset)
@@ -62,7 +62,7 @@ def use_at(root: tree_sitter.Node, file: str, mention: Mention, target: str) -> 
         return replace(blank, refusal=Refusal(code, blank.place, reason, "change it by hand first"))
     holder = text(node.child_by_field_name("argument"))
     use = replace(blank, function=function_name(node), holder=holder)
-    return _classified(_Place(node, compact(node), target, use))
+    return _classified(_Place(node, compact(node), targets, use))
 
 
 def _classified(place: _Place) -> Use:
@@ -149,7 +149,7 @@ def _stands_alone(assignment: tree_sitter.Node, statement: tree_sitter.Node) -> 
 def _allocated(place: _Place, call: tree_sitter.Node, allocator: Allocator, statement: tree_sitter.Node) -> Use:
     given = arguments(call)
     if not _is_one_object(place, given, allocator):
-        reason = f"{text(call)} allocates something else than one {place.target}"
+        reason = f"{text(call)} allocates something else than one {place.targets[0]}"
         return place.standing(RefusalCode.LARGER, reason)
     cache = text(given[allocator.cache]) if allocator.cache is not None else ""
     source = text(given[allocator.source]) if allocator.source is not None else ""
@@ -162,15 +162,19 @@ def _is_one_object(place: _Place, given: tuple[tree_sitter.Node, ...], allocator
     if max((one for one in wanted if one is not None), default=0) >= len(given):
         return False
     if allocator.object is not None:
-        return compact(given[allocator.object]) in (f"*{place.spelled}", "".join(place.target.split()))
+        return compact(given[allocator.object]) in (f"*{place.spelled}", *_joined(place.targets))
     if allocator.count is not None and text(given[allocator.count]) != "1":
         return False
     return allocator.size is None or compact(given[allocator.size]) in _sizes(place)
 
 
 def _sizes(place: _Place) -> tuple[str, ...]:
-    target = "".join(place.target.split())
-    return (f"sizeof({target})", f"sizeof(*{place.spelled})", f"sizeof*{place.spelled}", f"sizeof(*({place.spelled}))")
+    own = (f"sizeof(*{place.spelled})", f"sizeof*{place.spelled}", f"sizeof(*({place.spelled}))")
+    return (*own, *(f"sizeof({target})" for target in _joined(place.targets)))
+
+
+def _joined(targets: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple("".join(target.split()) for target in targets)
 
 
 def _passed(place: _Place, whole: tree_sitter.Node, above: tree_sitter.Node) -> Use:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -59,18 +59,41 @@ class Found:
         return tuple(dict.fromkeys(use.file for use in self.uses))
 
 
-def find_uses(pointer: PointerMember, image: TreeImage, progress: Progress) -> Found:
-    """Every use in the code of the tree; raises ``ToolMissing`` where types are needed and Coccinelle is missing."""
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Every place that names the pointer: in the programs of a kernel tree, which are built ``apart``, or not.
+
+    ``sources`` are the files of the latter, ``accesses`` those places of them that have a record in front.
+    """
+
+    own: tuple[Mention, ...]
+    apart: tuple[Mention, ...]
+    sources: Mapping[str, bytes]
+    accesses: tuple[Mention, ...]
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files with accesses, each once."""
+        return tuple(dict.fromkeys(one.file for one in self.accesses))
+
+
+def named(pointer: PointerMember, image: TreeImage, progress: Progress) -> Named:
+    """The places of the pointer's name in the code of the tree."""
     every = mentions(image.tree, pointer.name, progress)
-    kernel = is_kernel(image.tree)
-    apart = [one for one in every if kernel and one.file.startswith(_OTHER_PROGRAMS)]
-    own = [one for one in every if one not in apart]
+    others = _OTHER_PROGRAMS if is_kernel(image.tree) else ()
+    own = tuple(one for one in every if not one.file.startswith(others))
     sources = {one.file: image.read(one.file) for one in own}
-    accesses = [one for one in own if _ACCESS.search(_ahead(sources[one.file], one))]
+    accesses = tuple(one for one in own if _ACCESS.search(_ahead(sources[one.file], one)))
+    return Named(own, tuple(one for one in every if one.file.startswith(others)), sources, accesses)
+
+
+def find_uses(pointer: PointerMember, places: Named, image: TreeImage, progress: Progress) -> Found:
+    """Every use in the code of the tree; raises ``ToolMissing`` where types are needed and Coccinelle is missing."""
+    own, sources, accesses = places.own, places.sources, places.accesses
     typed = any(_declares(pointer, sources[one.file], one) for one in own)
-    known = _typed(pointer, image, accesses, progress) if typed else _Typed(tuple(accesses), ())
+    known = _typed(pointer, image, accesses, progress) if typed else _Typed(accesses, ())
     uses = tuple(_uses(pointer, sources, known.ours))
-    sites = (*known.unknown, *_elsewhere(pointer, image, apart), *_initialised(pointer, sources, own))
+    sites = (*known.unknown, *_elsewhere(pointer, image, places.apart), *_initialised(pointer, sources, own))
     return Found(uses, typed, sites)
 
 
@@ -101,7 +124,7 @@ def _typed(pointer: PointerMember, image: TreeImage, accesses: Sequence[Mention]
     files = tuple(dict.fromkeys(one.file for one in accesses))
     seen = spatch(SemanticPatch(text, reports), image, files, progress)
     kinds = {(site.file, site.line, site.column): _kind(site) for site in seen.sites}
-    titles = {pointer.outer.record.title, pointer.outer.record.name}
+    titles = set(pointer.holders)
     ours = tuple(one for one in accesses if kinds.get((one.file, one.line, one.column)) in titles)
     lost = [one for one in accesses if (one.file, one.line, one.column) not in kinds]
     return _Typed(ours, tuple(_unknown(pointer, image, lost)))
@@ -122,11 +145,11 @@ def _unknown(pointer: PointerMember, image: TreeImage, lost: Sequence[Mention]) 
                 yield Refusal(code, one.place, reason, f"change it by hand where it is a {pointer.outer.record.title}")
 
 
-def _uses(pointer: PointerMember, sources: dict[str, bytes], ours: Iterable[Mention]) -> Iterator[Use]:
+def _uses(pointer: PointerMember, sources: Mapping[str, bytes], ours: Iterable[Mention]) -> Iterator[Use]:
     for file, group in groupby(ours, lambda one: one.file):
         root = parsed(sources[file])
         for one in group:
-            yield use_at(root, file, one, pointer.target)
+            yield use_at(root, file, one, pointer.targets)
 
 
 def _elsewhere(pointer: PointerMember, image: TreeImage, apart: Sequence[Mention]) -> Iterator[Refusal]:
@@ -139,7 +162,7 @@ def _elsewhere(pointer: PointerMember, image: TreeImage, apart: Sequence[Mention
             yield Refusal(RefusalCode.OTHER_PROGRAM, first.place, reason, "change it by hand where it shares the type")
 
 
-def _initialised(pointer: PointerMember, sources: dict[str, bytes], own: Sequence[Mention]) -> Iterator[Refusal]:
+def _initialised(pointer: PointerMember, sources: Mapping[str, bytes], own: Sequence[Mention]) -> Iterator[Refusal]:
     """Designated initialisers of the pointer, in files that name the record."""
     word = re.compile(rb"\b" + re.escape(pointer.outer.record.name.encode()) + rb"\b")
     for one in own:

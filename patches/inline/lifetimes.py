@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.inline.allocators import ALLOCATORS, RELEASES
 from linesmith.patches.inline.find import Found
+from linesmith.patches.inline.names import pointer_variable, typedefs
 from linesmith.patches.inline.pointer import PointerMember
 from linesmith.patches.inline.syntax import arguments, bare, callee, inside, parsed, text
 from linesmith.patches.inline.use import Role
@@ -18,24 +19,25 @@ from linesmith.patches.semantic.mentions import mentions
 from linesmith.patches.semantic.spatch import Report, SemanticPatch, Site, spatch
 
 _COPIES = "memcpy|memmove|__memcpy|kmemdup"
-_RULES = """@ holder_made @
-{outer}{title} *kept;
+_MADE = """@ holder_made @
+{holder}
 identifier maker =~ "^({makers})$";
 expression list given;
 position place;
 @@
  kept =@place maker(given)
-
-@ holder_declared @
+"""
+_DECLARED = """@ holder_declared{number} @
+{typedefs}
 identifier kept;
 identifier maker =~ "^({makers})$";
 expression list given;
 position place;
 @@
  {title} *kept@place = maker(given);
-
-@ holder_copied @
-{title} *kept;
+"""
+_OTHERS = """@ holder_copied @
+{holder}
 expression other;
 identifier copier =~ "^({copies})$";
 position place;
@@ -43,14 +45,14 @@ position place;
  copier@place(kept, other, ...)
 
 @ holder_assigned @
-{title} *kept;
+{holder}
 expression other;
 position place;
 @@
  *kept =@place other
 
 @ object_released @
-{inner}{target} *kept;
+{object}
 expression other;
 identifier releaser =~ "^({releasers})$";
 position place;
@@ -103,30 +105,29 @@ def lifetimes(pointer: PointerMember, found: Found, image: TreeImage, progress: 
     if not is_kernel(image.tree):
         named = mentions(image.tree, pointer.outer.record.name, progress)
         files = tuple(dict.fromkeys((*files, *(one.file for one in named if one.file.endswith(".c")))))
-    makings = (
-        Report("holder_made", "place", ("maker", "given")),
-        Report("holder_declared", "place", ("maker", "given")),
-    )
+    makers = ("holder_made", *(f"holder_declared{number}" for number, _ in enumerate(pointer.holders, start=1)))
+    makings = tuple(Report(rule, "place", ("maker", "given")) for rule in makers)
     others = tuple(Report(rule, "place") for rule in ("holder_copied", "holder_assigned", "object_released"))
     seen = spatch(SemanticPatch(_rules(pointer), (*makings, *others)), image, files, progress)
     released = {(use.file, use.line) for use in found.uses if use.role in (Role.RELEASE, Role.RELEASE_CHECK)}
-    made = tuple(dict.fromkeys(_making(site) for site in seen.sites if site.rule in ("holder_made", "holder_declared")))
+    made = tuple(dict.fromkeys(_making(site) for site in seen.sites if site.rule in makers))
     copied = tuple(site for site in seen.sites if site.rule in ("holder_copied", "holder_assigned"))
     freed = (site for site in seen.sites if site.rule == "object_released")
     return Lifetimes(made, copied, tuple(site for site in freed if (site.file, site.line) not in released))
 
 
 def _rules(pointer: PointerMember) -> str:
-    record = pointer.outer.record
-    return _RULES.format(
-        outer=f"typedef {record.name};\n" if record.typedef else "",
-        inner="" if pointer.target.startswith("struct ") else f"typedef {pointer.target};\n",
-        title=record.title,
-        target=pointer.target,
-        makers="|".join(sorted(ALLOCATORS)),
-        copies=_COPIES,
-        releasers="|".join(sorted(RELEASES)),
+    titles, makers = pointer.holders, "|".join(sorted(ALLOCATORS))
+    holder = "\n".join((*typedefs(titles), pointer_variable(titles, "kept")))
+    object_ = "\n".join((*typedefs(pointer.targets), pointer_variable(pointer.targets, "kept")))
+    known = "\n".join(typedefs(titles))
+    declared = (
+        _DECLARED.format(number=number, typedefs=known, title=title, makers=makers)
+        for number, title in enumerate(titles, start=1)
     )
+    releasers = "|".join(sorted(RELEASES))
+    others = _OTHERS.format(holder=holder, object=object_, copies=_COPIES, releasers=releasers)
+    return "\n".join((_MADE.format(holder=holder, makers=makers), *declared, others))
 
 
 def _making(site: Site) -> Making:

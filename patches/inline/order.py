@@ -12,6 +12,7 @@ from linesmith.analyzer.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.declaration import Declared
 from linesmith.patches.inline.conditionals import conditionals
+from linesmith.patches.inline.names import tags_of
 from linesmith.patches.inline.pointer import PointerMember
 from linesmith.patches.kbuild import Progress
 from linesmith.patches.masking import without_comments
@@ -32,12 +33,14 @@ def target_record(pointer: PointerMember, files: Sequence[str], image: TreeImage
     ``EditRefused`` when several declarations are left, ``DeclarationNotFound`` when there is none.
     """
     outer = pointer.outer
+    tags: dict[str, None] = {}
     for group in ((outer.file,), tuple(included(image, outer.file)), tuple(_seen(files, image))):
-        found = [one for file in group for one in _declared(image, file, pointer)]
+        tags.update(dict.fromkeys(tags_of(pointer.record, (image.read(file) for file in group))))
+        found = [one for file in group for one in _declared(image, file, pointer, tuple(tags))]
         if found:
             return _only(found, pointer)
     places = dict.fromkeys(one.file for one in mentions(image.tree, pointer.record, progress))
-    near = [one for file in _nearest_first(places, outer.file) for one in _declared(image, file, pointer)]
+    near = [one for file in _nearest_first(places, outer.file) for one in _declared(image, file, pointer, tuple(tags))]
     if not near:
         raise DeclarationNotFound(f"no body of {pointer.target} is in {image.tree}, which `{pointer.name}` points to")
     return _only(near, pointer)
@@ -67,11 +70,12 @@ def _resolved(image: TreeImage, origin: str, name: str, *, quoted: bool) -> str 
     return next((place for place in places if not place.startswith("..") and (image.root / place).is_file()), None)
 
 
-def _declared(image: TreeImage, file: str, pointer: PointerMember) -> Iterator[Declared]:
+def _declared(image: TreeImage, file: str, pointer: PointerMember, tags: Sequence[str]) -> Iterator[Declared]:
     source = image.read(file)
-    for record in records_named(source, pointer.record):
-        if record.title == pointer.target or record.typedef:
-            yield Declared(file, source, record, 1.0)
+    for name in (pointer.record, *tags):
+        for record in records_named(source, name):
+            if record.kind == "struct" and (record.title == pointer.target or record.typedef or name in tags):
+                yield Declared(file, source, record, 1.0)
 
 
 def _nearest_first(files: dict[str, None], near: str) -> list[str]:

@@ -14,6 +14,7 @@ from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.atoms import line_number
 from linesmith.patches.declaration import Declared
 from linesmith.patches.grammar import body
+from linesmith.patches.inline.names import names_of
 from linesmith.patches.masking import without_comments
 
 _ANNOTATIONS = re.compile(rb"\b__(?:rcu|percpu|user|iomem|private|kptr|kptr_untrusted|uptr|arena)\b")
@@ -26,7 +27,8 @@ _INTEGER = re.compile(r"(?:__)?(?:u|s|le|be|uint|int)\d+(?:_t)?\Z")
 class PointerMember:
     """``title name``, a pointer to ``target``, is declared in ``outer`` at the bytes ``start`` … ``end``.
 
-    ``target`` is the type as C names it. The span ends behind the semicolon. ``record`` is the bare name of the target.
+    ``target`` is the type as the declaration names it. The span ends behind the semicolon. ``holders`` are all names of
+    the record that has the pointer, ``targets`` those of the one it leads to.
     """
 
     outer: Declared
@@ -34,6 +36,8 @@ class PointerMember:
     target: str
     start: int
     end: int
+    holders: tuple[str, ...]
+    targets: tuple[str, ...]
 
     @property
     def record(self) -> str:
@@ -63,7 +67,8 @@ def pointer_member(outer: Declared, name: str) -> PointerMember:
     if _in_union(node):
         reason = f"`{name}` shares its place with the other members of a union"
         raise EditRefused(Refusal(RefusalCode.POINTER_KIND, place, reason))
-    return PointerMember(outer, name, _target(outer.source[start:end], name, place), start, end)
+    target = _target(outer.source[start:end], name, place)
+    return PointerMember(outer, name, target, start, end, names_of(outer, (outer.source,)), (target,))
 
 
 def _target(text: bytes, name: str, place: str) -> str:

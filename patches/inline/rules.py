@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from linesmith.patches.inline.allocators import ALLOCATORS, CACHE_CREATORS
+from linesmith.patches.inline.names import pointer_variable, record_variable, typedefs
 from linesmith.patches.inline.pointer import PointerMember
 from linesmith.patches.inline.use import Role, Use
 
@@ -28,22 +29,18 @@ class Names:
 
     def head(self, rule: str, *declared: str) -> str:
         """The rule's name and its metavariables; the holder is a pointer to the record or the record itself."""
-        holder, object_, title = self.word("holder"), self.word("object"), self.pointer.outer.record.title
-        own = (f"{title} *{holder};", f"{title} {object_};") if self.typed else (f"expression {holder}, {object_};",)
-        typedefs = self.typedefs if self.typed else ()
-        lines = [f"@ {rule} @", *typedefs, *own, *declared, "@@"]
-        return "\n".join(lines)
+        return "\n".join((f"@ {rule} @", *self._own(), *declared, "@@"))
 
     def both(self, lines: Callable[[str], str]) -> str:
         """What ``lines`` says of ``holder->p`` and of ``object.p``."""
         ways = (f"{self.word('holder')}->{self.pointer.name}", f"{self.word('object')}.{self.pointer.name}")
         return "(\n" + "\n|\n".join(lines(way) for way in ways) + "\n)\n"
 
-    @property
-    def typedefs(self) -> tuple[str, ...]:
-        """What tells that the record's name is one of a typedef."""
-        record = self.pointer.outer.record
-        return (f"typedef {record.name};",) if record.typedef else ()
+    def _own(self) -> tuple[str, ...]:
+        holder, object_, titles = self.word("holder"), self.word("object"), self.pointer.holders
+        if not self.typed:
+            return (f"expression {holder}, {object_};",)
+        return (*typedefs(titles), pointer_variable(titles, holder), record_variable(titles, object_))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +61,7 @@ def semantic_patch(task: Task) -> str:
     """The rules in the order in which they must be applied."""
     names, uses = Names(task.pointer, task.typed), task.uses
     roles = {use.role for use in uses}
-    parts = [*_allocations(names, uses), *_checks(names, roles), *_releases(names, uses)]
+    parts = [*_allocations(names, uses), *_checks(names, roles), *_releases(names, uses), *_tests(names, roles)]
     parts += [*_caches(task.caches), *(_aligned(names) if task.malloc else ()), *_values(names, uses)]
     return "\n".join(part for part in parts if part)
 
@@ -114,7 +111,7 @@ def _copied(names: Names, call: str) -> str:
 
 
 def _checks(names: Names, roles: set[Role]) -> Iterator[str]:
-    if Role.ALLOCATION_CHECK not in roles:
+    if not roles & {Role.ALLOCATION_CHECK, Role.TEST}:
         return
     branch, other = names.word("branch"), names.word("other")
     head = names.head("checked", f"statement {branch};")
@@ -125,6 +122,25 @@ def _checks(names: Names, roles: set[Role]) -> Iterator[str]:
     )
     head = names.head("checked_with_others", f"expression {other};")
     yield head + "\n" + names.both(lambda way: _without(f"{way} == NULL", "||", other))
+
+
+def _tests(names: Names, roles: set[Role]) -> Iterator[str]:
+    """Tests for NULL of a pointer that never is; those in other places are still true as addresses."""
+    if Role.TEST not in roles:
+        return
+    branch, other, another = names.word("branch"), names.word("other"), names.word("another")
+    yield f"{names.head('tested_with_others', f'expression {other};')}\n" + names.both(
+        lambda way: _without(f"{way} != NULL", "&&", other)
+    )
+    yield f"{names.head('chosen', f'expression {other}, {another};')}\n" + names.both(
+        lambda way: f"- {way} != NULL ? {other} : {another}\n+ {other}"
+    )
+    yield f"{names.head('with_alternative', f'statement {branch}, {other};')}\n" + names.both(
+        lambda way: f"- if ({way} != NULL)\n {branch}\n- else {other}"
+    )
+    yield f"{names.head('guarded', f'statement {branch};')}\n" + names.both(
+        lambda way: f"- if ({way} != NULL)\n {branch}"
+    )
 
 
 def _without(test: str, operator: str, other: str) -> str:
@@ -165,18 +181,19 @@ def _caches(caches: Sequence[str]) -> Iterator[str]:
 
 def _aligned(names: Names) -> Iterator[str]:
     """The record is aligned as its new member asks; C11 7.22.3.1."""
-    size, new, title = names.word("size"), names.word("new"), names.pointer.outer.record.title
+    size, new, titles = names.word("size"), names.word("new"), names.pointer.holders
     call = f"- malloc({size})\n+ aligned_alloc(__alignof__(*{new}), {size})"
-    typedef = "".join(f"{line}\n" for line in names.typedefs)
-    yield f"@ aligned @\n{typedef}{title} *{new};\nexpression {size};\n@@\n {new} =\n{call}\n"
-    head = f"@ aligned_where_declared @\n{typedef}identifier {new};\nexpression {size};\n@@\n"
-    yield f"{head} {title} *{new} =\n{call}\n ;\n"
+    known = "".join(f"{line}\n" for line in typedefs(titles))
+    yield f"@ aligned @\n{known}{pointer_variable(titles, new)}\nexpression {size};\n@@\n {new} =\n{call}\n"
+    for number, title in enumerate(titles, start=1):
+        head = f"@ aligned_where_declared{number} @\n{known}identifier {new};\nexpression {size};\n@@\n"
+        yield f"{head} {title} *{new} =\n{call}\n ;\n"
 
 
 def _values(names: Names, uses: Sequence[Use]) -> Iterator[str]:
     roles = {use.role for use in uses}
     member = names.word("member")
-    if Role.VALUE in roles:
+    if roles & {Role.VALUE, Role.TEST}:
         yield from _addresses(names, {_kind(use) for use in uses if use.role is Role.ALLOCATION})
     if Role.OBJECT in roles:
         yield names.head("object_itself") + "\n" + names.both(lambda way: f"- *{way}\n+ {way}")

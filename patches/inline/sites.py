@@ -16,9 +16,9 @@ from linesmith.patches.masking import without_comments
 _COUNTED = re.compile(rb"\b(?:struct\s+kref|refcount_t|struct\s+kobject|struct\s+percpu_ref)\s+(\w+)\s*;")
 
 
-def standing(pointer: PointerMember, target: Declared, found: Found) -> tuple[Refusal, ...]:
-    """All that stands in the way, in the order of files and lines."""
-    uses = [use.refusal for use in found.uses if use.refusal is not None]
+def standing(pointer: PointerMember, target: Declared, found: Found, allowed: frozenset[Role]) -> tuple[Refusal, ...]:
+    """All that stands in the way, in the order of files and lines; uses of the roles ``allowed`` do not."""
+    uses = [use.refusal for use in found.uses if use.refusal is not None and use.role not in allowed]
     return (*_of_type(pointer, target), *uses, *_never_allocated(pointer, found))
 
 

@@ -3,21 +3,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from linesmith.analyzer.errors import EditRefused
+from linesmith.analyzer.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.model import Layout, Member, RecordKind, Refusal, RefusalCode
 from linesmith.patches.declaration import Declared, declaration
 from linesmith.patches.inline.caches import Caches, object_caches
-from linesmith.patches.inline.find import Found, find_uses
+from linesmith.patches.inline.find import Found, Named, find_uses, named
 from linesmith.patches.inline.lifetimes import Lifetimes, copies, lifetimes, misaligned, released_otherwise
-from linesmith.patches.inline.order import target_record
+from linesmith.patches.inline.names import names_of, tags_of
+from linesmith.patches.inline.order import included, target_record
 from linesmith.patches.inline.pointer import PointerMember, pointer_member
 from linesmith.patches.inline.rules import Task, semantic_patch
 from linesmith.patches.inline.sites import remarks, standing
+from linesmith.patches.inline.use import Role
 from linesmith.patches.kbuild import Progress, is_kernel
 from linesmith.patches.semantic.image import TreeImage
+from linesmith.patches.semantic.mentions import mentions
 
 # What aligns a member to a cache line, in the kernel and elsewhere.
 _KERNEL_ALIGNMENT = "____cacheline_aligned_in_smp"
@@ -27,11 +30,15 @@ _CAN_ALIGN = frozenset(("malloc", "aligned_alloc"))
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Make what ``member`` of ``record`` points to a member, in the sources below ``tree``."""
+    """Make what ``member`` of ``record`` points to a member, in the sources below ``tree``.
+
+    ``never_null``: tests of the pointer for NULL say nothing but that it is set, and go.
+    """
 
     record: str
     member: str
     tree: Path
+    never_null: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,27 +63,52 @@ class Study:
 
 def study(wanted: Wanted, image: TreeImage, progress: Progress) -> Study:
     """Look at the tree; raises what ``inlined`` does."""
-    pointer = pointer_member(_outer(image.tree, wanted), wanted.member)
-    found = find_uses(pointer, image, progress)
-    target = target_record(pointer, found.files, image, progress)
+    pointer = pointer_member(_outer(image, wanted, progress), wanted.member)
+    places = named(pointer, image, progress)
+    target = target_record(pointer, places.files, image, progress)
+    pointer = _with_names(pointer, target, places, image)
+    found = find_uses(pointer, places, image, progress)
     caches = object_caches(found.uses, image, progress)
     seen = lifetimes(pointer, found, image, progress)
     attribute = _attribute(image.tree, seen)
     made_in = tuple(dict.fromkeys(one.file for one in seen.made if attribute and one.maker == "malloc"))
     rules = semantic_patch(Task(pointer, found.uses, caches.gone, found.typed, bool(made_in)))
-    inside = (*standing(pointer, target, found), *released_otherwise(pointer, seen))
+    inside = (*standing(pointer, target, found, _allowed(wanted)), *released_otherwise(pointer, seen))
     sites = (*found.sites, *caches.left, *copies(pointer, seen), *misaligned(pointer, seen, image), *remarks(found))
     return Study(pointer, target, found, caches, rules, attribute, made_in, inside, sites)
 
 
-def _outer(tree: Path, wanted: Wanted) -> Declared:
+def _allowed(wanted: Wanted) -> frozenset[Role]:
+    return frozenset((Role.TEST,)) if wanted.never_null else frozenset()
+
+
+def _with_names(pointer: PointerMember, target: Declared, places: Named, image: TreeImage) -> PointerMember:
+    """The pointer with all names of both records."""
+    files = dict.fromkeys((pointer.outer.file, target.file, *places.files, *included(image, pointer.outer.file)))
+    sources = [image.read(file) for file in files]
+    targets = dict.fromkeys((pointer.target, *names_of(target, sources)))
+    return replace(pointer, holders=names_of(pointer.outer, sources), targets=tuple(targets))
+
+
+def _outer(image: TreeImage, wanted: Wanted, progress: Progress) -> Declared:
     """The record in the tree that has the member; the debug information of no build is needed."""
-    known = (Member(name=wanted.member, type="", declarator=wanted.member, offset=0, size=0),)
-    declared = declaration(tree, wanted.record, Layout(0, wanted.record, RecordKind.STRUCT, 0, known))
+    try:
+        declared = _declared(image, wanted.record, wanted.member)
+    except DeclarationNotFound:
+        files = dict.fromkeys(one.file for one in mentions(image.tree, wanted.record, progress))
+        known = tags_of(wanted.record, (image.read(file) for file in files))
+        if not known:
+            raise
+        declared = _declared(image, known[0], wanted.member)
     if declared.record.kind != "struct":
         reason = f"{declared.record.title} is no struct"
         raise EditRefused(Refusal(RefusalCode.NO_STRUCT, declared.place, reason))
     return declared
+
+
+def _declared(image: TreeImage, record: str, member: str) -> Declared:
+    known = (Member(name=member, type="", declarator=member, offset=0, size=0),)
+    return declaration(image.tree, record, Layout(0, record, RecordKind.STRUCT, 0, known))
 
 
 def _attribute(tree: Path, seen: Lifetimes) -> str:

@@ -16,7 +16,7 @@ def uses(statements: str) -> list[Use]:
     """The uses of ``p`` in the body of a function."""
     source = f"void f(struct bar *x)\n{{\n{statements}\n}}\n".encode()
     root = parsed(source)
-    return [use_at(root, "f.c", one, "struct foo") for one in mentioned("f.c", source, "p")]
+    return [use_at(root, "f.c", one, ("struct foo", "foo_t")) for one in mentioned("f.c", source, "p")]
 
 
 def roles(statements: str) -> list[Role]:

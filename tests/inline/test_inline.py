@@ -196,3 +196,24 @@ def test_what_is_no_plain_pointer_to_one_record_is_refused(tmp_path: Path, decla
     with pytest.raises(EditRefused) as refused:
         made(tmp_path, {"queue.h": header})
     assert refused.value.refusal.code is code
+
+
+def test_tests_of_a_pointer_that_is_always_set_go(tmp_path: Path) -> None:
+    use = (
+        "unsigned long queue_lost(struct queue *queue)\n"
+        "{\n"
+        "\tif (queue->counters)\n"
+        "\t\tcounters_reset(queue->counters);\n"
+        "\treturn queue->counters ? queue->counters->lost : 0;\n"
+        "}\n"
+    )
+    files = {"queue.h": HEADER, "queue.c": f"{QUEUE}\n{use}", "main.c": MAIN}
+    assert {one.code for one in made(tmp_path, files).standing} == {RefusalCode.NULL_TEST}
+    result = inlined(Wanted("queue", "counters", tmp_path, never_null=True), print)
+    assert applied(tmp_path, result)["queue.c"].endswith(
+        "unsigned long queue_lost(struct queue *queue)\n"
+        "{\n"
+        "\tcounters_reset(&queue->counters);\n"
+        "\treturn queue->counters.lost;\n"
+        "}\n"
+    )
