@@ -15,7 +15,7 @@ from linesmith.patches.encapsulation import message
 from linesmith.patches.encapsulation.form import Accessor, Form, definition
 from linesmith.patches.encapsulation.leftovers import Survey, is_access, is_designator, is_offset, leftovers
 from linesmith.patches.encapsulation.member import DeclaredMember, find_member, is_apart, position_behind
-from linesmith.patches.encapsulation.predicates import predicates, using
+from linesmith.patches.encapsulation.predicates import Predicate, predicates, using
 from linesmith.patches.encapsulation.rules import KEPT, Target, Use, census, replacing
 from linesmith.patches.encapsulation.uses import Place, all_uses, form_for, gathered, parameter_for
 from linesmith.patches.preparation import Progress
@@ -110,8 +110,7 @@ def _can_be_replaced(work: _Work, mention: Mention) -> bool:
 def _predicates_used(work: _Work, files: Sequence[str]) -> tuple[list[SeriesStep], list[str]]:
     """The step that calls the functions which others spell out, where there is something to do."""
     found = predicates(work.declared)
-    words = {word for one in found for word in re.findall(r"[A-Za-z_]\w*", one.expression)}
-    likely = [file for file in files if _has_some(work.image.read(file), words - {work.declared.name})]
+    likely = [file for file in files if any(_may_spell_out(work.image.read(file), one) for one in found)]
     if not found or not likely:
         return [], []
     rules = using(work.target, found)
@@ -123,8 +122,9 @@ def _predicates_used(work: _Work, files: Sequence[str]) -> tuple[list[SeriesStep
     return [SeriesStep(told, changes)], [rules.text]
 
 
-def _has_some(source: bytes, words: set[str]) -> bool:
-    return any(word.encode() in source for word in words)
+def _may_spell_out(source: bytes, predicate: Predicate) -> bool:
+    words = set(re.findall(r"[A-Za-z_]\w*", predicate.expression)) - {predicate.parameter}
+    return all(word.encode() in source for word in words)
 
 
 def _surveyed(work: _Work, files: Sequence[str]) -> tuple[Survey, dict[str, Types]]:

@@ -19,11 +19,11 @@ from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.child import Command, Ended, run
 from linesmith.patches.kbuild import Progress, is_kernel
 from linesmith.patches.semantic.image import TreeImage
+from linesmith.patches.semantic.tidy import WIDTH, tidy
 
 # Files that one process works on, so that a header they share is parsed once.
 _TOGETHER = 8
-_SECONDS_PER_FILE = 120
-_WIDTH = 80
+_SECONDS_PER_FILE = 300
 _MOST_SAID = 200
 _ABOUT_ITSELF = re.compile(r"init_defs|Warning: ")
 _MARK = "linesmith-site "
@@ -100,6 +100,7 @@ def spatch(
     Raises ``ToolMissing`` without Coccinelle, ``SemanticPatchFailed`` when the rules are no SmPL.
     """
     image.make_own(files)
+    before = {file: image.read(file) for file in files}
     rules = image.root.parent / "rules.cocci"
     rules.write_text(patch.script, encoding="utf-8")
     _check(rules)
@@ -114,6 +115,10 @@ def spatch(
             sites.update(dict.fromkeys(_sites(ended.output, image.root)))
             failed += [_given_up(file, ended) for file in part if _stopped(ended)]
         done += len(batch)
+    for file, content in before.items():
+        after = image.read(file)
+        if after != content:
+            image.put(file, tidy(content, after))
     return Spatched(tuple(sites), tuple(failed), tuple(commands))
 
 
@@ -175,7 +180,7 @@ def _ended(rules: Path, image: TreeImage, files: tuple[str, ...], types: Types) 
 
 def _argv(rules: Path, image: TreeImage, files: tuple[str, ...], types: Types) -> tuple[str, ...]:
     folders = [part for folder in include_folders(image.tree, files[0]) for part in ("-I", str(image.root / folder))]
-    limits = ("--timeout", str(_SECONDS_PER_FILE), "--max-width", str(_WIDTH))
+    limits = ("--timeout", str(_SECONDS_PER_FILE), "--max-width", str(WIDTH))
     # Without the last one a file that does not name the record itself is passed over.
     ways = ("--very-quiet", "--in-place", *limits, *types.value, "--disable-worth-trying-opt")
     return ("spatch", "--sp-file", str(rules), *ways, *folders, *files)
