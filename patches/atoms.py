@@ -169,13 +169,8 @@ def _is_continued(source: bytes, last: Atom, atom: Atom) -> bool:
     """Whether a comment right below a declaration is about it: it stands further to the right than declarations do."""
     if atom.kind is not AtomKind.LOOSE or not last.declarations or atom.start != last.end:
         return False
-    text = source[atom.start : atom.end]
-    begin = len(text) - len(text.lstrip())
-    declared = _line_start(source, last.declarations[-1].start)
-    is_comment = text.lstrip().startswith((b"/*", b"//"))
-    return (
-        is_comment and _column(source, atom.start + begin) >= _column(source, _code_start(source, declared)) + _DEEPER
-    )
+    is_comment = source[atom.start : atom.end].lstrip().startswith((b"/*", b"//"))
+    return is_comment and _is_deeper(source, atom.start, _line_start(source, last.declarations[-1].start))
 
 
 def _is_headed(source: bytes, last: Atom, atom: Atom) -> bool:
@@ -183,7 +178,13 @@ def _is_headed(source: bytes, last: Atom, atom: Atom) -> bool:
     text = source[last.start : last.end].lstrip()
     is_comment = last.kind is AtomKind.LOOSE and text.startswith((b"/*", b"//")) and not is_of_section(text)
     above = atom.kind not in (AtomKind.FENCE, AtomKind.BROKEN) and last.end == atom.start
-    return is_comment and above and not source[atom.start : atom.end].lstrip().startswith(b"#define")
+    define = source[atom.start : atom.end].lstrip().startswith(b"#define")
+    return is_comment and above and not define and not _is_deeper(source, last.start, atom.start)
+
+
+def _is_deeper(source: bytes, first: int, second: int) -> bool:
+    """Whether the text of the line at ``first`` begins as far right of that at ``second`` as no heading does."""
+    return _column(source, _code_start(source, first)) >= _column(source, _code_start(source, second)) + _DEEPER
 
 
 def _grouped(source: bytes, atoms: Sequence[Atom]) -> list[Atom]:

@@ -34,10 +34,12 @@ _UNNAMED_WIDTH = re.compile(rb"(?<=[\s,]):\s*\w+(?=\s*[;,])")
 _NAME_THEN_PARENTHESIS = re.compile(rb"\b([A-Za-z_]\w*)\s*\((?!\s*\*)")
 _BARE_MEMBER = re.compile(
     rb"""\brandomized_struct_fields_(?:start|end)\b(?!\s*\()
-       | (?<=[;{}\s])[A-Z][A-Z0-9_]{3,}(?=[ \t]*\r?\n)""",
+       | (?<=[;{}\s])_*[A-Z][A-Z0-9_]{3,}(?=[ \t]*\r?\n)""",
     re.VERBOSE,
 )
 _TYPE_OPERATORS = {b"typeof", b"__typeof__", b"__typeof", b"typeof_unqual", b"_BitInt"}
+RENAMED = {"callback_head": "rcu_head"}
+"""Members by the name a compiler knows, as the source has them: a macro renames them (include/linux/types.h)."""
 _GROUPS = {  # macro: number of arguments in front of the members
     b"struct_group": 1,
     b"struct_group_attr": 2,

@@ -10,14 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.model import RefusalCode
-from linesmith.patches.atoms import AtomKind, Scope, scope
+from linesmith.patches.atoms import Atom, AtomKind, Scope, scope
 from linesmith.patches.body import Body, all_members, parsed
 from linesmith.patches.declarators import apart
 from linesmith.patches.kernel_doc import followed
+from linesmith.patches.macros import RENAMED
 from linesmith.patches.masking import without_comments
 from linesmith.patches.pieces import Origin, Piece, find
 from linesmith.patches.records import Record
@@ -39,15 +40,26 @@ class Torn:
 
 
 @dataclass(frozen=True, slots=True)
+class Undo:
+    """What taking an order back needs to know: what was taken apart, and whether the comment above followed."""
+
+    torn: tuple[Torn, ...] = ()
+    described: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Permuted:
-    """The file in the new order; ``torn`` are needed to get declarations back that had to be taken apart."""
+    """The file in the new order; with the old order, ``undo`` gives the old bytes back."""
 
     source: bytes
-    torn: tuple[Torn, ...] = ()
+    undo: Undo
 
 
-def permuted(origin: Origin, record: Record, order: Sequence[str], torn: Sequence[Torn] = ()) -> Permuted:
-    """The file with the members of ``record`` in ``order``; the old order and ``torn`` give the old bytes back.
+_NOTHING = Undo()
+
+
+def permuted(origin: Origin, record: Record, order: Sequence[str], undo: Undo = _NOTHING) -> Permuted:
+    """The file with the members of ``record`` in ``order``.
 
     ``order`` names each member of one body once, an anonymous record by any member in it; a body is that of the record
     or of an anonymous struct in it. Members that it leaves out stay where they are. Entries of the comment above the
@@ -57,16 +69,32 @@ def permuted(origin: Origin, record: Record, order: Sequence[str], torn: Sequenc
         reason = f"{record.kind} {record.name} is no struct; order means nothing in it"
         raise origin.refuse(RefusalCode.NO_STRUCT, record.start, reason)
     before = parsed(origin, record)
-    after, parts = _ordered(before, before.common(order), order, torn)
-    text = followed(after.origin.source, record, all_members(before.outer), all_members(after.outer))
-    return Permuted(text, parts)
+    names = _spelt(before, order)
+    after, torn = _ordered(before, before.common(names), names, undo.torn)
+    text = after.origin.source
+    if undo.described:
+        text = followed(text, record, all_members(before.outer), all_members(after.outer))
+    return Permuted(text, Undo(torn, text != after.origin.source))
+
+
+def _spelt(body: Body, order: Sequence[str]) -> list[str]:
+    """The names as the source has them, where a macro gives members another one."""
+    return [
+        RENAMED[name] if name in RENAMED and not any(atom.declares(name) for atom in body.outer.atoms) else name
+        for name in order
+    ]
 
 
 def blocks(source: bytes, record: Record) -> tuple[tuple[str, ...], ...]:
-    """Members that only move together: those of one ``#if`` block, group or run of bit-fields."""
-    single = (AtomKind.DECLARATION, AtomKind.LOOSE, AtomKind.FENCE)
-    atoms = scope(source, record)[0].atoms
-    return tuple(atom.names for atom in atoms if atom.kind not in single and len(atom.names) > 1)
+    """Members that only move together: those of one ``#if`` block, group, run of bit-fields, or defined record."""
+    return tuple(atom.names for atom in scope(source, record)[0].atoms if _is_block(source, atom))
+
+
+def _is_block(source: bytes, atom: Atom) -> bool:
+    if atom.kind is AtomKind.DECLARATION:
+        heads = (source[one.start : one.declarators[0].start] for one in atom.declarations if one.declarators)
+        return len(atom.names) > 1 and any(b"{" in without_comments(head) for head in heads)
+    return atom.kind not in (AtomKind.LOOSE, AtomKind.FENCE) and len(atom.names) > 1
 
 
 def _ordered(body: Body, inside: Scope, order: Sequence[str], torn: Sequence[Torn]) -> tuple[Body, tuple[Torn, ...]]:
@@ -170,11 +198,29 @@ def _arranged(origin: Origin, cut: Sequence[Piece], order: Sequence[str]) -> lis
             reason = f"`{name}` would pass {AtomKind.FENCE.value} (private:, public: or a randomized range)"
             raise origin.refuse(RefusalCode.MARKER, moved.start, reason)
         arranged[slot] = units[owner]
+    _check_bit_fields(origin, units, arranged)
     return [piece for unit in arranged for piece in unit]
 
 
+def _check_bit_fields(origin: Origin, before: Sequence[Sequence[Piece]], after: Sequence[Sequence[Piece]]) -> None:
+    """Refuses two runs side by side that were not: they would share memory that is written at once (C11 3.14p3)."""
+    known = [(one[-1], other[0]) for one, other in _runs_side_by_side(before)]
+    for one, other in _runs_side_by_side(after):
+        if (one[-1], other[0]) not in known:
+            names = f"`{one[-1].names[-1]}` and `{other[0].names[0]}`"
+            reason = f"the bit-fields {names} would come next to each other and share a storage unit"
+            raise origin.refuse(RefusalCode.BIT_FIELDS, other[0].atom.start, reason)
+
+
+def _runs_side_by_side(units: Sequence[Sequence[Piece]]) -> Iterator[tuple[Sequence[Piece], Sequence[Piece]]]:
+    named = [unit for unit in units if any(piece.names or piece.atom.inner for piece in unit)]
+    for one, other in pairwise(named):
+        if one[-1].atom.kind is other[0].atom.kind is AtomKind.BIT_FIELDS:
+            yield one, other
+
+
 def _units(cut: Sequence[Piece], order: Sequence[str]) -> list[list[Piece]]:
-    """The pieces; a run of bit-fields that a block without wanted members divides is one unit with it."""
+    """The pieces; a run of bit-fields that directives or blocks without wanted members divide is one unit with them."""
     units: list[list[Piece]] = []
     waiting: list[Piece] = []
     for piece in cut:
@@ -189,14 +235,12 @@ def _units(cut: Sequence[Piece], order: Sequence[str]) -> list[list[Piece]]:
 
 
 def _divided(unit: Sequence[Piece], following: Sequence[Piece], order: Sequence[str]) -> bool:
-    """Whether ``following`` goes on with the bit-fields of ``unit``, behind a block of which no member is wanted."""
+    """Whether ``following`` goes on with the bit-fields of ``unit``, behind what no wanted member is in."""
     first, last = unit[-1].atom, following[-1].atom
     if not first.kind is last.kind is AtomKind.BIT_FIELDS:
         return False
-    behind = [name for name in order if last.declares(name)]
-    place = order.index(behind[0])
-    block = any(piece.atom.kind is AtomKind.CONDITIONAL for piece in following)
-    return block and place > 0 and first.declares(order[place - 1])
+    place = min(order.index(name) for name in order if last.declares(name))
+    return place > 0 and first.declares(order[place - 1])
 
 
 def _declares(unit: Sequence[Piece], name: str) -> bool:

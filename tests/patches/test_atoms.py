@@ -306,3 +306,21 @@ def test_text_that_is_no_c_is_told_apart() -> None:
         };
     """)
     assert AtomKind.BROKEN in [atom.kind for atom in atoms_of(source)]
+
+
+def test_a_comment_far_to_the_right_is_no_heading() -> None:
+    source = text("""
+        struct s {
+            int a;
+                    /* it begins below the declaration */
+
+                    /* used by trees */
+            /* the root */
+            int b;
+        };
+    """)
+    declared = [atom for atom in atoms_of(source) if atom.names]
+    assert [source[atom.start : atom.end].decode() for atom in declared] == [
+        "\tint a;\n\t\t\t/* it begins below the declaration */\n",
+        "\t/* the root */\n\tint b;\n",
+    ]

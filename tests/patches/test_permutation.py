@@ -22,7 +22,7 @@ def there_and_back(source: bytes, order: str, before: str) -> bytes:
     """The file in the new order, once it is known that the old order gives the old bytes."""
     there = ordered(source, order)
     (record,) = records_named(there.source, "s")
-    assert permuted(Origin(there.source, FILE), record, before.split(), there.torn).source == source
+    assert permuted(Origin(there.source, FILE), record, before.split(), there.undo).source == source
     return there.source
 
 

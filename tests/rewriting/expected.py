@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rewriting.legal_orders import Order
 
@@ -60,15 +60,25 @@ class Expected:
         return replace(member, size=member.size // old.size * new.size)
 
 
-def differences(expected: Expected, before: LayoutTable, after: LayoutTable) -> Iterator[tuple[Layout, str]]:
-    """Every named record of the unit that is not as expected, with the first thing that is not."""
+@dataclass(frozen=True)
+class Difference:
+    """The first thing in a record that is not as expected; ``edited`` tells that it is not only a place or a size."""
+
+    record: str
+    said: str
+    edited: bool
+
+
+def differences(expected: Expected, before: LayoutTable, after: LayoutTable) -> Iterator[Difference]:
+    """Every named record of the unit that is not as expected."""
     now = _named(after)
     for key, layouts in _named(before).items():
         found = now.get(key, [])
         for at, layout in enumerate(layouts):
-            said = _difference(expected, layout, found[at], after) if at < len(found) else "it is gone"
-            if said:
-                yield layout, said
+            if at >= len(found):
+                yield Difference(layout.title, "it is gone", edited=True)
+                continue
+            yield from _difference(expected, layout, found[at], after)
 
 
 def _named(layouts: LayoutTable) -> dict[tuple[object, ...], list[Layout]]:
@@ -79,18 +89,25 @@ def _named(layouts: LayoutTable) -> dict[tuple[object, ...], list[Layout]]:
     return found
 
 
-def _difference(expected: Expected, before: Layout, after: Layout, layouts: LayoutTable) -> str:
+def _difference(expected: Expected, before: Layout, after: Layout, layouts: LayoutTable) -> Iterator[Difference]:
     wanted = expected.layout(before.id)
     if wanted is None:
-        return ""
+        return
+    alignments = [{one.name: one.alignment for one in layout.members} for layout in (before, after)]
+    if alignments[0] != alignments[1]:
+        yield Difference(before.title, "an alignment is lost or new", edited=True)
     said = first_difference(wanted, after)
     if said:
-        return said
+        yield Difference(before.title, said, [*map(_looks, wanted.members)] != [*map(_looks, after.members)])
+        return
     for ours, theirs in zip(wanted.members, after.members, strict=True):
-        if (ours.type, ours.declarator) != (theirs.type, theirs.declarator) and ours.name:
-            return f"`{ours.name}` has the type {theirs.type} {theirs.declarator}"
+        if _looks(ours) != _looks(theirs):
+            yield Difference(before.title, f"`{ours.name}` has the type {theirs.type} {theirs.declarator}", edited=True)
         if not ours.name and ours.record is not None and theirs.record is not None:
-            inner = _difference(expected, expected.before(ours.record), layouts.by_id(theirs.record), layouts)
-            if inner:
-                return inner
-    return ""
+            yield from _difference(expected, expected.before(ours.record), layouts.by_id(theirs.record), layouts)
+
+
+def _looks(member: Member) -> tuple[object, ...]:
+    """What an edit could change of a member; the type of an anonymous record has no name to compare."""
+    declared = (member.type, member.declarator) if member.record is None or member.name else ()
+    return member.name, member.bit_size, *declared

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
 
 from linesmith.analyzer.layouts import Layouts
@@ -26,16 +27,15 @@ EXCHANGES = 200
 
 @dataclass(frozen=True)
 class Order:
-    """The members of the layout ``record`` as positions in their present order, and their names."""
+    """The members of the layout ``record`` as positions in their present order.
+
+    ``names`` are those of the members in the new order and ``before`` in the present one; what has none stays.
+    """
 
     record: int
     positions: tuple[int, ...]
     names: tuple[str, ...]
-
-    @property
-    def before(self) -> tuple[str, ...]:
-        """The names in the present order."""
-        return tuple(self.names[self.positions.index(at)] for at in range(len(self.names)))
+    before: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,9 @@ def random_orders(layout: Layout, layouts: Layouts, source: bytes, record: Recor
         order = _random_order(body, layouts, facts, layout, random)
         positions = [at for atom in order for at in _positions(body.parts)[atom]]
         if positions != sorted(positions):
-            names = tuple(spoken_name(body.layout.members[at], layouts) for at in positions)
-            found.append(Order(body.layout.id, tuple(positions), names))
+            spoken = [spoken_name(member, layouts) for member in body.layout.members]
+            names = tuple(spoken[at] for at in positions if spoken[at])
+            found.append(Order(body.layout.id, tuple(positions), names, tuple(filter(None, spoken))))
     return found
 
 
@@ -113,7 +114,7 @@ def _random_order(
         starts = dict(zip(positions, placed.starts, strict=True))
         ordered = [body.base + starts[at] // BYTE for at in range(len(positions))]
         fits = body.layout.id == outer.id or placed.size == body.layout.size
-        return fits and limits.refuses(order, ordered, placed.size) is None
+        return fits and not _mixes_runs(body.layout, positions) and limits.refuses(order, ordered, placed.size) is None
 
     for _ in range(SHUFFLES):
         order = _shuffled(present, kept, random)
@@ -127,6 +128,14 @@ def _random_order(
         if kept[first] == kept[second] and legal(tried):
             order = tried
     return order
+
+
+def _mixes_runs(layout: Layout, positions: Sequence[int]) -> bool:
+    """Whether bit-fields come next to each other that were not: they would share memory that is written at once."""
+    return any(
+        layout.members[one].is_bit_field and layout.members[other].is_bit_field and other != one + 1
+        for one, other in pairwise(positions)
+    )
 
 
 def _shuffled(present: Sequence[int], kept: Sequence[object], random: Random) -> list[int]:

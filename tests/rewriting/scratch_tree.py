@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ class Uncompiled(Exception):
 
 @dataclass(frozen=True)
 class ScratchTree:
-    """``root`` has a link for each file of ``build.tree``; units are compiled with the flags of ``build`` there."""
+    """``root`` shows the files of ``build.tree``; units are compiled with the flags of ``build`` there."""
 
     root: Path
     build: Build
@@ -41,6 +40,8 @@ class ScratchTree:
     @contextmanager
     def holding(self, sources: Mapping[str, bytes]) -> Iterator[None]:
         """The tree with these files in place of its own."""
+        for file in sources:
+            self._open(Path(file).parent)
         links = {self.root / file: (self.root / file).readlink() for file in sources}
         try:
             for file, source in sources.items():
@@ -51,6 +52,13 @@ class ScratchTree:
             for path, target in links.items():
                 path.unlink(missing_ok=True)
                 path.symlink_to(target)
+
+    def _open(self, folder: Path) -> None:
+        """Makes a folder of links out of the link to a folder, and of those in it, which may include by ``..``."""
+        _opened(self.root, folder)
+        for inner in sorted((self.root / folder).iterdir()):
+            if inner.is_dir():
+                _opened(self.root, folder / inner.name)
 
     def compiled(self, included: Sequence[str]) -> LayoutTable:
         """The records of a unit that includes these files, in this order; raises ``Uncompiled``."""
@@ -71,10 +79,20 @@ class ScratchTree:
 
 
 def scratch_tree(build: Build, folder: Path) -> ScratchTree:
-    """The tree of ``build`` as links below ``folder``."""
+    """The tree of ``build`` as a link below ``folder``, which becomes folders of links where files are replaced."""
     root = folder / "tree"
-    root.mkdir()
-    for entry in sorted(build.tree.iterdir()):
-        if entry.name not in LEFT_OUT:
-            subprocess.run(["cp", "-rsL", entry.resolve(), root / entry.name], check=True, timeout=600)
+    root.symlink_to(build.tree.resolve())
+    _opened(root, Path())
     return ScratchTree(root, build)
+
+
+def _opened(root: Path, folder: Path) -> None:
+    if folder != Path():
+        _opened(root, folder.parent)
+    place = root / folder
+    if place.is_symlink():
+        target = place.resolve()
+        place.unlink()
+        place.mkdir()
+        for entry in target.iterdir():
+            (place / entry.name).symlink_to(entry)

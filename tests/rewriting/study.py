@@ -17,7 +17,7 @@ from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.layouts import Layouts, LayoutTable
 from linesmith.analyzer.model import Layout, RecordKind
 from linesmith.patches.declaration import recorded_file
-from linesmith.patches.permutation import Torn, permuted
+from linesmith.patches.permutation import Undo, permuted
 from linesmith.patches.pieces import Origin
 from linesmith.patches.records import Record, records_named
 from linesmith.patches.units import including_units
@@ -171,36 +171,36 @@ def _edited(tree: ScratchTree, drawn: Drawn, layouts: LayoutTable, random: Rando
         return drawn.result(Outcome.RIGID, "every member stays")
     edited = Edited(drawn, ordinal, tuple(orders))
     try:
-        source, torn = _written(origin, edited)
+        source, undo = _written(origin, edited)
     except EditRefused as error:
         return drawn.result(Outcome.REFUSED, error.refusal.code.value, str(error))
-    wrong = _damage(origin, edited, source, torn)
+    wrong = _damage(origin, edited, source, undo)
     return drawn.result(Outcome.WRONG, wrong) if wrong else edited
 
 
-def _written(origin: Origin, edited: Edited) -> tuple[bytes, list[tuple[Torn, ...]]]:
+def _written(origin: Origin, edited: Edited) -> tuple[bytes, list[Undo]]:
     """The file after the orders, made one after the other; and what each had to take apart."""
-    source, torn = origin.source, []
+    source, undo = origin.source, []
     for order in edited.orders:
         record = records_named(source, edited.drawn.layout.name)[edited.ordinal]
         made = permuted(Origin(source, origin.file), record, order.names)
         source = made.source
-        torn.append(made.torn)
-    return source, torn
+        undo.append(made.undo)
+    return source, undo
 
 
-def _damage(origin: Origin, edited: Edited, source: bytes, torn: Sequence[tuple[Torn, ...]]) -> str:
+def _damage(origin: Origin, edited: Edited, source: bytes, undo: Sequence[Undo]) -> str:
     """What is wrong with the text: bytes lost or changed, or not the old ones when the old order is asked for."""
     name = edited.drawn.layout.name
     before, after = (records_named(text, name)[edited.ordinal] for text in (origin.source, source))
     if source[after.closing :] != origin.source[before.closing :]:
         return "text behind the record changed"
-    if not any(torn) and sorted(source.splitlines()) != sorted(origin.source.splitlines()):
+    if not any(one.torn for one in undo) and sorted(source.splitlines()) != sorted(origin.source.splitlines()):
         return "lines were lost or changed"
     try:
-        for order, apart in zip(reversed(edited.orders), reversed(torn), strict=True):
+        for order, one in zip(reversed(edited.orders), reversed(undo), strict=True):
             record = records_named(source, name)[edited.ordinal]
-            source = permuted(Origin(source, origin.file), record, order.before, apart).source
+            source = permuted(Origin(source, origin.file), record, order.before, one).source
     except EditRefused as error:
         return f"the old order is refused: {error}"
     return "" if source == origin.source else "the old order does not give the old bytes"
@@ -217,8 +217,10 @@ def _confirmed(
             after = tree.compiled(included)
         orders = [order for edit in edits for order in edit.orders]
         found = list(differences(Expected(before, orders), before, after))
-        said = f"{found[0][0].title}: {found[0][1]}" if found else ""
-        outcome, reason = (Outcome.WRONG, "another layout") if found else (Outcome.CONFIRMED, "")
+        said = f"{found[0].record}: {found[0].said}" if found else ""
+        wrong = any(one.edited for one in found)
+        outcome = Outcome.WRONG if wrong else Outcome.REFUSED if found else Outcome.CONFIRMED
+        reason = "another order" if wrong else "verification" if found else ""
     except Uncompiled as error:
         outcome, reason, said = Outcome.REFUSED, "compiler", str(error)
     if outcome is Outcome.CONFIRMED or len(edits) == 1:
