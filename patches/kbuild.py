@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from linesmith.analyzer.errors import TreeError
 from linesmith.patches.child import Command
+from linesmith.patches.dry_make import unit_commands
 from linesmith.patches.flags import Flags, from_cmd_file
 from linesmith.patches.kconfig import Configuration, architecture, read_configuration
 from linesmith.patches.preparation import Preparation, Wanted, changed_symbols, preparation, prepared
@@ -54,16 +55,26 @@ def kernel_build(tree: Path, build: Path | None, progress: Progress) -> Build:
 
 
 def for_unit(build: Build, unit: str) -> Build:
-    """``build`` with the flags that Kbuild recorded for the unit itself, where it was built; Makefiles can add some."""
-    path = PurePosixPath(unit)
-    record = build.flags.directory / path.parent / f".{path.stem}.o.cmd"
-    if not build.is_kernel or not unit.endswith(".c") or not record.is_file():
+    """``build`` with the flags of the unit itself, where Kbuild recorded them or says them; Makefiles can add some."""
+    if not build.is_kernel or not unit.endswith(".c"):
         return build
     try:
-        flags = from_cmd_file(record, build.flags.directory, (build.tree, build.flags.directory))
+        flags = _unit_flags(build, unit)
     except TreeError:
         return build
-    return replace(build, flags=flags)
+    return build if flags is None else replace(build, flags=flags)
+
+
+def _unit_flags(build: Build, unit: str) -> Flags | None:
+    path = PurePosixPath(unit)
+    record = build.flags.directory / path.parent / f".{path.stem}.o.cmd"
+    if record.is_file():
+        return from_cmd_file(record, build.flags.directory, (build.tree, build.flags.directory))
+    return unit_commands(build.preparation, _untold).flags(unit) if build.preparation else None
+
+
+def _untold(_progress: str) -> None:
+    """Takes seconds, and once."""
 
 
 def planned(tree: Path, build: Path | None) -> tuple[Command, ...]:

@@ -30,7 +30,7 @@ _BEFORE_OUTPUT = ("-g", "-fno-eliminate-unused-debug-types", "-c", "-o")
 class Probe:
     """What to compile: ``file`` (relative to the tree) in a unit of its own, or through the unit ``through``.
 
-    ``variable`` declares an object of the record: ``struct inode``.
+    ``variable`` declares an object of the record: ``struct inode``; empty where no record has to be there.
     """
 
     file: str
@@ -80,7 +80,8 @@ def _unit(overlay: Overlay, probe: Probe) -> Path:
     """Write the unit that includes the file; returns its path."""
     entry = overlay.unit(probe.unit)
     unit = entry.parent / PROBE_NAME
-    unit.write_text(f'#include "{entry.name}"\n{probe.variable} linesmith_probe;\n', encoding="utf-8")
+    variable = f"{probe.variable} linesmith_probe;\n" if probe.variable else ""
+    unit.write_text(f'#include "{entry.name}"\n{variable}', encoding="utf-8")
     return unit
 
 

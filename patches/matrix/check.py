@@ -59,7 +59,7 @@ def _checked(name: str, change: Change, tree: Tree, asked: Asked, progress: Prog
     except LinesmithError as error:
         return ConfigurationCheck(title, failed=str(error))
     try:
-        found = measured(environment, change) if change.record else _NOTHING
+        found = measured(environment, change, progress) if change.record else _NOTHING
         users = compiled_users(environment, change, asked.users, progress) if asked.users != 0 else _NO_USERS
     except LinesmithError as error:
         return ConfigurationCheck(title, compiler, failed=str(error), remarks=environment.build.remarks)

@@ -4,47 +4,90 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from linesmith.patches.matrix.asked import Change
 from linesmith.patches.matrix.environment import Environment
 from linesmith.patches.matrix.includes import Includes
-from linesmith.patches.matrix.units import Units
+from linesmith.patches.matrix.units import Including, Units
 
 _TAKES_FILE = ("-include", "-imacros")
+# Units whose includes are followed at once while only some are looked for.
+_AT_ONCE = 16
 
 
-def concerned(environment: Environment, units: Units, change: Change) -> tuple[str, ...]:
-    """The units of the build that see a changed file: those it edits, those asked for, those that name the record."""
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The units to compile; ``seeing`` is how many see the change in all, ``None`` where not all were looked at."""
+
+    units: tuple[str, ...]
+    seeing: int | None
+
+
+def chosen(environment: Environment, units: Units, change: Change, count: int | None) -> Chosen:
+    """The units that the change edits, and ``count`` more that include a changed file: all where it is ``None``.
+
+    Those that the change prefers come first, then those that name the record most often.
+    """
     files = frozenset(one.file for one in change.files)
-    known = frozenset(units.names)
-    seeing = units.including(files) if units.including else _by_text(environment, units, files)
-    edited = [file for file in sorted(files) if file in known]
-    preferred = [unit for unit in change.prefer if unit in seeing]
-    rest = _ranked(environment.build.tree, seeing - {*edited, *preferred}, change)
-    return tuple(dict.fromkeys((*edited, *preferred, *rest)))
+    edited = tuple(unit for unit in sorted(files) if unit in frozenset(units.names))
+    if count == 0:
+        return Chosen(edited, None)
+    including = units.including or _by_text(environment)
+    if units.including or count is None:
+        seeing = including(files, units.names) - frozenset(edited)
+        ordered = _ordered(environment.build.tree, seeing, change)
+        return Chosen((*edited, *ordered[:count]), len(edited) + len(seeing))
+    others = frozenset(units.names) - frozenset(edited)
+    found = _first(including, files, _ordered(environment.build.tree, others, change), count)
+    return Chosen((*edited, *found), None)
 
 
-def _by_text(environment: Environment, units: Units, files: frozenset[str]) -> frozenset[str]:
+def _first(including: Including, files: frozenset[str], ordered: Sequence[str], count: int) -> tuple[str, ...]:
+    """The first ``count`` of ``ordered`` that include one of the files."""
+    found: list[str] = []
+    step = max(_AT_ONCE, count)
+    for start in range(0, len(ordered), step):
+        some = ordered[start : start + step]
+        seeing = including(files, some)
+        found += [unit for unit in some if unit in seeing]
+        if len(found) >= count:
+            break
+    return tuple(found[:count])
+
+
+def _by_text(environment: Environment) -> Including:
     flags = environment.build.flags
     forced = [str(flags.directory / path) for option, path in pairwise(flags.options) if option in _TAKES_FILE]
-    return Includes(environment.build.tree, flags.include_directories()).including(units.names, files, forced)
+    includes = Includes(environment.build.tree, flags.include_directories())
+    return lambda files, units: includes.including(units, files, forced)
+
+
+def _ordered(tree: Path, units: frozenset[str], change: Change) -> tuple[str, ...]:
+    preferred = [unit for unit in change.prefer if unit in units]
+    return (*preferred, *_ranked(tree, units - frozenset(preferred), change))
 
 
 def _ranked(tree: Path, units: Iterable[str], change: Change) -> list[str]:
-    """Units that name the record and the members that move most often come first."""
-    words = {change.record, *(name for pair in change.pairs for name in (pair.first, pair.second))} - {""}
-    if not words:
+    """Units that name the record most often come first, among equals those that name its members."""
+    names = [name for pair in change.pairs for name in (pair.first, pair.second)]
+    patterns = [_pattern(words) for words in ([change.record], names) if any(words)]
+    if not patterns:
         return sorted(units)
-    pattern = re.compile(rb"\b(?:" + b"|".join(re.escape(word.encode()) for word in sorted(words)) + rb")\b")
-    counts = {unit: _count(tree / unit, pattern) for unit in units}
-    return sorted(counts, key=lambda unit: (-counts[unit], unit))
+    counts = {unit: tuple(_counts(tree / unit, patterns)) for unit in units}
+    return sorted(counts, key=lambda unit: (*(-count for count in counts[unit]), unit))
 
 
-def _count(path: Path, pattern: re.Pattern[bytes]) -> int:
+def _pattern(words: Iterable[str]) -> re.Pattern[bytes]:
+    return re.compile(rb"\b(?:" + b"|".join(re.escape(word.encode()) for word in sorted(set(words))) + rb")\b")
+
+
+def _counts(path: Path, patterns: Sequence[re.Pattern[bytes]]) -> Iterator[int]:
     try:
-        return len(pattern.findall(path.read_bytes()))
+        text = path.read_bytes()
     except OSError:
-        return 0
+        text = b""
+    return (len(pattern.findall(text)) for pattern in patterns)

@@ -27,38 +27,32 @@ def unchecked(checks: Sequence[ConfigurationCheck]) -> str:
     return "configurations and architectures other than those" if more else "other configurations and architectures"
 
 
-def changed(record: CompiledRecord) -> bool:
-    """Whether the record costs something else than before."""
-    return record.before != record.after
+def starts(pair: Residual, record: CompiledRecord) -> str:
+    """In how many of its possible starts the pair meets, before and after: ``7/8->3/8``."""
+    before, after = _share(pair.before, pair, record.before), _share(pair.after, pair, record.after)
+    return f"{before}->{after}"
 
 
-def said_size(record: CompiledRecord) -> str:
-    """Its bytes, before -> after where they differ."""
+def _share(share: float, pair: Residual, size: CompiledSize | None) -> str:
+    count = pair.line_bytes // gcd(pair.line_bytes, size.alignment if size else 1)
+    return f"{round(share * count)}/{count}"
+
+
+def _bytes(record: CompiledRecord) -> str:
     return _both(record, lambda size: str(size.size))
 
 
-def said_slabs(record: CompiledRecord) -> str:
-    """Objects in a slab, before -> after where they differ; empty where nothing is known of its cache."""
+def _slabs(record: CompiledRecord) -> str:
+    """Objects in the pages of a slab; empty where nothing is known of its cache."""
     if not any(size and size.objects for size in (record.before, record.after)):
         return ""
-    return _both(record, lambda size: f"{size.objects} in {size.pages} pages")
-
-
-def starts(pair: Residual, record: CompiledRecord) -> str:
-    """In how many of its possible starts the pair meets, before -> after."""
-    sizes = record.before, record.after
-    told = [_share(share, pair.line_bytes, size) for share, size in zip((pair.before, pair.after), sizes, strict=True)]
-    return f"{told[0]} -> {told[1]}"
+    return _both(record, lambda size: f"{size.objects}/{size.pages}")
 
 
 def _both(record: CompiledRecord, say: Callable[[CompiledSize], str]) -> str:
+    """What is told of it, twice where it changes."""
     told = [say(size) if size else "none" for size in (record.before, record.after)]
-    return told[0] if told[0] == told[1] else f"{told[0]} -> {told[1]}"
-
-
-def _share(share: float, line_bytes: int, size: CompiledSize | None) -> str:
-    count = line_bytes // gcd(line_bytes, size.alignment if size else 1)
-    return f"{round(share * count)} of {count}"
+    return told[0] if told[0] == told[1] else f"{told[0]}->{told[1]}"
 
 
 def _compiled(checks: Sequence[ConfigurationCheck]) -> list[ConfigurationCheck]:
@@ -70,48 +64,48 @@ def _table(checks: Sequence[ConfigurationCheck], title: str) -> str:
     if not done:
         return ""
     pair = next((one.residuals[0] for one in done if one.residuals), None)
-    text = f"{title} compiled under other configurations, before -> after: bytes, lines of 64 bytes"
-    if pair:
-        text += (
-            f", and the possible starts in which {pair.first} and {pair.second} share a line of {pair.line_bytes} bytes"
-        )
-    rows = [("", "bytes", "lines", "starts" if pair else ""), *(_row(one, pair) for one in done)]
-    return f"{_wrapped(f'{text}:')}\n\n{_columns(rows)}"
+    slabs = any(_slabs(one.records[0]) for one in done)
+    text = [f"{title} as compiled before->after: bytes, lines of 64 bytes"]
+    text += ["objects/pages of a slab"] if slabs else []
+    text += [f"starts in which {pair.first} and {pair.second} share {pair.line_bytes} bytes"] if pair else []
+    rows = [("", "bytes", "lines", "slab" if slabs else "", "starts" if pair else "")]
+    rows += [_row(one, pair) for one in done]
+    return f"{_wrapped(f'{_joined(text)}:')}\n\n{_columns(rows)}"
 
 
-def _row(check: ConfigurationCheck, pair: Residual | None) -> tuple[str, str, str, str]:
+def _joined(parts: Sequence[str]) -> str:
+    return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
+
+
+def _row(check: ConfigurationCheck, pair: Residual | None) -> tuple[str, ...]:
     own = check.records[0]
     wanted = pair and (pair.first, pair.second, pair.line_bytes)
     found = next((one for one in check.residuals if (one.first, one.second, one.line_bytes) == wanted), None)
-    met = starts(found, own) if found else ("no such members" if pair else "")
-    return check.title, said_size(own), _both(own, lambda size: str(size.lines)), met
+    met = starts(found, own) if found else ("not there" if pair else "")
+    return check.title, _bytes(own), _both(own, lambda size: str(size.lines)), _slabs(own), met
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+    shown = [column for column, width in enumerate(widths) if width]
+    return "\n".join(("  " + "  ".join(row[at].ljust(widths[at]) for at in shown)).rstrip() for row in rows)
 
 
 def _holders(checks: Sequence[ConfigurationCheck], title: str) -> str:
-    """Whose size or slabs change, for the record itself and those that embed it; that none does, where none does."""
-    done = _compiled(checks)
-    told = [(one.title, record) for one in done for record in one.records if changed(record) and _of_interest(record)]
-    held = {record.record for one in done for record in one.records if record.holder}
-    if not told:
-        if not held:
-            return ""
-        listed = _listed(sorted(held))
-        return _wrapped(f"What embeds {title} keeps its size and its objects per slab under all of them: {listed}.")
-    rows = [(record.record, said_size(record), said_slabs(record), where) for where, record in told]
-    shown = [("", "bytes", "objects in a slab", ""), *rows[: 2 * _SHOWN]]
-    more = f"\n  {len(rows) - 2 * _SHOWN} more" if len(rows) > 2 * _SHOWN else ""
-    return f"What costs something else than before:\n\n{_columns(shown)}{more}"
-
-
-def _of_interest(record: CompiledRecord) -> bool:
-    return record.holder or bool(said_slabs(record))
+    """What embeds the record and costs something else than before; that nothing does, where nothing does."""
+    rows = [
+        (record.record, _bytes(record), _slabs(record), one.title)
+        for one in _compiled(checks)
+        for record in one.records[1:]
+        if record.before != record.after
+    ]
+    if rows:
+        shown = [("", "bytes", "slab", ""), *rows[: 2 * _SHOWN]]
+        more = f"\n  {len(rows) - 2 * _SHOWN} more" if len(rows) > 2 * _SHOWN else ""
+        return f"Others that change with it:\n\n{_columns(shown)}{more}"
+    held = sorted({record.record for one in _compiled(checks) for record in one.records if record.holder})
+    kept = f"What embeds {title} keeps its size and its objects per slab under all of them: {_listed(held)}."
+    return _wrapped(kept) if held else ""
 
 
 def _worse(checks: Sequence[ConfigurationCheck]) -> str:

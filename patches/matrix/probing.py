@@ -28,7 +28,7 @@ def tables(build: Build, change: Change, probes: Sequence[Probe]) -> Tables:
 
 
 def probes(build: Build, file: str, title: str, unit: str | None) -> tuple[Probe, ...]:
-    """The ways to compile a record of ``file``."""
+    """The ways to compile the records of ``file``, of which one called ``title`` must be there if it is given."""
     units = including_units(build.tree, file, unit)
     return (Probe(file, title), *(Probe(file, title, through=one) for one in units))
 

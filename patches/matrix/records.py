@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.errors import VerificationFailed
@@ -16,6 +17,7 @@ from linesmith.patches.matrix.environment import Environment
 from linesmith.patches.matrix.probing import probes, tables
 from linesmith.patches.matrix.sizes import Tables, Target, compared, find, residual
 from linesmith.patches.matrix.workers import each
+from linesmith.patches.preparation import Progress
 
 # Records of which no more is told than that they are; one compile takes about a second.
 MOST_HOLDERS = 48
@@ -37,14 +39,14 @@ def holders_of(layouts: Layouts, name: str) -> tuple[Layout, ...]:
     return tuple(sorted(found.values(), key=lambda one: (-one.units, one.name, one.id)))
 
 
-def measured(environment: Environment, change: Change) -> Measured:
+def measured(environment: Environment, change: Change, progress: Progress) -> Measured:
     """Compile and compare; raises ``VerificationFailed`` where the record itself cannot be compiled."""
     build, target = environment.build, Target(environment.line_bytes, environment.slabs)
     found = tables(build, change, probes(build, change.file, change.title, change.unit))
     own = compared(found, change.record, target, holder=False, file=change.file)
     if own is None:
         raise VerificationFailed(f"the compiled {change.file} has no record {change.record}")
-    holders, remarks = _holders(environment, change, found, target)
+    holders, remarks = _holders(environment, change, found, progress)
     others = (compared(found, name, target, holder=False) for name in change.others)
     pairs = tuple((pair, residual(pair, found, change.record, change.file)) for pair in change.pairs)
     absent = tuple(dict.fromkeys(f"{pair.first} or {pair.second} is no member" for pair, seen in pairs if seen is None))
@@ -52,22 +54,42 @@ def measured(environment: Environment, change: Change) -> Measured:
     return Measured(records, tuple(seen for _, seen in pairs if seen), (*absent, *remarks))
 
 
+@dataclass(frozen=True, slots=True)
+class _Declaring:
+    """A file of the tree with the holders that it declares."""
+
+    file: str
+    holders: tuple[Layout, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Holders that were compiled; this configuration does not have those ``absent``. ``failed`` is the error."""
+
+    records: tuple[CompiledRecord, ...]
+    absent: tuple[str, ...] = ()
+    failed: str = ""
+
+
 def _holders(
-    environment: Environment, change: Change, found: Tables, target: Target
+    environment: Environment, change: Change, found: Tables, progress: Progress
 ) -> tuple[tuple[CompiledRecord, ...], tuple[str, ...]]:
     """Those that the unit of the record shows, and those of the ELF file, compiled where they are declared."""
+    target = Target(environment.line_bytes, environment.slabs)
     names = _seen(found, change)
     wanted = [one for one in change.holders if one.name not in names]
-    names = names[:MOST_HOLDERS]
-    room = MOST_HOLDERS - len(names)
-    here = [compared(found, name, target, holder=True) for name in names]
-    groups = _by_file(environment, wanted[:room])
-    elsewhere = each(lambda group: _compiled(environment, change, group, target), groups)
-    records = [one for one in (*here, *(record for group, _ in elsewhere for record in group)) if one]
-    left = len(wanted) - room if len(wanted) > room else 0
-    remarks = [remark for _, remark in elsewhere if remark]
-    if left:
-        remarks.append(f"{left} more records that embed {change.record} were not compiled")
+    here = (compared(found, name, target, holder=True) for name in names[:MOST_HOLDERS])
+    room = max(MOST_HOLDERS - len(names), 0)
+    declaring = _by_file(environment, wanted[:room])
+    built, unbuilt = _built(environment, declaring, progress)
+    elsewhere = each(partial(_compiled, environment, change, target), built)
+    records = (*(one for one in here if one), *(record for one in elsewhere for record in one.records))
+    absent = sorted({*unbuilt, *(name for one in elsewhere for name in one.absent)})
+    remarks = [one.failed for one in elsewhere if one.failed]
+    if absent:
+        remarks.append(f"not in this configuration: {', '.join(absent)}")
+    if left := len(names) + len(wanted) - MOST_HOLDERS:
+        remarks += [f"{left} more records that embed {change.record} were not compiled"] if left > 0 else []
     return tuple(dict.fromkeys(records)), tuple(remarks)
 
 
@@ -77,31 +99,33 @@ def _seen(found: Tables, change: Change) -> list[str]:
     return sorted({one.name for one in holders})
 
 
-def _by_file(environment: Environment, holders: Sequence[Layout]) -> list[tuple[str, list[Layout]]]:
+def _by_file(environment: Environment, holders: Sequence[Layout]) -> list[_Declaring]:
     groups: dict[str, list[Layout]] = {}
     for one in holders:
         file = recorded_file(environment.build.tree, one.file)
         if file is not None:
             groups.setdefault(file, []).append(one)
-    return list(groups.items())
+    return [_Declaring(file, tuple(declared)) for file, declared in groups.items()]
 
 
-def _compiled(
-    environment: Environment, change: Change, group: tuple[str, list[Layout]], target: Target
-) -> tuple[list[CompiledRecord], str]:
-    """The holders that one file declares; why not, where the file cannot be compiled."""
-    file, holders = group
+def _built(
+    environment: Environment, declaring: Sequence[_Declaring], progress: Progress
+) -> tuple[list[_Declaring], list[str]]:
+    """What this build can compile, and the names of the holders that stand in units which it does not have."""
+    units = frozenset(environment.units(progress).names if any(one.file.endswith(".c") for one in declaring) else ())
+    out = [one for one in declaring if units and one.file.endswith(".c") and one.file not in units]
+    return [one for one in declaring if one not in out], [holder.name for one in out for holder in one.holders]
+
+
+def _compiled(environment: Environment, change: Change, target: Target, declaring: _Declaring) -> _Held:
+    file, holders = declaring.file, declaring.holders
+    names = dict.fromkeys(one.name for one in holders)
     try:
-        first = holders[0]
-        found = tables(environment.build, change, probes(environment.build, file, first.title, first.unit))
+        found = tables(environment.build, change, probes(environment.build, file, "", holders[0].unit))
     except VerificationFailed as failed:
-        names = ", ".join(one.name for one in holders)
-        return [], f"{names} not compiled: {failed}"
-    return list(_present(found, holders, target, file)), ""
-
-
-def _present(found: Tables, holders: Sequence[Layout], target: Target, file: str) -> Iterator[CompiledRecord]:
-    for one in holders:
-        record = compared(found, one.name, target, holder=True, file=file)
-        if record is not None:
-            yield record
+        return _Held((), failed=f"{', '.join(names)} not compiled: {failed}")
+    records = {name: compared(found, name, target, holder=True, file=file) for name in names}
+    return _Held(
+        tuple(record for record in records.values() if record),
+        tuple(name for name, record in records.items() if record is None),
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,14 +17,15 @@ from linesmith.patches.scan.database import database
 from linesmith.patches.scan.unit import Unit
 
 FlagsOf = Callable[[str], Flags | None]
-Including = Callable[[frozenset[str]], frozenset[str]]
+# Which of some units include one of some files, all relative to the tree.
+Including = Callable[[frozenset[str], Iterable[str]], frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Units:
     """``names`` are files relative to the tree; ``flags_of`` has how one is compiled, ``None`` where it is not known.
 
-    ``including`` gives the units that included one of some files, ``None`` where the build did not record that.
+    ``including`` is as the compiler recorded it, ``None`` where it did not.
     """
 
     names: tuple[str, ...]
@@ -73,9 +74,8 @@ def _usable(flags_of: FlagsOf) -> FlagsOf:
 
 
 def _as_recorded(root: Path, units: Mapping[str, Unit]) -> Including:
-    def including(files: frozenset[str]) -> frozenset[str]:
+    def including(files: frozenset[str], some: Iterable[str]) -> frozenset[str]:
         wanted = {f"{root}{os.sep}{file}" for file in files}
-        found = (name for name, one in units.items() if one.includes and wanted & one.includes)
-        return frozenset(found) | (files & units.keys())
+        return frozenset(name for name in some if name in files or wanted & (units[name].includes or frozenset()))
 
     return including

@@ -14,7 +14,7 @@ from linesmith.analyzer.model import CompiledUser
 from linesmith.patches.child import Command, run
 from linesmith.patches.flags import Flags
 from linesmith.patches.matrix.asked import Change
-from linesmith.patches.matrix.choice import concerned
+from linesmith.patches.matrix.choice import chosen
 from linesmith.patches.matrix.complaints import Complaint, complaints, first_error, new
 from linesmith.patches.matrix.environment import Environment
 from linesmith.patches.matrix.units import Units
@@ -45,15 +45,15 @@ class _Side:
 def compiled_users(environment: Environment, change: Change, count: int | None, progress: Progress) -> Compiled:
     """The edited units and ``count`` more that see the change, all where it is ``None``."""
     units = environment.units(progress)
-    seeing = concerned(environment, units, change)
-    edited = sum(unit in change.after for unit in seeing)
-    chosen = seeing if count is None else seeing[: edited + count]
-    if not chosen:
+    found = chosen(environment, units, change, count)
+    if not found.units:
         return Compiled((), (f"no unit of this build is known to include {change.files[0].file}",))
-    progress(f"compiling {len(chosen)} of {len(seeing)} units that see the change, before and after")
+    of_all = f" of {found.seeing}" if found.seeing else ""
+    progress(f"compiling {len(found.units)}{of_all} units that see the change, before and after")
     with tempfile.TemporaryDirectory(prefix="linesmith-") as made:
-        sides = [_laid_out(Path(made).resolve() / name, environment, files, chosen) for name, files in _states(change)]
-        results = each(partial(_compared, units, sides[0], sides[1]), chosen)
+        root = Path(made).resolve()
+        sides = [_laid_out(root / name, environment, files, found.units) for name, files in _states(change)]
+        results = each(partial(_compared, units, sides[0], sides[1]), found.units)
     return Compiled(tuple(one for one in results if isinstance(one, CompiledUser)), tuple(_left_out(results)))
 
 
