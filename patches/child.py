@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs one program: no shell, a small environment, a time limit, and no child left behind."""
+"""Runs one program: no shell, a small environment, a time limit, and no child left behind, even when we are killed."""
 
 from __future__ import annotations
 
 import os
 import shlex
-import signal
 import subprocess
 import tempfile
 import time
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.errors import CommandTimedOut, ToolMissing
+from linesmith.plugins.machines.child import Streams, child
 
 _KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
 _PACKAGES = {"cc": "gcc", "ld.lld": "lld", "clang": "clang", "spatch": "coccinelle"}
@@ -45,22 +45,15 @@ def run(command: Command) -> Ended:
     """Run the command to its end. Raises ``ToolMissing``, and ``CommandTimedOut`` when its time is up."""
     started = time.monotonic()
     with tempfile.TemporaryFile() as output:
+        streams = Streams(subprocess.DEVNULL, output, subprocess.STDOUT)
         try:
-            child = subprocess.Popen(
-                command.argv,
-                cwd=command.directory,
-                env=environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except (FileNotFoundError, PermissionError) as error:
+            with child(command.argv, command.directory, streams, environment=environment()) as process:
+                status = _waited(process, command)
+        except ToolMissing as error:
             raise missing(command.argv[0]) from error
-        _wait(child, command)
         output.seek(0)
         text = output.read(_MOST_OUTPUT).decode("utf-8", "replace")
-    return Ended(command, child.returncode, text, time.monotonic() - started)
+    return Ended(command, status, text, time.monotonic() - started)
 
 
 def missing(program: str) -> ToolMissing:
@@ -74,20 +67,11 @@ def environment() -> dict[str, str]:
     return {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ} | {"LC_ALL": "C"}
 
 
-def _wait(child: subprocess.Popen[bytes], command: Command) -> None:
+def _waited(process: subprocess.Popen[bytes], command: Command) -> int:
     try:
-        child.wait(command.seconds)
+        return process.wait(command.seconds)
     except subprocess.TimeoutExpired:
         message = (
             f"{command.argv[0]} did not end within {command.seconds} s and was stopped; the command was: {command}"
         )
         raise CommandTimedOut(message) from None
-    finally:
-        _end_group(child)
-
-
-def _end_group(child: subprocess.Popen[bytes]) -> None:
-    """Ends whatever the command left behind; its session is its own, so nothing else is met."""
-    if child.poll() is None:
-        os.killpg(child.pid, signal.SIGKILL)
-        child.wait()

@@ -8,6 +8,7 @@ import sys
 import click
 
 from linesmith.analyzer.cli.group import LazyGroup
+from linesmith.analyzer.cli.interruption import interruptible
 from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.errors import LinesmithError
 
@@ -29,7 +30,8 @@ def linesmith() -> None:
 def main() -> None:
     """Run the command; every expected failure ends in one sentence and exit status 2."""
     try:
-        status = linesmith(standalone_mode=False)
+        with interruptible():
+            status = linesmith(standalone_mode=False)
     except click.exceptions.Abort:
         sys.exit(130)
     except click.ClickException as error:

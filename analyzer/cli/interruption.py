@@ -13,12 +13,16 @@ import click
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Raises ``click.Abort`` in the block when the process is told to end or loses its terminal."""
+    """Raises ``click.Abort`` in the block when the process is told to end or loses its terminal.
+
+    A signal that the caller has ignored (``nohup``) stays so.
+    """
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise click.Abort
 
-    former = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    deadly = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
+    former = {number: signal.signal(number, interrupt) for number in deadly}
     try:
         yield
     finally:

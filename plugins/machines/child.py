@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,23 +49,29 @@ def printing_to(path: Path | None) -> Iterator[Streams]:
 
 @contextmanager
 def child(
-    argv: Sequence[str], directory: Path, streams: Streams, kept: Sequence[int] = ()
+    argv: Sequence[str],
+    directory: Path,
+    streams: Streams,
+    kept: Sequence[int] = (),
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run ``argv`` in ``directory``; whatever is left of it ends with the block.
 
-    ``kept`` are file descriptors that the child gets too. Raises ``ToolMissing`` when it cannot be started.
+    ``kept`` are file descriptors that the child gets too, ``environment`` its variables (ours by default).
+    Raises ``ToolMissing`` when it cannot be started.
     """
     parent = os.getpid()
     try:
         process = subprocess.Popen(
             argv,
             cwd=directory,
+            env=environment,
             stdin=streams.input,
             stdout=streams.output,
             stderr=streams.errors,
             pass_fds=kept,
             start_new_session=True,
-            preexec_fn=lambda: _die_with(parent),
+            preexec_fn=lambda: die_with(parent),
         )
     except OSError as error:
         raise ToolMissing(f"{argv[0]} cannot be run ({error.strerror}); reinstall it") from error
@@ -99,8 +105,8 @@ def end(process: subprocess.Popen[bytes]) -> None:
                 pipe.close()
 
 
-def _die_with(parent: int) -> None:
-    """Runs in the child: have it killed when ``parent`` ends, or at once when that has happened. See prctl(2)."""
+def die_with(parent: int) -> None:
+    """Run in a child between fork and exec: have it killed when ``parent`` ends, at once where it has. See prctl(2)."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -46,3 +47,17 @@ def test_variables_that_steer_make_and_compilers_do_not_pass(monkeypatch: pytest
     assert "MAKEFLAGS" not in ended.output
     assert "CPATH" not in ended.output
     assert "LC_ALL=C\n" in ended.output
+
+
+def test_a_program_ends_with_the_process_that_runs_it(tmp_path: Path) -> None:
+    late = f"import time, pathlib; time.sleep(3); pathlib.Path({str(tmp_path / 'late')!r}).touch()"
+    ours = (
+        "import sys; from pathlib import Path; from linesmith.patches.child import Command, run; "
+        f"run(Command((sys.executable, '-c', {late!r}), Path('/'), 30))"
+    )
+    parent = subprocess.Popen((sys.executable, "-c", ours))
+    time.sleep(1.5)
+    parent.kill()
+    parent.wait()
+    time.sleep(3.5)
+    assert not (tmp_path / "late").exists()
