@@ -25,12 +25,27 @@ def blanks(start: int, end: int, like: bytes) -> bytes:
 def with_insertion(line: bytes, place: int, added: bytes) -> bytes:
     """``line`` with ``added`` at byte ``place``; a comment behind the code stays in its column if it can."""
     longer = line[:place] + added + line[place:]
-    before, after = _TRAILING.match(line), _TRAILING.match(longer)
+    return _realigned(line, longer, place) or longer
+
+
+def replaced_blanks(line: bytes, start: int, end: int, gap: bytes) -> bytes | None:
+    """``line`` with ``gap`` from ``start`` to ``end``; ``None`` where a comment behind it would lose its column."""
+    changed = line[:start] + gap + line[end:]
+    if _TRAILING.match(line) is None:
+        return changed
+    moved = _realigned(line, changed, start)
+    before, after = _TRAILING.match(line), _TRAILING.match(moved or b"")
+    same = before is not None and after is not None and width(before[0]) == width(after[0])
+    return moved if same else None
+
+
+def _realigned(line: bytes, changed: bytes, place: int) -> bytes | None:
+    """``changed`` with the comment behind its code in the column that it has in ``line``, as far as there is room."""
+    before, after = _TRAILING.match(line), _TRAILING.match(changed)
     if before is None or after is None or before.end("code") < place:
-        return longer
-    column = width(before[0])
-    gap = blanks(width(after["code"]), column, before["blanks"])
-    return after["code"] + gap + longer[after.end() :]
+        return None
+    gap = blanks(width(after["code"]), width(before[0]), before["blanks"])
+    return after["code"] + gap + changed[after.end() :]
 
 
 def _mixed(start: int, end: int) -> bytes:

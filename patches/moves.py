@@ -16,6 +16,7 @@ from linesmith.patches.body import Body
 from linesmith.patches.declarators import apart
 from linesmith.patches.pieces import Piece, find
 from linesmith.patches.sections import parted
+from linesmith.patches.styles import fitted
 
 OTHER_CANDIDATE = "take another candidate with --candidate"
 Names = tuple[str, ...]
@@ -51,7 +52,8 @@ def swapped(body: Body, member: str, partner: str) -> Body:
     if first == second:
         raise _inseparable(body, cut[first], member, partner)
     _check_fences(body, cut[first], cut[second])
-    cut[first], cut[second] = cut[second], cut[first]
+    places = [_beside(cut, index, index + 1) for index in (first, second)]
+    cut[first], cut[second] = fitted(cut[second], *reversed(places)), fitted(cut[first], *places)
     return body.rewritten(inside, cut)
 
 
@@ -101,9 +103,9 @@ def whole(atom: Atom) -> RefusalCode:
 
 def _put(body: Body, member: str, after: str | None) -> Body:
     body = split(body, _meeting(body, member, after)[0], member, _alone)
-    inside, target = _meeting(body, member, after)
-    if target is not None:
-        body = split(body, inside, target, _behind)
+    inside, other = _meeting(body, member, after)
+    if other is not None:
+        body = split(body, inside, other, _behind)
     inside, after = _meeting(body, member, after)
     cut = body.pieces(inside)
     cut = parted(cut, find(body.origin, inside, cut, member), body.headings)
@@ -112,8 +114,10 @@ def _put(body: Body, member: str, after: str | None) -> Body:
     if after is not None and target == index:
         raise _inseparable(body, cut[index], member, after)
     _check_fences(body, cut[index], cut[target])
+    old = _beside(cut, index, index + 1)
     piece = cut.pop(index)
     place = (target if after is None else target + 1) - (index < target)
+    piece = fitted(piece, old, _beside(cut, place, place))
     return body.rewritten(inside, [*cut[:place], piece, *cut[place:]])
 
 
@@ -150,6 +154,11 @@ def _declaring(atom: Atom, member: str) -> Scope | None:
 
 def _are_together(inside: Scope, first: str, second: str) -> bool:
     return any(atom.declares(first) and atom.declares(second) for atom in inside.atoms)
+
+
+def _beside(cut: Sequence[Piece], start: int, end: int) -> tuple[Piece | None, Piece | None]:
+    """The pieces in front of ``start`` and from ``end`` on."""
+    return cut[start - 1] if start else None, cut[end] if end < len(cut) else None
 
 
 def _first_atom(cut: Sequence[Piece]) -> int:

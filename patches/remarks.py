@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping
+from dataclasses import replace
 
 from linesmith.patches.atoms import Atom
 from linesmith.patches.body import Body
@@ -20,6 +21,8 @@ _BLOCK = re.compile(rb"^[ \t]*/\*+[ \t]*\r?\n", re.MULTILINE)
 _TEXT_FIRST = re.compile(rb"^[ \t]*/\*+[ \t]+\S(?![^\n]*\*/)", re.MULTILINE)
 _LINE = re.compile(rb"^[ \t]*//|;[ \t]*//", re.MULTILINE)
 _ANY = re.compile(rb"/\*")
+# Several lines of comment right above, a star in front of each; what kernel-doc collects is left to it.
+_OWN_BLOCK = re.compile(rb"/\*(?!\*)[^\n]*\n(?:[ \t]*\*(?!/)[^\n]*\n)+(?P<end>)[ \t]*\*/[ \t]*\r?\n\Z")
 
 
 def remarked(body: Body, remarks: Remarks) -> Body:
@@ -42,11 +45,14 @@ def indentation(text: bytes) -> bytes:
 
 def _with_remark(source: bytes, piece: Piece, member: str, sentence: str) -> Piece:
     place = _line_of(piece, piece.atom, member)
-    line = piece.text[place:]
-    indent = indentation(line)
-    ending = b"\r\n" if line.partition(b"\n")[0].endswith(b"\r") else b"\n"
-    text = b"".join(indent + row.encode() + ending for row in _rows(source, width(indent), sentence))
-    return Piece(piece.text[:place] + text + piece.text[place:], piece.atom)
+    indent = indentation(piece.text[place:])
+    ending = b"\r\n" if piece.text[place:].partition(b"\n")[0].endswith(b"\r") else b"\n"
+    above = _OWN_BLOCK.search(piece.text[:place])
+    column = width(indent)
+    rows = [" *", *_wrapped(column, sentence)] if above else _rows(source, column, sentence)
+    place = above.start("end") if above else place
+    text = b"".join(indent + row.encode() + ending for row in rows)
+    return replace(piece, text=piece.text[:place] + text + piece.text[place:])
 
 
 def _line_of(piece: Piece, atom: Atom, member: str) -> int:
@@ -59,11 +65,16 @@ def _line_of(piece: Piece, atom: Atom, member: str) -> int:
 def _rows(source: bytes, column: int, sentence: str) -> list[str]:
     """The lines of a comment that says ``sentence``, without indentation."""
     if len(_LINE.findall(source)) > len(_ANY.findall(source)):
-        return [f"// {row}" for row in textwrap.wrap(sentence, WIDTH - column - 3)]
+        return [f"//{row[2:]}" for row in _wrapped(column, sentence)]
     single = f"/* {sentence} */"
     if column + len(single) <= WIDTH:
         return [single]
-    rows = [f" * {row}" for row in textwrap.wrap(sentence, WIDTH - column - 3)]
+    rows = _wrapped(column, sentence)
     if len(_TEXT_FIRST.findall(source)) > len(_BLOCK.findall(source)):
         return [f"/{rows[0][1:]}", *rows[1:], " */"]
     return ["/*", *rows, " */"]
+
+
+def _wrapped(column: int, sentence: str) -> list[str]:
+    """The lines between those that open and close a block comment."""
+    return [f" * {row}" for row in textwrap.wrap(sentence, WIDTH - column - 3)]

@@ -382,7 +382,7 @@ SINGLE = (
     b"\t/* above {} \xff */%\tchar *{}[3];\t// beside",
     b"#ifdef A%\tlong {};%#else%\tint {};%#endif",
     b"\tunion {{ int x_{}; }} {};\t/* both%\t\t\t * lines */",
-    b"  u8\t{} __aligned(8);",
+    b"  u8 {} __aligned(8);",
 )
 
 

@@ -27,6 +27,29 @@ def test_it_stands_right_above_the_declaration_as_far_to_the_right() -> None:
     )
 
 
+def test_it_goes_on_what_the_lines_above_say() -> None:
+    source = b"struct s {\n\t/*\n\t * Counts.\n\t */\n\tint a;\n\tint b;\n};\n"
+    assert (
+        of_a(source, SHORT)
+        == text("""
+        struct s {
+            int b;
+            /*
+             * Counts.
+             *
+             * Kept away from c.
+             */
+            int a;
+        };
+    """).decode()
+    )
+
+
+def test_what_kernel_doc_collects_is_left_alone() -> None:
+    source = b"struct s {\n\t/**\n\t * @a: counts\n\t */\n\tint a;\n\tint b;\n};\n"
+    assert "\t * @a: counts\n\t */\n\t/* Kept away from c. */\n\tint a;\n" in of_a(source, SHORT)
+
+
 def test_what_does_not_fit_into_80_columns_takes_several_lines() -> None:
     assert (
         of_a(b"struct s {\n\tint a;\n\tint b;\n};\n", LONG)
