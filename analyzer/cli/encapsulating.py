@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from linesmith.analyzer.cli.interruption import interruptible
 from linesmith.analyzer.cli.matrix_options import Checking
 from linesmith.analyzer.cli.output import check_destinations, deliver
 from linesmith.analyzer.cli.series_output import Mailing
@@ -38,11 +39,13 @@ def run(request: Request, *, dry_run: bool) -> None:
     request.mailing.check(request.tree.root)
     if rules is not None:
         check_destinations((rules,), ("rules", "output"))
-    made = encapsulate(request.wish, request.tree.root, _tell)
+    asked = request.checking.asked(request.tree, "")
+    with interruptible():
+        made = encapsulate(request.wish, request.tree.root, _tell)
+        if not dry_run:
+            made = _compiled(made, request.tree, asked)
     if rules is not None:
         deliver(made.rules.encode(), rules, ("rules", "output"))
-    if not dry_run:
-        made = _compiled(made, request)
     if dry_run or made.broken:
         deliver(report.render_plan(made, request.format_), request.mailing.file)
     else:
@@ -51,12 +54,11 @@ def run(request: Request, *, dry_run: bool) -> None:
         raise EditRefused(made.broken[0])
 
 
-def _compiled(made: Encapsulated, request: Request) -> Encapsulated:
-    """The series with what compilers say under the tree's own configuration, or under those asked for."""
+def _compiled(made: Encapsulated, tree: Tree, asked: Asked | None) -> Encapsulated:
+    """The series with what compilers say under what was asked for, else under the tree's own configuration."""
     change = change_of(made)
-    asked = request.checking.asked(request.tree, change.file)
-    asked = asked or Asked(default_configurations(made, request.tree), len(change.prefer))
-    return confirmed(made, check(change, request.tree, asked, _tell))
+    asked = asked or Asked(default_configurations(made, tree), len(change.prefer))
+    return confirmed(made, check(change, tree, asked, _tell))
 
 
 def _deliver(made: Encapsulated, request: Request) -> None:
