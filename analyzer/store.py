@@ -23,8 +23,8 @@ from linesmith.analyzer.model import Layout
 
 FORMAT = b"linesmith-index1"
 SUFFIX = ".index"
-# Everything that is kept by build-id; it shares the room there is.
-KEPT = ("*.index", "*.access")
+# Everything that is kept of a build; it shares the room there is.
+KEPT = ("*.index", "*.access", "*.scan", "*.units")
 MOST_CACHED_BYTES = 1 << 30
 LEFTOVER_SECONDS = 3600
 _PREFIX = struct.Struct("<16sII")

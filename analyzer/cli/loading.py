@@ -22,7 +22,7 @@ CLEAR_LINE = "\r\x1b[K"
 
 def load(elf: Path) -> Reading:
     """The layouts of ``elf``; says how far it is when standard error is a terminal, and what went less than well."""
-    with _shown(f"reading {elf.name}") as progress:
+    with shown(f"reading {elf.name}") as progress:
         reading = read_layouts(elf, progress)
     _say(reading.remarks)
     return reading
@@ -32,7 +32,7 @@ def load_accesses(elf: Path) -> AccessReading:
     """The access map of ``elf``, made when it is not at hand; says the same things."""
     from linesmith.analyzer.access import read_accesses  # imports numpy, which most commands do without
 
-    with _shown(f"following the code of {elf.name}") as progress:
+    with shown(f"following the code of {elf.name}") as progress:
         reading = read_accesses(elf, progress)
     _say(reading.remarks)
     return reading
@@ -48,7 +48,7 @@ def load_accesses_if_any(elf: Path) -> AccessMap | None:
 
 
 @contextmanager
-def _shown(doing: str) -> Iterator[Progress]:
+def shown(doing: str) -> Iterator[Progress]:
     """Progress for whoever looks; the line is cleared in the end."""
     if not sys.stderr.isatty():
         yield unwatched

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.cli import options
+from linesmith.analyzer.cli import options, scanning
 
 if TYPE_CHECKING:
     from linesmith.analyzer.dwarf import Reading
+    from linesmith.analyzer.model import SourceScan
     from linesmith.tuner.premises import Premises
 
 _GROWTH = click.option(
@@ -57,14 +58,16 @@ class Given:
     slabinfo: Path | None
     configurations: tuple[Path, ...] = ()
 
-    def premises(self, elf: Path, reading: Reading) -> Premises:
+    def premises(self, elf: Path, reading: Reading, scans: Sequence[SourceScan] = ()) -> Premises:
         """What proposals may rest on; objects of a program without a kernel's banner lie in no slabs.
+
+        ``scans`` are what the source says; what a person wrote down comes first.
 
         Raises ``ConstraintsError``, ``SlabFactsError``, ``click.UsageError``, and what reading an ELF file raises.
         """
         from linesmith.analyzer.cli.kernels import Running, kernel_of
         from linesmith.analyzer.cli.loading import load
-        from linesmith.analyzer.model import NO_FACTS
+        from linesmith.analyzer.model import NO_FACTS, SourceFacts
         from linesmith.tuner.constraints.checked import check_facts
         from linesmith.tuner.constraints.reading import read_facts
         from linesmith.tuner.premises import Configuration, Premises
@@ -74,7 +77,8 @@ class Given:
         others = tuple(Configuration(one.name, load(one).layouts) for one in self.configurations)
         facts = read_facts(self.constraints) if self.constraints else NO_FACTS
         check_facts(facts, reading.layouts, *(one.layouts for one in others))
-        return Premises(facts, kernel, self.growth, others)
+        told = SourceFacts((*facts.records, *scanning.facts(scans, reading.layouts).records)) if scans else facts
+        return Premises(told, kernel, self.growth, others)
 
 
 def given(command: Callable[..., None]) -> Callable[..., None]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from linesmith.analyzer.cli import options, premises, sharding
+from linesmith.analyzer.cli import options, premises, scanning, sharding
 
 
 @click.command()
@@ -18,6 +18,7 @@ from linesmith.analyzer.cli import options, premises, sharding
 @click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Show the first N candidates only.")
 @click.option("--candidate", metavar="N", type=click.IntRange(min=1), help="Show this candidate in full.")
 @premises.given
+@scanning.given
 @options.snapshot
 @options.other_build
 @options.trace
@@ -34,6 +35,8 @@ def command(
     limit: int | None,
     candidate: int | None,
     given: premises.Given,
+    tree: Path | None,
+    build: Path | None,
     snapshot: Path | None,
     trust: str | None,
     trace: Path | None,
@@ -53,7 +56,8 @@ def command(
 
     found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
     split = sharding.sharded(found, type_, trace, shard, ways, by) if shard else None
-    answers = suggested(found, given.premises(elf, found.reading), limit, trace, split)
+    scans = scanning.scan_findings(tree, build, found)
+    answers = suggested(found, given.premises(elf, found.reading, scans), limit, trace, split)
     check_number(candidate, sum(len(line.candidates) for line in answers.lines))
     if format_ == "json":
         text = suggest_json.render_json(answers)

@@ -72,7 +72,9 @@ class RecordSource:
 class Dependency:
     """One place that relies on the order of ``members`` (in declaration order) of ``record``.
 
-    ``text`` is the source line, blanks at its ends removed; ``bytes`` the offset or size that is asserted, if any.
+    ``text`` is the source line, blanks at its ends removed; ``bytes`` the offset or size that is asserted, if any, and
+    ``relation`` how it is compared (``==``, ``<=``). Without ``binds`` the compiler works it out anew.
+    No ``members`` stand for the record as a whole. ``function`` is the one around the place, empty outside of all.
     """
 
     kind: DependencyKind
@@ -81,6 +83,9 @@ class Dependency:
     place: str
     text: str = ""
     bytes: int | None = None
+    binds: bool = True
+    relation: str = ""
+    function: str = ""
 
 
 @dataclass(frozen=True, slots=True)

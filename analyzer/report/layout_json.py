@@ -24,7 +24,7 @@ from linesmith.analyzer.geometry import (
     straddles,
 )
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import AccessCounts, ElfIdentity, FunctionCounts, Layout, Leaf
+from linesmith.analyzer.model import AccessCounts, ElfIdentity, FunctionCounts, Layout, Leaf, SourceScan
 
 if TYPE_CHECKING:
     from linesmith.analyzer.access import AccessMap
@@ -115,19 +115,31 @@ class RecordView(msgspec.Struct, frozen=True):
     paths: tuple[PathView, ...]
 
 
-class LayoutDocument(msgspec.Struct, frozen=True):
-    """What ``linesmith layout --format json`` writes; ``reader`` is ``DWARF`` or ``BTF``."""
+class LayoutDocument(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What ``linesmith layout --format json`` writes; ``reader`` is ``DWARF`` or ``BTF``.
+
+    ``sources`` are there when a source tree was given.
+    """
 
     schema: int
     elf: ElfIdentity
     reader: str
     records: tuple[RecordView, ...]
+    sources: tuple[SourceScan, ...] = ()
 
 
-def render_json(chosen: tuple[Layout, ...], reading: Reading, accesses: AccessMap | None = None) -> str:
-    """The chosen records as one indented JSON document that ends in a newline; with who touches what, if known."""
+def render_json(
+    chosen: tuple[Layout, ...],
+    reading: Reading,
+    accesses: AccessMap | None = None,
+    sources: tuple[SourceScan, ...] = (),
+) -> str:
+    """The chosen records as one indented JSON document that ends in a newline.
+
+    It has who touches what, and what the source shows, where these are known.
+    """
     records = tuple(record_view(layout, reading.layouts, accesses) for layout in chosen)
-    document = LayoutDocument(SCHEMA_VERSION, reading.identity, reading.reader, records)
+    document = LayoutDocument(SCHEMA_VERSION, reading.identity, reading.reader, records, sources)
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
 

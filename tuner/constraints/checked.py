@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 
 from linesmith.analyzer.errors import ConstraintsError
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import SourceFacts
+from linesmith.analyzer.model import SourceFact, SourceFacts
 from linesmith.tuner.atoms import visible_places
 
 
@@ -24,6 +25,22 @@ def check_facts(facts: SourceFacts, *builds: Layouts) -> None:
             if member not in names:
                 near = _near(member, list(names))
                 raise ConstraintsError(f"facts are told of {record}.{member}, which the ELF file does not have{near}")
+
+
+def known_facts(facts: SourceFacts, layouts: Layouts) -> SourceFacts:
+    """The facts of records and members that the build has; a scan of its source may tell of others.
+
+    A fact of several members holds for those that are there; one of members that are not says nothing.
+    """
+    return SourceFacts(tuple((name, tuple(_known(name, told, layouts))) for name, told in facts.records))
+
+
+def _known(record: str, told: Sequence[SourceFact], layouts: Layouts) -> Iterator[SourceFact]:
+    names = {name for variant in layouts.variants(record) for name in visible_places(variant, layouts)}
+    for fact in told:
+        members = tuple(name for name in fact.members if name in names)
+        if names and (members or not fact.members):
+            yield replace(fact, members=members)
 
 
 def _near(name: str, known: Sequence[str]) -> str:

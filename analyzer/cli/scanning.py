@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The way from a source tree to what its code says of records, with progress on standard error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from linesmith.analyzer.cli.loading import shown
+from linesmith.analyzer.errors import ScanFailed, ToolMissing
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.cli.analysis import Analysis
+    from linesmith.analyzer.layouts import Layouts
+    from linesmith.analyzer.model import Layout, SourceFacts, SourceScan
+
+_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
+_MOST_RECORDS = 30
+_TREE = click.option(
+    "--tree", metavar="DIR", type=_DIRECTORY, help="The sources: what code relies on counts. Only read."
+)
+_BUILD = click.option("--build", metavar="DIR", type=_DIRECTORY, help="The O= directory of a build of the tree.")
+
+
+def given(command: Callable[..., None]) -> Callable[..., None]:
+    """Add ``--tree`` and ``--build`` to a command that reads sources when it is told to."""
+    return _TREE(_BUILD(command))
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """What was found; where nothing could be, ``reason`` says why."""
+
+    scans: tuple[SourceScan, ...] = ()
+    reason: str = ""
+
+
+def scan(tree: Path, build: Path | None, records: Sequence[str]) -> tuple[SourceScan, ...]:
+    """What the code of ``tree`` says of each record; raises ``ScanFailed`` and ``ToolMissing``.
+
+    What could not be parsed is told.
+    """
+    from linesmith.patches.scan.scan import Watch, scanned
+
+    with shown(f"scanning {tree.name or tree} for {_named(records)}") as progress:
+        found = scanned(tree, build, records, Watch(progress, _tell))
+    failed = dict(pair for one in found for pair in one.failed)
+    if failed:
+        unit, complaint = next(iter(failed.items()))
+        _tell(f"{len(failed)} of the scanned units were not parsed without errors; the first is {unit}: {complaint}")
+    return found
+
+
+def scan_if_possible(tree: Path, build: Path | None, records: Sequence[str]) -> Scanned:
+    """The same; where it cannot be had, the reason is a value."""
+    try:
+        return Scanned(scan(tree, build, records))
+    except (ScanFailed, ToolMissing) as error:
+        return Scanned(reason=str(error))
+
+
+def scan_layouts(
+    tree: Path | None, build: Path | None, chosen: Sequence[Layout], types: Sequence[str]
+) -> tuple[SourceScan, ...]:
+    """The same for the chosen layouts, nothing without a tree; raises ``click.UsageError`` for too many records."""
+    if tree is None:
+        _refuse_build_alone(build)
+        return ()
+    records = tuple(dict.fromkeys(layout.name for layout in chosen if layout.name))
+    if not types or len(records) > _MOST_RECORDS:
+        raise click.UsageError(f"--tree scans up to {_MOST_RECORDS} records at once, not {len(records)}; name a TYPE")
+    return scan(tree, build, records)
+
+
+def scan_findings(tree: Path | None, build: Path | None, found: Analysis) -> tuple[SourceScan, ...]:
+    """The same for the records of the findings, nothing without a tree."""
+    if tree is None:
+        _refuse_build_alone(build)
+        return ()
+    return scan(tree, build, records_of(found))
+
+
+def _refuse_build_alone(build: Path | None) -> None:
+    if build is not None:
+        raise click.UsageError("--build is a build of the sources that --tree names; give both")
+
+
+def told(scans: Sequence[SourceScan]) -> str:
+    """The scans as text, each behind an empty line."""
+    from linesmith.analyzer.report.source_scan import render_text
+
+    return "".join(f"\n{render_text(one)}" for one in scans)
+
+
+def records_of(found: Analysis) -> tuple[str, ...]:
+    """The records that candidates for the findings can change."""
+    layouts = found.reading.layouts
+    known = [thing.layout for one in found.findings for thing in one.objects[:1] if thing.layout is not None]
+    return tuple(dict.fromkeys(name for number in known if (name := layouts.by_id(number).name)))
+
+
+def facts(scans: Sequence[SourceScan], layouts: Layouts) -> SourceFacts:
+    """What the scans forbid, of members that the ELF file has."""
+    from linesmith.patches.scan.facts import facts_of
+    from linesmith.tuner.constraints.checked import known_facts
+
+    return known_facts(facts_of(scans), layouts)
+
+
+def _named(records: Sequence[str]) -> str:
+    return records[0] if len(records) == 1 else f"{len(records)} records"
+
+
+def _tell(remark: str) -> None:
+    click.echo(f"linesmith: {remark}", err=True)

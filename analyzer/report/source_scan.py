@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the source shows of a record: where its members stand, and what relies on their order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from linesmith.analyzer.model import Dependency, MemberSource, RecordSource, SourceScan
+
+_MOST_PLACES = 40
+_MOST_NAMES = 4
+_MOST_TEXT = 90
+
+
+def render_text(scan: SourceScan) -> str:
+    """One record: its declarations, then the places that rely on the order, those that bind first."""
+    return "\n".join((*_heading(scan), *_declarations(scan), *_dependencies(scan), ""))
+
+
+def _heading(scan: SourceScan) -> Iterator[str]:
+    failed = f", {len(scan.failed)} of them with errors" if scan.failed else ""
+    yield f"source of {scan.record}: {_count(scan.units, 'unit')} parsed{failed}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def _declarations(scan: SourceScan) -> Iterator[str]:
+    uses = Counter(use.member for use in scan.uses)
+    for source in scan.sources:
+        yield f"  declared at {source.span.file}:{source.span.line}"
+        yield f"    {'line':>6}  {'uses':>6}  member"
+        yield from (_member(source, member, uses[member.name]) for member in source.members if member.name)
+
+
+def _member(source: RecordSource, member: MemberSource, uses: int) -> str:
+    """One member, the place where its atom begins, and what comes with it."""
+    elsewhere = f"{member.span.file}:" if member.span.file != source.span.file else ""
+    remarks = [f"made by {member.macro}()"] if member.macro else []
+    if member.others:
+        remarks.append(f"declared with {', '.join(member.others)}")
+    told = f"  ({'; '.join(remarks)})" if remarks else ""
+    return f"    {elsewhere}{member.span.line:>6}  {uses:>6}  {member.name}{told}"
+
+
+def _dependencies(scan: SourceScan) -> Iterator[str]:
+    binding = [one for one in scan.dependencies if one.binds]
+    others = [one for one in scan.dependencies if not one.binds]
+    if not scan.dependencies:
+        yield "  nothing that was parsed relies on the order of its members"
+    if binding:
+        yield f"  {_count(len(binding), 'place')} where the order is relied upon"
+        yield from _listed(binding)
+    if others:
+        yield f"  {_count(len(others), 'place')} with offsets that the compiler works out anew for another order"
+        yield from _listed(others)
+
+
+def _listed(found: Sequence[Dependency]) -> Iterator[str]:
+    for one in found[:_MOST_PLACES]:
+        yield f"    {one.place}: {one.kind.value}{_about(one)}"
+        if one.text:
+            yield f"        {_shortened(one.text)}"
+    if len(found) > _MOST_PLACES:
+        yield f"    … and {_count(len(found) - _MOST_PLACES, 'further place')}; --format json has all"
+
+
+def _about(one: Dependency) -> str:
+    bytes_ = f" {one.relation or '=='} {one.bytes}" if one.bytes is not None else ""
+    about = f" of {_names(one.members)}" if one.members else " of the whole"
+    return f"{about}{bytes_}"
+
+
+def _names(members: Iterable[str]) -> str:
+    names = list(members)
+    if len(names) <= _MOST_NAMES:
+        return ", ".join(names)
+    return f"{names[0]} … {names[-1]} ({len(names)} members)"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MOST_TEXT else text[: _MOST_TEXT - 1] + "…"

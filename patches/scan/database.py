@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Finds the compilations of a build: Kbuild's records, else compile_commands.json."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from linesmith.analyzer.errors import ScanFailed
+from linesmith.patches.scan.kbuild_commands import kbuild_units
+from linesmith.patches.scan.unit import Database, Unit
+
+NAME = "compile_commands.json"
+_MOST_BYTES = 256 << 20
+
+
+class _Entry(msgspec.Struct):
+    """One compilation. Source: clang.llvm.org/docs/JSONCompilationDatabase.html."""
+
+    directory: str
+    file: str
+    arguments: tuple[str, ...] = ()
+    command: str = ""
+
+
+def database(tree: Path, build: Path | None) -> Database:
+    """The compilations of the sources below ``tree``, built there or in ``build``.
+
+    Raises ``ScanFailed`` where none are recorded, or where they are of another tree.
+    """
+    made = build or tree
+    recorded = next((place / NAME for place in dict.fromkeys((made, tree)) if (place / NAME).is_file()), None)
+    units = tuple(kbuild_units(made)) if _is_kernel(tree) else ()
+    title = f"Kbuild's records in {made}"
+    if not units and recorded is not None:
+        units, title = tuple(_entries(recorded)), str(recorded)
+    if not units:
+        raise ScanFailed(_nothing_recorded(tree, made))
+    own = tuple(_of_tree(units, tree, made))
+    if not own:
+        raise ScanFailed(
+            f"{title} are of other sources ({units[0].file}) than {tree}; give --tree the sources that were built"
+        )
+    return Database(tree.resolve(), made.resolve(), own, title)
+
+
+def _is_kernel(tree: Path) -> bool:
+    return (tree / "Kbuild").is_file() and (tree / "scripts" / "Makefile.build").is_file()
+
+
+def _nothing_recorded(tree: Path, made: Path) -> str:
+    if _is_kernel(tree):
+        return f"{made} has no compiled objects; build the kernel there, or name its O= directory with --build"
+    return f"{made} has no {NAME}; let cmake, meson or bear write it, and name its directory with --build"
+
+
+def _of_tree(units: Iterable[Unit], tree: Path, made: Path) -> Iterator[Unit]:
+    """The units whose files are there, below the tree or the build, each file with each command once."""
+    roots = tuple(f"{place}{os.sep}" for place in {tree.resolve(), made.resolve(), tree.absolute(), made.absolute()})
+    seen: set[tuple[str, object]] = set()
+    for unit in units:
+        key = unit.file, unit.command
+        if unit.file.startswith(roots) and key not in seen and Path(unit.file).is_file():
+            seen.add(key)
+            yield unit
+
+
+def _entries(recorded: Path) -> Iterator[Unit]:
+    try:
+        if recorded.stat().st_size > _MOST_BYTES:
+            raise ScanFailed(f"{recorded} is larger than {_MOST_BYTES >> 20} MiB; make one of fewer units")
+        entries = msgspec.json.decode(recorded.read_bytes(), type=tuple[_Entry, ...])
+    except (OSError, msgspec.DecodeError) as error:
+        raise ScanFailed(f"{recorded} cannot be read ({error}); make it anew") from error
+    for entry in entries:
+        directory = (recorded.parent / entry.directory).absolute()
+        file = os.path.normpath(directory / entry.file)
+        if file.endswith(".c"):
+            yield Unit(file, directory, entry.arguments or entry.command, recorded)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files that a scan reads, each once: what they hold, and a digest of it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from linesmith.patches.scan.header_text import HeaderText, header_text
+
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+_MOST_BYTES = 32 << 20
+
+
+class Files:
+    """Contents and digests, kept for the time of one scan so that every part of it sees the same bytes."""
+
+    def __init__(self) -> None:
+        self._contents: dict[str, bytes | None] = {}
+        self._digests: dict[str, bytes] = {}
+        self._words: dict[str, frozenset[bytes]] = {}
+        self._texts: dict[str, HeaderText] = {}
+
+    def content(self, path: str) -> bytes | None:
+        """The bytes of the file; ``None`` where there is none, or where it is no source for its size."""
+        if path not in self._contents:
+            self._contents[path] = _read(Path(path))
+        return self._contents[path]
+
+    def digest(self, path: str) -> bytes:
+        """A digest of the path and its content."""
+        found = self._digests.get(path)
+        if found is None:
+            content = self.content(path)
+            told = b"absent" if content is None else b"%d\0" % len(content) + content
+            name = path.encode("utf-8", "surrogateescape")
+            found = self._digests[path] = hashlib.blake2b(name + b"\0" + told, digest_size=16).digest()
+        return found
+
+    def words(self, path: str) -> frozenset[bytes]:
+        """Every identifier in the file, comments included."""
+        found = self._words.get(path)
+        if found is None:
+            found = self._words[path] = frozenset(_WORD.findall(self.content(path) or b""))
+        return found
+
+    def text(self, path: str) -> HeaderText:
+        """The file without comments, its macros apart."""
+        found = self._texts.get(path)
+        if found is None:
+            found = self._texts[path] = header_text(self.content(path) or b"")
+        return found
+
+    def line(self, path: str, number: int) -> str:
+        """Line ``number`` (from 1) without the blanks at its ends, empty where the file has none."""
+        lines = (self.content(path) or b"").split(b"\n", number)
+        return lines[number - 1].decode("utf-8", "replace").strip() if 0 < number <= len(lines) else ""
+
+
+def digest_of(files: Files, paths: Iterable[str]) -> str:
+    """One digest of several files."""
+    return hashlib.blake2b(b"".join(map(files.digest, paths)), digest_size=16).hexdigest()
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+            return None
+        return path.read_bytes()
+    except OSError:
+        return None

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""C text without a parser: comments blanked, macros apart from code, and what braces enclose.
+
+It holds for all arms of ``#if`` at once, and where braces do not match because of them it recovers at the next brace
+in the first column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_COMMENT = re.compile(rb"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_DIRECTIVE = re.compile(rb"^[ \t]*#(?:[^\n\\]|\\.)*", re.MULTILINE | re.DOTALL)
+_MACRO = re.compile(rb"[ \t]*#[ \t]*define[ \t]+(\w+)(.*)", re.DOTALL)
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+_MARK = re.compile(rb"[{}();]")
+_RECORD = re.compile(rb"\b(?:struct|union)\b\s*((?:__\w+\s*)*)(\w*)[^;={}]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """A macro's name, the text behind it, parameters included, and the words in that."""
+
+    name: bytes
+    body: bytes
+    words: frozenset[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderText:
+    """``code`` is a file without comments and directives, ``macros`` are those that it defines."""
+
+    code: bytes
+    macros: tuple[Macro, ...]
+
+
+def header_text(content: bytes) -> HeaderText:
+    """The parts of a file."""
+    text = _COMMENT.sub(b" ", content)
+    macros = (_MACRO.match(one[0]) for one in _DIRECTIVE.finditer(text) if b"define" in one[0])
+    return HeaderText(_DIRECTIVE.sub(b"", text), tuple(_macro(one) for one in macros if one))
+
+
+def _macro(found: re.Match[bytes]) -> Macro:
+    return Macro(found[1], found[2], frozenset(_WORD.findall(found[2])))
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What encloses a place: the ``records`` by name (empty for unnamed ones), innermost last.
+
+    ``in_code`` tells a function or an initialiser, ``in_parentheses`` a parameter.
+    """
+
+    records: tuple[bytes, ...]
+    in_code: bool
+    in_parentheses: bool
+
+
+def surroundings(code: bytes, pattern: re.Pattern[bytes]) -> Iterator[tuple[re.Match[bytes], Surroundings]]:
+    """Each match of ``pattern`` in ``code`` with what encloses it."""
+    wanted = list(pattern.finditer(code))
+    open_braces: list[bytes | None] = []
+    parentheses, since, at = 0, 0, 0
+    marks = _MARK.finditer(code)
+    mark = next(marks, None)
+    for found in wanted:
+        while mark is not None and mark.start() < found.start():
+            at = mark.start()
+            match mark[0]:
+                case b"(":
+                    parentheses += 1
+                case b")":
+                    parentheses = max(0, parentheses - 1)
+                case b"{":
+                    open_braces.append(_enclosed(code[since:at]))
+                case b"}":
+                    _close(open_braces, at == 0 or code[at - 1 : at] == b"\n")
+            if mark[0] in b"{};":
+                since, parentheses = mark.end(), 0
+            mark = next(marks, None)
+        records = tuple(name for name in open_braces if name is not None)
+        yield found, Surroundings(records, None in open_braces, parentheses > 0)
+
+
+def _enclosed(head: bytes) -> bytes | None:
+    """The name of the record whose body opens behind ``head``, empty without a name; ``None`` for code."""
+    found = _RECORD.search(head)
+    return found[2] if found is not None and b")" not in head else None
+
+
+def _close(open_braces: list[bytes | None], in_first_column: bool) -> None:
+    if in_first_column:
+        open_braces.clear()
+    elif open_braces:
+        open_braces.pop()
