@@ -188,5 +188,5 @@ def _define(work: _Work, accessor: Accessor) -> None:
     start = work.declared.record.start
     near = min(records_named(source, work.declared.record.name), key=lambda record: abs(record.start - start))
     behind = position_behind(source, near)
-    text = definition(accessor, work.declared)
+    text = definition(accessor, work.declared, source[behind:])
     work.image.put(work.declared.file, source[:behind] + text + source[behind:])

@@ -34,11 +34,12 @@ class Accessor:
     generic: bool = False
 
 
-def definition(accessor: Accessor, member: DeclaredMember) -> bytes:
-    """The lines that define the accessor, with an empty line in front."""
+def definition(accessor: Accessor, member: DeclaredMember, following: bytes) -> bytes:
+    """The lines that define the accessor, with an empty line in front and, before ``following``, behind."""
     comment = f"/* Users go through this, so that what is behind {member.name} can change. */"
     lines = _macro(accessor, member) if accessor.generic else _function(accessor, member)
-    text = "\n".join(("", comment, *lines, ""))
+    needs_gap = bool(following.strip()) and following.lstrip(b" \t")[:1] not in (b"\r", b"\n")
+    text = "\n".join(("", comment, *lines, *([""] if needs_gap else []), ""))
     ending = b"\r\n" if b"\r\n" in member.source else b"\n"
     return text.encode("utf-8", "surrogateescape").replace(b"\n", ending)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from linesmith.analyzer.model import FileChange, Refusal, RefusalCode
 from linesmith.patches.encapsulation.form import Accessor, Form
@@ -17,9 +17,10 @@ from linesmith.patches.prefix import style
 
 _WIDTH = 75
 _LISTED = 3
-_RUN = (
-    "spatch --sp-file FILE.cocci --in-place --recursive-includes --include-headers-for-types --disable-worth-trying-opt"
-)
+_RUN = """\
+// spatch --sp-file RULES --in-place --recursive-includes
+//   --include-headers-for-types --disable-worth-trying-opt -I include FILES
+"""
 _STAYS = {
     RefusalCode.WHOLE_ASSIGNMENT: "assigned as a whole",
     RefusalCode.INITIALISER: "in an initialiser",
@@ -37,7 +38,7 @@ def predicates(declared: DeclaredMember, found: Sequence[Predicate], changes: Se
     after = b"".join(change.after or b"" for change in changes)
     names = [f"{one.name}()" for one in found if one.name.encode() in after]
     listed = ", ".join(names[:_LISTED])
-    subject = style(tree, _usual(declared, changes)).subject(f"use {listed}")
+    subject = style(tree, declared.file).subject(f"use {listed}")
     body = (
         f"Some users of {declared.name} of {declared.title} spell out what {listed} "
         f"return{'s' * (len(names) == 1)}. Call {'it' if len(names) == 1 else 'them'} instead. No functional change."
@@ -66,7 +67,7 @@ _MADE = "Made with Coccinelle."
 
 def script(declared: DeclaredMember, rules: Sequence[str]) -> str:
     """The semantic patch with the command that runs it."""
-    head = "".join(f"// {line}\n" for line in (f"Hides {declared.name} of {declared.title}. To be run by:", *_RUN))
+    head = f"// Hides {declared.name} of {declared.title}. To be run by:\n{_RUN}"
     return "\n".join((head, *(f"{one.rstrip()}\n" for one in rules)))
 
 
@@ -74,13 +75,6 @@ def _left(declared: DeclaredMember, refusals: Sequence[Refusal]) -> str:
     counts = Counter(_STAYS.get(one.code, "elsewhere") for one in refusals)
     told = ", ".join(f"{count} {where}" for where, count in counts.items())
     return f"Places that go on naming {declared.name}: {told}."
-
-
-def _usual(declared: DeclaredMember, changes: Sequence[FileChange]) -> str:
-    """The file that stands for all: the only one, or the one of the folder with most changes."""
-    folders = Counter(str(PurePosixPath(change.file).parent) for change in changes)
-    folder = folders.most_common(1)[0][0] if folders else ""
-    return next((one.file for one in changes if str(PurePosixPath(one.file).parent) == folder), declared.file)
 
 
 def _filled(text: str) -> str:

@@ -80,6 +80,13 @@ int f(struct wheel *w, struct car *c)
 """
 
 
+def test_what_follows_the_record_at_once_is_parted_from_the_definition(tmp_path: Path) -> None:
+    header = "struct wheel { int turns; };\n/* more */\n"
+    tree = program(tmp_path, car_h=header, f_c=_USER.replace(" + c->turns + c->front->turns", ""))
+    made = hidden(tree, "wheel", "turns", "wheel_turns")
+    assert after(made, "car.h").endswith("\treturn w->turns;\n}\n\n/* more */\n")
+
+
 def test_members_of_other_records_with_the_same_name_stay(tmp_path: Path) -> None:
     made = hidden(program(tmp_path, car_h=HEADER, f_c=_USER), "wheel", "turns", "wheel_turns")
     assert "return wheel_turns(w) + c->turns + wheel_turns(c->front);" in after(made, "f.c")
@@ -166,7 +173,7 @@ int f(struct tree *t)
 """
     made = hidden(program(tmp_path, tree_h=header, f_c=source), "tree", "root", "tree_root")
     assert [step.message.partition("\n")[0] for step in made.series.steps] == [
-        "f: use tree_has_some()",
+        "tree: use tree_has_some()",
         "tree: access root through tree_root()",
     ]
     assert after(made, "f.c").splitlines()[3:6] == [
