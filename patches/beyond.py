@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linesmith.analyzer.model import CACHE_LINE_BYTES, ConfigurationCheck
+from linesmith.analyzer.model import CACHE_LINE_BYTES, ConfigurationCheck, SourceScan
 from linesmith.patches.matrix import paragraphs, unchecked
+from linesmith.patches.relied import LEFT, relied
 
 _CODE = "code that relies on the order of members (initialisers by position, ranges from one member to another, casts)"
 
@@ -36,9 +37,10 @@ class Beyond:
 NOTHING_BEYOND = Beyond()
 
 
-def beyond(checks: Sequence[ConfigurationCheck], title: str) -> Beyond:
-    """What is said of the other configurations, of the record ``title`` as C names it."""
-    return Beyond(configurations=paragraphs(checks, title), builds_left=unchecked(checks))
+def beyond(checks: Sequence[ConfigurationCheck], scan: SourceScan | None, title: str) -> Beyond:
+    """What is said of other configurations and of code, where it was scanned; ``title`` is the record in C."""
+    code, code_left = (relied(scan, title), LEFT) if scan else ("", "")
+    return Beyond(paragraphs(checks, title), unchecked(checks), code, code_left)
 
 
 def is_worse(checks: Sequence[ConfigurationCheck]) -> bool:

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from linesmith.analyzer.errors import EditRefused, LinesmithError
-from linesmith.analyzer.model import Layout, Refusal, RefusalCode
+from linesmith.analyzer.model import FactKind, Layout, Refusal, RefusalCode, SourceFact
 from linesmith.patches.atoms import AtomKind, scope
 from linesmith.patches.confirmed import declared_in, is_kernel_code, readable
 from linesmith.patches.declaration import Declared
 from linesmith.patches.kbuild import planned
+from linesmith.patches.permutation import blocks
 from linesmith.patches.tree import Tree
 
 
@@ -38,6 +40,21 @@ def readiness(type_: str, layout: Layout, tree: Tree) -> Readiness:
     except LinesmithError as error:
         return Readiness(file, error)
     return Readiness(file)
+
+
+def held_together(type_: str, layout: Layout, tree: Path) -> tuple[SourceFact, ...]:
+    """The members of conditionals, and what else moves as one: a candidate that parts them could not be written.
+
+    Nothing where the record's declaration is not found.
+    """
+    try:
+        with readable(Tree(tree)):
+            declared = declared_in(type_, layout, Tree(tree))
+            found = blocks(declared.source, declared.record)
+    except LinesmithError:
+        return ()
+    reason = "the source has them in one block"
+    return tuple(SourceFact(FactKind.TOGETHER, names, reason, declared.place) for names in found if len(names) > 1)
 
 
 def _check_text(declared: Declared) -> None:

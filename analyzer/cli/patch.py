@@ -34,6 +34,9 @@ _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option(
     "--series", "in_steps", is_flag=True, help="One patch for each move of the candidate, each of which compiles."
 )
+@click.option(
+    "--scan/--no-scan", default=True, help="Look through the sources for code that relies on the order (default)."
+)
 @click.option("--dry-run", is_flag=True, help="Show the edit and the commands that would confirm it; run none.")
 def command(
     elf: Path,
@@ -53,6 +56,7 @@ def command(
     checking: matrix_options.Checking,
     dressing: dressing_options.Dressing,
     in_steps: bool,
+    scan: bool,
     dry_run: bool,
 ) -> None:
     """Write a candidate as a patch with its evidence, for `git am`, `git apply` and `patch -p1`.
@@ -61,15 +65,17 @@ def command(
     """
     from linesmith.analyzer.cli import patching
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
+    from linesmith.analyzer.cli.blocks import with_blocks
     from linesmith.patches.tree import Tree
 
     sources = Tree(tree, build, cflags)
-    asked = patching.Asked(mailing, checking, dressing, in_steps, format_, given.cpus)
+    asked = patching.Asked(mailing, checking, dressing, in_steps, scan, format_, given.cpus)
     patching.check_early(sources, asked)
     found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
-    patching.check_records(found, sources, asked)
-    chosen = patching.choose(found, given.premises(elf, found.reading), trace, candidate)
+    scanned = patching.survey(found, sources, asked)
+    known = with_blocks(given.premises(elf, found.reading, scanned.scans), found, tree)
+    chosen = patching.choose(found, known, trace, candidate)
     if dry_run:
         patching.show_draft(chosen, sources, asked)
-    elif patching.deliver(chosen, sources, asked, found.reading.layouts):
+    elif patching.deliver(chosen, sources, asked, scanned, found.reading.layouts):
         click.get_current_context().exit(1)

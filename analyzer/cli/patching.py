@@ -12,9 +12,11 @@ import click
 
 from linesmith.analyzer.cli import output
 from linesmith.analyzer.cli.analysis import Analysis
+from linesmith.analyzer.cli.blocks import objects
 from linesmith.analyzer.cli.dressing_options import Dressing
 from linesmith.analyzer.cli.matrix_options import Checking
 from linesmith.analyzer.cli.proposing import check_number, offered
+from linesmith.analyzer.cli.scanning import Scanned, records_of, scan_if_possible
 from linesmith.analyzer.cli.series_output import Mailing, tell
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
@@ -51,6 +53,7 @@ class Asked:
     checking: Checking
     dressing: Dressing
     in_steps: bool
+    scan: bool
     format: str
     cpus: int
 
@@ -89,21 +92,20 @@ def check_early(tree: Tree, asked: Asked) -> None:
     asked.mailing.check(tree.root)
 
 
-def check_records(found: Analysis, tree: Tree, asked: Asked) -> None:
-    """Raise what stands in the way of every candidate, before the long search for them.
+def survey(found: Analysis, tree: Tree, asked: Asked) -> Scanned:
+    """Who relies on the order of the records found; raises what stands in the way of every candidate.
 
     A record may have no declaration in the tree, or one that must stay; the tree may have no configuration, or not the
     one that is asked for; a tool may be missing. Where one of the records has no such obstacle, the search goes on.
     """
-    records = {(thing.type, thing.layout) for one in found.findings for thing in one.objects[:1] if thing.layout}
-    layouts = found.reading.layouts
-    known = [readiness(type_, layouts.by_id(number), tree) for type_, number in sorted(records)]
+    known = [readiness(type_, layout, tree) for type_, layout in objects(found).items()]
     obstacles = [one.obstacle for one in known if one.obstacle is not None]
     if obstacles and len(obstacles) == len(known):
         raise obstacles[0]
     for one in known:
         if one.obstacle is None:
             asked.checking.asked(tree, one.file, asked.cpus)
+    return scan_if_possible(tree.root, tree.build, records_of(found)) if asked.scan else Scanned()
 
 
 def show_draft(chosen: Chosen, tree: Tree, asked: Asked) -> None:
@@ -113,16 +115,17 @@ def show_draft(chosen: Chosen, tree: Tree, asked: Asked) -> None:
     output.deliver(report.render_draft(made, asked.format), asked.mailing.file)
 
 
-def deliver(chosen: Chosen, tree: Tree, asked: Asked, layouts: Layouts) -> bool:
+def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts: Layouts) -> bool:
     """The candidate as confirmed patches, written where they are to go; what is not as expected is told beside them.
 
     ``layouts`` are those of the ELF file. Returns whether a configuration that was asked for has it worse than before.
     """
     candidate = asked.dressing.dressed(chosen.candidate)
     confirmed = confirm(candidate, tree, _tell, asked.dressing.remarks(candidate, chosen.finding))
+    scan = next((one for one in scanned.scans if one.record == candidate.type), None)
     checks = _checks(candidate, confirmed, tree, asked, layouts)
     title = confirmed.original.declared.record.title
-    parts = chosen.number, excerpt, confirmed, chosen.steps, beyond(checks, title)
+    parts = chosen.number, excerpt, confirmed, chosen.steps, beyond(checks, scan, title)
     patch = told(candidate, chosen.finding, tree, *parts)
     in_steps = asked.in_steps
     series = stepwise(candidate, patch, confirmed, tree, _tell) if in_steps else whole(patch, confirmed)
@@ -132,6 +135,8 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, layouts: Layouts) -> bool:
     else:
         asked.mailing.write(files)
     tell(series, tree.root, files)
+    if scanned.reason:
+        click.echo(f"linesmith: code that relies on the order was not looked for: {scanned.reason}", err=True)
     return is_worse(checks)
 
 

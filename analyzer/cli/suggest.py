@@ -51,13 +51,15 @@ def command(
     Of each line the recommended change is shown in full, the others in a table; numbers are those that `patch` takes.
     """
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
+    from linesmith.analyzer.cli.blocks import with_blocks
     from linesmith.analyzer.cli.proposing import check_number, suggested
     from linesmith.analyzer.report import suggest, suggest_json
 
     found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
     split = sharding.sharded(found, type_, trace, shard, ways, by) if shard else None
     scans = scanning.scan_findings(tree, build, found)
-    answers = suggested(found, given.premises(elf, found.reading, scans), limit, trace, split)
+    known = with_blocks(given.premises(elf, found.reading, scans), found, tree)
+    answers = suggested(found, known, limit, trace, split)
     check_number(candidate, sum(len(line.candidates) for line in answers.lines))
     if format_ == "json":
         text = suggest_json.render_json(answers)

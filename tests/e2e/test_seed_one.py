@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from linesmith.analyzer.model import FileChange, SeriesStep
+from linesmith.patches.series.recipients import recipients
 
 pytestmark = pytest.mark.real
 
@@ -65,12 +69,13 @@ def first(vmlinux: Path, profile: Path) -> dict[str, Any]:
 
 
 def check_moves_one_member(content: bytes, tree: Path, folder: Path) -> None:
-    """One line less, the same line more, and both appliers take the file; the tree itself stays as it is."""
+    """A line of code and one of kernel-doc stand elsewhere; both appliers take the file, the tree stays as it is."""
     diff = content[content.index(b"\ndiff --git ") + 1 :]
     changed = [line for line in diff.splitlines() if line[:1] in b"+-" and line[:3] not in (b"+++", b"---")]
-    assert sorted(line[:1] for line in changed) == [b"+", b"-"]
-    assert changed[0][1:] == changed[1][1:]
-    assert changed[0].split()[-1] in (b"i_mmap;", b"i_mmap_rwsem;")
+    gone, new = (sorted(line[1:] for line in changed if line[:1] == sign) for sign in (b"-", b"+"))
+    assert gone == new
+    assert [line.split()[1].strip(b"@:;") for line in gone if line[:1] == b" "] == [b"i_mmap_rwsem"]
+    assert [line.split()[-1] for line in gone if line[:1] == b"\t"] == [b"i_mmap_rwsem;"]
     file = folder / "fs.patch"
     file.write_bytes(content)
     header = folder / "include" / "linux" / "fs.h"
@@ -81,7 +86,7 @@ def check_moves_one_member(content: bytes, tree: Path, folder: Path) -> None:
 
 
 def test_a_verified_patch_moves_one_member(vmlinux: Path, kernel_tree: Path, profile: Path, tmp_path: Path) -> None:
-    done = linesmith("patch", vmlinux, profile, "--tree", kernel_tree)
+    done = linesmith("patch", vmlinux, profile, "--tree", kernel_tree, "--no-comment")
     assert done.returncode == 0, done.stderr.decode()
     message = done.stdout.decode().partition("\n---\n")[0]
     assert "struct address_space" in message.splitlines()[0]
@@ -89,6 +94,28 @@ def test_a_verified_patch_moves_one_member(vmlinux: Path, kernel_tree: Path, pro
     assert "The size stays 192 bytes." in message
     assert "compiled with gcc" in " ".join(message.split())
     check_moves_one_member(done.stdout, kernel_tree, tmp_path)
+
+
+def test_the_trees_own_checkpatch_misses_the_sign_off_only(
+    vmlinux: Path, kernel_tree: Path, profile: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    done = linesmith("patch", vmlinux, profile, "--tree", kernel_tree, "-o", f"{out}/")
+    (file,) = out.iterdir()
+    assert done.stdout.decode() == f"{file}\n"
+    assert b"Kept off the cache line of i_mmap" in file.read_bytes()
+    script = str(kernel_tree / "scripts" / "checkpatch.pl")
+    argv = ["perl", script, "--strict", f"--root={kernel_tree}", "--terse", str(file)]
+    said = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60).stdout
+    complaints = [line for line in said.splitlines() if re.search("ERROR|WARNING|CHECK", line)]
+    assert [line.partition("ERROR: ")[2] for line in complaints] == ["Missing Signed-off-by: line(s)"]
+
+
+def test_maintainers_are_those_of_the_tree(kernel_tree: Path) -> None:
+    header = (kernel_tree / "include" / "linux" / "fs.h").read_bytes()
+    step = SeriesStep("fs: x\n", (FileChange("include/linux/fs.h", header, header + b"\n"),))
+    found = recipients(kernel_tree, (step,))
+    assert (len(found.to), found.copies) == (1, ("linux-fsdevel@vger.kernel.org", "linux-kernel@vger.kernel.org"))
 
 
 def test_the_json_says_by_what_it_is_verified(vmlinux: Path, kernel_tree: Path, profile: Path) -> None:
