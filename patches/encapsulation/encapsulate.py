@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,16 +13,17 @@ from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.model import PatchSeries, Refusal, RefusalCode, SeriesStep
 from linesmith.patches.encapsulation import message
 from linesmith.patches.encapsulation.form import Accessor, Form, definition
-from linesmith.patches.encapsulation.leftovers import Survey, is_access, is_designator, is_offset, leftovers
+from linesmith.patches.encapsulation.leftovers import leftovers
 from linesmith.patches.encapsulation.member import DeclaredMember, find_member, is_apart, position_behind
 from linesmith.patches.encapsulation.predicates import Predicate, predicates, using
-from linesmith.patches.encapsulation.rules import KEPT, Target, Use, census, replacing
-from linesmith.patches.encapsulation.uses import Place, all_uses, form_for, gathered, parameter_for
+from linesmith.patches.encapsulation.rules import KEPT, Use, replacing
+from linesmith.patches.encapsulation.survey import Survey, Work, by_depth, renewed, surveyed
+from linesmith.patches.encapsulation.uses import Place, all_uses, form_for, parameter_for
 from linesmith.patches.preparation import Progress
 from linesmith.patches.records import records_named
-from linesmith.patches.semantic.image import TreeImage, tree_image
+from linesmith.patches.semantic.image import tree_image
 from linesmith.patches.semantic.mentions import Mention, mentioned, mentions_of
-from linesmith.patches.semantic.spatch import SemanticPatch, Types, spatch
+from linesmith.patches.semantic.spatch import SemanticPatch, spatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +51,6 @@ class Encapsulated:
     broken: tuple[Refusal, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """What every stage needs."""
-
-    wish: Wish
-    declared: DeclaredMember
-    target: Target
-    image: TreeImage
-    progress: Progress
-
-
 def encapsulate(wish: Wish, tree: Path, progress: Progress) -> Encapsulated:
     """The series for a tree, which is only read.
 
@@ -70,9 +60,9 @@ def encapsulate(wish: Wish, tree: Path, progress: Progress) -> Encapsulated:
         found = mentions_of(image.tree, (wish.member, wish.accessor), progress)
         declared, copies = find_member(image.tree, wish.record, wish.member, found[wish.member])
         _check_free(wish, [mention for mention in found[wish.accessor] if not is_apart(mention, declared)])
-        work = _Work(wish, declared, Target(declared.record, declared.name), image, progress)
-        near = [mention for mention in found[wish.member] if not is_apart(mention, declared)]
-        return _encapsulated(work, near, copies)
+        work = Work(declared, image, progress)
+        survey = surveyed(work, [one.file for one in found[wish.member] if not is_apart(one, declared)])
+        return _encapsulated(work, wish.accessor, survey, copies)
 
 
 def _check_free(wish: Wish, used: Sequence[Mention]) -> None:
@@ -81,45 +71,48 @@ def _check_free(wish: Wish, used: Sequence[Mention]) -> None:
         raise EditRefused(Refusal(RefusalCode.NAME_TAKEN, used[0].place, reason, "give another with --accessor"))
 
 
-def _encapsulated(work: _Work, near: Sequence[Mention], copies: Sequence[Refusal]) -> Encapsulated:
-    files = list(dict.fromkeys(one.file for one in near if _can_be_replaced(work, one)))
-    first, first_rules = _predicates_used(work, files)
-    survey, depths = _surveyed(work, [mention.file for mention in near])
-    own = [place for place in survey.places.values() if place.is_own or (survey.is_unique and place.may_be_own)]
-    if not own:
-        reason = f"no access to {work.declared.name} of a {work.declared.title} was found"
-        raise EditRefused(Refusal(RefusalCode.NOTHING_TO_REPLACE, work.declared.place, reason))
-    form = form_for(work.declared, own)
-    generic = form is not Form.VALUE and any(Use.CONSTANT in place.uses for place in own)
-    accessor = Accessor(work.wish.accessor, form, parameter_for(work.declared, own), generic)
-    rules = replacing(work.target, accessor.name, form, all_uses(own), untyped=survey.is_unique)
-    failed = _replaced(work, rules, own, depths)
-    replaced = tuple(place for place in own if not place.uses & set(KEPT[form]))
-    refusals = (*leftovers(survey, accessor, _macros(work, survey)), *failed, *_missed(work, survey, replaced), *copies)
+def _encapsulated(work: Work, name: str, survey: Survey, copies: Sequence[Refusal]) -> Encapsulated:
+    first, first_rules = _predicates_used(work, survey)
+    for step in first:
+        survey = renewed(work, survey, [change.file for change in step.changes])
+    accessor = _accessor(work.declared, name, survey.own)
+    uses = all_uses(survey.own)
+    rules = replacing(work.target, name, accessor.form, uses, untyped=survey.is_unique)
+    failed = _applied(work, rules, survey, {place.file for place in survey.own})
+    replaced = tuple(place for place in survey.own if not place.uses & set(KEPT[accessor.form]))
+    left = leftovers(survey, accessor, _macros(work, survey))
+    refusals = (*left, *failed, *_missed(work, survey, replaced), *copies)
     _define(work, accessor)
     told = message.accessor(work.declared, accessor, replaced, refusals, work.image.tree)
     series = PatchSeries((*first, SeriesStep(told, work.image.commit())), refusals=refusals)
-    text = message.script(work.declared, [*first_rules, rules.text])
-    return Encapsulated(work.declared, accessor, replaced, text, series)
+    return Encapsulated(
+        work.declared, accessor, replaced, message.script(work.declared, [*first_rules, rules.text]), series
+    )
 
 
-def _can_be_replaced(work: _Work, mention: Mention) -> bool:
-    return not mention.macro and is_access(work.image.read(mention.file), mention)
+def _accessor(declared: DeclaredMember, name: str, own: Sequence[Place]) -> Accessor:
+    """The accessor that serves most uses; raises ``EditRefused`` where there is none."""
+    if not own:
+        reason = f"no access to {declared.name} of a {declared.title} was found"
+        raise EditRefused(Refusal(RefusalCode.NOTHING_TO_REPLACE, declared.place, reason))
+    form = form_for(declared, own)
+    generic = form is not Form.VALUE and any(Use.CONSTANT in place.uses for place in own)
+    return Accessor(name, form, parameter_for(declared, own), generic)
 
 
-def _predicates_used(work: _Work, files: Sequence[str]) -> tuple[list[SeriesStep], list[str]]:
+def _predicates_used(work: Work, survey: Survey) -> tuple[list[SeriesStep], list[str]]:
     """The step that calls the functions which others spell out, where there is something to do."""
     found = predicates(work.declared)
-    likely = [file for file in files if any(_may_spell_out(work.image.read(file), one) for one in found)]
-    if not found or not likely:
+    files = {place.file for place in survey.own}
+    likely = {file for file in files if any(_may_spell_out(survey.sources[file], one) for one in found)}
+    if not likely:
         return [], []
     rules = using(work.target, found)
-    spatch(rules, work.image, likely, work.progress)
+    _applied(work, rules, survey, likely)
     changes = work.image.commit()
     if not changes:
         return [], []
-    told = message.predicates(work.declared, found, changes, work.image.tree)
-    return [SeriesStep(told, changes)], [rules.text]
+    return [SeriesStep(message.predicates(work.declared, found, changes, work.image.tree), changes)], [rules.text]
 
 
 def _may_spell_out(source: bytes, predicate: Predicate) -> bool:
@@ -127,50 +120,20 @@ def _may_spell_out(source: bytes, predicate: Predicate) -> bool:
     return all(word.encode() in source for word in words)
 
 
-def _surveyed(work: _Work, files: Sequence[str]) -> tuple[Survey, dict[str, Types]]:
-    """All that is known of the member as the image is now, and from where each file's types are known."""
-    sources = {file: work.image.read(file) for file in dict.fromkeys(files)}
-    found = tuple(one for file, source in sources.items() for one in mentioned(file, source, work.declared.name))
-    parsed = sorted({one.file for one in found if not one.macro and is_access(sources[one.file], one)})
-    places, depths = _places(work, parsed)
-    unique = not any(_is_other(work, sources[one.file], one) for one in found)
-    by_place = {(place.file, place.line, place.column): place for place in places}
-    return Survey(work.declared, found, by_place, sources, unique), depths
-
-
-def _places(work: _Work, files: Sequence[str]) -> tuple[tuple[Place, ...], dict[str, Types]]:
-    """Each use; headers are read for files only where a type is not known without."""
-    rules = census(work.target)
-    fast = gathered(spatch(rules, work.image, files, work.progress, Types.FILE).sites)
-    unsure = sorted({place.file for place in fast if not (place.is_own or place.is_foreign)})
-    slow = gathered(spatch(rules, work.image, unsure, work.progress).sites) if unsure else ()
-    depths = {file: Types.HEADERS if file in unsure else Types.FILE for file in files}
-    return (*(place for place in fast if depths[place.file] is Types.FILE), *slow), depths
-
-
-def _is_other(work: _Work, source: bytes, mention: Mention) -> bool:
-    """Whether the word may declare something else than the member."""
-    record = work.declared.record
-    own = mention.file == work.declared.file and record.opening < mention.offset < record.closing
-    return not (own or is_access(source, mention) or is_designator(source, mention) or is_offset(source, mention))
-
-
-def _replaced(work: _Work, rules: SemanticPatch, own: Sequence[Place], depths: dict[str, Types]) -> list[Refusal]:
+def _applied(work: Work, rules: SemanticPatch, survey: Survey, files: Collection[str]) -> list[Refusal]:
     failed: list[Refusal] = []
-    for depth in Types:
-        files = sorted({place.file for place in own if depths[place.file] is depth})
-        if files:
-            failed += spatch(rules, work.image, files, work.progress, depth).failed
+    for depth, group in by_depth(files, survey):
+        failed += spatch(rules, work.image, group, work.progress, depth).failed
     return failed
 
 
-def _macros(work: _Work, survey: Survey) -> set[tuple[str, str]]:
+def _macros(work: Work, survey: Survey) -> set[tuple[str, str]]:
     """Macros that name the member as the image is now."""
     found = (one for file in survey.sources for one in mentioned(file, work.image.read(file), work.declared.name))
     return {(one.file, one.macro) for one in found if one.macro}
 
 
-def _missed(work: _Work, survey: Survey, replaced: Sequence[Place]) -> Iterator[Refusal]:
+def _missed(work: Work, survey: Survey, replaced: Sequence[Place]) -> Iterator[Refusal]:
     """Files in which more places name the member than there should be."""
     name = work.declared.name
     gone = Counter(place.file for place in replaced)
@@ -183,7 +146,7 @@ def _missed(work: _Work, survey: Survey, replaced: Sequence[Place]) -> Iterator[
             yield Refusal(RefusalCode.NOT_PARSED, f"{file}:1", reason, "change them by hand")
 
 
-def _define(work: _Work, accessor: Accessor) -> None:
+def _define(work: Work, accessor: Accessor) -> None:
     source = work.image.read(work.declared.file)
     start = work.declared.record.start
     near = min(records_named(source, work.declared.record.name), key=lambda record: abs(record.start - start))

@@ -3,33 +3,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 
 from linesmith.analyzer.model import Refusal, RefusalCode
+from linesmith.patches.encapsulation.context import is_access, is_designator, is_offset, statement
 from linesmith.patches.encapsulation.form import Accessor, Form
-from linesmith.patches.encapsulation.member import DeclaredMember
 from linesmith.patches.encapsulation.rules import KEPT, Use
+from linesmith.patches.encapsulation.survey import Survey
 from linesmith.patches.encapsulation.uses import Place
 from linesmith.patches.semantic.mentions import Mention
-
-_OFFSETS = re.compile(r"\b(\w*(?:offsetof|container_of|sizeof_field|typeof_member|list_entry|OFFSET|DEFINE)\w*)\s*\(")
-_CONTEXT = 400
-
-
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """What is known of a member: its declaration, each mention, and each use that was parsed.
-
-    ``sources`` gives the content of a file by name. ``is_unique`` tells that no other record has a member of the name.
-    """
-
-    declared: DeclaredMember
-    mentions: tuple[Mention, ...]
-    places: Mapping[tuple[str, int, int], Place]
-    sources: Mapping[str, bytes]
-    is_unique: bool
 
 
 def leftovers(survey: Survey, accessor: Accessor, macros: Collection[tuple[str, str]]) -> tuple[Refusal, ...]:
@@ -45,32 +27,6 @@ def leftovers(survey: Survey, accessor: Accessor, macros: Collection[tuple[str, 
     )
 
 
-def is_access(source: bytes, mention: Mention) -> bool:
-    """Whether the word follows ``->`` or a dot behind an expression."""
-    ahead = source[max(0, mention.offset - _CONTEXT) : mention.offset].rstrip()
-    if ahead.endswith(b"->"):
-        return True
-    holder = ahead[:-1].rstrip()[-1:] if ahead.endswith(b".") else b""
-    return bool(holder) and (holder.isalnum() or holder in b"_)]")
-
-
-def is_designator(source: bytes, mention: Mention) -> bool:
-    """Whether the word stands behind the dot of a designated initialiser."""
-    ahead = source[max(0, mention.offset - _CONTEXT) : mention.offset].rstrip()
-    return ahead.endswith(b".") and not is_access(source, mention)
-
-
-def is_offset(source: bytes, mention: Mention) -> bool:
-    """Whether the word is an argument of ``offsetof()``, ``container_of()`` or the like."""
-    ahead = source[max(0, mention.offset - _CONTEXT) : mention.offset].decode("utf-8", "replace")
-    statement = re.split(r"[;{}]", ahead)[-1]
-    return any(_is_open(statement[match.end() - 1 :]) for match in _OFFSETS.finditer(statement))
-
-
-def _is_open(text: str) -> bool:
-    return text.count("(") > text.count(")")
-
-
 def _refusal(survey: Survey, accessor: Accessor, mention: Mention) -> Refusal | None:
     declared, source = survey.declared, survey.sources[mention.file]
     place = survey.places.get((mention.file, mention.line, mention.column))
@@ -81,7 +37,7 @@ def _refusal(survey: Survey, accessor: Accessor, mention: Mention) -> Refusal | 
         return None
     if is_access(source, mention):
         return _not_replaced(survey, mention, place)
-    named = declared.record.name.encode() in _statement(source, mention)
+    named = declared.record.name.encode() in statement(source, mention)
     if is_designator(source, mention):
         return _initialiser(mention) if survey.is_unique or named else None
     return _offset(mention) if is_offset(source, mention) and (survey.is_unique or named) else None
@@ -106,11 +62,6 @@ def _not_replaced(survey: Survey, mention: Mention, place: Place | None) -> Refu
         return None
     reason = f"the type in front of the member is not known ({place.type or 'no type'})"
     return Refusal(RefusalCode.TYPE_UNKNOWN, mention.place, reason, "change it by hand if it is the record")
-
-
-def _statement(source: bytes, mention: Mention) -> bytes:
-    ahead = source[max(0, mention.offset - _CONTEXT) : mention.offset]
-    return re.split(rb"[;]", ahead)[-1] + source[mention.offset : mention.offset + _CONTEXT].split(b";")[0]
 
 
 def _initialiser(mention: Mention) -> Refusal:

@@ -109,7 +109,7 @@ def replacing(target: Target, name: str, form: Form, uses: Collection[Use], *, u
     without = f"!= {{ {', '.join(f'{use}.p' for use in kept)} }}" if kept else ""
     rules = [_KEEPING[use](target) for use in kept]
     # One rule for all: once a rule has changed a function, positions found before it mean nothing there.
-    holders = ["P->", *(["O."] if Use.OBJECT in uses else []), *(["X->"] if untyped else [])]
+    holders = ["P->", *(["O."] if Use.OBJECT in uses else []), *(["X->", "X."] if untyped else [])]
     edits = [pair for holder in holders for pair in _pairs(target, holder, name, form, uses)]
     choice = "(\n" + "\n|\n".join(f"- {old}\n+ {new}" for old, new in edits) + "\n)"
     rules.append(target.rule("accessor", choice, X="expression", position=without))
@@ -157,7 +157,7 @@ KEPT = {
 def _pairs(target: Target, holder: str, name: str, form: Form, uses: Collection[Use]) -> Iterator[tuple[str, str]]:
     """What is taken out and what comes in, the special cases first."""
     access = f"{holder}{target.member}@p"
-    call = f"{name}({'&O' if holder == 'O.' else holder[0]})"
+    call = f"{name}({'&' if holder.endswith('.') else ''}{holder[0]})"
     if form is not Form.ADDRESS:
         yield access, call
         return
