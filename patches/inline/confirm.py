@@ -33,8 +33,9 @@ def change_of(inlined: Inlined) -> Change:
             first = files.get(one.file, one)
             files[one.file] = FileChange(one.file, first.before, one.after)
     outer = inlined.study.pointer.outer
-    others = (inlined.study.pointer.record,)
-    return Change(tuple(files.values()), outer.record.name, outer.record.title, outer.file, others=others)
+    others = (inlined.study.target.record.name,)
+    unit = next((file for file in files if file.endswith(".c")), None)
+    return Change(tuple(files.values()), outer.record.name, outer.record.title, outer.file, unit, others=others)
 
 
 def confirmed(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> Inlined:
@@ -72,7 +73,7 @@ def _cost(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> str:
         known = {record.record: record for record in check.records}
         outer = known.get(inlined.study.pointer.outer.record.name)
         if outer is not None and outer.before is not None and outer.after is not None:
-            return _filled(_said(inlined, outer, known.get(inlined.study.pointer.record), check.title))
+            return _filled(_said(inlined, outer, known.get(inlined.study.target.record.name), check.title))
     return ""
 
 

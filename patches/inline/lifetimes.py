@@ -24,8 +24,9 @@ _MADE = """@ holder_made @
 identifier maker =~ "^({makers})$";
 expression list given;
 position place;
+type cast;
 @@
- kept =@place maker(given)
+ kept =@place (cast)maker(given)
 """
 _DECLARED = """@ holder_declared{number} @
 {typedefs}
@@ -33,8 +34,9 @@ identifier kept;
 identifier maker =~ "^({makers})$";
 expression list given;
 position place;
+type cast;
 @@
- {title} *kept@place = maker(given);
+ {title} *kept@place = (cast)maker(given);
 """
 _OTHERS = """@ holder_copied @
 {holder}

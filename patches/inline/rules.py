@@ -89,7 +89,8 @@ def _kind(use: Use) -> tuple[bool, bool]:
 
 
 def _fresh(names: Names, kind: str, call: str, *, clears: bool) -> Iterator[str]:
-    branch = names.word("branch")
+    branch, kind_ = names.word("branch"), names.word("type")
+    call = f"({kind_}){call}"
 
     def added(way: str) -> str:
         return f"\n+ memset(&{way}, 0, sizeof({way}));" if clears else ""
@@ -97,8 +98,9 @@ def _fresh(names: Names, kind: str, call: str, *, clears: bool) -> Iterator[str]
     def tested(way: str) -> str:
         return f"- if (({way} = {call}) == NULL) {branch}{added(way)}"
 
-    yield names.head(f"allocated_and_tested_{kind}", f"statement {branch};") + "\n" + names.both(tested)
-    yield names.head(f"allocated_{kind}") + "\n" + names.both(lambda way: f"- {way} = {call};{added(way)}")
+    cast = f"type {kind_};"
+    yield names.head(f"allocated_and_tested_{kind}", cast, f"statement {branch};") + "\n" + names.both(tested)
+    yield names.head(f"allocated_{kind}", cast) + "\n" + names.both(lambda way: f"- {way} = {call};{added(way)}")
 
 
 def _copied(names: Names, call: str) -> str:
@@ -181,13 +183,12 @@ def _caches(caches: Sequence[str]) -> Iterator[str]:
 
 def _aligned(names: Names) -> Iterator[str]:
     """The record is aligned as its new member asks; C11 7.22.3.1."""
-    size, new, titles = names.word("size"), names.word("new"), names.pointer.holders
-    call = f"- malloc({size})\n+ aligned_alloc(__alignof__(*{new}), {size})"
-    known = "".join(f"{line}\n" for line in typedefs(titles))
-    yield f"@ aligned @\n{known}{pointer_variable(titles, new)}\nexpression {size};\n@@\n {new} =\n{call}\n"
+    size, new, cast, titles = names.word("size"), names.word("new"), names.word("type"), names.pointer.holders
+    given = "".join(f"{line}\n" for line in (*typedefs(titles), f"expression {size};", f"type {cast};"))
+    call = f"({cast})\n- malloc({size})\n+ aligned_alloc(__alignof__(*{new}), {size})"
+    yield f"@ aligned @\n{given}{pointer_variable(titles, new)}\n@@\n {new} = {call}\n"
     for number, title in enumerate(titles, start=1):
-        head = f"@ aligned_where_declared{number} @\n{known}identifier {new};\nexpression {size};\n@@\n"
-        yield f"{head} {title} *{new} =\n{call}\n ;\n"
+        yield f"@ aligned_where_declared{number} @\n{given}identifier {new};\n@@\n {title} *{new} = {call}\n ;\n"
 
 
 def _values(names: Names, uses: Sequence[Use]) -> Iterator[str]:

@@ -50,13 +50,15 @@ def outermost(node: tree_sitter.Node) -> tree_sitter.Node:
 
 
 def bare(node: tree_sitter.Node) -> tree_sitter.Node:
-    """The expression within parentheses and ``likely()``/``unlikely()``."""
+    """The expression within parentheses, casts and ``likely()``/``unlikely()``."""
     while True:
         inner = node.named_children
         if node.type == "parenthesized_expression" and len(inner) == 1:
             node = inner[0]
         elif node.type == "call_expression" and callee(node) in _CALLED_FOR_TRUTH:
             node = arguments(node)[0]
+        elif node.type == "cast_expression" and node.child_by_field_name("value") is not None:
+            node = node.child_by_field_name("value") or node
         else:
             return node
 

@@ -217,3 +217,16 @@ def test_tests_of_a_pointer_that_is_always_set_go(tmp_path: Path) -> None:
         "\treturn queue->counters.lost;\n"
         "}\n"
     )
+
+
+def test_a_function_that_coccinelle_cannot_parse_stands_in_the_way(tmp_path: Path) -> None:
+    odd = "void odd(struct queue *queue)\n{\n\tgoto nowhere;\n\tqueue->counters->lost++;\n}\n"
+    result = made(tmp_path, {"queue.h": HEADER, "queue.c": f"{QUEUE}\n{odd}", "main.c": MAIN})
+    assert [(one.code, one.place) for one in result.standing] == [(RefusalCode.NOT_PARSED, "queue.c:34")]
+
+
+def test_an_allocation_may_be_cast(tmp_path: Path) -> None:
+    cast = QUEUE.replace("= calloc(", "= (struct counters *)calloc(").replace("= malloc(", "= (struct queue *) malloc(")
+    after = applied(tmp_path, made(tmp_path, {"queue.h": HEADER, "queue.c": cast, "main.c": MAIN}))["queue.c"]
+    assert "\tmemset(&queue->counters, 0, sizeof(queue->counters));\n" in after
+    assert "(struct queue *) aligned_alloc(__alignof__(*queue), sizeof(*queue))" in " ".join(after.split())
