@@ -12,13 +12,13 @@ from linesmith.patches.atoms import AtomKind, Scope
 from linesmith.patches.body import Body, all_members, members, parsed
 from linesmith.patches.insertions import asserted, marked, padded
 from linesmith.patches.kernel_doc import followed
-from linesmith.patches.moves import OTHER_CANDIDATE, moved, swapped, whole
+from linesmith.patches.moves import moved, swapped
+from linesmith.patches.order import check_bit_fields, check_order
 from linesmith.patches.pieces import Origin, find, with_attribute
-from linesmith.patches.records import Record
+from linesmith.patches.records import Record, is_packed
 from linesmith.patches.remarks import Remarks, remarked
 from linesmith.patches.spelling import Spelling
-
-_SHOWN = 4
+from linesmith.patches.spelt import spelt
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,11 @@ def edit(
     if record.kind != "struct":
         reason = f"{record.kind} {record.name} is no struct: order means nothing in it"
         raise origin.refuse(RefusalCode.NO_STRUCT, record.start, reason)
+    if is_packed(origin.source, record):
+        reason = f"{record.title} is packed, so no member is where its type would have it"
+        raise origin.refuse(RefusalCode.PACKED, record.start, reason)
     before = body = parsed(origin, record, _anchors(candidate))
+    candidate = spelt(candidate, all_members(before.outer))
     if not body.sound and any(atom.kind is AtomKind.BROKEN for atom in body.outer.atoms):
         _refuse_broken(origin, body.outer, candidate.moves)
     for move in candidate.moves:
@@ -52,7 +56,8 @@ def edit(
             body = _made(body, move, spelling or Spelling())
         except EditRefused as refused:
             raise EditRefused(_placed(refused.refusal, before, body, move.member)) from refused
-    _check_order(before, body, candidate)
+    check_order(before, body, candidate)
+    check_bit_fields(before, body, candidate)
     body = remarked(body, remarks or {})
     source = followed(body.origin.source, record, all_members(before.outer), all_members(body.outer))
     return Edit(source, members(body.outer))
@@ -102,29 +107,3 @@ def _placed(refusal: Refusal, before: Body, now: Body, member: str) -> Refusal:
         return refusal
     atom = next((one for one in before.innermost(member).atoms if one.declares(member)), None)
     return replace(refusal, place=before.origin.place(atom.start if atom else before.record.start))
-
-
-def _check_order(before: Body, body: Body, candidate: Candidate) -> None:
-    """The members known from DWARF must come out in the candidate's order; what came along shows up here."""
-    order = members(body.home)
-    wanted = [member.name for member in candidate.after.members if member.name in order]
-    got = [name for name in order if name in wanted]
-    if got == wanted:
-        return
-    for move in candidate.moves:
-        for name in (move.member, move.partner or move.after):
-            _refuse_companions(before, candidate, name)
-    name = next(mine for mine, theirs in zip(got, wanted, strict=False) if mine != theirs)
-    reason = f"the tree orders the members of {body.record.title} in another way than the ELF file (see `{name}`)"
-    lift = "use an ELF file built from this tree"
-    raise before.origin.refuse(RefusalCode.OTHER_ORDER, before.record.start, reason, lift)
-
-
-def _refuse_companions(body: Body, candidate: Candidate, name: str | None) -> None:
-    known = {member.name for member in candidate.before.members if member.name}
-    atom = next((one for one in body.home.atoms if name in one.names), None)
-    others = [f"`{other}`" for other in atom.names if other in known and other != name] if atom else []
-    if atom and others:
-        listed = ", ".join(others[:_SHOWN]) + (", …" if len(others) > _SHOWN else "")
-        reason = f"`{name}` is in {atom.kind.value} with {listed}, which can only move together"
-        raise body.origin.refuse(whole(atom), atom.start, reason, OTHER_CANDIDATE)

@@ -30,16 +30,18 @@ class _Split:
 
 def fitted(piece: Piece, old: Sequence[Piece | None], new: Sequence[Piece | None]) -> Piece:
     """``piece`` as it is written among ``new``, the pieces that it comes between; it stood between ``old``."""
-    own, there, here = _split(piece), _columns(old), _columns(new)
-    if own is None or there != {own.column} or len(here) != 1 or here <= {own.column, _NO_COLUMN}:
+    own, there, here = _split(piece), _column(old), _column(new)
+    if own is None or there != own.column or here in (own.column, _NO_COLUMN):
         return piece
-    return _written(piece, own, here.pop())
+    return _written(piece, own, here)
 
 
-def _columns(beside: Sequence[Piece | None]) -> set[int]:
-    """The columns of the declarations right above and below."""
+def _column(beside: Sequence[Piece | None]) -> int:
+    """The column of the declarations right above and below; one alone with one space tells nothing of the others."""
     splits = [_split(piece) for piece in beside if piece is not None and piece.atom.kind is AtomKind.DECLARATION]
-    return {one.column if one else _NO_COLUMN for one in splits}
+    columns = [one.column if one else _NO_COLUMN for one in splits]
+    agreed = len(set(columns)) == 1 and (len(columns) == len(beside) or columns[0] != _ONE_SPACE)
+    return columns[0] if agreed else _NO_COLUMN
 
 
 def _split(piece: Piece) -> _Split | None:

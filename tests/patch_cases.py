@@ -77,7 +77,8 @@ def edited(
 ) -> bytes:
     """The file after the moves, which bring the members of the ELF file into ``order``."""
     (record,) = records_named(source, "s")
-    proposal = candidate(ordered(order), ordered(order), moves)
+    names = [name for atom in atoms_of(source) for name in (*atom.names, *atom.inner) if name in order.split()]
+    proposal = candidate(ordered(" ".join(names)), ordered(order), moves)
     return edit(Origin(source, FILE), record, proposal, spelling, remarks).source
 
 

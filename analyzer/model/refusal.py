@@ -44,6 +44,7 @@ class RefusalCode(StrEnum):
     OFFSET = "offset"
     OTHER_ORDER = "other-order"
     OTHER_PROGRAM = "other-program"
+    PACKED = "packed"
     POINTER_KIND = "pointer-kind"
     PUBLISHED = "published-pointer"
     SHARED = "shared-object"
