@@ -59,7 +59,8 @@ def run(command: Command) -> Ended:
 def missing(program: str) -> ToolMissing:
     """The error that names the package to install."""
     name = Path(program).name
-    return ToolMissing(f"{name} is not installed or cannot be run; install the package {_PACKAGES.get(name, name)}")
+    package = _PACKAGES.get(name, f"gcc-{name.removesuffix('-gcc')}" if name.endswith("-gcc") else name)
+    return ToolMissing(f"{name} is not installed or cannot be run; install the package {package}")
 
 
 def environment() -> dict[str, str]:

@@ -40,7 +40,7 @@ class CompiledRecord:
 class CompiledUser:
     """An object that includes the change, compiled before and after: ``warnings`` are those that are new.
 
-    ``failed`` is the first error, empty where it compiles.
+    ``failed`` is the first error, empty where it compiles; warnings of what fails are not told.
     """
 
     unit: str

@@ -60,11 +60,20 @@ def _checked(name: str, change: Change, tree: Tree, asked: Asked, progress: Prog
         return ConfigurationCheck(title, failed=str(error))
     try:
         found = measured(environment, change, progress) if change.record else _NOTHING
-        users = compiled_users(environment, change, asked.users, progress) if asked.users != 0 else _NO_USERS
     except LinesmithError as error:
         return ConfigurationCheck(title, compiler, failed=str(error), remarks=environment.build.remarks)
+    users = _users(environment, change, asked, progress)
     remarks = (*environment.build.remarks, *found.remarks, *users.remarks)
     return ConfigurationCheck(title, compiler, found.records, found.residuals, users.units, remarks=remarks)
+
+
+def _users(environment: Environment, change: Change, asked: Asked, progress: Progress) -> Compiled:
+    if asked.users == 0:
+        return _NO_USERS
+    try:
+        return compiled_users(environment, change, asked.users, progress)
+    except LinesmithError as error:
+        return Compiled((), (f"no object was compiled: {error}",))
 
 
 def _environment(name: str, change: Change, tree: Tree, asked: Asked, progress: Progress) -> Environment:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from math import gcd
 
 from linesmith.analyzer.model import CompiledRecord, CompiledSize, ConfigurationCheck, Residual
@@ -103,8 +104,9 @@ def _holders(checks: Sequence[ConfigurationCheck], title: str) -> str:
         shown = [("", "bytes", "slab", ""), *rows[: 2 * _SHOWN]]
         more = f"\n  {len(rows) - 2 * _SHOWN} more" if len(rows) > 2 * _SHOWN else ""
         return f"Others that change with it:\n\n{_columns(shown)}{more}"
-    held = sorted({record.record for one in _compiled(checks) for record in one.records if record.holder})
-    kept = f"What embeds {title} keeps its size and its objects per slab under all of them: {_listed(held)}."
+    held = {record.record: record for one in _compiled(checks) for record in one.records if record.holder}
+    slabs = " and its objects per slab" if any(_slabs(record) for record in held.values()) else ""
+    kept = f"What embeds {title} keeps its size{slabs} under all of them: {_listed(sorted(held))}."
     return _wrapped(kept) if held else ""
 
 
@@ -123,14 +125,23 @@ def _users(checks: Sequence[ConfigurationCheck]) -> str:
     told = [one for one in checks if one.users]
     if not told:
         return ""
-    counts = ", ".join(f"{len(one.users)} under {one.title}" for one in told)
-    text = f"Objects that include the change, compiled before and after: {counts}."
-    complaints = [f"{one.title}: {said}" for one in told for said in _complaints(one)]
-    if not complaints:
+    text = f"Objects that include the change, compiled before and after: {_counts(told)}."
+    seen: dict[str, list[str]] = {}
+    for one in told:
+        for complaint in _complaints(one):
+            seen.setdefault(complaint, []).append(one.title)
+    if not seen:
         return _wrapped(f"{text} All compile, without a new warning.")
-    rows = [_wrapped(f"  {one}", "      ") for one in complaints[:_SHOWN]]
-    more = [f"  {len(complaints) - _SHOWN} more"] if len(complaints) > _SHOWN else []
+    rows = [_wrapped(f"  {said} ({_joined(where)})", "      ") for said, where in islice(seen.items(), _SHOWN)]
+    more = [f"  {len(seen) - _SHOWN} more"] if len(seen) > _SHOWN else []
     return "\n".join((_wrapped(f"{text} New with it:"), "", *rows, *more))
+
+
+def _counts(checks: Sequence[ConfigurationCheck]) -> str:
+    counts = [len(one.users) for one in checks]
+    if len(set(counts)) == 1:
+        return f"{counts[0]} under {_joined([one.title for one in checks])}"
+    return _joined([f"{count} under {one.title}" for count, one in zip(counts, checks, strict=True)])
 
 
 def _complaints(check: ConfigurationCheck) -> Iterator[str]:

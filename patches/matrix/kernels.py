@@ -103,7 +103,7 @@ def _own(tree: Tree, cpus: int, progress: Progress) -> Environment:
     one = build.preparation
 
     def units(tell: Progress) -> Units:
-        return recorded_units(tree.root, tree.build) if one is None else planned_units(one, tell)
+        return recorded_units(tree.root, tree.build, tell) if one is None else planned_units(one, tell)
 
     return _environment(RECIPES[TREE].title, build, configured, folder, units, cpus)
 

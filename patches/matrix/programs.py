@@ -32,10 +32,10 @@ class Variant:
 TREE = "tree"
 VARIANTS: Mapping[str, Variant] = MappingProxyType(
     {
-        TREE: Variant("the tree's flags"),
-        "debug": Variant("without optimisation", ("-O0", "-UNDEBUG"), ("-O", "-DNDEBUG")),
-        "release": Variant("optimised, without assertions", ("-O2", "-DNDEBUG"), ("-O", "-UNDEBUG")),
-        "i386": Variant("32-bit x86", ("-m32",), _ABOUT_THE_MACHINE),
+        TREE: Variant("own flags"),
+        "debug": Variant("-O0", ("-O0", "-UNDEBUG"), ("-O", "-DNDEBUG")),
+        "release": Variant("-O2 -DNDEBUG", ("-O2", "-DNDEBUG"), ("-O", "-UNDEBUG")),
+        "i386": Variant("-m32", ("-m32",), _ABOUT_THE_MACHINE),
         "arm64": Variant("arm64", (), _ABOUT_THE_MACHINE, "aarch64-linux-gnu-gcc"),
     }
 )
@@ -49,8 +49,8 @@ def program_environment(name: str, tree: Tree, file: str, unit: str | None) -> E
     if variant.compiler and shutil.which(variant.compiler) is None:
         raise missing(variant.compiler)
 
-    def units(_tell: Progress) -> Units:
-        found = recorded_units(tree.root, tree.build)
+    def units(tell: Progress) -> Units:
+        found = recorded_units(tree.root, tree.build, tell)
         return replace(found, flags_of=lambda one: _varied(found.flags_of(one), variant))
 
     varied = replace(build, flags=_with(build.flags, variant))

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.errors import VerificationFailed
+from linesmith.analyzer.errors import TreeError, VerificationFailed
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CompiledRecord, Layout, Residual
 from linesmith.patches.declaration import recorded_file
 from linesmith.patches.matrix.asked import Change
 from linesmith.patches.matrix.environment import Environment
 from linesmith.patches.matrix.probing import probes, tables
-from linesmith.patches.matrix.sizes import Tables, Target, compared, find, residual
+from linesmith.patches.matrix.sizes import Role, Tables, Target, compared, find, residual
 from linesmith.patches.matrix.workers import each
 from linesmith.patches.preparation import Progress
 
@@ -43,15 +43,18 @@ def measured(environment: Environment, change: Change, progress: Progress) -> Me
     """Compile and compare; raises ``VerificationFailed`` where the record itself cannot be compiled."""
     build, target = environment.build, Target(environment.line_bytes, environment.slabs)
     found = tables(build, change, probes(build, change.file, change.title, change.unit))
-    own = compared(found, change.record, target, holder=False, file=change.file)
+    names = _seen(found, change)
+    role = Role.HELD if names or change.holders else Role.ALONE
+    own = compared(found, change.record, target, role, change.file)
     if own is None:
         raise VerificationFailed(f"the compiled {change.file} has no record {change.record}")
-    holders, remarks = _holders(environment, change, found, progress)
-    others = (compared(found, name, target, holder=False) for name in change.others)
+    shown = (compared(found, name, target, Role.HOLDER) for name in names[:MOST_HOLDERS])
+    holders, remarks = _elsewhere(environment, change, names, progress)
+    others = (compared(found, name, target, Role.ALONE) for name in change.others)
     pairs = tuple((pair, residual(pair, found, change.record, change.file)) for pair in change.pairs)
     absent = tuple(dict.fromkeys(f"{pair.first} or {pair.second} is no member" for pair, seen in pairs if seen is None))
-    records = (own, *(one for one in others if one), *holders)
-    return Measured(records, tuple(seen for _, seen in pairs if seen), (*absent, *remarks))
+    records = dict.fromkeys(one for one in (own, *others, *shown, *holders) if one)
+    return Measured(tuple(records), tuple(seen for _, seen in pairs if seen), (*absent, *remarks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,26 +74,24 @@ class _Held:
     failed: str = ""
 
 
-def _holders(
-    environment: Environment, change: Change, found: Tables, progress: Progress
-) -> tuple[tuple[CompiledRecord, ...], tuple[str, ...]]:
-    """Those that the unit of the record shows, and those of the ELF file, compiled where they are declared."""
+def _elsewhere(
+    environment: Environment, change: Change, names: Sequence[str], progress: Progress
+) -> tuple[list[CompiledRecord], tuple[str, ...]]:
+    """The holders of the ELF file that are not among ``names``, compiled where they are declared, and remarks."""
     target = Target(environment.line_bytes, environment.slabs)
-    names = _seen(found, change)
     wanted = [one for one in change.holders if one.name not in names]
-    here = (compared(found, name, target, holder=True) for name in names[:MOST_HOLDERS])
     room = max(MOST_HOLDERS - len(names), 0)
     declaring = _by_file(environment, wanted[:room])
     built, unbuilt = _built(environment, declaring, progress)
     elsewhere = each(partial(_compiled, environment, change, target), built)
-    records = (*(one for one in here if one), *(record for one in elsewhere for record in one.records))
+    records = [record for one in elsewhere for record in one.records]
     absent = sorted({*unbuilt, *(name for one in elsewhere for name in one.absent)})
     remarks = [one.failed for one in elsewhere if one.failed]
     if absent:
         remarks.append(f"not in this configuration: {', '.join(absent)}")
-    if left := len(names) + len(wanted) - MOST_HOLDERS:
-        remarks += [f"{left} more records that embed {change.record} were not compiled"] if left > 0 else []
-    return tuple(dict.fromkeys(records)), tuple(remarks)
+    if (left := len(names) + len(wanted) - MOST_HOLDERS) > 0:
+        remarks.append(f"{left} more records that embed {change.record} were not compiled")
+    return records, tuple(remarks)
 
 
 def _seen(found: Tables, change: Change) -> list[str]:
@@ -112,9 +113,17 @@ def _built(
     environment: Environment, declaring: Sequence[_Declaring], progress: Progress
 ) -> tuple[list[_Declaring], list[str]]:
     """What this build can compile, and the names of the holders that stand in units which it does not have."""
-    units = frozenset(environment.units(progress).names if any(one.file.endswith(".c") for one in declaring) else ())
+    units = _unit_names(environment, progress) if any(one.file.endswith(".c") for one in declaring) else frozenset()
     out = [one for one in declaring if units and one.file.endswith(".c") and one.file not in units]
     return [one for one in declaring if one not in out], [holder.name for one in out for holder in one.holders]
+
+
+def _unit_names(environment: Environment, progress: Progress) -> frozenset[str]:
+    """The units of the build; none where that is not known."""
+    try:
+        return frozenset(environment.units(progress).names)
+    except TreeError:
+        return frozenset()
 
 
 def _compiled(environment: Environment, change: Change, target: Target, declaring: _Declaring) -> _Held:
@@ -124,7 +133,7 @@ def _compiled(environment: Environment, change: Change, target: Target, declarin
         found = tables(environment.build, change, probes(environment.build, file, "", holders[0].unit))
     except VerificationFailed as failed:
         return _Held((), failed=f"{', '.join(names)} not compiled: {failed}")
-    records = {name: compared(found, name, target, holder=True, file=file) for name in names}
+    records = {name: compared(found, name, target, Role.HOLDER, file) for name in names}
     return _Held(
         tuple(record for record in records.values() if record),
         tuple(name for name, record in records.items() if record is None),

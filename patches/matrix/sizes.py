@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
-from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.geometry import lines, meeting_phases
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CompiledRecord, CompiledSize, Layout, Residual, SlabCache, SlabMachine
@@ -36,15 +36,23 @@ def find(layouts: Layouts, name: str, file: str = "") -> Layout | None:
     return next(iter((*own, *found)), None)
 
 
-def compared(tables: Tables, name: str, target: Target, *, holder: bool, file: str = "") -> CompiledRecord | None:
+class Role(Enum):
+    """What a record is to a change. Of one that is ALONE kmalloc() is assumed where no cache is known."""
+
+    ALONE = "allocated by itself"
+    HELD = "embedded in others"
+    HOLDER = "embeds what is changed"
+
+
+def compared(tables: Tables, name: str, target: Target, role: Role, file: str = "") -> CompiledRecord | None:
     """The record before and after; ``None`` where it is on neither side."""
     before, after = find(tables.before, name, file), find(tables.after, name, file)
     if before is None and after is None:
         return None
-    caches = _cache(before, tables.before, target), _cache(after, tables.after, target)
+    caches = _cache(before, target, role), _cache(after, target, role)
     sizes = _size(before, caches[0], target), _size(after, caches[1], target)
     called = next((cache.name for cache in caches if cache), "")
-    return CompiledRecord(name, sizes[0], sizes[1], holder, called)
+    return CompiledRecord(name, sizes[0], sizes[1], role is Role.HOLDER, called)
 
 
 def residual(pair: Residual, tables: Tables, name: str, file: str) -> Residual | None:
@@ -75,12 +83,8 @@ def _size(layout: Layout | None, cache: SlabCache | None, target: Target) -> Com
     return CompiledSize(layout.size, alignment, lines(layout, target.line_bytes), objects, pages)
 
 
-def _cache(layout: Layout | None, layouts: Layouts, target: Target) -> SlabCache | None:
-    """The cache of its objects; kmalloc() is assumed only of a record that no other holds."""
+def _cache(layout: Layout | None, target: Target, role: Role) -> SlabCache | None:
     if layout is None or target.slabs is None:
         return None
     kernel = Kernel(target.slabs)
-    own = own_cache(layout, kernel)
-    if own is None and not Containment(layouts).holders(layout.id):
-        return cache_of(layout, kernel)
-    return own
+    return cache_of(layout, kernel) if role is Role.ALONE else own_cache(layout, kernel)

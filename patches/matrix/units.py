@@ -39,10 +39,10 @@ def planned_units(one: Preparation, progress: Progress) -> Units:
     return Units(tuple(known.commands), _usable(known.flags))
 
 
-def recorded_units(tree: Path, build: Path | None) -> Units:
+def recorded_units(tree: Path, build: Path | None, progress: Progress) -> Units:
     """What was compiled in ``build``, or in the tree; no units where nothing is recorded."""
     try:
-        found = database(tree, build)
+        found = database(tree, build, progress)
     except ScanFailed:
         return Units((), lambda _: None)
     root = found.tree

@@ -78,7 +78,9 @@ def _compared(units: Units, before: Overlay, after: Overlay, unit: str) -> Compi
     if unit in after.gone:
         return f"{unit}: the change removes it"
     found = _side(flags, after, unit)
-    return CompiledUser(unit, tuple(map(str, new(old.complaints, found.complaints))), found.error)
+    if found.error:
+        return CompiledUser(unit, failed=found.error)
+    return CompiledUser(unit, tuple(map(str, new(old.complaints, found.complaints))))
 
 
 def _side(flags: Flags, overlay: Overlay, unit: str) -> _Side:

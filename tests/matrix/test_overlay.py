@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Changed files are found in the overlay by every way that leads to them; the tree is not touched."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from patch_cases import write_files
+
+from linesmith.patches.flags import Flags
+from linesmith.patches.overlay import Overlay, lay_out
+
+
+def preprocessed(overlay: Overlay, unit: str, *options: str) -> str:
+    """What remains of the unit behind the preprocessor, without line marks."""
+    flags = Flags("gcc", options, overlay.tree)
+    argv = ("gcc", "-E", "-P", *overlay.options(flags), *overlay.quoted((unit,)), str(overlay.unit(unit)))
+    done = subprocess.run(argv, cwd=overlay.tree, check=True, capture_output=True, text=True, timeout=30)
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("unit", "text"),
+    [
+        ("src/by_path.c", "#include <one.h>\n"),
+        ("src/by_quotes.c", '#include "../include/one.h"\n'),
+        ("src/through_neighbour.c", "#include <beside.h>\n"),
+        ("src/deep/by_quotes.c", '#include "../../include/one.h"\n'),
+    ],
+)
+def test_a_changed_file_is_found_by_all_ways(tmp_path: Path, unit: str, text: str) -> None:
+    tree = write_files(
+        tmp_path / "tree", {"include/one.h": "before\n", "include/beside.h": '#include "one.h"\n', unit: text}
+    )
+    overlay = lay_out(tmp_path / "over", tree, {"include/one.h": b"after\n"}, (unit,))
+    assert preprocessed(overlay, unit, "-Iinclude") == "after"
+    assert (tree / "include/one.h").read_text() == "before\n"
+
+
+def test_the_order_of_the_include_path_stays(tmp_path: Path) -> None:
+    tree = write_files(
+        tmp_path / "tree", {"first/one.h": "first\n", "second/one.h": "second\n", "src/a.c": "#include <one.h>\n"}
+    )
+    overlay = lay_out(tmp_path / "over", tree, {"second/one.h": b"changed\n"})
+    assert preprocessed(overlay, "src/a.c", "-Ifirst", "-Isecond") == "first"
+    assert preprocessed(overlay, "src/a.c", "-Isecond", "-Ifirst") == "changed"
+
+
+def test_a_file_included_by_option_is_the_changed_one(tmp_path: Path) -> None:
+    tree = write_files(tmp_path / "tree", {"include/forced.h": "before\n", "src/a.c": "unit\n"})
+    overlay = lay_out(tmp_path / "over", tree, {"include/forced.h": b"after\n"})
+    assert preprocessed(overlay, "src/a.c", "-include", "include/forced.h").split() == ["after", "unit"]
+
+
+def test_an_edited_unit_is_compiled_as_edited_and_a_new_one_too(tmp_path: Path) -> None:
+    tree = write_files(tmp_path / "tree", {"src/a.c": "before\n"})
+    overlay = lay_out(tmp_path / "over", tree, {"src/a.c": b"after\n", "src/new.c": b"new\n"})
+    assert [preprocessed(overlay, unit) for unit in ("src/a.c", "src/new.c")] == ["after", "new"]
+
+
+def test_a_removed_file_has_no_link_among_its_neighbours(tmp_path: Path) -> None:
+    tree = write_files(tmp_path / "tree", {"include/gone.h": "", "include/kept.h": "", "include/one.h": ""})
+    overlay = lay_out(tmp_path / "over", tree, {"include/gone.h": None, "include/one.h": b"after\n"})
+    assert sorted(path.name for path in overlay.enter("include").iterdir()) == ["kept.h", "one.h"]
+
+
+def test_paths_that_the_compiler_names_become_those_of_the_tree(tmp_path: Path) -> None:
+    tree = write_files(tmp_path / "tree", {"include/one.h": ""})
+    overlay = lay_out(tmp_path / "over", tree, {"include/one.h": b""})
+    assert overlay.original(f"{overlay.root}/src/../include/one.h") == "include/one.h"
+    assert overlay.original(f"{tree}/include/one.h") == "include/one.h"
+    assert overlay.original("/usr/include/stdio.h") == "/usr/include/stdio.h"

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A plain program under its own flags, others, and on other machines, with real compilers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from patch_cases import write_files
+
+from linesmith.analyzer.errors import TreeError
+from linesmith.analyzer.model import CompiledRecord, CompiledSize, CompiledUser, FileChange, Residual
+from linesmith.patches.matrix import Asked, Change, check, matrix
+from linesmith.patches.tree import Tree
+
+HEADER = """\
+#ifndef CACHE_H
+#define CACHE_H
+struct cache {
+\tvoid *root;
+\tlong lock;
+\tchar name[56];
+\tlong uses;
+};
+struct table {
+\tint count;
+\tstruct cache first;
+};
+#endif
+"""
+PATCHED = HEADER.replace("\tlong lock;\n", "").replace("name[56];\n", "name[56];\n\tlong lock;\n")
+SOUND = '#include "cache.h"\nlong uses(struct cache *cache)\n{\n\treturn cache->uses;\n}\n'
+ASSERTING = '#include "cache.h"\n_Static_assert(__builtin_offsetof(struct cache, lock) == sizeof(void *), "second");\n'
+FILLED = '#include "cache.h"\nstruct cache one = { .lock = 1000 };\n'
+
+
+def program(root: Path, units: dict[str, str], *flags: str) -> Tree:
+    """A tree with ``src/cache.h`` and units, each in the compilation database."""
+    write_files(root, {"src/cache.h": HEADER, **units})
+    entries = [
+        {"directory": str(root), "file": unit, "arguments": ["gcc", "-Wall", *flags, "-c", unit]} for unit in units
+    ]
+    (root / "compile_commands.json").write_text(json.dumps(entries))
+    return Tree(root)
+
+
+def change(after: str = PATCHED) -> Change:
+    files = (FileChange("src/cache.h", HEADER.encode(), after.encode()),)
+    return Change(files, "cache", "struct cache", "src/cache.h", pairs=(Residual("root", "lock", 64, 1, 1),))
+
+
+def untold(_progress: str) -> None:
+    """Nobody watches."""
+
+
+def test_sizes_holders_and_phases_are_told_for_each_set_of_flags(tmp_path: Path) -> None:
+    tree = program(tmp_path, {"src/a.c": SOUND}, "-O2")
+    own, wide, narrow = check(change(), tree, Asked(("tree", "debug", "i386")), untold)
+    assert [one.title for one in (own, wide, narrow)] == ["own flags", "-O0", "-m32"]
+    size = CompiledSize(80, 8, 2, 0, 0)
+    assert own.records == (CompiledRecord("cache", size, size), _table(88, 8))
+    assert own.residuals == (Residual("root", "lock", 64, 7 / 8, 0.0),)
+    assert wide.records == own.records
+    assert (narrow.records[0].after, narrow.residuals) == (
+        CompiledSize(68, 4, 2, 0, 0),
+        (Residual("root", "lock", 64, 15 / 16, 1 / 16),),
+    )
+
+
+def _table(size: int, alignment: int) -> CompiledRecord:
+    held = CompiledSize(size, alignment, 2, 0, 0)
+    return CompiledRecord("table", held, held, holder=True)
+
+
+def test_another_machine_is_compiled_for_with_its_compiler(tmp_path: Path) -> None:
+    tree = program(tmp_path, {"src/a.c": SOUND}, "-m64", "-mtune=generic")
+    if shutil.which("aarch64-linux-gnu-gcc") is None:
+        pytest.skip("no aarch64-linux-gnu-gcc; install gcc-aarch64-linux-gnu")
+    (arm64,) = check(change(), tree, Asked(("arm64",), None), untold)
+    assert arm64.compiler.startswith("aarch64-linux-gnu-gcc")
+    assert (arm64.failed, arm64.users) == ("", (CompiledUser("src/a.c"),))
+
+
+def test_a_compiler_that_is_not_there_is_a_result_with_its_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = program(tmp_path, {"src/a.c": SOUND})
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (arm64,) = check(change(), tree, Asked(("arm64",)), untold)
+    assert arm64.records == ()
+    assert arm64.failed == (
+        "aarch64-linux-gnu-gcc is not installed or cannot be run; install the package gcc-aarch64-linux-gnu"
+    )
+
+
+def test_users_that_fail_with_the_change_are_told_with_their_first_error(tmp_path: Path) -> None:
+    tree = program(tmp_path, {"src/a.c": SOUND, "src/b.c": ASSERTING})
+    (own,) = check(change(), tree, Asked(("tree",), None), untold)
+    assert set(own.users) == {
+        CompiledUser("src/a.c"),
+        CompiledUser("src/b.c", failed='src/b.c:2: static assertion failed: "second"'),
+    }
+
+
+def test_only_warnings_that_are_new_are_told(tmp_path: Path) -> None:
+    warned = SOUND.replace("return", "int unused;\n\treturn")
+    tree = program(tmp_path, {"src/a.c": warned, "src/b.c": FILLED})
+    narrower = HEADER.replace("\tlong lock;\n", "\tsigned char lock;\n")
+    (own,) = check(change(narrower), tree, Asked(("tree",), None), untold)
+    overflow = "overflow in conversion from 'int' to 'signed char' changes value from '1000' to '-24' [-Woverflow]"
+    assert set(own.users) == {CompiledUser("src/a.c"), CompiledUser("src/b.c", (f"src/b.c:2: {overflow}",))}
+
+
+def test_units_that_do_not_compile_as_they_are_say_nothing_of_the_change(tmp_path: Path) -> None:
+    tree = program(tmp_path, {"src/a.c": "#error never\n" + SOUND, "src/b.c": SOUND})
+    (own,) = check(change(), tree, Asked(("tree",), None), untold)
+    assert own.users == (CompiledUser("src/b.c"),)
+    assert own.remarks == ("1 units do not compile without the change either, the first: src/a.c:1: #error never",)
+
+
+def test_as_many_users_are_compiled_as_asked_for_those_that_name_the_record_first(tmp_path: Path) -> None:
+    often = SOUND + "struct cache *first, *second;\n"
+    tree = program(tmp_path, {"src/a.c": SOUND, "src/b.c": often, "src/c.c": "int none;\n"})
+    (own,) = check(change(), tree, Asked(("tree",), 1), untold)
+    assert own.users == (CompiledUser("src/b.c"),)
+
+
+def test_edited_units_are_compiled_beside_those_counted(tmp_path: Path) -> None:
+    tree = program(tmp_path, {"src/a.c": SOUND, "src/b.c": SOUND})
+    renamed = (
+        FileChange("src/cache.h", HEADER.encode(), HEADER.replace("long uses", "long used").encode()),
+        FileChange("src/a.c", SOUND.encode(), SOUND.replace("->uses", "->used").encode()),
+    )
+    (own,) = check(Change(renamed), tree, Asked(("tree",), 1), untold)
+    assert own.users == (
+        CompiledUser("src/a.c"),
+        CompiledUser("src/b.c", failed="src/b.c:4: 'struct cache' has no member named 'uses'; did you mean 'used'?"),
+    )
+
+
+def test_a_change_that_does_not_compile_is_told_with_the_error(tmp_path: Path) -> None:
+    tree = program(tmp_path, {"src/a.c": SOUND})
+    (own,) = check(change(HEADER.replace("void *root", "nothing root")), tree, Asked(("tree",)), untold)
+    assert own.failed == "as patched, src/cache.h does not compile: cache.h:4: unknown type name 'nothing'"
+
+
+def test_a_name_that_is_no_configuration_is_an_error_that_lists_those_there_are(tmp_path: Path) -> None:
+    tree = program(tmp_path, {"src/a.c": SOUND})
+    assert matrix(tree, "src/cache.h") == ("tree", "debug", "release", "i386", "arm64")
+    with pytest.raises(
+        TreeError, match=r"there is no configuration 'uniprocessor' .* tree, debug, release, i386, arm64"
+    ):
+        check(change(), tree, Asked(("uniprocessor",)), untold)
+
+
+def test_the_tree_is_only_read(tmp_path: Path) -> None:
+    tree = program(tmp_path, {"src/a.c": SOUND})
+    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in tmp_path.rglob("*") if path.is_file()}
+    check(change(), tree, Asked(("tree", "debug"), None), untold)
+    after = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in tmp_path.rglob("*") if path.is_file()}
+    assert after == before
