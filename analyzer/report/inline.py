@@ -28,7 +28,7 @@ def as_json(inlined: Inlined, files: Sequence[tuple[str, bytes]]) -> bytes:
         "uses": [_use(inlined, number) for number in range(len(inlined.study.found.uses))],
         "caches": list(inlined.study.caches.gone),
         "standing": [msgspec.to_builtins(one) for one in inlined.standing],
-        "sites": [msgspec.to_builtins(one) for one in inlined.study.sites],
+        "sites": [msgspec.to_builtins(one) for one in inlined.sites],
         "semantic_patch": inlined.study.rules,
         "patches": [{"name": name, "text": text.decode("utf-8", "backslashreplace")} for name, text in files],
     }
@@ -45,7 +45,7 @@ def _lines(inlined: Inlined) -> Iterator[str]:
     uses = len(inlined.study.found.uses)
     yield f"{pointer.outer.record.title}.{pointer.name} ({pointer.place}): a pointer to {pointer.target}, {uses} uses"
     yield from _listed("In the way", inlined.standing)
-    yield from _listed("To look at", inlined.study.sites)
+    yield from _listed("To look at", inlined.sites)
     yield ""
     yield "Semantic patch, for spatch --sp-file:"
     yield ""

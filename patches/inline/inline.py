@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.model import PatchSeries, Refusal, SeriesStep
 from linesmith.patches.declaration import Declared
+from linesmith.patches.inline.aftermath import aftermath
 from linesmith.patches.inline.conditionals import without_emptied
 from linesmith.patches.inline.left import left_behind
 from linesmith.patches.inline.member import with_object
@@ -24,11 +25,13 @@ from linesmith.patches.semantic.spatch import SemanticPatch, spatch
 class Inlined:
     """What became of the request; ``series`` has no steps when something stands in the way from the beginning.
 
-    ``missed`` are places that the semantic patch should have changed and did not.
+    ``missed`` are places that the semantic patch should have changed and did not, ``sites`` those that a person should
+    look at.
     """
 
     study: Study
     series: PatchSeries
+    sites: tuple[Refusal, ...]
     missed: tuple[Refusal, ...] = ()
 
     @property
@@ -46,10 +49,11 @@ def inlined(wanted: Wanted, progress: Progress) -> Inlined:
     with tree_image(wanted.tree) as image:
         known = study(wanted, image, progress)
         if known.standing:
-            return Inlined(known, PatchSeries(()))
+            return Inlined(known, PatchSeries(()), known.sites)
         steps = _ordered(known, image)
         step, missed = _replaced(known, image, progress)
-        return Inlined(known, PatchSeries((*steps, step), refusals=known.sites), missed)
+        sites = (*known.sites, *_aftermath(known, step, image))
+        return Inlined(known, PatchSeries((*steps, step), refusals=sites), sites, missed)
 
 
 def _ordered(known: Study, image: TreeImage) -> tuple[SeriesStep, ...]:
@@ -72,6 +76,12 @@ def _replaced(known: Study, image: TreeImage, progress: Progress) -> tuple[Serie
     image.put(known.pointer.outer.file, with_object(again, known.attribute))
     step = SeriesStep(inline_message(known, image.tree), image.commit())
     return step, (*done.failed, *left_behind(known.pointer, known.found, image))
+
+
+def _aftermath(known: Study, step: SeriesStep, image: TreeImage) -> tuple[Refusal, ...]:
+    """What is left for a person, with the lines of the tree as it is."""
+    before = {one.file: (image.tree / one.file).read_bytes() for one in step.changes}
+    return aftermath(known.pointer, known.found, before, {file: image.read(file) for file in before})
 
 
 def _again(pointer: PointerMember, image: TreeImage) -> Declared:

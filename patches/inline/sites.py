@@ -10,7 +10,7 @@ from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.declaration import Declared
 from linesmith.patches.inline.find import Found
 from linesmith.patches.inline.pointer import PointerMember
-from linesmith.patches.inline.use import Role, Use
+from linesmith.patches.inline.use import Role
 from linesmith.patches.masking import without_comments
 
 _COUNTED = re.compile(rb"\b(?:struct\s+kref|refcount_t|struct\s+kobject|struct\s+percpu_ref)\s+(\w+)\s*;")
@@ -46,15 +46,3 @@ def _never_allocated(pointer: PointerMember, found: Found) -> Iterator[Refusal]:
 def _explained(found: Found) -> bool:
     codes = (RefusalCode.UNKNOWN_ALLOCATION, RefusalCode.SHARED)
     return any(use.refusal is not None and use.refusal.code in codes for use in found.uses)
-
-
-def remarks(found: Found) -> tuple[Refusal, ...]:
-    """What a person should look at when the change is made."""
-    return tuple(_always_succeeding(found.uses))
-
-
-def _always_succeeding(uses: tuple[Use, ...]) -> Iterator[Refusal]:
-    for use in uses:
-        if use.role is Role.ALLOCATION_CHECK:
-            reason = f"{use.function}() cannot fail any more for want of memory for the object"
-            yield Refusal(RefusalCode.ALWAYS_SUCCEEDS, use.place, reason, "take away what its callers do then")

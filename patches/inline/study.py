@@ -16,7 +16,7 @@ from linesmith.patches.inline.names import names_of, tags_of
 from linesmith.patches.inline.order import included, target_record
 from linesmith.patches.inline.pointer import PointerMember, pointer_member
 from linesmith.patches.inline.rules import Task, semantic_patch
-from linesmith.patches.inline.sites import remarks, standing
+from linesmith.patches.inline.sites import standing
 from linesmith.patches.inline.use import Role
 from linesmith.patches.kbuild import Progress, is_kernel
 from linesmith.patches.semantic.image import TreeImage
@@ -74,7 +74,7 @@ def study(wanted: Wanted, image: TreeImage, progress: Progress) -> Study:
     made_in = tuple(dict.fromkeys(one.file for one in seen.made if attribute and one.maker == "malloc"))
     rules = semantic_patch(Task(pointer, found.uses, caches.gone, found.typed, bool(made_in)))
     inside = (*standing(pointer, target, found, _allowed(wanted)), *released_otherwise(pointer, seen))
-    sites = (*found.sites, *caches.left, *copies(pointer, seen), *misaligned(pointer, seen, image), *remarks(found))
+    sites = (*found.sites, *caches.left, *copies(pointer, seen), *misaligned(pointer, seen, image))
     return Study(pointer, target, found, caches, rules, attribute, made_in, inside, sites)
 
 

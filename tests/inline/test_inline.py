@@ -158,7 +158,7 @@ def test_allocation_and_release_go_and_zeroed_bytes_stay_zero(queue: tuple[Path,
 
 
 def test_who_can_fail_no_longer_is_told(queue: tuple[Path, Inlined]) -> None:
-    told = [(one.code, one.place) for one in queue[1].study.sites]
+    told = [(one.code, one.place) for one in queue[1].sites]
     assert (RefusalCode.ALWAYS_SUCCEEDS, "queue.c:10") in told
 
 
