@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds the compilations of a build: Kbuild's records, else compile_commands.json."""
+"""Finds the compilations of a build: Kbuild's records, else compile_commands.json, else what make would run."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
-from linesmith.analyzer.errors import ScanFailed
+from linesmith.analyzer.errors import ScanFailed, TreeError
+from linesmith.patches.dry_make import unit_commands
+from linesmith.patches.kbuild import is_kernel, kernel_build
 from linesmith.patches.scan.kbuild_commands import kbuild_units
 from linesmith.patches.scan.unit import Database, Unit
 
@@ -26,19 +28,24 @@ class _Entry(msgspec.Struct):
     command: str = ""
 
 
-def database(tree: Path, build: Path | None) -> Database:
+def database(tree: Path, build: Path | None, tell: Callable[[str], None]) -> Database:
     """The compilations of the sources below ``tree``, built there or in ``build``.
 
-    Raises ``ScanFailed`` where none are recorded, or where they are of another tree.
+    A kernel that is only configured is asked how it would be compiled. Raises ``ScanFailed`` where no compilations can
+    be had, or where they are of another tree.
     """
     made = build or tree
     recorded = next((place / NAME for place in dict.fromkeys((made, tree)) if (place / NAME).is_file()), None)
-    units = tuple(kbuild_units(made)) if _is_kernel(tree) else ()
+    units = tuple(kbuild_units(made)) if is_kernel(tree) else ()
     title = f"Kbuild's records in {made}"
     if not units and recorded is not None:
         units, title = tuple(_entries(recorded)), str(recorded)
+    if not units and is_kernel(tree):
+        return _asked(tree, build, tell)
     if not units:
-        raise ScanFailed(_nothing_recorded(tree, made))
+        raise ScanFailed(
+            f"{made} has no {NAME}; let cmake, meson or bear write it, and name its directory with --build"
+        )
     own = tuple(_of_tree(units, tree, made))
     if not own:
         raise ScanFailed(
@@ -47,14 +54,18 @@ def database(tree: Path, build: Path | None) -> Database:
     return Database(tree.resolve(), made.resolve(), own, title)
 
 
-def _is_kernel(tree: Path) -> bool:
-    return (tree / "Kbuild").is_file() and (tree / "scripts" / "Makefile.build").is_file()
-
-
-def _nothing_recorded(tree: Path, made: Path) -> str:
-    if _is_kernel(tree):
-        return f"{made} has no compiled objects; build the kernel there, or name its O= directory with --build"
-    return f"{made} has no {NAME}; let cmake, meson or bear write it, and name its directory with --build"
+def _asked(tree: Path, build: Path | None, tell: Callable[[str], None]) -> Database:
+    """What make would compile of a kernel that has no objects."""
+    try:
+        made = kernel_build(tree, build, tell)
+        if made.preparation is None:
+            raise ScanFailed(f"{build or tree} has no compiled objects; build the kernel there")
+        known = unit_commands(made.preparation, tell)
+    except TreeError as error:
+        raise ScanFailed(f"there is nothing that says how {tree} is compiled: {error}") from error
+    image, origin = made.preparation.farm, known.directory / "Makefile"
+    units = (Unit(f"{image}/{unit}", known.directory, command, origin) for unit, command in known.commands.items())
+    return Database(tree.resolve(), known.directory, tuple(units), "what make would run", image)
 
 
 def _of_tree(units: Iterable[Unit], tree: Path, made: Path) -> Iterator[Unit]:

@@ -6,11 +6,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cached_property
 
 import msgspec
 
 from linesmith.analyzer.store import cache_directory, keep
 from linesmith.patches.scan.files import Files, digest_of
+from linesmith.patches.scan.include_walk import IncludeWalk
 from linesmith.patches.scan.kept import key_of
 from linesmith.patches.scan.selection import selected
 from linesmith.patches.scan.unit import Database, Unit
@@ -19,38 +21,49 @@ SUFFIX = ".units"
 
 
 class _Chosen(msgspec.Struct, frozen=True, array_like=True):
-    """The keys of the units that count, and the digest of all that decided so."""
+    """The keys of the units that count; ``digest`` is that of all units and of the ``files`` that decided so."""
 
     digest: str
     keys: frozenset[str]
+    files: tuple[str, ...]
 
 
 _DECODER = msgspec.json.Decoder(_Chosen)
 
 
 class Selections:
-    """The selections of one build; what decides them is looked at once."""
+    """The selections of one build."""
 
     def __init__(self, database: Database, files: Files) -> None:
         self.database = database
         self.files = files
-        self.keys = {unit: key_of(unit) for unit in database.units}
-        everything = {file for unit in database.units for file in (*(unit.includes or ()), unit.file)}
-        told = digest_of(files, sorted(everything)) + "".join(self.keys.values())
-        self.digest = hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
+        self.keys = {key_of(unit): unit for unit in database.units}
 
     def units(self, record: str) -> tuple[Unit, ...]:
         """The units that count for ``record``."""
         name = self.database.cache_name(record) + SUFFIX
         with suppress(OSError, msgspec.MsgspecError):
             kept = _DECODER.decode((cache_directory() / name).read_bytes())
-            if kept.digest == self.digest:
-                return tuple(unit for unit, key in self.keys.items() if key in kept.keys)
-        chosen = selected(self.database.units, record, self.files)
+            if kept.digest == self._digest(kept.files):
+                return tuple(unit for key, unit in self.keys.items() if key in kept.keys)
+        chosen = selected(self._followed, record, self.files)
         self._keep(name, chosen)
         return chosen
 
+    @cached_property
+    def _followed(self) -> tuple[Unit, ...]:
+        return tuple(IncludeWalk(self.files).followed(self.database.units))
+
+    @cached_property
+    def _everything(self) -> tuple[str, ...]:
+        return tuple(sorted({file for unit in self._followed for file in (*(unit.includes or ()), unit.file)}))
+
+    def _digest(self, names: Sequence[str]) -> str:
+        told = (digest_of(self.files, names), *self.keys)
+        return hashlib.blake2b("".join(told).encode(), digest_size=16).hexdigest()
+
     def _keep(self, name: str, chosen: Sequence[Unit]) -> None:
-        kept = _Chosen(self.digest, frozenset(self.keys[unit] for unit in chosen))
+        keys = frozenset(key_of(unit) for unit in chosen)
+        kept = _Chosen(self._digest(self._everything), keys, self._everything)
         with suppress(OSError):
             keep(cache_directory(), name, (msgspec.json.encode(kept),))

@@ -53,10 +53,11 @@ def _texts(numbers: Iterable[Sequence[int]], texts: Sequence[str]) -> list[str]:
 
 
 class _Shorten:
-    """Absolute paths as paths relative to the tree, or to the build for what make generated there."""
+    """Absolute paths as paths relative to the tree or its image, or to the build for what make generated there."""
 
     def __init__(self, database: Database) -> None:
-        roots = dict.fromkeys((str(database.tree), str(database.build)))
+        places = (database.image, database.tree, database.build)
+        roots = dict.fromkeys(str(place) for place in places if place)
         self.prefixes = tuple(root + os.sep for root in roots)
 
     def __call__(self, file: str) -> str:

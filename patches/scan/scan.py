@@ -44,7 +44,7 @@ def scanned(tree: Path, build: Path | None, records: Sequence[str], watch: Watch
     Raises ``ScanFailed`` where no compilations are recorded or none of the units can be parsed, ``ToolMissing``.
     """
     executable = program()
-    compiled = database(tree, build)
+    compiled = database(tree, build, watch.tell)
     files = Files()
     selections = Selections(compiled, files)
     with ExitStack() as closing:

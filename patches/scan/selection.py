@@ -23,10 +23,8 @@ def selected(units: Sequence[Unit], record: str, files: Files) -> tuple[Unit, ..
     """The units worth parsing for ``record``.
 
     A unit counts when it includes the declaration and its own text can come to the record. Further ones are added
-    until each header whose inline functions can is seen by one. Where it is not recorded what units include, all count.
+    until each header whose inline functions can is seen by one.
     """
-    if any(unit.includes is None for unit in units):
-        return tuple(units)
     everything = {file for unit in units for file in (*(unit.includes or ()), unit.file)}
     pattern = declares(record.encode())
     declaring = {file for file in everything if _declares(pattern, record.encode(), files.content(file) or b"")}

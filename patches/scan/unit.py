@@ -13,7 +13,7 @@ class Unit:
     """The C file ``file`` as compiled in ``directory`` by ``command``: shell text, or words.
 
     All paths are absolute. ``origin`` is the file that records it; ``includes`` are the files that the compiler read
-    beside it, ``None`` where that was not recorded.
+    beside it, ``None`` where that is not known.
     """
 
     file: str
@@ -25,12 +25,17 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """The units of one build; ``tree`` is the root of its sources, ``title`` what a user knows the database by."""
+    """The units of one build; ``title`` is what a user knows the database by.
+
+    ``tree`` is the root of its sources, ``build`` where its objects are, ``image`` a copy of the tree, made of
+    links, that units may be compiled from.
+    """
 
     tree: Path
     build: Path
     units: tuple[Unit, ...]
     title: str
+    image: Path | None = None
 
     def cache_name(self, *further: str) -> str:
         """A file's name for what is kept of this build and what ``further`` names."""
