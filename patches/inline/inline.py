@@ -9,6 +9,7 @@ from linesmith.analyzer.model import PatchSeries, Refusal, SeriesStep
 from linesmith.patches.declaration import Declared
 from linesmith.patches.inline.aftermath import aftermath
 from linesmith.patches.inline.conditionals import without_emptied
+from linesmith.patches.inline.labels import without_unused_labels
 from linesmith.patches.inline.left import left_behind
 from linesmith.patches.inline.member import with_object
 from linesmith.patches.inline.message import inline_message, order_message
@@ -71,7 +72,8 @@ def _replaced(known: Study, image: TreeImage, progress: Progress) -> tuple[Serie
     before = {file: image.read(file) for file in files}
     done = spatch(SemanticPatch(known.rules), image, files, progress)
     for file in files:
-        image.put(file, without_emptied(before[file], image.read(file)))
+        tidy = without_emptied(before[file], image.read(file))
+        image.put(file, without_unused_labels(before[file], tidy))
     again = pointer_member(_again(known.pointer, image), known.pointer.name)
     image.put(known.pointer.outer.file, with_object(again, known.attribute))
     step = SeriesStep(inline_message(known, image.tree), image.commit())
