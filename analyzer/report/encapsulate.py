@@ -40,8 +40,10 @@ def as_json(made: Encapsulated, files: Sequence[tuple[str, bytes]]) -> bytes:
 def _lines(made: Encapsulated) -> Iterator[str]:
     name = f"{made.declared.title}.{made.declared.name}"
     counts = Counter(place.file for place in made.places)
-    yield f"{name} ({made.declared.place}): {len(made.places)} places in {len(counts)} files go through"
-    yield f"{made.accessor.name}(), which gives its {made.accessor.form}"
+    places = f"{len(made.places)} place{'s' * (len(made.places) != 1)}"
+    files = f"{len(counts)} file{'s' * (len(counts) != 1)}"
+    through = f"go{'es' * (len(made.places) == 1)} through {made.accessor.name}(), which gives its {made.accessor.form}"
+    yield f"{name} ({made.declared.place}): {places} in {files} {through}"
     yield from (f"  {count:4}  {file}" for file, count in sorted(counts.items()))
     yield from _listed("Does not compile any more", made.broken)
     yield from _listed("Not touched", made.series.refusals)

@@ -54,13 +54,13 @@ def using(target: Target, found: Sequence[Predicate]) -> SemanticPatch:
         expression = re.sub(rf"\b{re.escape(one.parameter)}\b", "P", one.expression)
         negated = expression.removeprefix("!").strip() if expression.startswith("!") and one.result in _TRUTH else ""
         edits = [(expression, f"{one.name}(P)"), *([(negated, f"!{one.name}(P)")] if negated else [])]
-        lines = "\n|\n".join(f"- {_marked(old, target.member)}\n+ {new}" for old, new in edits)
+        lines = "\n|\n".join(f"- {_marked(old, target)}\n+ {new}" for old, new in edits)
         # Without this the function would call itself.
         outside = f': script:python() {{ p[0].current_element != "{one.name}" }}'
         rules.append(target.rule(f"predicate{number}", f"(\n{lines}\n)", position=outside))
     return SemanticPatch("\n".join(rules))
 
 
-def _marked(expression: str, member: str) -> str:
+def _marked(expression: str, target: Target) -> str:
     """The expression with the position at the first mention of the member."""
-    return re.sub(rf"->\s*{re.escape(member)}\b", f"->{member}@p", expression, count=1)
+    return re.sub(rf"->\s*{re.escape(target.member)}\b", f"->{target.word}@p", expression, count=1)

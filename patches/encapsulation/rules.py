@@ -33,6 +33,10 @@ _NEED_ARRAY = (
 )
 
 
+# Keywords of SmPL that cannot name a member in a rule, and the metavariables below.
+_RESERVED = frozenset(("position", "when", "forall", "exists", "TT", "P", "O", "X", "V", "VS", "f", "A", "I", "macro"))
+
+
 class Use(StrEnum):
     """What a place does with the member; names of rules."""
 
@@ -57,10 +61,15 @@ class Target:
     record: Record
     member: str
 
+    @property
+    def word(self) -> str:
+        """The member as rules have it: itself, or a metavariable where its name means something to SmPL."""
+        return "MEMBER" if self.member in _RESERVED else self.member
+
     def both(self, *patterns: str) -> str:
         """A choice of the patterns for pointers and for records; ``$`` stands for the member, with its position."""
         holders = ("P->", "O.")
-        return _choice(one.replace("$", f"{holder}{self.member}@p") for holder in holders for one in patterns)
+        return _choice(one.replace("$", f"{holder}{self.word}@p") for holder in holders for one in patterns)
 
     def rule(self, name: str, pattern: str, **metavariables: str) -> str:
         """A rule; ``metavariables`` are kinds by name, those of the record and unused ones need not be told."""
@@ -68,6 +77,7 @@ class Target:
         known = {"TT": "type", "P": f"{title} *", "O": title, **_METAVARIABLES, **metavariables}
         words = set(re.findall(r"\w+", " ".join((pattern, *metavariables.values()))))
         lines = [f"{kind}{'' if kind.endswith('*') else ' '}{one};" for one, kind in known.items() if one in words]
+        lines += [f'identifier MEMBER =~ "^{self.member}$";'] if "MEMBER" in words else []
         named = [f"typedef {title};"] if self.record.typedef and title in " ".join((*lines, pattern)) else []
         position = [] if "position" in metavariables else ["position p;"]
         position = [f"position p {metavariables['position']};"] if "position" in metavariables else position
@@ -85,7 +95,7 @@ _METAVARIABLES = {
 
 def census(target: Target) -> SemanticPatch:
     """Rules that change nothing and report each use of the member, and each member of the same name."""
-    member, title = target.member, target.record.title
+    member, title = target.word, target.record.title
     rules = (
         target.rule(Use.POINTER, f"P->{member}@p"),
         target.rule(Use.OBJECT, f"O.{member}@p"),
@@ -156,7 +166,7 @@ KEPT = {
 
 def _pairs(target: Target, holder: str, name: str, form: Form, uses: Collection[Use]) -> Iterator[tuple[str, str]]:
     """What is taken out and what comes in, the special cases first."""
-    access = f"{holder}{target.member}@p"
+    access = f"{holder}{target.word}@p"
     call = f"{name}({'&' if holder.endswith('.') else ''}{holder[0]})"
     if form is not Form.ADDRESS:
         yield access, call

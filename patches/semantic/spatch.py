@@ -31,6 +31,8 @@ _MARK = "linesmith-site "
 _HEAD = re.compile(r"@[ \t]*(?:(\w+)[^@]*)?@")
 _GAVE_UP = re.compile(r"^(?:EXN:|Fatal error: exception |\(ONCE\) Timeout|.*\bTimeout\b)", re.MULTILINE)
 _CHECK_SECONDS = 60
+# Statements with a body that look like calls; Coccinelle guesses those whose name has "each" in it.
+_WITH_BODY = ("scoped_guard", "scoped_cond_guard", "scoped_seqlock_read", "scoped_ksimd", "scoped_irqdesc")
 
 
 class Types(Enum):
@@ -103,6 +105,7 @@ def spatch(
     before = {file: image.read(file) for file in files}
     rules = image.root.parent / "rules.cocci"
     rules.write_text(patch.script, encoding="utf-8")
+    _macros(rules).write_text("".join(f"#define {one} YACFE_ITERATOR\n" for one in _WITH_BODY), encoding="utf-8")
     _check(rules)
     sites: dict[Site, None] = {}
     failed: list[Refusal] = []
@@ -183,7 +186,11 @@ def _argv(rules: Path, image: TreeImage, files: tuple[str, ...], types: Types) -
     limits = ("--timeout", str(_SECONDS_PER_FILE), "--max-width", str(WIDTH))
     # Without the last one a file that does not name the record itself is passed over.
     ways = ("--very-quiet", "--in-place", *limits, *types.value, "--disable-worth-trying-opt")
-    return ("spatch", "--sp-file", str(rules), *ways, *folders, *files)
+    return ("spatch", "--sp-file", str(rules), "--macro-file", str(_macros(rules)), *ways, *folders, *files)
+
+
+def _macros(rules: Path) -> Path:
+    return rules.with_name("macros.h")
 
 
 def _rules(text: str) -> Iterator[tuple[str, str]]:

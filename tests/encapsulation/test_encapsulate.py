@@ -203,6 +203,13 @@ def test_the_semantic_patch_alone_gives_the_same_files(tmp_path: Path) -> None:
     assert (tree / "f.c").read_text() == after(made, "f.c")
 
 
+@pytest.mark.parametrize("name", ["position", "when", "P", "f", "type", "V"])
+def test_members_may_be_called_like_words_of_semantic_patches(tmp_path: Path, name: str) -> None:
+    header = HEADER.replace("turns", name)
+    made = hidden(program(tmp_path, car_h=header, f_c=_USER.replace("turns", name)), "wheel", name, "accessor")
+    assert f"return accessor(w) + c->{name} + accessor(c->front);" in after(made, "f.c")
+
+
 def test_a_copy_of_the_record_in_another_program_is_told(tmp_path: Path) -> None:
     tree = program(tmp_path, car_h=HEADER, f_c=_USER)
     (tree / "tools").mkdir()

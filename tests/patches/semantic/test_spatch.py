@@ -71,6 +71,13 @@ def test_a_report_tells_where_a_rule_matched(image: TreeImage) -> None:
 
 
 @needs_spatch
+def test_bodies_of_scoped_guards_are_code(image: TreeImage) -> None:
+    image.put("lock.c", b"int f(struct wheel *w)\n{\n\tscoped_guard (mutex, &l)\n\t\treturn w->turns;\n}\n")
+    spatch(SemanticPatch(RULES), image, ["lock.c"], quiet)
+    assert b"return wheel_turns(w);" in image.read("lock.c")
+
+
+@needs_spatch
 def test_rules_that_are_no_semantic_patch_are_refused(image: TreeImage) -> None:
     with pytest.raises(SemanticPatchFailed, match=r"does not take the semantic patch \(.*parse error"):
         spatch(SemanticPatch("@r@\nexpression E;\n@@\nE->\n"), image, ["spin.c"], quiet)

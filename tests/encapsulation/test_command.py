@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``linesmith encapsulate`` as a user runs it: patches that apply and compile, and what it says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from encapsulation.programs import needs_spatch, program
+from linesmith_command import linesmith
+
+pytestmark = needs_spatch
+
+HEADER = """\
+struct wheel {
+	int turns;
+};
+
+struct car {
+	struct wheel *front;
+};
+"""
+SOURCE = """\
+#include "car.h"
+
+int turned(struct car *c)
+{
+	return c->front->turns;
+}
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A program of one unit, with the command that compiles it."""
+    root = program(tmp_path / "tree", car_h=HEADER, turned_c=SOURCE)
+    entry = {"directory": str(root), "file": "turned.c", "arguments": ["gcc", "-Wall", "-c", "turned.c"]}
+    (root / "compile_commands.json").write_text(json.dumps([entry]))
+    return root
+
+
+def test_the_patches_apply_and_their_message_says_what_was_compiled(tree: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "series"
+    made = linesmith("encapsulate", "wheel.turns", "--accessor", "wheel_turns", "--tree", tree, "-o", f"{folder}/")
+    assert (made.returncode, made.stderr) == (0, "")
+    (patch,) = folder.iterdir()
+    assert patch.name == "0001-car-access-turns-through-wheel_turns.patch"
+    text = patch.read_text()
+    assert "use it: 1 place in 1 file. No functional change." in text
+    assert "turned.c" not in text.partition("\n---\n")[0], "a unit that was compiled is not named"
+    assert (tree / "turned.c").read_text() == SOURCE
+    subprocess.run(["patch", "-s", "-p1", "-i", patch], cwd=tree, check=True)
+    assert "return wheel_turns(c->front);" in (tree / "turned.c").read_text()
+
+
+def test_nothing_is_given_out_that_does_not_compile(tree: Path, tmp_path: Path) -> None:
+    source = (
+        SOURCE
+        + "\nint raw(struct car *c)\n{\n\tint *t = &(c->front->turns);\n\treturn *t + TWICE(c->front->turns);\n}\n"
+    )
+    (tree / "turned.c").write_text("#define TWICE(x) (*&(x) * 2)\n" + source)
+    made = linesmith("encapsulate", "wheel.turns", "--accessor", "wheel_turns", "--tree", tree, "-o", tmp_path / "out")
+    assert made.returncode == 2
+    assert "it does not compile any more under" in made.stderr
+    assert "Does not compile any more:" in (tmp_path / "out").read_text()
+
+
+def test_a_dry_run_shows_places_and_rules(tree: Path) -> None:
+    shown = linesmith("encapsulate", "struct wheel.turns", "--accessor", "wheel_turns", "--tree", tree, "--dry-run")
+    assert shown.returncode == 0
+    assert shown.stdout.startswith(
+        "struct wheel.turns (car.h:2): 1 place in 1 file goes through wheel_turns(), which gives its value\n"
+        "     1  turned.c\n"
+    )
+    assert "- P->turns@p\n+ wheel_turns(P)\n" in shown.stdout
+
+
+def test_json_has_places_rules_and_patches(tree: Path) -> None:
+    made = linesmith("encapsulate", "wheel.turns", "--accessor", "wheel_turns", "--tree", tree, "--format", "json")
+    told = json.loads(made.stdout)
+    assert told["replaced"] == [{"place": "turned.c:5", "function": "turned"}]
+    assert (told["record"], told["member"], told["gives"], told["left"]) == ("struct wheel", "turns", "value", [])
+    assert [one["name"] for one in told["patches"]] == ["0001-car-access-turns-through-wheel_turns.patch"]
+
+
+def test_names_that_make_no_sense_are_refused_before_anything_is_read(tree: Path) -> None:
+    wrong = linesmith("encapsulate", "wheel", "--accessor", "wheel_turns", "--tree", tree)
+    assert (wrong.returncode, "'wheel' is no TYPE.MEMBER" in wrong.stderr) == (2, True)
+    wrong = linesmith("encapsulate", "wheel.turns", "--accessor", "wheel turns", "--tree", tree)
+    assert (wrong.returncode, "'wheel turns' is no name that C takes" in wrong.stderr) == (2, True)
