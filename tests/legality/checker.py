@@ -142,6 +142,8 @@ def _runs(change: Change) -> Iterator[str]:
         behind = order[order.index(position) - 1] if order.index(position) else None
         if member.is_bit_field and members[position - 1].is_bit_field and behind != position - 1:
             yield f"{member.name} is torn from the bit-field before it"
+        if member.is_bit_field and behind not in (None, position - 1) and members[behind].is_bit_field:
+            yield f"{member.name} stands beside bit-fields that it was apart from"
     names = [member.name for member in members]
     for begin, name in enumerate(names):
         closing = f"{GROUP}end__{name.removeprefix(f'{GROUP}begin__')}"

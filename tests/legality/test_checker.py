@@ -53,6 +53,12 @@ def test_moves_that_do_not_lead_to_the_layout_are_found() -> None:
     assert violations(case, changed(before, after, wrong), table(before)) == ["its moves do not lead to its layout"]
 
 
+def test_bit_fields_that_come_to_share_memory_are_found() -> None:
+    layout = struct("s", A, bits("x", 3), B, bits("y", 4), C)
+    assert said(layout, "a x b y c") == []
+    assert "y stands beside bit-fields that it was apart from" in said(layout, "a b x y c")
+
+
 def test_growth_is_found() -> None:
     small = struct("s", scalar("x", 4), scalar("y", 4), A)
     assert said(small, "x a y", growth=0) == ["grows by 8 where 0 are allowed"]

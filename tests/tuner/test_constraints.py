@@ -35,6 +35,17 @@ def test_each_member_is_an_atom() -> None:
     assert names(struct("s", A, B, C)) == [("a",), ("b",), ("c",)]
 
 
+def test_two_runs_of_bit_fields_do_not_come_side_by_side() -> None:
+    layout = struct("s", A, bits("x", 3), B, bits("y", 4), C)
+    free = freedom(layout, atoms(layout, table(layout)), table(layout))
+    forbidden = free.refuses((0, 2, 1, 3, 4), (0,) * 5, layout.size)
+    assert forbidden is not None
+    assert str(forbidden).startswith(
+        "x stays apart from other bit-fields: beside other bit-fields it would share memory"
+    )
+    assert free.refuses((0, 1, 2, 4, 3), (0,) * 5, layout.size) is None
+
+
 def test_a_run_of_bit_fields_is_one_atom() -> None:
     layout = struct("s", A, bits("x", 3), bits("y", 4), B, bits("z", 1))
     assert names(layout) == [("a",), ("x", "y"), ("b",), ("z",)]

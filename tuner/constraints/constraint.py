@@ -15,6 +15,7 @@ class ConstraintKind(StrEnum):
     MARKER = "stays between the same members"
     GROUP = "moves as a whole"
     BIT_FIELDS = "move together"
+    BIT_FIELDS_APART = "stays apart from other bit-fields"
     ALIGNED = "keeps its alignment"
     RANGE = "moves with its range"
     BLOCK = "moves with its block"

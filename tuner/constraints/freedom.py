@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from linesmith.tuner.constraints.constraint import Constraint
 
@@ -69,6 +70,16 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
+class Run:
+    """An atom that begins with a bit-field (``first``) or ends with one (``last``)."""
+
+    atom: int
+    first: bool
+    last: bool
+    why: Constraint
+
+
+@dataclass(frozen=True, slots=True)
 class Freedom:
     """What is legal for the atoms of a record that begins at byte ``base`` of its object.
 
@@ -83,6 +94,7 @@ class Freedom:
     apart: tuple[Apart, ...] = ()
     limits: tuple[Limit, ...] = ()
     below: tuple[Below, ...] = ()
+    runs: tuple[Run, ...] = ()
     base: int = 0
 
     @property
@@ -114,7 +126,17 @@ class Freedom:
         """
         if tuple(map(self.segments.__getitem__, order)) != self.segments:
             return self._crossed(order)
-        return next(self._broken(starts, size), None)
+        return self._mixed(order) or next(self._broken(starts, size), None)
+
+    def _mixed(self, order: Sequence[int]) -> Constraint | None:
+        """The rule of a run of bit-fields that another one comes to stand behind."""
+        if len(self.runs) < 2:
+            return None
+        runs = {run.atom: run for run in self.runs}
+        for one, other in pairwise(order):
+            if one in runs and other in runs and runs[one].last and runs[other].first and other != one + 1:
+                return runs[one].why
+        return None
 
     def _broken(self, starts: Sequence[int], size: int) -> Iterator[Constraint]:
         for pin in self.pins:

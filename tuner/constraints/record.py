@@ -10,7 +10,7 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import FactKind, Layout, SourceFact
 from linesmith.tuner.atoms import Atom, Place, visible_places
 from linesmith.tuner.constraints.constraint import Constraint
-from linesmith.tuner.constraints.freedom import Apart, Below, Limit, Pin
+from linesmith.tuner.constraints.freedom import Apart, Below, Limit, Pin, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Remark:
     why: Constraint
 
 
-Effect = Fixed | Pin | Apart | Below | Limit | Remark
+Effect = Fixed | Pin | Apart | Below | Limit | Run | Remark
 
 
 @dataclass(frozen=True, slots=True)

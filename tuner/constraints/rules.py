@@ -9,7 +9,8 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, SourceFact
 from linesmith.tuner.atoms import Atom
 from linesmith.tuner.constraints.alignment import explicit_alignments
-from linesmith.tuner.constraints.freedom import Apart, Below, Freedom, Limit, Pin
+from linesmith.tuner.constraints.bit_fields import separate_runs
+from linesmith.tuner.constraints.freedom import Apart, Below, Freedom, Limit, Pin, Run
 from linesmith.tuner.constraints.holders import bases, common_beginnings, rigid_holders
 from linesmith.tuner.constraints.lines import asserted_apart
 from linesmith.tuner.constraints.offsets import relied_first, relied_offsets, relied_order, relied_walls
@@ -32,6 +33,7 @@ RULES: tuple[Callable[[Record], Iterable[Effect]], ...] = (
     relied_offsets,
     groups,
     bit_field_runs,
+    separate_runs,
     ranges_and_blocks,
     explicit_alignments,
     asserted_apart,
@@ -68,6 +70,7 @@ def freedom(
         tuple(one for one in effects if isinstance(one, Apart)),
         tuple(one for one in effects if isinstance(one, Limit)),
         tuple(one for one in effects if isinstance(one, Below)),
+        tuple(one for one in effects if isinstance(one, Run)),
         base,
     )
 
