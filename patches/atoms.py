@@ -104,7 +104,10 @@ def line_number(source: bytes, offset: int) -> int:
 
 def _scope(source: bytes, opening: int, closing: int, nodes: Sequence[Node]) -> Scope:
     start, end = _line_end(source, opening), _line_start(source, closing)
-    single = [_atom(source, node) for node in nodes]
+    inside = list(nodes)
+    while inside and inside[0].kind == "comment" and inside[0].start < start:  # it belongs to the line of the brace
+        start = max(start, _line_end(source, inside.pop(0).end))
+    single = [_atom(source, node) for node in inside]
     joined = _join(single, lambda last, atom: _on_one_line(last, atom))
     joined = _join(joined, lambda last, atom: _is_continued(source, last, atom))
     joined = _join(joined, lambda last, atom: _is_headed(source, last, atom))
@@ -120,7 +123,9 @@ def _atom(source: bytes, node: Node) -> Atom:
     kind = _kind(source, node)
     if kind is AtomKind.FENCE:
         return Atom(kind, start, end)
-    return Atom(kind, start, end, names(node), inner_names(node), declared, scopes=scopes)
+    direct = (name for one in scopes for atom in one.atoms for name in atom.names) if node.is_conditional else ()
+    declared_names = tuple(dict.fromkeys((*direct, *names(node))))
+    return Atom(kind, start, end, declared_names, inner_names(node), declared, scopes=scopes)
 
 
 def _kind(source: bytes, node: Node) -> AtomKind:
@@ -178,8 +183,8 @@ def _is_headed(source: bytes, last: Atom, atom: Atom) -> bool:
     text = source[last.start : last.end].lstrip()
     is_comment = last.kind is AtomKind.LOOSE and text.startswith((b"/*", b"//")) and not is_of_section(text)
     above = atom.kind not in (AtomKind.FENCE, AtomKind.BROKEN) and last.end == atom.start
-    define = source[atom.start : atom.end].lstrip().startswith(b"#define")
-    return is_comment and above and not define and not _is_deeper(source, last.start, atom.start)
+    directive = source[atom.start : atom.end].lstrip().startswith(b"#")
+    return is_comment and above and (directive or not _is_deeper(source, last.start, atom.start))
 
 
 def _is_deeper(source: bytes, first: int, second: int) -> bool:
@@ -192,7 +197,8 @@ def _grouped(source: bytes, atoms: Sequence[Atom]) -> list[Atom]:
     grouped: list[Atom] = []
     opened: list[Atom] = []
     for atom in atoms:
-        edges = _GROUP_EDGE.findall(source[atom.start : atom.end])
+        found = (_GROUP_EDGE.match(source, one.start) for one in atom.declarations)
+        edges = [(edge[1], edge[2]) for edge in found if edge]
         named = replace(atom, names=_with_markers(atom, edges), kind=AtomKind.GROUP) if edges else atom
         if not opened and not edges:
             grouped.append(atom)

@@ -19,7 +19,7 @@ _WORDS = re.compile(
        | __attribute_const__ | __refdata | __initdata | __percpu_refcount | __capability | __rcu_guarded
        | __cpu_local | __ll_sc_atomic | ACPI_INTERNAL_VAR_XFACE | __extension__ | noinline | asmlinkage | __cdecl
        | GNU_PACKED | STRUCT_PACKED | __ATTRIBUTE_PACKED__ | __volatile__
-       | \w+_ATTR | _Noreturn )\b(?!\s*\()""",
+       | \w+_ATTR | _Noreturn )\b(?!\s*\((?!\s*\*))""",
     re.VERBOSE,
 )
 _CALLS = re.compile(
@@ -37,6 +37,17 @@ _BARE_MEMBER = re.compile(
        | (?<=[;{}\s])_*[A-Z][A-Z0-9_]{3,}(?=[ \t]*\r?\n)""",
     re.VERBOSE,
 )
+# Directives that decide nothing about which members there are; one may stand within a declaration.
+_DIRECTIVE = re.compile(
+    rb"""^[ \t]*\#[ \t]*(?:define|undef|pragma|error|warning|include|line)\b
+         (?:\\\r?\n | /\*.*?\*/ | [^\n])*""",
+    re.MULTILINE | re.DOTALL | re.VERBOSE,
+)
+_CONDITION = re.compile(
+    rb"^[ \t]*\#[ \t]*(?:el)?if[ \t]+(?P<condition>[^\n]*?[^\\\s])[ \t]*(?=/[/*]|\r?$)", re.MULTILINE
+)
+# What makes a type: GENRADIX(struct one) members;
+_TYPE_CALL = re.compile(rb"[ \t]*[*\w \t]*\b[A-Za-z_]\w*[ \t]*[;,\[:]")
 _TYPE_OPERATORS = {b"typeof", b"__typeof__", b"__typeof", b"typeof_unqual", b"_BitInt"}
 RENAMED = {"callback_head": "rcu_head"}
 """Members by the name a compiler knows, as the source has them: a macro renames them (include/linux/types.h)."""
@@ -68,8 +79,8 @@ def plain(source: bytes) -> bytes:
     ``DECLARE_BITMAP(map, 64);`` becomes ``int map;``, ``struct_group(name, …);`` an anonymous struct, and a
     macro that nobody knows an ``int`` without a name.
     """
-    text = bytearray(source)
-    code = bytearray(without_directives(without_comments(source)))
+    text = bytearray(_CONDITION.sub(_certain, _DIRECTIVE.sub(lambda match: blank(match[0]), source)))
+    code = bytearray(without_directives(without_comments(bytes(text))))
     for start, end in _attributes(bytes(code)):
         _put(text, code, start, blank(bytes(text[start:end])))
     for match in _ATOMIC.finditer(bytes(code)):
@@ -82,6 +93,12 @@ def plain(source: bytes) -> bytes:
             _put(text, code, match.start(), b"int".ljust(len(match[0]) - 1) + b";")
     _spell_out_members(text, code)
     return bytes(text)
+
+
+def _certain(match: re.Match[bytes]) -> bytes:
+    """The directive with a condition that every grammar knows, which ends where the old one did."""
+    start, end = match.start("condition") - match.start(), match.end("condition") - match.start()
+    return match[0][:start] + b"1".rjust(end - start) + match[0][end:]
 
 
 def _attributes(code: bytes) -> Iterator[tuple[int, int]]:
@@ -124,6 +141,9 @@ def _spell_out_members(text: bytearray, code: bytearray) -> None:
             return
         if match[1] in _GROUPS:
             position = _open_group(text, code, match, end)
+        elif match[1] not in _NAMED and _TYPE_CALL.match(code, end + 1):
+            _put(text, code, match.start(), b"int".ljust(end + 1 - match.start()))
+            position = end + 1
         else:
             _put(text, code, match.start(), _declaration(bytes(code), match, end))
             position = end + 1

@@ -34,6 +34,7 @@ def main() -> None:
     parser.add_argument("--structs", type=int, help="how many to draw; all without it")
     parser.add_argument("--suffix", default="", help="only files with this ending, such as .h")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--output", type=Path, help="a file for one line of text on each struct")
     options = parser.parse_args()
     results: list[Result] = []
     for result in _results(options):
@@ -41,6 +42,9 @@ def main() -> None:
         if result.outcome in (Outcome.WRONG, Outcome.REFUSED):
             print(f"{result.outcome.value}: {result.name} {result.place} {result.reason}: {result.said}", flush=True)
     _tell(results)
+    if options.output:
+        rows = ("\t".join((one.outcome.name, one.reason, one.name, one.place, one.said)) for one in results)
+        options.output.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
     sys.exit(any(result.outcome is Outcome.WRONG for result in results))
 
 

@@ -324,3 +324,14 @@ def test_a_comment_far_to_the_right_is_no_heading() -> None:
         "\tint a;\n\t\t\t/* it begins below the declaration */\n",
         "\t/* the root */\n\tint b;\n",
     ]
+
+
+def test_a_comment_on_the_line_of_the_brace_belongs_to_no_member() -> None:
+    source = text("""
+        struct s { /* see the
+                    * standard */
+            int a;
+            int b;
+        };
+    """)
+    assert lines(source) == ["\tint a;\n", "\tint b;\n"]

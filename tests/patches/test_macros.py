@@ -45,7 +45,12 @@ def spelt(member: bytes) -> bytes:
         (b"void (*call)(int (*)(void));", b"void (*call)(int (*)(void));"),
         (b"typeof(x) a;", b"typeof(x) a;"),
         (b"/* KABI_RESERVE(1) */ int a;", b"/* KABI_RESERVE(1) */ int a;"),
-        (b"#if IS_ENABLED(A)\nint a;\n#endif", b"#if IS_ENABLED(A) int a; #endif"),
+        (b"#if IS_ENABLED(A)\nint a;\n#endif", b"#if 1 int a; #endif"),
+        (b"#if defined(A) ? 1 : B /* c */\nint a;\n#endif", b"#if 1 /* c */ int a; #endif"),
+        (b"int a:1, /* one */\n#define c b\nb:1;", b"int a:1, /* one */ b:1;"),
+        (b"#define A ((int) 1 /* one */ )\nint a;", b"int a;"),
+        (b"GENRADIX(struct x) *a;", b"int *a;"),
+        (b"int __must_check (*call)(void);", b"int (*call)(void);"),
     ],
 )
 def test_a_macro_becomes_plain_c(member: bytes, expected: bytes) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -93,7 +94,7 @@ def _difference(expected: Expected, before: Layout, after: Layout, layouts: Layo
     wanted = expected.layout(before.id)
     if wanted is None:
         return
-    alignments = [{one.name: one.alignment for one in layout.members} for layout in (before, after)]
+    alignments = [Counter((one.name, one.alignment) for one in layout.members) for layout in (before, after)]
     if alignments[0] != alignments[1]:
         yield Difference(before.title, "an alignment is lost or new", edited=True)
     said = first_difference(wanted, after)

@@ -48,12 +48,15 @@ class _Body:
     regions: tuple[object, ...]
 
 
-def rigid(layout: Layout, layouts: Layouts, source: bytes, record: Record) -> str | None:
-    """Why no order but the present one is legal, or ``None``."""
+def declared_rigid(file: str, source: bytes, record: Record) -> str | None:
+    """Why the declaration allows no other order, or ``None``."""
     if is_packed(source, record):
         return "it is declared packed"
-    if "/uapi/" in (layout.file or ""):
-        return "programs rely on it (uapi)"
+    return "programs rely on it (uapi)" if "/uapi/" in f"/{file}" else None
+
+
+def rigid(layout: Layout, layouts: Layouts) -> str | None:
+    """Why the layout allows no order but the present one, or ``None``."""
     said = unmovable(layout, layouts) or refusal(with_inferred_alignment(layout))
     return said.partition(":")[0].replace(layout.file or "-", "its header") if said else None
 

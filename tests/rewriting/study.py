@@ -10,7 +10,7 @@ from enum import StrEnum
 from random import Random
 
 from rewriting.expected import Expected, differences
-from rewriting.legal_orders import Order, random_orders, rigid
+from rewriting.legal_orders import Order, declared_rigid, random_orders, rigid
 from rewriting.scratch_tree import ScratchTree, Uncompiled
 
 from linesmith.analyzer.errors import EditRefused
@@ -23,7 +23,7 @@ from linesmith.patches.records import Record, records_named
 from linesmith.patches.units import including_units
 
 LEAST_MEMBERS = 4
-HEADERS_PER_UNIT = 12
+HEADERS_PER_UNIT = 20
 
 
 class Outcome(StrEnum):
@@ -86,11 +86,15 @@ def structs(layouts: Layouts, tree: ScratchTree) -> list[Drawn]:
 
 def study(tree: ScratchTree, drawn: Sequence[Drawn], random: Random) -> Iterator[Result]:
     """What becomes of each of ``drawn``: headers are compiled several at once, then alone, then through a unit."""
-    written = [one for one in drawn if _records(tree, one)]
-    yield from (one.result(Outcome.GENERATED) for one in drawn if one not in written)
     by_file: dict[str, list[Drawn]] = defaultdict(list)
-    for one in written:
-        by_file[one.file].append(one)
+    for one in drawn:
+        source = (tree.root / one.file).read_bytes()
+        found = [record for record in records_named(source, one.layout.name) if _is_at(source, record, one.layout)]
+        reason = declared_rigid(one.file, source, found[-1]) if found else None
+        if found and not reason:
+            by_file[one.file].append(one)
+        else:
+            yield one.result(Outcome.RIGID if found else Outcome.GENERATED, reason or "")
     headers = [file for file in by_file if file.endswith(".h")]
     batches = [headers[at : at + HEADERS_PER_UNIT] for at in range(0, len(headers), HEADERS_PER_UNIT)]
     for batch in (*batches, *([file] for file in by_file if file not in headers)):
@@ -103,7 +107,8 @@ def _alone(tree: ScratchTree, file: str, drawn: Sequence[Drawn], random: Random)
     """A file of which a unit with others did not know all: through units that include it."""
     left = list(drawn)
     recorded = dict.fromkeys(one.layout.unit for one in drawn)
-    for unit in dict.fromkeys(unit for one in recorded for unit in including_units(tree.root, file, one)):
+    units = dict.fromkeys(unit for one in recorded for unit in including_units(tree.root, file, one)[:1])
+    for unit in units:
         if left:
             left = yield from _tried(tree, [unit], left, random)
     yield from (one.result(Outcome.UNCOMPILED) for one in left)
@@ -134,13 +139,6 @@ def _same(drawn: Drawn, compiled: LayoutTable) -> Drawn | None:
     return replace(drawn, layout=found) if found else None
 
 
-def _records(tree: ScratchTree, drawn: Drawn) -> list[Record]:
-    """The records of the name in the file, if one is where the debug information says."""
-    source = (tree.root / drawn.file).read_bytes()
-    found = records_named(source, drawn.layout.name)
-    return list(found) if any(_is_at(source, record, drawn.layout) for record in found) else []
-
-
 def _is_at(source: bytes, record: Record, layout: Layout) -> bool:
     """Whether the line that the debug information says is in the record's head."""
     return record.line <= (layout.line or 0) <= record.line + source.count(b"\n", record.start, record.opening)
@@ -163,7 +161,7 @@ def _edited(tree: ScratchTree, drawn: Drawn, layouts: LayoutTable, random: Rando
     layout, origin = drawn.layout, Origin((tree.root / drawn.file).read_bytes(), drawn.file)
     found = records_named(origin.source, layout.name)
     ordinal = next(at for at, record in enumerate(found) if _is_at(origin.source, record, layout))
-    reason = rigid(layout, layouts, origin.source, found[ordinal])
+    reason = rigid(layout, layouts)
     if reason:
         return drawn.result(Outcome.RIGID, reason)
     orders = random_orders(layout, layouts, origin.source, found[ordinal], random)
