@@ -9,12 +9,13 @@ from pathlib import Path
 
 import click
 
+from linesmith.analyzer.cli.interruption import interruptible
 from linesmith.analyzer.cli.matrix_options import Checking
 from linesmith.analyzer.cli.output import check_destinations, deliver
 from linesmith.analyzer.cli.series_output import Mailing
 from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.report import inline as report
-from linesmith.patches.inline.confirm import change_of, confirmed
+from linesmith.patches.inline.confirm import change_of, confirmed, usual_configurations
 from linesmith.patches.inline.inline import Inlined, inlined
 from linesmith.patches.inline.study import Wanted
 from linesmith.patches.matrix import Asked, check
@@ -42,11 +43,13 @@ def run(request: Request, *, dry_run: bool) -> None:
     request.mailing.check(request.tree.root)
     if rules is not None:
         check_destinations((rules,), ("rules", "output"))
-    made = inlined(request.wanted, _tell)
+    asked = request.checking.asked(request.tree, "")
+    with interruptible():
+        made = inlined(request.wanted, _tell)
+        if not (made.standing or dry_run):
+            made = _compiled(made, request.tree, asked)
     if rules is not None:
         deliver(made.study.rules.encode(), rules, ("rules", "output"))
-    if not (made.standing or dry_run):
-        made = _compiled(made, request)
     if made.standing or dry_run:
         deliver(report.render_plan(made, request.format_), request.mailing.file)
     else:
@@ -55,12 +58,12 @@ def run(request: Request, *, dry_run: bool) -> None:
         raise EditRefused(made.standing[0])
 
 
-def _compiled(made: Inlined, request: Request) -> Inlined:
-    """The series with what the compiler says under the tree's own configuration, or under those asked for."""
+def _compiled(made: Inlined, tree: Tree, asked: Asked | None) -> Inlined:
+    """The series with what compilers say under what was asked for, else under what is usual for the tree."""
     change = change_of(made)
     edited = sum(one.file.endswith(".c") for one in change.files)
-    asked = request.checking.asked(request.tree, change.file) or Asked(("tree",), edited + _MORE_USERS)
-    return confirmed(made, check(change, request.tree, asked, _tell))
+    asked = asked or Asked(usual_configurations(made, tree), edited + _MORE_USERS)
+    return confirmed(made, check(change, tree, asked, _tell))
 
 
 def _deliver(made: Inlined, request: Request) -> None:

@@ -19,9 +19,13 @@ from linesmith.analyzer.model import (
     SeriesStep,
 )
 from linesmith.patches.inline.inline import Inlined
-from linesmith.patches.matrix import Change, paragraphs, unchecked
+from linesmith.patches.matrix import Change, names, paragraphs, unchecked
+from linesmith.patches.tree import Tree
 
 _WIDTH = 75
+# Configurations of a kernel that are compiled where the user names none.
+_USUAL = ("tree", "arm64")
+_SHOWN = 6
 _MANY = 1000
 
 
@@ -38,6 +42,12 @@ def change_of(inlined: Inlined) -> Change:
     return Change(tuple(files.values()), outer.record.name, outer.record.title, outer.file, unit, others=others)
 
 
+def usual_configurations(inlined: Inlined, tree: Tree) -> tuple[str, ...]:
+    """The tree's own configuration, and that of another machine where the tree has one."""
+    known = names(tree, inlined.study.pointer.outer.file)
+    return tuple(name for name in _USUAL if name in known) or known[:1]
+
+
 def confirmed(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> Inlined:
     """The series with what was compiled in its last message; what does not compile stands in the way."""
     broken = tuple(_broken(checks))
@@ -45,7 +55,7 @@ def confirmed(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> Inlined
         return replace(inlined, missed=(*inlined.missed, *broken))
     last = inlined.series.steps[-1]
     blocks = (last.message.rstrip("\n"), _cost(inlined, checks), _compiled(inlined, checks))
-    message = "\n\n".join((*(block for block in blocks if block), _unchecked(checks))) + "\n"
+    message = "\n\n".join((*(block for block in blocks if block), _unchecked(inlined, checks))) + "\n"
     steps = (*inlined.series.steps[:-1], SeriesStep(message, last.changes))
     notes = tuple(f"under {one.title} nothing was compiled: {one.failed}" for one in checks if one.failed)
     series = PatchSeries(steps, refusals=inlined.series.refusals, notes=notes)
@@ -98,8 +108,14 @@ def _pages(sizes: Sequence[CompiledSize]) -> int:
     return sum(ceil(_MANY / size.objects) * size.pages for size in sizes)
 
 
-def _unchecked(checks: Sequence[ConfigurationCheck]) -> str:
-    return _filled(f"Not checked: {unchecked(checks)}. No benchmark has been run.")
+def _unchecked(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> str:
+    """What nobody has compiled: other configurations, and changed units that none of these builds."""
+    compiled = {user.unit for check in checks for user in check.users}
+    changed = {one.file for step in inlined.series.steps for one in step.changes if one.file.endswith(".c")}
+    left = sorted(changed - compiled)
+    more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
+    units = f"; {', '.join(left[:_SHOWN])}{more}, which none of these compile" if left else ""
+    return _filled(f"Not checked: {unchecked(checks)}{units}. No benchmark has been run.")
 
 
 def _filled(text: str) -> str:
