@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from linesmith.patches.records import records_named
+from linesmith.patches.records import is_packed, records_named
 
 
 @pytest.mark.parametrize(
@@ -73,3 +73,19 @@ def test_every_declaration_of_a_file_is_given() -> None:
 )
 def test_text_made_to_exhaust_a_parser_declares_nothing(source: bytes) -> None:
     assert records_named(source, "s") == ()
+
+
+@pytest.mark.parametrize(
+    ("source", "packed"),
+    [
+        (b"struct s { int a; } __packed;", True),
+        (b"struct __attribute__((packed, aligned(4))) s { int a; };", True),
+        (b"#pragma pack(1)\nstruct s { int a; };\n#pragma pack()", True),
+        (b"#pragma pack(push, 1)\nstruct t { int b; };\n#pragma pack(pop)\nstruct s { int a; };", False),
+        (b"struct s { struct { int a; } __packed b; } __aligned(8);", False),
+        (b"struct s { int a; }; /* not packed */\n", False),
+    ],
+)
+def test_a_packed_record_says_so(source: bytes, packed: bool) -> None:
+    (record,) = records_named(source, "s")
+    assert is_packed(source, record) is packed
