@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Move, RefusalCode
-from linesmith.patches.atoms import AtomKind
+from linesmith.patches.atoms import Atom, AtomKind, Scope
 from linesmith.patches.body import Body
 from linesmith.patches.moves import before, split
 from linesmith.patches.pieces import Origin, Piece, find
 from linesmith.patches.remarks import indentation
 from linesmith.patches.spelling import Spelling
 
+_IF = re.compile(rb"^[ \t]*#[ \t]*if[^\n]*\n(?:(?<=\\\n)[^\n]*\n)*", re.MULTILINE)
+_SHUFFLED = b"__randomize_layout"
 _EDGES = ("begin", "end")
 
 
@@ -48,17 +51,42 @@ def marked(body: Body, move: Move, spelling: Spelling) -> Body:
 def asserted(body: Body, move: Move) -> Body:
     """The file with assertions behind the record that the members of a marked group lie between the marks.
 
-    Nothing is asserted of members that a configuration may leave out, and of bit-fields, which have no offset.
+    A group in the first arm of an ``#if`` is asserted within the same directive. Nothing is asserted of other members
+    that a configuration may leave out, of bit-fields, which have no offset, and where a compiler may shuffle all.
     """
     source, end = body.origin.source, body.record.closing
     place = source.find(b"\n", source.find(b";", end)) + 1 or len(source)
+    if _SHUFFLED in source[body.record.start : body.record.opening] + source[end:place]:
+        return body
     begin, stop = (f"__cacheline_group_{edge}__{move.member}" for edge in _EDGES)
+    directive = _directive(body, move.members)
     inside = body.common(move.members)
     plain = [name for atom in inside.atoms if atom.kind is AtomKind.DECLARATION for name in atom.names]
-    names = [name for name in move.members if name in plain]
+    names = [name for name in move.members if name in plain] if directive is not None else []
     rows = [row for name in names for row in (_assertion(body, begin, name), _assertion(body, name, stop))]
+    if directive and rows:
+        rows = [directive, *rows, b"#endif\n"]
     text = source[:place] + b"".join(rows) + source[place:]
     return replace(body, origin=Origin(text, body.origin.file))
+
+
+def _directive(body: Body, members: Sequence[str]) -> bytes | None:
+    """The ``#if`` line above the members, empty where there is none; ``None`` where it is not that alone."""
+    around = [atom for atom in _conditionals(body.outer) if all(name in atom.names for name in members)]
+    if not around:
+        return b""
+    arm = around[0].scopes[0]
+    found = _IF.search(body.origin.source, around[0].start, arm.start)
+    first = all(any(atom.declares(name) for atom in arm.atoms) for name in members)
+    return found[0] if found and first and len(around) == 1 else None
+
+
+def _conditionals(inside: Scope) -> Iterator[Atom]:
+    for atom in inside.atoms:
+        if atom.kind is AtomKind.CONDITIONAL:
+            yield atom
+        for deeper in atom.scopes:
+            yield from _conditionals(deeper)
 
 
 def _assertion(body: Body, first: str, second: str) -> bytes:

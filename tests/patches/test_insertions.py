@@ -143,6 +143,30 @@ def test_what_a_configuration_may_leave_out_is_not_asserted() -> None:
     assert b"struct s, b)" not in assertions
 
 
+def test_a_group_in_an_if_block_is_asserted_under_the_same_directive() -> None:
+    source = b"struct s {\n\tint a;\n#if A && \\\n\tB\n\tint b;\n\tint c;\n#else\n\tint x;\n#endif\n\tint d;\n};\n"
+    changed = written(grouped(proposal(), "hot", ["b", "c"]), MARKED, source)
+    body, _, assertions = changed.partition(b"};\n")
+    assert b"\tB\n\t__cacheline_group_begin(hot);\n\tint b;\n\tint c;\n\t__cacheline_group_end(hot);\n#else" in body
+    assert assertions.startswith(b"#if A && \\\n\tB\nstatic_assert(")
+    assert assertions.endswith(b"\n#endif\n")
+    assert assertions.count(b"static_assert") == 4
+
+
+def test_a_record_that_may_be_shuffled_is_not_asserted() -> None:
+    source = SOURCE.replace(b"};\n", b"} __randomize_layout;\n")
+    changed = written(grouped(proposal(), "hot", ["b", "c"]), MARKED, source)
+    assert b"__cacheline_group_end(hot);\n" in changed
+    assert b"static_assert" not in changed
+
+
+def test_a_group_in_another_arm_is_not_asserted() -> None:
+    source = b"struct s {\n\tint a;\n#ifdef A\n\tint x;\n#else\n\tint b;\n\tint c;\n#endif\n\tint d;\n};\n"
+    changed = written(grouped(proposal(), "hot", ["b", "c"]), MARKED, source)
+    assert b"\tint b;\n\tint c;\n\t__cacheline_group_end(hot);\n#endif" in changed
+    assert b"static_assert" not in changed
+
+
 @pytest.mark.parametrize(
     ("members", "code"),
     [(["a", "c"], RefusalCode.NOT_ADJACENT), (["a", "x"], RefusalCode.NOT_WRITTEN), ([], RefusalCode.NOT_WRITTEN)],
