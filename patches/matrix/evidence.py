@@ -69,8 +69,8 @@ def _table(checks: Sequence[ConfigurationCheck], title: str) -> str:
     text = [f"{title} as compiled before->after: bytes, lines of 64 bytes"]
     text += ["objects/pages of a slab"] if slabs else []
     text += [f"starts in which {pair.first} and {pair.second} share {pair.line_bytes} bytes"] if pair else []
-    rows = [("", "bytes", "lines", "slab" if slabs else "", "starts" if pair else "")]
-    rows += [_row(one, pair) for one in done]
+    heading = ("", "bytes", "lines", "slab" if slabs else "", "starts" if pair else "")
+    rows = [heading, *(_row(one, pair) for one in done)]
     return f"{_wrapped(f'{_joined(text)}:')}\n\n{_columns(rows)}"
 
 
@@ -89,7 +89,8 @@ def _row(check: ConfigurationCheck, pair: Residual | None) -> tuple[str, ...]:
 def _columns(rows: Sequence[tuple[str, ...]]) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     shown = [column for column, width in enumerate(widths) if width]
-    return "\n".join(("  " + "  ".join(row[at].ljust(widths[at]) for at in shown)).rstrip() for row in rows)
+    lines = (("  " + "  ".join(row[at].ljust(widths[at]) for at in shown)).rstrip() for row in rows)
+    return "\n".join(line if len(line) <= WIDTH else _wrapped(line, "      ") for line in lines)
 
 
 def _holders(checks: Sequence[ConfigurationCheck], title: str) -> str:
