@@ -12,6 +12,7 @@ from pathlib import Path
 from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.model import PatchSeries, Refusal, RefusalCode, SeriesStep
 from linesmith.patches.encapsulation import message
+from linesmith.patches.encapsulation.calls import plain_calls
 from linesmith.patches.encapsulation.form import Accessor, Form, definition
 from linesmith.patches.encapsulation.leftovers import leftovers
 from linesmith.patches.encapsulation.member import DeclaredMember, find_member, is_apart, position_behind
@@ -78,7 +79,10 @@ def _encapsulated(work: Work, name: str, survey: Survey, copies: Sequence[Refusa
     accessor = _accessor(work.declared, name, survey.own)
     uses = all_uses(survey.own)
     rules = replacing(work.target, name, accessor.form, uses, untyped=survey.is_unique)
-    failed = _applied(work, rules, survey, {place.file for place in survey.own})
+    files = sorted({place.file for place in survey.own})
+    failed = _applied(work, rules, survey, files)
+    for file in files:
+        work.image.put(file, plain_calls(work.image.read(file), name))
     replaced = tuple(place for place in survey.own if not place.uses & set(KEPT[accessor.form]))
     left = leftovers(survey, accessor, _macros(work, survey))
     refusals = (*left, *failed, *_missed(work, survey, replaced), *copies)

@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -17,6 +17,7 @@ from typing import IO
 from linesmith.analyzer.errors import GuestFailed, ToolMissing
 
 _PR_SET_PDEATHSIG = 1
+_DEADLY = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -60,9 +61,24 @@ def child(
     ``kept`` are file descriptors that the child gets too, ``environment`` its variables (ours by default).
     Raises ``ToolMissing`` when it cannot be started.
     """
+    with ExitStack() as stack:
+        with _undisturbed() as mask:
+            process = _started(argv, directory, streams, kept, environment, mask)
+            stack.callback(end, process)
+        yield process
+
+
+def _started(
+    argv: Sequence[str],
+    directory: Path,
+    streams: Streams,
+    kept: Sequence[int],
+    environment: Mapping[str, str] | None,
+    mask: set[signal.Signals],
+) -> subprocess.Popen[bytes]:
     parent = os.getpid()
     try:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             argv,
             cwd=directory,
             env=environment,
@@ -71,14 +87,28 @@ def child(
             stderr=streams.errors,
             pass_fds=kept,
             start_new_session=True,
-            preexec_fn=lambda: die_with(parent),
+            preexec_fn=lambda: _begin(parent, mask),
         )
     except OSError as error:
         raise ToolMissing(f"{argv[0]} cannot be run ({error.strerror}); reinstall it") from error
+
+
+@contextmanager
+def _undisturbed() -> Iterator[set[signal.Signals]]:
+    """Holds back signals that end us, and gives the former mask.
+
+    Around a fork Python runs callbacks that swallow what a handler raises, and keep the locks that they took.
+    """
+    mask = {signal.Signals(one) for one in signal.pthread_sigmask(signal.SIG_BLOCK, _DEADLY)}
     try:
-        yield process
+        yield mask
     finally:
-        end(process)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _begin(parent: int, mask: set[signal.Signals]) -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    die_with(parent)
 
 
 def wait(process: subprocess.Popen[bytes], program: str, seconds: float) -> int:

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from encapsulation.programs import needs_spatch, program
-from linesmith_command import linesmith
+from linesmith_command import LINESMITH, linesmith
 
 pytestmark = needs_spatch
 
@@ -83,6 +85,31 @@ def test_json_has_places_rules_and_patches(tree: Path) -> None:
     assert told["replaced"] == [{"place": "turned.c:5", "function": "turned"}]
     assert (told["record"], told["member"], told["gives"], told["left"]) == ("struct wheel", "turns", "value", [])
     assert [one["name"] for one in told["patches"]] == ["0001-car-access-turns-through-wheel_turns.patch"]
+
+
+def test_an_end_half_way_leaves_nothing_behind(tree: Path, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    before = {path.name: path.read_bytes() for path in tree.iterdir()}
+    command = (
+        LINESMITH,
+        "encapsulate",
+        "wheel.turns",
+        "--accessor",
+        "wheel_turns",
+        "--tree",
+        tree,
+        "-o",
+        tmp_path / "out",
+    )
+    process = subprocess.Popen(command, env={**os.environ, "TMPDIR": str(scratch)}, stderr=subprocess.DEVNULL)
+    while not list(scratch.glob("*/rules.cocci")):
+        time.sleep(0.01)
+    process.terminate()
+    assert process.wait(60) == 130
+    assert list(scratch.iterdir()) == []
+    assert {path.name: path.read_bytes() for path in tree.iterdir()} == before
+    assert not (tmp_path / "out").exists()
 
 
 def test_names_that_make_no_sense_are_refused_before_anything_is_read(tree: Path) -> None:

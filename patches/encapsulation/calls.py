@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Calls of an accessor without the parentheses that stood around the expression in front of ``->``."""
+
+from __future__ import annotations
+
+import re
+
+from linesmith.patches.masking import closing, without_comments
+
+
+def plain_calls(source: bytes, name: str) -> bytes:
+    """``name((x))`` and ``name(&(*x))`` as ``name(x)``, the rest as it is."""
+    code = without_comments(source)
+    result, position = bytearray(), 0
+    for match in re.finditer(rb"\b" + re.escape(name.encode()) + rb"\((?P<taken>&?)(?=\()", code):
+        inner = _between(code, match.end(), dereferenced=bool(match["taken"]))
+        if inner is None or match.start() < position:
+            continue
+        result += source[position : match.start("taken")] + source[inner[0] : inner[1]]
+        position = inner[2]
+    return bytes(result + source[position:])
+
+
+def _between(code: bytes, opening: int, *, dereferenced: bool) -> tuple[int, int, int] | None:
+    """Start and end of what the parenthesis at ``opening`` holds, and the end of the parenthesis.
+
+    ``None`` where it is not the whole argument, or, if it has to be ``dereferenced``, is not.
+    """
+    end = closing(code, opening)
+    if end is None or code[end + 1 : end + 2] != b")":
+        return None
+    start = opening + 1
+    if not dereferenced:
+        return start, end, end + 1
+    return (start + 1, end, end + 1) if re.fullmatch(rb"\*\w+", code[start:end]) else None
