@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
 from types import MappingProxyType
 
 from linesmith.patches.child import missing
@@ -16,6 +18,7 @@ from linesmith.patches.plain_build import plain_build
 from linesmith.patches.preparation import Progress
 from linesmith.patches.tree import Tree
 
+_MOST_SOURCES = 4000
 _ABOUT_THE_MACHINE = ("-m", "-target=", "--target=", "-fcf-protection")
 
 
@@ -51,10 +54,18 @@ def program_environment(name: str, tree: Tree, file: str, unit: str | None) -> E
 
     def units(tell: Progress) -> Units:
         found = recorded_units(tree.root, tree.build, tell)
+        if not found.names:
+            return Units(tuple(_sources(tree.root)), lambda _: varied.flags)
         return replace(found, flags_of=lambda one: _varied(found.flags_of(one), variant))
 
     varied = replace(build, flags=_with(build.flags, variant))
     return Environment(variant.title, varied, units)
+
+
+def _sources(root: Path) -> Iterator[str]:
+    """C files of a tree that has no record of its units; a few thousand are enough."""
+    found = (path for path in root.rglob("*.c") if path.is_file())
+    return (str(path.relative_to(root)) for path in islice(found, _MOST_SOURCES))
 
 
 def _varied(flags: Flags | None, variant: Variant) -> Flags | None:

@@ -155,6 +155,13 @@ def test_a_name_that_is_no_configuration_is_an_error_that_lists_those_there_are(
         check(change(), tree, Asked(("uniprocessor",)), untold)
 
 
+def test_without_a_database_the_c_files_of_the_tree_are_its_units(tmp_path: Path) -> None:
+    tree = program(tmp_path, {"src/a.c": SOUND, "src/b.c": "#ifndef GIVEN\n#error\n#endif\n" + ASSERTING})
+    (tmp_path / "compile_commands.json").unlink()
+    (own,) = check(change(), Tree(tree.root, cflags="-DGIVEN"), Asked(("tree",), None), untold)
+    assert {one.unit: bool(one.failed) for one in own.users} == {"src/a.c": False, "src/b.c": True}
+
+
 def test_the_tree_is_only_read(tmp_path: Path) -> None:
     tree = program(tmp_path, {"src/a.c": SOUND})
     before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in tmp_path.rglob("*") if path.is_file()}
