@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -14,11 +14,12 @@ from linesmith.analyzer.cli.matrix_options import Checking
 from linesmith.analyzer.cli.output import check_destinations, deliver
 from linesmith.analyzer.cli.series_output import Mailing
 from linesmith.analyzer.errors import EditRefused
+from linesmith.analyzer.model import ConfigurationCheck
 from linesmith.analyzer.report import inline as report
 from linesmith.patches.inline.confirm import change_of, confirmed, usual_configurations
 from linesmith.patches.inline.inline import Inlined, inlined
 from linesmith.patches.inline.study import Wanted
-from linesmith.patches.matrix import Asked, check
+from linesmith.patches.matrix import Asked, Change, check
 from linesmith.patches.tree import Tree
 
 # Objects that only include what is changed, compiled beside those that are edited themselves.
@@ -63,7 +64,18 @@ def _compiled(made: Inlined, tree: Tree, asked: Asked | None) -> Inlined:
     change = change_of(made)
     edited = sum(one.file.endswith(".c") for one in change.files)
     asked = asked or Asked(usual_configurations(made, tree), edited + _MORE_USERS)
-    return confirmed(made, check(change, tree, asked, _tell))
+    checks = [_checked(change, name, tree, asked) for name in asked.names]
+    return confirmed(made, checks)
+
+
+def _checked(change: Change, name: str, tree: Tree, asked: Asked) -> ConfigurationCheck:
+    """What one configuration says; where it has no layout of the record, at least what becomes of the units."""
+    one = replace(asked, names=(name,))
+    found = check(change, tree, one, _tell)[0]
+    if not found.failed:
+        return found
+    units = check(replace(change, record="", others=()), tree, one, _tell)[0]
+    return found if units.failed else replace(units, remarks=(*units.remarks, found.failed))
 
 
 def _deliver(made: Inlined, request: Request) -> None:

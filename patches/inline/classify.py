@@ -32,6 +32,7 @@ from linesmith.patches.inline.use import Role, Use
 from linesmith.patches.semantic.mentions import Mention
 
 _NULL = frozenset(("NULL", "0", "nullptr"))
+_EFFECTS = ("call_expression", "assignment_expression", "update_expression")
 _COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
 
 
@@ -121,13 +122,13 @@ def _set(place: _Place, assignment: tree_sitter.Node) -> Use:
     right = bare(assignment.child_by_field_name("right") or assignment)
     statement = outermost(assignment).parent
     if text(right) in _NULL and statement is not None and statement.type == "expression_statement":
-        return replace(place.use, role=Role.CLEARED, sole=_is_sole(statement))
+        return replace(place.use, role=Role.CLEARED)
     allocator = ALLOCATORS.get(callee(right)) if right.type == "call_expression" else None
     if allocator is None:
         return _set_otherwise(place, right)
     if statement is None or not _stands_alone(assignment, statement):
         return place.standing(RefusalCode.SHARED, f"what {callee(right)}() gives is used within the expression too")
-    return _allocated(place, right, allocator, statement)
+    return _allocated(place, right, allocator)
 
 
 def _set_otherwise(place: _Place, right: tree_sitter.Node) -> Use:
@@ -146,7 +147,7 @@ def _stands_alone(assignment: tree_sitter.Node, statement: tree_sitter.Node) -> 
     return test is not None and _guarded(test) is not None and _is_negative(assignment)
 
 
-def _allocated(place: _Place, call: tree_sitter.Node, allocator: Allocator, statement: tree_sitter.Node) -> Use:
+def _allocated(place: _Place, call: tree_sitter.Node, allocator: Allocator) -> Use:
     given = arguments(call)
     if not _is_one_object(place, given, allocator):
         reason = f"{text(call)} allocates something else than one {place.targets[0]}"
@@ -154,7 +155,7 @@ def _allocated(place: _Place, call: tree_sitter.Node, allocator: Allocator, stat
     cache = text(given[allocator.cache]) if allocator.cache is not None else ""
     source = text(given[allocator.source]) if allocator.source is not None else ""
     use = replace(place.use, role=Role.ALLOCATION, callee=callee(call), cache=cache, source=source)
-    return replace(use, sole=_is_sole(statement))
+    return replace(use)
 
 
 def _is_one_object(place: _Place, given: tuple[tree_sitter.Node, ...], allocator: Allocator) -> bool:
@@ -193,7 +194,7 @@ def _passed(place: _Place, whole: tree_sitter.Node, above: tree_sitter.Node) -> 
         return place.standing(RefusalCode.LARGER, "container_of() shows that the object is part of a larger one")
     if RELEASES.get(name) == index and call.parent is not None and call.parent.type == "expression_statement":
         cache = text(arguments(call)[0]) if name == "kmem_cache_free" else ""
-        return replace(place.use, role=Role.RELEASE, callee=name, cache=cache, sole=_is_sole(call.parent))
+        return replace(place.use, role=Role.RELEASE, callee=name, cache=cache, sole=_may_go(place, call.parent))
     if name in ("IS_ERR", "IS_ERR_OR_NULL", "PTR_ERR", "unlikely", "likely", "WARN_ON", "WARN_ON_ONCE", "BUG_ON"):
         return _tested(place, call)
     return replace(place.use, role=Role.VALUE, callee=name)
@@ -321,6 +322,17 @@ def _frees_or_forgets(place: _Place, statement: tree_sitter.Node) -> bool:
         return at is not None and at < len(given) and place.same(given[at])
     left, right = expression.child_by_field_name("left"), expression.child_by_field_name("right")
     return expression.type == "assignment_expression" and place.same(left) and text(right) in _NULL
+
+
+def _may_go(place: _Place, statement: tree_sitter.Node) -> bool:
+    """Whether the statement is all that an ``if`` does, whose condition does nothing and is no test of the pointer."""
+    guard = statement.parent
+    if not _is_sole(statement) or guard is None or guard.type != "if_statement":
+        return False
+    condition = guard.child_by_field_name("condition")
+    if condition is None or guard.child_by_field_name("alternative") or place.same(_positive(condition)):
+        return False
+    return not any(any(inside(condition, kind)) for kind in _EFFECTS)
 
 
 def _is_sole(statement: tree_sitter.Node) -> bool:

@@ -10,6 +10,7 @@ from itertools import groupby
 
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.inline.classify import use_at
+from linesmith.patches.inline.initialisers import initialised
 from linesmith.patches.inline.pointer import PointerMember
 from linesmith.patches.inline.syntax import parsed
 from linesmith.patches.inline.use import Use
@@ -19,7 +20,6 @@ from linesmith.patches.semantic.mentions import Mention, mentions
 from linesmith.patches.semantic.spatch import Report, SemanticPatch, Site, spatch
 
 _ACCESS = re.compile(rb"(?:->|(?<=[\w)\]])\s*\.)\s*\Z")
-_DESIGNATOR = re.compile(rb"(?:\A|[{,;\n(])\s*\.\s*\Z")
 _DECLARED = re.compile(rb"\s*(?:\[[^\]]*\]\s*)*(?:;|,|:\s*\d)")
 _DECLARING = re.compile(rb"[\w*]\s*\Z")
 _FLOW = re.compile(rb"\b(?:return|goto|case|else)\s*\Z")
@@ -46,12 +46,13 @@ position place;
 class Found:
     """The uses of the pointer. ``typed`` tells that other records have a member of that name too.
 
-    ``sites`` are places that were left out, each with the reason.
+    ``sites`` are places that were left out, ``standing`` those that are no uses and stand in the way.
     """
 
     uses: tuple[Use, ...]
     typed: bool
     sites: tuple[Refusal, ...]
+    standing: tuple[Refusal, ...]
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -93,8 +94,9 @@ def find_uses(pointer: PointerMember, places: Named, image: TreeImage, progress:
     typed = any(_declares(pointer, sources[one.file], one) for one in own)
     known = _typed(pointer, image, accesses, progress) if typed else _Typed(accesses, ())
     uses = tuple(_uses(pointer, sources, known.ours))
-    sites = (*known.unknown, *_elsewhere(pointer, image, places.apart), *_initialised(pointer, sources, own))
-    return Found(uses, typed, sites)
+    set_ = initialised(pointer, own, sources)
+    sites = (*known.unknown, *_elsewhere(pointer, image, places.apart), *set_.possible)
+    return Found(uses, typed, sites, set_.certain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +162,3 @@ def _elsewhere(pointer: PointerMember, image: TreeImage, apart: Sequence[Mention
         if word.search(image.read(file)):
             reason = f"this program is built apart from the rest and names `{pointer.name}`"
             yield Refusal(RefusalCode.OTHER_PROGRAM, first.place, reason, "change it by hand where it shares the type")
-
-
-def _initialised(pointer: PointerMember, sources: Mapping[str, bytes], own: Sequence[Mention]) -> Iterator[Refusal]:
-    """Designated initialisers of the pointer, in files that name the record."""
-    word = re.compile(rb"\b" + re.escape(pointer.outer.record.name.encode()) + rb"\b")
-    for one in own:
-        source = sources[one.file]
-        assigned = source[one.offset + len(pointer.name) :].lstrip().startswith(b"=")
-        if assigned and _DESIGNATOR.search(_ahead(source, one)) and word.search(source):
-            reason = f"an initialiser sets the pointer (`{one.text[:60]}`)"
-            yield Refusal(RefusalCode.INITIALISER, one.place, reason, "initialise the object itself by hand")

@@ -19,7 +19,7 @@ _COUNTED = re.compile(rb"\b(?:struct\s+kref|refcount_t|struct\s+kobject|struct\s
 def standing(pointer: PointerMember, target: Declared, found: Found, allowed: frozenset[Role]) -> tuple[Refusal, ...]:
     """All that stands in the way, in the order of files and lines; uses of the roles ``allowed`` do not."""
     uses = [use.refusal for use in found.uses if use.refusal is not None and use.role not in allowed]
-    return (*_of_type(pointer, target), *uses, *_never_allocated(pointer, found))
+    return (*_of_type(pointer, target), *uses, *found.standing, *_never_allocated(pointer, found))
 
 
 def _of_type(pointer: PointerMember, target: Declared) -> Iterator[Refusal]:

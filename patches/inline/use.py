@@ -30,7 +30,7 @@ class Use:
 
     ``holder`` is the record that has it, as written. ``callee`` is the function called with it, ``cache`` the slab
     cache that the object is taken from, ``source`` what it is copied from; each is empty where there is none. ``sole``
-    tells that the statement has no braces around it. ``refusal`` says what stands in the way.
+    tells that the statement goes with the ``if`` that it is all of. ``refusal`` says what stands in the way.
     """
 
     file: str

@@ -230,3 +230,9 @@ def test_an_allocation_may_be_cast(tmp_path: Path) -> None:
     after = applied(tmp_path, made(tmp_path, {"queue.h": HEADER, "queue.c": cast, "main.c": MAIN}))["queue.c"]
     assert "\tmemset(&queue->counters, 0, sizeof(queue->counters));\n" in after
     assert "(struct queue *) aligned_alloc(__alignof__(*queue), sizeof(*queue))" in " ".join(after.split())
+
+
+def test_an_initialiser_of_the_pointer_stands_in_the_way(tmp_path: Path) -> None:
+    first = "static struct counters first_counters;\nstruct queue first = { .counters = &first_counters };\n"
+    result = made(tmp_path, {"queue.h": HEADER, "queue.c": f"{QUEUE}\n{first}", "main.c": MAIN})
+    assert [(one.code, one.place) for one in result.standing] == [(RefusalCode.INITIALISER, "queue.c:32")]
