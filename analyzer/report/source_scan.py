@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from linesmith.analyzer.model import Dependency, MemberSource, RecordSource, SourceScan
 
-_MOST_PLACES = 40
+_MOST_BINDING = 40
+_MOST_OTHERS = 5
 _MOST_NAMES = 4
 _MOST_TEXT = 90
 
@@ -52,19 +53,22 @@ def _dependencies(scan: SourceScan) -> Iterator[str]:
         yield "  nothing that was parsed relies on the order of its members"
     if binding:
         yield f"  {_count(len(binding), 'place')} where the order is relied upon"
-        yield from _listed(binding)
+        yield from _listed(binding, _MOST_BINDING)
     if others:
         yield f"  {_count(len(others), 'place')} with offsets that the compiler works out anew for another order"
-        yield from _listed(others)
+        yield from _listed(others, _MOST_OTHERS)
 
 
-def _listed(found: Sequence[Dependency]) -> Iterator[str]:
-    for one in found[:_MOST_PLACES]:
-        yield f"    {one.place}: {one.kind.value}{_about(one)}"
-        if one.text:
-            yield f"        {_shortened(one.text)}"
-    if len(found) > _MOST_PLACES:
-        yield f"    … and {_count(len(found) - _MOST_PLACES, 'further place')}; --format json has all"
+def _listed(found: Sequence[Dependency], most: int) -> Iterator[str]:
+    """Up to ``most`` places of each kind, and how many more there are."""
+    for kind in dict.fromkeys(one.kind for one in found):
+        alike = [one for one in found if one.kind is kind]
+        for one in alike[:most]:
+            yield f"    {one.place}: {kind.value}{_about(one)}"
+            if one.text:
+                yield f"        {_shortened(one.text)}"
+        if len(alike) > most:
+            yield f"    … and {_count(len(alike) - most, 'further place')}: {kind.value}; --format json has all"
 
 
 def _about(one: Dependency) -> str:

@@ -70,6 +70,6 @@ def _range(one: Dependency, order: Sequence[str]) -> SourceFact:
     reason, names = _REASONS[one.kind], [name for name in order if name in one.members]
     if names and names[0] == order[0] and names[-1] != order[-1]:
         return SourceFact(FactKind.WALL, (order[order.index(names[-1]) + 1],), reason, one.place)
-    if names and names[-1] == order[-1]:
+    if names and (names[-1] == order[-1] or len(names) == 1):
         return SourceFact(FactKind.WALL, (names[0],), reason, one.place)
     return SourceFact(FactKind.RANGE, one.members, reason, one.place)

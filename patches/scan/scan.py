@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +16,8 @@ from linesmith.patches.scan.kept import Kept, Line, kept_answers
 from linesmith.patches.scan.kept_selection import Selections
 from linesmith.patches.scan.merge import merged
 from linesmith.patches.scan.program import program, stamp
+from linesmith.patches.scan.text_join import with_text
+from linesmith.patches.scan.text_scan import text_places
 from linesmith.patches.scan.unit import Database, Unit
 from linesmith.patches.scan.workers import Parser, Progress, parsed
 
@@ -54,7 +56,8 @@ def scanned(tree: Path, build: Path | None, records: Sequence[str], watch: Watch
             wanted.append(_wanted(record, selections.units(record), kept, files))
         _parse(Parser((str(executable),), (compiled.tree, compiled.build)), wanted, files, watch)
         found = {one.record: _scan(one, compiled, files) for one in wanted}
-    return tuple(found[record] for record in records)
+    texts = text_places(compiled.tree, tuple(found), watch.tell)
+    return tuple(with_text(found[record], texts[record]) for record in records)
 
 
 def _wanted(record: str, units: tuple[Unit, ...], kept: Kept, files: Files) -> _Wanted:
@@ -80,8 +83,3 @@ def _scan(one: _Wanted, compiled: Database, files: Files) -> SourceScan:
         raise ScanFailed(f"none of the {len(answers)} units that use {one.record} can be parsed: {line.complaint}")
     one.kept.clear(len(answers))
     return merged(one.record, answers, one.kept.texts, compiled, files)
-
-
-def failures(scans: Sequence[SourceScan]) -> Mapping[str, str]:
-    """The units that could not be parsed without errors, with the first complaint of each."""
-    return dict(pair for scan in scans for pair in scan.failed)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Adds to a scan what only the text of the tree shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from linesmith.analyzer.model import Dependency, DependencyKind, RecordSource, SourceScan
+from linesmith.patches.scan.text_places import TextPlace, TextPlaces
+
+# The parser and the text may begin a statement at different lines.
+_NEAR = 8
+
+
+def with_text(scan: SourceScan, places: Mapping[str, TextPlaces]) -> SourceScan:
+    """The scan with the ``places`` in the tree, by file, that the parser did not see."""
+    known = max(scan.sources, key=lambda source: len(source.members), default=None)
+    others = {str(PurePosixPath(file).parent) for file in _other_declarations(scan, places)}
+    added = []
+    for file, found in sorted(places.items()):
+        for one in found.places:
+            elsewhere = one.binds and one.kind is not DependencyKind.USER_ABI and _folder(file) in others
+            near = any(
+                one.kind is kind and file == where and abs(one.line - line) < _NEAR for kind, where, line in seen
+            )
+            if not elsewhere and not near:
+                added.append(_dependency(scan.record, file, one, known))
+    kinds = list(DependencyKind)
+    everything = sorted((*scan.dependencies, *added), key=lambda one: (kinds.index(one.kind), *_place(one)))
+    return replace(scan, dependencies=tuple(everything))
+
+
+def _is_seen(scan: SourceScan, file: str, one: TextPlace) -> bool:
+    """Whether the parser has told of it."""
+    places = (_place(other) for other in scan.dependencies if other.kind is one.kind)
+    return any(where == file and abs(line - one.line) < _NEAR for where, line in places)
+
+
+def _folder(file: str) -> str:
+    return str(PurePosixPath(file).parent)
+
+
+def _place(one: Dependency) -> tuple[str, int]:
+    file, _, line = one.place.rpartition(":")
+    return file, int(line)
+
+
+def _other_declarations(scan: SourceScan, places: Mapping[str, TextPlaces]) -> Iterator[str]:
+    """Files that declare another record of the same name: what is beside them may mean that."""
+    own = {source.span.file for source in scan.sources}
+    return (file for file, found in places.items() if found.declares and file not in own)
+
+
+def _dependency(record: str, file: str, one: TextPlace, known: RecordSource | None) -> Dependency:
+    members = _first(known, one.given) if one.given and known is not None else one.members
+    return Dependency(one.kind, record, members, f"{file}:{one.line}", one.text, binds=one.binds)
+
+
+def _first(known: RecordSource, count: int) -> tuple[str, ...]:
+    """The first ``count`` members; an anonymous record counts as one, and its members stand for it."""
+    names: list[str] = []
+    end = seen = 0
+    for member in known.members:
+        if member.span.start >= end:
+            seen += 1
+            end = member.span.end if not member.name else end
+        if seen > count:
+            break
+        if member.name:
+            names.append(member.name)
+    return tuple(names)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the text of one file shows of a record, for code that no build at hand compiles.
+
+Only what is plain without types is found: initialisers beside the record's name, assertions, arithmetic with
+``offsetof()``, offsets for assembly, BPF programs and headers of the user space interface.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from linesmith.analyzer.model import DependencyKind
+from linesmith.patches.masking import without_comments, without_directives
+from linesmith.patches.scan.initialisers import given_by_place
+
+_ASSERTS = re.compile(rb"\b(?:BUILD_BUG_ON\w*|_?[Ss]tatic_assert|compiletime_assert\w*)\s*\(")
+_COPIES = re.compile(rb"\b\w*(?:memset|memcpy|memmove|memcmp|copy_to_user|copy_from_user|bzero|bcopy)\w*\s*\(")
+_IN_CODE = re.compile(rb"[^;{}]*")
+_USER_ABI = re.compile(r"(?:^|/)uapi/")
+# Programs that have headers of their own; what they call alike is another record.
+_PROGRAMS = re.compile(r"(?:tools|samples|scripts|Documentation|usr)/")
+_LOADED = (b'"vmlinux.h"', b"preserve_access_index")
+
+
+@dataclass(frozen=True, slots=True)
+class TextPlace:
+    """A dependency in the text: ``line`` counts from 1, ``members`` are those named.
+
+    ``given`` counts the values of an initialiser instead.
+    """
+
+    kind: DependencyKind
+    line: int
+    text: str
+    members: tuple[str, ...] = ()
+    given: int = 0
+    binds: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TextPlaces:
+    """All of one file; ``declares`` tells that it has a body of the record."""
+
+    places: tuple[TextPlace, ...]
+    declares: bool
+
+
+class RecordText:
+    """Looks for one record in texts."""
+
+    def __init__(self, record: str) -> None:
+        self.word = record.encode()
+        name = re.escape(self.word)
+        title = rb"(?:(?:struct|union)\s+%s\b%s)" % (name, rb"|\b%s\b" % name if record.endswith("_t") else b"")
+        self._title = re.compile(title)
+        behind = rb"|\}\s*(?:__\w+\s*)*%s\s*;" % name if record.endswith("_t") else b""
+        self._body = re.compile(rb"\b(?:struct|union)\s+%s\s*(?:__\w+\s*)*\{%s" % (name, behind))
+        self._initialised = re.compile(
+            title
+            + rb"\s+\w+\s*((?:\[[^]\n]*\]\s*)*)(?:__\w+(?:\([^()\n]*\))?\s*)*=\s*\{|\(\s*(?:const\s+)?"
+            + title
+            + rb"\s*(\[[^]\n]*\])?\s*\)\s*\{"
+        )
+        self._offset = re.compile(rb"\boffsetof(?:end)?\s*\(\s*" + title + rb"\s*,\s*([\w.]+)")
+        self._exported = re.compile(rb"\bOFFSET\w*\s*\(\s*\w+\s*,\s*(?:struct\s+)?%s\s*,\s*([\w.]+)" % name)
+
+    def places(self, file: str, content: bytes) -> TextPlaces:
+        """What ``content`` of the file called so (relative to its tree) shows."""
+        if self.word not in content or not self._may_tell(content):
+            return TextPlaces((), declares=False)
+        plain = without_comments(content)
+        declares = self._body.search(plain) is not None
+        found: dict[object, TextPlace] = {}
+        for one in self._found(file, content, plain, declares):
+            found.setdefault((one.line, one.kind) if one.binds else (one.kind, one.members), one)
+        return TextPlaces(tuple(found.values()), declares)
+
+    def _may_tell(self, content: bytes) -> bool:
+        """Whether a closer look is worth its time."""
+        patterns = (self._offset, self._exported, self._body, self._initialised)
+        if any(pattern.search(content) for pattern in patterns):
+            return True
+        marks = b"sizeof" in content and _ASSERTS.search(content)
+        return bool(marks or any(mark in content for mark in _LOADED)) and self._title.search(content) is not None
+
+    def _found(self, file: str, content: bytes, plain: bytes, declares: bool) -> Iterator[TextPlace]:
+        at = _Lines(content)
+        if declares and _USER_ABI.search(file):
+            for match in self._body.finditer(plain):
+                yield at(match.start(), DependencyKind.USER_ABI)
+        mention = self._title.search(plain)
+        if mention is not None and any(mark in content for mark in _LOADED):
+            yield at(mention.start(), DependencyKind.BPF_CORE, binds=False)
+        if mention is not None and not _PROGRAMS.match(file):
+            yield from self._by_place(plain, at)
+            yield from self._statements(plain, at)
+        for match in self._exported.finditer(plain):
+            yield at(match.start(), DependencyKind.ASM_OFFSET, (match[1],), binds=False)
+
+    def _by_place(self, plain: bytes, at: _Lines) -> Iterator[TextPlace]:
+        code = without_directives(plain)
+        for match in self._initialised.finditer(code):
+            given = given_by_place(code, match.end() - 1, bool(match[1] or match[2]))
+            if given:
+                yield at(match.start(), DependencyKind.POSITIONAL, given=given)
+
+    def _statements(self, plain: bytes, at: _Lines) -> Iterator[TextPlace]:
+        """Assertions, and arithmetic with offsets that is more than one offset."""
+        seen = 0
+        for match in self._title.finditer(plain):
+            start = max(plain.rfind(mark, seen, match.start()) for mark in (b";", b"{", b"}")) + 1
+            statement = _IN_CODE.match(plain, max(start, seen))
+            if statement is None or match.start() < seen:
+                continue
+            seen = statement.end()
+            members = tuple(dict.fromkeys(one.partition(b".")[0] for one in self._offset.findall(statement[0])))
+            kind = _kind_of(statement[0], members)
+            if kind is not None:
+                yield at(match.start(), kind, members)
+
+
+def _kind_of(statement: bytes, members: tuple[bytes, ...]) -> DependencyKind | None:
+    """What a statement that names the record relies on, if anything."""
+    if _ASSERTS.search(statement):
+        return DependencyKind.ASSERTION if members or b"sizeof" in statement else None
+    if members and _COPIES.search(statement):
+        return DependencyKind.PARTIAL_COPY
+    return DependencyKind.OFFSET_RANGE if len(members) > 1 and b"-" in statement else None
+
+
+class _Lines:
+    """Makes places of offsets into a text."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def __call__(
+        self, at: int, kind: DependencyKind, members: tuple[bytes, ...] = (), *, given: int = 0, binds: bool = True
+    ) -> TextPlace:
+        line = self.content.count(b"\n", 0, at) + 1
+        start, end = self.content.rfind(b"\n", 0, at) + 1, self.content.find(b"\n", at)
+        text = self.content[start : end if end >= 0 else None].decode("utf-8", "replace").strip()
+        names = tuple(name.decode().partition(".")[0] for name in members)
+        return TextPlace(kind, line, text, names, given, binds)
