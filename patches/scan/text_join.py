@@ -22,10 +22,7 @@ def with_text(scan: SourceScan, places: Mapping[str, TextPlaces]) -> SourceScan:
     for file, found in sorted(places.items()):
         for one in found.places:
             elsewhere = one.binds and one.kind is not DependencyKind.USER_ABI and _folder(file) in others
-            near = any(
-                one.kind is kind and file == where and abs(one.line - line) < _NEAR for kind, where, line in seen
-            )
-            if not elsewhere and not near:
+            if not elsewhere and not _is_seen(scan, file, one):
                 added.append(_dependency(scan.record, file, one, known))
     kinds = list(DependencyKind)
     everything = sorted((*scan.dependencies, *added), key=lambda one: (kinds.index(one.kind), *_place(one)))
