@@ -175,7 +175,7 @@ def _pairs(target: Target, holder: str, name: str, form: Form, uses: Collection[
         yield f"&{access}", call
     if Use.PART in uses:
         yield f"{access}.f", f"{call}->f"
-    else:
+    elif Use.SEEN in uses:
         yield f"{access}->f", f"(*{call})->f"
         yield f"{access}[V]", f"(*{call})[V]"
         yield f"{access}(VS)", f"(*{call})(VS)"

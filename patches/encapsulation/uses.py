@@ -15,6 +15,7 @@ from linesmith.patches.semantic.spatch import Site
 _OWN = frozenset((Use.POINTER, Use.OBJECT))
 # A use that only an object in memory can serve.
 _IN_MEMORY = frozenset((Use.ADDRESS, Use.HANDED))
+_SPECIAL = frozenset((Use.ADDRESS, Use.PART, Use.ASSIGNED))
 _RECORDS = ("struct ", "union ")
 
 
@@ -85,9 +86,9 @@ def parameter_for(declared: DeclaredMember, places: Iterable[Place]) -> str:
 
 
 def all_uses(places: Iterable[Place]) -> frozenset[Use]:
-    """Every use that there is; ``OBJECT`` only where the record is no pointer's target."""
+    """Every use that there is; ``OBJECT`` only where no pointer leads to the record, ``SEEN`` where no other fits."""
     found: set[Use] = set()
     for place in places:
-        pointer = Use.POINTER in place.uses
-        found |= place.uses - ({Use.OBJECT} if pointer else set())
+        special = place.uses - {Use.SEEN, *({Use.OBJECT} if Use.POINTER in place.uses else set())}
+        found |= special if special & _SPECIAL else special | {Use.SEEN}
     return frozenset(found)
