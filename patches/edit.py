@@ -18,7 +18,7 @@ from linesmith.patches.pieces import Origin, find, with_attribute
 from linesmith.patches.records import Record, is_packed
 from linesmith.patches.remarks import Remarks, remarked
 from linesmith.patches.spelling import Spelling
-from linesmith.patches.spelt import spelt
+from linesmith.patches.spelt import spelt, word
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,10 @@ def edit(
     ``remarks`` are written above the members that they are about, and the record's kernel-doc comment follows. Raises
     ``EditRefused`` where whole atoms cannot do it, or would carry other members along.
     """
-    if record.kind != "struct":
-        reason = f"{record.kind} {record.name} is no struct: order means nothing in it"
-        raise origin.refuse(RefusalCode.NO_STRUCT, record.start, reason)
-    if is_packed(origin.source, record):
-        reason = f"{record.title} is packed, so no member is where its type would have it"
-        raise origin.refuse(RefusalCode.PACKED, record.start, reason)
+    check_record(origin, record)
     before = body = parsed(origin, record, _anchors(candidate))
-    candidate = spelt(candidate, all_members(before.outer))
+    names = all_members(before.outer)
+    candidate = spelt(candidate, names)
     if not body.sound and any(atom.kind is AtomKind.BROKEN for atom in body.outer.atoms):
         _refuse_broken(origin, body.outer, candidate.moves)
     for move in candidate.moves:
@@ -58,9 +54,19 @@ def edit(
             raise EditRefused(_placed(refused.refusal, before, body, move.member)) from refused
     check_order(before, body, candidate)
     check_bit_fields(before, body, candidate)
-    body = remarked(body, remarks or {})
-    source = followed(body.origin.source, record, all_members(before.outer), all_members(body.outer))
+    body = remarked(body, {word(name, names): sentence for name, sentence in (remarks or {}).items()})
+    source = followed(body.origin.source, record, names, all_members(body.outer))
     return Edit(source, members(body.outer))
+
+
+def check_record(origin: Origin, record: Record) -> None:
+    """Raises ``EditRefused`` for a record of which no member can move, whatever a candidate wants."""
+    if record.kind != "struct":
+        reason = f"{record.kind} {record.name} is no struct: order means nothing in it"
+        raise origin.refuse(RefusalCode.NO_STRUCT, record.start, reason)
+    if is_packed(origin.source, record):
+        reason = f"{record.title} is packed, so no member is where its type would have it"
+        raise origin.refuse(RefusalCode.PACKED, record.start, reason)
 
 
 def _anchors(candidate: Candidate) -> frozenset[str]:

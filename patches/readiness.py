@@ -11,8 +11,10 @@ from linesmith.analyzer.model import FactKind, Layout, Refusal, RefusalCode, Sou
 from linesmith.patches.atoms import AtomKind, scope
 from linesmith.patches.confirmed import declared_in, is_kernel_code, readable
 from linesmith.patches.declaration import Declared
+from linesmith.patches.edit import check_record
 from linesmith.patches.kbuild import planned
 from linesmith.patches.permutation import blocks
+from linesmith.patches.pieces import Origin
 from linesmith.patches.tree import Tree
 
 
@@ -58,7 +60,8 @@ def held_together(type_: str, layout: Layout, tree: Path) -> tuple[SourceFact, .
 
 
 def _check_text(declared: Declared) -> None:
-    """Raise ``EditRefused`` where nothing of the declaration can be read as C."""
+    """Raise ``EditRefused`` where nothing of the declaration can move, or be read as C."""
+    check_record(Origin(declared.source, declared.file), declared.record)
     outer, sound = scope(declared.source, declared.record)
     if not sound and all(atom.kind is AtomKind.BROKEN for atom in outer.atoms):
         reason = f"the declaration of {declared.record.title} is not plain C, so no member can be moved safely"

@@ -12,13 +12,17 @@ from linesmith.patches.macros import RENAMED
 
 def spelt(candidate: Candidate, declared: Collection[str]) -> Candidate:
     """``candidate`` with the names that are not among the ``declared`` members in the words of the source."""
-    names = {name: other for name, other in RENAMED.items() if name not in declared and other in declared}
-    if not names:
-        return candidate
+    names = {name: word(name, declared) for name in RENAMED}
     moves = tuple(_move(move, names) for move in candidate.moves)
     return replace(
         candidate, moves=moves, before=_layout(candidate.before, names), after=_layout(candidate.after, names)
     )
+
+
+def word(name: str, declared: Collection[str]) -> str:
+    """The name of one member in the source."""
+    other = RENAMED.get(name, name)
+    return other if name not in declared and other in declared else name
 
 
 def _move(move: Move, names: dict[str, str]) -> Move:

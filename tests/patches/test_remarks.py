@@ -90,6 +90,12 @@ def test_above_a_member_with_two_declarations_it_stands_above_the_block() -> Non
     assert "\tint b;\n\t/* Kept away from c. */\n#ifdef A\n" in of_a(source, SHORT)
 
 
+def test_a_member_that_a_macro_renames_gets_it_too() -> None:
+    source = b"struct s {\n\tstruct rcu_head rcu_head;\n\tint b;\n};\n"
+    moved = edited(source, [behind("callback_head", "b")], "b callback_head", remarks={"callback_head": "Why."})
+    assert moved == b"struct s {\n\tint b;\n\t/* Why. */\n\tstruct rcu_head rcu_head;\n};\n"
+
+
 def line_of(**written: bool) -> Finding:
     """A hot line of members that are read, some of them ``written``."""
     members = tuple(LineMember(name, 0, 0, 8, 5, 3 * stores, ()) for name, stores in written.items())
