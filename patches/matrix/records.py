@@ -83,7 +83,7 @@ def _elsewhere(
     room = max(MOST_HOLDERS - len(names), 0)
     declaring = _by_file(environment, wanted[:room])
     built, unbuilt = _built(environment, declaring, progress)
-    elsewhere = each(partial(_compiled, environment, change, target), built)
+    elsewhere = each(partial(_compiled, environment, change, target), built, lambda _: None)
     records = [record for one in elsewhere for record in one.records]
     absent = sorted({*unbuilt, *(name for one in elsewhere for name in one.absent)})
     remarks = [one.failed for one in elsewhere if one.failed]

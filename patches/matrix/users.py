@@ -23,6 +23,7 @@ from linesmith.patches.overlay import Overlay, lay_out
 from linesmith.patches.preparation import Progress
 
 UNIT_SECONDS = 600
+_TOLD_EVERY = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,14 @@ def compiled_users(environment: Environment, change: Change, count: int | None, 
     with tempfile.TemporaryDirectory(prefix="linesmith-") as made:
         root = Path(made).resolve()
         sides = [_laid_out(root / name, environment, files, found.units) for name, files in _states(change)]
-        results = each(partial(_compared, units, sides[0], sides[1]), found.units)
+        told = partial(_tell, progress, len(found.units))
+        results = each(partial(_compared, units, sides[0], sides[1]), found.units, told)
     return Compiled(tuple(one for one in results if isinstance(one, CompiledUser)), tuple(_left_out(results)))
+
+
+def _tell(progress: Progress, count: int, done: int) -> None:
+    if done % _TOLD_EVERY == 0:
+        progress(f"compiled {done} of {count} units")
 
 
 def _states(change: Change) -> tuple[tuple[str, dict[str, bytes | None]], ...]:

@@ -12,10 +12,17 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
-def each(function: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
-    """``function`` of each item, in their order; what one raises ends all that have not begun."""
+def each(function: Callable[[_Item], _Result], items: Iterable[_Item], done: Callable[[int], None]) -> list[_Result]:
+    """``function`` of each item, in their order; what one raises ends all that have not begun.
+
+    ``done`` is told how many are through.
+    """
     pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+    results: list[_Result] = []
     try:
-        return list(pool.map(function, items))
+        for result in pool.map(function, items):
+            results.append(result)
+            done(len(results))
+        return results
     finally:
         pool.shutdown(cancel_futures=True)
