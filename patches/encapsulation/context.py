@@ -41,3 +41,9 @@ def statement(source: bytes, mention: Mention) -> bytes:
     """The text around the word up to the nearest semicolons."""
     ahead = source[max(0, mention.offset - _CONTEXT) : mention.offset]
     return ahead.split(b";")[-1] + source[mention.offset : mention.offset + _CONTEXT].split(b";")[0]
+
+
+def is_called(source: bytes, mention: Mention, word: str) -> bool:
+    """Whether the word is a function or macro: one that is defined or called, and no member."""
+    following = source[mention.offset + len(word) :].lstrip(b" \t")
+    return not is_access(source, mention) and (following.startswith(b"(") or mention.macro == word)

@@ -13,6 +13,7 @@ from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.model import PatchSeries, Refusal, RefusalCode, SeriesStep
 from linesmith.patches.encapsulation import message
 from linesmith.patches.encapsulation.calls import plain_calls
+from linesmith.patches.encapsulation.context import is_called
 from linesmith.patches.encapsulation.form import Accessor, Form, definition
 from linesmith.patches.encapsulation.leftovers import leftovers
 from linesmith.patches.encapsulation.member import DeclaredMember, find_member, is_apart, position_behind
@@ -22,7 +23,7 @@ from linesmith.patches.encapsulation.survey import Survey, Work, by_depth, renew
 from linesmith.patches.encapsulation.uses import Place, all_uses, form_for, parameter_for
 from linesmith.patches.preparation import Progress
 from linesmith.patches.records import records_named
-from linesmith.patches.semantic.image import tree_image
+from linesmith.patches.semantic.image import TreeImage, tree_image
 from linesmith.patches.semantic.mentions import Mention, mentioned, mentions_of
 from linesmith.patches.semantic.spatch import SemanticPatch, spatch
 
@@ -60,16 +61,18 @@ def encapsulate(wish: Wish, tree: Path, progress: Progress) -> Encapsulated:
     with tree_image(tree) as image:
         found = mentions_of(image.tree, (wish.member, wish.accessor), progress)
         declared, copies = find_member(image.tree, wish.record, wish.member, found[wish.member])
-        _check_free(wish, [mention for mention in found[wish.accessor] if not is_apart(mention, declared)])
+        _check_free(image, wish, [mention for mention in found[wish.accessor] if not is_apart(mention, declared)])
         work = Work(declared, image, progress)
         survey = surveyed(work, [one.file for one in found[wish.member] if not is_apart(one, declared)])
         return _encapsulated(work, wish.accessor, survey, copies)
 
 
-def _check_free(wish: Wish, used: Sequence[Mention]) -> None:
-    if used:
+def _check_free(image: TreeImage, wish: Wish, used: Sequence[Mention]) -> None:
+    """Raise ``EditRefused`` where a function has the name; variables in functions may be called like the accessor."""
+    taken = next((one for one in used if is_called(image.read(one.file), one, wish.accessor)), None)
+    if taken is not None:
         reason = f"{wish.accessor} is a name already"
-        raise EditRefused(Refusal(RefusalCode.NAME_TAKEN, used[0].place, reason, "give another with --accessor"))
+        raise EditRefused(Refusal(RefusalCode.NAME_TAKEN, taken.place, reason, "give another with --accessor"))
 
 
 def _encapsulated(work: Work, name: str, survey: Survey, copies: Sequence[Refusal]) -> Encapsulated:
