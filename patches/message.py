@@ -58,7 +58,7 @@ def subject(candidate: Candidate, title: str, usual: Style) -> str:
     elif apart:
         choices = [f"separate {apart[0]} from {apart[1]} in {title}", f"move {move.member} in {title}"]
     else:
-        choices = [f"move {move.member} in {title}"]
+        choices = [f"move {move.member} in {title}"] if len(candidate.moves) == 1 else []
     lines = [usual.subject(choice) for choice in (*choices, f"reorder {title}")]
     return next((line for line in lines if len(line) <= _SUBJECT_WIDTH), lines[-1])
 

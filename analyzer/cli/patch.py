@@ -66,16 +66,18 @@ def command(
     from linesmith.analyzer.cli import patching
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
     from linesmith.analyzer.cli.blocks import with_blocks
+    from linesmith.analyzer.cli.interruption import interruptible
     from linesmith.patches.tree import Tree
 
     sources = Tree(tree, build, cflags)
     asked = patching.Asked(mailing, checking, dressing, in_steps, scan, format_, given.cpus)
     patching.check_early(sources, asked)
-    found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
-    scanned = patching.survey(found, sources, asked)
-    known = with_blocks(given.premises(elf, found.reading, scanned.scans), found, tree)
-    chosen = patching.choose(found, known, trace, candidate)
-    if dry_run:
-        patching.show_draft(chosen, sources, asked)
-    elif patching.deliver(chosen, sources, asked, scanned, found.reading.layouts):
-        click.get_current_context().exit(1)
+    with interruptible():
+        found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
+        scanned = patching.survey(found, sources, asked)
+        known = with_blocks(given.premises(elf, found.reading, scanned.scans), found, tree)
+        chosen = patching.choose(found, known, trace, candidate)
+        if dry_run:
+            patching.show_draft(chosen, sources, asked)
+        elif patching.deliver(chosen, sources, asked, scanned, found.reading.layouts):
+            click.get_current_context().exit(1)

@@ -115,13 +115,8 @@ class Mailing:
 def tell(series: PatchSeries, tree: Path, files: Sequence[PatchFile]) -> None:
     """Say on standard error what a person has to look at: notes, refusals, and what the tree's checkpatch.pl says."""
     from linesmith.patches.series.checkpatch import complaints
-    from linesmith.patches.series.repository import repository
 
-    known = repository(tree)
-    inside = (
-        (f"files are named from {tree}; use `git am --directory={known.folder}`",) if known and known.folder else ()
-    )
-    for told in (*series.notes, *inside, *map(str, series.refusals), *complaints(tree, files)):
+    for told in (*series.notes, *map(str, series.refusals), *complaints(tree, files)):
         click.echo(inert(f"linesmith: {told}"), err=True)
 
 

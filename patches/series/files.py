@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A series as the files that a person sends or applies: mails where git holds the tree, plain diffs elsewhere."""
+"""A series as the files that a person sends or applies: mails where the tree is a repository, plain diffs elsewhere."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def patch_files(
     ]
     complete = replace(series, steps=tuple(steps), cover=_ENDS_A_MESSAGE.sub(" ", series.cover))
     known = repository(tree)
-    return mails(complete, known, recipients) if known else _plain(complete)
+    # Of a folder in a repository, names from the root would not apply in the tree, others not with `git am`.
+    return mails(complete, known, recipients) if known and not known.folder else _plain(complete)
 
 
 def _complete(message: str, trailers: Trailers, *, last: bool) -> str:

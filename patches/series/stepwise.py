@@ -11,7 +11,8 @@ from linesmith.analyzer.model import Candidate, FileChange, Patch, PatchSeries, 
 from linesmith.patches.confirmed import Confirmed, edits
 from linesmith.patches.kbuild import Progress, for_unit
 from linesmith.patches.located import Located, locate
-from linesmith.patches.message import change_text, listed, subject, wrapped
+from linesmith.patches.message import change_text, listed, wrapped
+from linesmith.patches.message import subject as subject_of
 from linesmith.patches.pair_rows import line_sizes, pair_rows
 from linesmith.patches.prefix import style
 from linesmith.patches.probe import compiled
@@ -45,8 +46,14 @@ def stepwise(candidate: Candidate, patch: Patch, confirmed: Confirmed, tree: Tre
     before = _State(0, confirmed.original.declared.source, confirmed.verification.before)
     pairs = list(zip((before, *states), states, strict=False))
     steps = [_step(candidate, confirmed, tree, pair, len(states)) for pair in pairs[:-1]]
-    last = SeriesStep(patch.message, (_change(confirmed, *pairs[-1]),))
+    last = SeriesStep(_last(patch.message, len(states)), (_change(confirmed, *pairs[-1]),))
     return PatchSeries((*steps, last), _cover(patch, [*steps, last]), notes=patch.notes)
+
+
+def _last(message: str, count: int) -> str:
+    """The message of the whole, as that of the last patch."""
+    subject, _, body = message.partition("\n\n")
+    return f"{subject}\n\nThe last of {count} patches; what follows is about all of them together.\n\n{body}"
 
 
 def _states(candidate: Candidate, confirmed: Confirmed, progress: Progress) -> Iterator[_State]:
@@ -88,7 +95,7 @@ def _step(
     part = replace(candidate, moves=candidate.moves[before.done : after.done], residuals=())
     residuals = tuple(measure(one, before.located, after.located) for one in candidate.residuals)
     title = confirmed.original.declared.record.title
-    first = subject(part, title, style(tree.root, confirmed.change.file))
+    first = subject_of(part, title, style(tree.root, confirmed.change.file))
     blocks = [first, change_text(part.moves, before.located.outer.size, after.located.outer.size)]
     blocks += [_remaining(residuals, before.located.granule, after.located.granule), _compiled(confirmed, count)]
     return SeriesStep("\n\n".join(block for block in blocks if block) + "\n", (_change(confirmed, before, after),))

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``linesmith patch`` as a user runs it, on the program of the demo in a repository of git."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from email import message_from_bytes
+from pathlib import Path
+
+import pytest
+from linesmith_command import linesmith
+
+from linesmith.analyzer.demo import program
+
+WHO = ("-c", "user.name=Ann Other", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false")
+
+
+def git(tree: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", *WHO, *arguments], cwd=tree, capture_output=True, text=True, check=True, timeout=30)
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program, built from sources that are in a repository with a habit of its own."""
+    tree = program.unpack(tmp_path_factory.mktemp("demo") / "tree")
+    program.build(tree, program.find_compiler())
+    built = (tree / "bench").rename(tree.parent / "bench")
+    git(tree, "init", "-q", "-b", "main")
+    for key, value in (("name", "Ann Other"), ("email", "ann@example.org")):
+        git(tree, "config", f"user.{key}", value)
+    git(tree, "add", ".")
+    for subject in ("index: Begin", "index: Go on"):
+        (tree / "session_index.h").open("a").write("\n")
+        git(tree, "commit", "-q", "-a", "-m", subject) if subject != "index: Begin" else git(
+            tree, "commit", "-q", "-m", subject
+        )
+    return built
+
+
+def patch(bench: Path, *options: str | Path) -> subprocess.CompletedProcess[str]:
+    tree = bench.parent / "tree"
+    return linesmith("patch", bench, tree / program.PROFILE, "--tree", tree, "--cflags=-std=c11", "--no-scan", *options)
+
+
+def test_a_folder_gets_a_mail_that_git_takes(bench: Path, tmp_path: Path) -> None:
+    tree, out = bench.parent / "tree", tmp_path / "out"
+    done = patch(bench, "-o", f"{out}/", "--link", "https://example.org/1", "--fixes", "HEAD~1")
+    assert (done.returncode, done.stderr) == (0, "")
+    (file,) = out.iterdir()
+    assert done.stdout == f"{file}\n"
+    mail = message_from_bytes(file.read_bytes())
+    assert mail["Subject"] == "[PATCH] index: Separate root from guard in struct session_index"
+    fixed = git(tree, "rev-parse", "--short=12", "HEAD~1").strip()
+    assert f'\n\nFixes: {fixed} ("index: Begin")\nLink: https://example.org/1\n---\n' in str(mail.get_payload())
+    copy = tmp_path / "copy"
+    git(tmp_path, "clone", "-q", str(tree), str(copy))
+    git(copy, "am", "-q", str(file))
+    assert git(copy, "log", "-1", "--format=%an").strip() == "Ann Other"
+    assert git(tree, "status", "--porcelain") == ""
+
+
+def test_the_comment_can_be_left_out(bench: Path) -> None:
+    assert "\n+   * Kept off the cache line of root" in patch(bench).stdout
+    assert "Kept off" not in patch(bench, "--no-comment").stdout
+
+
+def test_json_has_each_file(bench: Path) -> None:
+    told = json.loads(patch(bench, "--format", "json").stdout)
+    assert [one["text"] for one in told["patches"]] == [told["patch"]]
+    assert told["checks"] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--fixes", "v0"), "has no commit 'v0'; --fixes takes one of its history"),
+        (("--link", "example.org"), "'example.org' is no address of the web"),
+        (("--format", "json", "-o", "out/"), "--format json gives one file"),
+        (("-o", "/nowhere/at/all.patch"), "cannot write /nowhere/at/all.patch"),
+        (("--on", "vax"), "there is no configuration 'vax'"),
+        (("--group", "hot"), "'hot' is no group; write NAME=MEMBER,MEMBER"),
+    ],
+)
+def test_what_cannot_be_is_said_before_the_search(bench: Path, options: tuple[str, ...], complaint: str) -> None:
+    # Only the search knows that there are not so many candidates.
+    done = patch(bench, "--candidate", "99", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert complaint in " ".join(done.stderr.split())
+
+
+def test_a_tree_without_the_record_is_told_before_the_search(bench: Path, tmp_path: Path) -> None:
+    done = linesmith("patch", bench, bench.parent / "tree" / program.PROFILE, "--tree", tmp_path, "--candidate", "99")
+    assert done.returncode == 2
+    assert "session_index" in done.stderr
+    assert "--candidate 99" not in done.stderr
