@@ -26,7 +26,7 @@ _KEPT = re.compile(
     r"""-(?: [IDU].+ | (?:isystem|iquote|idirafter).+ | nostdinc | nostdlibinc | std=.+ | ansi | W[^,]* | w | m.+ | O\w*
        | pipe
        | f(?!plugin|dump|profile|test-coverage|callgraph|stack-usage|lto|save|diagnostics-format|pass-plugin
-           |syntax-only|debug-prefix|verbose-asm|embed|thinlto|module).+
+           |syntax-only|emit-struct-debug|debug-types|debug-prefix|verbose-asm|embed|thinlto|module).+
        | -target=.+ | -param=.+ | -sysroot=.+ | pedantic(?:-errors)? | pthread )""",
     re.VERBOSE,
 )

@@ -30,6 +30,11 @@ def test_what_decides_the_layout_is_kept(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
+def test_what_keeps_records_out_of_the_debug_information_falls_away(tmp_path: Path) -> None:
+    flags = read(tmp_path, "gcc -g1 -femit-struct-debug-baseonly -fdebug-types-section -fshort-enums -c -o a.o a.c")
+    assert flags.options == ("-fshort-enums",)
+
+
 def test_quotes_and_signs_of_make_are_undone(tmp_path: Path) -> None:
     flags = read(tmp_path, """gcc -DNAME='"a b"' -D"STR(s)=$(pound)s" -DCOST=$$5 -S -o a.s a.c""")
     assert flags.options == ('-DNAME="a b"', "-DSTR(s)=#s", "-DCOST=$5")
