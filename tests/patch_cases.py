@@ -74,12 +74,13 @@ def edited(
     order: str,
     spelling: Spelling | None = None,
     remarks: Mapping[str, str] | None = None,
+    file: str = FILE,
 ) -> bytes:
     """The file after the moves, which bring the members of the ELF file into ``order``."""
     (record,) = records_named(source, "s")
     names = [name for atom in atoms_of(source) for name in (*atom.names, *atom.inner) if name in order.split()]
     proposal = candidate(ordered(" ".join(names)), ordered(order), moves)
-    return edit(Origin(source, FILE), record, proposal, spelling, remarks).source
+    return edit(Origin(source, file), record, proposal, spelling, remarks).source
 
 
 def finding() -> Finding:

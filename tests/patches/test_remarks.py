@@ -71,6 +71,12 @@ def test_several_lines_begin_as_in_the_rest_of_the_file() -> None:
     assert "\t/* Kept off the cache line of c, d and e: readers of this would wait for\n\t * w" in of_a(source, LONG)
 
 
+def test_in_networking_code_the_text_begins_on_the_first_line() -> None:
+    source = b"/*\n * words\n */\nstruct s {\n\tint a;\n\tint b;\n};\n"
+    moved = edited(source, [behind("a", "b")], "b a", remarks=LONG, file="drivers/net/one.h")
+    assert b"\t/* Kept off the cache line of c, d and e: readers of this would wait for\n\t * w" in moved
+
+
 def test_a_file_of_line_comments_gets_one_of_these() -> None:
     source = b"struct s {\n    int a; // one\n    int b; // two\n};\n"
     assert "    // Kept away from c.\n    int a; // one\n" in of_a(source, SHORT)
