@@ -54,6 +54,7 @@ class ConfigurationCheck:
 
     ``records`` begin with the one that is changed; ``residuals`` are the pairs that the change parts. ``failed`` says
     why nothing could be compiled; ``remarks`` what differs from what was asked for. ``users`` were compiled as well.
+    ``left_out`` says what of this configuration was not compiled, or cannot be, and why.
     """
 
     title: str
@@ -63,3 +64,4 @@ class ConfigurationCheck:
     users: tuple[CompiledUser, ...] = ()
     failed: str = ""
     remarks: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()

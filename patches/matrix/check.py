@@ -19,7 +19,7 @@ from linesmith.patches.preparation import Progress
 from linesmith.patches.tree import Tree
 
 _OWN_MAKEFILES = ("tools/", "samples/", "scripts/")
-_NOTHING = Measured((), (), ())
+_NOTHING = Measured((), ())
 _NO_USERS = Compiled((), ())
 
 
@@ -63,8 +63,9 @@ def _checked(name: str, change: Change, tree: Tree, asked: Asked, progress: Prog
     except LinesmithError as error:
         return ConfigurationCheck(title, compiler, failed=str(error), remarks=environment.build.remarks)
     users = _users(environment, change, asked, progress)
-    remarks = (*environment.build.remarks, *found.remarks, *users.remarks)
-    return ConfigurationCheck(title, compiler, found.records, found.residuals, users.units, remarks=remarks)
+    remarks = (*environment.build.remarks, *found.remarks)
+    left_out = (*found.left_out, *users.left_out)
+    return ConfigurationCheck(title, compiler, found.records, found.residuals, users.units, "", remarks, left_out)
 
 
 def _users(environment: Environment, change: Change, asked: Asked, progress: Progress) -> Compiled:

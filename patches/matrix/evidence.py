@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from math import gcd
 
@@ -18,7 +18,14 @@ _MOST_OF_A_REASON = 160
 
 def paragraphs(checks: Sequence[ConfigurationCheck], title: str) -> str:
     """The paragraphs, with empty lines between them; ``title`` is the record as C names it. Empty without checks."""
-    blocks = (_table(checks, title), _holders(checks, title), _worse(checks), _users(checks), _failures(checks))
+    blocks = (
+        _table(checks, title),
+        _holders(checks, title),
+        _worse(checks),
+        _users(checks),
+        _failures(checks),
+        _left_out(checks),
+    )
     return "\n\n".join(block for block in blocks if block)
 
 
@@ -127,15 +134,10 @@ def _users(checks: Sequence[ConfigurationCheck]) -> str:
     if not told:
         return ""
     text = f"Objects that include the change, compiled before and after: {_counts(told)}."
-    seen: dict[str, list[str]] = {}
-    for one in told:
-        for complaint in _complaints(one):
-            seen.setdefault(complaint, []).append(one.title)
-    if not seen:
+    rows = _grouped((complaint, one.title) for one in told for complaint in _complaints(one))
+    if not rows:
         return _wrapped(f"{text} All compile, without a new warning.")
-    rows = [_wrapped(f"  {said} ({_joined(where)})", "      ") for said, where in islice(seen.items(), _SHOWN)]
-    more = [f"  {len(seen) - _SHOWN} more"] if len(seen) > _SHOWN else []
-    return "\n".join((_wrapped(f"{text} New with it:"), "", *rows, *more))
+    return "\n".join((_wrapped(f"{text} New with it:"), "", *rows))
 
 
 def _counts(checks: Sequence[ConfigurationCheck]) -> str:
@@ -153,11 +155,26 @@ def _complaints(check: ConfigurationCheck) -> Iterator[str]:
 
 
 def _failures(checks: Sequence[ConfigurationCheck]) -> str:
-    failed = [one for one in checks if one.failed]
-    if not failed:
-        return ""
-    rows = [_wrapped(f"  {one.title}: {textwrap.shorten(one.failed, _MOST_OF_A_REASON)}", "      ") for one in failed]
-    return "\n".join(("Could not be checked:", "", *rows))
+    failed = {one.title: one.failed for one in checks if one.failed}
+    rows = [
+        _wrapped(f"  {title}: {textwrap.shorten(why, _MOST_OF_A_REASON)}", "      ") for title, why in failed.items()
+    ]
+    return "\n".join(("Could not be checked:", "", *rows)) if rows else ""
+
+
+def _left_out(checks: Sequence[ConfigurationCheck]) -> str:
+    told = ((textwrap.shorten(text, _MOST_OF_A_REASON), one.title) for one in checks for text in one.left_out)
+    rows = _grouped(told)
+    return "\n".join(("Left out:", "", *rows)) if rows else ""
+
+
+def _grouped(told: Iterable[tuple[str, str]]) -> list[str]:
+    """A line for each text, with the configurations that it is told of."""
+    seen: dict[str, list[str]] = {}
+    for text, title in told:
+        seen.setdefault(text, []).append(title)
+    rows = [_wrapped(f"  {text} ({_joined(where)})", "      ") for text, where in islice(seen.items(), _SHOWN)]
+    return rows + ([f"  {len(seen) - _SHOWN} more"] if len(seen) > _SHOWN else [])
 
 
 def _listed(names: Sequence[str]) -> str:

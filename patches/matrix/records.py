@@ -25,11 +25,12 @@ MOST_HOLDERS = 48
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a compiler made of the records; ``remarks`` say which could not be had, and why."""
+    """What a compiler made of the records; ``left_out`` says which could not be had, and why."""
 
     records: tuple[CompiledRecord, ...]
     residuals: tuple[Residual, ...]
-    remarks: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 def holders_of(layouts: Layouts, name: str) -> tuple[Layout, ...]:
@@ -49,12 +50,20 @@ def measured(environment: Environment, change: Change, progress: Progress) -> Me
     if own is None:
         raise VerificationFailed(f"the compiled {change.file} has no record {change.record}")
     shown = (compared(found, name, target, Role.HOLDER) for name in names[:MOST_HOLDERS])
-    holders, remarks = _elsewhere(environment, change, names, progress)
+    holders, left_out = _elsewhere(environment, change, names, progress)
     others = (compared(found, name, target, Role.ALONE) for name in change.others)
     pairs = tuple((pair, residual(pair, found, change.record, change.file)) for pair in change.pairs)
     absent = tuple(dict.fromkeys(f"{pair.first} or {pair.second} is no member" for pair, seen in pairs if seen is None))
+    remarks = () if _moves(found, change) else (f"{change.title} is laid out as before",)
     records = dict.fromkeys(one for one in (own, *others, *shown, *holders) if one)
-    return Measured(tuple(records), tuple(seen for _, seen in pairs if seen), (*absent, *remarks))
+    return Measured(tuple(records), tuple(seen for _, seen in pairs if seen), remarks, (*absent, *left_out))
+
+
+def _moves(found: Tables, change: Change) -> bool:
+    """Whether a member lies elsewhere than before; type ids are of one table each, so only what is named counts."""
+    sides = [find(layouts, change.record, change.file) for layouts in (found.before, found.after)]
+    told = [[(one.name, one.declarator, one.offset, one.bit_offset) for one in side.members] for side in sides if side]
+    return len(told) != len(sides) or told[0] != told[1]
 
 
 @dataclass(frozen=True, slots=True)

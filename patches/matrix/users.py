@@ -28,10 +28,10 @@ _TOLD_EVERY = 20
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """The units that were compiled on both sides; ``remarks`` tell how many could not be, and why."""
+    """The units that were compiled on both sides; ``left_out`` tells how many could not be, and why."""
 
     units: tuple[CompiledUser, ...]
-    remarks: tuple[str, ...]
+    left_out: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,4 +126,4 @@ def _listed(listed: Path) -> Iterator[str]:
 def _left_out(results: list[CompiledUser | str]) -> Iterator[str]:
     failed = [one for one in results if isinstance(one, str)]
     if failed:
-        yield f"{len(failed)} units do not compile without the change either, the first: {failed[0]}"
+        yield f"units that do not compile without the change either: {len(failed)}, first {failed[0]}"

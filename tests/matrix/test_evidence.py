@@ -86,6 +86,16 @@ def test_users_are_counted_and_what_is_new_is_listed_once_with_its_configuration
     )
 
 
+def test_what_was_left_out_is_told_once_with_its_configurations() -> None:
+    checks = (
+        ConfigurationCheck(".config", left_out=("not in this configuration: dax_device",)),
+        ConfigurationCheck("allnoconfig", left_out=("not in this configuration: dax_device",)),
+    )
+    assert paragraphs(checks, "struct s") == (
+        "Left out:\n\n  not in this configuration: dax_device (.config and allnoconfig)"
+    )
+
+
 def test_no_line_is_longer_than_a_message_allows() -> None:
     long = CompiledRecord("x" * 40, CompiledSize(10000, 8, 157, 3, 8), CompiledSize(10064, 8, 158, 3, 8), holder=True)
     checks = (ConfigurationCheck(".config, lock debugging", records=(MOVED.records[0], long)),)

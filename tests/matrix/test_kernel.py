@@ -58,7 +58,7 @@ def test_without_smp_the_members_for_it_are_not_there(tmp_path: Path) -> None:
     found = checked(small_kernel(tmp_path), "uniprocessor")
     assert [one.record for one in found.records] == ["s"]
     assert found.residuals == (Residual("hot", "lock", 64, 7 / 8, 0.0),)
-    assert found.remarks == ("hot or cpu is no member",)
+    assert found.left_out == ("hot or cpu is no member",)
 
 
 def test_32_bits_have_words_of_4_bytes(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_holders_are_compiled_where_they_are_declared(tmp_path: Path) -> None:
 def test_holders_in_units_that_this_configuration_does_not_build_are_told(tmp_path: Path) -> None:
     holders = (layout("unbuilt", [], 0, file="fs/other.c"), layout("gone", [], 0, file="fs/holder.h"))
     found = checked(small_kernel(tmp_path), "tree", 0, *holders)
-    assert found.remarks == ("not in this configuration: gone, unbuilt",)
+    assert found.left_out == ("not in this configuration: gone, unbuilt",)
 
 
 def test_units_are_compiled_as_make_would(tmp_path: Path) -> None:

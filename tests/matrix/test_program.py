@@ -74,6 +74,12 @@ def _table(size: int, alignment: int) -> CompiledRecord:
     return CompiledRecord("table", held, held, holder=True)
 
 
+def test_a_change_that_moves_nothing_is_told(tmp_path: Path) -> None:
+    tree = program(tmp_path, {"src/a.c": SOUND})
+    idle = HEADER.replace("#endif\n", "/* more */\n#endif\n")
+    assert check(change(idle), tree, Asked(("tree",)), untold)[0].remarks == ("struct cache is laid out as before",)
+
+
 def test_another_machine_is_compiled_for_with_its_compiler(tmp_path: Path) -> None:
     tree = program(tmp_path, {"src/a.c": SOUND}, "-m64", "-mtune=generic")
     if shutil.which("aarch64-linux-gnu-gcc") is None:
@@ -117,7 +123,7 @@ def test_units_that_do_not_compile_as_they_are_say_nothing_of_the_change(tmp_pat
     tree = program(tmp_path, {"src/a.c": "#error never\n" + SOUND, "src/b.c": SOUND})
     (own,) = check(change(), tree, Asked(("tree",), None), untold)
     assert own.users == (CompiledUser("src/b.c"),)
-    assert own.remarks == ("1 units do not compile without the change either, the first: src/a.c:1: #error never",)
+    assert own.left_out == ("units that do not compile without the change either: 1, first src/a.c:1: #error never",)
 
 
 def test_as_many_users_are_compiled_as_asked_for_those_that_name_the_record_first(tmp_path: Path) -> None:
