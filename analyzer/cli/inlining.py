@@ -63,7 +63,8 @@ def _compiled(made: Inlined, tree: Tree, asked: Asked | None) -> Inlined:
     """The series with what compilers say under what was asked for, else under what is usual for the tree."""
     change = change_of(made)
     edited = sum(one.file.endswith(".c") for one in change.files)
-    asked = asked or Asked(usual_configurations(made, tree), edited + _MORE_USERS)
+    asked = asked or Asked(usual_configurations(made, tree))
+    asked = replace(asked, users=edited + _MORE_USERS) if asked.users == 0 else asked
     checks = [_checked(change, name, tree, asked) for name in asked.names]
     return confirmed(made, checks)
 

@@ -72,8 +72,10 @@ def _broken(checks: Sequence[ConfigurationCheck]) -> Iterator[Refusal]:
 
 
 def _compiled(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> str:
-    """What was compiled; the cost under a single configuration is told already."""
-    told = checks if len(checks) > 1 else [replace(one, records=()) for one in checks]
+    """What was compiled; the cost under a single configuration, and that of the object, are told already."""
+    own = inlined.study.target.record.name
+    several = len(checks) > 1
+    told = [replace(one, records=tuple(r for r in one.records if several and r.record != own)) for one in checks]
     return paragraphs(told, inlined.study.pointer.outer.record.title)
 
 
@@ -89,16 +91,16 @@ def _cost(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> str:
 
 def _said(inlined: Inlined, outer: CompiledRecord, object_: CompiledRecord | None, where: str) -> str:
     title, target = inlined.study.pointer.outer.record.title, inlined.study.pointer.target
-    before = [size for size in (outer.before, object_.before if object_ else None) if size]
-    text = f"A {title} takes {outer.before.size if outer.before else 0} bytes" + (
-        f" and a {target} {before[1].size}" if len(before) > 1 else ""
+    before, after = outer.before, outer.after
+    inner = (object_.before or object_.after) if object_ else None
+    if before is None or after is None or inner is None:
+        return ""
+    pages = _pages((before, inner)), _pages((after,))
+    slabs = f" In slabs {_MANY} of them take {pages[0]} pages now and {pages[1]} then." if all(pages) else ""
+    return (
+        f"A {title} takes {before.size} bytes and a {target} {inner.size} ({where}); with the object in it a {title} "
+        f"takes {after.size}, aligned to {after.alignment}.{slabs}"
     )
-    after = [outer.after] if outer.after else []
-    text += f" ({where}); with the object in it a {title} takes {after[0].size}, aligned to {after[0].alignment}."
-    pages = [_pages(sizes) for sizes in (before, after)]
-    if all(pages):
-        text += f" In slabs {_MANY} of them take {pages[0]} pages now and {pages[1]} then."
-    return text
 
 
 def _pages(sizes: Sequence[CompiledSize]) -> int:

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import re
 
+from linesmith.patches.atoms import scope
+from linesmith.patches.body import all_members
 from linesmith.patches.inline.conditionals import conditionals, without_emptied
 from linesmith.patches.inline.pointer import PointerMember
+from linesmith.patches.kernel_doc import followed
 from linesmith.patches.masking import without_comments, without_directives
 
 _COMMENT_ABOVE = re.compile(
@@ -19,8 +22,8 @@ _FLEXIBLE = re.compile(rb"\[\s*[01]?\s*\]\s*;\s*\Z|DECLARE_FLEX_ARRAY|\bFLEX")
 def with_object(pointer: PointerMember, attribute: str) -> bytes:
     """The file with the object as the last member of the record, aligned by ``attribute`` (empty: not at all).
 
-    The comments of the pointer and the conditionals around it go along. It stays where the pointer was when the record
-    must end with another member, or when an ``#else`` decides which of two members there is.
+    The comments of the pointer, its entry in kernel-doc and the conditionals around it go along. It stays where the
+    pointer was when the record must end with another member, or when an ``#else`` decides which of two there is.
     """
     source = pointer.outer.source
     around = conditionals(source, pointer.start, pointer.outer.record.opening)
@@ -32,7 +35,15 @@ def with_object(pointer: PointerMember, attribute: str) -> bytes:
     block = b"".join(one.opening for one in around) + moved + b"#endif\n" * len(around)
     brace = source.rfind(b"\n", 0, pointer.outer.record.closing) + 1
     rest = source[:start] + source[end:brace]
-    return without_emptied(source, rest + block + source[brace:])
+    return _described(pointer, without_emptied(source, rest + block + source[brace:]))
+
+
+def _described(pointer: PointerMember, after: bytes) -> bytes:
+    """The file with the member's entry of the kernel-doc comment as far down as the member."""
+    record = pointer.outer.record
+    before = all_members(scope(pointer.outer.source, record)[0])
+    moved = (*(name for name in before if name != pointer.name), pointer.name)
+    return followed(after, record, before, moved)
 
 
 def _declared(pointer: PointerMember, attribute: str) -> bytes:

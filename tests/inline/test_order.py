@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The type of the object is made complete in front of the record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from linesmith.analyzer.errors import DeclarationNotFound, EditRefused
+from linesmith.analyzer.model import RefusalCode
+from linesmith.patches.declaration import Declared
+from linesmith.patches.inline.order import in_order, moved_ahead, target_record
+from linesmith.patches.inline.pointer import PointerMember, pointer_member
+from linesmith.patches.records import records_named
+from linesmith.patches.semantic.image import TreeImage, tree_image
+
+AREA = "#ifndef AREA_H\n#define AREA_H\n\n/* One. */\nstruct area {\n\tstruct lock *lock;\n};\n\n#endif\n"
+LOCK = "/* Taken by one. */\nstruct lock {\n\tint taken;\n};\n"
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Iterator[TreeImage]:
+    with tree_image(tmp_path) as made:
+        yield made
+
+
+def pointer(image: TreeImage, files: dict[str, str]) -> PointerMember:
+    """``area.lock`` of ``area.h`` in a tree of these files."""
+    for name, text in files.items():
+        image.put(name, text.encode())
+    source = image.read("area.h")
+    return pointer_member(Declared("area.h", source, records_named(source, "area")[0], 1.0), "lock")
+
+
+def found(image: TreeImage, files: dict[str, str]) -> tuple[PointerMember, Declared]:
+    one = pointer(image, files)
+    return one, target_record(one, tuple(name for name in files if name.endswith(".c")), image, print)
+
+
+def test_a_type_of_an_included_header_is_complete(image: TreeImage) -> None:
+    files = {"area.h": AREA.replace("_H\n\n", '_H\n#include "lock.h"\n'), "lock.h": LOCK}
+    assert in_order(*found(image, files), image)
+
+
+def test_a_type_that_only_a_unit_has_is_moved_with_its_comment(image: TreeImage) -> None:
+    one, target = found(image, {"area.h": AREA, "area.c": f'#include "area.h"\n\n{LOCK}\nint x;\n'})
+    assert not in_order(one, target, image)
+    moved = moved_ahead(one, target)
+    assert moved["area.h"].decode() == AREA.replace("/* One. */", f"{LOCK}\n/* One. */")
+    assert moved["area.c"] == b'#include "area.h"\n\nint x;\n'
+
+
+def test_of_two_types_the_one_that_is_not_empty_is_meant(image: TreeImage) -> None:
+    both = f"#ifdef LOCKS\n{LOCK}#else\nstruct lock {{ }};\n#endif\n"
+    target = found(image, {"area.h": AREA.replace("_H\n\n", '_H\n#include "lock.h"\n'), "lock.h": both})[1]
+    assert target.place == "lock.h:3"
+
+
+def test_two_types_that_differ_are_refused(image: TreeImage) -> None:
+    with pytest.raises(EditRefused) as refused:
+        found(image, {"area.h": AREA, "area.c": LOCK, "other.c": LOCK})
+    assert refused.value.refusal.code is RefusalCode.AMBIGUOUS
+
+
+def test_a_type_within_a_conditional_is_not_moved_out_of_it(image: TreeImage) -> None:
+    one, target = found(image, {"area.h": AREA, "area.c": f"#ifdef LOCKS\n{LOCK}#endif\n"})
+    with pytest.raises(EditRefused) as refused:
+        moved_ahead(one, target)
+    assert (refused.value.refusal.code, refused.value.refusal.place) == (RefusalCode.TYPE_ORDER, "area.c:3")
+
+
+def test_a_type_without_a_body_is_an_error(image: TreeImage) -> None:
+    with pytest.raises(DeclarationNotFound, match="no body of struct lock"):
+        found(image, {"area.h": AREA})
