@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +48,7 @@ def scan(tree: Path, build: Path | None, records: Sequence[str]) -> tuple[Source
     from linesmith.patches.scan.scan import Watch, scanned
 
     with shown(f"scanning {tree.name or tree} for {_named(records)}") as progress:
-        found = scanned(tree, build, records, Watch(progress, _tell))
+        found = scanned(tree, build, records, Watch(progress, _tell_who_waits))
     failed = dict(pair for one in found for pair in one.failed)
     if failed:
         unit, complaint = next(iter(failed.items()))
@@ -117,3 +118,9 @@ def _named(records: Sequence[str]) -> str:
 
 def _tell(remark: str) -> None:
     click.echo(f"linesmith: {remark}", err=True)
+
+
+def _tell_who_waits(remark: str) -> None:
+    """What takes time is told to a person, not to a log."""
+    if sys.stderr.isatty():
+        _tell(remark)
