@@ -49,8 +49,6 @@ _CONDITION = re.compile(
 # What makes a type: GENRADIX(struct one) members;
 _TYPE_CALL = re.compile(rb"[ \t]*[*\w \t]*\b[A-Za-z_]\w*[ \t]*[;,\[:]")
 _TYPE_OPERATORS = {b"typeof", b"__typeof__", b"__typeof", b"typeof_unqual", b"_BitInt"}
-RENAMED = {"callback_head": "rcu_head"}
-"""Members by the name a compiler knows, as the source has them: a macro renames them (include/linux/types.h)."""
 _GROUPS = {  # macro: number of arguments in front of the members
     b"struct_group": 1,
     b"struct_group_attr": 2,
@@ -71,6 +69,17 @@ _NAMED = {  # macro: which argument is the member's name
     b"DECLARE_PER_CPU_REF": 0,
     b"DEFINE_DLM_FIELD": 1,
 }
+
+
+_RENAMED = {"callback_head": "rcu_head"}  # include/linux/types.h
+_EMPTY = "__empty_"  # a member that DECLARE_FLEX_ARRAY() puts before the array: include/uapi/linux/stddef.h
+_NAME = re.compile(rb"[a-z_]\w*")
+_TYPE_NAME = re.compile(rb"\w+_t|(?:__)?[usb]e?(?:8|16|32|64)|int|char|long|short|bool|unsigned|signed|void|float")
+
+
+def written_name(name: str) -> str:
+    """What the source says for a member that a compiler knows as ``name``, if a known macro gave it that name."""
+    return _RENAMED.get(name, name.removeprefix(_EMPTY))
 
 
 def plain(source: bytes) -> bytes:
@@ -180,11 +189,18 @@ def _declaration(code: bytes, match: re.Match[bytes], end: int) -> bytes:
     """``int NAME`` (or ``int`` alone), as long as the macro, with a semicolon where the source has none."""
     replacement = bytearray(blank(code[match.start() : end + 1]))
     replacement[:3] = b"int"
-    argument = _NAMED.get(match[1])
+    spans = _arguments(code, match.end() - 1, end)
+    argument = _NAMED.get(match[1], _only_name(code, spans))
     if argument is not None:
-        spans = _arguments(code, match.end() - 1, end)
         first, last = spans[min(argument, len(spans) - 1)]
         replacement[first - match.start() : last - match.start()] = code[first:last]
     if not code[end + 1 :].lstrip().startswith(b";"):
         replacement[-1:] = b";"
     return bytes(replacement)
+
+
+def _only_name(code: bytes, spans: list[tuple[int, int]]) -> int | None:
+    """Which argument of a macro nobody knows must be a member's name: the only one that could be."""
+    words = [code[start:end].strip() for start, end in spans]
+    found = [at for at, word in enumerate(words) if _NAME.fullmatch(word) and not _TYPE_NAME.fullmatch(word)]
+    return found[0] if len(found) == 1 else None

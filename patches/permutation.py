@@ -18,10 +18,10 @@ from linesmith.patches.atoms import Atom, AtomKind, Scope, scope
 from linesmith.patches.body import Body, all_members, parsed
 from linesmith.patches.declarators import apart
 from linesmith.patches.kernel_doc import followed
-from linesmith.patches.macros import RENAMED
 from linesmith.patches.masking import without_comments
 from linesmith.patches.pieces import Origin, Piece, find
 from linesmith.patches.records import Record
+from linesmith.patches.spelt import word
 
 _SHOWN = 4
 _CODES = {
@@ -69,20 +69,13 @@ def permuted(origin: Origin, record: Record, order: Sequence[str], undo: Undo = 
         reason = f"{record.kind} {record.name} is no struct; order means nothing in it"
         raise origin.refuse(RefusalCode.NO_STRUCT, record.start, reason)
     before = parsed(origin, record)
-    names = _spelt(before, order)
+    declared = set(all_members(before.outer))
+    names = [word(name, declared) for name in order]
     after, torn = _ordered(before, before.common(names), names, undo.torn)
     text = after.origin.source
     if undo.described:
         text = followed(text, record, all_members(before.outer), all_members(after.outer))
     return Permuted(text, Undo(torn, text != after.origin.source))
-
-
-def _spelt(body: Body, order: Sequence[str]) -> list[str]:
-    """The names as the source has them, where a macro gives members another one."""
-    return [
-        RENAMED[name] if name in RENAMED and not any(atom.declares(name) for atom in body.outer.atoms) else name
-        for name in order
-    ]
 
 
 def blocks(source: bytes, record: Record) -> tuple[tuple[str, ...], ...]:
@@ -156,12 +149,21 @@ def _parted(body: Body, inside: Scope, order: Sequence[str]) -> tuple[list[Piece
 def _ascending(piece: Piece, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """``names`` cut wherever one is not behind the one ahead of it in the source."""
     run: list[str] = []
+    if _has_choice(piece.atom, names):  # the order is that of the arm that is compiled, and stays
+        yield tuple(names)
+        return
     for name in names:
         if run and not _follows(piece, run[-1], name):
             yield tuple(run)
             run = []
         run.append(name)
     yield tuple(run)
+
+
+def _has_choice(atom: Atom, names: Sequence[str]) -> bool:
+    """Whether several arms of a block declare one of the names, so that the text does not say which one counts."""
+    arms = [set(all_members(arm)) for arm in atom.scopes]
+    return atom.kind is AtomKind.CONDITIONAL and any(sum(name in arm for arm in arms) > 1 for name in names)
 
 
 def _follows(piece: Piece, first: str, second: str) -> bool:

@@ -50,6 +50,9 @@ def spelt(member: bytes) -> bytes:
         (b"int a:1, /* one */\n#define c b\nb:1;", b"int a:1, /* one */ b:1;"),
         (b"#define A ((int) 1 /* one */ )\nint a;", b"int a;"),
         (b"GENRADIX(struct x) *a;", b"int *a;"),
+        (b"DEFINE_STATISTICS(struct one, a);", b"int a ;"),
+        (b"__DECLARE_MASK(a);", b"int a ;"),
+        (b"SOME_PAIR(a, b);", b"int ;"),
         (b"int __must_check (*call)(void);", b"int (*call)(void);"),
     ],
 )

@@ -104,6 +104,39 @@ def test_a_block_moves_whole_and_its_members_change_places_in_it() -> None:
     assert refusal(source, "x a y b") is RefusalCode.CONDITIONAL
 
 
+def test_a_block_whose_arms_declare_the_same_members_moves_as_it_is() -> None:
+    source = text("""
+        struct s {
+            int a;
+        #ifdef BIG
+            char x;
+            char y;
+        #else
+            char y;
+            char x;
+        #endif
+            int b;
+        };
+    """)
+    assert there_and_back(source, "b y x a", "a y x b") == source.replace(b"a;", b"-;").replace(b"b;", b"a;").replace(
+        b"-;", b"b;"
+    )
+
+
+def test_members_that_a_macro_renames_are_found() -> None:
+    source = text("""
+        struct s {
+            int a;
+            struct rcu_head rcu_head;
+            union {
+                DECLARE_FLEX_ARRAY(char, value);
+            };
+        };
+    """)
+    order = there_and_back(source, "callback_head a __empty_value", "a callback_head __empty_value")
+    assert order.startswith(b"struct s {\n\tstruct rcu_head rcu_head;\n\tint a;\n\tunion {\n")
+
+
 def test_bit_fields_that_a_block_divides_stay_around_it() -> None:
     source = text("""
         struct s {

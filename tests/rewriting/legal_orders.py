@@ -40,12 +40,16 @@ class Order:
 
 @dataclass(frozen=True)
 class _Body:
-    """A struct whose members may move: the record, or an anonymous struct in it at byte ``base``."""
+    """A struct whose members may move: the record, or an anonymous struct in it at byte ``base``.
+
+    ``regions`` tell by part what keeps it from others, ``text`` is the body in the source.
+    """
 
     layout: Layout
     parts: tuple[Atom, ...]
     base: int
     regions: tuple[object, ...]
+    text: Scope
 
 
 def declared_rigid(file: str, source: bytes, record: Record) -> str | None:
@@ -69,8 +73,7 @@ def random_orders(layout: Layout, layouts: Layouts, source: bytes, record: Recor
     )
     found = []
     for body in _bodies(layout, layouts, facts, parsed(Origin(source, ""), record), 0):
-        order = _random_order(body, layouts, facts, layout, random)
-        positions = [at for atom in order for at in _positions(body.parts)[atom]]
+        positions = _random_order(body, layouts, facts, layout, random)
         if positions != sorted(positions):
             spoken = [spoken_name(member, layouts) for member in body.layout.members]
             names = tuple(spoken[at] for at in positions if spoken[at])
@@ -84,7 +87,7 @@ def _bodies(layout: Layout, layouts: Layouts, facts: tuple[SourceFact, ...], tex
         return
     parts = atoms(explained, layouts, facts)
     inner = text.common([name for part in parts for name in part.names if name])
-    yield _Body(explained, parts, base, tuple(_region(inner, part) for part in parts))
+    yield _Body(explained, parts, base, tuple(_region(inner, part) for part in parts), inner)
     for member in layout.members:
         found = anonymous_struct(member, layouts)
         if found is not None:
@@ -106,39 +109,55 @@ def _positions(parts: Sequence[Atom]) -> list[range]:
 def _random_order(
     body: _Body, layouts: Layouts, facts: tuple[SourceFact, ...], outer: Layout, random: Random
 ) -> list[int]:
-    """Atoms in an order that all rules allow, far from the present one where they allow that."""
+    """Positions in an order that all rules allow, far from the present one where they allow that."""
     limits = freedom(body.layout, body.parts, layouts, facts, body.base, outer)
     kept = list(zip(limits.segments, body.regions, strict=True))
     present = list(range(len(body.parts)))
+    whole = _positions(body.parts)
 
-    def legal(order: Sequence[int]) -> bool:
-        positions = [at for atom in order for at in _positions(body.parts)[atom]]
+    def legal(order: Sequence[int], runs: Sequence[Sequence[int]]) -> bool:
+        positions = [at for atom in order for at in runs[atom]]
         placed = place([body.layout.members[at] for at in positions], body.layout.alignment)
         starts = dict(zip(positions, placed.starts, strict=True))
         ordered = [body.base + starts[at] // BYTE for at in range(len(positions))]
         fits = body.layout.id == outer.id or placed.size == body.layout.size
-        return fits and not _mixes_runs(body.layout, positions) and limits.refuses(order, ordered, placed.size) is None
+        keeps = _bit_field_pairs(body.layout, positions) == _bit_field_pairs(body.layout, sorted(positions))
+        return fits and keeps and limits.refuses(order, ordered, placed.size) is None
 
     for _ in range(SHUFFLES):
+        runs = [whole[atom] if atom in limits.fixed else _within(body, atom, random) for atom in present]
         order = _shuffled(present, kept, random)
-        if legal(order):
-            return order
+        if legal(order, runs):
+            return [at for atom in order for at in runs[atom]]
     order = present
     for _ in range(EXCHANGES):
         first, second = random.choices(present, k=2)
         tried = list(order)
         tried[first], tried[second] = tried[second], tried[first]
-        if kept[first] == kept[second] and legal(tried):
+        if kept[first] == kept[second] and legal(tried, whole):
             order = tried
-    return order
+    return [at for atom in order for at in whole[atom]]
 
 
-def _mixes_runs(layout: Layout, positions: Sequence[int]) -> bool:
-    """Whether bit-fields come next to each other that were not: they would share memory that is written at once."""
-    return any(
-        layout.members[one].is_bit_field and layout.members[other].is_bit_field and other != one + 1
-        for one, other in pairwise(positions)
-    )
+def _within(body: _Body, part: int, random: Random) -> list[int]:
+    """The positions of a part, with what one arm of its ``#if`` block or its group holds in another order."""
+    positions, names = list(_positions(body.parts)[part]), body.parts[part].names
+    for atom in body.text.atoms:
+        for arm in atom.scopes if atom.declares(names[0]) and len(names) > 1 else ():
+            held = [[at for at, name in enumerate(names) if inner.declares(name)] for inner in arm.atoms]
+            units = [(unit, inner.region) for unit, inner in zip(held, arm.atoms, strict=True) if unit]
+            mixed = _shuffled(range(len(units)), [region for _, region in units], random)
+            places = [at for unit, _ in units for at in unit]
+            first = _positions(body.parts)[part].start
+            for at, other in zip(places, (at for one in mixed for at in units[one][0]), strict=True):
+                positions[at] = first + other
+    return positions
+
+
+def _bit_field_pairs(layout: Layout, positions: Sequence[int]) -> set[tuple[int, int]]:
+    """Bit-fields next to each other: they share memory that is written at once, and no others must."""
+    pairs = pairwise(positions)
+    return {pair for pair in pairs if all(layout.members[at].is_bit_field for at in pair)}
 
 
 def _shuffled(present: Sequence[int], kept: Sequence[object], random: Random) -> list[int]:
