@@ -9,18 +9,50 @@ import click
 
 from linesmith.analyzer.cli import options
 
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
+
 
 @click.command()
-@options.old
-@options.new
+@click.argument("old", metavar="OLD", type=_FILE, required=False)
+@click.argument("new", metavar="NEW", type=_FILE, required=False)
 @options.types
+@click.option(
+    "--patch",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+    help="Say which records this patch makes grow, instead of comparing two builds; '-' is standard input.",
+)
+@click.option("--tree", metavar="DIR", type=_DIRECTORY, help="The sources that the patch is for; only read.")
+@click.option("--build", metavar="DIR", type=_DIRECTORY, help="The O= directory of a build of the tree.")
+@click.option("--cflags", metavar="OPTIONS", default="", help="Compiler options for a tree that is no kernel.")
 @options.format_
 @options.output
-def command(old: Path, new: Path, types: tuple[str, ...], format_: str, output: Path | None) -> int:
-    """Show what moved, grew, shrank or crossed a cache line between two builds.
+def command(
+    old: Path | None,
+    new: Path | None,
+    types: tuple[str, ...],
+    patch: Path | None,
+    tree: Path | None,
+    build: Path | None,
+    cflags: str,
+    format_: str,
+    output: Path | None,
+) -> int:
+    """Show what moved, grew, shrank or crossed a cache line between two builds, or what a patch makes grow.
 
     TYPE is a name or a pattern (tcp_*); without any, all records are compared. Exit status 1 tells of differences.
     """
+    if patch is None:
+        if old is None or new is None:
+            raise click.UsageError("give two builds, OLD and NEW, or --patch and --tree")
+        return _builds(old, new, types, format_, output)
+    if tree is None or old is not None:
+        raise click.UsageError("--patch goes with --tree, and without builds")
+    return _patch(patch, (tree, build, cflags), format_, output)
+
+
+def _builds(old: Path, new: Path, types: tuple[str, ...], format_: str, output: Path | None) -> int:
     from linesmith.analyzer.cli.loading import load
     from linesmith.analyzer.diff import changes, paired
     from linesmith.analyzer.report import diff_json, diff_text
@@ -34,3 +66,15 @@ def command(old: Path, new: Path, types: tuple[str, ...], format_: str, output: 
         text = diff_text.render_text(found)
     options.write(text, output)
     return 1 if found else 0
+
+
+def _patch(patch: Path, sources: tuple[Path, Path | None, str], format_: str, output: Path | None) -> int:
+    from linesmith.analyzer.cli.patched import checked, complaints
+    from linesmith.analyzer.report.patch import render_checks
+    from linesmith.patches.tree import Tree
+
+    found = checked(patch, Tree(*sources))
+    worse = list(complaints(found))
+    text = render_checks(found) if format_ == "json" else "".join(f"{line}\n" for line in worse)
+    options.write(text, output)
+    return 1 if worse else 0

@@ -31,6 +31,12 @@ def render_json(patch: Patch, files: Sequence[PatchFile], checks: Sequence[Confi
     )
 
 
+def render_checks(found: Sequence[tuple[str, ConfigurationCheck]]) -> str:
+    """What a compiler makes of the records that a patch changes, each with the ``place`` of its declaration."""
+    told = [{"place": place, **msgspec.to_builtins(one)} for place, one in found]
+    return _json({"records": told}).decode()
+
+
 def render_draft(draft: Draft, format_: str) -> bytes:
     """The unconfirmed edit with the commands that would confirm it, as comments in front of the diff."""
     commands = [str(command) for command in draft.commands]

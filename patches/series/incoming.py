@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A patch that somebody else wrote, as the files it changes, before and after: it is applied to copies of them."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+from linesmith.analyzer.errors import PatchRefused
+from linesmith.analyzer.model import FileChange
+from linesmith.patches.child import Command, run
+
+_FILE = re.compile(rb"^(?:---|\+\+\+) [ab]/([^\t\r\n]+)", re.MULTILINE)
+_APPLY = ("git", "apply", "--whitespace=nowarn")
+_SECONDS = 60
+
+Files = Mapping[str, bytes | None]
+
+
+def incoming(patch: bytes, tree: Path) -> tuple[FileChange, ...]:
+    """The changes of a patch, whether the tree has it applied already or not.
+
+    Raises ``PatchRefused`` where it applies neither way, or names files outside of the tree.
+    """
+    names = tuple(dict.fromkeys(name.decode("utf-8", "surrogateescape") for name in _FILE.findall(patch)))
+    if not names or any(PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts for name in names):
+        raise PatchRefused(f"this is no patch of files in {tree}; give one as `git format-patch` writes it")
+    now = {name: _content(tree / name) for name in names}
+    for options, forward in (((), True), (("--reverse",), False)):
+        other = _applied(patch, now, options)
+        if other is not None:
+            before, after = (now, other) if forward else (other, now)
+            return tuple(FileChange(name, before[name], after[name]) for name in names)
+    raise PatchRefused(f"the patch of {', '.join(names)} applies to {tree} neither forwards nor backwards")
+
+
+def _applied(patch: bytes, files: Files, options: tuple[str, ...]) -> Files | None:
+    """The files with the patch applied in a scratch folder; ``None`` where it does not."""
+    with tempfile.TemporaryDirectory(prefix="linesmith-patch-") as made:
+        folder = Path(made) / "tree"
+        folder.mkdir()
+        for name, content in files.items():
+            if content is not None:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_bytes(content)
+        (Path(made) / "patch").write_bytes(patch)
+        ended = run(Command((*_APPLY, *options, str(Path(made) / "patch")), folder, _SECONDS))
+        return None if ended.status else {name: _content(folder / name) for name in files}
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
