@@ -39,7 +39,7 @@ def diff(folder: Path, after: str) -> bytes:
 
 
 def check(tree: Path, patch: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
-    argv = [LINESMITH, "diff", "--patch", "-", "--tree", tree, *options]
+    argv = [str(LINESMITH), "diff", "--patch", "-", "--tree", str(tree), *options]
     return subprocess.run(argv, input=patch, capture_output=True, check=False, timeout=60)
 
 
