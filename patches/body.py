@@ -33,7 +33,7 @@ class Body:
         return max(_scopes(self.outer), key=lambda one: _declared(one, self.anchors)) if self.anchors else self.outer
 
     def common(self, names: Collection[str]) -> Scope:
-        """The innermost scope in which all of ``names`` are declared."""
+        """The innermost scope in which all of ``names`` are declared, and in no other one beside it."""
         return _common(self.home, names)
 
     def innermost(self, name: str) -> Scope:
@@ -78,7 +78,8 @@ def _common(inside: Scope, names: Collection[str]) -> Scope:
     for atom in inside.atoms:
         if len(names) > 1 and all(atom.declares(name) for name in names):
             deeper = [one for one in atom.scopes if _declared(one, names) == len(names)]
-            return _common(deeper[0], names) if deeper else inside
+            # Two arms that declare all of them are for two configurations: which is meant, the text does not say.
+            return _common(deeper[0], names) if len(deeper) == 1 else inside
     return inside
 
 

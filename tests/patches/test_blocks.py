@@ -76,6 +76,12 @@ def test_members_of_one_arm_change_places_in_it() -> None:
     assert b"\tint y;\n\tint x;\n" in edited(source, [behind("x", "y")], "y x c")
 
 
+def test_members_that_two_arms_declare_do_not_change_places_in_one_of_them() -> None:
+    source = b"struct s {\n#ifdef A\n\tint a;\n\tint b;\n#else\n\tint b;\n\tint a;\n#endif\n\tint c;\n};\n"
+    with pytest.raises(EditRefused, match=r"one\.h:2: `a` and `b` are in an #if block and move as one"):
+        edited(source, [behind("a", "b")], "b a c")
+
+
 def test_members_of_two_arms_do_not_change_places() -> None:
     source = b"struct s {\n#ifdef A\n\tint a;\n#else\n\tint b;\n#endif\n\tint c;\n};\n"
     with pytest.raises(EditRefused, match=r"one\.h:2: `a` and `b` are in an #if block and move as one"):
