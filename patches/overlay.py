@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from linesmith.patches.flags import Flags
@@ -22,18 +22,23 @@ Contents = Mapping[str, bytes | None]
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """``root`` holds ``files`` (relative to ``tree``) as they are to be compiled; ``gone`` are not to be there."""
+    """``root`` holds ``files`` (relative to ``tree``) as they are to be compiled; ``gone`` are not to be there.
+
+    ``entered`` are the folders that are images of the tree's, with links to what they hold.
+    """
 
     root: Path
     tree: Path
     files: frozenset[str]
     gone: frozenset[str] = frozenset()
+    entered: set[str] = field(default_factory=set, compare=False)
 
     def enter(self, folder: str) -> Path:
         """The image of a folder of the tree, made now if it is not there; returns its path."""
         target = self.root / folder
-        if not target.is_dir():
-            target.mkdir(parents=True)
+        if folder not in self.entered:
+            self.entered.add(folder)
+            target.mkdir(parents=True, exist_ok=True)
             self._link_neighbours(folder)
         return target
 

@@ -56,6 +56,9 @@ def new(before: Sequence[Complaint], after: Sequence[Complaint]) -> tuple[Compla
 
 
 def first_error(found: Sequence[Complaint], output: str) -> str:
-    """The first error, else the last line that was written."""
+    """The first error that names a line, else the first other one, else the last line that was written."""
     error = next((one for one in found if one.is_error), None)
-    return str(error) if error else (output.strip().splitlines() or ["no message"])[-1][:_MOST_OF_A_TEXT]
+    if error:
+        return str(error)
+    lines = output.strip().splitlines() or ["no message"]
+    return next((line for line in lines if "error: " in line), lines[-1])[:_MOST_OF_A_TEXT]

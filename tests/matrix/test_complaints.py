@@ -46,5 +46,10 @@ def test_an_error_is_no_warning_and_the_first_is_told() -> None:
     assert first_error(found, output) == "fs/a.c:3: fs/z.h: No such file"
 
 
+def test_an_error_without_a_line_is_told() -> None:
+    output = "cc1: fatal error: a.c: No such file or directory\ncompilation terminated.\n"
+    assert first_error((), output) == "cc1: fatal error: a.c: No such file or directory"
+
+
 def test_a_compiler_that_dies_without_a_complaint_leaves_its_last_line() -> None:
     assert first_error((), "one\ngcc: internal compiler error: Killed\n") == "gcc: internal compiler error: Killed"

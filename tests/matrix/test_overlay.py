@@ -39,6 +39,22 @@ def test_a_changed_file_is_found_by_all_ways(tmp_path: Path, unit: str, text: st
     assert (tree / "include/one.h").read_text() == "before\n"
 
 
+def test_folders_around_a_changed_file_are_images_too(tmp_path: Path) -> None:
+    tree = write_files(
+        tmp_path / "tree",
+        {"src/deep/one.h": "before\n", "src/a.c": '#include "local.h"\n', "src/local.h": '#include "deep/one.h"\n'},
+    )
+    overlay = lay_out(tmp_path / "over", tree, {"src/deep/one.h": b"after\n"}, ("src/a.c",))
+    assert preprocessed(overlay, "src/a.c") == "after"
+
+
+def test_units_at_the_root_of_the_tree_are_found(tmp_path: Path) -> None:
+    tree = write_files(tmp_path / "tree", {"one.h": "before\n", "a.c": '#include "one.h"\n'})
+    root = tmp_path / "over"
+    root.mkdir()
+    assert preprocessed(lay_out(root, tree, {"one.h": b"after\n"}, ("a.c",)), "a.c") == "after"
+
+
 def test_the_order_of_the_include_path_stays(tmp_path: Path) -> None:
     tree = write_files(
         tmp_path / "tree", {"first/one.h": "first\n", "second/one.h": "second\n", "src/a.c": "#include <one.h>\n"}
