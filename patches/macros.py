@@ -29,6 +29,11 @@ _CALLS = re.compile(
        | __assume_aligned )\s*\(""",
     re.VERBOSE,
 )
+# An attribute nobody knows, in front of the type: __counted char *name;
+_BEFORE_TYPE = re.compile(
+    rb"\b__\w+(?=\s+(?:struct|union|enum|void|char|short|int|long|float|double|signed|unsigned|bool|const|volatile)\b)"
+)
+_BEHIND_ARRAY = re.compile(rb"(?<=\])[ \t]*[A-Za-z_]\w*(?=\s*[;,])")  # int a[4] __my_alignment;
 _ATOMIC = re.compile(rb"\b_Atomic\s*\(")
 _UNNAMED_WIDTH = re.compile(rb"(?<=[\s,]):\s*\w+(?=\s*[;,])")
 _NAME_THEN_PARENTHESIS = re.compile(rb"\b([A-Za-z_]\w*)\s*\((?!\s*\*)")
@@ -113,6 +118,8 @@ def _certain(match: re.Match[bytes]) -> bytes:
 def _attributes(code: bytes) -> Iterator[tuple[int, int]]:
     for match in _WORDS.finditer(code):
         yield match.span()
+    for pattern in (_BEFORE_TYPE, _BEHIND_ARRAY):
+        yield from (match.span() for match in pattern.finditer(code))
     for match in _CALLS.finditer(code):
         end = closing(code, match.end() - 1)
         if end is not None:

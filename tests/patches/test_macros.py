@@ -53,6 +53,8 @@ def spelt(member: bytes) -> bytes:
         (b"DEFINE_STATISTICS(struct one, a);", b"int a ;"),
         (b"__DECLARE_MASK(a);", b"int a ;"),
         (b"SOME_PAIR(a, b);", b"int ;"),
+        (b"__counted char *a;", b"char *a;"),
+        (b"struct x a[N] __my_alignment;", b"struct x a[N] ;"),
         (b"int __must_check (*call)(void);", b"int (*call)(void);"),
     ],
 )
