@@ -5,6 +5,7 @@
 #include "llvm/Option/Arg.h"
 #include "llvm/Option/ArgList.h"
 #include "llvm/Option/OptTable.h"
+#include "llvm/Support/Path.h"
 
 namespace linesmith {
 namespace {
@@ -20,6 +21,7 @@ bool ChangesTypesOrMacros(unsigned option) {
     case options::OPT_m64:
     case options::OPT_march_EQ:
     case options::OPT_target:
+    case options::OPT_target_legacy_spelling:
     case options::OPT_nostdinc:
     case options::OPT_nostdincxx:
     case options::OPT_pthread:
@@ -53,6 +55,20 @@ bool DecidesParsing(const llvm::opt::Arg& argument) {
          option.matches(options::OPT_m_x86_Features_Group) || ChangesTypesOrMacros(option.getID());
 }
 
+// The machine that a cross compiler is named after: "aarch64-linux-gnu" of aarch64-linux-gnu-gcc-12. It may
+// come behind a cache of compilations.
+std::string TargetOf(const std::vector<std::string>& command) {
+  for (const std::string& word : command) {
+    if (llvm::StringRef(word).starts_with("-")) break;
+    llvm::StringRef name = llvm::sys::path::filename(word);
+    name = name.rtrim("0123456789.").rtrim('-');
+    for (const llvm::StringRef compiler : {"-gcc", "-g++", "-cc", "-clang"}) {
+      if (name.consume_back(compiler)) return name.str();
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 std::vector<std::string> ParsingArguments(const std::vector<std::string>& command, llvm::StringRef file) {
@@ -62,7 +78,9 @@ std::vector<std::string> ParsingArguments(const std::vector<std::string>& comman
   unsigned missing_count = 0;
   const llvm::opt::InputArgList parsed = clang::driver::getDriverOptTable().ParseArgs(
       words, missing_index, missing_count, llvm::opt::Visibility(options::ClangOption));
-  std::vector<std::string> kept = {command.empty() ? "clang" : command.front()};
+  std::vector<std::string> kept = {"clang"};
+  const std::string target = TargetOf(command);
+  if (!target.empty()) kept.push_back("--target=" + target);
   for (const llvm::opt::Arg* argument : parsed) {
     if (!DecidesParsing(*argument)) continue;
     llvm::opt::ArgStringList rendered;

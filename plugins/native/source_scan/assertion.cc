@@ -95,7 +95,9 @@ void FindAssertions(const clang::Stmt& condition, Collector& collector) {
     return;
   }
   const Relation relation = comparison != nullptr ? RelationOf(*comparison, collector) : Relation();
-  Report(terms, relation, condition.getBeginLoc(), collector);
+  const clang::SourceLocation place =
+      comparison != nullptr ? comparison->getOperatorLoc() : condition.getBeginLoc();
+  Report(terms, relation, place, collector);
 }
 
 }  // namespace linesmith

@@ -19,19 +19,25 @@ unsigned ColumnOf(unsigned offset, const FileTokens& tokens) {
   return column;
 }
 
-// The end of the comment beside the declaration that ends at `end`, with the comments below that continue it.
-unsigned EndBeside(unsigned end, const FileTokens& tokens) {
-  std::size_t i = tokens.IndexAt(end);
+// Comments that stand this far right of a declaration continue what is said beside it.
+constexpr unsigned kBesideColumns = 8;
+
+bool StandsBeside(const FileToken& comment, unsigned declaration_column, const FileTokens& tokens) {
+  return StandsAlone(comment, tokens) &&
+         ColumnOf(comment.range.start, tokens) >= declaration_column + kBesideColumns;
+}
+
+// The end of the comment beside `declaration`, with those below that continue it.
+unsigned EndBeside(const ByteRange& declaration, const FileTokens& tokens) {
   const auto& all = tokens.tokens();
-  const unsigned line_end = tokens.NextLine(end);
-  if (i >= all.size() || all[i].kind != TokenKind::kComment || all[i].range.start >= line_end) return end;
-  const unsigned column = ColumnOf(all[i].range.start, tokens);
-  end = all[i].range.end;
-  for (++i; i < all.size(); ++i) {
-    const bool continues = StandsAlone(all[i], tokens) &&
-                           tokens.NextLine(end) == tokens.LineStart(all[i].range.start) &&
-                           ColumnOf(all[i].range.start, tokens) >= column;
-    if (!continues) return end;
+  const unsigned column = ColumnOf(declaration.start, tokens);
+  unsigned end = declaration.end;
+  std::size_t i = tokens.IndexAt(end);
+  const bool beside =
+      i < all.size() && all[i].kind == TokenKind::kComment && all[i].range.start < tokens.NextLine(end);
+  if (beside) end = all[i++].range.end;
+  for (; i < all.size() && StandsBeside(all[i], column, tokens); ++i) {
+    if (tokens.NextLine(end) != tokens.LineStart(all[i].range.start)) break;
     end = all[i].range.end;
   }
   return end;
@@ -66,10 +72,13 @@ std::optional<ByteRange> CommentAbove(unsigned offset, const FileTokens& tokens)
 }
 
 ByteRange AtomAround(const ByteRange& declaration, const FileTokens& tokens) {
-  ByteRange atom{declaration.start, EndBeside(declaration.end, tokens)};
+  ByteRange atom{declaration.start, EndBeside(declaration, tokens)};
   if (tokens.IsFirstOnLine(atom.start)) {
-    while (const std::optional<ByteRange> comment = CommentAbove(atom.start, tokens))
+    const unsigned column = ColumnOf(declaration.start, tokens);
+    while (const std::optional<ByteRange> comment = CommentAbove(atom.start, tokens)) {
+      if (ColumnOf(comment->start, tokens) >= column + kBesideColumns) break;
       atom.start = comment->start;
+    }
     atom.start = tokens.LineStart(atom.start);
   }
   const unsigned next = tokens.NextLine(atom.end);

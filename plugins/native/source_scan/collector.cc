@@ -13,6 +13,23 @@ std::size_t Collector::Add(DependencyFact fact, clang::SourceLocation location) 
 void Collector::AddUse(int declaration, const std::string& member, UseKind kind,
                        clang::SourceLocation location) {
   if (!options_.uses) return;
+  const clang::SourceManager& sources = context.getSourceManager();
+  const std::pair where(sources.getFileLoc(location).getRawEncoding(),
+                        sources.getSpellingLoc(location).getRawEncoding());
+  const auto key = [&](UseKind of) { return UseKey(where, {declaration, static_cast<unsigned>(of)}); };
+  const auto offset = use_numbers_.find(key(UseKind::kOffset));
+  if (offset != use_numbers_.end()) {
+    // What was only asked for its type is what is used now.
+    facts_.uses[offset->second].kind = kind;
+    use_numbers_[key(kind)] = offset->second;
+    if (kind != UseKind::kOffset) use_numbers_.erase(offset);
+    return;
+  }
+  for (const UseKind other : {UseKind::kRead, UseKind::kWrite, UseKind::kUpdate, UseKind::kAddress}) {
+    const bool covered = kind == other || kind == UseKind::kOffset;
+    if (covered && use_numbers_.contains(key(other))) return;
+  }
+  use_numbers_[key(kind)] = facts_.uses.size();
   facts_.uses.push_back({declaration, member, kind, places.Of(location), ancestors.FunctionName()});
 }
 

@@ -25,6 +25,8 @@ class Collector {
   // Completes `fact` by place and function of the visited node and keeps it; returns where it stands among
   // all.
   std::size_t Add(DependencyFact fact, clang::SourceLocation location);
+  // Macros hand on what they are given several times: a use of each kind counts once, and one that only asks
+  // for size or type not at all beside others.
   void AddUse(int declaration, const std::string& member, UseKind kind, clang::SourceLocation location);
   DependencyFact& dependency(std::size_t number) { return facts_.dependencies[number]; }
 
@@ -36,8 +38,12 @@ class Collector {
   llvm::DenseSet<const clang::Stmt*> told;
 
  private:
+  // What is written at one place of the file and, within a macro, at one place of it.
+  using UseKey = std::pair<std::pair<unsigned, unsigned>, std::pair<int, unsigned>>;
+
   const ScanOptions& options_;
   UnitFacts& facts_;
+  llvm::DenseMap<UseKey, std::size_t> use_numbers_;
 };
 
 }  // namespace linesmith

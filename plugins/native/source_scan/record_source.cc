@@ -37,6 +37,7 @@ class RecordReader {
     ReadDocs();
     fact_.conditionals = ConditionalsWithin(fact_.body, tokens_);
     ReadRandomization();
+    ReadInterface();
     return std::move(fact_);
   }
 
@@ -156,9 +157,17 @@ class RecordReader {
     fact_.randomized = record_.hasAttr<clang::RandomizeLayoutAttr>() || text.contains("__randomize_layout") ||
                        text.contains("randomized_struct_fields_start");
     if (!fact_.randomized) return;
-    const int declaration = collector_.index.IndexOf(&record_);
-    DependencyFact fact{DependencyKind::kRandomized, declaration, {}};
-    fact.binds = false;
+    AddOwn(DependencyKind::kRandomized, false);
+  }
+
+  void ReadInterface() {
+    if (llvm::StringRef(fact_.file).contains("/uapi/")) AddOwn(DependencyKind::kUserAbi, true);
+    if (record_.hasAttr<clang::BPFPreserveAccessIndexAttr>()) AddOwn(DependencyKind::kBpfCore, false);
+  }
+
+  void AddOwn(DependencyKind kind, bool binds) {
+    DependencyFact fact{kind, collector_.index.IndexOf(&record_), {}};
+    fact.binds = binds;
     collector_.Add(std::move(fact), record_.getLocation());
   }
 

@@ -24,7 +24,6 @@ class FirstComplaint : public clang::DiagnosticConsumer {
 
   void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& diagnostic) override {
     if (level < clang::DiagnosticsEngine::Error) return;
-    facts_.fatal |= level == clang::DiagnosticsEngine::Fatal;
     if (facts_.errors++ == 0) facts_.complaint = TextOf(diagnostic);
   }
 
@@ -48,9 +47,14 @@ class FirstComplaint : public clang::DiagnosticConsumer {
 
 class Consumer : public clang::ASTConsumer {
  public:
-  Consumer(const ScanOptions& options, UnitFacts& facts) : options_(options), facts_(facts) {}
+  Consumer(const ScanOptions& options, UnitFacts& facts) : options_(options), facts_(facts) {
+    facts_.fatal = true;
+  }
 
-  void HandleTranslationUnit(clang::ASTContext& context) override { WalkUnit(context, options_, facts_); }
+  void HandleTranslationUnit(clang::ASTContext& context) override {
+    facts_.fatal = context.getDiagnostics().hasFatalErrorOccurred();
+    WalkUnit(context, options_, facts_);
+  }
 
  private:
   const ScanOptions& options_;
@@ -93,6 +97,7 @@ UnitFacts UnitParser::Parse(const CompileCommand& command) {
   const auto started = std::chrono::steady_clock::now();
   UnitFacts facts;
   facts.unit = PathOf(command);
+  facts.fatal = true;  // until the end of the unit is reached
   FirstComplaint complaint(facts);
   clang::tooling::ToolInvocation invocation(ParsingArguments(command.arguments, facts.unit),
                                             std::make_unique<Action>(options_, facts),

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unit_walk.h"
 
+#include <algorithm>
+
+#include "clang/AST/Attr.h"
 #include "clang/AST/RecursiveASTVisitor.h"
 #include "collector.h"
+#include "container_of.h"
 #include "member_use.h"
 #include "offset_use.h"
+#include "partial_copy.h"
 #include "pointer_cast.h"
 #include "positional.h"
 #include "record_source.h"
@@ -17,7 +22,8 @@ class UnitWalk : public clang::RecursiveASTVisitor<UnitWalk> {
   using Base = clang::RecursiveASTVisitor<UnitWalk>;
 
  public:
-  explicit UnitWalk(Collector& collector) : collector_(collector), positional_(collector) {}
+  explicit UnitWalk(Collector& collector)
+      : collector_(collector), positional_(collector), container_of_(collector) {}
 
   bool TraverseDecl(clang::Decl* declaration) {
     if (declaration == nullptr) return true;
@@ -41,6 +47,7 @@ class UnitWalk : public clang::RecursiveASTVisitor<UnitWalk> {
   bool TraverseTypeLoc(clang::TypeLoc type) {
     for (; type; type = type.getNextTypeLoc()) {
       if (const auto array = type.getAs<clang::ArrayTypeLoc>()) TraverseStmt(array.getSizeExpr());
+      if (const auto asked = type.getAs<clang::TypeOfExprTypeLoc>()) NoteAsked(asked.getUnderlyingExpr());
     }
     return true;
   }
@@ -68,6 +75,7 @@ class UnitWalk : public clang::RecursiveASTVisitor<UnitWalk> {
     if (field == nullptr || field->getName().empty()) return true;
     const int declaration = collector_.index.IndexOf(&HolderOf(*field));
     if (declaration < 0) return true;
+    NoteBpf(*field, declaration, *member);
     collector_.AddUse(declaration, field->getName().str(), UseOfPlace(collector_.ancestors),
                       member->getMemberLoc());
     return true;
@@ -75,11 +83,35 @@ class UnitWalk : public clang::RecursiveASTVisitor<UnitWalk> {
 
   bool VisitOffsetOfExpr(clang::OffsetOfExpr* offset) {
     FindOffsetUse(*offset, collector_);
+    container_of_.VisitOffset(*offset);
+    return true;
+  }
+
+  bool VisitCallExpr(clang::CallExpr* call) {
+    FindMemoryUse(*call, collector_);
+    container_of_.VisitCall(*call);
+    return true;
+  }
+
+  bool VisitUnaryOperator(clang::UnaryOperator* unary) {
+    if (unary->getOpcode() == clang::UO_Deref)
+      FindWideAccess(*unary->getSubExpr(), unary->getType(), collector_);
+    return true;
+  }
+
+  bool VisitBinaryOperator(clang::BinaryOperator* binary) {
+    FindAddressRange(*binary, collector_);
     return true;
   }
 
   bool VisitUnaryExprOrTypeTraitExpr(clang::UnaryExprOrTypeTraitExpr* size) {
     FindSizeUse(*size, collector_);
+    // sizeof(struct { int : condition ? 1 : -1; }): the record is declared nowhere else.
+    const auto* record = size->isArgumentType() ? size->getArgumentType()->getAsRecordDecl() : nullptr;
+    if (record != nullptr && record->getIdentifier() == nullptr && record->isCompleteDefinition() &&
+        record->getTypedefNameForAnonDecl() == nullptr) {
+      for (clang::FieldDecl* field : record->fields()) TraverseDecl(field);
+    }
     return true;
   }
 
@@ -89,8 +121,36 @@ class UnitWalk : public clang::RecursiveASTVisitor<UnitWalk> {
   }
 
  private:
+  // The field that `member` names, and which of the records asked for it belongs to: -1 for none.
+  std::pair<const clang::FieldDecl*, int> MemberOf(const clang::MemberExpr& member) const {
+    const auto* field = llvm::dyn_cast<clang::FieldDecl>(member.getMemberDecl());
+    if (field == nullptr || field->getName().empty()) return {nullptr, -1};
+    return {field, collector_.index.IndexOf(&HolderOf(*field))};
+  }
+
+  // Nothing happens to members whose type alone is asked for.
+  void NoteAsked(const clang::Stmt* expression) {
+    if (const auto* member = llvm::dyn_cast<clang::MemberExpr>(expression)) {
+      const auto [field, declaration] = MemberOf(*member);
+      if (declaration >= 0)
+        collector_.AddUse(declaration, field->getName().str(), UseKind::kOffset, member->getMemberLoc());
+    }
+    for (const clang::Stmt* child : expression->children()) {
+      if (child != nullptr) NoteAsked(child);
+    }
+  }
+
+  // BPF programs find members by name when they are loaded.
+  void NoteBpf(const clang::FieldDecl& field, int declaration, const clang::MemberExpr& member) {
+    if (!HolderOf(field).hasAttr<clang::BPFPreserveAccessIndexAttr>()) return;
+    DependencyFact fact{DependencyKind::kBpfCore, declaration, {field.getName().str()}};
+    fact.binds = false;
+    collector_.Add(std::move(fact), member.getMemberLoc());
+  }
+
   Collector& collector_;
   Positional positional_;
+  ContainerOf container_of_;
 };
 
 }  // namespace
