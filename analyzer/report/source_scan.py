@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from linesmith.analyzer.model import Dependency, MemberSource, RecordSource, SourceScan
 
-_MOST_BINDING = 40
-_MOST_OTHERS = 5
+_MOST_BINDING = 5
+_MOST_OTHERS = 2
 _MOST_NAMES = 4
 _MOST_TEXT = 90
 
@@ -60,21 +60,24 @@ def _dependencies(scan: SourceScan) -> Iterator[str]:
 
 
 def _listed(found: Sequence[Dependency], most: int) -> Iterator[str]:
-    """Up to ``most`` places of each kind, and how many more there are."""
-    for kind in dict.fromkeys(one.kind for one in found):
-        alike = [one for one in found if one.kind is kind]
+    """Up to ``most`` places of each kind with the same members, and how many more there are."""
+    for kind, members in dict.fromkeys((one.kind, one.members) for one in found):
+        alike = [one for one in found if (one.kind, one.members) == (kind, members)]
         for one in alike[:most]:
             yield f"    {one.place}: {kind.value}{_about(one)}"
             if one.text:
                 yield f"        {_shortened(one.text)}"
         if len(alike) > most:
-            yield f"    … and {_count(len(alike) - most, 'further place')}: {kind.value}; --format json has all"
+            yield f"    … and {_count(len(alike) - most, 'further place')}: {kind.value}{_of(members)}"
 
 
 def _about(one: Dependency) -> str:
-    bytes_ = f" {one.relation or '=='} {one.bytes}" if one.bytes is not None else ""
-    about = f" of {_names(one.members)}" if one.members else " of the whole"
-    return f"{about}{bytes_}"
+    bytes_ = f" {one.relation or '=='} {one.bytes}" if one.bytes is not None and one.relation else ""
+    return f"{_of(one.members)}{bytes_}"
+
+
+def _of(members: Sequence[str]) -> str:
+    return f" of {_names(members)}" if members else " of the whole"
 
 
 def _names(members: Iterable[str]) -> str:
