@@ -220,7 +220,10 @@ def _group(source: bytes, atoms: Sequence[Atom]) -> Atom:
 
 
 def _with_markers(atom: Atom, edges: Sequence[tuple[bytes, bytes]]) -> tuple[str, ...]:
-    return atom.names + tuple(f"__cacheline_group_{edge.decode()}__{name.decode()}" for edge, name in edges)
+    """The members with those that the marks declare, which are called after the group and its edge."""
+    groups = {name.decode() for _, name in edges}
+    marks = (f"__cacheline_group_{edge.decode()}__{name.decode()}" for edge, name in edges)
+    return (*(name for name in atom.names if name not in groups), *marks)
 
 
 def _fenced(source: bytes, atoms: Sequence[Atom]) -> tuple[Atom, ...]:
