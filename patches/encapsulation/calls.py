@@ -7,6 +7,11 @@ import re
 
 from linesmith.patches.masking import closing, without_comments
 
+_CALL = re.compile(rb"\b(?P<name>[A-Za-z_]\w*)(?P<blank> ?)\(")
+_KEYWORDS = frozenset(
+    (b"if", b"for", b"while", b"switch", b"return", b"sizeof", b"typeof", b"__attribute__", b"defined")
+)
+
 
 def plain_calls(source: bytes, name: str) -> bytes:
     """``name((x))`` and ``name(&(*x))`` as ``name(x)``, the rest as it is."""
@@ -19,6 +24,19 @@ def plain_calls(source: bytes, name: str) -> bytes:
         result += source[position : match.start("taken")] + source[inner[0] : inner[1]]
         position = inner[2]
     return bytes(result + source[position:])
+
+
+def spaced(source: bytes) -> bool:
+    """Whether most calls in ``source`` have a blank in front of their parenthesis, as the GNU style wants."""
+    code = without_comments(source)
+    found = [match for match in _CALL.finditer(code) if match["name"] not in _KEYWORDS]
+    return 2 * sum(bool(match["blank"]) for match in found) > len(found)
+
+
+def in_style(text: bytes, name: str, *, blank: bool) -> bytes:
+    """``text`` with a ``blank`` between ``name`` and its parenthesis, where there is to be one."""
+    word = re.escape(name.encode())
+    return re.sub(rb"(?<!define )\b" + word + rb"\(", name.encode() + b" (", text) if blank else text
 
 
 def _between(code: bytes, opening: int, *, dereferenced: bool) -> tuple[int, int, int] | None:

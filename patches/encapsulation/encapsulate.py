@@ -12,11 +12,12 @@ from pathlib import Path
 from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.model import PatchSeries, Refusal, RefusalCode, SeriesStep
 from linesmith.patches.encapsulation import message
-from linesmith.patches.encapsulation.calls import plain_calls
+from linesmith.patches.encapsulation.aliases import aliases
+from linesmith.patches.encapsulation.calls import in_style, plain_calls, spaced
 from linesmith.patches.encapsulation.context import is_called
 from linesmith.patches.encapsulation.form import Accessor, Form, definition
 from linesmith.patches.encapsulation.leftovers import leftovers
-from linesmith.patches.encapsulation.member import DeclaredMember, find_member, is_apart, position_behind
+from linesmith.patches.encapsulation.member import DeclaredMember, find_member, is_apart, position_behind, told
 from linesmith.patches.encapsulation.predicates import Predicate, predicates, using
 from linesmith.patches.encapsulation.rules import KEPT, Use, replacing
 from linesmith.patches.encapsulation.survey import Survey, Work, by_depth, renewed, surveyed
@@ -62,9 +63,10 @@ def encapsulate(wish: Wish, tree: Path, progress: Progress) -> Encapsulated:
         found = mentions_of(image.tree, (wish.member, wish.accessor), progress)
         declared, copies = find_member(image.tree, wish.record, wish.member, found[wish.member])
         _check_free(image, wish, [mention for mention in found[wish.accessor] if not is_apart(mention, declared)])
-        work = Work(declared, image, progress)
-        survey = surveyed(work, [one.file for one in found[wish.member] if not is_apart(one, declared)])
-        return _encapsulated(work, wish.accessor, survey, copies)
+        work = Work(declared, image, progress, aliases(image.tree, declared.record))
+        foreign = {copy.file for copy in copies}
+        near = [one.file for one in found[wish.member] if one.file not in foreign and not is_apart(one, declared)]
+        return _encapsulated(work, wish.accessor, surveyed(work, near), [told(copy) for copy in copies])
 
 
 def _check_free(image: TreeImage, wish: Wish, used: Sequence[Mention]) -> None:
@@ -85,13 +87,14 @@ def _encapsulated(work: Work, name: str, survey: Survey, copies: Sequence[Refusa
     files = sorted({place.file for place in survey.own})
     failed = _applied(work, rules, survey, files)
     for file in files:
-        work.image.put(file, plain_calls(work.image.read(file), name))
+        text = plain_calls(work.image.read(file), name)
+        work.image.put(file, in_style(text, name, blank=spaced(survey.sources[file])))
     replaced = tuple(place for place in survey.own if not place.uses & set(KEPT[accessor.form]))
     left = leftovers(survey, accessor, _macros(work, survey))
     refusals = (*left, *failed, *_missed(work, survey, replaced), *copies)
     _define(work, accessor)
-    told = message.accessor(work.declared, accessor, replaced, refusals, work.image.tree)
-    series = PatchSeries((*first, SeriesStep(told, work.image.commit())), refusals=refusals)
+    why = message.accessor(work.declared, accessor, replaced, refusals, work.image.tree)
+    series = PatchSeries((*first, SeriesStep(why, work.image.commit())), refusals=refusals)
     return Encapsulated(
         work.declared, accessor, replaced, message.script(work.declared, [*first_rules, rules.text]), series
     )
@@ -158,5 +161,6 @@ def _define(work: Work, accessor: Accessor) -> None:
     start = work.declared.record.start
     near = min(records_named(source, work.declared.record.name), key=lambda record: abs(record.start - start))
     behind = position_behind(source, near)
-    text = definition(accessor, work.declared, source[behind:])
+    lines = definition(accessor, work.declared, source[behind:])
+    text = in_style(lines, accessor.name, blank=spaced(source))
     work.image.put(work.declared.file, source[:behind] + text + source[behind:])

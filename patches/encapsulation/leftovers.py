@@ -78,6 +78,11 @@ def _assigned(accessor: Accessor, mention: Mention) -> Refusal:
     return Refusal(RefusalCode.WHOLE_ASSIGNMENT, mention.place, "the whole member is assigned", lift)
 
 
+def _updated(accessor: Accessor, mention: Mention) -> Refusal:
+    reason = f"the member is changed, and {accessor.name}() gives its {accessor.form}"
+    return Refusal(RefusalCode.NEEDS_OBJECT, mention.place, reason, "change it by hand")
+
+
 def _needs_object(accessor: Accessor, mention: Mention) -> Refusal:
     reason = f"the member itself is needed, and {accessor.name}() gives its {accessor.form}"
     return Refusal(RefusalCode.NEEDS_OBJECT, mention.place, reason, "change it by hand")
@@ -85,7 +90,7 @@ def _needs_object(accessor: Accessor, mention: Mention) -> Refusal:
 
 _WHY: Mapping[Use, Callable[[Accessor, Mention], Refusal]] = {
     Use.ASSIGNED: _assigned,
-    Use.UPDATED: _needs_object,
+    Use.UPDATED: _updated,
     Use.HANDED: _needs_object,
     Use.MEASURED: _needs_object,
     Use.ADDRESS: _needs_object,

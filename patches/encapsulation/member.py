@@ -21,6 +21,7 @@ from linesmith.patches.semantic.mentions import Mention
 
 # Programs of their own, which share headers with the rest only by chance.
 APART = ("tools/", "scripts/", "Documentation/")
+_TRIAL = re.compile(r"(?:^|/)(?:tests?|testing|testsuite|examples?|demos?|samples?|benchmarks?)/")
 _USER_ABI = re.compile(r"(?:^|/)include/uapi/")
 _LINKAGE = re.compile(rb"\bextern\s*\Z")
 _BLANKS = re.compile(r"\s+")
@@ -63,24 +64,27 @@ class DeclaredMember:
         return self.record.title
 
 
-def find_member(tree: Path, record: str, member: str, found: Sequence[Mention]) -> tuple[DeclaredMember, list[Refusal]]:
-    """The declaration of ``member`` among its mentions, and the copies of it in programs apart.
+def find_member(
+    tree: Path, record: str, member: str, found: Sequence[Mention]
+) -> tuple[DeclaredMember, tuple[DeclaredMember, ...]]:
+    """The declaration of ``member`` among its mentions, and the copies of it in other programs.
 
     Raises ``DeclarationNotFound``; ``EditRefused`` where several records fit or the record is user space's.
     """
-    near = [mention for mention in found if not mention.file.startswith(APART)]
-    far = [mention for mention in found if mention.file.startswith(APART)]
-    declared = list(_declared(tree, record, member, near)) or list(_declared(tree, record, member, far))
+    declared = list(_declared(tree, record, member, found))
     if not declared:
         remedy = "check the names, as the tag or typedef and the member's declaration have them"
         raise DeclarationNotFound(f"{tree} declares no record {record} with a member {member}; {remedy}")
-    if len(declared) > 1:
-        raise EditRefused(_several(declared))
-    one = declared[0]
+    near = [one for one in declared if not one.file.startswith(APART)] or declared
+    likely = [one for one in near if not _TRIAL.search(one.file)] or near
+    # What a unit declares for itself is no concern of others; a second header would be.
+    if len(likely) > 1 or any(one not in likely and not one.file.endswith(".c") for one in near):
+        raise EditRefused(_several(near))
+    one = likely[0]
     if _USER_ABI.search(one.file):
         reason = f"{record} is shared with user space, which has no accessors"
         raise EditRefused(Refusal(RefusalCode.USER_ABI, one.place, reason))
-    return one, [_copy(other, record) for other in _declared(tree, record, member, far) if other.file != one.file]
+    return one, tuple(other for other in declared if other is not one)
 
 
 def is_apart(mention: Mention, declared: DeclaredMember) -> bool:
@@ -190,10 +194,12 @@ def _opening_around(code: bytes, offset: int) -> int | None:
 def _several(declared: Sequence[DeclaredMember]) -> Refusal:
     places = ", ".join(one.place for one in declared)
     reason = f"{declared[0].title} with this member is declared {len(declared)} times ({places})"
-    return Refusal(RefusalCode.AMBIGUOUS, declared[0].place, reason, "name a folder of the tree that holds one of them")
+    lift = "name with --tree a folder that holds one of them and its users"
+    return Refusal(RefusalCode.AMBIGUOUS, declared[0].place, reason, lift)
 
 
-def _copy(other: DeclaredMember, record: str) -> Refusal:
-    reason = f"a {record} of another program declares this member, too"
+def told(copy: DeclaredMember) -> Refusal:
+    """That another program declares the member, too."""
+    reason = f"another program has a {copy.title} with this member of its own"
     lift = "where it is compiled with files that were changed, give it the accessor as well"
-    return Refusal(RefusalCode.OTHER_PROGRAM, other.place, reason, lift)
+    return Refusal(RefusalCode.OTHER_PROGRAM, copy.place, reason, lift)

@@ -56,10 +56,16 @@ class Use(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The member that rules are about."""
+    """The member that rules are about; ``aliases`` are typedefs of the record."""
 
     record: Record
     member: str
+    aliases: tuple[str, ...] = ()
+
+    def of_type(self, qualifier: str = "") -> str:
+        """The record's type for a metavariable, by all of its names."""
+        names = [f"{qualifier}{name}" for name in (self.record.title, *self.aliases)]
+        return f"{{{', '.join(names)}}}" if self.aliases else names[0]
 
     @property
     def word(self) -> str:
@@ -74,11 +80,12 @@ class Target:
     def rule(self, name: str, pattern: str, **metavariables: str) -> str:
         """A rule; ``metavariables`` are kinds by name, those of the record and unused ones need not be told."""
         title = self.record.title
-        known = {"TT": "type", "P": f"{title} *", "O": title, **_METAVARIABLES, **metavariables}
+        known = {"TT": "type", "P": f"{self.of_type()} *", "O": self.of_type(), **_METAVARIABLES, **metavariables}
         words = set(re.findall(r"\w+", " ".join((pattern, *metavariables.values()))))
         lines = [f"{kind}{'' if kind.endswith('*') else ' '}{one};" for one, kind in known.items() if one in words]
         lines += [f'identifier MEMBER =~ "^{self.member}$";'] if "MEMBER" in words else []
-        named = [f"typedef {title};"] if self.record.typedef and title in " ".join((*lines, pattern)) else []
+        typedefs = (*([title] if self.record.typedef else []), *self.aliases)
+        named = [f"typedef {one};" for one in typedefs if one in " ".join((*lines, pattern))]
         position = [] if "position" in metavariables else ["position p;"]
         position = [f"position p {metavariables['position']};"] if "position" in metavariables else position
         return "\n".join((f"@{name}@", *named, *lines, *position, "@@", pattern, ""))
@@ -101,7 +108,7 @@ def census(target: Target) -> SemanticPatch:
         target.rule(Use.OBJECT, f"O.{member}@p"),
         target.rule(Use.PART, target.both("$.f")),
         *(rule(target) for rule in _KEEPING.values()),
-        target.rule(Use.CONSTANT, f"P->{member}@p", P=f"const {title} *"),
+        target.rule(Use.CONSTANT, f"P->{member}@p", P=f"{target.of_type('const ')} *"),
         target.rule(Use.KNOWN, f"O.{member}@p", O="TT"),
         target.rule(Use.SEEN, target.both("$"), P="expression", O="expression"),
         target.rule(Use.INITIALISED, f"{title} I = {{ .{member}@p = V, }};"),

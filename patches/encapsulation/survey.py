@@ -18,16 +18,20 @@ from linesmith.patches.semantic.spatch import Types, spatch
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What every stage needs: the member, the image in which the tree is changed, who is told of progress."""
+    """What every stage needs: the member, the image in which the tree is changed, who is told of progress.
+
+    ``aliases`` are typedefs of the record.
+    """
 
     declared: DeclaredMember
     image: TreeImage
     progress: Progress
+    aliases: tuple[str, ...] = ()
 
     @property
     def target(self) -> Target:
         """The member for rules."""
-        return Target(self.declared.record, self.declared.name)
+        return Target(self.declared.record, self.declared.name, self.aliases)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def mentions_of(tree: Path, words: Collection[str], progress: Progress) -> dict[
     for seen, file in enumerate(source_files(tree), 1):
         if seen % _TELL_EVERY == 0:
             progress(f"looking for {', '.join(words)}: {seen} files read")
-        source = _read(tree / file)
+        source = read_source(tree / file)
         for word in words:
             if word.encode() in source:
                 found[word] += mentioned(file, source, word)
@@ -79,7 +79,7 @@ def source_files(tree: Path) -> Iterator[str]:
                 yield os.path.relpath(os.path.join(place, name), tree)  # noqa: PTH118 - a path per file of 80,000
 
 
-def _read(path: Path) -> bytes:
+def read_source(path: Path) -> bytes:
     """The bytes of a regular file; none of what is a link, cannot be read, or is no source for its size."""
     try:
         with path.open("rb") as file:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from linesmith.patches.encapsulation.calls import plain_calls
+from linesmith.patches.encapsulation.calls import in_style, plain_calls, spaced
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,9 @@ from linesmith.patches.encapsulation.calls import plain_calls
 )
 def test_parentheses(before: bytes, after: bytes) -> None:
     assert plain_calls(before, "m") == after
+
+
+def test_calls_are_written_as_the_file_has_them() -> None:
+    assert spaced(b"f (a); if (b) g (c); /* h(i) h(i) h(i) */")
+    assert not spaced(b"if (a) f(b); g(c);")
+    assert in_style(b"#define m(x) (&(x)->m)\ny = m(x);\n", "m", blank=True) == b"#define m(x) (&(x)->m)\ny = m (x);\n"

@@ -203,7 +203,7 @@ def test_the_semantic_patch_alone_gives_the_same_files(tmp_path: Path) -> None:
     assert (tree / "f.c").read_text() == after(made, "f.c")
 
 
-@pytest.mark.parametrize("name", ["position", "when", "P", "f", "type", "V"])
+@pytest.mark.parametrize("name", ["position", "P", "f"])
 def test_members_may_be_called_like_words_of_semantic_patches(tmp_path: Path, name: str) -> None:
     header = HEADER.replace("turns", name)
     made = hidden(program(tmp_path, car_h=header, f_c=_USER.replace("turns", name)), "wheel", name, "accessor")
@@ -215,6 +215,32 @@ def test_a_copy_of_the_record_in_another_program_is_told(tmp_path: Path) -> None
     (tree / "tools").mkdir()
     (tree / "tools" / "copy.h").write_text("struct wheel {\n	int turns;\n};\n")
     assert left(hidden(tree, "wheel", "turns", "wheel_turns")) == [("other-program", "tools/copy.h:2")]
+
+
+def test_a_unit_of_the_tests_may_declare_a_record_of_the_same_name(tmp_path: Path) -> None:
+    tree = program(tmp_path, car_h=HEADER, f_c=_USER)
+    (tree / "tests").mkdir()
+    (tree / "tests" / "fake.c").write_text("struct wheel { int turns; };\nint t(struct wheel *w) { return w->turns; }")
+    made = hidden(tree, "wheel", "turns", "wheel_turns")
+    assert left(made) == [("other-program", "tests/fake.c:1")]
+    assert [one.file for one in made.series.steps[0].changes] == ["car.h", "f.c"]
+
+
+def test_a_typedef_is_another_name_of_the_record(tmp_path: Path) -> None:
+    header = "MY_BEGIN\ntypedef struct _wheel wheel_t;\nint spin(const wheel_t *w);\n"
+    source = """\
+#include "car.h"
+struct _wheel {
+	int turns;
+};
+struct other { int turns; } o;
+int spin(const wheel_t *w)
+{
+	return w->turns + o.turns;
+}
+"""
+    made = hidden(program(tmp_path, car_h=header, f_c=source), "_wheel", "turns", "wheel_turns")
+    assert "return wheel_turns(w) + o.turns;" in after(made, "f.c")
 
 
 def test_names_that_are_not_there_or_taken(tmp_path: Path) -> None:
