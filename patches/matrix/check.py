@@ -56,12 +56,12 @@ def _checked(name: str, change: Change, tree: Tree, asked: Asked, progress: Prog
     try:
         environment = _environment(name, change, tree, asked, progress)
         compiler = _version(environment)
-    except LinesmithError as error:
-        return ConfigurationCheck(title, failed=str(error))
+    except (LinesmithError, OSError) as error:
+        return ConfigurationCheck(title, failed=_why(error))
     try:
         found = measured(environment, change, progress) if change.record else _NOTHING
-    except LinesmithError as error:
-        return ConfigurationCheck(title, compiler, failed=str(error), remarks=environment.build.remarks)
+    except (LinesmithError, OSError) as error:
+        return ConfigurationCheck(title, compiler, failed=_why(error), remarks=environment.build.remarks)
     users = _users(environment, change, asked, progress)
     remarks = (*environment.build.remarks, *found.remarks)
     left_out = (*found.left_out, *users.left_out)
@@ -73,8 +73,15 @@ def _users(environment: Environment, change: Change, asked: Asked, progress: Pro
         return _NO_USERS
     try:
         return compiled_users(environment, change, asked.users, progress)
-    except LinesmithError as error:
-        return Compiled((), (f"no object was compiled: {error}",))
+    except (LinesmithError, OSError) as error:
+        return Compiled((), (f"no object was compiled: {_why(error)}",))
+
+
+def _why(error: LinesmithError | OSError) -> str:
+    """A disk that is full, or a cache that cannot be written, is a reason like others."""
+    if isinstance(error, OSError):
+        return f"{error.filename or 'a file'} cannot be written or read ({error.strerror or error})"
+    return str(error)
 
 
 def _environment(name: str, change: Change, tree: Tree, asked: Asked, progress: Progress) -> Environment:

@@ -95,6 +95,14 @@ def test_a_configuration_in_a_file_has_the_file_s_name(tmp_path: Path) -> None:
     assert (found.title, found.records[0].after) == ("server.config", CompiledSize(120, 8, 2, 32, 1))
 
 
+def test_a_cache_that_cannot_be_written_is_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("LINESMITH_CACHE_DIR", str(tmp_path / "file"))
+    found = checked(small_kernel(tmp_path / "tree"), "debug")
+    assert found.failed.startswith(f"{tmp_path / 'file'}/trees/")
+    assert found.failed.endswith("cannot be written or read (Not a directory)")
+
+
 def test_holders_are_compiled_where_they_are_declared(tmp_path: Path) -> None:
     holders = [
         layout(name, [], 0, file=f"/build/fs/{file}") for name, file in (("holder", "holder.h"), ("inside", "holder.c"))
