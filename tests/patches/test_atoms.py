@@ -218,7 +218,7 @@ def test_macros_that_declare_a_member_are_known_by_its_name() -> None:
     assert names(source) == [("map",), ("_pad1_",), ("_pad2_",), ("tail",)]
 
 
-def test_an_unknown_macro_declares_nothing_that_could_be_moved() -> None:
+def test_an_unknown_macro_declares_the_only_argument_that_can_be_a_name() -> None:
     source = text("""
         struct s {
             int a;
@@ -228,7 +228,7 @@ def test_an_unknown_macro_declares_nothing_that_could_be_moved() -> None:
             int c;
         };
     """)
-    assert names(source) == [("a",), (), (), (), ("c",)]
+    assert names(source) == [("a",), (), ("b",), (), ("c",)]
 
 
 def test_struct_group_is_one_atom() -> None:
