@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,9 @@ from linesmith.patches.preparation import Preparation, Progress
 from linesmith.plugins.machines.child import Streams, child
 
 DRY_SECONDS = 600
-_KEPT = "units-1.json"
+_KEPT = "units.json.zlib"
+# Commands are long and alike.
+_FAST = 1
 # What Kbuild runs behind the compiler (scripts/Kbuild.include, cmd_and_fixdep).
 _BEHIND = b"; scripts/basic/fixdep "
 # The object and the source end the call; objtool may come behind them (scripts/Makefile.build, cmd_cc_o_c).
@@ -52,9 +55,9 @@ def unit_commands(one: Preparation, progress: Progress) -> UnitCommands:
         progress(f"asking make how it compiles the units of {one.tree}")
         found = _asked(one)
         partial = kept.with_suffix(f".{os.getpid()}")
-        partial.write_bytes(msgspec.json.encode(found))
+        partial.write_bytes(zlib.compress(msgspec.json.encode(found), _FAST))
         partial.replace(kept)
-    commands = msgspec.json.decode(kept.read_bytes(), type=dict[str, str])
+    commands = msgspec.json.decode(zlib.decompress(kept.read_bytes()), type=dict[str, str])
     return UnitCommands(commands, one.output, (one.tree, one.root))
 
 
@@ -64,6 +67,7 @@ def _asked(one: Preparation) -> dict[str, str]:
     found = dict(_units(one, said))
     if not found:
         raise TreeError(f"make names no unit that it would compile for {one.tree}; see {said}")
+    said.unlink()
     return found
 
 
