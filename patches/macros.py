@@ -35,7 +35,7 @@ _BEFORE_TYPE = re.compile(
 )
 _BEHIND_ARRAY = re.compile(rb"(?<=\])[ \t]*[A-Za-z_]\w*(?=\s*[;,])")  # int a[4] __my_alignment;
 _ATOMIC = re.compile(rb"\b_Atomic\s*\(")
-_UNNAMED_WIDTH = re.compile(rb"(?<=[\s,]):\s*\w+(?=\s*[;,])")
+_UNNAMED_WIDTH = re.compile(rb":\s*\w+(?=\s*[;,])")
 _NAME_THEN_PARENTHESIS = re.compile(rb"\b([A-Za-z_]\w*)\s*\((?!\s*\*)")
 _BARE_MEMBER = re.compile(
     rb"""\brandomized_struct_fields_(?:start|end)\b(?!\s*\()

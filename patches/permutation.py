@@ -80,14 +80,14 @@ def permuted(origin: Origin, record: Record, order: Sequence[str], undo: Undo = 
 
 def blocks(source: bytes, record: Record) -> tuple[tuple[str, ...], ...]:
     """Members that only move together: those of one ``#if`` block, group, run of bit-fields, or defined record."""
-    return tuple(atom.names for atom in scope(source, record)[0].atoms if _is_block(source, atom))
+    return tuple((*atom.names, *atom.inner) for atom in scope(source, record)[0].atoms if _is_block(source, atom))
 
 
 def _is_block(source: bytes, atom: Atom) -> bool:
     if atom.kind is AtomKind.DECLARATION:
         heads = (source[one.start : one.declarators[0].start] for one in atom.declarations if one.declarators)
         return len(atom.names) > 1 and any(b"{" in without_comments(head) for head in heads)
-    return atom.kind not in (AtomKind.LOOSE, AtomKind.FENCE) and len(atom.names) > 1
+    return atom.kind not in (AtomKind.LOOSE, AtomKind.FENCE) and len(atom.names) + len(atom.inner) > 1
 
 
 def _ordered(body: Body, inside: Scope, order: Sequence[str], torn: Sequence[Torn]) -> tuple[Body, tuple[Torn, ...]]:

@@ -35,6 +35,7 @@ def spelt(member: bytes) -> bytes:
         (b"unsigned int : 4;", b"unsigned int ;"),
         (b"u8 : 4;", b"u8 ;"),
         (b"int a : 4;", b"int a : 4;"),
+        (b"u8:4; u8:4;", b"u8 ; u8 ;"),
         (b"DECLARE_BITMAP(map, N);", b"int map ;"),
         (b"DECLARE_FLEX_ARRAY(struct x, tail);", b"int tail ;"),
         (b"ZONE_PADDING(pad)", b"int pad;"),

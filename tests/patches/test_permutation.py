@@ -296,11 +296,14 @@ def test_members_that_only_move_together_are_told() -> None:
             int a, b;
         #ifdef CONFIG_X
             int c;
-            int d;
+            union {
+                int d;
+                long x;
+            };
         #endif
             int e : 1;
             int f : 2;
         };
     """)
     (record,) = records_named(source, "s")
-    assert blocks(source, record) == (("c", "d"), ("e", "f"))
+    assert blocks(source, record) == (("c", "d", "x"), ("e", "f"))
