@@ -83,7 +83,7 @@ def _encapsulated(work: Work, name: str, survey: Survey, copies: Sequence[Refusa
         survey = renewed(work, survey, [change.file for change in step.changes])
     accessor = _accessor(work.declared, name, survey.own)
     uses = all_uses(survey.own)
-    rules = replacing(work.target, name, accessor.form, uses, untyped=survey.is_unique)
+    rules = replacing(work.target(unique=survey.is_unique), name, accessor.form, uses)
     files = sorted({place.file for place in survey.own})
     failed = _applied(work, rules, survey, files)
     for file in files:
@@ -117,7 +117,7 @@ def _predicates_used(work: Work, survey: Survey) -> tuple[list[SeriesStep], list
     likely = {file for file in files if any(_may_spell_out(survey.sources[file], one) for one in found)}
     if not likely:
         return [], []
-    rules = using(work.target, found)
+    rules = using(work.target(unique=False), found)
     _applied(work, rules, survey, likely)
     changes = work.image.commit()
     if not changes:

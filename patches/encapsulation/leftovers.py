@@ -30,8 +30,8 @@ def leftovers(survey: Survey, accessor: Accessor, macros: Collection[tuple[str, 
 def _refusal(survey: Survey, accessor: Accessor, mention: Mention) -> Refusal | None:
     declared, source = survey.declared, survey.sources[mention.file]
     place = survey.places.get((mention.file, mention.line, mention.column))
-    if place is not None and (place.is_own or place.is_foreign):
-        return _kept(accessor, mention, place) if place.is_own else None
+    if place is not None and (survey.has(place) or place.is_foreign):
+        return _kept(accessor, mention, place) if survey.has(place) else None
     inside = mention.file == declared.file and declared.record.opening < mention.offset < declared.record.closing
     if inside and not is_access(source, mention):
         return None

@@ -56,11 +56,20 @@ class Use(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The member that rules are about; ``aliases`` are typedefs of the record."""
+    """The member that rules are about; ``aliases`` are typedefs of the record.
+
+    ``unique`` tells that whatever has a member of the name is the record, so that rules need not know its type.
+    """
 
     record: Record
     member: str
     aliases: tuple[str, ...] = ()
+    unique: bool = False
+
+    @property
+    def typed(self) -> dict[str, str]:
+        """The metavariables ``P`` and ``O`` for a record of known type."""
+        return {"P": f"{self.of_type()} *", "O": self.of_type()}
 
     def of_type(self, qualifier: str = "") -> str:
         """The record's type for a metavariable, by all of its names."""
@@ -80,7 +89,8 @@ class Target:
     def rule(self, name: str, pattern: str, **metavariables: str) -> str:
         """A rule; ``metavariables`` are kinds by name, those of the record and unused ones need not be told."""
         title = self.record.title
-        known = {"TT": "type", "P": f"{self.of_type()} *", "O": self.of_type(), **_METAVARIABLES, **metavariables}
+        holders = {"P": "expression", "O": "expression"} if self.unique else self.typed
+        known = {"TT": "type", **holders, **_METAVARIABLES, **metavariables}
         words = set(re.findall(r"\w+", " ".join((pattern, *metavariables.values()))))
         lines = [f"{kind}{'' if kind.endswith('*') else ' '}{one};" for one, kind in known.items() if one in words]
         lines += [f'identifier MEMBER =~ "^{self.member}$";'] if "MEMBER" in words else []
@@ -104,8 +114,8 @@ def census(target: Target) -> SemanticPatch:
     """Rules that change nothing and report each use of the member, and each member of the same name."""
     member, title = target.word, target.record.title
     rules = (
-        target.rule(Use.POINTER, f"P->{member}@p"),
-        target.rule(Use.OBJECT, f"O.{member}@p"),
+        target.rule(Use.POINTER, f"P->{member}@p", **target.typed),
+        target.rule(Use.OBJECT, f"O.{member}@p", **target.typed),
         target.rule(Use.PART, target.both("$.f")),
         *(rule(target) for rule in _KEEPING.values()),
         target.rule(Use.CONSTANT, f"P->{member}@p", P=f"{target.of_type('const ')} *"),
@@ -117,19 +127,19 @@ def census(target: Target) -> SemanticPatch:
     return SemanticPatch("\n".join(rules), tuple(Report(use, "p", bound.get(use, ())) for use in Use))
 
 
-def replacing(target: Target, name: str, form: Form, uses: Collection[Use], *, untyped: bool) -> SemanticPatch:
+def replacing(target: Target, name: str, form: Form, uses: Collection[Use]) -> SemanticPatch:
     """Rules that put the accessor ``name`` in place of the uses that it can serve.
 
-    Alternatives are written only for the ``uses`` that there are. ``untyped`` adds a rule for holders of no known type.
+    Alternatives are written only for the ``uses`` that there are.
     """
     kept = [use for use in KEPT[form] if use in uses]
     without = f"!= {{ {', '.join(f'{use}.p' for use in kept)} }}" if kept else ""
     rules = [_KEEPING[use](target) for use in kept]
     # One rule for all: once a rule has changed a function, positions found before it mean nothing there.
-    holders = ["P->", *(["O."] if Use.OBJECT in uses else []), *(["X->", "X."] if untyped else [])]
+    holders = ["P->", *(["O."] if Use.OBJECT in uses else []), *(["X->", "X."] if target.unique else [])]
     edits = [pair for holder in holders for pair in _pairs(target, holder, name, form, uses)]
     choice = "(\n" + "\n|\n".join(f"- {old}\n+ {new}" for old, new in edits) + "\n)"
-    rules.append(target.rule("accessor", choice, X="expression", position=without))
+    rules.append(target.rule("accessor", choice, X="expression", position=without, **target.typed))
     return SemanticPatch("\n".join(rules))
 
 

@@ -28,10 +28,9 @@ class Work:
     progress: Progress
     aliases: tuple[str, ...] = ()
 
-    @property
-    def target(self) -> Target:
-        """The member for rules."""
-        return Target(self.declared.record, self.declared.name, self.aliases)
+    def target(self, *, unique: bool) -> Target:
+        """The member for rules; ``unique`` tells that nothing else is called so."""
+        return Target(self.declared.record, self.declared.name, self.aliases, unique)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +50,22 @@ class Survey:
     @property
     def own(self) -> tuple[Place, ...]:
         """The uses that are the member's, by their types or because of its name."""
-        return tuple(one for one in self.places.values() if one.is_own or (self.is_unique and one.may_be_own))
+        return tuple(one for one in self.places.values() if self.has(one))
+
+    def has(self, place: Place) -> bool:
+        """Whether a use is the member's."""
+        return place.is_own or (self.is_unique and place.may_be_own)
 
 
 def surveyed(work: Work, files: Iterable[str]) -> Survey:
     """What the image has now; headers are read for files only where a type is needed and not known without."""
     sources, found, unique = _named(work, dict.fromkeys(files))
     used = sorted({one.file for one in found if not one.macro and is_access(sources[one.file], one)})
-    places = _counted(work, used, Types.FILE)
+    places = _counted(work, used, Types.FILE, unique=unique)
     unsure = {one.file for one in places if not (unique or one.is_own or one.is_foreign)}
-    places = [one for one in places if one.file not in unsure] + _counted(work, sorted(unsure), Types.HEADERS)
+    places = [one for one in places if one.file not in unsure] + _counted(
+        work, sorted(unsure), Types.HEADERS, unique=unique
+    )
     depths = {file: Types.HEADERS if file in unsure else Types.FILE for file in used}
     return Survey(work.declared, found, _by_place(places), sources, depths, unique)
 
@@ -70,7 +75,7 @@ def renewed(work: Work, survey: Survey, changed: Collection[str]) -> Survey:
     sources, found, unique = _named(work, survey.sources)
     places = [one for one in survey.places.values() if one.file not in changed]
     for depth in Types:
-        places += _counted(work, [file for file in changed if survey.depths.get(file) is depth], depth)
+        places += _counted(work, [file for file in changed if survey.depths.get(file) is depth], depth, unique=unique)
     return Survey(work.declared, found, _by_place(places), sources, survey.depths, unique)
 
 
@@ -86,10 +91,10 @@ def _is_other(declared: DeclaredMember, source: bytes, mention: Mention) -> bool
     return not (own or is_access(source, mention) or is_designator(source, mention) or is_offset(source, mention))
 
 
-def _counted(work: Work, files: Sequence[str], types: Types) -> list[Place]:
+def _counted(work: Work, files: Sequence[str], types: Types, *, unique: bool) -> list[Place]:
     if not files:
         return []
-    return list(gathered(spatch(census(work.target), work.image, files, work.progress, types).sites))
+    return list(gathered(spatch(census(work.target(unique=unique)), work.image, files, work.progress, types).sites))
 
 
 def _by_place(places: Iterable[Place]) -> dict[tuple[str, int, int], Place]:

@@ -119,6 +119,22 @@ int f(struct wheel *w)
     assert "w->turns += wheel_turns(w);" in after(made, "f.c")
 
 
+def test_a_name_that_no_other_record_has_needs_no_type(tmp_path: Path) -> None:
+    header = "struct wheel { int spokes; };\n"
+    source = """\
+#include "car.h"
+int f(void)
+{
+	unknown()->inner.spokes = 3;
+	READ_ONCE(unknown()->spokes);
+	return unknown()->spokes + unknown()->inner.spokes;
+}
+"""
+    made = hidden(program(tmp_path, car_h=header, f_c=source), "wheel", "spokes", "wheel_spokes")
+    assert "return wheel_spokes(unknown()) + wheel_spokes(&unknown()->inner);" in after(made, "f.c")
+    assert left(made) == [("whole-assignment", "f.c:4"), ("needs-object", "f.c:5")]
+
+
 def test_every_arm_of_a_conditional_is_changed(tmp_path: Path) -> None:
     source = """\
 #include "car.h"
