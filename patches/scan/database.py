@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -68,13 +68,19 @@ def _asked(tree: Path, build: Path | None, tell: Callable[[str], None]) -> Datab
     return Database(tree.resolve(), known.directory, tuple(units), "what make would run", image)
 
 
-def _of_tree(units: Iterable[Unit], tree: Path, made: Path) -> Iterator[Unit]:
-    """The units whose files are there, below the tree or the build, each file with each command once."""
-    roots = tuple(f"{place}{os.sep}" for place in {tree.resolve(), made.resolve(), tree.absolute(), made.absolute()})
+def _prefixes(place: Path) -> tuple[str, ...]:
+    return tuple(f"{root}{os.sep}" for root in dict.fromkeys((place.resolve(), place.absolute())))
+
+
+def _of_tree(units: Sequence[Unit], tree: Path, made: Path) -> Iterator[Unit]:
+    """The units whose files are there, each once with each command; of generated ones those that lie in the build."""
+    roots, generated = _prefixes(tree), _prefixes(made)
     seen: set[tuple[str, object]] = set()
+    if not any(unit.file.startswith(roots) for unit in units):
+        return
     for unit in units:
         key = unit.file, unit.command
-        if unit.file.startswith(roots) and key not in seen and Path(unit.file).is_file():
+        if unit.file.startswith((*roots, *generated)) and key not in seen and Path(unit.file).is_file():
             seen.add(key)
             yield unit
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO
 
@@ -66,7 +66,7 @@ class Kept:
         return line
 
     def add(self, unit: Unit, found: Answer, files: Files) -> Line:
-        """The answer as a line; it is written down when it says what it was made of."""
+        """The answer as a line; it is written down when it says all that it was made of."""
         first = len(self.texts)
         records, dependencies, uses = (
             self._number_all(self._own(one)) for one in (found.records, found.dependencies, found.uses)
@@ -76,14 +76,27 @@ class Kept:
         told, named = tuple(self.texts[first:]), key_of(unit)
         made = includes, records, dependencies, uses
         line = Line(first, told, named, digest, *made, found.complaint, found.fatal)
-        if found.includes:
+        # What ended the parser may be a file that is not there yet.
+        if found.includes and not found.fatal:
             self._write(line)
         return line
 
-    def clear(self, live: int) -> None:
-        """Forget everything where little of what is written is of the ``live`` units; they are parsed again."""
-        if self._written > _CLUTTER * (live + 1):
-            self._file.truncate(0)
+    def tidy(self, live: Sequence[Line]) -> None:
+        """Write down the ``live`` answers alone, where much else is in the file."""
+        if self._written <= _CLUTTER * (len(live) + 1):
+            return
+        texts, self.texts, self._numbers = self.texts, [], {}
+        self._lines, self._written = {}, 0
+        self._file.seek(0)
+        self._file.truncate()
+        for line in live:
+            first = len(self.texts)
+            parts = (line.includes, line.records, line.dependencies, line.uses)
+            includes, records, dependencies, uses = (self._number_all(texts[one] for one in part) for part in parts)
+            made = includes, records, dependencies, uses
+            self._write(
+                Line(first, tuple(self.texts[first:]), line.key, line.digest, *made, line.complaint, line.fatal)
+            )
 
     def _own(self, parts: Iterable[msgspec.Raw]) -> Iterator[str]:
         for part in parts:

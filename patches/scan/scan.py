@@ -81,5 +81,6 @@ def _scan(one: _Wanted, compiled: Database, files: Files) -> SourceScan:
     if answers and all(line.fatal for _, line in answers):
         line = answers[0][1]
         raise ScanFailed(f"none of the {len(answers)} units that use {one.record} can be parsed: {line.complaint}")
-    one.kept.clear(len(answers))
-    return merged(one.record, answers, one.kept.texts, compiled, files)
+    found = merged(one.record, answers, one.kept.texts, compiled, files)
+    one.kept.tidy([line for _, line in answers if not line.fatal])
+    return found

@@ -96,6 +96,16 @@ def test_a_changed_option_counts_as_a_change(run: Run) -> None:
     assert run.parsed == 2
 
 
+def test_the_cache_does_not_grow_with_every_change(run: Run, tmp_path: Path) -> None:
+    for turn in range(20):
+        (run.tree / "include/box.h").write_text(f"{HEADER}/* {turn} */\n")
+        found = run.scan()
+    (kept,) = (tmp_path / "cache").glob("*.scan")
+    assert len(kept.read_bytes().splitlines()) < 15
+    assert run.scan() == found
+    assert run.parsed == 0
+
+
 def test_what_a_killed_scan_left_is_cut_off(run: Run, tmp_path: Path) -> None:
     first = run.scan()
     for path in (tmp_path / "cache").glob("*.scan"):
