@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Labels that nothing jumps to any more."""
+"""Labels that nothing jumps to any more, and the statements that nothing reaches then."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from collections.abc import Iterator
 
 import tree_sitter
 
-from linesmith.patches.inline.syntax import function_name, inside, parsed, text
+from linesmith.patches.inline.syntax import function_name, inside, parsed, preceding, text
 
 
 def without_unused_labels(before: bytes, after: bytes) -> bytes:
-    """``after`` without the labels on lines of their own whose last ``goto`` has gone since ``before``."""
+    """``after`` without the labels on lines of their own whose last ``goto`` has gone since ``before``.
+
+    Behind a ``return`` or ``goto`` the statements up to the next label go too.
+    """
     was = Counter(_jumps(parsed(before)))
     root = parsed(after)
     now = set(_jumps(root))
@@ -20,7 +23,7 @@ def without_unused_labels(before: bytes, after: bytes) -> bytes:
         label = statement.child_by_field_name("label")
         key = (function_name(statement), text(label))
         if label is not None and was[key] and key not in now:
-            after = _without_line(after, label)
+            after = _without(after, statement, label)
     return after
 
 
@@ -30,7 +33,26 @@ def _jumps(root: tree_sitter.Node) -> Iterator[tuple[str, str]]:
         yield function_name(one), text(one.child_by_field_name("label"))
 
 
-def _without_line(source: bytes, label: tree_sitter.Node) -> bytes:
+def _without(source: bytes, statement: tree_sitter.Node, label: tree_sitter.Node) -> bytes:
     start, end = source.rfind(b"\n", 0, label.start_byte) + 1, source.find(b"\n", label.end_byte) + 1
-    alone = source[start:end].strip() == (label.text or b"") + b":"
-    return source[:start] + source[end:] if alone else source
+    if source[start:end].strip() != (label.text or b"") + b":":
+        return source
+    dead = _end_of_dead(source, statement)
+    if dead is None:
+        return source[:start] + source[end:]
+    ends_block = source[dead:].lstrip().startswith(b"}")
+    return (source[:start].rstrip() + b"\n" if ends_block else source[:start]) + source[dead:]
+
+
+def _end_of_dead(source: bytes, statement: tree_sitter.Node) -> int | None:
+    """Where what only the label led to ends: at the next label or the end of the block; ``None`` if it is reached."""
+    before = preceding(statement)
+    if before is None or before.type not in ("return_statement", "goto_statement"):
+        return None
+    last: tree_sitter.Node | None = statement
+    while last is not None and (last == statement or last.type != "labeled_statement"):
+        if last != statement and any(inside(last, "labeled_statement")):
+            return None
+        behind, last = last, last.next_named_sibling
+    edge = last if last is not None else behind.next_sibling
+    return source.rfind(b"\n", 0, edge.start_byte) + 1 if edge is not None else None

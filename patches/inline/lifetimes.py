@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import PurePosixPath
 
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.inline.allocators import ALLOCATORS, RELEASES
@@ -67,6 +70,9 @@ position place;
 """
 # KMEM_CACHE() asks for the alignment of the type; kmem_cache_create(name, size, align, flags, …) for what it is given.
 _FLAGS = 3
+_UNALIGNED = "take it from aligned_alloc() and align the member, which has been left out"
+# A kernel's folders are large, and every file takes Coccinelle seconds.
+_MOST_NEIGHBOURS = 8
 # malloc() becomes aligned_alloc().
 _ALIGNING = ("aligned_alloc", "malloc")
 
@@ -102,11 +108,8 @@ class Lifetimes:
 
 
 def lifetimes(pointer: PointerMember, found: Found, image: TreeImage, progress: Progress) -> Lifetimes:
-    """What Coccinelle sees of them in the files with uses; in a program, in all that name the record."""
-    files = found.files
-    if not is_kernel(image.tree):
-        named = mentions(image.tree, pointer.outer.record.name, progress)
-        files = tuple(dict.fromkeys((*files, *(one.file for one in named if one.file.endswith(".c")))))
+    """What Coccinelle sees of them in the files with uses, and in others that may allocate the record."""
+    files = tuple(dict.fromkeys((*found.files, *_allocating(pointer, found, image, progress))))
     makers = ("holder_made", *(f"holder_declared{number}" for number, _ in enumerate(pointer.holders, start=1)))
     makings = tuple(Report(rule, "place", ("maker", "given")) for rule in makers)
     others = tuple(Report(rule, "place") for rule in ("holder_copied", "holder_assigned", "object_released"))
@@ -116,6 +119,27 @@ def lifetimes(pointer: PointerMember, found: Found, image: TreeImage, progress: 
     copied = tuple(site for site in seen.sites if site.rule in ("holder_copied", "holder_assigned"))
     freed = (site for site in seen.sites if site.rule == "object_released")
     return Lifetimes(made, copied, tuple(site for site in freed if (site.file, site.line) not in released))
+
+
+def _allocating(pointer: PointerMember, found: Found, image: TreeImage, progress: Progress) -> Iterator[str]:
+    """Units of a program that name the record; in a kernel, neighbours of the users that may allocate one."""
+    name = pointer.outer.record.name
+    if not is_kernel(image.tree):
+        yield from (one.file for one in mentions(image.tree, name, progress) if one.file.endswith(".c"))
+        return
+    folders = dict.fromkeys(str(PurePosixPath(file).parent) for file in found.files if file.endswith(".c"))
+    near = (path for folder in folders for path in sorted((image.tree / folder).glob("*.c")))
+    likely = (path for path in near if _may_allocate(path.read_bytes(), name.encode()))
+    yield from (str(path.relative_to(image.tree)) for path in islice(likely, _MOST_NEIGHBOURS))
+
+
+def _may_allocate(source: bytes, tag: bytes) -> bool:
+    """Whether a call that allocates is given the size of the struct, or of what a variable of that type points to."""
+    if tag not in source:
+        return False
+    variables = set(re.findall(rb"\bstruct\s+" + tag + rb"\s*\*\s*(\w+)", source))
+    sizes = re.findall(rb"alloc\w*\s*\([^;]{0,200}?sizeof\s*\(\s*(\*|struct\s+)\s*(\w+)\s*\)", source)
+    return any(what == tag if kind != b"*" else what in variables for kind, what in sizes)
 
 
 def _rules(pointer: PointerMember) -> str:
@@ -163,7 +187,8 @@ def misaligned(pointer: PointerMember, seen: Lifetimes, image: TreeImage) -> Ite
             caches.setdefault(making.cache, making)
         elif making.maker not in _ALIGNING:
             reason = f"{making.function}() takes a {pointer.outer.record.title} from {making.maker}()"
-            lift = "make sure that it begins at a multiple of the member's alignment"
+            kernel = is_kernel(image.tree)
+            lift = "make sure that it begins at a multiple of the member's alignment" if kernel else _UNALIGNED
             yield Refusal(RefusalCode.CACHE_ALIGNMENT, making.place, reason, lift)
     for cache, making in caches.items():
         yield from _of_cache(cache, image, making.file)

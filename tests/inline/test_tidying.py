@@ -25,8 +25,14 @@ never:
 
 
 def test_a_label_goes_with_the_last_jump_to_it() -> None:
-    after = BEFORE.replace(b"\tif (a > 1)\n\t\tgoto out_a;\n", b"")
-    assert without_unused_labels(BEFORE, after) == after.replace(b"out_a:\n", b"")
+    after = BEFORE.replace(b"\tif (a)\n\t\tgoto out_b;\n", b"")
+    assert without_unused_labels(BEFORE, after) == after.replace(b"out_b:\n", b"")
+
+
+def test_what_only_a_label_led_to_goes_with_it() -> None:
+    before = b"int f(int a)\n{\n\tif (a)\n\t\tgoto out;\n\treturn 0;\n\nout:\n\tg();\n\treturn 1;\n}\n"
+    after = before.replace(b"\tif (a)\n\t\tgoto out;\n", b"")
+    assert without_unused_labels(before, after) == b"int f(int a)\n{\n\treturn 0;\n}\n"
 
 
 def test_a_label_of_that_name_in_another_function_stays() -> None:
