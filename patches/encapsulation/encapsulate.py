@@ -117,7 +117,7 @@ def _predicates_used(work: Work, survey: Survey) -> tuple[list[SeriesStep], list
     likely = {file for file in files if any(_may_spell_out(survey.sources[file], one) for one in found)}
     if not likely:
         return [], []
-    rules = using(work.target(unique=False), found)
+    rules = using(work.target(unique=survey.is_unique), found)
     _applied(work, rules, survey, likely)
     changes = work.image.commit()
     if not changes:
