@@ -34,6 +34,8 @@ _BEFORE_TYPE = re.compile(
     rb"\b__\w+(?=\s+(?:struct|union|enum|void|char|short|int|long|float|double|signed|unsigned|bool|const|volatile)\b)"
 )
 _BEHIND_ARRAY = re.compile(rb"(?<=\])[ \t]*[A-Za-z_]\w*(?=\s*[;,])")  # int a[4] __my_alignment;
+# struct a b __my_alignment;
+_BEHIND_NAME = re.compile(rb"\b(?:struct|union|enum)\s+\w+\s+\**\w+\s+(__\w+)(?=\s*[;,])")
 _ATOMIC = re.compile(rb"\b_Atomic\s*\(")
 _UNNAMED_WIDTH = re.compile(rb":\s*\w+(?=\s*[;,])")
 _NAME_THEN_PARENTHESIS = re.compile(rb"\b([A-Za-z_]\w*)\s*\((?!\s*\*)")
@@ -120,6 +122,7 @@ def _attributes(code: bytes) -> Iterator[tuple[int, int]]:
         yield match.span()
     for pattern in (_BEFORE_TYPE, _BEHIND_ARRAY):
         yield from (match.span() for match in pattern.finditer(code))
+    yield from (match.span(1) for match in _BEHIND_NAME.finditer(code))
     for match in _CALLS.finditer(code):
         end = closing(code, match.end() - 1)
         if end is not None:

@@ -201,9 +201,11 @@ def test_kernel_attributes_do_not_hide_a_member() -> None:
             char c[] __counted_by(b);
             _Atomic(int) d;
             u8 e __attribute__((aligned(8), packed));
+            struct part f __part_alignment;
+            struct part __g;
         } __randomize_layout;
     """)
-    assert names(source) == [("a",), ("b",), ("c",), ("d",), ("e",)]
+    assert names(source) == [("a",), ("b",), ("c",), ("d",), ("e",), ("f",), ("__g",)]
 
 
 def test_macros_that_declare_a_member_are_known_by_its_name() -> None:
