@@ -143,7 +143,10 @@ def _within(body: _Body, part: int, random: Random) -> list[int]:
     """The positions of a part, with what one arm of its ``#if`` block or its group holds in another order."""
     positions, names = list(_positions(body.parts)[part]), body.parts[part].names
     for atom in body.text.atoms:
-        for arm in atom.scopes if atom.declares(names[0]) and len(names) > 1 else ():
+        arms = atom.scopes if atom.declares(names[0]) and len(names) > 1 else ()
+        if any(sum(one.declares(name) for arm in arms for one in arm.atoms) > 1 for name in names):
+            return positions  # which arm counts is not known here
+        for arm in arms:
             held = [[at for at, name in enumerate(names) if inner.declares(name)] for inner in arm.atoms]
             units = [(unit, inner.region) for unit, inner in zip(held, arm.atoms, strict=True) if unit]
             mixed = _shuffled(range(len(units)), [region for _, region in units], random)
