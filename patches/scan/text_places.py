@@ -64,6 +64,8 @@ class RecordText:
             + rb"\s*(\[[^]\n]*\])?\s*\)\s*\{"
         )
         self._offset = re.compile(rb"\boffsetof(?:end)?\s*\(\s*" + title + rb"\s*,\s*([\w.]+)")
+        self._whole = re.compile(rb"\bsizeof\s*\(\s*" + title + rb"\s*\)")
+        self._pointer = re.compile(title + rb"\s*\*\s*(?:const\s+)?(\w+)")
         self._exported = re.compile(rb"\bOFFSET\w*\s*\(\s*\w+\s*,\s*(?:struct\s+)?%s\s*,\s*([\w.]+)" % name)
 
     def places(self, file: str, content: bytes) -> TextPlaces:
@@ -91,7 +93,7 @@ class RecordText:
             for match in self._body.finditer(plain):
                 yield at(match.start(), DependencyKind.USER_ABI)
         mention = self._title.search(plain)
-        if mention is not None and any(mark in content for mark in _LOADED):
+        if mention is not None and self._is_relocated(content, plain):
             yield at(mention.start(), DependencyKind.BPF_CORE, binds=False)
         if mention is not None and not _PROGRAMS.match(file):
             yield from self._by_place(plain, at)
@@ -116,18 +118,26 @@ class RecordText:
                 continue
             seen = statement.end()
             members = tuple(dict.fromkeys(one.partition(b".")[0] for one in self._offset.findall(statement[0])))
-            kind = _kind_of(statement[0], members)
+            kind = self._kind_of(statement[0], members)
             if kind is not None:
                 yield at(match.start(), kind, members)
 
+    def _kind_of(self, statement: bytes, members: tuple[bytes, ...]) -> DependencyKind | None:
+        """What a statement that names the record relies on, if anything."""
+        if _ASSERTS.search(statement):
+            return DependencyKind.ASSERTION if members or self._whole.search(statement) else None
+        if members and _COPIES.search(statement):
+            return DependencyKind.PARTIAL_COPY
+        return DependencyKind.OFFSET_RANGE if len(members) > 1 and b"-" in statement else None
 
-def _kind_of(statement: bytes, members: tuple[bytes, ...]) -> DependencyKind | None:
-    """What a statement that names the record relies on, if anything."""
-    if _ASSERTS.search(statement):
-        return DependencyKind.ASSERTION if members or b"sizeof" in statement else None
-    if members and _COPIES.search(statement):
-        return DependencyKind.PARTIAL_COPY
-    return DependencyKind.OFFSET_RANGE if len(members) > 1 and b"-" in statement else None
+    def _is_relocated(self, content: bytes, plain: bytes) -> bool:
+        """Whether a BPF program reaches members of the record, or declares those that it reaches."""
+        if not any(mark in content for mark in _LOADED):
+            return False
+        if self._body.search(plain):
+            return True
+        names = {re.escape(name) for name in self._pointer.findall(plain)}
+        return bool(names) and re.search(rb"\b(?:%s)\s*(?:->|,\s*[a-z_]\w*\s*\))" % b"|".join(names), plain) is not None
 
 
 class _Lines:

@@ -25,7 +25,7 @@ _SKIPPED = frozenset((".git", ".svn", ".hg", "node_modules", "__pycache__"))
 _MOST_BYTES = 8 << 20
 # The clock of a file system may be a little behind.
 _SLACK_NS = 2_000_000_000
-_FORMAT = 1
+_FORMAT = 2
 
 
 class _Kept(msgspec.Struct, frozen=True, array_like=True):

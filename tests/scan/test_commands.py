@@ -8,9 +8,12 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 from linesmith_command import LINESMITH, linesmith
 from scan.trees import program_tree
+
+from linesmith.analyzer.demo import program
 
 TEXT = """struct box {
 	int width;
@@ -77,13 +80,13 @@ def test_a_build_alone_is_asked_for_its_tree(parser: Path, tmp_path: Path) -> No
 
 
 def test_the_children_end_with_a_killed_scan(parser: Path, tmp_path: Path) -> None:
-    program = tmp_path / "sleeps"
-    program.write_text(f"#!/bin/sh\n# {parser.name}\ntouch {tmp_path}/started\nexec sleep 300\n")
-    program.chmod(0o755)
+    sleeper = tmp_path / "sleeps"
+    sleeper.write_text(f"#!/bin/sh\n# {parser.name}\ntouch {tmp_path}/started\nexec sleep 300\n")
+    sleeper.chmod(0o755)
     tree, elf = built(tmp_path)
     process = subprocess.Popen(
         [LINESMITH, "layout", elf, "box", "--tree", tree],
-        env={"LINESMITH_SOURCE_SCAN": str(program), "PATH": "/usr/bin:/bin"},
+        env={"LINESMITH_SOURCE_SCAN": str(sleeper), "PATH": "/usr/bin:/bin"},
     )
     while not (tmp_path / "started").exists():
         time.sleep(0.05)
@@ -92,3 +95,23 @@ def test_the_children_end_with_a_killed_scan(parser: Path, tmp_path: Path) -> No
     process.wait()
     while Path(f"/proc/{child}").exists():
         time.sleep(0.05)
+
+
+def test_suggest_keeps_to_what_the_code_asserts(parser: Path, tmp_path: Path) -> None:  # noqa: ARG001
+    directory = program.unpack(tmp_path / "sources")
+    program.build(directory, program.find_compiler())
+    source = next(path for path in sorted(directory.glob("*.c")) if "session_index.h" in path.read_text())
+    asserted = '\n_Static_assert(__builtin_offsetof(struct session_index, guard) == 16, "");\n'
+    source.write_text(source.read_text() + asserted)
+    entry = {"directory": str(directory), "file": source.name, "command": f"cc -c {source.name}"}
+    (directory / "compile_commands.json").write_text(json.dumps([entry]))
+    words = ("suggest", directory / "bench", directory / "bench.c2c", "--type", "session_index", "--format", "json")
+    free, bound = (json.loads(linesmith(*words, *more).stdout) for more in ((), ("--tree", str(directory))))
+    assert offsets_of_guard(free) - {16}
+    assert offsets_of_guard(bound) == {16}
+
+
+def offsets_of_guard(document: dict[str, Any]) -> set[int]:
+    """Where the candidates put the member, in bytes."""
+    members = (member for one in document["candidates"] for member in one["after"]["members"])
+    return {member["offset"] for member in members if member["name"] == "guard"}

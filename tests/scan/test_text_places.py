@@ -53,6 +53,10 @@ def test_an_asserted_size_is_of_the_whole() -> None:
     assert told('_Static_assert(sizeof(struct rec) == 64, "");') == [("static assertion", (), 0)]
 
 
+def test_the_asserted_size_of_a_member_says_nothing_of_the_order() -> None:
+    assert told("BUILD_BUG_ON(sizeof_field(struct rec, a) != 4);") == []
+
+
 def test_a_difference_of_offsets_is_a_range() -> None:
     text = "n = offsetof(struct rec, d) - offsetof(struct rec, b);"
     assert told(text) == [("range between offsets", ("d", "b"), 0)]
@@ -79,6 +83,10 @@ def test_offsets_for_assembly_are_told_once_for_each_member() -> None:
 def test_a_bpf_program_is_told_once() -> None:
     text = '#include "vmlinux.h"\nint f(struct rec *r) { return r->a; }\nint g(struct rec *r) { return r->b; }'
     assert told(text, "tools/x.bpf.c") == [("BPF program that relocates its accesses", (), 0)]
+
+
+def test_a_bpf_program_that_only_hands_it_on_is_none() -> None:
+    assert told('#include "vmlinux.h"\nint f(struct rec *r) { return g(r); }', "tools/x.bpf.c") == []
 
 
 def test_a_header_of_user_space_is_an_interface() -> None:
