@@ -15,7 +15,9 @@ from linesmith.patches.inline.allocators import (
     RELEASES,
     Allocator,
 )
+from linesmith.patches.inline.locals import is_local, is_tested, kept_in
 from linesmith.patches.inline.syntax import (
+    NULL,
     arguments,
     bare,
     callee,
@@ -31,7 +33,7 @@ from linesmith.patches.inline.syntax import (
 from linesmith.patches.inline.use import Role, Use
 from linesmith.patches.semantic.mentions import Mention
 
-_NULL = frozenset(("NULL", "0", "nullptr"))
+_NEVER_NULL = "keep what it says in another member, or give --never-null where it is always set"
 _EFFECTS = ("call_expression", "assignment_expression", "update_expression")
 _COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
 
@@ -107,21 +109,25 @@ def _assigned(place: _Place, whole: tree_sitter.Node, above: tree_sitter.Node) -
 
 
 def _alias(place: _Place, target: tree_sitter.Node | None) -> Use:
-    """The local variable ``target`` takes the pointer: it must not be kept elsewhere by way of it."""
+    """A variable takes the pointer: it must be a local one, not be kept elsewhere, and not be tested for NULL."""
     name = text(next(inside(target, "identifier"), target)) if target is not None else ""
     function = enclosing(place.node, "function_definition")
-    for one in inside(function, "assignment_expression") if function is not None else ():
-        left, right = one.child_by_field_name("left"), one.child_by_field_name("right")
-        if right is not None and compact(bare(right)) == name and left is not None and left.type != "identifier":
-            reason = f"the pointer is kept in {text(left)} too, by way of {name}"
-            return place.standing(RefusalCode.SHARED, reason)
+    if function is None or not is_local(function, name):
+        return place.standing(RefusalCode.SHARED, f"the pointer is kept in {name or text(target)} too")
+    kept = next(kept_in(function, name), None)
+    if kept is not None:
+        return place.standing(RefusalCode.SHARED, f"the pointer is kept in {text(kept)} too, by way of {name}")
+    test = next((one for one in inside(function, "identifier") if text(one) == name and is_tested(one)), None)
+    if test is not None:
+        reason = f"whether the pointer is NULL is asked by way of {name}, in line {test.start_point[0] + 1}"
+        return replace(place.standing(RefusalCode.NULL_TEST, reason, _NEVER_NULL), role=Role.TEST)
     return replace(place.use, role=Role.VALUE)
 
 
 def _set(place: _Place, assignment: tree_sitter.Node) -> Use:
     right = bare(assignment.child_by_field_name("right") or assignment)
     statement = outermost(assignment).parent
-    if text(right) in _NULL and statement is not None and statement.type == "expression_statement":
+    if text(right) in NULL and statement is not None and statement.type == "expression_statement":
         return replace(place.use, role=Role.CLEARED)
     allocator = ALLOCATORS.get(callee(right)) if right.type == "call_expression" else None
     if allocator is None:
@@ -206,7 +212,7 @@ def _computed(place: _Place, above: tree_sitter.Node) -> Use:
         return _tested(place, above)
     if operator in _COMPARISONS:
         sides = (above.child_by_field_name("left"), above.child_by_field_name("right"))
-        if any(text(one) in _NULL for one in sides):
+        if any(text(one) in NULL for one in sides):
             return _tested(place, above)
         reason = f"the pointer is compared ({text(above)}), so objects may be shared"
         return place.standing(RefusalCode.SHARED, reason)
@@ -236,8 +242,7 @@ def _tested(place: _Place, above: tree_sitter.Node) -> Use:
     if guard is not None and not _is_negative(place.node) and _only_releases(place, guard):
         return replace(place.use, role=Role.RELEASE_CHECK)
     reason = f"whether the pointer is NULL is asked ({text(above)[:60]})"
-    lift = "keep what it says in another member, or give --never-null where it is always set"
-    return replace(place.standing(RefusalCode.NULL_TEST, reason, lift), role=Role.TEST)
+    return replace(place.standing(RefusalCode.NULL_TEST, reason, _NEVER_NULL), role=Role.TEST)
 
 
 def _test_around(node: tree_sitter.Node) -> tree_sitter.Node | None:
@@ -307,7 +312,7 @@ def _only_releases(place: _Place, guard: tree_sitter.Node) -> bool:
 def _positive(condition: tree_sitter.Node | None) -> tree_sitter.Node | None:
     """The expression that is asked to be other than NULL."""
     inner = bare(condition) if condition is not None else None
-    if inner is not None and inner.type == "binary_expression" and text(inner.child_by_field_name("right")) in _NULL:
+    if inner is not None and inner.type == "binary_expression" and text(inner.child_by_field_name("right")) in NULL:
         return inner.child_by_field_name("left")
     return inner
 
@@ -321,7 +326,7 @@ def _frees_or_forgets(place: _Place, statement: tree_sitter.Node) -> bool:
         given = arguments(expression)
         return at is not None and at < len(given) and place.same(given[at])
     left, right = expression.child_by_field_name("left"), expression.child_by_field_name("right")
-    return expression.type == "assignment_expression" and place.same(left) and text(right) in _NULL
+    return expression.type == "assignment_expression" and place.same(left) and text(right) in NULL
 
 
 def _may_go(place: _Place, statement: tree_sitter.Node) -> bool:

@@ -13,13 +13,15 @@ from linesmith.patches.inline.pointer import PointerMember
 from linesmith.patches.inline.use import Role
 from linesmith.patches.masking import without_comments
 
+_SHOWN = 6
 _COUNTED = re.compile(rb"\b(?:struct\s+kref|refcount_t|struct\s+kobject|struct\s+percpu_ref)\s+(\w+)\s*;")
 
 
 def standing(pointer: PointerMember, target: Declared, found: Found, allowed: frozenset[Role]) -> tuple[Refusal, ...]:
     """All that stands in the way, in the order of files and lines; uses of the roles ``allowed`` do not."""
     uses = [use.refusal for use in found.uses if use.refusal is not None and use.role not in allowed]
-    return (*_of_type(pointer, target), *uses, *found.standing, *_never_allocated(pointer, found))
+    released = tuple(_never_released(pointer, found))
+    return (*_of_type(pointer, target), *uses, *found.standing, *released, *_never_allocated(pointer, found))
 
 
 def _of_type(pointer: PointerMember, target: Declared) -> Iterator[Refusal]:
@@ -41,6 +43,18 @@ def _never_allocated(pointer: PointerMember, found: Found) -> Iterator[Refusal]:
     if not any(use.role is Role.ALLOCATION for use in found.uses) and not _explained(found):
         reason = f"no allocation into `{pointer.name}` was found, so the object belongs to something else"
         yield Refusal(RefusalCode.UNKNOWN_ALLOCATION, pointer.place, reason)
+
+
+def _never_released(pointer: PointerMember, found: Found) -> Iterator[Refusal]:
+    """Without a release that is seen, some function that gets the pointer frees the object."""
+    made = [use for use in found.uses if use.role is Role.ALLOCATION and not use.callee.startswith("devm_")]
+    if not made or any(use.role is Role.RELEASE or use.refusal is not None for use in found.uses):
+        return
+    given = dict.fromkeys(use.callee for use in found.uses if use.role is Role.VALUE and use.callee)
+    to = f", which is given to {', '.join(list(given)[:_SHOWN])}" if given else ""
+    reason = f"nothing is seen to free `{pointer.name}`{to}"
+    lift = "free it by way of the member first, in the function that frees the record"
+    yield Refusal(RefusalCode.FREED_ELSEWHERE, made[0].place, reason, lift)
 
 
 def _explained(found: Found) -> bool:

@@ -10,6 +10,8 @@ import tree_sitter
 import tree_sitter_c
 
 _TRANSPARENT = frozenset(("parenthesized_expression", "cast_expression"))
+# What a pointer that leads nowhere is compared with.
+NULL = frozenset(("NULL", "0", "nullptr"))
 _CALLED_FOR_TRUTH = frozenset(("likely", "unlikely", "__builtin_expect"))
 
 

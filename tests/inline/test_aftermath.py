@@ -59,6 +59,7 @@ void area_free(struct area *area)
 	free(area);
 }
 """
+LIFT = "; free it by way of the member first, in the function that frees the record"
 
 
 @pytest.fixture(scope="module")
@@ -104,3 +105,11 @@ def test_a_member_of_records_that_are_not_aligned_is_not(tmp_path: Path) -> None
     told = [str(one) for one in result.sites if one.code is RefusalCode.CACHE_ALIGNMENT]
     reason = "area.c:28: area_copy() takes a struct area from calloc()"
     assert told == [f"{reason}; take it from aligned_alloc() and align the member, which has been left out"]
+
+
+def test_an_object_that_nothing_is_seen_to_free(tmp_path: Path) -> None:
+    (tmp_path / "area.c").write_text(SOURCE.replace("free(area->lock);", "lock_destroy(area->lock);"))
+    standing = inlined(Wanted("area", "lock", tmp_path), print).standing
+    assert [str(one) for one in standing] == [
+        f"area.c:13: nothing is seen to free `lock`, which is given to lock_destroy{LIFT}"
+    ]

@@ -14,7 +14,7 @@ from linesmith.patches.semantic.mentions import mentioned
 
 def uses(statements: str) -> list[Use]:
     """The uses of ``p`` in the body of a function."""
-    source = f"void f(struct bar *x)\n{{\n{statements}\n}}\n".encode()
+    source = f"void f(struct bar *x, struct foo *q, struct foo *alias)\n{{\n{statements}\n}}\n".encode()
     root = parsed(source)
     return [use_at(root, "f.c", one, ("struct foo", "foo_t")) for one in mentioned("f.c", source, "p")]
 
@@ -77,6 +77,9 @@ def test_the_test_in_front_of_a_release_belongs_to_it() -> None:
         ("x->p = y;", RefusalCode.SHARED, "the pointer is set to y, which may be shared"),
         ("y->q = x->p;", RefusalCode.SHARED, "the pointer is kept in y->q too"),
         ("q = x->p; y->q = q;", RefusalCode.SHARED, "the pointer is kept in y->q too, by way of q"),
+        ("last = x->p;", RefusalCode.SHARED, "the pointer is kept in last too"),
+        ("q = x->p;\nif (!q) f();", RefusalCode.NULL_TEST, "whether the pointer is NULL is asked by way of q, in"),
+        ("T l = x->p; return l ? 1 : 0;", RefusalCode.NULL_TEST, "whether the pointer is NULL is asked by way"),
         ("take(&x->p);", RefusalCode.SHARED, "the pointer's own address is taken, so the pointer may be changed"),
         ("if (x->p == y->p) f();", RefusalCode.SHARED, "the pointer is compared (x->p == y->p)"),
         ("x->p = foo_get(y);", RefusalCode.UNKNOWN_ALLOCATION, "the object comes from foo_get(), which is no"),
