@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shlex
+from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -17,6 +19,11 @@ from linesmith.patches.scan.unit import Unit
 
 _PLACE = "plugins/bin/linesmith-source-scan"
 _ELSEWHERE = "LINESMITH_SOURCE_SCAN"
+_OWN_HEADERS = (
+    "usr/lib/llvm-*/lib/clang/*/include/stddef.h",
+    "usr/lib*/clang/*/include/stddef.h",
+    "usr/lib*/gcc/*/*/include/stddef.h",
+)
 # Kbuild records what is run on the object behind the compiler.
 _FURTHER = (" ; ", " && ")
 
@@ -45,15 +52,30 @@ def question(unit: Unit, outside: tuple[Path, ...]) -> bytes:
     """
     words = unit.command if isinstance(unit.command, tuple) else tuple(_words(unit))
     flags = from_words(words, unit.origin, unit.directory, outside)
+    own = () if "-nostdinc" in flags.options else own_headers()
     asked = {
         "directory": str(unit.directory),
         "file": unit.file,
-        "arguments": (flags.compiler, *flags.options, unit.file),
+        "arguments": (flags.compiler, *flags.options, *own, unit.file),
     }
     try:
         return msgspec.json.encode(asked) + b"\n"
     except UnicodeEncodeError as error:
         raise TreeError(f"{unit.origin}: the recorded command is no text in UTF-8") from error
+
+
+@cache
+def own_headers() -> tuple[str, ...]:
+    """Options that find the headers a compiler brings along (stddef.h): Clang's of the latest release, else GCC's."""
+    for pattern in _OWN_HEADERS:
+        found = sorted(Path("/").glob(pattern), key=_release)
+        if found:
+            return ("-isystem", str(found[-1].parent))
+    return ()
+
+
+def _release(path: Path) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", str(path.parent))]
 
 
 def _words(unit: Unit) -> list[str]:
