@@ -25,8 +25,8 @@ def relied(scan: SourceScan, title: str) -> str:
     if not binding:
         return _wrapped(f"Nothing in the {units}{failed} was found to rely on the order of its members.")
     count = f"{len(binding):,} place{'s' * (len(binding) != 1)}"
-    verb = "relies" if len(binding) == 1 else "rely"
-    head = _wrapped(f"In the {units}{failed}, {count} {verb} on the order of its members, and still hold:")
+    verbs = ("relies", "holds") if len(binding) == 1 else ("rely", "hold")
+    head = _wrapped(f"In the {units}{failed}, {count} {verbs[0]} on the order of its members, and still {verbs[1]}:")
     return f"{head}\n\n{_listed(binding)}"
 
 
