@@ -28,7 +28,7 @@ from linesmith.patches.grammar import (
 from linesmith.patches.headings import is_of_section
 from linesmith.patches.records import Record
 
-_GROUP_EDGE = re.compile(rb"\b__cacheline_group_(begin|end)\w*\s*\(\s*(\w+)")
+_GROUP_EDGE = re.compile(rb"\b__cacheline_group_(begin|end)(\w*)\s*\(\s*(\w+)")
 _FENCE_MACRO = re.compile(rb"\A\s*randomized_struct_fields_(?:start|end)\b")
 # A comment on its own line that stands this many columns further right belongs to the declaration above.
 _DEEPER = 8
@@ -198,16 +198,21 @@ def _grouped(source: bytes, atoms: Sequence[Atom]) -> list[Atom]:
     opened: list[Atom] = []
     for atom in atoms:
         found = (_GROUP_EDGE.match(source, one.start) for one in atom.declarations)
-        edges = [(edge[1], edge[2]) for edge in found if edge]
+        edges = [(kind, edge[3]) for edge in found if edge for kind in _marks(edge[1], edge[2])]
         named = replace(atom, names=_with_markers(atom, edges), kind=AtomKind.GROUP) if edges else atom
         if not opened and not edges:
             grouped.append(atom)
             continue
         opened.append(named)
-        if edges and edges[-1][0] == b"end":
+        if edges and edges[-1][0] in (b"end", b"pad"):
             grouped.append(_group(source, opened))
             opened = []
     return [*grouped, *([_group(source, opened)] if opened else [])]
+
+
+def _marks(edge: bytes, suffix: bytes) -> tuple[bytes, ...]:
+    """What an edge declares: itself, and a padding where it is aligned. Source: include/linux/cache.h."""
+    return (edge, b"pad") if (edge, suffix) == (b"end", b"_aligned") else (edge,)
 
 
 def _group(source: bytes, atoms: Sequence[Atom]) -> Atom:

@@ -33,6 +33,7 @@ _CALLS = re.compile(
 _BEFORE_TYPE = re.compile(
     rb"\b__\w+(?=\s+(?:struct|union|enum|void|char|short|int|long|float|double|signed|unsigned|bool|const|volatile)\b)"
 )
+_CONVENTION = re.compile(rb"(?<=\()\s*[A-Za-z_]\w*(?=\s*\*\s*\w+\s*\)\s*\()")  # int (__stdcall *call)(void);
 _BEHIND_ARRAY = re.compile(rb"(?<=\])[ \t]*[A-Za-z_]\w*(?=\s*[;,])")  # int a[4] __my_alignment;
 # struct a b __my_alignment;
 _BEHIND_NAME = re.compile(rb"\b(?:struct|union|enum)\s+\w+\s+\**\w+\s+(__\w+)(?=\s*[;,])")
@@ -120,7 +121,7 @@ def _certain(match: re.Match[bytes]) -> bytes:
 def _attributes(code: bytes) -> Iterator[tuple[int, int]]:
     for match in _WORDS.finditer(code):
         yield match.span()
-    for pattern in (_BEFORE_TYPE, _BEHIND_ARRAY):
+    for pattern in (_BEFORE_TYPE, _BEHIND_ARRAY, _CONVENTION):
         yield from (match.span() for match in pattern.finditer(code))
     yield from (match.span(1) for match in _BEHIND_NAME.finditer(code))
     for match in _CALLS.finditer(code):

@@ -337,3 +337,22 @@ def test_a_comment_on_the_line_of_the_brace_belongs_to_no_member() -> None:
         };
     """)
     assert lines(source) == ["\tint a;\n", "\tint b;\n"]
+
+
+def test_an_aligned_end_of_a_group_declares_its_padding_too() -> None:
+    source = text("""
+        struct s {
+            __cacheline_group_begin_aligned(fast);
+            int a;
+            __cacheline_group_end_aligned(fast);
+            int b;
+        };
+    """)
+    group, other = (atom for atom in atoms_of(source) if atom.names)
+    assert group.names == (
+        "__cacheline_group_begin__fast",
+        "a",
+        "__cacheline_group_end__fast",
+        "__cacheline_group_pad__fast",
+    )
+    assert other.names == ("b",)

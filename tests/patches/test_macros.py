@@ -55,6 +55,7 @@ def spelt(member: bytes) -> bytes:
         (b"__DECLARE_MASK(a);", b"int a ;"),
         (b"SOME_PAIR(a, b);", b"int ;"),
         (b"__counted char *a;", b"char *a;"),
+        (b"long (__efiapi *a)(u64, void *);", b"long ( *a)(u64, void *);"),
         (b"struct x a[N] __my_alignment;", b"struct x a[N] ;"),
         (b"int __must_check (*call)(void);", b"int (*call)(void);"),
     ],
