@@ -36,6 +36,10 @@ def notes(finding: Finding, target: Subject, option: Option) -> tuple[str, ...]:
 
 
 def _unchecked(target: Subject) -> str:
+    units = target.premises.parsed.get(target.type.split()[-1], 0)
+    if units:
+        counted = f"{units:,} units" if units > 1 else "1 unit"
+        return f"What the code relies on was looked for in {counted} and in the text of the tree, and is kept to."
     given = "the layout and the facts given were" if target.premises.facts.of(target.type) else "the layout was"
     return f"Only {given} checked: {IN_THE_SOURCE}"
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from linesmith.analyzer.access import AccessMap
@@ -25,6 +26,7 @@ class Premises:
 
     ``growth`` is by how many bytes a record may grow; ``None`` lets it grow where nothing else helps. A change must be
     legal in all ``configurations``. ``accesses`` are what the code touches, ``None`` where that is not known.
+    ``parsed`` says of records, by name, how many units of the source were parsed for the facts, where it was scanned.
     ``beside`` are findings on further lines of the same records, on which little waits: who uses them counts too.
     """
 
@@ -34,6 +36,7 @@ class Premises:
     configurations: tuple[Configuration, ...] = ()
     accesses: AccessMap | None = None
     beside: tuple[Finding, ...] = ()
+    parsed: Mapping[str, int] = field(default_factory=dict)
 
 
 NO_PREMISES = Premises()

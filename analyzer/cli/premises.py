@@ -78,7 +78,7 @@ class Given:
         facts = read_facts(self.constraints) if self.constraints else NO_FACTS
         check_facts(facts, reading.layouts, *(one.layouts for one in others))
         told = SourceFacts((*facts.records, *scanning.facts(scans, reading.layouts).records)) if scans else facts
-        return Premises(told, kernel, self.growth, others)
+        return Premises(told, kernel, self.growth, others, parsed={scan.record: scan.units for scan in scans})
 
 
 def given(command: Callable[..., None]) -> Callable[..., None]:

@@ -109,6 +109,8 @@ def test_suggest_keeps_to_what_the_code_asserts(parser: Path, tmp_path: Path) ->
     free, bound = (json.loads(linesmith(*words, *more).stdout) for more in ((), ("--tree", str(directory))))
     assert offsets_of_guard(free) - {16}
     assert offsets_of_guard(bound) == {16}
+    told = "What the code relies on was looked for in 1 unit and in the text of the tree, and is kept to."
+    assert all(told in one["notes"] for one in bound["candidates"])
 
 
 def offsets_of_guard(document: dict[str, Any]) -> set[int]:
