@@ -12,7 +12,7 @@ from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.atoms import line_number
 from linesmith.patches.inline.find import Found
 from linesmith.patches.inline.pointer import PointerMember
-from linesmith.patches.inline.syntax import callee, enclosing, function_name, inside, parsed, text
+from linesmith.patches.inline.syntax import bare, callee, enclosing, function_name, inside, parsed, text
 from linesmith.patches.inline.use import Role
 
 _COMMENT = re.compile(rb"//[^\n]*|/\*(?:(?!\*/).)*\*/", re.DOTALL)
@@ -47,7 +47,7 @@ def _certain(
             continue
         for name, root in before.items():
             for call in _tests_of(root, function):
-                told = f"{function}() always returns {value} ({text(call)[:_MOST_TEXT]})"
+                told = f"{function}() always returns {value} ({text(bare(call))[:_MOST_TEXT]})"
                 place = f"{name}:{call.start_point[0] + 1}"
                 yield Refusal(RefusalCode.ALWAYS_SUCCEEDS, place, told, "take away the test and what it guards")
 

@@ -241,7 +241,7 @@ def _tested(place: _Place, above: tree_sitter.Node) -> Use:
         return replace(place.use, role=Role.ALLOCATION_CHECK)
     if guard is not None and not _is_negative(place.node) and _only_releases(place, guard):
         return replace(place.use, role=Role.RELEASE_CHECK)
-    reason = f"whether the pointer is NULL is asked ({text(above)[:60]})"
+    reason = f"whether the pointer is NULL is asked ({text(bare(above))[:60]})"
     return replace(place.standing(RefusalCode.NULL_TEST, reason, _NEVER_NULL), role=Role.TEST)
 
 

@@ -74,7 +74,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[RefusalCode, st
 def test_a_function_that_always_returns_one_value_and_who_asks_for_it(told: list[tuple[RefusalCode, str, str]]) -> None:
     code = RefusalCode.ALWAYS_SUCCEEDS
     assert (code, "area.c:14", "area_lock_alloc() cannot fail any more for want of memory for the object") in told
-    assert (code, "area.c:31", "area_lock_alloc() always returns 1 ((!area_lock_alloc(area)))") in told
+    assert (code, "area.c:31", "area_lock_alloc() always returns 1 (!area_lock_alloc(area))") in told
 
 
 def test_a_function_of_which_nothing_is_left(told: list[tuple[RefusalCode, str, str]]) -> None:

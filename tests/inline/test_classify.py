@@ -90,7 +90,7 @@ def test_the_test_in_front_of_a_release_belongs_to_it() -> None:
         ("w = container_of(x->p, struct w, f);", RefusalCode.LARGER, "container_of() shows that the object is part of"),
         ("q = READ_ONCE(x->p);", RefusalCode.PUBLISHED, "READ_ONCE() reads or writes the pointer while others"),
         ("kfree_rcu(x->p, rcu);", RefusalCode.PUBLISHED, "kfree_rcu() frees the object later than the record may be"),
-        ("if (x->p) f(x);", RefusalCode.NULL_TEST, "whether the pointer is NULL is asked ((x->p))"),
+        ("if (x->p) f(x);", RefusalCode.NULL_TEST, "whether the pointer is NULL is asked (x->p)"),
         ("while (x->p && x->p->a) f(x);", RefusalCode.NULL_TEST, "whether the pointer is NULL is asked"),
         ("n = x->p ? x->p->a : 0;", RefusalCode.NULL_TEST, "whether the pointer is NULL is asked"),
     ],

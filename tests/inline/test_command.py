@@ -81,7 +81,7 @@ def test_what_stands_in_the_way_is_listed_and_no_patch_is_made(tree: Path) -> No
     ended = linesmith("inline", "area.lock", "--tree", tree)
     assert ended.returncode == 2
     assert ended.stdout.startswith("struct area.lock (area.c:7): a pointer to struct lock, 4 uses\n\nIn the way:\n")
-    assert "  null-test  area.c:21: whether the pointer is NULL is asked ((area->lock)); keep" in ended.stdout
+    assert "  null-test  area.c:21: whether the pointer is NULL is asked (area->lock); keep" in ended.stdout
     assert "diff --git" not in ended.stdout
     assert ended.stderr.startswith("linesmith: area.c:21: whether the pointer is NULL is asked")
 
