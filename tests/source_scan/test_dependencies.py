@@ -231,6 +231,10 @@ def test_a_length_kept_by_a_macro_is_known(depending: Depending) -> None:
     assert depending("CLEAR(&r->a, 8);", declarations=checked) == ["copy or clear of a part: a b"]
 
 
+def test_a_length_less_the_offset_reaches_the_end(depending: Depending) -> None:
+    assert depending("memset(&r->m, 0, o->x - offsetof(struct rec, m));") == ["copy or clear of a part: m d e"]
+
+
 def test_an_access_wider_than_the_member(depending: Depending) -> None:
     assert depending("*(long *)&r->a = 0; return READ_ONCE(r->a);") == ["copy or clear of a part: a b"]
 

@@ -92,6 +92,27 @@ def test_the_compilers_name_decides_the_machine(executable: Path, tmp_path: Path
     assert sizes == [8, 16, 8]
 
 
+def test_headers_of_the_compiler_and_the_system_are_found(executable: Path, tmp_path: Path) -> None:
+    source = tmp_path / "case.c"
+    source.write_text("#include <stdarg.h>\n#include <stddef.h>\n#include <stdio.h>\n#include <sched.h>\n" + BODY)
+    assert len(scan(executable, source)["uses"]) == 1
+
+
+def test_a_header_says_the_same_in_every_unit(executable: Path, tmp_path: Path) -> None:
+    (tmp_path / "rec.h").write_text(
+        "struct rec { int a; };\n"
+        "static inline int none(int i) { return i; }\n"
+        "static inline int some(int i) {\n#ifdef MORE\n\treturn ((struct rec *)0)->a;\n#endif\n\treturn i; }\n"
+        "static inline int get(struct rec *r) { return none(r->a); }\n"
+    )
+    (tmp_path / "one.c").write_text('#include "rec.h"\n')
+    (tmp_path / "two.c").write_text('#define MORE\n#include "rec.h"\n')
+    names = ("one.c", "one.c", "two.c")
+    commands = [{"directory": str(tmp_path), "file": name, "arguments": ["cc"]} for name in names]
+    lines = [[use["line"] for use in unit["uses"]] for unit in run(executable, ["rec"], commands)]
+    assert lines == [[8], [8], [5, 8]]
+
+
 def test_a_malformed_command_ends_the_program(executable: Path) -> None:
     arguments = [str(executable), "--record", "rec"]
     done = subprocess.run(arguments, input='{"file": "x.c"}\n', capture_output=True, text=True, timeout=60)

@@ -87,6 +87,9 @@ std::vector<std::string> ParsingArguments(const std::vector<std::string>& comman
     argument->render(parsed, rendered);
     kept.insert(kept.end(), rendered.begin(), rendered.end());
   }
+#ifdef LINESMITH_CLANG_RESOURCES
+  kept.push_back("-resource-dir=" LINESMITH_CLANG_RESOURCES);
+#endif
   kept.insert(kept.end(), {"-fsyntax-only", "-w", "-ferror-limit=0", "--", file.str()});
   return kept;
 }

@@ -4,6 +4,7 @@
 namespace linesmith {
 
 std::size_t Collector::Add(DependencyFact fact, clang::SourceLocation location) {
+  ++count_;
   fact.place = places.Of(location);
   fact.function = ancestors.FunctionName();
   facts_.dependencies.push_back(std::move(fact));
@@ -12,6 +13,7 @@ std::size_t Collector::Add(DependencyFact fact, clang::SourceLocation location) 
 
 void Collector::AddUse(int declaration, const std::string& member, UseKind kind,
                        clang::SourceLocation location) {
+  ++count_;
   if (!options_.uses) return;
   const clang::SourceManager& sources = context.getSourceManager();
   const std::pair where(sources.getFileLoc(location).getRawEncoding(),

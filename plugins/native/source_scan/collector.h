@@ -28,6 +28,8 @@ class Collector {
   // Macros hand on what they are given several times: a use of each kind counts once, and one that only asks
   // for size or type not at all beside others.
   void AddUse(int declaration, const std::string& member, UseKind kind, clang::SourceLocation location);
+  // How often something was told, also what was known already.
+  std::size_t count() const { return count_; }
   DependencyFact& dependency(std::size_t number) { return facts_.dependencies[number]; }
 
   clang::ASTContext& context;
@@ -43,6 +45,7 @@ class Collector {
 
   const ScanOptions& options_;
   UnitFacts& facts_;
+  std::size_t count_ = 0;
   llvm::DenseMap<UseKey, std::size_t> use_numbers_;
 };
 

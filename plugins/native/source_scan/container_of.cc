@@ -23,7 +23,7 @@ void ContainerOf::VisitOffset(const clang::OffsetOfExpr& offset) {
   if (difference == nullptr || difference->getOpcode() != clang::BO_Sub) return;
   std::vector<First> firsts;
   for (const OffsetTerm& term : TermsOf(offset, collector_)) {
-    if (term.total == 0) firsts.push_back({term.declaration, term.member});
+    if (term.total && *term.total == 0) firsts.push_back({term.declaration, term.member});
   }
   if (firsts.empty()) return;
   Ancestors above = collector_.ancestors;

@@ -38,7 +38,7 @@ void Collect(const clang::Stmt* statement, const Collector& collector, Terms& te
 
 std::vector<OffsetTerm> TermsOf(const clang::OffsetOfExpr& offset, const Collector& collector) {
   std::vector<OffsetTerm> terms;
-  std::uint64_t total = 0;
+  std::optional<std::uint64_t> total;
   clang::Expr::EvalResult value;
   if (offset.EvaluateAsInt(value, collector.context)) total = value.Val.getInt().getZExtValue() * 8;
   for (unsigned i = 0; i < offset.getNumComponents(); ++i) {

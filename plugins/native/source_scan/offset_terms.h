@@ -2,18 +2,20 @@
 // Offsets and sizes that an expression is made of.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "collector.h"
 
 namespace linesmith {
 
-// A member's offset in one of the records asked for. `total` is the offset of all of the expression, in bits.
+// A member's offset in one of the records asked for. `total` is the offset of all of the expression, in bits;
+// none where it depends on an index.
 struct OffsetTerm {
   const clang::Expr* expression = nullptr;
   int declaration = -1;
   std::string member;
-  std::uint64_t total = 0;
+  std::optional<std::uint64_t> total;
 };
 
 struct Terms {

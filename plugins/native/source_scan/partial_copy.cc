@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "memory_function.h"
+#include "offset_terms.h"
 #include "pointee.h"
 
 namespace linesmith {
@@ -18,6 +19,22 @@ void ReportParts(const Pointee& pointee, std::uint64_t bits, clang::SourceLocati
                         collector.index.MembersWithin(level.declaration, part->first, part->second)};
     fact.bytes = bits / 8;
     if (!fact.members.empty()) collector.Add(std::move(fact), location);
+  }
+}
+
+// A length worked out from the offset at which the bytes begin, as in memset(&r->m, 0, size - offsetof(struct
+// r, m)): they go on to the end.
+void ReportRest(const Pointee& pointee, const clang::Expr& length, clang::SourceLocation location,
+                Collector& collector) {
+  for (const OffsetTerm& term : TermsBelow(length, collector).offsets) {
+    for (const Level& level : pointee.levels) {
+      if (level.declaration != term.declaration || !term.total || *term.total != level.offset) continue;
+      const std::uint64_t end = collector.index.SizeOf(level.declaration);
+      collector.told.insert(&length);
+      collector.Add({DependencyKind::kPartialCopy, level.declaration,
+                     collector.index.MembersWithin(level.declaration, level.offset, end)},
+                    location);
+    }
   }
 }
 
@@ -61,7 +78,11 @@ void FindMemoryUse(const clang::CallExpr& call, Collector& collector) {
   const std::optional<MemoryArguments> arguments = MemoryArgumentsOf(call);
   if (!arguments) return;
   const std::optional<std::uint64_t> length = KnownLength(*arguments->length, collector.context);
-  if (!length) return;
+  if (!length) {
+    for (const clang::Expr* pointer : arguments->pointers)
+      ReportRest(PointeeOf(*pointer, collector), *arguments->length, call.getBeginLoc(), collector);
+    return;
+  }
   const std::uint64_t bits = *length * arguments->unit * 8;
   for (const clang::Expr* pointer : arguments->pointers) {
     const Pointee pointee = PointeeOf(*pointer, collector);

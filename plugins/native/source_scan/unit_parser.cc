@@ -45,39 +45,50 @@ class FirstComplaint : public clang::DiagnosticConsumer {
   UnitFacts& facts_;
 };
 
+// Skips what is known to show nothing.
 class Consumer : public clang::ASTConsumer {
  public:
-  Consumer(const ScanOptions& options, UnitFacts& facts) : options_(options), facts_(facts) {
-    facts_.fatal = true;
+  Consumer(const clang::CompilerInstance& compiler, const ScanOptions& options, BarrenBodies& barren,
+           UnitFacts& facts)
+      : compiler_(compiler), options_(options), barren_(barren), facts_(facts) {}
+
+  bool shouldSkipFunctionBody(clang::Decl* function) override {
+    return barren_.Contains(*function, compiler_.getSourceManager());
   }
 
   void HandleTranslationUnit(clang::ASTContext& context) override {
     facts_.fatal = context.getDiagnostics().hasFatalErrorOccurred();
-    WalkUnit(context, options_, facts_);
+    WalkUnit(context, options_, barren_, facts_);
   }
 
  private:
+  const clang::CompilerInstance& compiler_;
   const ScanOptions& options_;
+  BarrenBodies& barren_;
   UnitFacts& facts_;
 };
 
 class Action : public clang::ASTFrontendAction {
  public:
-  Action(const ScanOptions& options, UnitFacts& facts) : options_(options), facts_(facts) {}
+  Action(const ScanOptions& options, BarrenBodies& barren, UnitFacts& facts)
+      : options_(options), barren_(barren), facts_(facts) {}
 
  protected:
   // Parsing writes nothing, whatever the arguments ask for.
   bool BeginInvocation(clang::CompilerInstance& compiler) override {
     compiler.getDependencyOutputOpts() = clang::DependencyOutputOptions();
+    compiler.getFrontendOpts().SkipFunctionBodies = true;  // those that the consumer says
     return true;
   }
 
-  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance&, llvm::StringRef) override {
-    return std::make_unique<Consumer>(options_, facts_);
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
+                                                        llvm::StringRef) override {
+    return std::make_unique<Consumer>(compiler, options_, barren_, facts_);
   }
 
  private:
   const ScanOptions& options_;
+  BarrenBodies& barren_;
   UnitFacts& facts_;
 };
 
@@ -100,7 +111,7 @@ UnitFacts UnitParser::Parse(const CompileCommand& command) {
   facts.fatal = true;  // until the end of the unit is reached
   FirstComplaint complaint(facts);
   clang::tooling::ToolInvocation invocation(ParsingArguments(command.arguments, facts.unit),
-                                            std::make_unique<Action>(options_, facts),
+                                            std::make_unique<Action>(options_, barren_, facts),
                                             &FilesOf(command.directory));
   invocation.setDiagnosticConsumer(&complaint);
   bool done = false;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "barren_bodies.h"
 #include "clang/Basic/FileManager.h"
 #include "command_reader.h"
 #include "facts.h"
@@ -24,6 +25,7 @@ class UnitParser {
   clang::FileManager& FilesOf(const std::string& directory);
 
   ScanOptions options_;
+  BarrenBodies barren_;
   std::string directory_;
   llvm::IntrusiveRefCntPtr<clang::FileManager> files_;
 };

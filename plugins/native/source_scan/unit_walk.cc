@@ -22,14 +22,19 @@ class UnitWalk : public clang::RecursiveASTVisitor<UnitWalk> {
   using Base = clang::RecursiveASTVisitor<UnitWalk>;
 
  public:
-  explicit UnitWalk(Collector& collector)
-      : collector_(collector), positional_(collector), container_of_(collector) {}
+  UnitWalk(Collector& collector, BarrenBodies& barren)
+      : collector_(collector), positional_(collector), container_of_(collector), barren_(barren) {}
 
   bool TraverseDecl(clang::Decl* declaration) {
     if (declaration == nullptr) return true;
+    const std::size_t told = collector_.count();
     collector_.ancestors.Enter(*declaration);
     Base::TraverseDecl(declaration);
     collector_.ancestors.Leave();
+    const auto* function = llvm::dyn_cast<clang::FunctionDecl>(declaration);
+    const bool barren =
+        function != nullptr && function->doesThisDeclarationHaveABody() && collector_.count() == told;
+    if (barren) barren_.Add(*function, collector_.context.getSourceManager());
     return true;
   }
 
@@ -151,13 +156,15 @@ class UnitWalk : public clang::RecursiveASTVisitor<UnitWalk> {
   Collector& collector_;
   Positional positional_;
   ContainerOf container_of_;
+  BarrenBodies& barren_;
 };
 
 }  // namespace
 
-void WalkUnit(clang::ASTContext& context, const ScanOptions& options, UnitFacts& facts) {
+void WalkUnit(clang::ASTContext& context, const ScanOptions& options, BarrenBodies& barren,
+              UnitFacts& facts) {
   Collector collector(context, options, facts);
-  UnitWalk(collector).TraverseDecl(context.getTranslationUnitDecl());
+  UnitWalk(collector, barren).TraverseDecl(context.getTranslationUnitDecl());
   for (const clang::RecordDecl* record : collector.index.records())
     facts.records.push_back(SourceOf(*record, collector));
   const clang::SourceManager& sources = context.getSourceManager();

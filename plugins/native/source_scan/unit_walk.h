@@ -2,12 +2,14 @@
 // All of a unit's syntax tree, once.
 #pragma once
 
+#include "barren_bodies.h"
 #include "clang/AST/ASTContext.h"
 #include "facts.h"
 #include "scan_options.h"
 
 namespace linesmith {
 
-void WalkUnit(clang::ASTContext& context, const ScanOptions& options, UnitFacts& facts);
+// Functions of headers that show nothing are added to `barren`.
+void WalkUnit(clang::ASTContext& context, const ScanOptions& options, BarrenBodies& barren, UnitFacts& facts);
 
 }  // namespace linesmith
