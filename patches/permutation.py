@@ -24,6 +24,7 @@ from linesmith.patches.records import Record
 from linesmith.patches.spelt import word
 
 _SHOWN = 4
+_MARK = re.compile(r"__cacheline_group_(begin|end|pad)__(\w+)")
 _CODES = {
     AtomKind.CONDITIONAL: RefusalCode.CONDITIONAL,
     AtomKind.BIT_FIELDS: RefusalCode.BIT_FIELDS,
@@ -118,7 +119,7 @@ def _runs(body: Body, inside: Scope, order: Sequence[str]) -> list[tuple[str, ..
     owners = [find(body.origin, inside, cut, name) for name in order]
     runs = []
     for owner, pairs in groupby(zip(owners, order, strict=True), key=lambda pair: pair[0]):
-        names = tuple(name for _, name in pairs)
+        names = tuple(name for _, name in pairs if not _MARK.fullmatch(name))
         if cut[owner].atom.scopes and len(list(_ascending(cut[owner], names))) > 1:
             runs.append(names)
     return runs
@@ -178,7 +179,11 @@ def _place(piece: Piece, name: str) -> int:
     if name in piece.atom.names and not piece.atom.inner:
         return piece.atom.names.index(name)
     code = without_comments(piece.text)
-    return next((match.start() for match in re.finditer(rb"\b%s\b(?!\s*[*\w])" % name.encode(), code)), len(code))
+    mark = _MARK.fullmatch(name)
+    edge = "end" if mark and mark[1] == "pad" else mark[1] if mark else ""
+    pattern = rf"\b__cacheline_group_{edge}\w*\s*\(\s*{mark[2]}\b" if mark else rf"\b{name}\b(?!\s*[*\w])"
+    found = re.search(pattern.encode(), code)
+    return (found.start() if found else len(code)) + (mark is not None and mark[1] == "pad")
 
 
 def _together(origin: Origin, piece: Piece, runs: Sequence[Sequence[str]]) -> EditRefused:

@@ -137,6 +137,26 @@ def test_members_that_a_macro_renames_are_found() -> None:
     assert order.startswith(b"struct s {\n\tstruct rcu_head rcu_head;\n\tint a;\n\tunion {\n")
 
 
+def test_a_group_moves_whole_and_its_members_change_places_in_it() -> None:
+    source = text("""
+        struct s {
+            int a;
+            __cacheline_group_begin(fast);
+            int x;
+            union {
+                int y;
+                long z;
+            };
+            __cacheline_group_end(fast);
+            int b;
+        };
+    """)
+    begin, end = "__cacheline_group_begin__fast", "__cacheline_group_end__fast"
+    there = there_and_back(source, f"b {begin} y x {end} a", f"a {begin} x y {end} b")
+    assert there.startswith(b"struct s {\n\tint b;\n\t__cacheline_group_begin(fast);\n\tunion {\n")
+    assert refusal(source, f"a {begin} x y b {end}") is RefusalCode.GROUP
+
+
 def test_bit_fields_that_a_block_divides_stay_around_it() -> None:
     source = text("""
         struct s {
