@@ -37,8 +37,6 @@ def tidy(before: bytes, after: bytes) -> bytes:
 def _laid_out(old: Sequence[bytes], new: Sequence[bytes]) -> list[bytes]:
     tabs = any(line.startswith(b"\t") for line in old)
     lines = [_indented(line) for line in new] if tabs else list(new)
-    if len(old) == len(new):
-        return list(_kept_in_place(old, lines))
     return list(_filled(lines, one=len(old) == 1)) if len(new) > len(old) > 0 else lines
 
 
@@ -47,24 +45,6 @@ def _indented(line: bytes) -> bytes:
     text = line.lstrip(b" \t")
     columns = _columns(line[: len(line) - len(text)])
     return b"\t" * (columns // _TAB) + b" " * (columns % _TAB) + text
-
-
-def _kept_in_place(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[bytes]:
-    """Each new line, but an old one where only blanks differ and the bracket above is where it was."""
-    for number, (mine, theirs) in enumerate(zip(old, new, strict=True)):
-        same = number > 0 and mine.strip() == theirs.strip()
-        yield mine if same and _bracket(old[number - 1]) == _bracket(new[number - 1]) else theirs
-
-
-def _bracket(line: bytes) -> int | None:
-    """The column of the last parenthesis that the line leaves open."""
-    opened: list[int] = []
-    for match in re.finditer(rb"[()]", line):
-        if match[0] == b"(":
-            opened.append(_columns(line[: match.start()]))
-        elif opened:
-            opened.pop()
-    return opened[-1] if opened else None
 
 
 def _filled(lines: Sequence[bytes], *, one: bool) -> Iterator[bytes]:

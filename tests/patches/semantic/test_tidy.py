@@ -50,12 +50,6 @@ def test_breaks_that_were_there_stay() -> None:
     assert tidy(before, after) == after
 
 
-def test_a_line_below_stays_where_the_bracket_above_did_not_move() -> None:
-    before = b"\tif ((!read(&x->m) ||\n\t    stable(x)) &&\n"
-    after = b"\tif ((!read(m(x)) ||\n\t     stable(x)) &&\n"
-    assert tidy(before, after) == b"\tif ((!read(m(x)) ||\n\t    stable(x)) &&\n"
-
-
 def test_a_line_below_follows_a_bracket_that_moved() -> None:
     before = b"\tx->m.f(a,\n\t      b);\n"
     after = b"\tmember(x)->f(a,\n\t             b);\n"
