@@ -102,6 +102,17 @@ def in_order(pointer: PointerMember, target: Declared, image: TreeImage) -> bool
     return target.file in set(included(image, outer.file))
 
 
+def missed_by(pointer: PointerMember, target: Declared, image: TreeImage) -> Iterator[Refusal]:
+    """A header that has the type no more when it is moved, and does not include the one that has it."""
+    outer = pointer.outer
+    if in_order(pointer, target, image) or target.file == outer.file or target.file.endswith(".c"):
+        return
+    if outer.file not in set(included(image, target.file)):
+        reason = f"{target.record.title} moves to {outer.file}, which is not included here"
+        lift = "see whether all who include this header find the type"
+        yield Refusal(RefusalCode.TYPE_ORDER, target.place, reason, lift)
+
+
 def moved_ahead(pointer: PointerMember, target: Declared) -> dict[str, bytes]:
     """The files in which the declaration of the type stands right in front of the record.
 

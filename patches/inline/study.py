@@ -13,7 +13,7 @@ from linesmith.patches.inline.caches import Caches, object_caches
 from linesmith.patches.inline.find import Found, Named, find_uses, named
 from linesmith.patches.inline.lifetimes import Lifetimes, copies, lifetimes, misaligned, released_otherwise
 from linesmith.patches.inline.names import names_of, tags_of
-from linesmith.patches.inline.order import included, target_record
+from linesmith.patches.inline.order import included, missed_by, target_record
 from linesmith.patches.inline.pointer import PointerMember, pointer_member
 from linesmith.patches.inline.rules import Task, semantic_patch
 from linesmith.patches.inline.sites import standing
@@ -74,7 +74,13 @@ def study(wanted: Wanted, image: TreeImage, progress: Progress) -> Study:
     made_in = tuple(dict.fromkeys(one.file for one in seen.made if attribute and one.maker == "malloc"))
     rules = semantic_patch(Task(pointer, found.uses, caches.gone, found.typed, bool(made_in)))
     inside = (*standing(pointer, target, found, _allowed(wanted)), *released_otherwise(pointer, seen))
-    sites = (*found.sites, *caches.left, *copies(pointer, seen), *misaligned(pointer, seen, image))
+    sites = (
+        *missed_by(pointer, target, image),
+        *found.sites,
+        *caches.left,
+        *copies(pointer, seen),
+        *misaligned(pointer, seen, image),
+    )
     return Study(pointer, target, found, caches, rules, attribute, made_in, inside, sites)
 
 

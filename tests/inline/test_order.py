@@ -11,7 +11,7 @@ import pytest
 from linesmith.analyzer.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.model import RefusalCode
 from linesmith.patches.declaration import Declared
-from linesmith.patches.inline.order import in_order, moved_ahead, target_record
+from linesmith.patches.inline.order import in_order, missed_by, moved_ahead, target_record
 from linesmith.patches.inline.pointer import PointerMember, pointer_member
 from linesmith.patches.records import records_named
 from linesmith.patches.semantic.image import TreeImage, tree_image
@@ -50,6 +50,15 @@ def test_a_type_that_only_a_unit_has_is_moved_with_its_comment(image: TreeImage)
     moved = moved_ahead(one, target)
     assert moved["area.h"].decode() == AREA.replace("/* One. */", f"{LOCK}\n/* One. */")
     assert moved["area.c"] == b'#include "area.h"\n\nint x;\n'
+
+
+def test_a_header_that_loses_the_type_is_told_unless_it_includes_the_record(image: TreeImage) -> None:
+    one, target = found(image, {"area.h": AREA, "area.c": '#include "lock.h"\n', "lock.h": LOCK})
+    told = [(one.code, one.place, one.reason) for one in missed_by(one, target, image)]
+    reason = "struct lock moves to area.h, which is not included here"
+    assert told == [(RefusalCode.TYPE_ORDER, "lock.h:2", reason)]
+    image.put("lock.h", f'#include "area.h"\n{LOCK}'.encode())
+    assert not list(missed_by(one, target, image))
 
 
 def test_of_two_types_the_one_that_is_not_empty_is_meant(image: TreeImage) -> None:
