@@ -22,6 +22,7 @@ from linesmith.patches.encapsulation.predicates import Predicate, predicates, us
 from linesmith.patches.encapsulation.rules import KEPT, Use, replacing
 from linesmith.patches.encapsulation.survey import Survey, Work, by_depth, renewed, surveyed
 from linesmith.patches.encapsulation.uses import Place, all_uses, form_for, parameter_for
+from linesmith.patches.kbuild import is_kernel
 from linesmith.patches.preparation import Progress
 from linesmith.patches.records import records_named
 from linesmith.patches.semantic.image import TreeImage, tree_image
@@ -88,7 +89,7 @@ def _encapsulated(work: Work, name: str, survey: Survey, copies: Sequence[Refusa
     failed = _applied(work, rules, survey, files)
     for file in files:
         text = plain_calls(work.image.read(file), name)
-        work.image.put(file, in_style(text, name, blank=spaced(survey.sources[file])))
+        work.image.put(file, in_style(text, name, blank=_gnu_style(work, survey.sources[file])))
     replaced = tuple(place for place in survey.own if not place.uses & set(KEPT[accessor.form]))
     left = leftovers(survey, accessor, _macros(work, survey))
     refusals = (*left, *failed, *_missed(work, survey, replaced), *copies)
@@ -98,6 +99,11 @@ def _encapsulated(work: Work, name: str, survey: Survey, copies: Sequence[Refusa
     return Encapsulated(
         work.declared, accessor, replaced, message.script(work.declared, [*first_rules, rules.text]), series
     )
+
+
+def _gnu_style(work: Work, source: bytes) -> bool:
+    """Whether calls are written with a blank; never in a kernel, whatever a file has."""
+    return not is_kernel(work.image.tree) and spaced(source)
 
 
 def _accessor(declared: DeclaredMember, name: str, own: Sequence[Place]) -> Accessor:
@@ -162,5 +168,5 @@ def _define(work: Work, accessor: Accessor) -> None:
     near = min(records_named(source, work.declared.record.name), key=lambda record: abs(record.start - start))
     behind = position_behind(source, near)
     lines = definition(accessor, work.declared, source[behind:])
-    text = in_style(lines, accessor.name, blank=spaced(source))
+    text = in_style(lines, accessor.name, blank=_gnu_style(work, source))
     work.image.put(work.declared.file, source[:behind] + text + source[behind:])
