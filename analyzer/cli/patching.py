@@ -20,7 +20,7 @@ from linesmith.analyzer.cli.scanning import Scanned, records_of, scan_if_possibl
 from linesmith.analyzer.cli.series_output import Mailing, tell
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Candidate, ConfigurationCheck, Finding, StepTable
+from linesmith.analyzer.model import Candidate, ConfigurationCheck, Finding, SourceScan, StepTable
 from linesmith.analyzer.report import patch as report
 from linesmith.analyzer.report.excerpt import excerpt
 from linesmith.patches.beyond import beyond, is_worse
@@ -123,7 +123,7 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
     candidate = asked.dressing.dressed(chosen.candidate)
     confirmed = confirm(candidate, tree, _tell, asked.dressing.remarks(candidate, chosen.finding))
     scan = next((one for one in scanned.scans if one.record == candidate.type), None)
-    checks = _checks(candidate, confirmed, tree, asked, layouts)
+    checks = _checks(candidate, confirmed, tree, asked, layouts, _users(scan))
     title = confirmed.original.declared.record.title
     parts = chosen.number, excerpt, confirmed, chosen.steps, beyond(checks, scan, title)
     patch = told(candidate, chosen.finding, tree, *parts)
@@ -141,9 +141,9 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
 
 
 def _checks(
-    candidate: Candidate, confirmed: Confirmed, tree: Tree, asked: Asked, layouts: Layouts
+    candidate: Candidate, confirmed: Confirmed, tree: Tree, asked: Asked, layouts: Layouts, users: tuple[str, ...]
 ) -> tuple[ConfigurationCheck, ...]:
-    """What other configurations make of the edit, where they are asked for."""
+    """What other configurations make of the edit, where they are asked for; ``users`` are compiled before others."""
     wanted = asked.checking.asked(tree, confirmed.change.file, asked.cpus)
     if wanted is None:
         return ()
@@ -155,8 +155,18 @@ def _checks(
         unit=candidate.before.unit,
         pairs=candidate.residuals,
         holders=holders_of(layouts, candidate.type),
+        prefer=users,
     )
     return check(change, tree, wanted, _tell)
+
+
+def _users(scan: SourceScan | None) -> tuple[str, ...]:
+    """The units that rely on the order of the record's members, then those that use them."""
+    if scan is None:
+        return ()
+    places = (*(one.place for one in scan.dependencies), *(one.place for one in scan.uses))
+    files = (place.rpartition(":")[0] for place in places)
+    return tuple(dict.fromkeys(file for file in files if file.endswith(".c")))
 
 
 def _tell(progress: str) -> None:
