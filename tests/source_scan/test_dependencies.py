@@ -151,6 +151,11 @@ def test_a_limit_that_no_order_can_break_is_left_out(depending: Depending) -> No
     assert depending("BUILD_BUG_ON(offsetof(struct rec, b) >= 4096);") == []
 
 
+def test_offsets_inside_one_member_assert_nothing_of_the_record_around(depending: Depending) -> None:
+    body = "BUILD_BUG_ON(offsetof(struct outer, r.a) > offsetof(struct outer, r.b));"
+    assert depending(body, "rec", "outer") == ["static assertion: a b <= None"]
+
+
 def test_assertions_outside_of_functions_count(depending: Depending) -> None:
     assert depending("", declarations='_Static_assert(16 == offsetof(struct rec, c), "");') == [
         "static assertion: c == 16"
@@ -237,6 +242,17 @@ def test_a_length_less_the_offset_reaches_the_end(depending: Depending) -> None:
 
 def test_an_access_wider_than_the_member(depending: Depending) -> None:
     assert depending("*(long *)&r->a = 0; return READ_ONCE(r->a);") == ["copy or clear of a part: a b"]
+
+
+def test_bytes_within_one_member_are_no_part(depending: Depending) -> None:
+    assert depending("*(short *)(r->d + 4) = sizeof(*(long *)&r->a);") == []
+
+
+def test_arithmetic_that_leaves_the_member(depending: Depending) -> None:
+    assert depending("*(long *)(r->d + 4) = 0; *(int *)((char *)r + 12) = 0;") == [
+        "copy or clear of a part: d e",
+        "copy or clear of a part: b",
+    ]
 
 
 def test_an_array_at_the_end_may_be_longer_than_declared(scanned: Scanned) -> None:

@@ -10,6 +10,13 @@ const clang::FunctionDecl* Ancestors::Function() const {
   return nullptr;
 }
 
+bool Ancestors::IsUnevaluated() const {
+  for (std::size_t steps = 0; At(steps).statement != nullptr; ++steps) {
+    if (At(steps).As<clang::UnaryExprOrTypeTraitExpr>() != nullptr) return true;
+  }
+  return false;
+}
+
 std::string Ancestors::FunctionName() const {
   const clang::FunctionDecl* function = Function();
   return function != nullptr ? function->getNameAsString() : "";

@@ -39,6 +39,8 @@ class Ancestors {
   // The function around the visited node, null outside of all.
   const clang::FunctionDecl* Function() const;
   std::string FunctionName() const;
+  // Whether only the size of the visited expression is asked for.
+  bool IsUnevaluated() const;
 
  private:
   std::vector<Ancestor> way_;

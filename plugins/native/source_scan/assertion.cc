@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "assertion.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "offset_terms.h"
 
 namespace linesmith {
@@ -61,6 +62,11 @@ bool CannotFail(const Relation& relation, std::uint64_t record_bytes) {
   return upper && relation.bytes && *relation.bytes > record_bytes;
 }
 
+// Offsets inside one member, compared with each other, do not depend on where that member is.
+bool IsWithinOne(const std::vector<std::string>& members) {
+  return members.size() > 1 && llvm::all_equal(members);
+}
+
 void ReportOne(int declaration, std::vector<std::string> members, const Relation& relation,
                clang::SourceLocation location, Collector& collector) {
   if (!members.empty() && CannotFail(relation, collector.index.SizeOf(declaration) / 8)) return;
@@ -76,8 +82,9 @@ void Report(const Terms& terms, const Relation& relation, clang::SourceLocation 
   llvm::DenseMap<int, std::vector<std::string>> members;
   for (const OffsetTerm& term : terms.offsets) members[term.declaration].push_back(term.member);
   for (const int declaration : terms.whole_sizes) members.try_emplace(declaration);
-  for (auto& [declaration, names] : members)
-    ReportOne(declaration, std::move(names), relation, location, collector);
+  for (auto& [declaration, names] : members) {
+    if (!IsWithinOne(names)) ReportOne(declaration, std::move(names), relation, location, collector);
+  }
 }
 
 }  // namespace

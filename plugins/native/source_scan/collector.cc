@@ -1,14 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collector.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 namespace linesmith {
+namespace {
+
+std::string KeyOf(const DependencyFact& fact, clang::SourceLocation location,
+                  const clang::SourceManager& sources) {
+  const unsigned place = sources.getFileLoc(location).getRawEncoding();
+  return llvm::join_items(' ', std::to_string(place), std::to_string(static_cast<int>(fact.kind)),
+                          std::to_string(fact.declaration), fact.relation,
+                          std::to_string(fact.bytes.value_or(0)), std::to_string(fact.binds),
+                          llvm::join(fact.members, " "));
+}
+
+}  // namespace
 
 std::size_t Collector::Add(DependencyFact fact, clang::SourceLocation location) {
   ++count_;
+  const std::size_t number = facts_.dependencies.size();
+  const auto [known, added] =
+      dependency_numbers_.try_emplace(KeyOf(fact, location, context.getSourceManager()), number);
+  if (!added) return known->second;
   fact.place = places.Of(location);
   fact.function = ancestors.FunctionName();
   facts_.dependencies.push_back(std::move(fact));
-  return facts_.dependencies.size() - 1;
+  return number;
 }
 
 void Collector::AddUse(int declaration, const std::string& member, UseKind kind,

@@ -7,6 +7,7 @@
 #include "ancestors.h"
 #include "facts.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
 #include "places.h"
 #include "record_index.h"
 #include "scan_options.h"
@@ -47,6 +48,7 @@ class Collector {
   UnitFacts& facts_;
   std::size_t count_ = 0;
   llvm::DenseMap<UseKey, std::size_t> use_numbers_;
+  llvm::StringMap<std::size_t> dependency_numbers_;
 };
 
 }  // namespace linesmith

@@ -28,7 +28,8 @@ void ContainerOf::VisitOffset(const clang::OffsetOfExpr& offset) {
   if (firsts.empty()) return;
   Ancestors above = collector_.ancestors;
   for (std::size_t step = 0; step <= root.steps; ++step) above.Leave();
-  Judge(above, firsts, offset.getComponent(offset.getNumComponents() - 1).getEndLoc());
+  const bool binds = Binds(above, firsts);
+  Add(firsts, binds, offset.getComponent(offset.getNumComponents() - 1).getEndLoc());
 }
 
 void ContainerOf::VisitCall(const clang::CallExpr& call) {
@@ -37,16 +38,15 @@ void ContainerOf::VisitCall(const clang::CallExpr& call) {
   const auto found = finders_.find(callee->getCanonicalDecl());
   if (found == finders_.end()) return;
   const std::vector<First> firsts = found->second;
-  Judge(collector_.ancestors, firsts, call.getBeginLoc());
+  if (Binds(collector_.ancestors, firsts)) Add(firsts, true, call.getBeginLoc());
 }
 
-void ContainerOf::Judge(const Ancestors& ancestors, const std::vector<First>& firsts,
-                        clang::SourceLocation location) {
+bool ContainerOf::Binds(const Ancestors& ancestors, const std::vector<First>& firsts) {
   const PointerFate fate = FateOf(ancestors);
+  if (fate.guarded) return false;
+  if (fate.result != nullptr) finders_[fate.result->getCanonicalDecl()] = firsts;
   const clang::Stmt* body = BodyAround(ancestors);
-  const bool later = fate.variable != nullptr && body != nullptr && IsTestedIn(*body, *fate.variable);
-  if (fate.result != nullptr && !fate.guarded) finders_[fate.result->getCanonicalDecl()] = firsts;
-  Add(firsts, !fate.guarded && (fate.tested || later), location);
+  return fate.tested || (fate.variable != nullptr && body != nullptr && IsTestedIn(*body, *fate.variable));
 }
 
 void ContainerOf::Add(const std::vector<First>& firsts, bool binds, clang::SourceLocation location) {

@@ -15,7 +15,7 @@ class ContainerOf {
 
   // The visited node is `offset`.
   void VisitOffset(const clang::OffsetOfExpr& offset);
-  // The visited node is `call`.
+  // The visited node is `call`; only calls whose result is asked for null are told.
   void VisitCall(const clang::CallExpr& call);
 
  private:
@@ -24,7 +24,8 @@ class ContainerOf {
     std::string member;
   };
 
-  void Judge(const Ancestors& ancestors, const std::vector<First>& firsts, clang::SourceLocation location);
+  // Whether null is asked for. Functions that return the visited value are remembered with `firsts`.
+  bool Binds(const Ancestors& ancestors, const std::vector<First>& firsts);
   void Add(const std::vector<First>& firsts, bool binds, clang::SourceLocation location);
 
   Collector& collector_;

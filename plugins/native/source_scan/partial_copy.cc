@@ -98,7 +98,8 @@ void FindMemoryUse(const clang::CallExpr& call, Collector& collector) {
 void FindWideAccess(const clang::Expr& pointer, clang::QualType accessed, Collector& collector) {
   const auto* cast = llvm::dyn_cast<clang::CastExpr>(pointer.IgnoreParenImpCasts());
   if (cast == nullptr || cast->getCastKind() != clang::CK_BitCast) return;
-  if (accessed->isIncompleteType() || !accessed->isObjectType()) return;
+  if (accessed->isIncompleteType() || !accessed->isObjectType() || collector.ancestors.IsUnevaluated())
+    return;
   const Pointee pointee = PointeeOf(pointer, collector);
   ReportParts(pointee, collector.context.getTypeSize(accessed), pointer.getExprLoc(), collector);
 }

@@ -22,13 +22,11 @@ class Follower {
 
  private:
   void BeginAt(clang::QualType type) {
-    if (moved_ == 0) NoteWhole(type);
-    if (moved_ == 0 && !type->isIncompleteType()) found_.extent = context_.getTypeSize(type);
-  }
-
-  void NoteWhole(clang::QualType type) {
     const int declaration = collector_.index.IndexOf(type);
-    if (declaration >= 0) found_.levels.push_back({declaration, 0, true, ""});
+    if (declaration >= 0) found_.levels.push_back({declaration, moved_, moved_ == 0, ""});
+    if (type->isIncompleteType() || !type->isObjectType()) return;
+    const std::uint64_t size = context_.getTypeSize(type);
+    if (size > moved_) found_.extent = size - moved_;
   }
 
   // The place that `pointer` is the address of; null where it is a value that leads somewhere.
@@ -57,9 +55,7 @@ class Follower {
     if (!pointer.getType()->isPointerType()) return;
     const clang::QualType type = pointer.getType()->getPointeeType();
     const int declaration = collector_.index.IndexOf(type);
-    if (declaration < 0 || !found_.levels.empty()) return;
-    if (moved_ == 0) return BeginAt(type);
-    found_.levels.push_back({declaration, moved_, false, ""});
+    if (declaration >= 0 && found_.levels.empty()) BeginAt(type);
   }
 
   // The pointer in `pointer + constant`, which is remembered.
@@ -144,7 +140,7 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> PartOf(const Level& level
                                                               std::uint64_t bits,
                                                               const Collector& collector) {
   const std::uint64_t size = collector.index.SizeOf(level.declaration);
-  const bool named_only = !level.whole && pointee.extent && bits <= *pointee.extent;
+  const bool named_only = !level.member.empty() && pointee.extent && bits <= *pointee.extent;
   const bool all = level.offset == 0 && bits >= size;
   if (bits == 0 || named_only || all || EndsWith(level, collector)) return std::nullopt;
   return std::pair(level.offset, std::min(level.offset + bits, size));

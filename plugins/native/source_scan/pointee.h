@@ -19,7 +19,7 @@ struct Level {
 
 struct Pointee {
   std::vector<Level> levels;            // innermost first
-  std::optional<std::uint64_t> extent;  // bits of the object that is named; none where arithmetic left it
+  std::optional<std::uint64_t> extent;  // bits up to the end of the object that is named; none beyond it
   const clang::Expr* base = nullptr;    // the pointer or variable that all begins with
 };
 
