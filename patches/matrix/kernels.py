@@ -45,7 +45,7 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
     {
         TREE: Recipe(".config"),
         "debug": Recipe(
-            ".config, lock debugging",
+            ".config with lockdep",
             fragment=tuple(f"CONFIG_{symbol}=y" for symbol in _LOCK_DEBUGGING),
             needs=(("PROVE_LOCKING", True),),
         ),
@@ -53,7 +53,7 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
         "arm64": Recipe("arm64 defconfig", "arm64", "defconfig"),
         "minimal": Recipe("allnoconfig", target="allnoconfig"),
         "uniprocessor": Recipe(
-            ".config, no SMP", fragment=("# CONFIG_SMP is not set",), needs=(("SMP", False),)
+            ".config without SMP", fragment=("# CONFIG_SMP is not set",), needs=(("SMP", False),)
         ),
         "everything": Recipe("allmodconfig", target="allmodconfig"),
         "x86_64": Recipe("x86_64 defconfig", "x86_64", "defconfig"),

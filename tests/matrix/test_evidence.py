@@ -98,7 +98,7 @@ def test_what_was_left_out_is_told_once_with_its_configurations() -> None:
 
 def test_no_line_is_longer_than_a_message_allows() -> None:
     long = CompiledRecord("x" * 40, CompiledSize(10000, 8, 157, 3, 8), CompiledSize(10064, 8, 158, 3, 8), holder=True)
-    checks = (ConfigurationCheck(".config, lock debugging", records=(MOVED.records[0], long)),)
+    checks = (ConfigurationCheck(".config with lockdep", records=(MOVED.records[0], long)),)
     assert max(map(len, paragraphs(checks, "struct s").splitlines())) <= 75
 
 

@@ -48,7 +48,7 @@ def test_the_tree_s_own_configuration(tmp_path: Path) -> None:
 
 def test_lock_debugging_is_put_on_top_of_it_and_what_stays_off_is_told(tmp_path: Path) -> None:
     found = checked(small_kernel(tmp_path), "debug")
-    assert found.title == ".config, lock debugging"
+    assert found.title == ".config with lockdep"
     grown = CompiledSize(112, 8, 2, 32, 1), CompiledSize(120, 8, 2, 32, 1)
     assert found.records == (CompiledRecord("s", *grown, cache="kmalloc-128"),)
     assert found.remarks == ()
