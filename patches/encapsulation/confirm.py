@@ -59,5 +59,5 @@ def _broken(checks: Sequence[ConfigurationCheck]) -> Iterator[Refusal]:
 
 
 def _unchecked(units: Sequence[str]) -> str:
-    text = f"Not compiled, since no configuration tried builds them: {', '.join(units)}." if units else ""
+    text = f"Not compiled by themselves under what was tried: {', '.join(units)}." if units else ""
     return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
