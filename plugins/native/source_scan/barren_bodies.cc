@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "barren_bodies.h"
 
+#include "clang/AST/Stmt.h"
 #include "llvm/Support/xxhash.h"
 
 namespace linesmith {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "null_test.h"
 
+#include "clang/AST/ExprCXX.h"
 #include "clang/Basic/Builtins.h"
 
 namespace linesmith {
