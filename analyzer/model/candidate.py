@@ -58,8 +58,8 @@ class Move:
 
     A swap names its partner in ``partner``; ``align`` is the new explicit alignment in bytes. An anonymous record
     goes by the first name inside it. ``members`` are all that move as one atom, in order, where they are several.
-    A padding called ``member`` comes in front of ``partner``, which then begins at a multiple of ``align``; the marks of
-    a group called ``member`` come around ``members``.
+    A padding called ``member`` comes in front of ``partner``, which then begins at a multiple of ``align``; the marks
+    of a group called ``member`` come around ``members``.
     """
 
     kind: MoveKind
