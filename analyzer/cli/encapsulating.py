@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -20,6 +20,9 @@ from linesmith.patches.encapsulation.encapsulate import Encapsulated, Wish, enca
 from linesmith.patches.matrix import Asked, check
 from linesmith.patches.tree import Tree
 
+# Objects that are compiled where only headers are changed.
+_USERS_OF_HEADERS = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -34,7 +37,7 @@ class Request:
 
 
 def run(request: Request, *, dry_run: bool) -> None:
-    """Make the series and write it; raises ``EditRefused`` where it does not compile."""
+    """Make the series and write it; raises ``EditRefused`` where it does not compile, or that cannot be told."""
     rules = request.rules
     request.mailing.check(request.tree.root)
     if rules is not None:
@@ -57,7 +60,8 @@ def run(request: Request, *, dry_run: bool) -> None:
 def _compiled(made: Encapsulated, tree: Tree, asked: Asked | None) -> Encapsulated:
     """The series with what compilers say under what was asked for, else under the tree's own configuration."""
     change = change_of(made)
-    asked = asked or Asked(default_configurations(made, tree), len(change.prefer))
+    asked = asked or Asked(default_configurations(made, tree))
+    asked = replace(asked, users=len(change.prefer) or _USERS_OF_HEADERS) if asked.users == 0 else asked
     return confirmed(made, check(change, tree, asked, _tell))
 
 

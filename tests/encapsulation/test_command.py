@@ -69,6 +69,15 @@ def test_nothing_is_given_out_that_does_not_compile(tree: Path, tmp_path: Path) 
     assert "Does not compile any more:" in (tmp_path / "out").read_text()
 
 
+def test_a_configuration_that_is_named_is_compiled(tree: Path, tmp_path: Path) -> None:
+    (tree / "turned.c").write_text(
+        SOURCE + "\n#define TWICE(x) (*&(x) * 2)\nint a(struct car *c)\n{\n\treturn TWICE(c->front->turns);\n}\n"
+    )
+    command = ("encapsulate", "wheel.turns", "--accessor", "wheel_turns", "--tree", tree, "-o", tmp_path / "out")
+    made = linesmith(*command, "--on", "tree")
+    assert (made.returncode, "it does not compile any more under" in made.stderr) == (2, True)
+
+
 def test_a_dry_run_shows_places_and_rules(tree: Path) -> None:
     shown = linesmith("encapsulate", "struct wheel.turns", "--accessor", "wheel_turns", "--tree", tree, "--dry-run")
     assert shown.returncode == 0
