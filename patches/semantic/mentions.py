@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,9 +83,10 @@ def source_files(tree: Path) -> Iterator[str]:
 def read_source(path: Path) -> bytes:
     """The bytes of a regular file; none of what is a link, cannot be read, or is no source for its size."""
     try:
-        with path.open("rb") as file:
+        # A pipe is opened without waiting for somebody who writes into it.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             status = os.fstat(file.fileno())
-            if path.is_symlink() or status.st_size > _MOST_BYTES:
+            if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
                 return b""
             return file.read()
     except OSError:

@@ -31,6 +31,8 @@ _MARK = "linesmith-site "
 _HEAD = re.compile(r"@[ \t]*(?:(\w+)[^@]*)?@")
 _GAVE_UP = re.compile(r"^(?:EXN:|Fatal error: exception |\(ONCE\) Timeout|.*\bTimeout\b)", re.MULTILINE)
 _CHECK_SECONDS = 60
+# spatch copies files by way of a shell, to which it gives their names as they are.
+_SOUND_NAME = re.compile(r"[\w.+,=@][\w.+,=@/-]*", re.ASCII)
 # Statements with a body that look like calls; Coccinelle guesses those whose name has "each" in it.
 _WITH_BODY = ("scoped_guard", "scoped_cond_guard", "scoped_seqlock_read", "scoped_ksimd", "scoped_irqdesc")
 
@@ -99,8 +101,11 @@ def spatch(
 ) -> Spatched:
     """Run ``patch`` on ``files`` of the image, in place.
 
+    Files with names that a shell would take for more than a name are not given to it, and told as failed.
     Raises ``ToolMissing`` without Coccinelle, ``SemanticPatchFailed`` when the rules are no SmPL.
     """
+    failed = [_misnamed(file) for file in files if not _SOUND_NAME.fullmatch(file)]
+    files = [file for file in files if _SOUND_NAME.fullmatch(file)]
     image.make_own(files)
     before = {file: image.read(file) for file in files}
     rules = image.root.parent / "rules.cocci"
@@ -108,7 +113,6 @@ def spatch(
     _macros(rules).write_text("".join(f"#define {one} YACFE_ITERATOR\n" for one in _WITH_BODY), encoding="utf-8")
     _check(rules)
     sites: dict[Site, None] = {}
-    failed: list[Refusal] = []
     commands: list[Command] = []
     done = 0
     for batch in _batches(files):
@@ -230,6 +234,11 @@ def _sites(output: str, root: Path) -> Iterator[Site]:
 
 def _stopped(ended: Ended) -> bool:
     return bool(ended.status) or bool(_GAVE_UP.search(ended.output))
+
+
+def _misnamed(file: str) -> Refusal:
+    reason = "the name of this file has characters that mean something to a shell, by which spatch copies files"
+    return Refusal(RefusalCode.NOT_PARSED, f"{file}:1", reason, "rename the file, or change it by hand")
 
 
 def _given_up(file: str, ended: Ended) -> Refusal:

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from linesmith.patches.semantic.mentions import Mention, mentions
+from linesmith.patches.semantic.mentions import Mention, mentions, read_source
 
 SOURCE = b"""\
 /* seat is told here */
@@ -36,3 +37,10 @@ def test_every_place_in_code_with_the_macro_around_it(tmp_path: Path) -> None:
 def test_the_last_line_needs_no_end(tmp_path: Path) -> None:
     (tmp_path / "a.S").write_bytes(b"\tldr x0, [seat]")
     assert [mention.text for mention in mentions(tmp_path, "seat", lambda _: None)] == ["ldr x0, [seat]"]
+
+
+def test_a_pipe_and_a_link_are_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.c")
+    (tmp_path / "link.c").symlink_to("/etc/passwd")
+    assert read_source(tmp_path / "pipe.c") == b""
+    assert read_source(tmp_path / "link.c") == b""

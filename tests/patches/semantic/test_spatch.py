@@ -98,6 +98,19 @@ def test_a_file_on_which_it_dies_is_a_refusal_and_the_others_are_changed(image: 
     assert b"wheel_turns" in image.read("spin.c")
 
 
+@needs_spatch
+@pytest.mark.parametrize("name", ["x;touch came;y.c", "a b.c", "-x.c", "$(touch came).c"])
+def test_names_that_a_shell_would_read_are_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "car.h").write_bytes(HEADER)
+    (tmp_path / name).write_bytes(SOURCE)
+    with tree_image(tmp_path) as image:
+        done = spatch(SemanticPatch(RULES), image, [name], quiet)
+        assert image.commit() == ()
+        assert not list(image.root.rglob("came"))
+    (refusal,) = done.failed
+    assert (refusal.code, refusal.place) == (RefusalCode.NOT_PARSED, f"{name}:1")
+
+
 def test_a_kernel_file_looks_for_headers_of_its_own_architecture(tmp_path: Path) -> None:
     (tmp_path / "Kbuild").touch()
     for folder in ("scripts", "arch/arm/include", "arch/x86/include"):
