@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from linesmith.analyzer.errors import VerificationFailed
 from linesmith.analyzer.model import ConfigurationCheck, FileChange, Refusal, RefusalCode, SeriesStep
 from linesmith.patches.encapsulation.encapsulate import Encapsulated
 from linesmith.patches.matrix import Change, names, paragraphs
@@ -34,7 +35,12 @@ def default_configurations(made: Encapsulated, tree: Tree) -> tuple[str, ...]:
 
 
 def confirmed(made: Encapsulated, checks: Sequence[ConfigurationCheck]) -> Encapsulated:
-    """The series with what was compiled in its last message, and what does not compile."""
+    """The series with what was compiled in its last message, and what does not compile.
+
+    Raises ``VerificationFailed`` where no object was compiled at all.
+    """
+    if not any(check.users for check in checks):
+        raise VerificationFailed(_nothing_compiled(checks))
     last = made.series.steps[-1]
     compiled = {user.unit for check in checks for user in check.users}
     changed = {change.file for step in made.series.steps for change in step.changes if change.file.endswith(".c")}
@@ -47,6 +53,13 @@ def confirmed(made: Encapsulated, checks: Sequence[ConfigurationCheck]) -> Encap
     notes = tuple(f"under {one.title} nothing was compiled: {one.failed}" for one in checks if one.failed)
     series = replace(made.series, steps=(*made.series.steps[:-1], SeriesStep(message, last.changes)), notes=notes)
     return replace(made, series=series, broken=tuple(_broken(checks)))
+
+
+def _nothing_compiled(checks: Sequence[ConfigurationCheck]) -> str:
+    reasons = (reason for check in checks for reason in (check.failed, *check.left_out) if reason)
+    why = next(reasons, "no unit sees the change").rstrip(".")
+    remedy = "configure the tree or name another configuration with --on, or see the edits with --dry-run"
+    return f"there is no patch, since nothing that it changes could be compiled ({why}); {remedy}"
 
 
 def _broken(checks: Sequence[ConfigurationCheck]) -> Iterator[Refusal]:

@@ -78,6 +78,26 @@ def test_a_configuration_that_is_named_is_compiled(tree: Path, tmp_path: Path) -
     assert (made.returncode, "it does not compile any more under" in made.stderr) == (2, True)
 
 
+def test_nothing_is_given_out_that_no_compiler_has_seen(tree: Path, tmp_path: Path) -> None:
+    (tree / "turned.c").write_text('#include "not-generated.h"\n' + SOURCE)
+    command = ("encapsulate", "wheel.turns", "--accessor", "wheel_turns", "--tree", tree, "-o", tmp_path / "out")
+    made = linesmith(*command)
+    assert (made.returncode, (tmp_path / "out").exists()) == (2, False)
+    assert "nothing that it changes could be compiled (" in made.stderr
+    assert "not-generated.h" in made.stderr
+    assert linesmith(*command, "--dry-run").returncode == 0
+
+
+def test_a_kernel_that_is_not_configured_is_told(tmp_path: Path) -> None:
+    tree = program(tmp_path / "tree", car_h=HEADER, turned_c=SOURCE)
+    (tree / "scripts").mkdir()
+    for name in ("Kbuild", "scripts/Makefile.build"):
+        (tree / name).write_text("")
+    made = linesmith("encapsulate", "wheel.turns", "--accessor", "wheel_turns", "--tree", tree, "-o", tmp_path / "out")
+    assert (made.returncode, (tmp_path / "out").exists()) == (2, False)
+    assert ".config" in made.stderr
+
+
 def test_a_dry_run_shows_places_and_rules(tree: Path) -> None:
     shown = linesmith("encapsulate", "struct wheel.turns", "--accessor", "wheel_turns", "--tree", tree, "--dry-run")
     assert shown.returncode == 0
