@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linesmith.analyzer.model import CACHE_LINE_BYTES, ConfigurationCheck, SourceScan
+from linesmith.analyzer.model import CACHE_LINE_BYTES, ConfigurationCheck, SourceFact, SourceScan
 from linesmith.patches.matrix import paragraphs, unchecked
 from linesmith.patches.relied import LEFT, relied
 
@@ -37,9 +37,14 @@ class Beyond:
 NOTHING_BEYOND = Beyond()
 
 
-def beyond(checks: Sequence[ConfigurationCheck], scan: SourceScan | None, title: str) -> Beyond:
-    """What is said of other configurations and of code, where it was scanned; ``title`` is the record in C."""
-    code, code_left = (relied(scan, title), LEFT) if scan else ("", "")
+def beyond(
+    checks: Sequence[ConfigurationCheck], scan: SourceScan | None, title: str, facts: Sequence[SourceFact]
+) -> Beyond:
+    """What is said of other configurations and of code, where it was scanned; ``title`` is the record in C.
+
+    ``facts`` are those of the record that the candidate was checked against.
+    """
+    code, code_left = (relied(scan, title, facts), LEFT) if scan else ("", "")
     return Beyond(paragraphs(checks, title), unchecked(checks), code, code_left)
 
 

@@ -11,12 +11,14 @@ from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
+    FactKind,
     Layout,
     Member,
     Move,
     MoveKind,
     Refusal,
     RefusalCode,
+    SourceFact,
 )
 
 _PAD = re.compile(r"_pad(\d+)_\Z")
@@ -68,6 +70,29 @@ def grouped(candidate: Candidate, group: str, members: Sequence[str]) -> Candida
     ordered = tuple(one.name for one in parts[first : last + 1])
     move = Move(MoveKind.GROUP, group, members=ordered)
     return replace(candidate, moves=(*candidate.moves, move), after=replace(layout, members=placed))
+
+
+def check_positions(plain: Candidate, written: Candidate, facts: Sequence[SourceFact]) -> None:
+    """Raise ``EditRefused`` where ``written`` has a new member among those that an initialiser gives by position.
+
+    A padding or a mark takes no room, but it takes a value. ``plain`` is the candidate without them.
+    """
+    there = {one.name for one in plain.after.members}
+    names = [one.name for one in written.after.members]
+    added = [at for at, name in enumerate(names) if name not in there]
+    for fact in facts:
+        if fact.kind is FactKind.POSITIONAL and any(at < _behind_last(fact, names) for at in added):
+            told = f"{fact.reason} ({fact.place})" if fact.place else fact.reason
+            reason = f"`{names[added[0]]}` would take the value that is meant for a member behind it: {told}"
+            lift = "leave --padding and --group out, or name the members in the initialiser first"
+            raise EditRefused(Refusal(RefusalCode.POSITIONAL, written.after.place, reason, lift))
+
+
+def _behind_last(fact: SourceFact, names: Sequence[str]) -> int:
+    """The first place that the values do not reach; a name that is not there is one of an anonymous record."""
+    if not all(name in names for name in fact.members):
+        return len(names)
+    return max((names.index(name) + 1 for name in fact.members), default=0)
 
 
 def _with_front(layout: Layout, member: str, name: str) -> Layout:

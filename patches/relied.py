@@ -6,28 +6,47 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from linesmith.analyzer.model import Dependency, SourceScan
+from linesmith.analyzer.model import Dependency, SourceFact, SourceScan
 
 WIDTH = 75
 _SHOWN = 6
 # What a parser does not see: units that the configuration leaves out.
 LEFT = "code that the build at hand leaves out"
+# Assertions about these are rules of the layout, not facts.
+_GROUP_MARK = "__cacheline_group_"
 
 
-def relied(scan: SourceScan, title: str) -> str:
+def relied(scan: SourceScan, title: str, facts: Sequence[SourceFact]) -> str:
     """What was looked at, and the places that rely on the order of the members of ``title``, with what they do.
 
-    The candidates were made so that these hold: a place that would not is a reason against a candidate.
+    Candidates are made so that ``facts`` hold. A place of which none of them tells was not checked: it speaks of
+    members that the build at hand does not have.
     """
     binding = [one for one in scan.dependencies if one.binds]
     units = f"{scan.units:,} unit{'s' * (scan.units != 1)} that use{'s' * (scan.units == 1)} {title}"
     failed = f" ({len(scan.failed):,} of them with errors)" if scan.failed else ""
     if not binding:
         return _wrapped(f"Nothing in the {units}{failed} was found to rely on the order of its members.")
-    count = f"{len(binding):,} place{'s' * (len(binding) != 1)}"
-    verbs = ("relies", "holds") if len(binding) == 1 else ("rely", "hold")
-    head = _wrapped(f"In the {units}{failed}, {count} {verbs[0]} on the order of its members, and still {verbs[1]}:")
-    return f"{head}\n\n{_listed(binding)}"
+    known = {fact.place for fact in facts}
+    checked = [one for one in binding if one.place in known or any(map(_is_mark, one.members))]
+    unchecked = [one for one in binding if one not in checked]
+    blocks = []
+    if checked:
+        rely, hold = ("relies", "holds") if len(checked) == 1 else ("rely", "hold")
+        blocks.append((f"{_count(checked)} {rely} on the order of its members, and still {hold}:", checked))
+    if unchecked:
+        rely, was = ("relies", "was") if len(unchecked) == 1 else ("rely", "were")
+        told = f"{_count(unchecked)} {rely} on the order of members that the build at hand does not have, and {was}"
+        blocks.append((f"{told} not checked:", unchecked))
+    return "\n\n".join(f"{_wrapped(f'In the {units}{failed}, {told}')}\n\n{_listed(those)}" for told, those in blocks)
+
+
+def _count(places: Sequence[Dependency]) -> str:
+    return f"{len(places):,} place{'s' * (len(places) != 1)}"
+
+
+def _is_mark(member: str) -> bool:
+    return member.startswith(_GROUP_MARK)
 
 
 def _listed(places: Sequence[Dependency]) -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.model import Candidate, Finding
+    from linesmith.analyzer.model import Candidate, Finding, SourceFact
     from linesmith.patches.remarks import Remarks
 
 _GROUP = re.compile(r"(\w+)=(\w+(?:,\w+)*)")
@@ -49,13 +49,14 @@ class Dressing:
     padding: bool
     groups: tuple[tuple[str, ...], ...]
 
-    def dressed(self, candidate: Candidate) -> Candidate:
-        """The candidate written so; raises ``EditRefused`` for a group that cannot be."""
-        from linesmith.patches.dressing import grouped, padded
+    def dressed(self, candidate: Candidate, facts: Sequence[SourceFact]) -> Candidate:
+        """The candidate written so, where ``facts`` of its record allow it; raises ``EditRefused``."""
+        from linesmith.patches.dressing import check_positions, grouped, padded
 
         written = padded(candidate) if self.padding else candidate
         for name, *members in self.groups:
             written = grouped(written, name, members)
+        check_positions(candidate, written, facts)
         return written
 
     def remarks(self, candidate: Candidate, finding: Finding) -> Remarks | None:

@@ -20,7 +20,7 @@ from linesmith.analyzer.cli.scanning import Scanned, records_of, scan_if_possibl
 from linesmith.analyzer.cli.series_output import Mailing, tell
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Candidate, ConfigurationCheck, Finding, SourceScan, StepTable
+from linesmith.analyzer.model import Candidate, ConfigurationCheck, Finding, SourceFact, SourceScan, StepTable
 from linesmith.analyzer.report import patch as report
 from linesmith.analyzer.report.excerpt import excerpt
 from linesmith.patches.beyond import beyond, is_worse
@@ -37,12 +37,16 @@ from linesmith.tuner.suggestions import Suggestion, reasons
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A candidate, its number in the list of ``linesmith suggest``, the finding it answers, and why it helps."""
+    """A candidate, its number in the list of ``linesmith suggest``, the finding it answers, and why it helps.
+
+    ``facts`` are those of its record that it keeps to.
+    """
 
     number: int
     candidate: Candidate
     finding: Finding
     steps: tuple[StepTable, ...] = ()
+    facts: tuple[SourceFact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,7 @@ def choose(found: Analysis, premises: Premises, trace: Path | None, number: int 
     check_number(place + 1, len(known))
     answer, candidate = known[place]
     steps = step_tables(answer.finding, candidate, found.reading.layouts)
-    return Chosen(place + 1, candidate, answer.finding, steps)
+    return Chosen(place + 1, candidate, answer.finding, steps, premises.facts.of(candidate.type))
 
 
 def _recommended(known: Sequence[tuple[Suggestion, Candidate]]) -> int:
@@ -110,7 +114,7 @@ def survey(found: Analysis, tree: Tree, asked: Asked) -> Scanned:
 
 def show_draft(chosen: Chosen, tree: Tree, asked: Asked) -> None:
     """The candidate as an edit that nothing has confirmed."""
-    candidate = asked.dressing.dressed(chosen.candidate)
+    candidate = asked.dressing.dressed(chosen.candidate, chosen.facts)
     made = draft(candidate, tree, asked.dressing.remarks(candidate, chosen.finding))
     output.deliver(report.render_draft(made, asked.format), asked.mailing.file)
 
@@ -120,12 +124,13 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
 
     ``layouts`` are those of the ELF file. Returns whether a configuration that was asked for has it worse than before.
     """
-    candidate = asked.dressing.dressed(chosen.candidate)
+    candidate = asked.dressing.dressed(chosen.candidate, chosen.facts)
     confirmed = confirm(candidate, tree, _tell, asked.dressing.remarks(candidate, chosen.finding))
     scan = next((one for one in scanned.scans if one.record == candidate.type), None)
     checks = _checks(candidate, confirmed, tree, asked, layouts, _users(scan))
     title = confirmed.original.declared.record.title
-    parts = chosen.number, excerpt, confirmed, chosen.steps, beyond(checks, scan, title)
+    said = beyond(checks, scan, title, chosen.facts)
+    parts = chosen.number, excerpt, confirmed, chosen.steps, said
     patch = told(candidate, chosen.finding, tree, *parts)
     in_steps = asked.in_steps
     series = stepwise(candidate, patch, confirmed, tree, _tell) if in_steps else whole(patch, confirmed)

@@ -46,6 +46,7 @@ class RefusalCode(StrEnum):
     OTHER_PROGRAM = "other-program"
     PACKED = "packed"
     POINTER_KIND = "pointer-kind"
+    POSITIONAL = "positional-initialiser"
     PUBLISHED = "published-pointer"
     SHARED = "shared-object"
     TYPE_ORDER = "type-order"

@@ -12,13 +12,16 @@ from linesmith.analyzer.model import (
     ConfigurationCheck,
     Dependency,
     DependencyKind,
+    FactKind,
     Residual,
+    SourceFact,
     SourceScan,
 )
 from linesmith.patches.beyond import NOTHING_BEYOND, beyond, is_worse
 
 SCAN = SourceScan("cache", (), (), (), units=12)
 ASSERTED = Dependency(DependencyKind.ASSERTION, "cache", ("lock",), "src/cache.c:7", "static_assert(...)", 64)
+KEPT = SourceFact(FactKind.OFFSET, ("lock",), "its offset is asserted", "src/cache.c:7")
 TOLD = replace(ASSERTED, kind=DependencyKind.OFFSETOF, place="src/cache.c:9", binds=False)
 
 
@@ -28,7 +31,7 @@ def test_nothing_is_said_of_what_was_not_looked_at() -> None:
 
 
 def test_a_scan_without_a_find_says_how_much_was_looked_at() -> None:
-    told = beyond((), SCAN, "struct cache")
+    told = beyond((), SCAN, "struct cache", ())
     assert " ".join(told.code.split()) == (
         "Nothing in the 12 units that use struct cache was found to rely on the order of its members."
     )
@@ -37,10 +40,21 @@ def test_a_scan_without_a_find_says_how_much_was_looked_at() -> None:
 
 def test_places_that_bind_are_listed_and_those_that_follow_are_not() -> None:
     scan = replace(SCAN, units=1, dependencies=(ASSERTED, TOLD), failed=(("src/odd.c", "src/odd.c:1: no"),))
-    assert beyond((), scan, "struct cache").code == (
+    assert beyond((), scan, "struct cache", (KEPT,)).code == (
         "In the 1 unit that uses struct cache (1 of them with errors), 1 place\n"
         "relies on the order of its members, and still holds:\n\n"
         "  src/cache.c:7: static assertion of lock"
+    )
+
+
+def test_a_place_that_no_fact_tells_of_is_not_said_to_hold() -> None:
+    other = replace(ASSERTED, members=("debug",), place="src/cache.c:8")
+    scan = replace(SCAN, dependencies=(ASSERTED, other))
+    assert " ".join(beyond((), scan, "struct cache", (KEPT,)).code.split()) == (
+        "In the 12 units that use struct cache, 1 place relies on the order of its members, and still holds: "
+        "src/cache.c:7: static assertion of lock "
+        "In the 12 units that use struct cache, 1 place relies on the order of members that the build at hand does "
+        "not have, and was not checked: src/cache.c:8: static assertion of debug"
     )
 
 

@@ -10,9 +10,9 @@ import pytest
 from patch_cases import FILE, behind, candidate, layout, text, write_files
 
 from linesmith.analyzer.errors import EditRefused
-from linesmith.analyzer.model import Candidate, Move, MoveKind, RefusalCode
+from linesmith.analyzer.model import Candidate, FactKind, Move, MoveKind, RefusalCode, SourceFact
 from linesmith.patches.confirmed import confirm
-from linesmith.patches.dressing import grouped, padded
+from linesmith.patches.dressing import check_positions, grouped, padded
 from linesmith.patches.edit import edit
 from linesmith.patches.pieces import Origin
 from linesmith.patches.records import records_named
@@ -207,6 +207,26 @@ def test_the_macro_is_tried_first_then_attributes_that_more_headers_know() -> No
         "char _pad1_[0] ____cacheline_aligned_in_smp;",
         "char _pad1_[0] __aligned(64);",
     ]
+
+
+def positional(*members: str) -> tuple[SourceFact, ...]:
+    return (SourceFact(FactKind.POSITIONAL, members, "an initialiser gives it by position", "one.c:7"),)
+
+
+@pytest.mark.parametrize("members", [("a", "b", "c"), ("d",), ("a", "within_an_anonymous_record")])
+def test_nothing_comes_among_members_that_an_initialiser_gives_by_position(members: tuple[str, ...]) -> None:
+    plain = proposal(ALIGNED)
+    with pytest.raises(EditRefused, match=r"`_pad1_` would take the value .* by position \(one\.c:7\)") as refused:
+        check_positions(plain, padded(plain), positional(*members))
+    assert refused.value.refusal.code is RefusalCode.POSITIONAL
+    with pytest.raises(EditRefused, match="`__cacheline_group_begin__hot` would take"):
+        check_positions(plain, grouped(plain, "hot", ["a"]), positional(*members))
+
+
+def test_what_comes_behind_the_members_given_by_position_takes_no_value() -> None:
+    plain = proposal(ALIGNED)
+    check_positions(plain, padded(plain), positional("a", "b"))
+    check_positions(plain, plain, positional("a", "b", "c", "d"))
 
 
 WORDS = text("""
