@@ -15,6 +15,7 @@ from linesmith.patches.inline.allocators import (
     RELEASES,
     Allocator,
 )
+from linesmith.patches.inline.handover import taken_out
 from linesmith.patches.inline.locals import is_local, is_tested, kept_in
 from linesmith.patches.inline.syntax import (
     NULL,
@@ -65,7 +66,18 @@ def use_at(root: tree_sitter.Node, file: str, mention: Mention, targets: tuple[s
         return replace(blank, refusal=Refusal(code, blank.place, reason, "change it by hand first"))
     holder = text(node.child_by_field_name("argument"))
     use = replace(blank, function=function_name(node), holder=holder)
-    return _classified(_Place(node, compact(node), targets, use))
+    place = _Place(node, compact(node), targets, use)
+    found = _classified(place)
+    return _kept_within(place, found) if found.role is Role.VALUE else found
+
+
+def _kept_within(place: _Place, found: Use) -> Use:
+    """The use as it was found, but where the function takes the object out of its record."""
+    end = taken_out(place.node)
+    if end is None:
+        return found
+    reason = f"the object is taken out of its record, which is left in line {end.start_point[0] + 1} ({text(end)[:60]})"
+    return place.standing(RefusalCode.SHARED, reason, "make sure that nobody has the object longer than the record")
 
 
 def _classified(place: _Place) -> Use:

@@ -105,3 +105,31 @@ def test_what_stands_in_the_way_is_said(statement: str, code: RefusalCode, reaso
 def test_a_use_knows_its_function_its_record_and_its_cache() -> None:
     use = uses("x->y.p = kmem_cache_zalloc(foo_cache, GFP_KERNEL);")[0]
     assert (use.function, use.holder, use.cache, use.callee) == ("f", "x->y", "foo_cache", "kmem_cache_zalloc")
+
+
+@pytest.mark.parametrize(
+    ("statements", "line"),
+    [
+        ("alias = x->p;\nx->p = NULL;\nreturn alias;", 4),
+        ("alias = x->p;\nfree(x);\nlock_close(alias);", 4),
+        ("struct foo *own = x->p;\nbar_put(x);\nlock_close(own);", 4),
+        ("keep(x->p);\nx->p = NULL;", 4),
+        ("if (q) {\nx->p = NULL;\n}\nreturn x->p;", 4),
+    ],
+)
+def test_an_object_that_outlives_its_record_stands_in_the_way(statements: str, line: int) -> None:
+    refusals = [use.refusal for use in uses(statements) if use.refusal is not None]
+    assert [one.code for one in refusals] == [RefusalCode.SHARED]
+    assert f"the object is taken out of its record, which is left in line {line} " in refusals[0].reason
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "lock_close(x->p);\nfree(x->p);\nx->p = NULL;",
+        "alias = x->p;\nlock_close(alias);",
+        "lock_close(x->p);\nfree(x->p);\nfree(x);",
+    ],
+)
+def test_an_object_that_goes_with_its_record_does_not(statements: str) -> None:
+    assert not [use for use in uses(statements) if use.refusal is not None]
