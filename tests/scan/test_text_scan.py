@@ -65,6 +65,30 @@ def test_what_is_gone_is_forgotten(tmp_path: Path) -> None:
     assert lines(tree) == {}
 
 
+def test_files_below_a_folder_that_was_renamed_are_read(tmp_path: Path, read: list[str]) -> None:
+    tree = written(tmp_path / "tree", {"one/a.c": "struct rec r = { 1 };", "b.c": "int x;"})
+    assert lines(tree) == {"one/a.c": [1]}
+    read.clear()
+    (tree / "one").rename(tree / "two")
+    assert lines(tree) == {"two/a.c": [1]}
+    assert read == ["a.c"]
+
+
+def test_another_tree_at_the_same_place_is_read(tmp_path: Path) -> None:
+    other = written(tmp_path / "other", {"a.c": "struct rec r = { 1 };"})
+    tree = written(tmp_path / "tree", {"a.c": "int x;"})
+    assert lines(tree) == {}
+    tree.rename(tmp_path / "gone")
+    other.rename(tree)
+    assert lines(tree) == {"a.c": [1]}
+
+
+def test_a_name_that_is_no_utf8_is_seen_each_time(tmp_path: Path) -> None:
+    name = os.fsdecode(b"\xff.c")
+    tree = written(tmp_path / "tree", {name: "struct rec r = { 1 };"})
+    assert lines(tree) == lines(tree) == {name: [1]}
+
+
 def test_a_damaged_cache_is_as_good_as_none(tmp_path: Path) -> None:
     tree = written(tmp_path / "tree", {"a.c": "struct rec r = { 1 };"})
     lines(tree)
