@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Functions beside a record that return one expression of its member: others may spell the same out."""
+"""Functions beside a record that return whether something is so of its member: others may spell the same out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from linesmith.patches.encapsulation.member import DeclaredMember
 from linesmith.patches.encapsulation.rules import Target
+from linesmith.patches.encapsulation.truth import is_truth, opposite
 from linesmith.patches.masking import without_comments, without_directives
 from linesmith.patches.semantic.spatch import SemanticPatch
 
@@ -18,16 +19,18 @@ _TRUTH = frozenset(("bool", "int", "_Bool"))
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """``name(parameter)`` returns ``expression``, which names the member; ``result`` is the type it returns."""
+    """``name(parameter)`` returns ``expression``, which names the member and is 0 or 1."""
 
     name: str
     parameter: str
     expression: str
-    result: str
 
 
 def predicates(declared: DeclaredMember) -> tuple[Predicate, ...]:
-    """The inline functions of the record's own file; those that give the member itself are left out."""
+    """The inline functions of the record's own file that return a truth value.
+
+    Others may return another type than their expression has, and so another value.
+    """
     code = without_directives(without_comments(declared.source)).decode("utf-8", "surrogateescape")
     return tuple(_found(code, declared))
 
@@ -42,9 +45,8 @@ def _found(code: str, declared: DeclaredMember) -> Iterator[Predicate]:
     for match in pattern.finditer(code):
         expression = _BLANKS.sub(" ", match["expression"]).strip()
         access = re.compile(rf"\b{re.escape(match['parameter'])}\s*->\s*{re.escape(declared.name)}\b")
-        bare = access.sub("", expression).strip("&() ")
-        if access.search(expression) and bare:
-            yield Predicate(match["name"], match["parameter"], expression, _BLANKS.sub(" ", match["result"]))
+        if access.search(expression) and match["result"].strip() in _TRUTH and is_truth(expression):
+            yield Predicate(match["name"], match["parameter"], expression)
 
 
 def using(target: Target, found: Sequence[Predicate]) -> SemanticPatch:
@@ -52,7 +54,7 @@ def using(target: Target, found: Sequence[Predicate]) -> SemanticPatch:
     rules = []
     for number, one in enumerate(found):
         expression = re.sub(rf"\b{re.escape(one.parameter)}\b", "P", one.expression)
-        negated = expression.removeprefix("!").strip() if expression.startswith("!") and one.result in _TRUTH else ""
+        negated = opposite(expression)
         edits = [(expression, f"{one.name}(P)"), *([(negated, f"!{one.name}(P)")] if negated else [])]
         lines = "\n|\n".join(f"- {_marked(old, target)}\n+ {new}" for old, new in edits)
         # Without this the function would call itself.

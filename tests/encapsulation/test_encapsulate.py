@@ -175,16 +175,16 @@ struct tree { int count; int root; };
 
 static inline int tree_has_some(struct tree *t)
 {
-	return !is_empty(&t->root);
+	return !list_empty(&t->root);
 }
 """
     source = """\
 #include "tree.h"
 int f(struct tree *t)
 {
-	if (is_empty(&t->root))
+	if (list_empty(&t->root))
 		return 1;
-	return !is_empty(&t->root) && use(&t->root);
+	return !list_empty(&t->root) && use(&t->root);
 }
 """
     made = hidden(program(tmp_path, tree_h=header, f_c=source), "tree", "root", "tree_root")
@@ -197,7 +197,36 @@ int f(struct tree *t)
         "		return 1;",
         "	return tree_has_some(t) && use(tree_root(t));",
     ]
-    assert "return !is_empty(tree_root(t));" in after(made, "tree.h")
+    assert "return !list_empty(tree_root(t));" in after(made, "tree.h")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "bool wheel_loose(const struct wheel *w) { return w->turns & LOOSE; }",
+        "int wheel_loose(const struct wheel *w) { return w->turns - 3; }",
+        "long wheel_loose(const struct wheel *w) { return w->turns > 3; }",
+    ],
+)
+def test_a_function_that_returns_no_truth_value_is_not_called(tmp_path: Path, function: str) -> None:
+    expression = function.partition("return ")[2].partition(";")[0]
+    source = f'#include "car.h"\nlong f(struct wheel *w)\n{{\n\treturn 8 | ({expression});\n}}\n'
+    tree = program(tmp_path, car_h=f"{HEADER}static inline {function}\n", f_c=source)
+    made = hidden(tree, "wheel", "turns", "wheel_turns")
+    assert f"return 8 | ({expression.replace('w->turns', 'wheel_turns(w)')});" in after(made, "f.c")
+
+
+def test_what_a_negation_negates_is_replaced_only_where_it_is_a_truth_value(tmp_path: Path) -> None:
+    header = HEADER + "static inline int wheel_still(const struct wheel *w) { return !count(w->turns); }\n"
+    source = """\
+#include "car.h"
+int f(struct wheel *w)
+{
+	return count(w->turns) + !count(w->turns);
+}
+"""
+    made = hidden(program(tmp_path, car_h=header, f_c=source), "wheel", "turns", "wheel_turns")
+    assert "return count(wheel_turns(w)) + wheel_still(w);" in after(made, "f.c")
 
 
 def test_the_tree_stays_as_it_is_and_the_result_compiles(tmp_path: Path) -> None:
