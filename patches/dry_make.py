@@ -23,7 +23,6 @@ from linesmith.patches.preparation import Preparation, Progress
 from linesmith.plugins.machines.child import Streams, child
 
 DRY_SECONDS = 600
-_KEPT = "units.json.zlib"
 # Commands are long and alike.
 _FAST = 1
 # What Kbuild runs behind the compiler (scripts/Kbuild.include, cmd_and_fixdep).
@@ -50,7 +49,7 @@ class UnitCommands:
 
 def unit_commands(one: Preparation, progress: Progress) -> UnitCommands:
     """Every unit that make would compile, those of modules included; raises ``TreeError`` when it names none."""
-    kept = one.root / _KEPT
+    kept = one.units
     if not kept.is_file():
         progress(f"asking make how it compiles the units of {one.tree}")
         found = _asked(one)

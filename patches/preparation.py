@@ -2,7 +2,8 @@
 """Build directories in the user's cache, in which Kbuild has generated what compiling a unit takes.
 
 A configuration is a file's text, or a make target that writes one (``defconfig``), with lines put behind it. One
-directory is made for each configuration, compiler and tree; the tree itself is only read.
+directory is made for each configuration, compiler and tree, and made anew when the makefiles or the Kconfig files of
+the tree have changed; the tree itself is only read.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from linesmith.analyzer.errors import TreeError
 from linesmith.analyzer.store import cache_directory
+from linesmith.patches.build_files import build_stamp
 from linesmith.patches.child import Command, missing, run
 from linesmith.patches.farm import plant
 from linesmith.patches.kconfig import Configuration, values
@@ -47,12 +49,16 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """A build directory in the cache: ``farm`` is the clean image of the tree, ``output`` what make writes into."""
+    """A build directory in the cache: ``farm`` is the clean image of the tree, ``output`` what make writes into.
+
+    ``stamp`` tells the state of the tree's files that decide what make does.
+    """
 
     root: Path
     tree: Path
     wanted: Wanted
     tools: Toolchain
+    stamp: str
 
     @property
     def farm(self) -> Path:
@@ -66,8 +72,14 @@ class Preparation:
 
     @property
     def is_warm(self) -> bool:
-        """Whether make has been through with it."""
-        return (self.root / _PREPARED).is_file()
+        """Whether make has been through with it, on the tree as it is."""
+        done = self.root / _PREPARED
+        return done.is_file() and done.read_text(encoding="utf-8") == self.stamp
+
+    @property
+    def units(self) -> Path:
+        """Where it is kept how make compiles each unit."""
+        return self.root / "units.json.zlib"
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -95,6 +107,8 @@ class Preparation:
 
     def prepare(self) -> Command:
         """Make everything anew; returns the last command. Raises ``TreeError`` with make's first complaint."""
+        for kept in (self.root / _PREPARED, self.units):
+            kept.unlink(missing_ok=True)
         for stale in (self.farm, self.output):
             if stale.exists():
                 shutil.rmtree(stale)
@@ -111,7 +125,7 @@ class Preparation:
                 file.write("\n".join(("", *self.wanted.fragment, "")))
         command = self.command()
         self._run(command)
-        (self.root / _PREPARED).touch()
+        (self.root / _PREPARED).write_text(self.stamp, encoding="utf-8")
         return command
 
     def plant(self) -> None:
@@ -138,7 +152,7 @@ def preparation(tree: Path, wanted: Wanted) -> Preparation:
     asked = (wanted.configuration.text, wanted.machine, wanted.target, *wanted.fragment)
     described = "\0".join((str(tree.resolve()), *asked, version, " ".join(tools.variables))).encode() + top
     key = hashlib.sha256(described).hexdigest()[:24]
-    return Preparation(cache_directory().resolve() / "trees" / key, tree, wanted, tools)
+    return Preparation(cache_directory().resolve() / "trees" / key, tree, wanted, tools, build_stamp(tree))
 
 
 def prepared(one: Preparation, progress: Progress) -> tuple[Command, ...]:
