@@ -5,18 +5,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.inline.classify import use_at
 from linesmith.patches.inline.initialisers import initialised
+from linesmith.patches.inline.names import names_of
 from linesmith.patches.inline.pointer import PointerMember
 from linesmith.patches.inline.syntax import parsed
 from linesmith.patches.inline.use import Use
 from linesmith.patches.kbuild import Progress, is_kernel
 from linesmith.patches.semantic.image import TreeImage
-from linesmith.patches.semantic.mentions import Mention, mentions
+from linesmith.patches.semantic.mentions import Mention, mentions, read_source, source_files
 from linesmith.patches.semantic.spatch import Report, SemanticPatch, Site, spatch
 
 _ACCESS = re.compile(rb"(?:->|(?<=[\w)\]])\s*\.)\s*\Z")
@@ -86,6 +87,25 @@ def named(pointer: PointerMember, image: TreeImage, progress: Progress) -> Named
     sources = {one.file: image.read(one.file) for one in own}
     accesses = tuple(one for one in own if _ACCESS.search(_ahead(sources[one.file], one)))
     return Named(own, tuple(one for one in every if one.file.startswith(others)), sources, accesses)
+
+
+def record_sources(pointer: PointerMember, image: TreeImage) -> tuple[PointerMember, dict[str, bytes]]:
+    """The pointer with all names of its record, and the files that name it, but for programs that are built apart."""
+    sources = _naming(pointer.holders, image)
+    alias = re.compile(rb"\btypedef\s+struct\s+" + re.escape(pointer.outer.record.name.encode()) + rb"\b")
+    more = names_of(pointer.outer, (source for source in sources.values() if alias.search(source)))
+    holders = tuple(dict.fromkeys((*pointer.holders, *more)))
+    if holders == pointer.holders:
+        return pointer, sources
+    return replace(pointer, holders=holders), _naming(holders, image)
+
+
+def _naming(names: Sequence[str], image: TreeImage) -> dict[str, bytes]:
+    others = _OTHER_PROGRAMS if is_kernel(image.tree) else ()
+    word = re.compile(rb"\b(?:" + b"|".join(re.escape(one.split()[-1].encode()) for one in names) + rb")\b")
+    files = (file for file in source_files(image.tree) if not file.startswith(others))
+    found = ((file, read_source(image.tree / file)) for file in files)
+    return {file: source for file, source in found if word.search(source)}
 
 
 def find_uses(pointer: PointerMember, places: Named, image: TreeImage, progress: Progress) -> Found:

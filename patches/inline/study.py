@@ -10,11 +10,12 @@ from linesmith.analyzer.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.model import Layout, Member, RecordKind, Refusal, RefusalCode
 from linesmith.patches.declaration import Declared, declaration
 from linesmith.patches.inline.caches import Caches, object_caches
-from linesmith.patches.inline.find import Found, Named, find_uses, named
+from linesmith.patches.inline.find import Found, Named, find_uses, named, record_sources
 from linesmith.patches.inline.lifetimes import Lifetimes, copies, lifetimes, misaligned, released_otherwise
 from linesmith.patches.inline.names import names_of, tags_of
 from linesmith.patches.inline.order import included, missed_by, target_record
 from linesmith.patches.inline.pointer import PointerMember, pointer_member
+from linesmith.patches.inline.reliance import reliance
 from linesmith.patches.inline.rules import Task, semantic_patch
 from linesmith.patches.inline.sites import standing
 from linesmith.patches.inline.use import Role
@@ -66,17 +67,19 @@ def study(wanted: Wanted, image: TreeImage, progress: Progress) -> Study:
     pointer = pointer_member(_outer(image, wanted, progress), wanted.member)
     places = named(pointer, image, progress)
     target = target_record(pointer, places.files, image, progress)
-    pointer = _with_names(pointer, target, places, image)
+    pointer, sources = record_sources(_with_names(pointer, target, places, image), image)
     found = find_uses(pointer, places, image, progress)
     caches = object_caches(found.uses, image, progress)
     seen = lifetimes(pointer, found, image, progress)
+    relying = reliance(pointer, sources)
     attribute = _attribute(image.tree, seen)
     made_in = tuple(dict.fromkeys(one.file for one in seen.made if attribute and one.maker == "malloc"))
     rules = semantic_patch(Task(pointer, found.uses, caches.gone, found.typed, bool(made_in)))
-    inside = (*standing(pointer, target, found, _allowed(wanted)), *released_otherwise(pointer, seen))
+    inside = (*standing(pointer, target, found, _allowed(wanted)), *released_otherwise(pointer, seen), *relying.certain)
     sites = (
         *missed_by(pointer, target, image),
         *found.sites,
+        *relying.possible,
         *caches.left,
         *copies(pointer, seen),
         *misaligned(pointer, seen, image),

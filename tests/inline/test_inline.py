@@ -236,3 +236,28 @@ def test_an_initialiser_of_the_pointer_stands_in_the_way(tmp_path: Path) -> None
     first = "static struct counters first_counters;\nstruct queue first = { .counters = &first_counters };\n"
     result = made(tmp_path, {"queue.h": HEADER, "queue.c": f"{QUEUE}\n{first}", "main.c": MAIN})
     assert [(one.code, one.place) for one in result.standing] == [(RefusalCode.INITIALISER, "queue.c:32")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "struct queue first = { 1, NULL, NULL };",
+        "static struct queue more[2] = { { 1 }, { .length = 2 } };",
+        "typedef struct queue queue_type;\nqueue_type first = { 1 };",
+        "void f(struct queue *q) { *q = (struct queue){ 1, NULL, NULL }; }",
+        "#define FIRST(n) { n, NULL, NULL }\nstruct queue first = FIRST(1);",
+    ],
+)
+def test_values_by_position_stand_in_the_way(tmp_path: Path, text: str) -> None:
+    line = 2 + text.count("\n")
+    files = {"queue.h": HEADER, "queue.c": QUEUE, "main.c": MAIN, "first.c": f'#include "queue.h"\n{text}\n'}
+    told = [(one.code, one.place) for one in made(tmp_path, files).standing]
+    assert told == [(RefusalCode.POSITIONAL, f"first.c:{line}")]
+
+
+def test_what_relies_on_the_order_is_told(tmp_path: Path) -> None:
+    text = '_Static_assert(offsetof(struct queue, next) == 16, "order");\nstruct queue none = { 0 };\n'
+    files = {"queue.h": HEADER, "queue.c": f"{QUEUE}\n{text}", "main.c": MAIN}
+    result = made(tmp_path, files)
+    assert not result.standing
+    assert [one.place for one in result.sites if one.code is RefusalCode.OFFSET] == ["queue.c:31"]
