@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which units count for a record, kept in the cache: it stays true as long as no file and no command changes."""
+"""Which units count for a record, kept in the cache: it stays true as long as no file and no command changes.
+
+Nor must what chooses them change, all of which is in this package: its own text is part of the name.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 
 import msgspec
 
@@ -31,6 +35,15 @@ class _Chosen(msgspec.Struct, frozen=True, array_like=True):
 _DECODER = msgspec.json.Decoder(_Chosen)
 
 
+@cache
+def stamp() -> str:
+    """What changes when the way of choosing does, or the format of what is kept."""
+    told = hashlib.blake2b(digest_size=12)
+    for module in sorted(Path(__file__).parent.glob("*.py")):
+        told.update(module.read_bytes())
+    return told.hexdigest()
+
+
 class Selections:
     """The selections of one build."""
 
@@ -41,7 +54,7 @@ class Selections:
 
     def units(self, record: str) -> tuple[Unit, ...]:
         """The units that count for ``record``."""
-        name = self.database.cache_name(record) + SUFFIX
+        name = self.database.cache_name(record, stamp()) + SUFFIX
         with suppress(OSError, msgspec.MsgspecError):
             kept = _DECODER.decode((cache_directory() / name).read_bytes())
             if kept.digest == self._digest(kept.files):
