@@ -15,7 +15,8 @@ class Allocator:
     """``size`` is the argument with the bytes, ``count`` the one that they are multiplied by; they count from 0.
 
     ``cache`` is the argument with the slab cache, ``source`` the one with the object that is copied. ``object`` is
-    the argument that is an object of the type. ``clears`` tells that the bytes are zero.
+    the argument that is an object of the type. ``clears`` tells that the bytes are zero; ``flags`` is the argument that
+    may ask for that.
     """
 
     size: int | None = None
@@ -24,16 +25,17 @@ class Allocator:
     source: int | None = None
     object: int | None = None
     clears: bool = False
+    flags: int | None = None
 
 
 ALLOCATORS: dict[str, Allocator] = {
-    **{name: Allocator(size=0) for name in ("kmalloc", "kmalloc_node", "kvmalloc", "kvmalloc_node")},
+    **{name: Allocator(size=0, flags=1) for name in ("kmalloc", "kmalloc_node", "kvmalloc", "kvmalloc_node")},
     **{name: Allocator(size=0) for name in ("malloc", "vmalloc", "xmalloc", "g_malloc")},
     **{name: Allocator(size=0, clears=True) for name in ("kzalloc", "kzalloc_node", "kvzalloc", "kvzalloc_node")},
     **{name: Allocator(size=0, clears=True) for name in ("vzalloc", "g_malloc0", "xzalloc")},
-    **{name: Allocator(object=0) for name in ("kmalloc_obj", "kvmalloc_obj")},
+    **{name: Allocator(object=0, flags=1) for name in ("kmalloc_obj", "kvmalloc_obj")},
     **{name: Allocator(object=0, clears=True) for name in ("kzalloc_obj", "kvzalloc_obj")},
-    **{name: Allocator(cache=0) for name in ("kmem_cache_alloc", "kmem_cache_alloc_node")},
+    **{name: Allocator(cache=0, flags=1) for name in ("kmem_cache_alloc", "kmem_cache_alloc_node")},
     "g_new": Allocator(object=0, count=1),
     "g_new0": Allocator(object=0, count=1, clears=True),
     "g_slice_new": Allocator(object=0),
@@ -41,7 +43,7 @@ ALLOCATORS: dict[str, Allocator] = {
     "kmem_cache_zalloc": Allocator(cache=0, clears=True),
     **{name: Allocator(size=1, count=0, clears=True) for name in ("calloc", "kcalloc", "kvcalloc", "xcalloc")},
     "aligned_alloc": Allocator(size=1),
-    "devm_kmalloc": Allocator(size=1),
+    "devm_kmalloc": Allocator(size=1, flags=2),
     "devm_kzalloc": Allocator(size=1, clears=True),
     "kmemdup": Allocator(size=1, source=0),
     "devm_kmemdup": Allocator(size=2, source=1),

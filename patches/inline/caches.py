@@ -11,6 +11,7 @@ import tree_sitter
 
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.inline.allocators import CACHE_CREATORS
+from linesmith.patches.inline.cache_promises import promises
 from linesmith.patches.inline.syntax import bare, callee, compact, enclosing, parsed, text
 from linesmith.patches.inline.use import Use
 from linesmith.patches.kbuild import Progress
@@ -22,11 +23,15 @@ _NAME = re.compile(r"[A-Za-z_]\w*\Z")
 
 @dataclass(frozen=True, slots=True)
 class Caches:
-    """``gone`` are the variables of caches that nothing else uses, ``files`` where they are named; ``left`` stay."""
+    """``gone`` are the variables of caches that nothing else uses, ``files`` where they are named; ``left`` stay.
+
+    ``standing`` are those with objects that no member of a record can replace.
+    """
 
     gone: tuple[str, ...]
     files: tuple[str, ...]
     left: tuple[Refusal, ...]
+    standing: tuple[Refusal, ...]
 
 
 def object_caches(uses: Sequence[Use], image: TreeImage, progress: Progress) -> Caches:
@@ -34,15 +39,19 @@ def object_caches(uses: Sequence[Use], image: TreeImage, progress: Progress) -> 
     gone: list[str] = []
     files: dict[str, None] = {}
     left: list[Refusal] = []
+    standing: list[Refusal] = []
     for cache in sorted({use.cache for use in uses if use.cache}):
         places = _places(cache, uses, image, progress)
+        first = next(use for use in uses if use.cache == cache)
+        named = dict.fromkeys((first.file, *(one.file for one in places)))
+        standing.extend(promises(cache, first.place, named, image))
         other = next((one for one in places if not _is_ours(one, cache, uses, image)), None)
         if other is None and _NAME.match(cache):
             gone.append(cache)
             files.update(dict.fromkeys(one.file for one in places))
         else:
             left.append(_left(cache, other, uses))
-    return Caches(tuple(gone), tuple(files), tuple(left))
+    return Caches(tuple(gone), tuple(files), tuple(left), tuple(standing))
 
 
 def _left(cache: str, other: Mention | None, uses: Sequence[Use]) -> Refusal:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 import tree_sitter
@@ -172,8 +173,14 @@ def _allocated(place: _Place, call: tree_sitter.Node, allocator: Allocator) -> U
         return place.standing(RefusalCode.LARGER, reason)
     cache = text(given[allocator.cache]) if allocator.cache is not None else ""
     source = text(given[allocator.source]) if allocator.source is not None else ""
-    use = replace(place.use, role=Role.ALLOCATION, callee=callee(call), cache=cache, source=source)
-    return replace(use)
+    clears = allocator.clears or (allocator.flags is not None and _asks_for_zero(given[allocator.flags :]))
+    return replace(place.use, role=Role.ALLOCATION, callee=callee(call), cache=cache, source=source, clears=clears)
+
+
+def _asks_for_zero(given: tuple[tree_sitter.Node, ...]) -> bool:
+    """Whether the first of the arguments has __GFP_ZERO, or is a variable, which may have it."""
+    flags = text(given[0]) if given else ""
+    return "__GFP_ZERO" in flags or any(word.islower() for word in re.findall(r"[A-Za-z_]\w*", flags))
 
 
 def _is_one_object(place: _Place, given: tuple[tree_sitter.Node, ...], allocator: Allocator) -> bool:

@@ -73,8 +73,9 @@ def _called(functions: Sequence[str], rest: str) -> str:
 
 def _allocations(names: Names, uses: Sequence[Use]) -> Iterator[str]:
     made = [use for use in uses if use.role is Role.ALLOCATION]
+    cleared = {use.callee for use in made if use.clears}
     for clears in (False, True):
-        calls = sorted({use.callee for use in made if _kind(use) == (clears, False)})
+        calls = sorted({use.callee for use in made if (use.callee in cleared, _kind(use)[1]) == (clears, False)})
         if calls:
             yield from _fresh(names, "cleared" if clears else "raw", _called(calls, "..."), clears=clears)
     copies = sorted({use.callee for use in made if _kind(use)[1]})
@@ -84,8 +85,7 @@ def _allocations(names: Names, uses: Sequence[Use]) -> Iterator[str]:
 
 def _kind(use: Use) -> tuple[bool, bool]:
     """Whether the bytes are zero, and whether they are those of another object."""
-    allocator = ALLOCATORS[use.callee]
-    return allocator.clears, allocator.source is not None
+    return use.clears, ALLOCATORS[use.callee].source is not None
 
 
 def _fresh(names: Names, kind: str, call: str, *, clears: bool) -> Iterator[str]:

@@ -75,7 +75,12 @@ def study(wanted: Wanted, image: TreeImage, progress: Progress) -> Study:
     attribute = _attribute(image.tree, seen)
     made_in = tuple(dict.fromkeys(one.file for one in seen.made if attribute and one.maker == "malloc"))
     rules = semantic_patch(Task(pointer, found.uses, caches.gone, found.typed, bool(made_in)))
-    inside = (*standing(pointer, target, found, _allowed(wanted)), *released_otherwise(pointer, seen), *relying.certain)
+    inside = (
+        *standing(pointer, target, found, _allowed(wanted)),
+        *caches.standing,
+        *released_otherwise(pointer, seen),
+        *relying.certain,
+    )
     sites = (
         *missed_by(pointer, target, image),
         *found.sites,

@@ -159,3 +159,26 @@ def test_records_that_are_not_aligned_are_told_wherever_they_come_from(tree: Pat
 def test_other_programs_of_the_tree_are_told(tree: Path) -> None:
     told = [one.place for one in made(tree).sites if one.code is RefusalCode.OTHER_PROGRAM]
     assert told == ["tools/testing/area.h:1"]
+
+
+def test_flags_that_ask_for_zero_give_zero_bytes(tree: Path) -> None:
+    asked = UNIT.replace(
+        "kmem_cache_zalloc(lock_cache, GFP_KERNEL)", "kmem_cache_alloc(lock_cache, GFP_KERNEL | __GFP_ZERO)"
+    )
+    (tree / "mm/area.c").write_text(asked)
+    assert "\tmemset(&area->lock, 0, sizeof(area->lock));\n" in after(made(tree), "mm/area.c")
+
+
+@pytest.mark.parametrize(
+    ("created", "code"),
+    [
+        ('kmem_cache_create("lock", sizeof(struct lock), 0, SLAB_PANIC, lock_set_up)', RefusalCode.UNKNOWN_ALLOCATION),
+        ("KMEM_CACHE(lock, SLAB_PANIC | SLAB_TYPESAFE_BY_RCU)", RefusalCode.PUBLISHED),
+        ("lock_cache_made()", RefusalCode.UNKNOWN_ALLOCATION),
+    ],
+)
+def test_objects_that_their_slab_cache_keeps_set_up_stand_in_the_way(
+    tree: Path, created: str, code: RefusalCode
+) -> None:
+    (tree / "mm/area.c").write_text(UNIT.replace("KMEM_CACHE(lock, SLAB_PANIC)", created))
+    assert [one.code for one in inlined(Wanted("area", "lock", tree), print).standing] == [code]
