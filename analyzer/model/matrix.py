@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linesmith.analyzer.model.candidate import Residual
+from linesmith.analyzer.model.lines import CACHE_LINE_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ class ConfigurationCheck:
 
     ``records`` begin with the one that is changed; ``residuals`` are the pairs that the change parts. ``failed`` says
     why nothing could be compiled; ``remarks`` what differs from what was asked for. ``users`` were compiled as well.
-    ``left_out`` says what of this configuration was not compiled, or cannot be, and why.
+    ``left_out`` says what of this configuration was not compiled, or cannot be, and why. The ``lines`` of records are
+    of ``line_bytes``, which the machine has.
     """
 
     title: str
@@ -65,3 +67,4 @@ class ConfigurationCheck:
     failed: str = ""
     remarks: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    line_bytes: int = CACHE_LINE_BYTES

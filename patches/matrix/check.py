@@ -65,7 +65,9 @@ def _checked(name: str, change: Change, tree: Tree, asked: Asked, progress: Prog
     users = _users(environment, change, asked, progress)
     remarks = (*environment.build.remarks, *found.remarks)
     left_out = (*found.left_out, *users.left_out)
-    return ConfigurationCheck(title, compiler, found.records, found.residuals, users.units, "", remarks, left_out)
+    return ConfigurationCheck(
+        title, compiler, found.records, found.residuals, users.units, "", remarks, left_out, environment.line_bytes
+    )
 
 
 def _users(environment: Environment, change: Change, asked: Asked, progress: Progress) -> Compiled:

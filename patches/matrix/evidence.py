@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from math import gcd
 
-from linesmith.analyzer.model import CompiledRecord, CompiledSize, ConfigurationCheck, Residual
+from linesmith.analyzer.model import CACHE_LINE_BYTES, CompiledRecord, CompiledSize, ConfigurationCheck, Residual
 
 WIDTH = 75
 # Holders and complaints that are listed; a reader of a message wants no more.
@@ -73,12 +73,22 @@ def _table(checks: Sequence[ConfigurationCheck], title: str) -> str:
         return ""
     pair = next((one.residuals[0] for one in done if one.residuals), None)
     slabs = any(_slabs(one.records[0]) for one in done)
-    text = [f"{title} as compiled before->after: bytes, lines of 64 bytes"]
+    text = [f"{title} as compiled before->after: bytes, lines of {_line_sizes(done)}"]
     text += ["objects/pages of a slab"] if slabs else []
     text += [f"starts in which {pair.first} and {pair.second} share {pair.line_bytes} bytes"] if pair else []
     heading = ("", "bytes", "lines", "slab" if slabs else "", "starts" if pair else "")
     rows = [heading, *(_row(one, pair) for one in done)]
     return f"{_wrapped(f'{_joined(text)}:')}\n\n{_columns(rows)}"
+
+
+def _line_sizes(checks: Sequence[ConfigurationCheck]) -> str:
+    """The size of lines, ``64 bytes``, and which configurations have another."""
+    titles: dict[int, list[str]] = {}
+    for one in checks:
+        titles.setdefault(one.line_bytes, []).append(one.title)
+    usual = CACHE_LINE_BYTES if CACHE_LINE_BYTES in titles else min(titles)
+    others = "; ".join(f"{size} under {_joined(titles[size])}" for size in sorted(titles) if size != usual)
+    return f"{usual} bytes" + (f" ({others})" if others else "")
 
 
 def _joined(parts: Sequence[str]) -> str:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from linesmith.analyzer.model import CompiledRecord, CompiledSize, CompiledUser, ConfigurationCheck, Residual
 from linesmith.patches.matrix import paragraphs, unchecked
 
@@ -63,6 +65,17 @@ def test_what_grows_meets_more_often_or_cannot_be_had_is_told() -> None:
         "\n"
         "  s390 defconfig: s390x-linux-gnu-gcc is not installed; install\n"
         "      gcc-s390x-linux-gnu"
+    )
+
+
+def test_lines_of_another_size_are_named_with_the_configurations_that_have_them() -> None:
+    size = CompiledSize(600, 8, 5, 0, 0)
+    power = ConfigurationCheck("powerpc defconfig", records=(CompiledRecord("s", size, size),), line_bytes=128)
+    assert paragraphs((replace(MOVED, residuals=()), power), "struct s").startswith(
+        "struct s as compiled before->after: bytes, lines of 64 bytes (128 under\npowerpc defconfig):\n"
+    )
+    assert paragraphs((power,), "struct s").startswith(
+        "struct s as compiled before->after: bytes, lines of 128 bytes:\n"
     )
 
 

@@ -18,7 +18,7 @@ from linesmith.analyzer.model import (
     Layout,
     Residual,
 )
-from linesmith.patches.matrix import Asked, Change, check, matrix, names
+from linesmith.patches.matrix import Asked, Change, check, kernels, matrix, names
 from linesmith.patches.tree import Tree
 
 FILE = "include/linux/s.h"
@@ -44,6 +44,12 @@ def test_the_tree_s_own_configuration(tmp_path: Path) -> None:
     found = checked(small_kernel(tmp_path), "tree")
     assert found.records == (CompiledRecord("s", *same(80, 8, 2, 42, 1), cache="kmalloc-96"),)
     assert found.residuals == (Residual("hot", "lock", 64, 7 / 8, 0.0), Residual("hot", "cpu", 64, 0.0, 0.0))
+
+
+def test_the_size_of_the_lines_that_were_counted_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "_LINES", {"x86": 128})
+    found = checked(small_kernel(tmp_path), "tree")
+    assert (found.line_bytes, found.records[0].after) == (128, CompiledSize(80, 8, 1, 42, 1))
 
 
 def test_lock_debugging_is_put_on_top_of_it_and_what_stays_off_is_told(tmp_path: Path) -> None:
