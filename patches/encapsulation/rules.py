@@ -143,22 +143,23 @@ def replacing(target: Target, name: str, form: Form, uses: Collection[Use]) -> S
     return SemanticPatch("\n".join(rules))
 
 
+# A pattern in parentheses matches what has none, or fewer, as well: an isomorphism of Coccinelle.
 def _address(target: Target) -> str:
-    return target.rule(Use.ADDRESS, target.both("&$"))
+    return target.rule(Use.ADDRESS, target.both("&(($))"))
 
 
 def _assigned(target: Target) -> str:
-    return target.rule(Use.ASSIGNED, target.both("$ = V"))
+    return target.rule(Use.ASSIGNED, target.both("(($)) = V"))
 
 
 def _updated(target: Target) -> str:
-    return target.rule(Use.UPDATED, target.both("$++", "$--", "++$", "--$", "$ A V"))
+    return target.rule(Use.UPDATED, target.both("(($))++", "(($))--", "++(($))", "--(($))", "(($)) A V"))
 
 
 def _handed(target: Target) -> str:
     macros = "|".join((*_NEED_OBJECT, *_NEED_ARRAY))
     known = {"macro": "identifier"}
-    text = target.rule(Use.HANDED, target.both("macro(..., $, ...)"), **known)
+    text = target.rule(Use.HANDED, target.both("macro(..., (($)), ...)"), **known)
     return text.replace("identifier macro;", f'identifier macro =~ "^({macros})$";')
 
 

@@ -119,6 +119,32 @@ int f(struct wheel *w)
     assert "w->turns += wheel_turns(w);" in after(made, "f.c")
 
 
+@pytest.mark.parametrize(
+    ("use", "code"),
+    [
+        ("(w->turns) = 3", "whole-assignment"),
+        ("((c->front->turns)) = 3", "whole-assignment"),
+        ("(w->turns) |= 3", "needs-object"),
+        ("(w->turns)++", "needs-object"),
+        ("--(c->spare.turns)", "needs-object"),
+        ("use(&(w->turns))", "needs-object"),
+        ("READ_ONCE((w->turns))", "needs-object"),
+    ],
+)
+def test_parentheses_hide_no_assignment(tmp_path: Path, use: str, code: str) -> None:
+    source = f"""\
+#include "car.h"
+int f(struct wheel *w, struct car *c)
+{{
+	{use};
+	return w->turns + 2 * w->turns;
+}}
+"""
+    made = hidden(program(tmp_path, car_h=HEADER, f_c=source), "wheel", "turns", "wheel_turns")
+    assert left(made) == [(code, "f.c:4")]
+    assert f"\t{use};\n\treturn wheel_turns(w) + 2 * wheel_turns(w);" in after(made, "f.c")
+
+
 def test_a_name_that_no_other_record_has_needs_no_type(tmp_path: Path) -> None:
     header = "struct wheel { int spokes; };\n"
     source = """\
