@@ -104,10 +104,11 @@ def _declared(tree: Path, record: str, member: str, found: Iterable[Mention]) ->
 def _member(file: str, source: bytes, record: Record, name: str) -> Iterator[DeclaredMember]:
     for node in body(source, record)[0]:
         for declaration, declarator in _declarators(node.syntax, name):
-            start, end = node.origin + declaration.start_byte, node.origin + declarator.start_byte
+            first = declaration.child_by_field_name("declarator") or declarator
+            words = source[node.origin + declaration.start_byte : node.origin + first.start_byte]
             shape = _shape(declaration, declarator)
-            spelt = "" if _is_odd(declaration, declarator) else _spelt(source[start:end], declarator)
-            line = source.count(b"\n", 0, end) + 1
+            spelt = "" if _is_odd(declaration, declarator) else _spelt(words, declarator)
+            line = source.count(b"\n", 0, node.origin + declarator.start_byte) + 1
             yield DeclaredMember(file, source, record, name, line, shape, spelt, position_behind(source, record))
             return
 
@@ -155,15 +156,14 @@ def _is_odd(declaration: tree_sitter.Node, declarator: tree_sitter.Node) -> bool
 
 
 def _spelt(text: bytes, declarator: tree_sitter.Node) -> str:
-    """The words in front of the declarator, as the source has them, with its stars."""
+    """The words in front of the first declarator, as the source has them, with the stars of this one."""
     stars = 0
     inner: tree_sitter.Node | None = declarator
     while inner is not None and inner.type != "field_identifier":
         stars += inner.type == "pointer_declarator"
         inner = inner.child_by_field_name("declarator")
     words = _BLANKS.sub(" ", without_comments(text).decode("utf-8", "replace")).strip()
-    # Declarators in front of this one are not part of its type.
-    return f"{words.split(',')[0].strip()}{' ' if stars else ''}{'*' * stars}"
+    return f"{words}{' ' if stars else ''}{'*' * stars}"
 
 
 def position_behind(source: bytes, record: Record) -> int:

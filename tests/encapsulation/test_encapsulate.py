@@ -71,6 +71,21 @@ struct car""",
     )
 
 
+@pytest.mark.parametrize(
+    ("declaration", "signature"),
+    [
+        ("int before, turns;", "int wheel_turns("),
+        ("int *before, turns;", "int wheel_turns("),
+        ("unsigned long before[2], *turns, **after;", "unsigned long *wheel_turns("),
+        ("int *turns, before;", "int *wheel_turns("),
+        ("const char *before, turns[8];", "const char *wheel_turns("),
+    ],
+)
+def test_the_type_of_one_of_several_members(tmp_path: Path, declaration: str, signature: str) -> None:
+    tree = program(tmp_path, car_h=HEADER.replace("int turns;", declaration, 1), f_c=_USER)
+    assert f"static inline {signature}" in after(hidden(tree, "wheel", "turns", "wheel_turns"), "car.h")
+
+
 _USER = """\
 #include "car.h"
 int f(struct wheel *w, struct car *c)
