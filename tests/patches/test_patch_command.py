@@ -90,6 +90,15 @@ def test_what_cannot_be_is_said_before_the_search(bench: Path, options: tuple[st
     assert complaint in " ".join(done.stderr.split())
 
 
+def test_a_mark_that_would_take_a_value_of_an_initialiser_is_refused(bench: Path, tmp_path: Path) -> None:
+    facts = tmp_path / "facts.toml"
+    facts.write_text('[[session_index]]\npositional = ["leftmost"]\nplace = "bench.c:9"\n')
+    for more in ((), ("--dry-run",)):
+        done = patch(bench, "--constraints", facts, "--group", "hot=root,leftmost", *more)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "`__cacheline_group_begin__hot` would take the value" in " ".join(done.stderr.split())
+
+
 def test_a_tree_without_the_record_is_told_before_the_search(bench: Path, tmp_path: Path) -> None:
     done = linesmith("patch", bench, bench.parent / "tree" / program.PROFILE, "--tree", tmp_path, "--candidate", "99")
     assert done.returncode == 2
