@@ -102,10 +102,11 @@ def record_sources(pointer: PointerMember, image: TreeImage) -> tuple[PointerMem
 
 def _naming(names: Sequence[str], image: TreeImage) -> dict[str, bytes]:
     others = _OTHER_PROGRAMS if is_kernel(image.tree) else ()
-    word = re.compile(rb"\b(?:" + b"|".join(re.escape(one.split()[-1].encode()) for one in names) + rb")\b")
+    words = tuple(one.split()[-1].encode() for one in names)
+    word = re.compile(rb"\b(?:" + b"|".join(map(re.escape, words)) + rb")\b")
     files = (file for file in source_files(image.tree) if not file.startswith(others))
     found = ((file, read_source(image.tree / file)) for file in files)
-    return {file: source for file, source in found if word.search(source)}
+    return {file: source for file, source in found if any(one in source for one in words) and word.search(source)}
 
 
 def find_uses(pointer: PointerMember, places: Named, image: TreeImage, progress: Progress) -> Found:

@@ -75,6 +75,8 @@ _UNALIGNED = "take it from aligned_alloc() and align the member, which has been 
 _MOST_NEIGHBOURS = 8
 # malloc() becomes aligned_alloc().
 _ALIGNING = ("aligned_alloc", "malloc")
+# Make a record, or many, and never align it.
+_RESIZING = ("realloc", "reallocarray", "krealloc", "g_realloc", "xrealloc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +102,6 @@ class Lifetimes:
     made: tuple[Making, ...]
     copied: tuple[Site, ...]
     released: tuple[Site, ...]
-
-    @property
-    def makers(self) -> frozenset[str]:
-        """The functions that records with the pointer come from."""
-        return frozenset(one.maker for one in self.made)
 
 
 def lifetimes(pointer: PointerMember, found: Found, image: TreeImage, progress: Progress) -> Lifetimes:
@@ -143,7 +140,7 @@ def _may_allocate(source: bytes, tag: bytes) -> bool:
 
 
 def _rules(pointer: PointerMember) -> str:
-    titles, makers = pointer.holders, "|".join(sorted(ALLOCATORS))
+    titles, makers = pointer.holders, "|".join((*sorted(ALLOCATORS), *_RESIZING))
     holder = "\n".join((*typedefs(titles), pointer_variable(titles, "kept")))
     object_ = "\n".join((*typedefs(pointer.targets), pointer_variable(pointer.targets, "kept")))
     known = "\n".join(typedefs(titles))
@@ -159,7 +156,8 @@ def _rules(pointer: PointerMember) -> str:
 def _making(site: Site) -> Making:
     bound = dict(site.bindings)
     first = bound["given"].split(",")[0].strip()
-    cache = first if ALLOCATORS[bound["maker"]].cache is not None else ""
+    allocator = ALLOCATORS.get(bound["maker"])
+    cache = first if allocator is not None and allocator.cache is not None else ""
     return Making(site.file, site.line, site.function, bound["maker"], cache)
 
 

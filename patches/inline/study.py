@@ -9,9 +9,10 @@ from pathlib import Path
 from linesmith.analyzer.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.model import Layout, Member, RecordKind, Refusal, RefusalCode
 from linesmith.patches.declaration import Declared, declaration
+from linesmith.patches.inline.alignment import all_aligned
 from linesmith.patches.inline.caches import Caches, object_caches
 from linesmith.patches.inline.find import Found, Named, find_uses, named, record_sources
-from linesmith.patches.inline.lifetimes import Lifetimes, copies, lifetimes, misaligned, released_otherwise
+from linesmith.patches.inline.lifetimes import copies, lifetimes, misaligned, released_otherwise
 from linesmith.patches.inline.names import names_of, tags_of
 from linesmith.patches.inline.order import included, missed_by, target_record
 from linesmith.patches.inline.pointer import PointerMember, pointer_member
@@ -26,7 +27,6 @@ from linesmith.patches.semantic.mentions import mentions
 # What aligns a member to a cache line, in the kernel and elsewhere.
 _KERNEL_ALIGNMENT = "____cacheline_aligned_in_smp"
 _PLAIN_ALIGNMENT = "__attribute__((aligned(64)))"
-_CAN_ALIGN = frozenset(("malloc", "aligned_alloc"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def study(wanted: Wanted, image: TreeImage, progress: Progress) -> Study:
     caches = object_caches(found.uses, image, progress)
     seen = lifetimes(pointer, found, image, progress)
     relying = reliance(pointer, sources)
-    attribute = _attribute(image.tree, seen)
+    attribute = _attribute(image.tree, aligned=all_aligned(pointer, seen.made, sources))
     made_in = tuple(dict.fromkeys(one.file for one in seen.made if attribute and one.maker == "malloc"))
     rules = semantic_patch(Task(pointer, found.uses, caches.gone, found.typed, bool(made_in)))
     inside = (
@@ -125,8 +125,8 @@ def _declared(image: TreeImage, record: str, member: str) -> Declared:
     return declaration(image.tree, record, Layout(0, record, RecordKind.STRUCT, 0, known))
 
 
-def _attribute(tree: Path, seen: Lifetimes) -> str:
-    """Nothing where records come from what knows no alignment: a compiler may rely on one that is promised."""
+def _attribute(tree: Path, *, aligned: bool) -> str:
+    """Nothing where a program's records may begin anywhere: a compiler may rely on an alignment that is promised."""
     if is_kernel(tree):
         return _KERNEL_ALIGNMENT
-    return _PLAIN_ALIGNMENT if seen.makers <= _CAN_ALIGN else ""
+    return _PLAIN_ALIGNMENT if aligned else ""

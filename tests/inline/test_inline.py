@@ -261,3 +261,21 @@ def test_what_relies_on_the_order_is_told(tmp_path: Path) -> None:
     result = made(tmp_path, files)
     assert not result.standing
     assert [one.place for one in result.sites if one.code is RefusalCode.OFFSET] == ["queue.c:31"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "struct queue *queue_pool(void) { return pool_get(sizeof(struct queue)); }",
+        "struct queue *queue_new(void) { return malloc(sizeof(struct queue)); }",
+        "void queue_more(struct queue *all) { all = realloc(all, 2 * sizeof(*all)); }",
+        "struct queue *queue_new(void) { return NEW(struct queue); }",
+        "struct pair { struct queue first, second; };",
+    ],
+)
+def test_no_alignment_is_promised_that_a_record_may_not_have(tmp_path: Path, text: str) -> None:
+    result = made(tmp_path, {"queue.h": HEADER, "queue.c": QUEUE, "main.c": f"{MAIN}\n{text}\n"})
+    assert not result.standing
+    after = applied(tmp_path, result)
+    assert "\tstruct counters counters;\t/* one per queue */\n" in after["queue.h"]
+    assert "malloc(sizeof(*queue))" in after["queue.c"]
