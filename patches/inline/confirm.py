@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import ceil
 
+from linesmith.analyzer.errors import VerificationFailed
 from linesmith.analyzer.model import (
     CompiledRecord,
     CompiledSize,
@@ -49,7 +50,13 @@ def usual_configurations(inlined: Inlined, tree: Tree) -> tuple[str, ...]:
 
 
 def confirmed(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> Inlined:
-    """The series with what was compiled in its last message; what does not compile stands in the way."""
+    """The series with what was compiled in its last message; what does not compile stands in the way.
+
+    Raises ``VerificationFailed`` where nothing could be compiled.
+    """
+    if all(one.failed for one in checks):
+        first = f"under {checks[0].title}: {checks[0].failed}" if checks else "no configuration is known"
+        raise VerificationFailed(f"no patch is given out, since nothing could be compiled to confirm it, {first}")
     broken = tuple(_broken(checks))
     if broken or not inlined.series.steps:
         return replace(inlined, missed=(*inlined.missed, *broken))

@@ -97,6 +97,17 @@ def test_a_change_that_does_not_compile_is_not_given_out(tree: Path) -> None:
     assert "unknown type name 'lock_t'" in ended.stdout
 
 
+def test_no_patch_is_given_out_that_no_compiler_has_seen(tree: Path, tmp_path: Path) -> None:
+    unit = {"directory": str(tree), "file": "area.c", "command": "no-such-compiler -c area.c"}
+    (tree / "compile_commands.json").write_text(json.dumps([unit]))
+    ended = linesmith("inline", "area.lock", "--tree", tree, "--on", "tree", "-o", tmp_path / "area.patch")
+    assert (ended.returncode, ended.stdout, (tmp_path / "area.patch").exists()) == (2, "", False)
+    assert ended.stderr.startswith(
+        "linesmith: no patch is given out, since nothing could be compiled to confirm it, under"
+    )
+    assert linesmith("inline", "area.lock", "--tree", tree, "--dry-run").returncode == 0
+
+
 def test_the_semantic_patch_does_the_same_by_hand(tree: Path, tmp_path: Path) -> None:
     rules = tmp_path / "lock.cocci"
     ended = linesmith("inline", "area.lock", "--tree", tree, "--dry-run", "--rules", rules)
