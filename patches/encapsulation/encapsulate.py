@@ -17,6 +17,7 @@ from linesmith.patches.encapsulation.calls import in_style, plain_calls, spaced
 from linesmith.patches.encapsulation.context import is_called
 from linesmith.patches.encapsulation.form import Accessor, Form, definition
 from linesmith.patches.encapsulation.leftovers import leftovers
+from linesmith.patches.encapsulation.macros import measuring
 from linesmith.patches.encapsulation.member import DeclaredMember, find_member, is_apart, position_behind, told
 from linesmith.patches.encapsulation.predicates import Predicate, predicates, using
 from linesmith.patches.encapsulation.rules import KEPT, Use, replacing
@@ -64,7 +65,8 @@ def encapsulate(wish: Wish, tree: Path, progress: Progress) -> Encapsulated:
         found = mentions_of(image.tree, (wish.member, wish.accessor), progress)
         declared, copies = find_member(image.tree, wish.record, wish.member, found[wish.member])
         _check_free(image, wish, [mention for mention in found[wish.accessor] if not is_apart(mention, declared)])
-        work = Work(declared, image, progress, aliases(image.tree, declared.record))
+        macros = measuring(image.tree, declared, found[wish.member])
+        work = Work(declared, image, progress, aliases(image.tree, declared.record), macros)
         foreign = {copy.file for copy in copies}
         near = [one.file for one in found[wish.member] if one.file not in foreign and not is_apart(one, declared)]
         return _encapsulated(work, wish.accessor, surveyed(work, near), [told(copy) for copy in copies])

@@ -93,5 +93,7 @@ _WHY: Mapping[Use, Callable[[Accessor, Mention], Refusal]] = {
     Use.UPDATED: _updated,
     Use.HANDED: _needs_object,
     Use.MEASURED: _needs_object,
+    Use.TYPED: _needs_object,
+    Use.ITERATED: _needs_object,
     Use.ADDRESS: _needs_object,
 }

@@ -30,11 +30,15 @@ _NEED_ARRAY = (
     "strtomem[a-z_0-9]*",
     "memtostr[a-z_0-9]*",
     "G_N_ELEMENTS",
+    "nitems",
+    "_*[Aa]lignof_*",
 )
 
 
 # Keywords of SmPL that cannot name a member in a rule, and the metavariables below.
-_RESERVED = frozenset(("position", "when", "forall", "exists", "TT", "P", "O", "X", "V", "VS", "f", "A", "I", "macro"))
+_RESERVED = frozenset(
+    ("position", "when", "forall", "exists", "TT", "P", "O", "X", "V", "VS", "f", "A", "I", "IS", "S", "macro")
+)
 
 
 class Use(StrEnum):
@@ -48,6 +52,8 @@ class Use(StrEnum):
     UPDATED = "updated"
     HANDED = "handed"
     MEASURED = "measured"
+    TYPED = "typed"
+    ITERATED = "iterated"
     CONSTANT = "through_const"
     KNOWN = "known"
     SEEN = "seen"
@@ -59,12 +65,14 @@ class Target:
     """The member that rules are about; ``aliases`` are typedefs of the record.
 
     ``unique`` tells that whatever has a member of the name is the record, so that rules need not know its type.
+    ``macros`` are patterns of names of macros that may need an array itself; none where the member is no array.
     """
 
     record: Record
     member: str
     aliases: tuple[str, ...] = ()
     unique: bool = False
+    macros: tuple[str, ...] = ()
 
     @property
     def typed(self) -> dict[str, str]:
@@ -107,6 +115,8 @@ _METAVARIABLES = {
     "f": "identifier",
     "A": "assignment operator",
     "I": "identifier",
+    "IS": "iterator",
+    "S": "statement",
 }
 
 
@@ -117,7 +127,7 @@ def census(target: Target) -> SemanticPatch:
         target.rule(Use.POINTER, f"P->{member}@p", **target.typed),
         target.rule(Use.OBJECT, f"O.{member}@p", **target.typed),
         target.rule(Use.PART, target.both("$.f")),
-        *(rule(target) for rule in _KEEPING.values()),
+        *(rule(target) for use, rule in _KEEPING.items() if target.macros or use not in _OF_ARRAYS),
         target.rule(Use.CONSTANT, f"P->{member}@p", P=f"{target.of_type('const ')} *"),
         target.rule(Use.KNOWN, f"O.{member}@p", O="TT"),
         target.rule(Use.SEEN, target.both("$"), P="expression", O="expression"),
@@ -157,14 +167,23 @@ def _updated(target: Target) -> str:
 
 
 def _handed(target: Target) -> str:
-    macros = "|".join((*_NEED_OBJECT, *_NEED_ARRAY))
+    macros = "|".join((*_NEED_OBJECT, *_NEED_ARRAY, *target.macros))
     known = {"macro": "identifier"}
     text = target.rule(Use.HANDED, target.both("macro(..., (($)), ...)"), **known)
     return text.replace("identifier macro;", f'identifier macro =~ "^({macros})$";')
 
 
 def _measured(target: Target) -> str:
-    return target.rule(Use.MEASURED, target.both("sizeof($)", "sizeof $"))
+    return target.rule(Use.MEASURED, target.both("sizeof((($)))", "sizeof (($))"))
+
+
+def _typed(target: Target) -> str:
+    return target.rule(Use.TYPED, target.both("typeof($)", "typeof(($))"))
+
+
+def _iterated(target: Target) -> str:
+    """What is handed to a macro with a body, which may be anything."""
+    return target.rule(Use.ITERATED, target.both("IS(..., (($)), ...) S"))
 
 
 _KEEPING = {
@@ -172,12 +191,15 @@ _KEEPING = {
     Use.UPDATED: _updated,
     Use.HANDED: _handed,
     Use.MEASURED: _measured,
+    Use.TYPED: _typed,
+    Use.ITERATED: _iterated,
     Use.ADDRESS: _address,
 }
+_OF_ARRAYS = (Use.TYPED, Use.ITERATED)
 # Places that an accessor of each form cannot serve.
 KEPT = {
     Form.ADDRESS: (Use.ASSIGNED,),
-    Form.ELEMENTS: (Use.HANDED, Use.MEASURED, Use.ADDRESS),
+    Form.ELEMENTS: (Use.HANDED, Use.MEASURED, Use.TYPED, Use.ITERATED, Use.ADDRESS),
     Form.VALUE: (Use.ASSIGNED, Use.UPDATED, Use.HANDED, Use.ADDRESS),
 }
 

@@ -20,17 +20,18 @@ from linesmith.patches.semantic.spatch import Types, spatch
 class Work:
     """What every stage needs: the member, the image in which the tree is changed, who is told of progress.
 
-    ``aliases`` are typedefs of the record.
+    ``aliases`` are typedefs of the record, ``macros`` those that may need the member itself.
     """
 
     declared: DeclaredMember
     image: TreeImage
     progress: Progress
     aliases: tuple[str, ...] = ()
+    macros: tuple[str, ...] = ()
 
     def target(self, *, unique: bool) -> Target:
         """The member for rules; ``unique`` tells that nothing else is called so."""
-        return Target(self.declared.record, self.declared.name, self.aliases, unique)
+        return Target(self.declared.record, self.declared.name, self.aliases, unique, self.macros)
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,6 +204,32 @@ int f(struct wheel *w)
     assert left(made) == [("needs-object", "f.c:5")]
 
 
+def test_an_array_is_not_handed_to_what_may_ask_for_its_size(tmp_path: Path) -> None:
+    header = f"""\
+#define COUNT(x) (sizeof(x) / sizeof((x)[0]))
+#define clear(x) fill(x, sizeof(x))
+#define for_each(i, x) for (i = 0; i < (int)COUNT(x); i++)
+{HEADER}"""
+    source = """\
+#include "car.h"
+int f(struct wheel *w)
+{
+	int i = COUNT(w->name) + COUNT((w->name));
+	clear(w->name);
+	i += sizeof((w->name)) + sizeof w->name;
+	typeof(w->name) copy;
+	for_each(i, w->name)
+		i += COUNT(copy);
+	return fill(w->name, i) + sizeof(w->name[0]) + COUNT(use(w->name));
+}
+"""
+    made = hidden(program(tmp_path, car_h=header, f_c=source), "wheel", "name", "wheel_name")
+    assert [int(place.partition(":")[2]) for _, place in left(made)] == [4, 4, 5, 6, 6, 7, 8]
+    assert {code for code, _ in left(made)} == {"needs-object"}
+    line = "	return fill(wheel_name(w), i) + sizeof(wheel_name(w)[0]) + COUNT(use(wheel_name(w)));"
+    assert after(made, "f.c").splitlines() == [*source.splitlines()[:9], line, "}"]
+
+
 def test_a_constant_record_makes_the_accessor_a_macro(tmp_path: Path) -> None:
     source = '#include "car.h"\nconst struct hub *f(const struct wheel *w)\n{\n	return &w->hub;\n}\n'
     made = hidden(program(tmp_path, car_h=HEADER, f_c=source), "wheel", "hub", "wheel_hub")
