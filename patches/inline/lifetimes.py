@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.inline.allocators import ALLOCATORS, RELEASES
 from linesmith.patches.inline.find import Found
-from linesmith.patches.inline.names import pointer_variable, typedefs
+from linesmith.patches.inline.names import pointer_variable, record_variable, typedefs
 from linesmith.patches.inline.pointer import PointerMember
 from linesmith.patches.inline.syntax import arguments, bare, callee, inside, parsed, text
 from linesmith.patches.inline.use import Role
@@ -21,6 +21,7 @@ from linesmith.patches.semantic.image import TreeImage
 from linesmith.patches.semantic.mentions import mentions
 from linesmith.patches.semantic.spatch import Report, SemanticPatch, Site, spatch
 
+_COPYING = ("holder_copied", "holder_assigned", "record_assigned")
 _COPIES = "memcpy|memmove|__memcpy|kmemdup"
 _MADE = """@ holder_made @
 {holder}
@@ -55,6 +56,13 @@ expression other;
 position place;
 @@
  *kept =@place other
+
+@ record_assigned @
+{record}
+expression other;
+position place;
+@@
+ kept =@place other
 
 @ object_released @
 {object}
@@ -109,13 +117,15 @@ def lifetimes(pointer: PointerMember, found: Found, image: TreeImage, progress: 
     files = tuple(dict.fromkeys((*found.files, *_allocating(pointer, found, image, progress))))
     makers = ("holder_made", *(f"holder_declared{number}" for number, _ in enumerate(pointer.holders, start=1)))
     makings = tuple(Report(rule, "place", ("maker", "given")) for rule in makers)
-    others = tuple(Report(rule, "place") for rule in ("holder_copied", "holder_assigned", "object_released"))
+    others = tuple(Report(rule, "place") for rule in (*_COPYING, "object_released"))
     seen = spatch(SemanticPatch(_rules(pointer), (*makings, *others)), image, files, progress)
     released = {(use.file, use.line) for use in found.uses if use.role in (Role.RELEASE, Role.RELEASE_CHECK)}
     made = tuple(dict.fromkeys(_making(site) for site in seen.sites if site.rule in makers))
-    copied = tuple(site for site in seen.sites if site.rule in ("holder_copied", "holder_assigned"))
+    copied = {(site.file, site.line): site for site in seen.sites if site.rule in _COPYING}
     freed = (site for site in seen.sites if site.rule == "object_released")
-    return Lifetimes(made, copied, tuple(site for site in freed if (site.file, site.line) not in released))
+    return Lifetimes(
+        made, tuple(copied.values()), tuple(site for site in freed if (site.file, site.line) not in released)
+    )
 
 
 def _allocating(pointer: PointerMember, found: Found, image: TreeImage, progress: Progress) -> Iterator[str]:
@@ -144,12 +154,13 @@ def _rules(pointer: PointerMember) -> str:
     holder = "\n".join((*typedefs(titles), pointer_variable(titles, "kept")))
     object_ = "\n".join((*typedefs(pointer.targets), pointer_variable(pointer.targets, "kept")))
     known = "\n".join(typedefs(titles))
+    record = "\n".join((*typedefs(titles), record_variable(titles, "kept")))
     declared = (
         _DECLARED.format(number=number, typedefs=known, title=title, makers=makers)
         for number, title in enumerate(titles, start=1)
     )
     releasers = "|".join(sorted(RELEASES))
-    others = _OTHERS.format(holder=holder, object=object_, copies=_COPIES, releasers=releasers)
+    others = _OTHERS.format(holder=holder, record=record, object=object_, copies=_COPIES, releasers=releasers)
     return "\n".join((_MADE.format(holder=holder, makers=makers), *declared, others))
 
 

@@ -11,6 +11,7 @@ from linesmith.analyzer.model import Layout, Member, RecordKind, Refusal, Refusa
 from linesmith.patches.declaration import Declared, declaration
 from linesmith.patches.inline.alignment import all_aligned
 from linesmith.patches.inline.caches import Caches, object_caches
+from linesmith.patches.inline.copying import copying
 from linesmith.patches.inline.find import Found, Named, find_uses, named, record_sources
 from linesmith.patches.inline.lifetimes import copies, lifetimes, misaligned, released_otherwise
 from linesmith.patches.inline.names import names_of, tags_of
@@ -71,6 +72,7 @@ def study(wanted: Wanted, image: TreeImage, progress: Progress) -> Study:
     found = find_uses(pointer, places, image, progress)
     caches = object_caches(found.uses, image, progress)
     seen = lifetimes(pointer, found, image, progress)
+    copied = copying(pointer, found.uses, sources)
     relying = reliance(pointer, sources)
     attribute = _attribute(image.tree, aligned=all_aligned(pointer, seen.made, sources))
     made_in = tuple(dict.fromkeys(one.file for one in seen.made if attribute and one.maker == "malloc"))
@@ -80,13 +82,15 @@ def study(wanted: Wanted, image: TreeImage, progress: Progress) -> Study:
         *caches.standing,
         *released_otherwise(pointer, seen),
         *relying.certain,
+        *copied.certain,
     )
     sites = (
         *missed_by(pointer, target, image),
         *found.sites,
         *relying.possible,
         *caches.left,
-        *copies(pointer, seen),
+        *copied.possible,
+        *(one for one in copies(pointer, seen) if one.place not in copied.places),
         *misaligned(pointer, seen, image),
     )
     return Study(pointer, target, found, caches, rules, attribute, made_in, inside, sites)

@@ -279,3 +279,41 @@ def test_no_alignment_is_promised_that_a_record_may_not_have(tmp_path: Path, tex
     after = applied(tmp_path, result)
     assert "\tstruct counters counters;\t/* one per queue */\n" in after["queue.h"]
     assert "malloc(sizeof(*queue))" in after["queue.c"]
+
+
+COPIES = """\
+void queue_copies(struct queue *one, struct queue v[2])
+{
+	struct queue copy = *one;
+
+	v[0] = v[1];
+	v[0] = copy;
+}
+
+int queue_length(struct queue queue)
+{
+	return queue.length;
+}
+
+struct queue queue_taken(struct queue *one)
+{
+	return *one;
+}
+"""
+
+
+def test_copies_of_the_whole_record_are_told(tmp_path: Path) -> None:
+    result = made(
+        tmp_path, {"queue.h": HEADER, "queue.c": QUEUE, "main.c": MAIN, "copy.c": f'#include "queue.h"\n{COPIES}'}
+    )
+    assert not result.standing
+    told = [one.place for one in result.sites if one.code is RefusalCode.COPIED_OBJECT]
+    assert sorted(told) == ["copy.c:10", "copy.c:15", "copy.c:4", "copy.c:6", "copy.c:7"]
+
+
+def test_a_copy_whose_object_is_used_stands_in_the_way(tmp_path: Path) -> None:
+    used = COPIES.replace("v[0] = copy;", "copy.counters->lost++;")
+    result = made(
+        tmp_path, {"queue.h": HEADER, "queue.c": QUEUE, "main.c": MAIN, "copy.c": f'#include "queue.h"\n{used}'}
+    )
+    assert [(one.code, one.place) for one in result.standing] == [(RefusalCode.COPIED_OBJECT, "copy.c:4")]
