@@ -16,6 +16,8 @@ from linesmith.patches.tree import Tree
 _WIDTH = 75
 # Configurations of a kernel that are compiled where the user names none.
 _USUAL = ("tree", "arm64")
+# Warnings that tell of an accessor that was given another record; they are errors to newer compilers.
+_WRONG_TYPE = ("-Wincompatible-pointer-types", "-Wint-conversion")
 
 
 def change_of(made: Encapsulated) -> Change:
@@ -65,8 +67,10 @@ def _nothing_compiled(checks: Sequence[ConfigurationCheck]) -> str:
 def _broken(checks: Sequence[ConfigurationCheck]) -> Iterator[Refusal]:
     for check in checks:
         for user in check.users:
-            if user.failed:
-                reason = f"it does not compile any more under {check.title}: {user.failed}"
+            wrong = (one for one in user.warnings if any(kind in one for kind in _WRONG_TYPE))
+            said = user.failed or next(wrong, "")
+            if said:
+                reason = f"it does not compile any more under {check.title}: {said}"
                 lift = "run the semantic patch (--rules) and complete it by hand"
                 yield Refusal(RefusalCode.NOT_COMPILED, f"{user.unit}:1", reason, lift)
 

@@ -38,7 +38,7 @@ class Work:
 class Survey:
     """The users of a member. ``sources`` are the contents of files by name, ``depths`` where their types come from.
 
-    ``is_unique`` tells that no other record has a member of the name, and nothing else is called so.
+    ``is_unique`` tells that no other record is known to have a member of the name, and nothing else is called so.
     """
 
     declared: DeclaredMember
@@ -63,6 +63,10 @@ def surveyed(work: Work, files: Iterable[str]) -> Survey:
     sources, found, unique = _named(work, dict.fromkeys(files))
     used = sorted({one.file for one in found if not one.macro and is_access(sources[one.file], one)})
     places = _counted(work, used, Types.FILE, unique=unique)
+    if unique and any(_is_anothers(work.declared, one) for one in places):
+        # A record from outside of the tree has a member of the name.
+        unique = False
+        places = _counted(work, used, Types.FILE, unique=unique)
     unsure = {one.file for one in places if not (unique or one.is_own or one.is_foreign)}
     places = [one for one in places if one.file not in unsure] + _counted(
         work, sorted(unsure), Types.HEADERS, unique=unique
@@ -73,7 +77,8 @@ def surveyed(work: Work, files: Iterable[str]) -> Survey:
 
 def renewed(work: Work, survey: Survey, changed: Collection[str]) -> Survey:
     """The survey after a change of some files."""
-    sources, found, unique = _named(work, survey.sources)
+    sources, found, named_once = _named(work, survey.sources)
+    unique = named_once and survey.is_unique
     places = [one for one in survey.places.values() if one.file not in changed]
     for depth in Types:
         places += _counted(work, [file for file in changed if survey.depths.get(file) is depth], depth, unique=unique)
@@ -90,6 +95,13 @@ def _is_other(declared: DeclaredMember, source: bytes, mention: Mention) -> bool
     """Whether the word may declare something else than the member."""
     own = mention.file == declared.file and declared.record.opening < mention.offset < declared.record.closing
     return not (own or is_access(source, mention) or is_designator(source, mention) or is_offset(source, mention))
+
+
+def _is_anothers(declared: DeclaredMember, place: Place) -> bool:
+    """Whether the record is another one, and not the same by the tag that it has besides its typedef."""
+    record = declared.record
+    head = declared.source[record.start : record.opening].decode("utf-8", "replace")
+    return place.is_foreign and " ".join(head.split()) != place.type.removeprefix("const ")
 
 
 def _counted(work: Work, files: Sequence[str], types: Types, *, unique: bool) -> list[Place]:

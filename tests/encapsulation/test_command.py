@@ -78,6 +78,21 @@ def test_a_configuration_that_is_named_is_compiled(tree: Path, tmp_path: Path) -
     assert (made.returncode, "it does not compile any more under" in made.stderr) == (2, True)
 
 
+def test_nothing_is_given_out_that_hands_the_accessor_another_record(tree: Path, tmp_path: Path) -> None:
+    poller = "#include <poll.h>\nstruct poller { struct wheel *wheel; struct pollfd *fds; };\n"
+    (tree / "car.h").write_text(HEADER.replace("turns", "revents") + poller)
+    (tree / "turned.c").write_text("""\
+#include "car.h"
+int f(struct poller *p) { return p->wheel->revents + p->fds->revents; }
+""")
+    (tree / "compile_commands.json").write_text(
+        (tree / "compile_commands.json").read_text().replace('"-Wall"', '"-Wno-error=incompatible-pointer-types"')
+    )
+    command = ("encapsulate", "wheel.revents", "--accessor", "wheel_revents", "--tree", tree, "-o", tmp_path / "out")
+    made = linesmith(*command)
+    assert (made.returncode, "incompatible pointer type" in made.stderr) == (2, True)
+
+
 def test_nothing_is_given_out_that_no_compiler_has_seen(tree: Path, tmp_path: Path) -> None:
     (tree / "turned.c").write_text('#include "not-generated.h"\n' + SOURCE)
     command = ("encapsulate", "wheel.turns", "--accessor", "wheel_turns", "--tree", tree, "-o", tmp_path / "out")

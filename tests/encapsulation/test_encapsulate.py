@@ -176,6 +176,28 @@ int f(void)
     assert left(made) == [("whole-assignment", "f.c:4"), ("needs-object", "f.c:5")]
 
 
+def test_a_record_from_outside_of_the_tree_may_have_a_member_of_the_name(tmp_path: Path) -> None:
+    header = "struct wheel { int revents; };\n"
+    source = """\
+#include <poll.h>
+#include "car.h"
+int f(struct pollfd *p, struct wheel *w)
+{
+	return p->revents + w->revents + unknown()->revents;
+}
+"""
+    made = hidden(program(tmp_path, car_h=header, f_c=source), "wheel", "revents", "wheel_revents")
+    assert "return p->revents + wheel_revents(w) + unknown()->revents;" in after(made, "f.c")
+    assert left(made) == [("type-unknown", "f.c:5")]
+
+
+def test_the_tag_besides_a_typedef_is_no_other_record(tmp_path: Path) -> None:
+    header = "typedef struct wheel { int spokes; } wheel_t;\n"
+    source = '#include "car.h"\nint f(struct wheel *w) { return w->spokes; }\nint g(wheel_t *w) { return w->spokes; }\n'
+    made = hidden(program(tmp_path, car_h=header, f_c=source), "wheel_t", "spokes", "wheel_spokes")
+    assert after(made, "f.c").count("return wheel_spokes(w);") == 2
+
+
 def test_every_arm_of_a_conditional_is_changed(tmp_path: Path) -> None:
     source = """\
 #include "car.h"
