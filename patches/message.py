@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -21,11 +20,11 @@ from linesmith.analyzer.model import (
 from linesmith.patches.beyond import NOTHING_BEYOND, Beyond
 from linesmith.patches.narrow import narrow
 from linesmith.patches.pair_rows import line_sizes, pair_rows
+from linesmith.patches.paragraph import WIDTH, paragraph
 from linesmith.patches.prefix import Style
 from linesmith.patches.reasons import reasons
 from linesmith.patches.verify import Verification
 
-WIDTH = 75
 _INDENT = "  "
 _FUNCTIONS = 3
 _SUBJECT_WIDTH = 75
@@ -95,7 +94,7 @@ def with_evidence(text: str, evidence: str) -> str:
     unchecked = None if compiled is None else _beginning(blocks, _NOT_CHECKED, compiled)
     if compiled is None or unchecked is None:
         return text
-    rest = wrapped(" ".join(blocks[unchecked].split()).removesuffix(_NOT_MEASURED).rstrip())
+    rest = paragraph(" ".join(blocks[unchecked].split()).removesuffix(_NOT_MEASURED).rstrip())
     return "\n\n".join((*blocks[: compiled + 1], evidence.strip("\n"), rest, *blocks[unchecked + 1 :])) + "\n"
 
 
@@ -118,21 +117,16 @@ def said(move: Move) -> str:
     return f"move {move.member}{whole} {f'behind {move.after}' if move.after else 'to the front'}"
 
 
-def wrapped(text: str, indent: str = "") -> str:
-    """A paragraph in the columns of a message; ``indent`` stands in front of all its lines but the first."""
-    return textwrap.fill(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-
-
 def listed(rows: Iterable[str]) -> str:
     """Rows of a message, one below the other."""
-    return "\n".join(wrapped(f"{_INDENT}{row}", 3 * _INDENT) for row in rows)
+    return "\n".join(paragraph(f"{_INDENT}{row}", then=3 * _INDENT) for row in rows)
 
 
 def change_text(moves: Sequence[Move], before: int, after: int) -> str:
     """What the moves do, and the size in bytes before and after them."""
     size = f"The size stays {after} bytes." if before == after else f"The size goes from {before} to {after} bytes."
     text = "; ".join(said(move) for move in moves)
-    return wrapped(f"{text[0].upper()}{text[1:]}. {size}")
+    return paragraph(f"{text[0].upper()}{text[1:]}. {size}")
 
 
 def _problem(finding: Finding, title: str) -> str:
@@ -143,7 +137,7 @@ def _problem(finding: Finding, title: str) -> str:
         f"In a profile of shared cache lines, a line of {title} takes {finding.contended:,} contended loads{stores}"
         f" ({finding.share:.1%} of the contended loads of the profile): {finding.triage.sentence.strip().rstrip('.')}."
     )
-    return wrapped(text) + "\n\nSeen on the line, with sampled loads and stores:"
+    return paragraph(text) + "\n\nSeen on the line, with sampled loads and stores:"
 
 
 def _simulated_evidence(finding: Finding, title: str) -> str:
@@ -153,7 +147,7 @@ def _simulated_evidence(finding: Finding, title: str) -> str:
         f" of {title} takes {finding.contended:,} accesses that find it modified in another CPU's cache"
         f" ({finding.share:.1%} of all such accesses): {finding.triage.sentence.strip().rstrip('.')}."
     )
-    return wrapped(text) + "\n\nOn the line, with counted loads and stores:"
+    return paragraph(text) + "\n\nOn the line, with counted loads and stores:"
 
 
 def _members(finding: Finding) -> str:
@@ -194,7 +188,7 @@ def _phases(title: str, finding: Finding, seen: Verification) -> str:
         f"{seen.after.granule} bytes{_seen_at(finding)}. The members meet in these shares of the possible starts, "
         f"before -> after, on {' and on '.join(f'{size} bytes' for size in sizes)}:"
     )
-    return wrapped(text) + "\n\n" + listed(pair_rows(seen.residuals, (seen.before.granule, seen.after.granule)))
+    return paragraph(text) + "\n\n" + listed(pair_rows(seen.residuals, (seen.before.granule, seen.after.granule)))
 
 
 def _seen_at(finding: Finding) -> str:
@@ -210,16 +204,16 @@ def _verified(candidate: Candidate, seen: Confirmation) -> str:
     text = f"{_COMPILED} {seen.compiler} and {flags}, and the debug information read back: "
     check = seen.verification
     if check.exact:
-        return wrapped(text + "the layout before is that of the profiled build, the layout after is as predicted.")
+        return paragraph(text + "the layout before is that of the profiled build, the layout after is as predicted.")
     text += (
         f"the moved members stand where they should, and the layouts shown are those of this configuration. The ELF "
         f"file given with the profile was built with another one ({check.difference}; {candidate.before.size} bytes "
         f"there, {check.before.moved.size} here)."
     )
-    return wrapped(text)
+    return paragraph(text)
 
 
 def _unverified(seen: Confirmation) -> str:
     others = "other configurations and architectures" if seen.is_kernel else "other builds"
     left = [one for one in (seen.beyond.other_builds(others), seen.beyond.other_code()) if one]
-    return wrapped(f"{_NOT_CHECKED} {', and '.join(left)}. {_NOT_MEASURED}")
+    return paragraph(f"{_NOT_CHECKED} {', and '.join(left)}. {_NOT_MEASURED}")

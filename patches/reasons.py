@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 
 from linesmith.analyzer.model import CoherenceStep, StepTable
-
-WIDTH = 75
+from linesmith.patches.paragraph import paragraph
 
 _HEAD = (
     "Why: CPU A writes a member, CPU B waits for another one that lies on the same line. What each access finds, "
@@ -23,12 +21,8 @@ def reasons(tables: Sequence[StepTable]) -> str:
     rows = [f"{now.cpu}: {_access(now)}: {_found(now)} -> {_found(then)}" for now, then in pairs]
     if not rows:
         return ""
-    return _filled(_HEAD) + "\n\n" + "\n".join(_filled(row, "  ", "      ") for row in dict.fromkeys(rows))
-
-
-def _filled(text: str, first: str = "", then: str = "") -> str:
-    return textwrap.fill(
-        text, WIDTH, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
+    return (
+        paragraph(_HEAD) + "\n\n" + "\n".join(paragraph(row, first="  ", then="      ") for row in dict.fromkeys(rows))
     )
 
 

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 
 from linesmith.analyzer.model import Dependency, SourceFact, SourceScan
+from linesmith.patches.paragraph import paragraph
 
-WIDTH = 75
 _SHOWN = 6
 # What a parser does not see: units that the configuration leaves out.
 LEFT = "code that the build at hand leaves out"
@@ -26,7 +25,7 @@ def relied(scan: SourceScan, title: str, facts: Sequence[SourceFact]) -> str:
     units = f"{scan.units:,} unit{'s' * (scan.units != 1)} that use{'s' * (scan.units == 1)} {title}"
     failed = f" ({len(scan.failed):,} of them with errors)" if scan.failed else ""
     if not binding:
-        return _wrapped(f"Nothing in the {units}{failed} was found to rely on the order of its members.")
+        return paragraph(f"Nothing in the {units}{failed} was found to rely on the order of its members.")
     known = {fact.place for fact in facts}
     checked = [one for one in binding if one.place in known or any(map(_is_mark, one.members))]
     unchecked = [one for one in binding if one not in checked]
@@ -38,7 +37,7 @@ def relied(scan: SourceScan, title: str, facts: Sequence[SourceFact]) -> str:
         rely, was = ("relies", "was") if len(unchecked) == 1 else ("rely", "were")
         told = f"{_count(unchecked)} {rely} on the order of members that the build at hand does not have, and {was}"
         blocks.append((f"{told} not checked:", unchecked))
-    return "\n\n".join(f"{_wrapped(f'In the {units}{failed}, {told}')}\n\n{_listed(those)}" for told, those in blocks)
+    return "\n\n".join(f"{paragraph(f'In the {units}{failed}, {told}')}\n\n{_listed(those)}" for told, those in blocks)
 
 
 def _count(places: Sequence[Dependency]) -> str:
@@ -50,7 +49,7 @@ def _is_mark(member: str) -> bool:
 
 
 def _listed(places: Sequence[Dependency]) -> str:
-    rows = [_wrapped(f"  {_place(one)}", "      ") for one in places[:_SHOWN]]
+    rows = [paragraph(f"  {_place(one)}", then="      ") for one in places[:_SHOWN]]
     more = [f"  {len(places) - _SHOWN} more"] if len(places) > _SHOWN else []
     return "\n".join((*rows, *more))
 
@@ -58,7 +57,3 @@ def _listed(places: Sequence[Dependency]) -> str:
 def _place(one: Dependency) -> str:
     of = f" of {', '.join(one.members[:_SHOWN])}" if one.members else ""
     return f"{one.place}: {one.kind.value}{of}"
-
-
-def _wrapped(text: str, indent: str = "") -> str:
-    return textwrap.fill(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -11,9 +10,9 @@ from linesmith.analyzer.errors import VerificationFailed
 from linesmith.analyzer.model import ConfigurationCheck, FileChange, Refusal, RefusalCode, SeriesStep
 from linesmith.patches.encapsulation.encapsulate import Encapsulated
 from linesmith.patches.matrix import Change, names, paragraphs
+from linesmith.patches.paragraph import paragraph
 from linesmith.patches.tree import Tree
 
-_WIDTH = 75
 # Configurations of a kernel that are compiled where the user names none.
 _USUAL = ("tree", "arm64")
 # Warnings that tell of an accessor that was given another record; they are errors to newer compilers.
@@ -76,5 +75,4 @@ def _broken(checks: Sequence[ConfigurationCheck]) -> Iterator[Refusal]:
 
 
 def _unchecked(units: Sequence[str]) -> str:
-    text = f"Not compiled by themselves under what was tried: {', '.join(units)}." if units else ""
-    return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return paragraph(f"Not compiled by themselves under what was tried: {', '.join(units)}.") if units else ""

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,9 +12,9 @@ from linesmith.patches.encapsulation.form import Accessor, Form
 from linesmith.patches.encapsulation.member import DeclaredMember
 from linesmith.patches.encapsulation.predicates import Predicate
 from linesmith.patches.encapsulation.uses import Place
+from linesmith.patches.paragraph import paragraph
 from linesmith.patches.prefix import style
 
-_WIDTH = 75
 _LISTED = 3
 _RUN = """\
 // spatch --sp-file RULES --in-place --recursive-includes
@@ -43,7 +42,7 @@ def predicates(declared: DeclaredMember, found: Sequence[Predicate], changes: Se
         f"Some users of {declared.name} of {declared.title} spell out what {listed} "
         f"return{'s' * (len(names) == 1)}. Call {'it' if len(names) == 1 else 'them'} instead. No functional change."
     )
-    return f"{subject}\n\n{_filled(body)}\n"
+    return f"{subject}\n\n{paragraph(body)}\n"
 
 
 def accessor(
@@ -58,7 +57,7 @@ def accessor(
         f"all of them. Add {made.name}(), which {gives[made.form]}, and use it: {len(places)} "
         f"place{'s' * (len(places) != 1)} in {len(files)} file{'s' * (len(files) != 1)}. No functional change."
     )
-    blocks = [subject, _filled(why), *([_filled(_left(declared, refusals))] if refusals else []), _filled(_MADE)]
+    blocks = [subject, paragraph(why), *([paragraph(_left(declared, refusals))] if refusals else []), paragraph(_MADE)]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -75,7 +74,3 @@ def _left(declared: DeclaredMember, refusals: Sequence[Refusal]) -> str:
     counts = Counter(_STAYS.get(one.code, "elsewhere") for one in refusals)
     told = ", ".join(f"{count} {where}" for where, count in counts.items())
     return f"Places that go on naming {declared.name}: {told}."
-
-
-def _filled(text: str) -> str:
-    return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)

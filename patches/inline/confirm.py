@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import ceil
@@ -21,9 +20,9 @@ from linesmith.analyzer.model import (
 )
 from linesmith.patches.inline.inline import Inlined
 from linesmith.patches.matrix import Change, names, paragraphs, unchecked
+from linesmith.patches.paragraph import paragraph
 from linesmith.patches.tree import Tree
 
-_WIDTH = 75
 # Configurations of a kernel that are compiled where the user names none.
 _USUAL = ("tree", "arm64")
 _SHOWN = 6
@@ -92,7 +91,7 @@ def _cost(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> str:
         known = {record.record: record for record in check.records}
         outer = known.get(inlined.study.pointer.outer.record.name)
         if outer is not None and outer.before is not None and outer.after is not None:
-            return _filled(_said(inlined, outer, known.get(inlined.study.target.record.name), check.title))
+            return paragraph(_said(inlined, outer, known.get(inlined.study.target.record.name), check.title))
     return ""
 
 
@@ -124,8 +123,4 @@ def _unchecked(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> str:
     left = sorted(changed - compiled)
     more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
     units = f"; {', '.join(left[:_SHOWN])}{more}, which none of these compile" if left else ""
-    return _filled(f"Not checked: {unchecked(checks)}{units}. No benchmark has been run.")
-
-
-def _filled(text: str) -> str:
-    return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return paragraph(f"Not checked: {unchecked(checks)}{units}. No benchmark has been run.")

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 
 from linesmith.patches.inline.study import Study
 from linesmith.patches.inline.use import Role
+from linesmith.patches.paragraph import paragraph
 from linesmith.patches.prefix import style
-
-_WIDTH = 75
 
 
 def order_message(known: Study, tree: Path) -> str:
@@ -18,14 +16,14 @@ def order_message(known: Study, tree: Path) -> str:
     outer, target = known.pointer.outer, known.target
     subject = style(tree, outer.file).subject(f"declare {target.record.title} before {outer.record.title}")
     text = f"A member of {outer.record.title} is to have this type, which must be complete there. No functional change."
-    return f"{subject}\n\n{_filled(text)}\n"
+    return f"{subject}\n\n{paragraph(text)}\n"
 
 
 def inline_message(known: Study, tree: Path) -> str:
     """The message of the step that makes the object a member."""
     outer = known.pointer.outer
     subject = style(tree, outer.file).subject(f"make {known.pointer.name} a member of {outer.record.title}")
-    return "\n\n".join((subject, *map(_filled, _paragraphs(known)))) + "\n"
+    return "\n\n".join((subject, *map(paragraph, _paragraphs(known)))) + "\n"
 
 
 def _paragraphs(known: Study) -> list[str]:
@@ -40,7 +38,3 @@ def _paragraphs(known: Study) -> list[str]:
     gone = f"{counts[Role.ALLOCATION]} allocation(s) and {counts[Role.RELEASE]} release(s) gone"
     cache = f", with the slab cache {', '.join(caches.gone)}" if caches.gone else ""
     return [own, f"Made with Coccinelle: {done}, {gone}{cache}."]
-
-
-def _filled(text: str) -> str:
-    return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -9,8 +9,8 @@ from itertools import islice
 from math import gcd
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, CompiledRecord, CompiledSize, ConfigurationCheck, Residual
+from linesmith.patches.paragraph import WIDTH, paragraph
 
-WIDTH = 75
 # Holders and complaints that are listed; a reader of a message wants no more.
 _SHOWN = 6
 _MOST_OF_A_REASON = 160
@@ -78,7 +78,7 @@ def _table(checks: Sequence[ConfigurationCheck], title: str) -> str:
     text += [f"starts in which {pair.first} and {pair.second} share {pair.line_bytes} bytes"] if pair else []
     heading = ("", "bytes", "lines", "slab" if slabs else "", "starts" if pair else "")
     rows = [heading, *(_row(one, pair) for one in done)]
-    return f"{_wrapped(f'{_joined(text)}:')}\n\n{_columns(rows)}"
+    return f"{paragraph(f'{_joined(text)}:')}\n\n{_columns(rows)}"
 
 
 def _line_sizes(checks: Sequence[ConfigurationCheck]) -> str:
@@ -107,7 +107,7 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     shown = [column for column, width in enumerate(widths) if width]
     lines = (("  " + "  ".join(row[at].ljust(widths[at]) for at in shown)).rstrip() for row in rows)
-    return "\n".join(line if len(line) <= WIDTH else _wrapped(line, "      ") for line in lines)
+    return "\n".join(line if len(line) <= WIDTH else paragraph(line, then="      ") for line in lines)
 
 
 def _holders(checks: Sequence[ConfigurationCheck], title: str) -> str:
@@ -125,7 +125,7 @@ def _holders(checks: Sequence[ConfigurationCheck], title: str) -> str:
     held = {record.record: record for one in _compiled(checks) for record in one.records if record.holder}
     slabs = " and its objects per slab" if any(_slabs(record) for record in held.values()) else ""
     kept = f"What embeds {title} keeps its size{slabs} under all of them: {_listed(sorted(held))}."
-    return _wrapped(kept) if held else ""
+    return paragraph(kept) if held else ""
 
 
 def _worse(checks: Sequence[ConfigurationCheck]) -> str:
@@ -136,7 +136,7 @@ def _worse(checks: Sequence[ConfigurationCheck]) -> str:
         for pair in one.residuals
         if pair.after > pair.before
     ]
-    return _wrapped(f"More starts than before have {_listed(told)}.") if told else ""
+    return paragraph(f"More starts than before have {_listed(told)}.") if told else ""
 
 
 def _users(checks: Sequence[ConfigurationCheck]) -> str:
@@ -146,8 +146,8 @@ def _users(checks: Sequence[ConfigurationCheck]) -> str:
     text = f"Objects that include the change, compiled before and after: {_counts(told)}."
     rows = _grouped((complaint, one.title) for one in told for complaint in _complaints(one))
     if not rows:
-        return _wrapped(f"{text} All compile, without a new warning.")
-    return "\n".join((_wrapped(f"{text} New with it:"), "", *rows))
+        return paragraph(f"{text} All compile, without a new warning.")
+    return "\n".join((paragraph(f"{text} New with it:"), "", *rows))
 
 
 def _counts(checks: Sequence[ConfigurationCheck]) -> str:
@@ -167,7 +167,8 @@ def _complaints(check: ConfigurationCheck) -> Iterator[str]:
 def _failures(checks: Sequence[ConfigurationCheck]) -> str:
     failed = {one.title: one.failed for one in checks if one.failed}
     rows = [
-        _wrapped(f"  {title}: {textwrap.shorten(why, _MOST_OF_A_REASON)}", "      ") for title, why in failed.items()
+        paragraph(f"  {title}: {textwrap.shorten(why, _MOST_OF_A_REASON)}", then="      ")
+        for title, why in failed.items()
     ]
     return "\n".join(("Could not be checked:", "", *rows)) if rows else ""
 
@@ -183,14 +184,10 @@ def _grouped(told: Iterable[tuple[str, str]]) -> list[str]:
     seen: dict[str, list[str]] = {}
     for text, title in told:
         seen.setdefault(text, []).append(title)
-    rows = [_wrapped(f"  {text} ({_joined(where)})", "      ") for text, where in islice(seen.items(), _SHOWN)]
+    rows = [paragraph(f"  {text} ({_joined(where)})", then="      ") for text, where in islice(seen.items(), _SHOWN)]
     return rows + ([f"  {len(seen) - _SHOWN} more"] if len(seen) > _SHOWN else [])
 
 
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
-
-
-def _wrapped(text: str, indent: str = "") -> str:
-    return textwrap.fill(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

@@ -11,9 +11,10 @@ from linesmith.analyzer.model import Candidate, FileChange, Patch, PatchSeries, 
 from linesmith.patches.confirmed import Confirmed, edits
 from linesmith.patches.kbuild import Progress, for_unit
 from linesmith.patches.located import Located, locate
-from linesmith.patches.message import change_text, listed, wrapped
+from linesmith.patches.message import change_text, listed
 from linesmith.patches.message import subject as subject_of
 from linesmith.patches.pair_rows import line_sizes, pair_rows
+from linesmith.patches.paragraph import paragraph
 from linesmith.patches.prefix import style
 from linesmith.patches.probe import compiled
 from linesmith.patches.tree import Tree
@@ -108,11 +109,11 @@ def _remaining(residuals: Sequence[Residual], *granules: int) -> str:
         return ""
     sizes = " and on ".join(f"{size} bytes" for size in line_sizes(changed))
     head = f"Shares of the possible starts in which members meet, before -> after, on {sizes}:"
-    return wrapped(head) + "\n\n" + listed(pair_rows(changed, (granules[0], granules[1])))
+    return paragraph(head) + "\n\n" + listed(pair_rows(changed, (granules[0], granules[1])))
 
 
 def _compiled(confirmed: Confirmed, count: int) -> str:
-    return wrapped(
+    return paragraph(
         f"The changed file compiles with {confirmed.compiler} after this step, which is one of {count}; the last one "
         "has the evidence for all."
     )
@@ -121,4 +122,4 @@ def _compiled(confirmed: Confirmed, count: int) -> str:
 def _cover(patch: Patch, steps: Sequence[SeriesStep]) -> str:
     """A letter with the subject of the whole and its first paragraph; the last patch has the rest."""
     title, problem, *_ = patch.message.split("\n\n")
-    return f"{title}\n\n{problem}\n\n" + wrapped(f"{len(steps)} patches, each of which compiles.") + "\n"
+    return f"{title}\n\n{problem}\n\n" + paragraph(f"{len(steps)} patches, each of which compiles.") + "\n"
