@@ -24,8 +24,8 @@ _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
     help="Say which records this patch makes grow, instead of comparing two builds; '-' is standard input.",
 )
 @click.option("--tree", metavar="DIR", type=_DIRECTORY, help="The sources that the patch is for; only read.")
-@click.option("--build", metavar="DIR", type=_DIRECTORY, help="The O= directory of a build of the tree.")
-@click.option("--cflags", metavar="OPTIONS", default="", help="Compiler options for a tree that is no kernel.")
+@options.build
+@options.cflags
 @options.format_
 @options.output
 def command(

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from linesmith.analyzer.cli.matrix_options import Checking
     from linesmith.analyzer.cli.series_output import Mailing
 
-_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
-
 
 def _named(_context: click.Context, _option: click.Parameter, given: str) -> tuple[str, str]:
     record, dot, member = given.removeprefix("struct ").removeprefix("union ").partition(".")
@@ -33,9 +31,9 @@ def _identifier(_context: click.Context, _option: click.Parameter, given: str) -
 @click.command()
 @click.argument("member", metavar="TYPE.MEMBER", callback=_named)
 @click.option("--accessor", metavar="NAME", required=True, callback=_identifier, help="What the accessor is called.")
-@click.option("--tree", metavar="DIR", type=_DIRECTORY, required=True, help="The source tree; it is only read.")
-@click.option("--build", metavar="DIR", type=_DIRECTORY, help="The O= directory of a build of the tree.")
-@click.option("--cflags", metavar="OPTIONS", default="", help="Compiler options for a tree that is no kernel.")
+@options.tree
+@options.build
+@options.cflags
 @matrix_options.given
 @click.option("--rules", metavar="FILE", type=click.Path(path_type=Path), help="Write the semantic patch there.")
 @options.format_

@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import click
-
-from linesmith.analyzer.cli.interruption import interruptible
 from linesmith.analyzer.cli.matrix_options import Checking
 from linesmith.analyzer.cli.output import check_destinations, deliver
 from linesmith.analyzer.cli.series_output import Mailing
+from linesmith.analyzer.cli.waiting import tell_who_waits
 from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.report import encapsulate as report
 from linesmith.patches.encapsulation.confirm import change_of, confirmed, default_configurations
@@ -43,10 +40,9 @@ def run(request: Request, *, dry_run: bool) -> None:
     if rules is not None:
         check_destinations((rules,), ("rules", "output"))
     asked = request.checking.asked(request.tree, "")
-    with interruptible():
-        made = encapsulate(request.wish, request.tree.root, _tell)
-        if not dry_run:
-            made = _compiled(made, request.tree, asked)
+    made = encapsulate(request.wish, request.tree.root, tell_who_waits)
+    if not dry_run:
+        made = _compiled(made, request.tree, asked)
     if rules is not None:
         deliver(made.rules.encode(), rules, ("rules", "output"))
     if dry_run or made.broken:
@@ -62,7 +58,7 @@ def _compiled(made: Encapsulated, tree: Tree, asked: Asked | None) -> Encapsulat
     change = change_of(made)
     asked = asked or Asked(default_configurations(made, tree))
     asked = replace(asked, users=len(change.prefer) or _USERS_OF_HEADERS) if asked.users == 0 else asked
-    return confirmed(made, check(change, tree, asked, _tell))
+    return confirmed(made, check(change, tree, asked, tell_who_waits))
 
 
 def _deliver(made: Encapsulated, request: Request) -> None:
@@ -71,9 +67,3 @@ def _deliver(made: Encapsulated, request: Request) -> None:
         return
     files = [(file.name, file.content) for file in request.mailing.files(made.series, request.tree.root)]
     deliver(report.as_json(made, files), request.mailing.file)
-
-
-def _tell(progress: str) -> None:
-    """What takes time is told to a person who waits, not to a log."""
-    if sys.stderr.isatty():
-        click.echo(progress, err=True)

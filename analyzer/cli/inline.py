@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from linesmith.analyzer.cli.matrix_options import Checking
     from linesmith.analyzer.cli.series_output import Mailing
 
-_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
-
 
 def _named(_context: click.Context, _option: click.Parameter, given: str) -> tuple[str, str]:
     record, dot, member = given.removeprefix("struct ").partition(".")
@@ -26,9 +24,9 @@ def _named(_context: click.Context, _option: click.Parameter, given: str) -> tup
 
 @click.command()
 @click.argument("pointer", metavar="TYPE.POINTER", callback=_named)
-@click.option("--tree", metavar="DIR", type=_DIRECTORY, required=True, help="The source tree; it is only read.")
-@click.option("--build", metavar="DIR", type=_DIRECTORY, help="The O= directory of a build of the tree.")
-@click.option("--cflags", metavar="OPTIONS", default="", help="Compiler options for a tree that is no kernel.")
+@options.tree
+@options.build
+@options.cflags
 @click.option("--never-null", is_flag=True, help="The pointer is always set while it is tested: the tests go.")
 @matrix_options.given
 @click.option("--rules", metavar="FILE", type=click.Path(path_type=Path), help="Write the semantic patch there.")

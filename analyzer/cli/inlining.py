@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import click
-
-from linesmith.analyzer.cli.interruption import interruptible
 from linesmith.analyzer.cli.matrix_options import Checking
 from linesmith.analyzer.cli.output import check_destinations, deliver
 from linesmith.analyzer.cli.series_output import Mailing
+from linesmith.analyzer.cli.waiting import tell_who_waits
 from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.model import ConfigurationCheck
 from linesmith.analyzer.report import inline as report
@@ -45,10 +42,9 @@ def run(request: Request, *, dry_run: bool) -> None:
     if rules is not None:
         check_destinations((rules,), ("rules", "output"))
     asked = request.checking.asked(request.tree, "")
-    with interruptible():
-        made = inlined(request.wanted, _tell)
-        if not (made.standing or dry_run):
-            made = _compiled(made, request.tree, asked)
+    made = inlined(request.wanted, tell_who_waits)
+    if not (made.standing or dry_run):
+        made = _compiled(made, request.tree, asked)
     if rules is not None:
         deliver(made.study.rules.encode(), rules, ("rules", "output"))
     if made.standing or dry_run:
@@ -72,10 +68,10 @@ def _compiled(made: Inlined, tree: Tree, asked: Asked | None) -> Inlined:
 def _checked(change: Change, name: str, tree: Tree, asked: Asked) -> ConfigurationCheck:
     """What one configuration says; where it has no layout of the record, at least what becomes of the units."""
     one = replace(asked, names=(name,))
-    found = check(change, tree, one, _tell)[0]
+    found = check(change, tree, one, tell_who_waits)[0]
     if not found.failed:
         return found
-    units = check(replace(change, record="", others=()), tree, one, _tell)[0]
+    units = check(replace(change, record="", others=()), tree, one, tell_who_waits)[0]
     return found if units.failed else replace(units, remarks=(*units.remarks, found.failed))
 
 
@@ -85,9 +81,3 @@ def _deliver(made: Inlined, request: Request) -> None:
         return
     files = [(file.name, file.content) for file in request.mailing.files(made.series, request.tree.root)]
     deliver(report.as_json(made, files), request.mailing.file)
-
-
-def _tell(progress: str) -> None:
-    """What takes time is told to a person who waits, not to a log."""
-    if sys.stderr.isatty():
-        click.echo(progress, err=True)

@@ -13,7 +13,15 @@ from linesmith.analyzer.cli.terminal import inert
 
 _EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
+_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
+
 elf = click.argument("elf", metavar="ELF", type=_EXISTING_FILE)
+
+tree = click.option("--tree", metavar="DIR", type=_DIRECTORY, required=True, help="The source tree; it is only read.")
+
+build = click.option("--build", metavar="DIR", type=_DIRECTORY, help="The O= directory of a build of the tree.")
+
+cflags = click.option("--cflags", metavar="OPTIONS", default="", help="Compiler options for a tree that is no kernel.")
 
 elves = click.argument("elves", metavar="ELF...", nargs=-1, required=True, type=_EXISTING_FILE)
 

@@ -9,15 +9,13 @@ import click
 
 from linesmith.analyzer.cli import dressing_options, matrix_options, options, premises, series_output
 
-_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
-
 
 @click.command()
 @options.elf
 @options.profile
-@click.option("--tree", metavar="DIR", type=_DIRECTORY, required=True, help="The source tree; it is only read.")
-@click.option("--build", metavar="DIR", type=_DIRECTORY, help="The O= directory of a build of the tree.")
-@click.option("--cflags", metavar="OPTIONS", default="", help="Compiler options for a tree that is no kernel.")
+@options.tree
+@options.build
+@options.cflags
 @options.type_
 @click.option(
     "--candidate", metavar="N", type=click.IntRange(min=1), help="Its number in `suggest`; else the recommended one."

@@ -7,8 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
-
+from linesmith.analyzer.cli.waiting import tell_who_waits
 from linesmith.analyzer.model import ConfigurationCheck
 from linesmith.patches.matrix import Asked, Change, check
 from linesmith.patches.redeclared import redeclared
@@ -27,7 +26,7 @@ def checked(patch: Path, tree: Tree) -> tuple[tuple[str, ConfigurationCheck], ..
     changes = incoming(content, tree.root)
     found = [(change.file, one) for change in changes if change.file.endswith(_SOURCES) for one in redeclared(change)]
     asked = [(f"{file}:{one.line}", Change(changes, one.name, one.title, file)) for file, one in found]
-    return tuple((place, check(change, tree, Asked(("tree",)), _tell)[0]) for place, change in asked)
+    return tuple((place, check(change, tree, Asked(("tree",)), tell_who_waits)[0]) for place, change in asked)
 
 
 def complaints(found: tuple[tuple[str, ConfigurationCheck], ...]) -> Iterator[str]:
@@ -41,8 +40,3 @@ def complaints(found: tuple[tuple[str, ConfigurationCheck], ...]) -> Iterator[st
                 lines = f", from {before.lines} to {after.lines} lines" if after.lines > before.lines else ""
                 held = " with it" if record.holder else ""
                 yield f"{place}: WARNING: {record.record} grows{held} from {before.size} to {after.size} bytes{lines}"
-
-
-def _tell(progress: str) -> None:
-    if sys.stderr.isatty():
-        click.echo(progress, err=True)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,8 @@ from linesmith.analyzer.cli.matrix_options import Checking
 from linesmith.analyzer.cli.proposing import check_number, offered
 from linesmith.analyzer.cli.scanning import Scanned, records_of, scan_if_possible
 from linesmith.analyzer.cli.series_output import Mailing, tell
+from linesmith.analyzer.cli.terminal import inert
+from linesmith.analyzer.cli.waiting import tell_who_waits
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Candidate, ConfigurationCheck, Finding, SourceFact, SourceScan, StepTable
@@ -125,7 +126,7 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
     ``layouts`` are those of the ELF file. Returns whether a configuration that was asked for has it worse than before.
     """
     candidate = asked.dressing.dressed(chosen.candidate, chosen.facts)
-    confirmed = confirm(candidate, tree, _tell, asked.dressing.remarks(candidate, chosen.finding))
+    confirmed = confirm(candidate, tree, tell_who_waits, asked.dressing.remarks(candidate, chosen.finding))
     scan = next((one for one in scanned.scans if one.record == candidate.type), None)
     checks = _checks(candidate, confirmed, tree, asked, layouts, _users(scan))
     title = confirmed.original.declared.record.title
@@ -133,7 +134,7 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
     parts = chosen.number, excerpt, confirmed, chosen.steps, said
     patch = told(candidate, chosen.finding, tree, *parts)
     in_steps = asked.in_steps
-    series = stepwise(candidate, patch, confirmed, tree, _tell) if in_steps else whole(patch, confirmed)
+    series = stepwise(candidate, patch, confirmed, tree, tell_who_waits) if in_steps else whole(patch, confirmed)
     files = asked.mailing.files(series, tree.root)
     if asked.format == "json":
         output.deliver(report.render_json(patch, files, checks), asked.mailing.file)
@@ -141,7 +142,8 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
         asked.mailing.write(files)
     tell(series, tree.root, files)
     if scanned.reason:
-        click.echo(f"linesmith: code that relies on the order was not looked for: {scanned.reason}", err=True)
+        unseen = f"linesmith: code that relies on the order was not looked for: {scanned.reason}"
+        click.echo(inert(unseen), err=True)
     return is_worse(checks)
 
 
@@ -162,7 +164,7 @@ def _checks(
         holders=holders_of(layouts, candidate.type),
         prefer=users,
     )
-    return check(change, tree, wanted, _tell)
+    return check(change, tree, wanted, tell_who_waits)
 
 
 def _users(scan: SourceScan | None) -> tuple[str, ...]:
@@ -172,9 +174,3 @@ def _users(scan: SourceScan | None) -> tuple[str, ...]:
     places = (*(one.place for one in scan.dependencies), *(one.place for one in scan.uses))
     files = (place.rpartition(":")[0] for place in places)
     return tuple(dict.fromkeys(file for file in files if file.endswith(".c")))
-
-
-def _tell(progress: str) -> None:
-    """What takes time is told to a person who waits, not to a log."""
-    if sys.stderr.isatty():
-        click.echo(progress, err=True)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.loading import shown
+from linesmith.analyzer.cli.terminal import inert
+from linesmith.analyzer.cli.waiting import tell_who_waits
 from linesmith.analyzer.errors import ScanFailed, ToolMissing
 
 if TYPE_CHECKING:
@@ -24,12 +26,11 @@ _MOST_RECORDS = 30
 _TREE = click.option(
     "--tree", metavar="DIR", type=_DIRECTORY, help="The sources: what code relies on counts. Only read."
 )
-_BUILD = click.option("--build", metavar="DIR", type=_DIRECTORY, help="The O= directory of a build of the tree.")
 
 
 def given(command: Callable[..., None]) -> Callable[..., None]:
     """Add ``--tree`` and ``--build`` to a command that reads sources when it is told to."""
-    return _TREE(_BUILD(command))
+    return _TREE(options.build(command))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def scan(tree: Path, build: Path | None, records: Sequence[str]) -> tuple[Source
     from linesmith.patches.scan.scan import Watch, scanned
 
     with shown(f"scanning {tree.name or tree} for {_named(records)}") as progress:
-        found = scanned(tree, build, records, Watch(progress, _tell_who_waits))
+        found = scanned(tree, build, records, Watch(progress, tell_who_waits))
     failed = dict(pair for one in found for pair in one.failed)
     if failed:
         unit, complaint = next(iter(failed.items()))
@@ -117,10 +118,4 @@ def _named(records: Sequence[str]) -> str:
 
 
 def _tell(remark: str) -> None:
-    click.echo(f"linesmith: {remark}", err=True)
-
-
-def _tell_who_waits(remark: str) -> None:
-    """What takes time is told to a person, not to a log."""
-    if sys.stderr.isatty():
-        _tell(remark)
+    click.echo(inert(f"linesmith: {remark}"), err=True)
