@@ -192,3 +192,15 @@ class ExecutorFailed(LinesmithError):
 
 class WorkerLost(ExecutorFailed):
     """One worker after the other was lost with the same task."""
+
+
+class IntentError(LinesmithError):
+    """A file with intents is no TOML, says what none can be, or asks for what no such file may; the place is named."""
+
+
+class BaselineError(LinesmithError):
+    """A baseline of accepted violations cannot be read or is of another version."""
+
+
+class RuleUnknown(LinesmithError):
+    """No lint rule is called so; the message offers the nearest names."""

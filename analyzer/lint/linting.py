@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Applies rules to the records of a build, each beside what it was in the base."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from linesmith.analyzer.model import NO_INTENT, Intent, Layout, LintReport, SourceFact, TypeIntent, Violation
+from linesmith.analyzer.rules import Rule, Side, Subject
+
+Pair = tuple[Layout | None, Layout | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Linted:
+    """What is looked at: the builds' names, their sides, and pairs of records whose layouts differ or are asked for.
+
+    ``compared`` and ``changed`` count records, as in ``LintReport``.
+    """
+
+    head: str
+    new: Side
+    pairs: tuple[Pair, ...]
+    base: str = ""
+    old: Side | None = None
+    compared: int = 0
+    changed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The rules that are on, the intents, and how to tell whether a record is tuned.
+
+    ``applies`` tells whether an intent holds in the configuration of the head build. ``facts`` are what the source
+    tells, by the record's name.
+    """
+
+    rules: tuple[Rule, ...]
+    tuned: Callable[[Layout, Side], str]
+    intent: Intent = NO_INTENT
+    applies: Callable[[TypeIntent], bool] = lambda _: True
+    facts: Mapping[str, tuple[SourceFact, ...]] = field(default_factory=dict)
+
+
+def lint(linted: Linted, policy: Policy) -> LintReport:
+    """Every violation of the policy's rules, before baselines and suppressions, in the fixed order."""
+    subjects = tuple(_subjects(linted, policy))
+    found = [violation for subject in subjects for violation in _violations(subject, policy.rules)]
+    return LintReport(
+        head=linted.head,
+        base=linted.base,
+        violations=tuple(sorted(found, key=_place)),
+        compared=linted.compared,
+        changed=linted.changed,
+        watched=sum(bool(subject.tuned) for subject in subjects),
+        rules=tuple(rule.name for rule in policy.rules),
+    )
+
+
+def _subjects(linted: Linted, policy: Policy) -> Iterator[Subject]:
+    for old, new in linted.pairs:
+        if new is None:
+            continue
+        intents = tuple(one for one in policy.intent.of(new.name) if policy.applies(one))
+        tuned = policy.tuned(new, linted.new) or (policy.tuned(old, linted.old) if old and linted.old else "")
+        if intents:
+            tuned = f"has intents in {intents[0].place}"
+        yield Subject(new, linted.new, old, linted.old, tuned, intents, policy.facts.get(new.name, ()))
+
+
+def _violations(subject: Subject, rules: Iterable[Rule]) -> Iterator[Violation]:
+    for rule in rules:
+        if (subject.tuned or rule.untuned) and not (rule.pair and subject.old is None):
+            yield from rule.check(subject)
+
+
+def _place(violation: Violation) -> tuple[str, int, tuple[str, str, str, str], str]:
+    return violation.file or "", violation.line or 0, violation.key, violation.message

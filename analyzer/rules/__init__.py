@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The rules of ``linesmith lint``: one file and one page each, in the order in which they are told."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+from linesmith.analyzer.errors import RuleUnknown
+from linesmith.analyzer.rules import alignment_lost
+from linesmith.analyzer.rules.rule import Rule, Side, Subject
+
+RULES = (alignment_lost.RULE,)
+
+
+def rule(name: str) -> Rule:
+    """The rule called so; raises ``RuleUnknown`` with the nearest names."""
+    found = next((one for one in RULES if one.name == name), None)
+    if found is None:
+        from difflib import get_close_matches  # only a mistake needs it
+
+        names = [one.name for one in RULES]
+        near = get_close_matches(name, names, n=3, cutoff=0.4) or names
+        raise RuleUnknown(f"no rule is called {name!r}; there is {', '.join(near)}")
+    return found
+
+
+def page(name: str) -> str:
+    """The documentation of a rule as Markdown; raises ``RuleUnknown``."""
+    return resources.files(__name__).joinpath("pages", f"{rule(name).name}.md").read_text(encoding="utf-8")
+
+
+__all__ = ["RULES", "Rule", "Side", "Subject", "page", "rule"]

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a lint rule is, and the record it looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import (
+    AccessCounts,
+    Layout,
+    Severity,
+    SourceFact,
+    TypeAccesses,
+    TypeIntent,
+    Violation,
+)
+from linesmith.analyzer.slab import Kernel
+
+
+def no_accesses(layout: Layout) -> TypeAccesses:
+    """Nothing is known of who touches the record."""
+    return TypeAccesses(layout.id, AccessCounts(), 0, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two builds, or the only one: all its layouts, the kernel's slabs, and who touches a layout of it.
+
+    ``accesses`` reads the access map when first called; where there is none, all its counts are 0.
+    """
+
+    layouts: Layouts
+    kernel: Kernel = field(default_factory=Kernel)
+    accesses: Callable[[Layout], TypeAccesses] = no_accesses
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One record under lint: ``new`` as it is, ``old`` as it was (``None``: a new record, or no base was given).
+
+    ``tuned`` says why somebody cares for its layout (``has intents in linesmith.toml:4``), empty where nothing says
+    so. ``intents`` are those that hold in the configuration of the build. ``facts`` are what its source tells, empty
+    without a tree.
+    """
+
+    new: Layout
+    head: Side
+    old: Layout | None = None
+    base: Side | None = None
+    tuned: str = ""
+    intents: tuple[TypeIntent, ...] = ()
+    facts: tuple[SourceFact, ...] = ()
+
+
+Check = Callable[[Subject], Iterable[Violation]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of the lint: ``name`` is also that of its page, ``check`` yields what breaks it.
+
+    ``untuned`` tells that it is applied to records that nobody tuned, too; ``default`` that it is on unless ignored.
+    ``pair`` tells that it compares two builds and has nothing to say of one alone.
+    """
+
+    name: str
+    summary: str
+    severity: Severity
+    check: Check
+    pair: bool = True
+    untuned: bool = False
+    default: bool = True
