@@ -17,6 +17,7 @@ GROUPS = {
     "find": ("record", "snapshot", "hot", "compare", "suggest"),
     "change": ("patch", "encapsulate", "inline"),
     "prove": ("bench", "tune", "report"),
+    "keep": ("lint", "explain"),
     "more": ("demo",),
 }
 

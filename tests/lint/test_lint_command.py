@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``linesmith lint`` as a user runs it on compiled files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from c_source import compiled
+from linesmith_command import linesmith
+
+ALIGNED = "struct counter { long hits; } __attribute__((aligned(64))); struct counter c;"
+NOT_ALIGNED = "struct counter { long hits; }; struct counter c;"
+
+
+@pytest.fixture
+def builds(tmp_path: Path) -> tuple[str, Path, str, Path]:
+    """Options that name a build and one in which a record lost its alignment."""
+    return "--base", compiled(tmp_path, ALIGNED, name="old"), "--head", compiled(tmp_path, NOT_ALIGNED, name="new")
+
+
+def test_a_violation_is_told_with_its_place_and_exit_status_1(
+    tmp_path: Path, builds: tuple[str, Path, str, Path]
+) -> None:
+    done = linesmith("lint", *builds, cache=tmp_path / "cache")
+    assert (done.returncode, done.stderr) == (1, "")
+    first = "new.c:1: WARNING: struct counter: was aligned to 64 bytes and is not any more [alignment-lost]"
+    assert done.stdout.splitlines()[0] == first
+
+
+def test_nothing_to_tell_is_exit_status_0(tmp_path: Path) -> None:
+    done = linesmith("lint", compiled(tmp_path, ALIGNED), cache=tmp_path / "cache")
+    assert (done.returncode, done.stdout) == (0, "no violations in 1 record, 0 of them watched\n")
+
+
+def test_a_type_that_is_named_counts_as_tuned(tmp_path: Path) -> None:
+    done = linesmith("lint", compiled(tmp_path, ALIGNED), "--type", "counter", cache=tmp_path / "cache")
+    assert done.stdout == "no violations in 1 record, 1 of them watched\n"
+
+
+def test_json_has_the_violation_as_it_is(tmp_path: Path, builds: tuple[str, Path, str, Path]) -> None:
+    done = linesmith("lint", *builds, "--format", "json", cache=tmp_path / "cache")
+    (violation,) = json.loads(done.stdout)["report"]["violations"]
+    assert (violation["rule"], violation["type"]) == ("alignment-lost", "struct counter")
+
+
+def test_one_of_two_builds_is_asked_for(tmp_path: Path) -> None:
+    done = linesmith("lint", "--base", compiled(tmp_path, ALIGNED), cache=tmp_path / "cache")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "give one build, ELF, or two of them as --base OLD and --head NEW" in done.stderr
