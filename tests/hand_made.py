@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import count
 
+from linesmith.analyzer.geometry.placement import lay_out
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
@@ -23,7 +24,6 @@ from linesmith.analyzer.model import (
     Triage,
     TriageKind,
 )
-from linesmith.tuner.placement import lay_out
 
 _IDS = count(1)
 

@@ -13,13 +13,13 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from linesmith.analyzer.geometry.atoms import atoms
+from linesmith.analyzer.geometry.inference import with_inferred_alignment
+from linesmith.analyzer.geometry.placement import refusal, shape_of
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout
-from linesmith.tuner.atoms import atoms
 from linesmith.tuner.constraints import freedom
-from linesmith.tuner.inference import with_inferred_alignment
 from linesmith.tuner.packing.problem import Clash, Grid, Hotspot, Item, Problem
-from linesmith.tuner.placement import refusal, shape_of
 
 Numbers = NDArray[np.int64]
 

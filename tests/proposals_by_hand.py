@@ -8,6 +8,7 @@ from dataclasses import replace
 from hand_made import finding, hot, scalar, struct, table
 
 from linesmith.analyzer.geometry import lines
+from linesmith.analyzer.geometry.placement import lay_out
 from linesmith.analyzer.model import (
     Accessor,
     Bounds,
@@ -35,7 +36,6 @@ from linesmith.analyzer.model import (
     StructureKind,
 )
 from linesmith.analyzer.report.suggested import Proposed, Suggested
-from linesmith.tuner.placement import lay_out
 from linesmith.tuner.steps.step_table import step_tables
 
 ELF = ElfIdentity("vmlinux", "c0ffee", "x86-64", "executable", True, 8, True, True)

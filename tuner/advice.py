@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.geometry.atoms import visible_places
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, LineObject, Outcome, TriageKind
-from linesmith.tuner.atoms import visible_places
 from linesmith.tuner.cost.conflict import cost
 from linesmith.tuner.subject import Subject
 

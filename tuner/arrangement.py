@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from linesmith.analyzer.geometry.atoms import Atom
+from linesmith.analyzer.geometry.placement import Shape, shape_of
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Member, Move, MoveKind, Optimality, Strategy
-from linesmith.tuner.atoms import Atom
-from linesmith.tuner.placement import Shape, shape_of
 from linesmith.tuner.subject import Subject
 
 _SINGLE = {

@@ -14,6 +14,7 @@ from functools import partial
 from heapq import nsmallest
 
 from linesmith.analyzer.geometry import lines
+from linesmith.analyzer.geometry.placement import lay_out
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import (
     Candidate,
@@ -38,7 +39,6 @@ from linesmith.tuner.cost.saving import saving
 from linesmith.tuner.merit import Merit, best_first, disturbed, left, merit, smallest_first
 from linesmith.tuner.notes import notes
 from linesmith.tuner.pareto import undominated
-from linesmith.tuner.placement import lay_out
 from linesmith.tuner.premises import NO_PREMISES, Premises
 from linesmith.tuner.recommendation import declined, reason, recommended
 from linesmith.tuner.search import Option, hot_atoms, options, price

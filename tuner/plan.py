@@ -13,9 +13,9 @@ from enum import StrEnum
 from math import gcd
 
 from linesmith.analyzer.errors import NotSimulated
+from linesmith.analyzer.geometry.placement import round_up
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Layout
-from linesmith.tuner.placement import round_up
 from linesmith.tuner.relocation import Piece, Relocation, relocation
 from linesmith.tuner.scene import Kind, Scene
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from linesmith.analyzer.errors import NotSimulated
+from linesmith.analyzer.geometry.inference import record_alignment, with_inferred_alignment
+from linesmith.analyzer.geometry.placement import BYTE, first_bit, lay_out, refusal, round_up
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, Member, RecordKind
-from linesmith.tuner.inference import record_alignment, with_inferred_alignment
-from linesmith.tuner.placement import BYTE, first_bit, lay_out, refusal, round_up
 
 # Nesting in real kernels is below 12; the bounds keep damaged input from recursing or growing for ever.
 DEPTH = 32

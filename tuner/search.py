@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from linesmith.analyzer.geometry.placement import BYTE, place_shapes
 from linesmith.analyzer.model import Strategy
 from linesmith.tuner.arrangement import Arrangement, aligns, moves, swaps, unchanged
 from linesmith.tuner.cost.conflict import Cost
@@ -13,7 +14,6 @@ from linesmith.tuner.cost.forecast import forecast
 from linesmith.tuner.grouping import grouped
 from linesmith.tuner.isolation import among_cold, isolated
 from linesmith.tuner.packing.packed import packed
-from linesmith.tuner.placement import BYTE, place_shapes
 from linesmith.tuner.subject import Subject
 
 # Up to here every single move of every atom is tried; a larger record has its cold atoms moved only in between the hot

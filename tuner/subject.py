@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.geometry.atoms import Atom, Place, anonymous_struct, atoms, visible_places
+from linesmith.analyzer.geometry.inference import inferences, record_alignment, with_inferred_alignment
+from linesmith.analyzer.geometry.placement import BYTE, Shape, first_bit, refusal, shape_of
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import ConflictPair, Finding, Layout
-from linesmith.tuner.atoms import Atom, Place, anonymous_struct, atoms, visible_places
 from linesmith.tuner.constraints import Freedom, facts_of, facts_within, freedom, opened, unmovable
 from linesmith.tuner.cost.conflict import Cost
 from linesmith.tuner.cost.forecast import forecast, turns_of
@@ -19,8 +21,6 @@ from linesmith.tuner.cost.phase_mixes import PhaseMixes
 from linesmith.tuner.cost.record_heat import record_heat
 from linesmith.tuner.cost.turns import Turns
 from linesmith.tuner.cost.uses import Scope, code_of
-from linesmith.tuner.inference import inferences, record_alignment, with_inferred_alignment
-from linesmith.tuner.placement import BYTE, Shape, first_bit, refusal, shape_of
 from linesmith.tuner.premises import NO_PREMISES, Premises
 
 

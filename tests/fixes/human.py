@@ -10,10 +10,10 @@ from fixes.flat import flattened
 from fixes.scenario import ScenarioError, Step
 
 from linesmith.analyzer.geometry import flatten
+from linesmith.analyzer.geometry.inference import with_inferred_alignment
+from linesmith.analyzer.geometry.placement import lay_out, refusal
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, Member
-from linesmith.tuner.inference import with_inferred_alignment
-from linesmith.tuner.placement import lay_out, refusal
 
 
 def human_layout(layout: Layout, steps: Sequence[Step], layouts: Layouts) -> Layout:

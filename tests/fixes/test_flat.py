@@ -11,9 +11,9 @@ from fixes.human import human_layout
 from fixes.scenario import Step
 from hand_made import held, offsets, scalar, struct, table, union
 
+from linesmith.analyzer.geometry.inference import with_inferred_alignment
+from linesmith.analyzer.geometry.placement import lay_out, place
 from linesmith.analyzer.model import Layout
-from linesmith.tuner.inference import with_inferred_alignment
-from linesmith.tuner.placement import lay_out, place
 
 SECOND = struct("", scalar("lock", 4), scalar("list", 16), align=64)
 CHOICE = union("", scalar("next"), scalar("wait"))

@@ -12,8 +12,8 @@ from legality.checker import violations
 from legality.compiled import compiled, says, told_alignments
 from legality.random_heat import Case
 
+from linesmith.analyzer.geometry.placement import lay_out
 from linesmith.analyzer.model import Candidate, FactKind, Layout, Member, Move, MoveKind, Prediction, SourceFact
-from linesmith.tuner.placement import lay_out
 
 A, B, C, D = scalar("a"), scalar("b"), scalar("c"), scalar("d")
 

@@ -9,9 +9,9 @@ import pytest
 from legality.study import cases, study
 
 from linesmith.analyzer.dwarf import read_layouts
+from linesmith.analyzer.geometry.atoms import Atom
 from linesmith.analyzer.model import Layout
 from linesmith.tuner import subject
-from linesmith.tuner.atoms import Atom
 from linesmith.tuner.constraints import Freedom
 
 # tests/bench/random_structs.py asks for thousands.

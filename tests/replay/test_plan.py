@@ -9,8 +9,8 @@ import pytest
 from hand_made import held, scalar, struct, table
 
 from linesmith.analyzer.errors import NotSimulated
+from linesmith.analyzer.geometry.placement import lay_out
 from linesmith.analyzer.model import Layout, ObjectArea, ObjectKind
-from linesmith.tuner.placement import lay_out
 from linesmith.tuner.plan import KindPlan, Placement, aligned, in_all_phases, relaid, unchanged
 from linesmith.tuner.scene import scene
 

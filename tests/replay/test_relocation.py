@@ -9,9 +9,9 @@ import pytest
 from hand_made import bits, held, scalar, struct, table, union
 
 from linesmith.analyzer.errors import NotSimulated
+from linesmith.analyzer.geometry.placement import lay_out
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.model import Layout, Member
-from linesmith.tuner.placement import lay_out
 from linesmith.tuner.relocation import Relocation, relocation
 
 

@@ -10,8 +10,8 @@ from hand_made import held, scalar, struct, table
 from replay.traces import Step, turns, write_trace
 
 from linesmith.analyzer.errors import TraceError
+from linesmith.analyzer.geometry.placement import lay_out
 from linesmith.analyzer.model import Layout, Misses, ObjectArea, ObjectKind
-from linesmith.tuner.placement import lay_out
 from linesmith.tuner.plan import KindPlan, Plan, ShardBy, Sharding, aligned, in_all_phases, relaid, unchanged
 from linesmith.tuner.replay import Replay, mean, open_trace
 from linesmith.tuner.scene import Scene, scene

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 from rewriting.legal_orders import Order
 
+from linesmith.analyzer.geometry.inference import with_inferred_alignment
+from linesmith.analyzer.geometry.placement import alignment_of, lay_out, refusal, round_up
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.model import Layout, Member, RecordKind
 from linesmith.patches.verify import first_difference
-from linesmith.tuner.inference import with_inferred_alignment
-from linesmith.tuner.placement import alignment_of, lay_out, refusal, round_up
 
 
 class Expected:

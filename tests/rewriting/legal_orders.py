@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
 
+from linesmith.analyzer.geometry.atoms import Atom, anonymous_struct, atoms, spoken_name
+from linesmith.analyzer.geometry.inference import with_inferred_alignment
+from linesmith.analyzer.geometry.placement import BYTE, place, refusal
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import FactKind, Layout, SourceFact
 from linesmith.patches.atoms import Scope
@@ -15,11 +18,8 @@ from linesmith.patches.body import Body, parsed
 from linesmith.patches.permutation import blocks
 from linesmith.patches.pieces import Origin
 from linesmith.patches.records import Record, is_packed
-from linesmith.tuner.atoms import Atom, anonymous_struct, atoms, spoken_name
 from linesmith.tuner.constraints import freedom
 from linesmith.tuner.constraints.unmovable import unmovable
-from linesmith.tuner.inference import with_inferred_alignment
-from linesmith.tuner.placement import BYTE, place, refusal
 
 SHUFFLES = 20
 EXCHANGES = 200

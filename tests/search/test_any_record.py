@@ -12,8 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.geometry.placement import refusal
 from linesmith.analyzer.model import ConflictPair, Finding, Layout, Searching
-from linesmith.tuner.placement import refusal
 from linesmith.tuner.space.narrowing import MOST_POINTS
 from linesmith.tuner.space.proposals import Proposals, proposals
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from hand_made import bits, flexible, held, scalar, struct, table, union
 
+from linesmith.analyzer.geometry.atoms import atoms, visible_places
 from linesmith.analyzer.model import Layout, Member
-from linesmith.tuner.atoms import atoms, visible_places
 from linesmith.tuner.constraints import ConstraintKind, Freedom, freedom
 
 A, B, C = scalar("a"), scalar("b"), scalar("c")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from hand_made import bits, flexible, held, meeting, scalar, struct, table, union
 
+from linesmith.analyzer.geometry.atoms import spoken_name
 from linesmith.analyzer.model import Candidate, FactKind, Layout, Move, MoveKind, SourceFact
-from linesmith.tuner.atoms import spoken_name
 from linesmith.tuner.candidates import propose
 from linesmith.tuner.constraints.elsewhere import Elsewhere, elsewhere, only_here
 from linesmith.tuner.premises import Configuration, Premises

@@ -9,8 +9,8 @@ import pytest
 from hand_made import held, meeting, scalar, struct, table, union
 
 from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.geometry.atoms import atoms
 from linesmith.analyzer.model import Layout, Member, MemberCategory
-from linesmith.tuner.atoms import atoms
 from linesmith.tuner.constraints import Freedom, freedom, unmovable
 from linesmith.tuner.constraints.linux import linux_facts
 from linesmith.tuner.premises import NO_PREMISES

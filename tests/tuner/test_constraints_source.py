@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from hand_made import bits, finding, flexible, held, hot, meeting, scalar, struct, table, union
 
+from linesmith.analyzer.geometry.atoms import Atom, atoms
+from linesmith.analyzer.geometry.placement import BYTE, place
 from linesmith.analyzer.model import ConflictPair, FactKind, Layout, SourceFact, SourceFacts
 from linesmith.tuner.arrangement import swaps, unchanged
-from linesmith.tuner.atoms import Atom, atoms
 from linesmith.tuner.candidates import propose
 from linesmith.tuner.constraints import ConstraintKind, Freedom, facts_within, freedom
-from linesmith.tuner.placement import BYTE, place
 from linesmith.tuner.premises import Premises
 from linesmith.tuner.subject import subject
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from linesmith.analyzer.geometry.placement import Shape
 from linesmith.tuner.packing.order import moved
 from linesmith.tuner.packing.problem import Apart, Clash, Grid, Hotspot, Item, Problem
 from linesmith.tuner.packing.solve import front, solve
-from linesmith.tuner.placement import Shape
 
 ANYWHERE = Grid(64, tuple((start, 1 / 8) for start in range(0, 64, 8)))
 

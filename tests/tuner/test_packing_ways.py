@@ -12,6 +12,7 @@ from random import Random
 import pytest
 from packing_cases import cheapest
 
+from linesmith.analyzer.geometry.placement import Shape
 from linesmith.tuner.packing.anneal import anneal
 from linesmith.tuner.packing.cpsat import place_hot
 from linesmith.tuner.packing.fill import Filling
@@ -20,7 +21,6 @@ from linesmith.tuner.packing.prices import UNITS
 from linesmith.tuner.packing.problem import Clash, Grid, Hotspot, Item, Problem
 from linesmith.tuner.packing.scene import Scene
 from linesmith.tuner.packing.solve import front, solve
-from linesmith.tuner.placement import Shape
 
 ANYWHERE = Grid(64, tuple((start, 1 / 8) for start in range(0, 64, 8)))
 

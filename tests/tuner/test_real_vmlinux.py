@@ -12,11 +12,11 @@ from hand_made import hot
 
 from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.geometry.inference import with_inferred_alignment
+from linesmith.analyzer.geometry.placement import first_bit, lay_out, refusal
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import ConflictPair, Layout, Member, RecordKind
 from linesmith.tuner.candidates import propose
-from linesmith.tuner.inference import with_inferred_alignment
-from linesmith.tuner.placement import first_bit, lay_out, refusal
 
 pytestmark = pytest.mark.real
 

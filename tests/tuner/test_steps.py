@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from hand_made import finding, hot, lock, meeting, scalar, struct, table
 
+from linesmith.analyzer.geometry.placement import lay_out
 from linesmith.analyzer.model import (
     Bounds,
     Candidate,
@@ -27,7 +28,6 @@ from linesmith.analyzer.model import (
     Side,
     StepTable,
 )
-from linesmith.tuner.placement import lay_out
 from linesmith.tuner.steps.protocol import Event, States, access
 from linesmith.tuner.steps.step_table import step_tables
 

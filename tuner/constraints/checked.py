@@ -8,9 +8,9 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from linesmith.analyzer.errors import ConstraintsError
+from linesmith.analyzer.geometry.atoms import visible_places
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import SourceFact, SourceFacts
-from linesmith.tuner.atoms import visible_places
 
 
 def check_facts(facts: SourceFacts, *builds: Layouts) -> None:

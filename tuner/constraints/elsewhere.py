@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from linesmith.analyzer.geometry.atoms import Atom, anonymous_struct, atoms, spoken_name, visible, visible_places
+from linesmith.analyzer.geometry.inference import with_inferred_alignment
+from linesmith.analyzer.geometry.placement import BYTE, place, refusal
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import FactKind, Layout, Member, Move, MoveKind, SourceFact
-from linesmith.tuner.atoms import Atom, anonymous_struct, atoms, spoken_name, visible, visible_places
 from linesmith.tuner.constraints.constraint import Constraint, ConstraintKind
 from linesmith.tuner.constraints.rules import freedom
 from linesmith.tuner.constraints.scoped import facts_within
-from linesmith.tuner.inference import with_inferred_alignment
-from linesmith.tuner.placement import BYTE, place, refusal
 
 # Anonymous structs are looked for this deep.
 _DEPTH = 8

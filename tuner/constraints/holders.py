@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from linesmith.analyzer.geometry.inference import with_inferred_alignment
+from linesmith.analyzer.geometry.placement import refusal
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, Member, RecordKind
 from linesmith.tuner.constraints.constraint import Constraint, ConstraintKind
 from linesmith.tuner.constraints.freedom import Limit
 from linesmith.tuner.constraints.record import Fixed, Record, Remark
-from linesmith.tuner.inference import with_inferred_alignment
-from linesmith.tuner.placement import refusal
 
 _MOST_NAMED = 3
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from linesmith.analyzer.geometry.placement import BYTE, first_bit
 from linesmith.analyzer.model import FactKind
 from linesmith.tuner.constraints.constraint import Constraint, ConstraintKind
 from linesmith.tuner.constraints.freedom import Pin
 from linesmith.tuner.constraints.record import Fixed, Record, source_of
-from linesmith.tuner.placement import BYTE, first_bit
 
 
 def relied_offsets(record: Record) -> Iterator[Pin]:

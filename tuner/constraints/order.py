@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linesmith.analyzer.geometry import flatten
+from linesmith.analyzer.geometry.placement import alignment_of
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Member
 from linesmith.tuner.constraints.constraint import Constraint, ConstraintKind
 from linesmith.tuner.constraints.record import Fixed, Record
-from linesmith.tuner.placement import alignment_of
 
 
 def last_members(record: Record) -> Iterator[Fixed]:

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from linesmith.analyzer.geometry.atoms import Atom, Place, visible_places
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import FactKind, Layout, SourceFact
-from linesmith.tuner.atoms import Atom, Place, visible_places
 from linesmith.tuner.constraints.constraint import Constraint
 from linesmith.tuner.constraints.freedom import Apart, Below, Limit, Pin, Run
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from linesmith.analyzer.geometry.atoms import Atom
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, SourceFact
-from linesmith.tuner.atoms import Atom
 from linesmith.tuner.constraints.alignment import explicit_alignments
 from linesmith.tuner.constraints.bit_fields import separate_runs
 from linesmith.tuner.constraints.freedom import Apart, Below, Freedom, Limit, Pin, Run

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from linesmith.analyzer.geometry.atoms import GROUP_BEGIN, GROUP_END, visible_places
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import ConflictPair, FactKind, Layout, SourceFact
-from linesmith.tuner.atoms import GROUP_BEGIN, GROUP_END, visible_places
 
 _ASSERTED = "include/linux/cache.h, CACHELINE_ASSERT_GROUP_MEMBER()"
 

@@ -13,9 +13,9 @@ from functools import lru_cache
 from itertools import combinations
 
 from linesmith.analyzer.geometry import meet
+from linesmith.analyzer.geometry.atoms import Place
 from linesmith.analyzer.geometry.phase import Span
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, LineMember, PlacePhases
-from linesmith.tuner.atoms import Place
 from linesmith.tuner.cost.line_heat import LineHeat
 from linesmith.tuner.cost.phase_mix import PhaseMix, phase_mix
 from linesmith.tuner.cost.phase_mixes import PhaseMixes

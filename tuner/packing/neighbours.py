@@ -12,9 +12,9 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
+from linesmith.analyzer.geometry.placement import BYTE
 from linesmith.tuner.packing.prices import FORBIDDEN
 from linesmith.tuner.packing.scene import Scene
-from linesmith.tuner.placement import BYTE
 
 Places = NDArray[np.int64]
 

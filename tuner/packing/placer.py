@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import lcm
 
+from linesmith.analyzer.geometry.placement import BYTE, bit_field_start, round_up
 from linesmith.tuner.packing.problem import Problem
-from linesmith.tuner.placement import BYTE, bit_field_start, round_up
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from linesmith.tuner.placement import Shape
+from linesmith.analyzer.geometry.placement import Shape
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from linesmith.analyzer.geometry.placement import BYTE
 from linesmith.tuner.packing.scene import Scene
-from linesmith.tuner.placement import BYTE
 
 
 def rooms(scene: Scene) -> tuple[tuple[int, int], ...]:

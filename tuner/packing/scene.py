@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from linesmith.analyzer.geometry.placement import BYTE
 from linesmith.tuner.packing.companies import Companies, most
 from linesmith.tuner.packing.order import moved
 from linesmith.tuner.packing.placer import Placer
 from linesmith.tuner.packing.prices import FORBIDDEN, Prices
 from linesmith.tuner.packing.problem import Packing, Problem
-from linesmith.tuner.placement import BYTE
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import NamedTuple
 
+from linesmith.analyzer.geometry.placement import BYTE
 from linesmith.tuner.packing.scene import Judged, Scene
-from linesmith.tuner.placement import BYTE
 
 Link = tuple[int, "Link"] | None
 # Hotspots by number, with the first byte and the last.

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.geometry.placement import round_up
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Candidate, Move, MoveKind
 from linesmith.tuner.arrangement import moves, unchanged
 from linesmith.tuner.cost.conflict import meets, residual_share
-from linesmith.tuner.placement import round_up
 from linesmith.tuner.search import Option
 from linesmith.tuner.space.companies import Company, companies, hottest
 from linesmith.tuner.space.composition import Choice, composed

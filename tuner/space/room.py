@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.geometry.placement import round_up
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Move, MoveKind
-from linesmith.tuner.placement import round_up
 from linesmith.tuner.space.companies import hottest
 from linesmith.tuner.space.composition import Choice, composed
 from linesmith.tuner.space.dimensions import MOST_ALIGNED

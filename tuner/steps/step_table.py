@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
+from linesmith.analyzer.geometry.atoms import visible_places
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Candidate, CoherenceStep, Finding, Layout, LineState, StepTable
-from linesmith.tuner.atoms import visible_places
 from linesmith.tuner.steps.protocol import Effect, Event, States, access
 from linesmith.tuner.steps.story import VICTIM, WRITER, Touch, Turn, story
 

@@ -10,6 +10,7 @@ from functools import cache
 from linesmith.analyzer.access import AccessMap, accesses_of
 from linesmith.analyzer.attribution.lock import takes_lock
 from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.geometry.atoms import Place, visible_places
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import (
     Accessor,
@@ -23,7 +24,6 @@ from linesmith.analyzer.model import (
     TriageKind,
     TypeAccesses,
 )
-from linesmith.tuner.atoms import Place, visible_places
 from linesmith.tuner.cost.heat import own_members
 from linesmith.tuner.premises import Premises
 from linesmith.tuner.relocation import DEPTH

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.errors import StructureRefused
+from linesmith.analyzer.geometry.atoms import atoms
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout
-from linesmith.tuner.atoms import atoms
 from linesmith.tuner.constraints import freedom
 from linesmith.tuner.structure.reshape import at, behind, embedded, explained, with_member
 

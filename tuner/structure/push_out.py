@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from linesmith.analyzer.geometry.placement import refusal, round_up
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     ConflictPair,
@@ -15,7 +16,6 @@ from linesmith.analyzer.model import (
     StructureKind,
     TriageKind,
 )
-from linesmith.tuner.placement import refusal, round_up
 from linesmith.tuner.structure.case import Case, accessors
 from linesmith.tuner.structure.memory import Allocation
 from linesmith.tuner.structure.reshape import WORD, at, explained, pointer_to, with_member

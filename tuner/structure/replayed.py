@@ -14,10 +14,10 @@ from pathlib import Path
 
 from linesmith.analyzer.access import AccessMap
 from linesmith.analyzer.errors import NotSimulated
+from linesmith.analyzer.geometry.atoms import visible_places
+from linesmith.analyzer.geometry.placement import round_up
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Gain, Layout, ObjectArea, StructuralAdvice, StructureKind
-from linesmith.tuner.atoms import visible_places
-from linesmith.tuner.placement import round_up
 from linesmith.tuner.plan import Plan, ShardBy, Sharding, aligned, unchanged
 from linesmith.tuner.replay import Outcome, Replay, open_trace
 from linesmith.tuner.resampling import change_interval

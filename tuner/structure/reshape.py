@@ -10,10 +10,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from linesmith.analyzer.errors import StructureRefused
+from linesmith.analyzer.geometry.inference import record_alignment, with_inferred_alignment
+from linesmith.analyzer.geometry.placement import lay_out, refusal, round_up
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, Member, MemberCategory, RecordKind
-from linesmith.tuner.inference import record_alignment, with_inferred_alignment
-from linesmith.tuner.placement import lay_out, refusal, round_up
 from linesmith.tuner.relocation import DEPTH, elements, holds
 
 WORD = 8

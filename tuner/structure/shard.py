@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.attribution.lock import is_lock, takes_lock
+from linesmith.analyzer.geometry.placement import round_up
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     ContendedLock,
@@ -15,7 +16,6 @@ from linesmith.analyzer.model import (
     StructureKind,
     TriageKind,
 )
-from linesmith.tuner.placement import round_up
 from linesmith.tuner.structure.case import Case, accessors, sampled
 
 # Of the accesses that write a member so many are single atomic instructions in one that needs no lock.

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from linesmith.analyzer.geometry import inferred_alignment, inferred_record_alignment
+from linesmith.analyzer.geometry.placement import BYTE, bit_field_start, first_bit, round_up, shape_of
 from linesmith.analyzer.model import Layout, Member
-from linesmith.tuner.placement import BYTE, bit_field_start, first_bit, round_up, shape_of
 
 
 def with_inferred_alignment(layout: Layout) -> Layout:

@@ -14,9 +14,9 @@ from hand_made import bits, flexible, held, offsets, scalar, struct, union
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from linesmith.analyzer.geometry.inference import with_inferred_alignment
+from linesmith.analyzer.geometry.placement import first_bit, place, refusal
 from linesmith.analyzer.model import Layout, Member
-from linesmith.tuner.inference import with_inferred_alignment
-from linesmith.tuner.placement import first_bit, place, refusal
 
 CHAR, SHORT, INT, LONG = (scalar(name, size) for name, size in (("c", 1), ("s", 2), ("i", 4), ("l", 8)))
 INT_LATE = replace(INT, offset=8)
