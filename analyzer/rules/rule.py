@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import (
     AccessCounts,
+    Figure,
     Layout,
     Severity,
     SourceFact,
@@ -16,7 +18,7 @@ from linesmith.analyzer.model import (
     TypeIntent,
     Violation,
 )
-from linesmith.analyzer.slab import Kernel
+from linesmith.analyzer.slab import Kernel, Served
 
 
 def no_accesses(layout: Layout) -> TypeAccesses:
@@ -28,12 +30,18 @@ def no_accesses(layout: Layout) -> TypeAccesses:
 class Side:
     """One of the two builds, or the only one: all its layouts, the kernel's slabs, and who touches a layout of it.
 
-    ``accesses`` reads the access map when first called; where there is none, all its counts are 0.
+    ``accesses`` reads the access map when first called; where there is none, all its counts are 0. ``containment`` is
+    of the records that slab caches are known to serve and what these hold; it is computed when first asked.
     """
 
     layouts: Layouts
     kernel: Kernel = field(default_factory=Kernel)
     accesses: Callable[[Layout], TypeAccesses] = no_accesses
+    containment: Containment = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Nothing is read yet."""
+        object.__setattr__(self, "containment", Containment(Served(self.layouts, self.kernel)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +80,29 @@ class Rule:
     pair: bool = True
     untuned: bool = False
     default: bool = True
+
+    def broken(
+        self,
+        layout: Layout,
+        message: str,
+        *,
+        member: str = "",
+        subject: str = "",
+        advice: str = "",
+        figures: tuple[Figure, ...] = (),
+        severity: Severity | None = None,
+        line: int | None = None,
+    ) -> Violation:
+        """A violation of this rule by ``layout``, at its declaration or on ``line`` of the same file."""
+        return Violation(
+            rule=self.name,
+            severity=severity or self.severity,
+            type=layout.title,
+            message=message,
+            member=member,
+            subject=subject,
+            advice=advice,
+            file=layout.file,
+            line=line or layout.line,
+            figures=figures,
+        )

@@ -8,6 +8,7 @@ from linesmith.analyzer.slab.machine import machine_of
 from linesmith.analyzer.slab.places import TypeSlabs, slab_places, together
 from linesmith.analyzer.slab.possible import Machines, PlacedStart, SlabStarts, any_machine, machines_with
 from linesmith.analyzer.slab.release import release_of
+from linesmith.analyzer.slab.served import Served
 from linesmith.analyzer.slab.stride import geometry_of
 from linesmith.analyzer.slab.sysfs import measured_caches
 
@@ -16,6 +17,7 @@ __all__ = [
     "Kernel",
     "Machines",
     "PlacedStart",
+    "Served",
     "SlabStarts",
     "TypeSlabs",
     "any_machine",

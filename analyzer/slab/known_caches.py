@@ -108,5 +108,10 @@ def caches_called(name: str, release: Release) -> tuple[KnownCache, ...]:
     return tuple(one for one in _of_release(release) if one.name == name)
 
 
+def served_records(release: Release) -> tuple[str, ...]:
+    """Names of the records that known caches of that release serve."""
+    return tuple(one.record for one in _of_release(release))
+
+
 def _of_release(release: Release) -> Iterator[KnownCache]:
     return (one for one in _CACHES if one.since <= release < one.until)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which records slab caches serve, and what these hold."""
+
+from __future__ import annotations
+
+from hand_made import held, scalar, struct, table
+
+from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.model import Layout, SlabBasis, SlabCache, SlabGeometry
+from linesmith.analyzer.slab import Kernel, Served, slab_places
+
+PART = struct("part", scalar("first"), scalar("second"))
+DENTRY = struct("dentry", scalar("d_flags"), held("d_part", PART))
+STRANGER = struct("stranger", held("part", PART))
+LAYOUTS = table(PART, DENTRY, STRANGER)
+
+
+def walked(kernel: Kernel) -> list[str]:
+    return [layout.name for layout in Served(LAYOUTS, kernel)]
+
+
+def places(layout: Layout, kernel: Kernel) -> list[tuple[str, str]]:
+    found = slab_places(layout, Containment(Served(LAYOUTS, kernel)), kernel)
+    return [(place.outer, place.path) for place in found]
+
+
+def test_records_of_known_caches_and_their_parts_are_walked() -> None:
+    assert walked(Kernel()) == ["dentry", "part"]
+
+
+def test_a_measured_cache_serves_the_record_of_its_name() -> None:
+    measured = SlabCache("stranger", SlabGeometry(16, 8, 16, 0, 256), SlabBasis.MEASURED)
+    assert "stranger" in walked(Kernel(measured={"stranger": measured}))
+
+
+def test_the_places_of_a_record_are_those_that_all_layouts_tell() -> None:
+    everywhere = [(one.outer, one.path) for one in slab_places(PART, Containment(LAYOUTS), Kernel())]
+    assert places(PART, Kernel()) == everywhere == [("dentry", "d_part")]
+
+
+def test_what_is_not_walked_can_still_be_asked_for() -> None:
+    assert Served(LAYOUTS, Kernel()).by_id(STRANGER.id) == STRANGER
