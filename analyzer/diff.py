@@ -5,15 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from linesmith.analyzer.geometry import gaps, line_of, lines, straddles
+from linesmith.analyzer.geometry.naming import nameable
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, Member
-
-# Damaged debug information can nest anonymous records without end.
-MOST_MEMBERS = 1 << 16
-MOST_LEVELS = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,25 +134,12 @@ def _member_changes(old: dict[str, Spot], new: dict[str, Spot]) -> tuple[MemberC
 
 def _spots(layout: Layout, layouts: Layouts) -> dict[str, Spot]:
     spots: dict[str, Spot] = {}
-    named = _named(layout, layouts, "", 0, frozenset({layout.id}))
-    for path, offset, member in islice(named, MOST_MEMBERS):
-        place = offset + member.offset
-        bit_offset = None if member.bit_offset is None else 8 * offset + member.bit_offset
+    for one in nameable(layout, layouts):
+        member, place = one.member, one.base + one.member.offset
+        bit_offset = None if member.bit_offset is None else 8 * one.base + member.bit_offset
         crossing = not member.is_bit_field and straddles(place, member.size)
-        spots[path] = Spot(_type(member), place, member.size, line_of(place), crossing, bit_offset, member.bit_size)
+        spots[one.path] = Spot(_type(member), place, member.size, line_of(place), crossing, bit_offset, member.bit_size)
     return spots
-
-
-def _named(
-    layout: Layout, layouts: Layouts, path: str, offset: int, entered: frozenset[int]
-) -> Iterator[tuple[str, int, Member]]:
-    """Members that C code can name from ``layout``; anonymous records are looked into, numbered ones are not."""
-    for number, member in enumerate(layout.members):
-        if member.name or member.record is None or member.record in entered or len(entered) > MOST_LEVELS:
-            yield path + (member.name or f"({number})"), offset, member
-        else:
-            inner = layouts.by_id(member.record)
-            yield from _named(inner, layouts, path, offset + member.offset, entered | {inner.id})
 
 
 def _type(member: Member) -> str:

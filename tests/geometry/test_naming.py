@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Members are found by the names that C code gives them from outside."""
+
+from __future__ import annotations
+
+import pytest
+from c_layouts import nested
+from c_source import compiled
+from hypothesis import given
+
+from linesmith.analyzer.dwarf import read_layouts
+from linesmith.analyzer.geometry import Span
+from linesmith.analyzer.geometry.naming import nameable, named
+from linesmith.analyzer.layouts import LayoutTable
+
+SOURCE = """
+struct pair { int first, second; };
+struct subject {
+    char head;
+    struct { long low; union { int word; struct pair parts; }; };
+    struct pair table[3][4];
+    unsigned one : 3, two : 9;
+    struct { int inner; } own;
+} subject;
+"""
+
+
+@pytest.fixture(scope="module")
+def layouts(tmp_path_factory: pytest.TempPathFactory) -> LayoutTable:
+    return LayoutTable(read_layouts(compiled(tmp_path_factory.mktemp("naming"), SOURCE)).layouts)
+
+
+def span(layouts: LayoutTable, path: str) -> Span | None:
+    found = named(layouts.variants("subject")[0], layouts, path)
+    return found.span if found else None
+
+
+def test_a_member_of_an_anonymous_record_is_called_from_outside(layouts: LayoutTable) -> None:
+    assert span(layouts, "low") == Span(8, 8)
+    assert span(layouts, "parts.second") == Span(20, 4)
+
+
+def test_an_element_of_an_array_is_found_by_its_indices(layouts: LayoutTable) -> None:
+    assert span(layouts, "table") == Span(24, 96)
+    assert span(layouts, "table[2]") == Span(88, 32)
+    assert span(layouts, "table[2][3].second") == Span(116, 4)
+
+
+def test_a_bit_field_lies_on_the_bytes_that_its_bits_touch(layouts: LayoutTable) -> None:
+    assert span(layouts, "one") == Span(120, 1)
+    assert span(layouts, "two") == Span(120, 2)
+
+
+@pytest.mark.parametrize(
+    "path", ["", "nothing", "low.more", "table[3]", "table[0][0][0]", "head[0]", "own.", ".own", "own.inner" * 5000]
+)
+def test_what_is_no_member_is_not_found(layouts: LayoutTable, path: str) -> None:
+    assert span(layouts, path) is None
+
+
+def test_every_name_is_given_in_order_and_with_its_place(layouts: LayoutTable) -> None:
+    names = [one.path for one in nameable(layouts.variants("subject")[0], layouts)]
+    assert names == ["head", "low", "word", "parts", "table", "one", "two", "own"]
+
+
+@given(nested())
+def test_a_name_leads_to_the_member_it_was_given_for(table: LayoutTable) -> None:
+    for layout in table:
+        for one in nameable(layout, table):
+            assert named(layout, table, one.path) == one
