@@ -21,7 +21,7 @@ import msgspec
 
 from linesmith.analyzer.model import Layout
 
-FORMAT = b"linesmith-index1"
+FORMAT = b"linesmith-index2"
 SUFFIX = ".index"
 # Everything that is kept of a build; it shares the room there is.
 KEPT = ("*.index", "*.access", "*.scan", "*.units", "*.places")
@@ -49,12 +49,16 @@ class Stamp(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Head(msgspec.Struct, frozen=True, array_like=True):
-    """``names`` gives the ids by name, most used first; ``ends`` where each record's document ends in the body."""
+    """``names`` gives the ids by name, most used first; ``ends`` where each record's document ends in the body.
+
+    ``digests`` has as many bytes for each record, by id: records of two files with equal ones have the same layout.
+    """
 
     stamp: Stamp
     names: dict[str, tuple[int, ...]]
     ends: tuple[int, ...]
     body_crc: int
+    digests: bytes
 
 
 class _Units(msgspec.Struct, frozen=True):
@@ -81,6 +85,11 @@ class IndexedLayouts:
             self._decoded[layout_id] = found
         return found
 
+    def digest(self, layout_id: int) -> bytes:
+        """What is equal for layouts of two files that do not differ."""
+        each = len(self.head.digests) // len(self.head.ends)
+        return self.head.digests[layout_id * each : (layout_id + 1) * each]
+
     def variants(self, name: str) -> tuple[Layout, ...]:
         """Every layout of records called ``name``, the one used by most compile units first."""
         return tuple(self.by_id(layout_id) for layout_id in self.head.names.get(name, ()))
@@ -101,8 +110,11 @@ def built(stamp: Stamp, names: Sequence[str], documents: Sequence[bytes]) -> Ind
         if name:
             by_name.setdefault(name, []).append(layout_id)
     ordered = {name: _most_used_first(ids, documents) for name, ids in by_name.items()}
+    from linesmith.analyzer.digest import digests  # hashlib costs 3 ms, so only where an index is made
+
     body = b"".join(documents)
-    return IndexedLayouts(Head(stamp, ordered, tuple(accumulate(map(len, documents))), zlib.crc32(body)), body)
+    head = Head(stamp, ordered, tuple(accumulate(map(len, documents))), zlib.crc32(body), b"".join(digests(documents)))
+    return IndexedLayouts(head, body)
 
 
 def _most_used_first(ids: list[int], documents: Sequence[bytes]) -> tuple[int, ...]:

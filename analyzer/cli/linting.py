@@ -9,12 +9,11 @@ import click
 
 from linesmith.analyzer.cli.kernels import Running, kernel_of
 from linesmith.analyzer.cli.loading import load
-from linesmith.analyzer.diff import paired
 from linesmith.analyzer.dwarf import Reading
-from linesmith.analyzer.lint import Linted, Policy
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.lint import Linted, Policy, of_one, of_two, tuned
 from linesmith.analyzer.model import Layout
 from linesmith.analyzer.rules import RULES, Side
-from linesmith.analyzer.selection import select, select_both
 
 
 def builds(elf: Path | None, base: Path | None, head: Path | None) -> tuple[Path | None, Path]:
@@ -31,21 +30,21 @@ def linted(files: tuple[Path | None, Path], types: tuple[str, ...], running: Run
     base, head = files
     after = load(head)
     if base is None:
-        chosen = select(after.layouts, types)
-        return Linted(str(head), _side(after, running), tuple((None, one) for one in chosen), compared=len(chosen))
+        found = of_one(after.layouts, types)
+        return Linted(str(head), _side(after, running), found.pairs, compared=found.compared)
     before = load(base)
-    pairs = tuple(paired(*select_both(before.layouts, after.layouts, types)))
-    new = sum(pair[1] is not None for pair in pairs)
-    return Linted(str(head), _side(after, running), pairs, str(base), _side(before, running), compared=new)
+    found = of_two(before.layouts, after.layouts, types)
+    sides = _side(before, running), _side(after, running)
+    return Linted(str(head), sides[1], found.pairs, str(base), sides[0], found.compared, found.changed)
 
 
 def policy(types: tuple[str, ...]) -> Policy:
     """All rules that are on unless ignored; records that are asked for by name count as tuned."""
 
-    def tuned(layout: Layout, side: Side) -> str:  # noqa: ARG001 - the policy's signature
-        return "named by --type" if types else ""
+    def asked_for(layout: Layout, layouts: Layouts) -> str:
+        return tuned(layout, layouts) or "named by --type"
 
-    return Policy(tuple(one for one in RULES if one.default), tuned)
+    return Policy(tuple(one for one in RULES if one.default), asked_for if types else tuned)
 
 
 def _side(reading: Reading, running: Running) -> Side:

@@ -2,16 +2,21 @@
 """What follows from a layout by arithmetic alone: gaps, lines, phases, leaves and inferred alignment."""
 
 from linesmith.analyzer.geometry.alignment import inferred_alignment, inferred_packed, inferred_record_alignment
+from linesmith.analyzer.geometry.asked_alignment import asked_of_member, asked_of_record
 from linesmith.analyzer.geometry.gaps import BitHole, Gaps, Hole, gaps, inner_padding
 from linesmith.analyzer.geometry.leaves import flatten, leaf_at, leaves_at
 from linesmith.analyzer.geometry.lines import line_of, lines, lines_touched, straddles
+from linesmith.analyzer.geometry.naming import Named, nameable, named
 from linesmith.analyzer.geometry.phase import Span, meet, meeting_phases, meeting_share, phases
 
 __all__ = [
     "BitHole",
     "Gaps",
     "Hole",
+    "Named",
     "Span",
+    "asked_of_member",
+    "asked_of_record",
     "flatten",
     "gaps",
     "inferred_alignment",
@@ -26,6 +31,8 @@ __all__ = [
     "meet",
     "meeting_phases",
     "meeting_share",
+    "nameable",
+    "named",
     "phases",
     "straddles",
 ]

@@ -2,5 +2,7 @@
 """The lint of layouts: records of one build, or of two side by side, held against rules and intents."""
 
 from linesmith.analyzer.lint.linting import Linted, Policy, lint
+from linesmith.analyzer.lint.pairs import Pairs, of_one, of_two
+from linesmith.analyzer.lint.tuned import tuned
 
-__all__ = ["Linted", "Policy", "lint"]
+__all__ = ["Linted", "Pairs", "Policy", "lint", "of_one", "of_two", "tuned"]

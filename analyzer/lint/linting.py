@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import NO_INTENT, Intent, Layout, LintReport, SourceFact, TypeIntent, Violation
 from linesmith.analyzer.rules import Rule, Side, Subject
 
@@ -37,7 +38,7 @@ class Policy:
     """
 
     rules: tuple[Rule, ...]
-    tuned: Callable[[Layout, Side], str]
+    tuned: Callable[[Layout, Layouts], str]
     intent: Intent = NO_INTENT
     applies: Callable[[TypeIntent], bool] = lambda _: True
     facts: Mapping[str, tuple[SourceFact, ...]] = field(default_factory=dict)
@@ -63,10 +64,18 @@ def _subjects(linted: Linted, policy: Policy) -> Iterator[Subject]:
         if new is None:
             continue
         intents = tuple(one for one in policy.intent.of(new.name) if policy.applies(one))
-        tuned = policy.tuned(new, linted.new) or (policy.tuned(old, linted.old) if old and linted.old else "")
-        if intents:
-            tuned = f"has intents in {intents[0].place}"
+        tuned = _reason(policy, intents, ((new, linted.new), (old, linted.old)))
         yield Subject(new, linted.new, old, linted.old, tuned, intents, policy.facts.get(new.name, ()))
+
+
+def _reason(
+    policy: Policy, intents: tuple[TypeIntent, ...], versions: Iterable[tuple[Layout | None, Side | None]]
+) -> str:
+    """Why the record counts as tuned, in the first of its versions that does."""
+    if intents:
+        return f"has intents in {intents[0].place}"
+    reasons = (policy.tuned(layout, side.layouts) for layout, side in versions if layout and side)
+    return next(filter(None, reasons), "")
 
 
 def _violations(subject: Subject, rules: Iterable[Rule]) -> Iterator[Violation]:

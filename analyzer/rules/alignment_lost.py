@@ -5,28 +5,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from linesmith.analyzer.geometry import asked_of_member, asked_of_record
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Layout, Severity, Violation
 from linesmith.analyzer.rules.rule import Rule, Subject
 
 
 def _check(subject: Subject) -> Iterator[Violation]:
     old, new = subject.old, subject.new
-    if old is None or not (old.file and new.file):  # BTF states no alignment
+    if old is None or subject.base is None or not (old.file and new.file):  # BTF states no alignment
         return
-    if _lost(old.alignment, new.alignment):
-        yield _violation(new, "", old.alignment, new.alignment)
+    if _lost(asked_of_record(old), new.alignment):
+        yield _violation(new, "", asked_of_record(old), new.alignment)
     now = {member.name: member.alignment for member in new.members if member.name}
     for member in old.members:
-        if member.name in now and _lost(member.alignment, now[member.name]):
-            yield _violation(new, member.name, member.alignment, now[member.name])
+        asked = asked_of_member(member, subject.base.layouts)
+        if member.name in now and _lost(asked, now[member.name]):
+            yield _violation(new, member.name, asked, now[member.name])
 
 
-def _lost(old: int | None, new: int | None) -> bool:
-    """Whether an alignment that concerns cache lines became weaker."""
-    return old is not None and old >= CACHE_LINE_BYTES and (new or 0) < old
+def _lost(asked: int, now: int | None) -> bool:
+    """Whether an alignment that concerns cache lines became weaker; one that a type inside brings counts as kept."""
+    return asked >= CACHE_LINE_BYTES and (now or 0) < asked
 
 
-def _violation(layout: Layout, member: str, old: int | None, new: int | None) -> Violation:
+def _violation(layout: Layout, member: str, old: int, new: int | None) -> Violation:
     return Violation(
         rule=RULE.name,
         severity=RULE.severity,

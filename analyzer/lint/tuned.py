@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether somebody cared for the layout of a record, as its declaration or the history of the kernel shows."""
+
+from __future__ import annotations
+
+from linesmith.analyzer.geometry import asked_of_member, asked_of_record
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.lint.kernel_types import KERNEL_TYPES
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout
+
+_GROUP = "__cacheline_group_begin__"
+# Empty members that are aligned to a line: ZONE_PADDING() up to 6.1, CACHELINE_PADDING() since.
+_PADDINGS = frozenset(("struct cacheline_padding", "struct zone_padding", "struct memcg_padding"))
+_KERNEL = "task_struct"
+
+
+def tuned(layout: Layout, layouts: Layouts) -> str:
+    """A clause with the reason to count the record as tuned, empty where there is none.
+
+    Markings come first: groups of members, paddings, alignments to lines that the record or a member of it asks for
+    itself. An alignment that comes from a type that is embedded is none of its own. Records of a kernel that are known
+    to be tuned without a mark in their debug information follow.
+    """
+    marked = _marked(layout, layouts)
+    if marked or layout.typedef or not layouts.variants(_KERNEL):
+        return marked
+    return KERNEL_TYPES.get(layout.name, "")
+
+
+def _marked(layout: Layout, layouts: Layouts) -> str:
+    for member in layout.members:
+        if member.name.startswith(_GROUP):
+            return f"marks the group {member.name.removeprefix(_GROUP)}"
+        if member.type in _PADDINGS:
+            return f"has the padding {member.name}"
+        if asked_of_member(member, layouts) >= CACHE_LINE_BYTES:
+            return f"aligns {member.name or 'a part without a name'} to {member.alignment} bytes"
+    own = asked_of_record(layout)
+    return f"is aligned to {own} bytes" if own >= CACHE_LINE_BYTES else ""

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which records of two builds are worth a look."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from c_source import compiled
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linesmith.analyzer.diff import changes, paired
+from linesmith.analyzer.dwarf import read_layouts
+from linesmith.analyzer.errors import TypeNotFound
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.lint import of_one, of_two
+from linesmith.analyzer.selection import select_both
+
+BOTH = "struct same { int a; long b; } s; struct other { char c; } o;"
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINESMITH_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def builds(folder: Path, old: str, new: str) -> tuple[Layouts, Layouts]:
+    before, after = compiled(folder, old, name="old"), compiled(folder, new, name="new")
+    return read_layouts(before).layouts, read_layouts(after).layouts
+
+
+def names(folder: Path, old: str, new: str) -> list[str]:
+    return [(after or before).name for before, after in of_two(*builds(folder, old, new), ()).pairs if after or before]
+
+
+def test_equal_records_are_not_looked_at(tmp_path: Path) -> None:
+    assert names(tmp_path, BOTH, BOTH) == []
+
+
+def test_a_record_that_only_changed_its_line_is_equal(tmp_path: Path) -> None:
+    assert names(tmp_path, BOTH, "\n\n\n" + BOTH.replace("struct other", "\nstruct other")) == []
+
+
+def test_a_member_that_moved_makes_a_pair(tmp_path: Path) -> None:
+    assert names(tmp_path, BOTH, BOTH.replace("int a; long b;", "long b; int a;")) == ["same"]
+
+
+def test_a_change_inside_a_part_without_a_name_counts_for_the_whole(tmp_path: Path) -> None:
+    old, new = "struct s { struct { int a; int b; }; } s;", "struct s { struct { int b; int a; }; } s;"
+    assert names(tmp_path, old, new) == ["s"]
+
+
+def test_a_change_inside_a_named_record_counts_for_that_one_alone(tmp_path: Path) -> None:
+    old = "struct in { int a; int b; }; struct out { struct in in; } s;"
+    assert names(tmp_path, old, old.replace("int a; int b;", "int b; int a;")) == ["in"]
+
+
+def test_a_new_record_has_no_partner(tmp_path: Path) -> None:
+    found = of_two(*builds(tmp_path, BOTH, BOTH + "struct fresh { int a; } f;"), ())
+    assert [(before, after.name) for before, after in found.pairs if after] == [(None, "fresh")]
+    assert (found.compared, found.changed) == (3, 0)
+
+
+def test_what_is_asked_for_is_looked_at_though_nothing_changed(tmp_path: Path) -> None:
+    found = of_two(*builds(tmp_path, BOTH, BOTH), (), asked_for=("other",))
+    assert [(before.name, after.name) for before, after in found.pairs if before and after] == [("other", "other")]
+
+
+def test_types_leave_all_others_out(tmp_path: Path) -> None:
+    old, new = builds(tmp_path, BOTH, "struct same { long b; } s; struct other { long c; } o;")
+    found = of_two(old, new, ("other",))
+    assert [after.name for _, after in found.pairs if after] == ["other"]
+
+
+def test_a_type_that_neither_build_has_is_an_error(tmp_path: Path) -> None:
+    old, new = builds(tmp_path, BOTH, BOTH)
+    with pytest.raises(TypeNotFound, match="othr"):
+        of_two(old, new, ("othr",))
+
+
+def test_of_one_build_every_record_is_looked_at(tmp_path: Path) -> None:
+    old, _ = builds(tmp_path, BOTH, BOTH)
+    assert sorted(after.name for _, after in of_one(old, ()).pairs if after) == ["other", "same"]
+
+
+MEMBERS = st.lists(st.sampled_from(("char", "int", "long", "short")), min_size=1, max_size=6)
+
+
+@settings(max_examples=20, deadline=None)
+@given(old=MEMBERS, new=MEMBERS)
+def test_digests_differ_if_and_only_if_the_comparison_finds_a_change(
+    tmp_path_factory: pytest.TempPathFactory, old: list[str], new: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("pair")
+
+    def source(types: list[str]) -> str:
+        return "struct s { " + " ".join(f"{one} m{at};" for at, one in enumerate(types)) + " } s;"
+
+    before, after = builds(folder, source(old), source(new))
+    found = changes(before, after, paired(*select_both(before, after, ())))
+    assert bool(of_two(before, after, ()).changed) == bool(found)
