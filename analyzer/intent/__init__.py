@@ -3,5 +3,17 @@
 
 from linesmith.analyzer.intent.configuration import applies, symbols_in, undecided
 from linesmith.analyzer.intent.reading import FILE_NAME, intent_in, intent_of_tree, read_intent
+from linesmith.analyzer.intent.writing import one_line, written, written_type
 
-__all__ = ["FILE_NAME", "applies", "intent_in", "intent_of_tree", "read_intent", "symbols_in", "undecided"]
+__all__ = [
+    "FILE_NAME",
+    "applies",
+    "intent_in",
+    "intent_of_tree",
+    "one_line",
+    "read_intent",
+    "symbols_in",
+    "undecided",
+    "written",
+    "written_type",
+]

@@ -66,7 +66,8 @@ def intent_in(text: str, shown: str = FILE_NAME, name: str = FILE_NAME) -> Inten
     except (ValueError, RecursionError) as error:
         raise IntentError(_no_toml(text, shown, str(error))) from None
     top = Table(values, (), Source(shown, name, lines))
-    top.only(("lint", "type", "suppress"))
+    top.only(("lint", "type", "suppress", "defaults"))
+    top.table("defaults")  # what it says is for the command line, which reads it itself
     return Intent(
         shown,
         tuple(_type(one) for one in top.tables("type")),

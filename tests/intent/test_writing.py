@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Intents as they are written, and read again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linesmith.analyzer.intent import intent_in, written, written_type
+from linesmith.analyzer.model import (
+    Intent,
+    Isolation,
+    LintChoice,
+    MemberGroup,
+    SizeBudget,
+    Suppression,
+    TypeIntent,
+)
+
+word = st.from_regex(r"[a-z_][a-z0-9_]{0,8}", fullmatch=True)
+paths = st.lists(word, min_size=1, max_size=3).map(".".join) | word.map("{}[3].b".format)
+members = st.lists(paths, unique=True, max_size=30).map(tuple)
+some_members = st.lists(paths, unique=True, min_size=1, max_size=5).map(tuple)
+counts = st.none() | st.integers(1, 1 << 20)
+line = st.text(st.characters(exclude_categories=("C", "Z")) | st.just(" "), max_size=30)
+text = line.map(str.strip).filter(bool)
+symbols = st.lists(word.map("CONFIG_{}".format) | word.map("!CONFIG_N{}".format), unique=True, max_size=3).map(tuple)
+groups = st.lists(
+    st.builds(MemberGroup, word, some_members, counts, counts), unique_by=lambda one: one.name, max_size=3
+)
+isolations = st.builds(
+    lambda one, other, size, share: Isolation(one, tuple(name for name in other if name not in one), size, share),
+    some_members,
+    members,
+    st.sampled_from((32, 64, 128, 256)),
+    st.floats(0, 1),
+)
+types = st.builds(
+    TypeIntent,
+    record=word,
+    reason=text,
+    link=st.sampled_from(("", "https://lore.kernel.org/all/a@b/", 'd3b1a9a778e1 ("fs: \\o/")')),
+    configuration=symbols,
+    groups=groups.map(tuple),
+    isolations=st.lists(isolations, max_size=3).map(tuple),
+    budget=st.builds(SizeBudget, counts, counts, counts),
+    hot=members,
+    read_mostly=members,
+    write_hot=members,
+)
+rules = st.lists(st.sampled_from(("all", "lock-moved", "a-*")), unique=True).map(tuple)
+suppressions = st.builds(
+    Suppression, st.sampled_from(("*", "lock-moved")), word, text, paths | st.just("*"), st.none() | st.dates()
+)
+intents = st.builds(
+    Intent,
+    st.just(""),
+    st.lists(types, max_size=4).map(tuple),
+    st.lists(suppressions, max_size=3).map(tuple),
+    st.builds(LintChoice, rules, rules, st.lists(word, unique=True, max_size=3).map(tuple)),
+)
+
+
+def without_places(intent: Intent) -> Intent:
+    bare = tuple(replace(one, place="") for one in intent.types)
+    return replace(
+        intent, path="", types=bare, suppressions=tuple(replace(one, place="") for one in intent.suppressions)
+    )
+
+
+@given(intents)
+def test_what_is_written_is_read_as_it_was(intent: Intent) -> None:
+    assert without_places(intent_in(written(intent))) == intent
+
+
+@given(st.lists(types, min_size=1, max_size=4))
+def test_places_are_the_lines_on_which_the_types_begin(wanted: list[TypeIntent]) -> None:
+    lines = written(Intent("", tuple(wanted))).split("\n")
+
+    found = intent_in("\n".join(lines)).types
+
+    assert [lines[int(one.place.partition(":")[2]) - 1] for one in found] == ["[[type]]"] * len(wanted)
+
+
+def test_a_type_is_written_in_few_lines() -> None:
+    intent = TypeIntent(
+        record="address_space",
+        reason='exec storms wait for "i_mmap"',
+        budget=SizeBudget(bytes=256, objects_per_slab=21),
+        isolations=(Isolation(("i_mmap_rwsem",), ("i_mmap",)), Isolation(("i_pages",), bytes=128, phases=0.25)),
+        hot=tuple(f"quite_a_long_member_{number}" for number in range(4)),
+    )
+
+    assert written_type(intent) == (
+        "[[type]]\n"
+        'name = "address_space"\n'
+        'reason = "exec storms wait for \\"i_mmap\\""\n'
+        "hot = [\n"
+        '    "quite_a_long_member_0", "quite_a_long_member_1", "quite_a_long_member_2",\n'
+        '    "quite_a_long_member_3",\n'
+        "]\n"
+        "\n"
+        "[type.budget]\n"
+        "bytes = 256\n"
+        "objects-per-slab = 21\n"
+        "\n"
+        "[[type.isolate]]\n"
+        'members = ["i_mmap_rwsem"]\n'
+        'from = ["i_mmap"]\n'
+        "\n"
+        "[[type.isolate]]\n"
+        'members = ["i_pages"]\n'
+        "bytes = 128\n"
+        "phases = 0.25\n"
+    )
+
+
+def test_a_suppression_with_its_day() -> None:
+    one = Suppression("avoidable-hole", "ixgbe_*", "the device reads it", expires=date(2027, 1, 31))
+
+    assert written(Intent("", (), (one,))) == (
+        '[[suppress]]\nrule = "avoidable-hole"\ntype = "ixgbe_*"\n'
+        'reason = "the device reads it"\nexpires = 2027-01-31\n'
+    )
