@@ -16,6 +16,7 @@ from linesmith.analyzer.geometry import meet
 from linesmith.analyzer.geometry.atoms import Place
 from linesmith.analyzer.geometry.phase import Span
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, LineMember, PlacePhases
+from linesmith.analyzer.sharing.own_members import own_members
 from linesmith.tuner.cost.line_heat import LineHeat
 from linesmith.tuner.cost.phase_mix import PhaseMix, phase_mix
 from linesmith.tuner.cost.phase_mixes import PhaseMixes
@@ -119,16 +120,6 @@ def spots(findings: Iterable[Finding], places: Mapping[str, Place], offsets: Seq
             if member.top in places:
                 grouped.setdefault(member.top, []).append(member)
     return {name: _spot(name, group, places[name], offsets) for name, group in grouped.items()}
-
-
-def own_members(finding: Finding) -> tuple[LineMember, ...]:
-    """The members of the finding's first object; those of a second object on the line are left out."""
-    start = finding.objects[0].start if finding.objects else 0
-    return tuple(
-        member
-        for member in finding.members
-        if member.object_offset is not None and member.offset - member.object_offset == start
-    )
 
 
 def _spot(name: str, group: Sequence[LineMember], place: Place, offsets: Sequence[int]) -> Spot:

@@ -9,8 +9,9 @@ from dataclasses import replace
 from itertools import chain, combinations
 
 from linesmith.analyzer.model import Finding
+from linesmith.analyzer.sharing.own_members import own_members
 from linesmith.tuner.cost.conflict import share_together
-from linesmith.tuner.cost.heat import Contact, Heat, Spot, heat_of, own_members
+from linesmith.tuner.cost.heat import Contact, Heat, Spot, heat_of
 from linesmith.tuner.cost.line_heat import LineHeat, contended_on, line_heat
 from linesmith.tuner.cost.phase_mixes import PhaseMixes
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from linesmith.analyzer.access import AccessMap, accesses_of
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Layout, LineMember, MemberFunction, TypeAccesses
-from linesmith.tuner.cost.heat import own_members
+from linesmith.analyzer.sharing.own_members import own_members
 
 # CPUs that a function is taken to run on where the profile does not say.
 USUAL_CPUS = 8

@@ -12,8 +12,9 @@ from dataclasses import replace
 from itertools import product
 
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, Finding
+from linesmith.analyzer.sharing.own_members import own_members
 from linesmith.tuner.cost.conflict import Cost, residual_share, share_together
-from linesmith.tuner.cost.heat import Contact, Heat, Spot, own_members
+from linesmith.tuner.cost.heat import Contact, Heat, Spot
 
 # A contact of the profile, and those of which the worst takes its place where it does not meet any more.
 Disturbance = tuple[Contact, ...]

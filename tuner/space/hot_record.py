@@ -10,8 +10,8 @@ from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Finding, LineObject, Outcome
+from linesmith.analyzer.sharing.own_members import own_members
 from linesmith.tuner.advice import refuse_hopeless
-from linesmith.tuner.cost.heat import own_members
 from linesmith.tuner.premises import NO_PREMISES, Premises
 from linesmith.tuner.space.disturbances import Disturbance, disturbances
 from linesmith.tuner.space.touches import Neighbours, Touch, neighbours, touches

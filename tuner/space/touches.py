@@ -11,7 +11,8 @@ from math import gcd
 from linesmith.analyzer.geometry import meet
 from linesmith.analyzer.geometry.phase import Span
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding
-from linesmith.tuner.cost.heat import Heat, Spot, own_members
+from linesmith.analyzer.sharing.own_members import own_members
+from linesmith.tuner.cost.heat import Heat, Spot
 
 
 @dataclass(frozen=True, slots=True)

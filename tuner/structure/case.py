@@ -24,7 +24,7 @@ from linesmith.analyzer.model import (
     TriageKind,
     TypeAccesses,
 )
-from linesmith.tuner.cost.heat import own_members
+from linesmith.analyzer.sharing.own_members import own_members
 from linesmith.tuner.premises import Premises
 from linesmith.tuner.relocation import DEPTH
 from linesmith.tuner.structure.memory import Allocation

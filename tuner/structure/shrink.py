@@ -9,7 +9,7 @@ from dataclasses import replace
 from linesmith.analyzer.errors import StructureRefused
 from linesmith.analyzer.geometry import lines
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Layout, StructuralAdvice, StructureKind, TriageKind
-from linesmith.tuner.cost.heat import own_members
+from linesmith.analyzer.sharing.own_members import own_members
 from linesmith.tuner.structure.case import Case, accessors
 from linesmith.tuner.structure.memory import Allocation
 from linesmith.tuner.structure.reshape import at, explained, shrunk, with_member
