@@ -69,6 +69,15 @@ class AccessTable:
     @property
     def variables(self) -> list[str]: ...
 
+def compiler_version() -> str:
+    """What compiled the native core, such as ``GCC 12.2.0``."""
+
+def libdw_version() -> str:
+    """The release of the libdw that is loaded."""
+
+def capstone_version() -> str:
+    """The release of the capstone that is loaded."""
+
 def identify(path: str, debug_directories: Sequence[str] = ...) -> bytes:
     """JSON of ``model.ElfIdentity``; reads headers only. A raw BTF file is identified too (kind ``"BTF"``)."""
 

@@ -53,6 +53,11 @@ def identify(path: Path) -> ElfIdentity:
         return msgspec.json.decode(_native.identify(str(path)), type=ElfIdentity)
 
 
+def core_versions() -> tuple[str, str, str]:
+    """What compiled the native core, and the releases of libdw and capstone that it uses."""
+    return _native.compiler_version(), _native.libdw_version(), _native.capstone_version()
+
+
 def unwatched(done: int, total: int) -> None:
     """Progress nobody looks at; being called at all lets an interrupt end the reading."""
 

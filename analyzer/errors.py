@@ -204,3 +204,7 @@ class BaselineError(LinesmithError):
 
 class RuleUnknown(LinesmithError):
     """No lint rule is called so; the message offers the nearest names."""
+
+
+class ConfigurationError(LinesmithError):
+    """A file with settings is no TOML, or sets what cannot be set there; the place is named."""

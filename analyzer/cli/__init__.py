@@ -10,6 +10,8 @@ import click
 from linesmith.analyzer.cli.group import LazyGroup
 from linesmith.analyzer.cli.interruption import interruptible
 from linesmith.analyzer.cli.terminal import inert
+from linesmith.analyzer.cli.usage import sentence
+from linesmith.analyzer.cli.version import show_version
 from linesmith.analyzer.errors import LinesmithError
 
 GROUPS = {
@@ -22,10 +24,27 @@ GROUPS = {
 }
 
 
-@click.group(cls=LazyGroup, command_groups=GROUPS, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="linesmith")
-def linesmith() -> None:
+@click.group(
+    cls=LazyGroup,
+    command_groups=GROUPS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+    subcommand_metavar="COMMAND [ARGS]...",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=show_version,
+    help="Show the version and what this installation was built with.",
+)
+@click.pass_context
+def linesmith(context: click.Context) -> None:
     """Find struct members that meet on a cache line, propose the smallest change, write the patch, measure it."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+        context.exit(2)
 
 
 def main() -> None:
@@ -36,7 +55,7 @@ def main() -> None:
     except click.exceptions.Abort:
         sys.exit(130)
     except click.ClickException as error:
-        error.show()
+        click.echo(inert(sentence(error)), err=True)
         sys.exit(2)
     except LinesmithError as error:
         click.echo(inert(f"linesmith: {error}".replace("\n", " ")), err=True)

@@ -5,16 +5,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 
 import click
 
+from linesmith.analyzer.cli.remarks import loudness_options
+from linesmith.analyzer.cli.settled import settle
+from linesmith.analyzer.cli.usage import nearest
+
 
 class LazyGroup(click.Group):
-    """Commands by group title; the module ``cli.NAME`` holds the command ``NAME`` as ``command``."""
+    """Commands by group title; the module ``cli.NAME`` holds the command ``NAME`` as ``command``.
+
+    What all commands have in common is added here: ``-v`` and ``-q``, and settings from variables and files.
+    """
 
     def __init__(self, *args: object, command_groups: Mapping[str, Sequence[str]], **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.command_groups = command_groups
+        self._found: dict[str, click.Command] = {}
+        self.params.extend(loudness_options())
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Names in the order of the groups."""
@@ -24,9 +34,24 @@ class LazyGroup(click.Group):
         """Import the command's module; ``None`` for a name that is no command."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        module = import_module(f"linesmith.analyzer.cli.{cmd_name}")
-        command: click.Command = module.command
-        return command
+        if cmd_name not in self._found:
+            command: click.Command = import_module(f"linesmith.analyzer.cli.{cmd_name}").command
+            command.params.extend(loudness_options())
+            settle(command, cmd_name)
+            self._found[cmd_name] = command
+        return self._found[cmd_name]
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, but for a word that is no command: it may be a file, or nearly a command."""
+        name = args[0]
+        if name not in self.list_commands(ctx) and not name.startswith("-") and not ctx.resilient_parsing:
+            listed = "`linesmith --help` lists the commands"
+            file = f"to see what is where in that file: linesmith layout {name}" if Path(name).is_file() else ""
+            step = file or nearest(name, self.list_commands(ctx)) or listed
+            raise click.UsageError(f"there is no command {name}; {step}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """One help section per group."""

@@ -3,21 +3,16 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from linesmith.analyzer.dwarf import Progress, Reading, read_layouts, unwatched
+from linesmith.analyzer.cli.remarks import remark
+from linesmith.analyzer.cli.waiting import shown
+from linesmith.analyzer.dwarf import Reading, read_layouts
 from linesmith.analyzer.errors import CodeMissing, DebugInfoMissing
 
 if TYPE_CHECKING:
     from linesmith.analyzer.access import AccessMap, AccessReading
-
-CLEAR_LINE = "\r\x1b[K"
 
 
 def load(elf: Path) -> Reading:
@@ -47,32 +42,6 @@ def load_accesses_if_any(elf: Path) -> AccessMap | None:
         return None
 
 
-@contextmanager
-def shown(doing: str) -> Iterator[Progress]:
-    """Progress for whoever looks; the line is cleared in the end."""
-    if not sys.stderr.isatty():
-        yield unwatched
-        return
-    try:
-        yield _Progress(doing)
-    finally:
-        click.echo(CLEAR_LINE, err=True, nl=False)
-
-
 def _say(remarks: tuple[str, ...]) -> None:
-    for remark in remarks:
-        click.echo(f"linesmith: {remark}", err=True)
-
-
-class _Progress:
-    """One line that shows the share that is done, redrawn once per percent."""
-
-    def __init__(self, doing: str) -> None:
-        self.doing = doing
-        self.percent = -1
-
-    def __call__(self, done: int, total: int) -> None:
-        percent = 100 * done // total if total else 100
-        if percent > self.percent:
-            self.percent = percent
-            click.echo(f"{CLEAR_LINE}{self.doing}: {percent} %", err=True, nl=False)
+    for sentence in remarks:
+        remark(sentence)

@@ -15,9 +15,9 @@ from linesmith.analyzer.cli.blocks import objects
 from linesmith.analyzer.cli.dressing_options import Dressing
 from linesmith.analyzer.cli.matrix_options import Checking
 from linesmith.analyzer.cli.proposing import check_number, offered
+from linesmith.analyzer.cli.remarks import remark
 from linesmith.analyzer.cli.scanning import Scanned, records_of, scan_if_possible
 from linesmith.analyzer.cli.series_output import Mailing, tell
-from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.cli.waiting import tell_who_waits
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
@@ -142,8 +142,7 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
         asked.mailing.write(files)
     tell(series, tree.root, files)
     if scanned.reason:
-        unseen = f"linesmith: code that relies on the order was not looked for: {scanned.reason}"
-        click.echo(inert(unseen), err=True)
+        remark(f"code that relies on the order was not looked for: {scanned.reason}")
     return is_worse(checks)
 
 

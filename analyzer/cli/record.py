@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from linesmith.analyzer.cli.record_options import record_options
+from linesmith.analyzer.cli.remarks import say
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -46,4 +47,4 @@ def command(command_: tuple[str, ...], output: Path, machine: str, dry_run: bool
         click.echo("\n".join(chosen.commands(wanted)))
         return
     profile = record(chosen, wanted, output)
-    click.echo(summary(profile, output, wanted) if profile else f"profile: {output}\n", nl=False, err=True)
+    say(summary(profile, output, wanted) if profile else f"profile: {output}")

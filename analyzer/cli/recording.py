@@ -15,9 +15,10 @@ from tempfile import TemporaryDirectory
 import click
 
 from linesmith.analyzer.cli.interruption import interruptible
-from linesmith.analyzer.cli.loading import CLEAR_LINE
 from linesmith.analyzer.cli.output import check_destinations, deliver
+from linesmith.analyzer.cli.remarks import quiet, remark
 from linesmith.analyzer.cli.terminal import inert
+from linesmith.analyzer.cli.waiting import CLEAR_LINE
 from linesmith.analyzer.errors import NotRecorded, OutputError
 from linesmith.analyzer.model import Order, Profile, Recorded
 from linesmith.plugins.api import Recorder
@@ -45,7 +46,7 @@ def choose(machine: str, order: Order) -> Recorder:
         obstacle = found.obstacle(order)
         if obstacle is None:
             passed_over = "".join(f"; {reason}" for reason in reasons)
-            click.echo(inert(f"linesmith: recording on {name}{passed_over}"), err=True)
+            remark(f"recording on {name}{passed_over}")
             return found
         reasons.append(f"not on {name}: {obstacle}")
     raise NotRecorded(f"nothing here can record: {'; '.join(reasons)}")
@@ -82,7 +83,7 @@ def summary(profile: Profile, output: Path, order: Order) -> str:
         rows.append(f"log: {order.log}")
     if order.trace and order.trace.is_file():
         rows.append(f"trace: {order.trace}")
-    return "".join(f"{row}\n" for row in rows)
+    return "\n".join(rows)
 
 
 def _simulated(profile: Profile) -> Iterator[str]:
@@ -120,7 +121,7 @@ def _with_objects(recorded: Recorded, order: Order) -> Profile | None:
 
 def _tell(progress: str) -> None:
     """What takes time is told to a person who waits, not to a log."""
-    if sys.stderr.isatty():
+    if sys.stderr.isatty() and not quiet():
         click.echo(f"{CLEAR_LINE}{inert(progress)} ...", err=True)
 
 

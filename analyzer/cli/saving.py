@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from linesmith.analyzer.cli.output import check_destinations, deliver
-from linesmith.analyzer.cli.terminal import inert
+from linesmith.analyzer.cli.remarks import say
 from linesmith.analyzer.model import Profile
 from linesmith.plugins.profiles.recorded import can_hold, encode_for
 
@@ -26,4 +24,4 @@ def save_profile(profile: Profile, save: Path | None) -> None:
     """Write the profile and say so; raises ``OutputError``, or ``ProfileError`` for counts that it cannot hold."""
     if save is not None:
         deliver(encode_for(profile, save), save, _RESULTS)
-        click.echo(inert(f"profile: {save}"), err=True)
+        say(f"profile: {save}")

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from linesmith.analyzer.cli import options
-from linesmith.analyzer.cli.loading import shown
-from linesmith.analyzer.cli.terminal import inert
-from linesmith.analyzer.cli.waiting import tell_who_waits
+from linesmith.analyzer.cli.remarks import remark
+from linesmith.analyzer.cli.waiting import shown, tell_who_waits
 from linesmith.analyzer.errors import ScanFailed, ToolMissing
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def scan(tree: Path, build: Path | None, records: Sequence[str]) -> tuple[Source
     failed = dict(pair for one in found for pair in one.failed)
     if failed:
         unit, complaint = next(iter(failed.items()))
-        _tell(f"{len(failed)} of the scanned units were not parsed without errors; the first is {unit}: {complaint}")
+        remark(f"{len(failed)} of the scanned units were not parsed without errors; the first is {unit}: {complaint}")
     return found
 
 
@@ -115,7 +114,3 @@ def facts(scans: Sequence[SourceScan], layouts: Layouts) -> SourceFacts:
 
 def _named(records: Sequence[str]) -> str:
     return records[0] if len(records) == 1 else f"{len(records)} records"
-
-
-def _tell(remark: str) -> None:
-    click.echo(inert(f"linesmith: {remark}"), err=True)

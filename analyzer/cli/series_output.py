@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from linesmith.analyzer.cli.output import check_destinations, deliver
+from linesmith.analyzer.cli.remarks import remark
 from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.errors import OutputError
 
@@ -117,7 +118,7 @@ def tell(series: PatchSeries, tree: Path, files: Sequence[PatchFile]) -> None:
     from linesmith.patches.series.checkpatch import complaints
 
     for told in (*series.notes, *map(str, series.refusals), *complaints(tree, files)):
-        click.echo(inert(f"linesmith: {told}"), err=True)
+        remark(told)
 
 
 def write_files(files: Sequence[PatchFile], folder: Path) -> None:

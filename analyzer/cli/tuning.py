@@ -14,9 +14,10 @@ from shutil import get_terminal_size
 import click
 
 from linesmith.analyzer.cli.interruption import interruptible
-from linesmith.analyzer.cli.loading import CLEAR_LINE
 from linesmith.analyzer.cli.options import write
+from linesmith.analyzer.cli.remarks import quiet, remark
 from linesmith.analyzer.cli.terminal import inert
+from linesmith.analyzer.cli.waiting import CLEAR_LINE
 from linesmith.analyzer.errors import JournalError, PlanError
 from linesmith.analyzer.model import Fidelity, Variant
 from linesmith.plugins.api import Pool, Settings
@@ -73,8 +74,8 @@ def _run_directory(plan_file: Path, place: Place) -> RunDirectory:
 
 def show(preview: Preview, output: Path | None) -> None:
     """Write the commands of a run to ``output`` or the terminal, and what it would leave out to standard error."""
-    for remark in preview.remarks:
-        click.echo(inert(f"linesmith: {remark}"), err=True)
+    for sentence in preview.remarks:
+        remark(sentence)
     write("".join(f"{line}\n" for line in preview.commands), output)
 
 
@@ -93,9 +94,12 @@ class Narrator:
 
     def __init__(self) -> None:
         self._last = ""
+        self._quiet = quiet()
 
     def __call__(self, progress: Progress) -> None:
         """Show ``progress`` on standard error."""
+        if self._quiet:
+            return
         if sys.stderr.isatty():
             click.echo(f"{CLEAR_LINE}{fitting(inert(line(progress)), get_terminal_size().columns)}", err=True, nl=False)
         elif progress.doing != self._last:

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.cli.kernels import Running, kernel_of
-from linesmith.analyzer.cli.loading import load, load_accesses
 from linesmith.analyzer.errors import CodeMissing, DebugInfoMissing
-from linesmith.analyzer.slab import Asked
 
 if TYPE_CHECKING:
     from linesmith.analyzer.access import AccessMap
+    from linesmith.analyzer.cli.kernels import Running
     from linesmith.analyzer.dwarf import Reading
     from linesmith.analyzer.model import Layout, StructuralAdvice
+    from linesmith.analyzer.slab import Asked
     from linesmith.tuner.structure.memory import Allocation
 
 _PULL_IN = click.option("--pull-in", metavar="MEMBER", help="What if the object that MEMBER points to were a member?")
@@ -98,6 +97,8 @@ def _refuse_incomplete(wanted: Change) -> None:
 
 def answer(elf: Path, types: tuple[str, ...], wanted: Change, asked: Asked, running: Running, format_: str) -> str:
     """The changed record as text or JSON; raises ``TypeNotFound``, ``StructureRefused`` and what reading raises."""
+    from linesmith.analyzer.cli.kernels import kernel_of
+    from linesmith.analyzer.cli.loading import load
     from linesmith.analyzer.containment import Containment
     from linesmith.analyzer.report import structure, structure_json
     from linesmith.analyzer.report.slab import SlabAnswer
@@ -120,6 +121,8 @@ def answer(elf: Path, types: tuple[str, ...], wanted: Change, asked: Asked, runn
 
 def _code(elf: Path) -> AccessMap | None:
     """The access map, which tells what is cold; a file without code has none, and the answer says what it lacks."""
+    from linesmith.analyzer.cli.loading import load_accesses
+
     try:
         return load_accesses(elf).accesses
     except (CodeMissing, DebugInfoMissing):

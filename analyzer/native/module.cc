@@ -13,6 +13,7 @@
 
 #include "access/access_map.h"
 #include "btf.h"
+#include "build_facts.h"
 #include "debug_loader.h"
 #include "dwarf_reader.h"
 #include "error.h"
@@ -222,6 +223,9 @@ NB_MODULE(_native, module) {
   using namespace nb::literals;
   using linesmith::RecordTable;
   linesmith::RegisterError(module);
+  module.def("compiler_version", &linesmith::CompilerVersion);
+  module.def("libdw_version", &linesmith::LibdwVersion);
+  module.def("capstone_version", &linesmith::CapstoneVersion);
   nb::class_<RecordTable>(module, "RecordTable")
       .def("__len__", &RecordTable::size)
       .def("names", &RecordTable::Names)

@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import shlex
+import subprocess
 from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
@@ -24,6 +25,7 @@ _OWN_HEADERS = (
     "usr/lib*/clang/*/include/stddef.h",
     "usr/lib*/gcc/*/*/include/stddef.h",
 )
+_SECONDS = 10
 # Kbuild records what is run on the object behind the compiler.
 _FURTHER = (" ; ", " && ")
 
@@ -38,6 +40,16 @@ def program() -> Path:
             "llvm-19-dev (or those of a later release), then install linesmith again"
         )
     return path
+
+
+def release(path: Path) -> str:
+    """What the program says of itself, such as ``LLVM 19.1.7``; raises ``ToolMissing`` where it does not run."""
+    try:
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=_SECONDS, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ToolMissing(f"{path} does not run ({error}); install linesmith again") from error
+    said = re.search(r"LLVM version \S+", done.stdout)
+    return said[0].replace("version ", "") if said else "of an unknown release of LLVM"
 
 
 def stamp(path: Path) -> str:

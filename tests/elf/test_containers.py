@@ -22,25 +22,27 @@ def written(folder: Path, content: bytes) -> Path:
 
 
 def usage_error(file: Path) -> str:
-    """Last line of what the command line says about an argument that is no readable file."""
+    """What the command line says about an argument that is no readable file."""
     ran = subprocess.run([LINESMITH, "layout", file], capture_output=True, text=True, timeout=60, check=False)
     assert ran.returncode == 2
-    return ran.stderr.splitlines()[-1].replace(str(file), "FILE")
+    return ran.stderr.removesuffix("\n").replace(str(file), "FILE")
 
 
 def test_file_that_is_not_there(tmp_path: Path) -> None:
-    assert usage_error(tmp_path / "absent") == "Error: Invalid value for 'ELF': File 'FILE' does not exist."
+    expected = "linesmith layout: ELF: file 'FILE' does not exist; give the path of one that does"
+    assert usage_error(tmp_path / "absent") == expected
 
 
 def test_directory(tmp_path: Path) -> None:
-    assert usage_error(tmp_path) == "Error: Invalid value for 'ELF': File 'FILE' is a directory."
+    assert usage_error(tmp_path) == "linesmith layout: ELF: file 'FILE' is a directory; give the path of a file"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read every file")
 def test_unreadable_file(tmp_path: Path) -> None:
     file = written(tmp_path, b"\x7fELF")
     file.chmod(0)
-    assert usage_error(file) == "Error: Invalid value for 'ELF': File 'FILE' is not readable."
+    expected = "linesmith layout: ELF: file 'FILE' is not readable; give the path of one that you may read"
+    assert usage_error(file) == expected
 
 
 def test_fifo_is_refused_at_once(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ def refusal(*arguments: str | Path) -> str:
     """The one line that the command says when it refuses."""
     done = linesmith("record", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1 or done.stderr.startswith("Usage:")
+    assert done.stderr.count("\n") == 1
     return done.stderr
 
 

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a command says beside its result, on standard error: as loud as ``-q`` and ``-v`` have it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from enum import IntEnum
+
+import click
+
+from linesmith.analyzer.cli.terminal import inert
+
+_LOUDNESS = "linesmith.loudness"
+_START = "subprocess.Popen"
+
+
+class Loudness(IntEnum):
+    """How much is said: results and errors only, remarks too, every child command and what took how long."""
+
+    QUIET = 0
+    NORMAL = 1
+    VERBOSE = 2
+
+
+def loudness() -> Loudness:
+    """What the running command was asked for; normal where none runs."""
+    context = click.get_current_context(silent=True)
+    found: Loudness = context.meta.get(_LOUDNESS, Loudness.NORMAL) if context else Loudness.NORMAL
+    return found
+
+
+def quiet() -> bool:
+    """Whether remarks and progress are unwanted."""
+    return loudness() is Loudness.QUIET
+
+
+def remark(sentence: str) -> None:
+    """Say a sentence about the work, unless that is unwanted; names in it may come from files and are made inert."""
+    say(f"linesmith: {sentence}")
+
+
+def say(line: str) -> None:
+    """The same for a line that is not headed by the name of the program."""
+    if not quiet():
+        click.echo(inert(line), err=True)
+
+
+def loudness_options() -> tuple[click.Option, ...]:
+    """``-v`` and ``-q``, for every command."""
+    verbose = click.Option(
+        ["-v", "--verbose"],
+        is_flag=True,
+        expose_value=False,
+        callback=_louder,
+        help="Also say which commands are run, and how long it all took.",
+    )
+    quiet_ = click.Option(
+        ["-q", "--quiet"],
+        is_flag=True,
+        expose_value=False,
+        callback=_quieter,
+        help="Say nothing beside the result but errors.",
+    )
+    return verbose, quiet_
+
+
+def _louder(context: click.Context, _: click.Parameter, given: bool) -> None:
+    if given and not context.resilient_parsing and _chosen(context, Loudness.VERBOSE):
+        clock = _Clock()
+        sys.addaudithook(clock.hear)
+        context.call_on_close(clock.end)
+
+
+def _quieter(context: click.Context, _: click.Parameter, given: bool) -> None:
+    if given:
+        _chosen(context, Loudness.QUIET)
+
+
+def _chosen(context: click.Context, wanted: Loudness) -> bool:
+    """Whether this is the first time that it is asked for."""
+    before = context.meta.get(_LOUDNESS)
+    if before not in (None, wanted):
+        raise click.UsageError("-v and -q contradict each other; give one of them", context)
+    context.meta[_LOUDNESS] = wanted
+    return before is None
+
+
+class _Clock:
+    """Tells of every process that is started, and in the end of the time that it all took."""
+
+    def __init__(self) -> None:
+        self._begin = time.monotonic()
+
+    def hear(self, event: str, arguments: tuple[object, ...]) -> None:
+        """An audit hook of the interpreter: it hears whatever module starts a process. See sys.addaudithook()."""
+        if event == _START:
+            with suppress(OSError, ValueError):
+                self._say(f"runs {_as_for_a_shell(arguments[1])}")
+
+    def end(self) -> None:
+        """The time since the beginning, and the processor time here and in children that have ended."""
+        used = os.times()
+        children = used.children_user + used.children_system
+        self._say(f"done; processor time {used.user + used.system:.2f} s here, {children:.2f} s in child processes")
+
+    def _say(self, what: str) -> None:
+        click.echo(inert(f"linesmith: {time.monotonic() - self._begin:8.3f} s: {what}".replace("\n", " ")), err=True)
+
+
+def _as_for_a_shell(command: object) -> str:
+    words = command if isinstance(command, Sequence) and not isinstance(command, (str, bytes)) else [command]
+    return shlex.join(os.fsdecode(word) if isinstance(word, (str, bytes, os.PathLike)) else str(word) for word in words)

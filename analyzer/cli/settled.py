@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The context of a command that takes what is not given from variables, then the user's file, then the tree's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+
+import click
+
+from linesmith.analyzer.cli.settings import CACHE_DIRECTORY, Setting, setting_of, variable, variables
+from linesmith.analyzer.cli.settings_file import SettingsFile, Value, read_tree, read_user, tree_file, user_file
+
+_FILES = "linesmith.settings"
+
+
+class SettledContext(click.Context):
+    """Asks the files for a value where click would take the default; the files are read when first asked."""
+
+    def lookup_default(self, name: str, call: bool = True) -> object:
+        """The value that a file sets; the help shows defaults as they are without files (``call`` is false then)."""
+        found: object = super().lookup_default(name, True) if call else super().lookup_default(name, False)
+        if found is not None or not call:
+            return found
+        param = next((one for one in self.command.params if one.name == name), None)
+        value = in_files(self, param) if param else None
+        return value.value if value else None
+
+    @contextmanager
+    def scope(self, cleanup: bool = True) -> Iterator[click.Context]:
+        """The same; an error of the parser, which does not know whose options it reads, learns it here."""
+        try:
+            with super().scope(cleanup) as context:
+                yield context
+        except click.UsageError as error:
+            error.ctx = error.ctx or self
+            raise
+
+
+def settle(command: click.Command, name: str) -> None:
+    """Make a command take settings: from variables as click reads them, from files by way of its context."""
+    command.context_class = SettledContext
+    command.callback = _with_cache(command.callback) if command.callback else None
+    for param in command.params:
+        if setting := setting_of(name, param):
+            param.envvar = variables(name, setting)
+
+
+def in_files(context: click.Context, param: click.Parameter) -> Value | None:
+    """What the user's file or the tree's sets for this parameter, and where. Raises ``ConfigurationError``."""
+    command = context.info_name or ""
+    setting = setting_of(command, param)
+    if setting is None:
+        return None
+    return _user(context).look_up(command, setting.name) or _in_tree(context, command, setting)
+
+
+def origin_in_files(context: click.Context, param: click.Parameter) -> str:
+    """Where a file sets it; empty where none does."""
+    found = in_files(context, param)
+    return found.place if found else ""
+
+
+def cache_setting(context: click.Context) -> Value | None:
+    """Where the user's file wants the cache. Raises ``ConfigurationError``."""
+    return _user(context).look_up("", CACHE_DIRECTORY)
+
+
+def settle_cache(context: click.Context) -> None:
+    """Hand the user's choice of a cache directory on as the variable that everything asks, child processes too."""
+    name = variable(CACHE_DIRECTORY)
+    if not os.environ.get(name) and (wanted := cache_setting(context)):
+        os.environ[name] = str(Path(str(wanted.value)).expanduser())
+
+
+def _with_cache(callback: Callable[..., object]) -> Callable[..., object]:
+    """The command with the cache where the user's file wants it."""
+
+    @wraps(callback)
+    def settled(*args: object, **kwargs: object) -> object:
+        settle_cache(click.get_current_context())
+        return callback(*args, **kwargs)
+
+    return settled
+
+
+def _in_tree(context: click.Context, command: str, setting: Setting) -> Value | None:
+    if not setting.in_tree:
+        return None
+    tree = context.params.get("tree")
+    path = tree_file(tree if isinstance(tree, Path) else None)
+    found: SettingsFile | None = context.meta.get(f"{_FILES}.{path}")
+    if path is None or found is not None:
+        return found.look_up(command, setting.name) if found else None
+    context.meta[f"{_FILES}.{path}"] = read = read_tree(path)
+    return read.look_up(command, setting.name)
+
+
+def _user(context: click.Context) -> SettingsFile:
+    known: SettingsFile | None = context.meta.get(_FILES)
+    if known is None:
+        root = context.find_root()
+        commands = root.command.list_commands(root) if isinstance(root.command, click.Group) else ()
+        context.meta[_FILES] = known = read_user(user_file(), commands)
+    return known
