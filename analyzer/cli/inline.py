@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.cli import matrix_options, options, series_output
+from linesmith.analyzer.cli import treewide_options
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.cli.matrix_options import Checking
-    from linesmith.analyzer.cli.series_output import Mailing
+    from linesmith.analyzer.cli.treewide_options import Request
 
 
 def _named(_context: click.Context, _option: click.Parameter, given: str) -> tuple[str, str]:
@@ -24,27 +22,9 @@ def _named(_context: click.Context, _option: click.Parameter, given: str) -> tup
 
 @click.command()
 @click.argument("pointer", metavar="TYPE.POINTER", callback=_named)
-@options.tree
-@options.build
-@options.cflags
 @click.option("--never-null", is_flag=True, help="The pointer is always set while it is tested: the tests go.")
-@matrix_options.given
-@click.option("--rules", metavar="FILE", type=click.Path(path_type=Path), help="Write the semantic patch there.")
-@options.format_
-@series_output.given
-@click.option("--dry-run", is_flag=True, help="Show the places and the semantic patch; make no patch.")
-def command(
-    pointer: tuple[str, str],
-    tree: Path,
-    build: Path | None,
-    cflags: str,
-    never_null: bool,
-    checking: Checking,
-    rules: Path | None,
-    format_: str,
-    mailing: Mailing,
-    dry_run: bool,
-) -> None:
+@treewide_options.given
+def command(pointer: tuple[str, str], never_null: bool, request: Request) -> None:
     """Make an object that a record points to a member of the record, on a cache line of its own.
 
     What can be done by rule is done by a semantic patch; places where a person has to decide are listed. The source
@@ -52,9 +32,5 @@ def command(
     """
     from linesmith.analyzer.cli import inlining
     from linesmith.patches.inline.study import Wanted
-    from linesmith.patches.tree import Tree
 
-    request = inlining.Request(
-        Wanted(*pointer, tree, never_null), Tree(tree, build, cflags), checking, rules, format_, mailing
-    )
-    inlining.run(request, dry_run=dry_run)
+    inlining.run(Wanted(*pointer, request.tree.root, never_null), request)

@@ -3,36 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from linesmith.analyzer.errors import VerificationFailed
-from linesmith.analyzer.model import ConfigurationCheck, FileChange, Refusal, RefusalCode, SeriesStep
+from linesmith.analyzer.model import ConfigurationCheck, SeriesStep
 from linesmith.patches.encapsulation.encapsulate import Encapsulated
-from linesmith.patches.matrix import Change, names, paragraphs
+from linesmith.patches.matrix import Change, paragraphs
 from linesmith.patches.paragraph import paragraph
-from linesmith.patches.tree import Tree
-
-# Configurations of a kernel that are compiled where the user names none.
-_USUAL = ("tree", "arm64")
-# Warnings that tell of an accessor that was given another record; they are errors to newer compilers.
-_WRONG_TYPE = ("-Wincompatible-pointer-types", "-Wint-conversion")
+from linesmith.patches.treewide import broken, from_first_to_last, never_compiled, notes
 
 
 def change_of(made: Encapsulated) -> Change:
     """All that the series changes, from the tree to its last step; the units in it are compiled first."""
-    files: dict[str, FileChange] = {}
-    for change in (change for step in made.series.steps for change in step.changes):
-        first = files.get(change.file, change)
-        files[change.file] = FileChange(change.file, first.before, change.after)
-    units = tuple(file for file in files if file.endswith(".c"))
-    return Change(tuple(files.values()), file=made.declared.file, title=made.declared.title, prefer=units)
-
-
-def default_configurations(made: Encapsulated, tree: Tree) -> tuple[str, ...]:
-    """The tree's own configuration, and that of another machine where the tree has one."""
-    known = names(tree, made.declared.file)
-    return tuple(name for name in _USUAL if name in known) or known[:1]
+    files = from_first_to_last(made.series)
+    units = tuple(one.file for one in files if one.file.endswith(".c"))
+    return Change(files, file=made.declared.file, title=made.declared.title, prefer=units)
 
 
 def confirmed(made: Encapsulated, checks: Sequence[ConfigurationCheck]) -> Encapsulated:
@@ -43,17 +29,15 @@ def confirmed(made: Encapsulated, checks: Sequence[ConfigurationCheck]) -> Encap
     if not any(check.users for check in checks):
         raise VerificationFailed(_nothing_compiled(checks))
     last = made.series.steps[-1]
-    compiled = {user.unit for check in checks for user in check.users}
-    changed = {change.file for step in made.series.steps for change in step.changes if change.file.endswith(".c")}
     blocks = [
         last.message.rstrip("\n"),
         paragraphs(checks, made.declared.title),
-        _unchecked(sorted(changed - compiled)),
+        _unchecked(never_compiled(made.series, checks)),
     ]
     message = "\n\n".join(block for block in blocks if block) + "\n"
-    notes = tuple(f"under {one.title} nothing was compiled: {one.failed}" for one in checks if one.failed)
-    series = replace(made.series, steps=(*made.series.steps[:-1], SeriesStep(message, last.changes)), notes=notes)
-    return replace(made, series=series, broken=tuple(_broken(checks)))
+    steps = (*made.series.steps[:-1], SeriesStep(message, last.changes))
+    series = replace(made.series, steps=steps, notes=notes(checks))
+    return replace(made, series=series, broken=tuple(broken(checks)))
 
 
 def _nothing_compiled(checks: Sequence[ConfigurationCheck]) -> str:
@@ -61,17 +45,6 @@ def _nothing_compiled(checks: Sequence[ConfigurationCheck]) -> str:
     why = next(reasons, "no unit sees the change").rstrip(".")
     remedy = "configure the tree or name another configuration with --on, or see the edits with --dry-run"
     return f"there is no patch, since nothing that it changes could be compiled ({why}); {remedy}"
-
-
-def _broken(checks: Sequence[ConfigurationCheck]) -> Iterator[Refusal]:
-    for check in checks:
-        for user in check.users:
-            wrong = (one for one in user.warnings if any(kind in one for kind in _WRONG_TYPE))
-            said = user.failed or next(wrong, "")
-            if said:
-                reason = f"it does not compile any more under {check.title}: {said}"
-                lift = "run the semantic patch (--rules) and complete it by hand"
-                yield Refusal(RefusalCode.NOT_COMPILED, f"{user.unit}:1", reason, lift)
 
 
 def _unchecked(units: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
 
@@ -12,40 +12,25 @@ from linesmith.analyzer.model import (
     CompiledRecord,
     CompiledSize,
     ConfigurationCheck,
-    FileChange,
     PatchSeries,
-    Refusal,
-    RefusalCode,
     SeriesStep,
 )
 from linesmith.patches.inline.inline import Inlined
-from linesmith.patches.matrix import Change, names, paragraphs, unchecked
+from linesmith.patches.matrix import Change, paragraphs, unchecked
 from linesmith.patches.paragraph import paragraph
-from linesmith.patches.tree import Tree
+from linesmith.patches.treewide import broken, from_first_to_last, never_compiled, notes
 
-# Configurations of a kernel that are compiled where the user names none.
-_USUAL = ("tree", "arm64")
 _SHOWN = 6
 _MANY = 1000
 
 
 def change_of(inlined: Inlined) -> Change:
     """All that the series changes, from the tree to its last step."""
-    files: dict[str, FileChange] = {}
-    for step in inlined.series.steps:
-        for one in step.changes:
-            first = files.get(one.file, one)
-            files[one.file] = FileChange(one.file, first.before, one.after)
+    files = from_first_to_last(inlined.series)
     outer = inlined.study.pointer.outer
     others = (inlined.study.target.record.name,)
-    unit = next((file for file in files if file.endswith(".c")), None)
-    return Change(tuple(files.values()), outer.record.name, outer.record.title, outer.file, unit, others=others)
-
-
-def usual_configurations(inlined: Inlined, tree: Tree) -> tuple[str, ...]:
-    """The tree's own configuration, and that of another machine where the tree has one."""
-    known = names(tree, inlined.study.pointer.outer.file)
-    return tuple(name for name in _USUAL if name in known) or known[:1]
+    unit = next((one.file for one in files if one.file.endswith(".c")), None)
+    return Change(files, outer.record.name, outer.record.title, outer.file, unit, others=others)
 
 
 def confirmed(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> Inlined:
@@ -56,25 +41,15 @@ def confirmed(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> Inlined
     if all(one.failed for one in checks):
         first = f"under {checks[0].title}: {checks[0].failed}" if checks else "no configuration is known"
         raise VerificationFailed(f"no patch is given out, since nothing could be compiled to confirm it, {first}")
-    broken = tuple(_broken(checks))
-    if broken or not inlined.series.steps:
-        return replace(inlined, missed=(*inlined.missed, *broken))
+    missed = tuple(broken(checks))
+    if missed or not inlined.series.steps:
+        return replace(inlined, missed=(*inlined.missed, *missed))
     last = inlined.series.steps[-1]
     blocks = (last.message.rstrip("\n"), _cost(inlined, checks), _compiled(inlined, checks))
     message = "\n\n".join((*(block for block in blocks if block), _unchecked(inlined, checks))) + "\n"
     steps = (*inlined.series.steps[:-1], SeriesStep(message, last.changes))
-    notes = tuple(f"under {one.title} nothing was compiled: {one.failed}" for one in checks if one.failed)
-    series = PatchSeries(steps, refusals=inlined.series.refusals, notes=notes)
+    series = PatchSeries(steps, refusals=inlined.series.refusals, notes=notes(checks))
     return replace(inlined, series=series)
-
-
-def _broken(checks: Sequence[ConfigurationCheck]) -> Iterator[Refusal]:
-    for check in checks:
-        for user in check.users:
-            if user.failed:
-                reason = f"it does not compile any more under {check.title}: {user.failed}"
-                lift = "run the semantic patch (--rules) and complete it by hand"
-                yield Refusal(RefusalCode.NOT_COMPILED, f"{user.unit}:1", reason, lift)
 
 
 def _compiled(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> str:
@@ -118,9 +93,7 @@ def _pages(sizes: Sequence[CompiledSize]) -> int:
 
 def _unchecked(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> str:
     """What nobody has compiled: other configurations, and changed units that none of these builds."""
-    compiled = {user.unit for check in checks for user in check.users}
-    changed = {one.file for step in inlined.series.steps for one in step.changes if one.file.endswith(".c")}
-    left = sorted(changed - compiled)
+    left = never_compiled(inlined.series, checks)
     more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
     units = f"; {', '.join(left[:_SHOWN])}{more}, which none of these compile" if left else ""
     return paragraph(f"Not checked: {unchecked(checks)}{units}. No benchmark has been run.")

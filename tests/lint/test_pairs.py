@@ -31,7 +31,7 @@ def builds(folder: Path, old: str, new: str) -> tuple[Layouts, Layouts]:
 
 
 def names(folder: Path, old: str, new: str) -> list[str]:
-    return [(after or before).name for before, after in of_two(*builds(folder, old, new), ()).pairs if after or before]
+    return [layout.name for pair in of_two(*builds(folder, old, new), ()).pairs for layout in pair[1:] if layout]
 
 
 def test_equal_records_are_not_looked_at(tmp_path: Path) -> None:

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The options of commands that change a whole tree by a semantic patch, and where their results go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from linesmith.analyzer.cli import matrix_options, options, series_output
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.cli.matrix_options import Checking
+    from linesmith.analyzer.cli.series_output import Mailing
+    from linesmith.analyzer.model import PatchSeries
+    from linesmith.patches.matrix import Asked
+    from linesmith.patches.tree import Tree
+
+# The parameters that name results.
+_RESULTS = ("rules", "output")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a user asks of such a change; ``rules`` is where the semantic patch goes, a ``dry_run`` makes no more."""
+
+    tree: Tree
+    checking: Checking
+    rules: Path | None
+    format_: str
+    mailing: Mailing
+    dry_run: bool
+
+    def asked(self) -> Asked | None:
+        """The configurations to compile under, once it is sure that every result can be written.
+
+        Raises ``OutputError`` or ``TreeError`` where that is not so.
+        """
+        from linesmith.analyzer.cli.output import check_destinations
+
+        self.mailing.check(self.tree.root)
+        if self.rules is not None:
+            check_destinations((self.rules,), _RESULTS)
+        return self.checking.asked(self.tree, "")
+
+    def deliver_rules(self, text: str) -> None:
+        """Write the semantic patch where it is to go, if anywhere; raises ``OutputError``."""
+        from linesmith.analyzer.cli.output import deliver
+
+        if self.rules is not None:
+            deliver(text.encode(), self.rules, _RESULTS)
+
+    def deliver_plan(self, plan: bytes) -> None:
+        """Write what would be done, in place of patches; raises ``OutputError``."""
+        from linesmith.analyzer.cli.output import deliver
+
+        deliver(plan, self.mailing.file)
+
+    def deliver(self, series: PatchSeries, as_json: Callable[[list[tuple[str, bytes]]], bytes]) -> None:
+        """Write the patches; as JSON that ``as_json`` makes of their names and texts. Raises ``OutputError``."""
+        if self.format_ != "json":
+            self.mailing.deliver(series, self.tree.root)
+            return
+        self.deliver_plan(as_json([(file.name, file.content) for file in self.mailing.files(series, self.tree.root)]))
+
+
+def given(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options to a command, which gets them together as ``request``."""
+
+    @wraps(command)
+    def gathered(
+        *,
+        tree: Path,
+        build: Path | None,
+        cflags: str,
+        checking: Checking,
+        rules: Path | None,
+        format_: str,
+        mailing: Mailing,
+        dry_run: bool,
+        **others: object,
+    ) -> None:
+        from linesmith.patches.tree import Tree
+
+        command(request=Request(Tree(tree, build, cflags), checking, rules, format_, mailing, dry_run), **others)
+
+    for option in reversed(_OPTIONS):
+        gathered = option(gathered)
+    return gathered
+
+
+_OPTIONS = (
+    options.tree,
+    options.build,
+    options.cflags,
+    matrix_options.given,
+    click.option("--rules", metavar="FILE", type=click.Path(path_type=Path), help="Write the semantic patch there."),
+    options.format_,
+    series_output.given,
+    click.option("--dry-run", is_flag=True, help="Show the places and the semantic patch; make no patch."),
+)
