@@ -11,6 +11,7 @@ from random import Random
 from linesmith.analyzer.geometry.atoms import Atom, anonymous_struct, atoms, spoken_name
 from linesmith.analyzer.geometry.inference import with_inferred_alignment
 from linesmith.analyzer.geometry.placement import BYTE, place, refusal
+from linesmith.analyzer.geometry.unmovable import unmovable
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import FactKind, Layout, SourceFact
 from linesmith.patches.atoms import Scope
@@ -19,7 +20,6 @@ from linesmith.patches.permutation import blocks
 from linesmith.patches.pieces import Origin
 from linesmith.patches.records import Record, is_packed
 from linesmith.tuner.constraints import freedom
-from linesmith.tuner.constraints.unmovable import unmovable
 
 SHUFFLES = 20
 EXCHANGES = 200
