@@ -6,10 +6,10 @@ from __future__ import annotations
 from importlib import resources
 
 from linesmith.analyzer.errors import RuleUnknown
-from linesmith.analyzer.rules import alignment_lost
+from linesmith.analyzer.rules import alignment_lost, slab_growth
 from linesmith.analyzer.rules.rule import Rule, Side, Subject
 
-RULES = (alignment_lost.RULE,)
+RULES = (slab_growth.RULE, alignment_lost.RULE)
 
 
 def rule(name: str) -> Rule:

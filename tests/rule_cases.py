@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Records before and now as a rule of the lint sees them, for tests."""
+
+from __future__ import annotations
+
+from hand_made import table
+
+from linesmith.analyzer.model import Figure, Layout, SlabMachine, TypeIntent, Violation
+from linesmith.analyzer.rules import Side, Subject, rule
+from linesmith.analyzer.slab import Kernel
+
+KERNEL = Kernel(SlabMachine(cpus=64, release=(6, 12)))
+
+
+def side(*layouts: Layout) -> Side:
+    """A build with these records, of a Linux 6.12 on 64 CPUs."""
+    return Side(table(*layouts), KERNEL)
+
+
+def alone(*layouts: Layout, tuned: str = "", intents: tuple[TypeIntent, ...] = ()) -> Subject:
+    """The first of the records in one build."""
+    return Subject(layouts[0], side(*layouts), tuned=tuned, intents=intents)
+
+
+def before_and_now(
+    old: tuple[Layout, ...], new: tuple[Layout, ...], tuned: str = "", intents: tuple[TypeIntent, ...] = ()
+) -> Subject:
+    """The first record of each build, the others being what it holds or what holds it."""
+    return Subject(new[0], side(*new), old[0], side(*old), tuned, intents)
+
+
+def broken(name: str, subject: Subject) -> list[Violation]:
+    """What the rule called so says of the record, if it is applied to it at all."""
+    one = rule(name)
+    applied = (subject.tuned or one.untuned) and not (one.pair and subject.old is None)
+    return list(one.check(subject)) if applied else []
+
+
+def figure(violation: Violation, name: str) -> tuple[float | None, float | None]:
+    """A figure before and now."""
+    found: Figure = next(one for one in violation.figures if one.name == name)
+    return found.old, found.new

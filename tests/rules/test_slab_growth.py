@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``slab-growth``: which growth costs memory, whose, and how much."""
+
+from __future__ import annotations
+
+from hand_made import flexible, held, scalar, struct
+from rule_cases import before_and_now, broken, figure
+
+from linesmith.analyzer.model import Layout, Member, Severity, Violation
+
+NAMED = "named by --type"
+
+
+def words(count: int, *more: Member) -> tuple[Member, ...]:
+    return (*(scalar(f"word{number}") for number in range(count)), *more)
+
+
+def grown(old: Layout, new: Layout, tuned: str = "") -> list[Violation]:
+    return broken("slab-growth", before_and_now((old,), (new,), tuned))
+
+
+def test_a_record_with_a_cache_of_its_own_is_told_what_it_costs_now() -> None:
+    (one,) = grown(struct("vmap_area", *words(8)), struct("vmap_area", *words(8, scalar("flags"))))
+    assert one.message == "grew from 64 to 72 bytes: a slab of vmap_area holds 56 objects instead of 64"
+    assert one.advice == "what grew: flags (8 bytes)"
+    assert (one.severity, one.subject) == (Severity.WARNING, "vmap_area")
+    assert figure(one, "objects per slab") == (64, 56)
+    assert figure(one, "pages per 1,000 objects") == (16, 18)
+    assert figure(one, "memory per 100,000 objects") == (1563 * 4096, 1786 * 4096)
+
+
+def test_growth_that_the_cache_had_room_for_is_free() -> None:
+    """``cred`` is aligned to lines of 64 bytes, so 184 bytes take what 176 did."""
+    assert grown(struct("cred", *words(22)), struct("cred", *words(23))) == []
+
+
+def test_a_slab_of_more_pages_costs_more_with_as_many_objects() -> None:
+    (one,) = grown(struct("pool_workqueue", *words(32)), struct("pool_workqueue", *words(64)))
+    assert "a slab of pool_workqueue holds 32 objects in 4 pages instead of 32 in 2 pages" in one.message
+
+
+def test_the_size_that_would_still_fit_is_named() -> None:
+    (one,) = grown(struct("mm_struct", *words(137)), struct("mm_struct", *words(168)))
+    assert one.advice.endswith("; with 1152 bytes or fewer they would cost no more than before")
+
+
+def test_what_grew_inside_of_a_record_held_by_value_is_named_by_its_path() -> None:
+    inner, larger = struct("inner", *words(2)), struct("inner", *words(2), scalar("late"))
+    old, new = struct("vmap_area", *words(6), held("part", inner)), struct("vmap_area", *words(6), held("part", larger))
+    (one,) = broken("slab-growth", before_and_now((old, inner), (new, larger)))
+    assert one.advice == "what grew: part.late (8 bytes)"
+
+
+def test_an_untuned_record_without_a_cache_may_grow() -> None:
+    assert grown(struct("any", *words(8)), struct("any", *words(9))) == []
+
+
+def test_a_tuned_record_is_looked_at_inside_the_objects_that_hold_it() -> None:
+    inner, larger = struct("inner", *words(2)), struct("inner", *words(2), scalar("late"))
+    old, new = struct("vmap_area", *words(6), held("part", inner)), struct("vmap_area", *words(6), held("part", larger))
+    (one,) = broken("slab-growth", before_and_now((inner, old), (larger, new), NAMED))
+    assert one.message == (
+        "grew from 16 to 24 bytes: a slab of vmap_area holds 56 objects instead of 64, as vmap_area.part"
+    )
+
+
+def test_the_worst_of_several_holders_is_named_and_all_are_in_the_figures() -> None:
+    inner, larger = struct("inner", *words(1)), struct("inner", *words(1), scalar("late"))
+    old = inner, struct("vmap_area", *words(7), held("part", inner)), struct("taskstats", *words(51), held("t", inner))
+    new = (
+        larger,
+        struct("vmap_area", *words(7), held("part", larger)),
+        struct("taskstats", *words(51), held("t", larger)),
+    )
+    (one,) = broken("slab-growth", before_and_now(old, new, NAMED))
+    assert one.message.endswith("as vmap_area.part, and in 1 other cache")
+    assert figure(one, "objects per slab of taskstats") == (39, 38)
+
+
+def test_a_tuned_record_that_takes_one_line_more_is_noted() -> None:
+    (one,) = grown(struct("any", *words(8)), struct("any", *words(9)), NAMED)
+    assert one.message.startswith("grew from 64 to 72 bytes, 2 cache lines instead of 1")
+    assert one.severity is Severity.NOTE
+
+
+def test_the_size_class_of_kmalloc_is_named_where_no_cache_is_known() -> None:
+    (one,) = grown(struct("any", *words(24)), struct("any", *words(25)), NAMED)
+    assert one.message.endswith("; where kmalloc() allocates it, that takes 256 bytes instead of 192")
+    assert figure(one, "allocated by kmalloc()") == (192, 256)
+
+
+def test_an_open_array_leaves_the_size_class_open() -> None:
+    old, new = struct("any", *words(24, flexible("more"))), struct("any", *words(25, flexible("more")))
+    (one,) = grown(old, new, NAMED)
+    assert "kmalloc()" not in one.message
+
+
+def test_a_page_more_is_a_warning() -> None:
+    (one,) = grown(struct("any", *words(512)), struct("any", *words(513)), NAMED)
+    assert "2 pages instead of 1" in one.message
+    assert (one.severity, one.subject) == (Severity.WARNING, "pages")
+
+
+def test_a_line_more_of_very_many_is_no_news() -> None:
+    assert grown(struct("any", *words(8 * 4096)), struct("any", *words(8 * 4096 + 1)), NAMED) == []
+
+
+def test_a_record_that_shrinks_breaks_nothing() -> None:
+    assert grown(struct("vmap_area", *words(9)), struct("vmap_area", *words(8)), NAMED) == []
+
+
+def test_a_wider_alignment_is_growth() -> None:
+    old, new = struct("vmap_area", *words(9)), struct("vmap_area", *words(9), align=64)
+    (one,) = grown(old, new)
+    assert "no member grew" in one.advice
