@@ -33,8 +33,10 @@ class Cell:
     """A run of bytes of one line: ``start`` and ``bytes`` within the line, ``offset`` in the object.
 
     A member on several lines has a cell on each, with the same ``path``; bit-fields of one storage unit share a cell,
-    their names joined. ``heat`` is its share, 0 … 1, of the record's contended samples, ``None`` without a profile.
-    ``lock`` tells that it is one, ``moved`` that it is elsewhere in the other map of a comparison.
+    their names joined, and so do alternatives of a union. ``heat`` is its share, 0 … 1, of the record's contended
+    samples, ``None`` without a profile.
+    ``lock`` tells that it is one, ``moved`` that it was moved in the change that two maps show, ``straddles`` that it
+    lies on two lines but would fit on one, ``written`` that a store was sampled or must have happened.
     """
 
     path: str
@@ -50,6 +52,7 @@ class Cell:
     lock: bool = False
     moved: bool = False
     straddles: bool = False
+    written: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,10 @@ class MapLine:
 
 @dataclass(frozen=True, slots=True)
 class LineMap:
-    """A record laid over lines of ``line_bytes``, beginning ``phase`` bytes into the first; ``caption`` says whose."""
+    """A record laid over lines of ``line_bytes``, beginning ``phase`` bytes into the first; ``caption`` says whose.
+
+    ``left_out`` is how many lines of a very long record follow that are not in ``lines``.
+    """
 
     title: str
     size: int
@@ -75,3 +81,4 @@ class LineMap:
     line_bytes: int = CACHE_LINE_BYTES
     caption: str = ""
     place: str = ""
+    left_out: int = 0

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The bytes of a record by name, each byte once: what a map can draw side by side."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from linesmith.analyzer.attribution.lock import is_lock
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member, RecordKind
+
+# Damaged debug information can nest records without end, or give them millions of members.
+MOST_FIELDS = 1 << 14
+MOST_LEVELS = 32
+# Of bit-fields in one storage unit, and of alternatives at one place, so many names are told.
+MOST_NAMES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """``bytes`` of a record from ``offset`` on that go by one name.
+
+    ``names`` are all members there: bit-fields of one storage unit, alternatives of a union (``union`` tells which).
+    ``begin`` and ``size`` are the whole member's; a field is less of it where another alternative is drawn.
+    """
+
+    names: tuple[str, ...]
+    type: str
+    offset: int
+    bytes: int
+    begin: int
+    size: int
+    lock: bool = False
+    union: bool = False
+
+    @property
+    def end(self) -> int:
+        """The first byte behind it."""
+        return self.offset + self.bytes
+
+    @property
+    def path(self) -> str:
+        """The names in one: ``a, b`` of bit-fields, ``a | b`` of alternatives; many are counted."""
+        shown = (" | " if self.union else ", ").join(self.names[:MOST_NAMES])
+        more = len(self.names) - MOST_NAMES
+        return f"{shown} and {more} more" if more > 0 else shown
+
+
+def fields(layout: Layout, layouts: Layouts, touched: Iterable[str] = ()) -> tuple[Field, ...]:
+    """The fields by offset, disjoint and within the record; bytes of none are holes and padding.
+
+    Anonymous records are written out. So are named ones, locks and arrays apart, of which several members are among
+    the paths ``touched``, or one where the record is larger than a line. Of a union the alternative that was touched
+    is drawn, else the largest.
+    """
+    walk = _Walk(layouts, tuple(touched))
+    found = walk.record(layout, 0, "", 0)
+    clipped = (_cut(one, max(0, one.offset), min(one.end, layout.size)) for one in found)
+    return tuple(one for one in clipped if one.bytes > 0)
+
+
+class _Walk:
+    """Goes through nested records; ``left`` is how many fields may still be made."""
+
+    def __init__(self, layouts: Layouts, touched: Sequence[str]) -> None:
+        self.layouts = layouts
+        self.touched = touched
+        self.left = MOST_FIELDS
+
+    def record(self, layout: Layout, base: int, prefix: str, level: int) -> list[Field]:
+        """The fields of a record that begins at byte ``base`` under the path ``prefix``."""
+        parts = [self._member(one, base, prefix, level) for one in layout.members if not one.is_bit_field]
+        if layout.kind is RecordKind.UNION:
+            parts += [[one] for one in _bit_fields(layout.members, base, prefix)]
+            ranked = sorted(parts, key=self._worth, reverse=True)
+            return _shared(_painted(one for part in ranked for one in part), ranked)
+        plain = [one for part in parts for one in part]
+        return _painted([*plain, *_bit_fields(layout.members, base, prefix)])
+
+    def _member(self, member: Member, base: int, prefix: str, level: int) -> list[Field]:
+        self.left -= 1
+        if member.size <= 0 or self.left < 0:
+            return []
+        path = f"{prefix}.{member.name}" if prefix and member.name else prefix or member.name
+        inner = None if member.record is None else self.layouts.by_id(member.record)
+        if inner is not None and inner.members and level < MOST_LEVELS and self._is_open(member, inner, path):
+            return self.record(inner, base + member.offset, path, level + 1)
+        begin, lock = base + member.offset, inner is not None and is_lock(inner.name or member.type.split()[-1])
+        name = path or f"({member.type})"
+        return [Field((name,), _type(member), begin, member.size, begin, member.size, lock)]
+
+    def _is_open(self, member: Member, inner: Layout, path: str) -> bool:
+        if member.dimensions or member.flexible:
+            return False
+        if not member.name:
+            return True
+        inside = sum(one.startswith(f"{path}.") for one in self.touched)
+        return not is_lock(inner.name) and inside >= (1 if inner.size > CACHE_LINE_BYTES else 2)
+
+    def _worth(self, part: Sequence[Field]) -> tuple[int, int]:
+        """How much an alternative of a union has to show: what was touched in it, and its bytes."""
+        names = {name for one in part for name in one.names}
+        touched = sum(
+            any(one == name or one.startswith((f"{name}.", f"{name}[")) for name in names) for one in self.touched
+        )
+        return touched, sum(one.bytes for one in part)
+
+
+def _type(member: Member) -> str:
+    """The type with what the declarator adds to it: ``unsigned char [16]``."""
+    added = member.declarator.replace(member.name, "", 1) if member.name else member.declarator
+    return f"{member.type} {added}".rstrip()
+
+
+def _bit_fields(members: Iterable[Member], base: int, prefix: str) -> Iterator[Field]:
+    """Bit-fields by storage unit, over the bytes that hold a bit of one."""
+    units: dict[tuple[int, int], list[Member]] = {}
+    for one in members:
+        if one.bit_offset is not None and one.bit_size:
+            units.setdefault((one.offset, one.size), []).append(one)
+    for group in units.values():
+        first = min((one.bit_offset or 0) for one in group) // 8
+        last = -(-max((one.bit_offset or 0) + (one.bit_size or 0) for one in group) // 8)
+        names = tuple(f"{prefix}.{one.name}" if prefix else one.name for one in group)
+        yield Field(names, f"{group[0].type} (bits)", base + first, last - first, base + first, last - first)
+
+
+def _painted(wanted: Iterable[Field]) -> list[Field]:
+    """The fields by offset; where two overlap the earlier one is kept whole and the later one gets what is left."""
+    done: list[Field] = []
+    starts: list[int] = []
+    for one in wanted:
+        at, place = one.offset, bisect_right(starts, one.offset)
+        if place and done[place - 1].end > at:
+            at = done[place - 1].end
+        while at < one.end:
+            until = min(one.end, starts[place] if place < len(starts) else one.end)
+            if at < until:
+                done.insert(place, _cut(one, at, until))
+                starts.insert(place, at)
+                place += 1
+            if place == len(done):
+                break
+            at, place = max(at, done[place].end), place + 1
+    return done
+
+
+def _cut(field: Field, start: int, end: int) -> Field:
+    return replace(field, offset=start, bytes=end - start)
+
+
+def _shared(drawn: Sequence[Field], parts: Sequence[Sequence[Field]]) -> list[Field]:
+    """The fields drawn of a union with the names of the other alternatives that lie there too."""
+    every = [one for part in parts for one in part]
+    return [_with_others(one, every) for one in drawn]
+
+
+def _with_others(field: Field, every: Iterable[Field]) -> Field:
+    others = (one for one in every if one.offset < field.end and field.offset < one.end)
+    names = tuple(dict.fromkeys((*field.names, *(name for one in others for name in one.names))))
+    return replace(field, names=names, union=True) if len(names) > len(field.names) else field

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What findings say of one record, wherever in other records it lies: spots with the accesses that met them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from linesmith.analyzer.geometry import leaves_at
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Access, Finding, Layout, LineMember, LineObject, Profile, SharedLine
+
+# Alternatives of unions that are looked at to find the record in the one that lies on a line.
+_MOST_LEAVES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A place in a record that was touched: ``offset`` in bytes, ``path`` as C code writes it from there.
+
+    ``written`` tells that a store was sampled or must have happened.
+    """
+
+    path: str
+    offset: int
+    accesses: tuple[Access, ...]
+    written: bool = False
+
+    @property
+    def contended(self) -> int:
+        """Samples that waited for another CPU."""
+        return sum(one.contended for one in self.accesses)
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """All spots of one record; ``phases`` says how many contended samples fell on objects that start so in a line.
+
+    ``known`` tells that there is a profile at all: without one, that nobody touched a member says nothing.
+    """
+
+    spots: tuple[Spot, ...] = ()
+    phases: tuple[tuple[int, int], ...] = ()
+    known: bool = True
+
+    @property
+    def contended(self) -> int:
+        """Contended samples of the record."""
+        return sum(spot.contended for spot in self.spots)
+
+
+NO_HEAT = Heat(known=False)
+
+
+def heat_of(layout: Layout, layouts: Layouts, findings: Iterable[Finding], profile: Profile | None = None) -> Heat:
+    """What was seen of ``layout`` on the lines of ``findings``, by itself or inside a record that holds it.
+
+    ``profile`` is the one that was explained; it tells the CPUs and nodes. Lines set apart (``Finding.apart``) do not
+    count.
+    """
+    lines = {(one.rank, one.address): one for one in (profile.lines if profile else ())}
+    spots: list[Spot] = []
+    phases: Counter[int] = Counter()
+    for finding in findings:
+        if finding.apart:
+            continue
+        met = list(_met(finding, layout, layouts, lines))
+        spots += [spot for spot, _ in met]
+        for spot, start in met:
+            phases[start % finding.bytes] += spot.contended
+    return Heat(tuple(spots), tuple(sorted(phases.items(), key=lambda pair: (-pair[1], pair[0]))))
+
+
+def _met(
+    finding: Finding, layout: Layout, layouts: Layouts, lines: Mapping[tuple[int, int | None], SharedLine]
+) -> Iterator[tuple[Spot, int]]:
+    """Spots of the record on one line, each with where the record starts, counted from the line's first byte."""
+    line = lines.get((finding.rank, finding.address))
+    for member in finding.members:
+        place = _place(member, finding.objects, layout, layouts)
+        if place is not None:
+            offset, path = place
+            accesses = _sampled(member, line) if line else _counted(member)
+            yield Spot(path, offset, accesses, member.written), member.offset - offset
+
+
+def _place(
+    member: LineMember, objects: Iterable[LineObject], layout: Layout, layouts: Layouts
+) -> tuple[int, str] | None:
+    """Offset and path of a member within the record; ``None`` where it is not part of one."""
+    at = member.object_offset
+    if at is None:
+        return None
+    for one in objects:
+        if one.layout is None or member.offset - at != one.start:
+            continue
+        if one.layout == layout.id:
+            return at, member.path
+        for leaf in leaves_at(layouts.by_id(one.layout), layouts, at, _MOST_LEAVES):
+            entered = next((record for record in leaf.entered if record.record == layout.id), None)
+            if entered is not None:
+                return at - entered.offset, _within(leaf.path, entered.path)
+    return None
+
+
+def _within(path: str, outer: str) -> str:
+    """The rest of a path behind that of a record on it; a word that is wrapped in the record has none."""
+    return path.removeprefix(outer).removeprefix(".") if path.startswith(outer) else path
+
+
+def _sampled(member: LineMember, line: SharedLine) -> tuple[Access, ...]:
+    return tuple(one for one in line.accesses if one.offset == member.offset)
+
+
+def _counted(member: LineMember) -> tuple[Access, ...]:
+    """The member's functions as accesses, where the profile is not at hand: nodes are not known then."""
+    return tuple(
+        Access(
+            member.offset,
+            one.name,
+            hitm_local=one.contended,
+            stores_l1_hit=one.stores,
+            records=one.records,
+            cpus=one.cpus,
+        )
+        for one in member.functions
+    )

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The map of one record: its fields, holes and padding cut at the lines that an object of it lies on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from linesmith.analyzer.geometry import straddles
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.line_map.fields import Field, fields
+from linesmith.analyzer.line_map.heat import NO_HEAT, Heat, Spot
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, Cell, CellKind, Layout, LineMap, MapLine, Toucher
+from linesmith.analyzer.sharing.origin import origin
+
+# Records of more lines hold buffers; the map ends there and says so.
+MOST_LINES = 1024
+MOST_PHASES = 4
+
+
+def line_map(
+    layout: Layout,
+    layouts: Layouts,
+    heat: Heat = NO_HEAT,
+    phase: int | None = None,
+    line_bytes: int = CACHE_LINE_BYTES,
+    caption: str = "",
+) -> LineMap:
+    """The record as an object of it lies that starts ``phase`` bytes into a line of ``line_bytes``.
+
+    Without a phase that of most contended samples is taken, 0 where there are none. ``caption`` stands before what is
+    said of the phases. Heat is a share of the record's contended samples.
+    """
+    start = (heat.phases[0][0] if heat.phases else 0) if phase is None else phase
+    start %= line_bytes
+    size = min(layout.size, MOST_LINES * line_bytes - start)
+    found = fields(layout, layouts, (spot.path for spot in heat.spots))
+    cells = [one for run in _runs(found, size) for one in _cells(run, start, line_bytes, heat)]
+    told = "; ".join(part for part in (caption, _phases(heat, line_bytes)) if part)
+    whole = -(-(start + layout.size) // line_bytes)
+    lines = tuple(_lines(cells, heat))
+    return LineMap(layout.title, layout.size, start, lines, line_bytes, told, layout.place, whole - len(lines))
+
+
+def _phases(heat: Heat, line_bytes: int) -> str:
+    """Where in a line the objects were seen to start, where there are several such places."""
+    total = sum(count for _, count in heat.phases)
+    if len({phase % line_bytes for phase, _ in heat.phases}) < 2 or not total:
+        return ""
+    shown = ", ".join(f"{phase} ({count / total:.0%})" for phase, count in heat.phases[:MOST_PHASES])
+    more = len(heat.phases) - MOST_PHASES
+    return f"objects start at byte {shown}{f' and {more} more' if more > 0 else ''} of a line"
+
+
+def _runs(found: Sequence[Field], size: int) -> Iterator[tuple[Field | CellKind, int, int]]:
+    """Fields, and the kind of what lies between them, with the first byte and the one behind the last."""
+    at = 0
+    for one in found:
+        if one.offset >= size:
+            break
+        if one.offset > at:
+            yield CellKind.HOLE, at, one.offset
+        at = min(one.end, size)
+        yield one, one.offset, at
+    if at < size:
+        behind = any(one.offset >= size for one in found)
+        yield CellKind.HOLE if behind else CellKind.PADDING, at, size
+
+
+def _cells(run: tuple[Field | CellKind, int, int], phase: int, line_bytes: int, heat: Heat) -> Iterator[Cell]:
+    """The run cut where lines end."""
+    what, first, end = run
+    while first < end:
+        inside = (first + phase) % line_bytes
+        until = min(end, first + line_bytes - inside)
+        if isinstance(what, Field):
+            yield _member(what, first, until - first, inside, line_bytes, phase, heat)
+        else:
+            yield Cell("", "", what, inside, until - first, first, 0.0 if heat.known else None)
+        first = until
+
+
+def _member(field: Field, first: int, size: int, inside: int, line_bytes: int, phase: int, heat: Heat) -> Cell:
+    met = [spot for spot in heat.spots if first <= spot.offset < first + size]
+    accesses = [one for spot in met for one in spot.accesses]
+    return Cell(
+        field.path,
+        field.type,
+        CellKind.MEMBER,
+        inside,
+        size,
+        first,
+        _share(met, heat),
+        sum(_reads(one) for one in accesses),
+        sum(one.stores for one in accesses),
+        _touchers(accesses),
+        field.lock,
+        straddles=straddles(field.begin + phase, field.size, line_bytes),
+        written=any(spot.written for spot in met),
+    )
+
+
+def _share(met: Iterable[Spot], heat: Heat) -> float | None:
+    if not heat.known:
+        return None
+    return sum(spot.contended for spot in met) / (heat.contended or 1)
+
+
+def _reads(access: Access) -> int:
+    return max(access.contended, (access.records or 0) - access.stores)
+
+
+def _touchers(accesses: Iterable[Access]) -> tuple[Toucher, ...]:
+    """By function, the one with the most samples first."""
+    grouped: dict[str, list[Access]] = {}
+    for one in accesses:
+        grouped.setdefault(one.function or "[unknown]", []).append(one)
+    touchers = [_toucher(name, group) for name, group in grouped.items()]
+    return tuple(sorted(touchers, key=lambda one: (-one.reads - one.writes, one.function)))
+
+
+def _toucher(function: str, accesses: Sequence[Access]) -> Toucher:
+    known = origin(accesses)
+    reads, writes = sum(_reads(one) for one in accesses), sum(one.stores for one in accesses)
+    return Toucher(function, reads, writes, known.count, tuple(sorted(known.nodes)))
+
+
+def _lines(cells: Iterable[Cell], heat: Heat) -> Iterator[MapLine]:
+    """The cells by line; a new one begins where a cell starts no further in than the one before."""
+    row: list[Cell] = []
+    number = 0
+    for cell in cells:
+        if row and cell.start <= row[-1].start:
+            yield _line(number, row, heat)
+            row, number = [], number + 1
+        row.append(cell)
+    if row:
+        yield _line(number, row, heat)
+
+
+def _line(number: int, row: Sequence[Cell], heat: Heat) -> MapLine:
+    return MapLine(number, tuple(row), sum(one.heat or 0.0 for one in row) if heat.known else None)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a line map says in words, the same in every format: names, heat, who touches a cell, where it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from linesmith.analyzer.model import Cell, CellKind, LineMap, MapLine, Toucher
+from linesmith.analyzer.report.visible import visible
+
+# From these shares of the contended samples on a cell is drawn one level hotter; below the first, it was touched.
+_LEVELS = (0.0001, 0.05, 0.15, 0.35)
+HOTTEST = len(_LEVELS) + 1
+MOST_TOUCHERS = 3
+
+
+def level(cell: Cell) -> int:
+    """How hot a cell is drawn: 0 nobody was seen to touch it, 1 nobody waited for it, up to ``HOTTEST``."""
+    heat = cell.heat or 0.0
+    touched = heat > 0 or cell.reads or cell.writes or cell.written
+    return 1 + sum(heat >= one for one in _LEVELS) if touched else 0
+
+
+def levels() -> tuple[str, ...]:
+    """What each level means, from 0 on."""
+    bounds = [*(f"{one:.0%}" for one in _LEVELS[1:])]
+    steps = [f"below {bounds[0]}", *(f"{one} to {two}" for one, two in pairwise(bounds))]
+    return ("not seen touched", "touched, nobody waited", *steps, f"{bounds[-1]} and more of the contended samples")
+
+
+def percent(heat: float) -> str:
+    """A share in at most four characters: ``49%``, ``<1%``."""
+    return "<1%" if 0 < heat < 0.01 else f"{heat:.0%}"
+
+
+def touch(cell: Cell) -> str:
+    """``r`` for read, ``w`` for written, both or nothing."""
+    return ("r" if cell.reads else "") + ("w" if cell.writes or cell.written else "")
+
+
+def name(cell: Cell) -> str:
+    """The cell's member, or what it is instead."""
+    return visible(cell.path) if cell.kind is CellKind.MEMBER else cell.kind.value
+
+
+def marks(cell: Cell) -> tuple[str, ...]:
+    """What else is to be known of a cell."""
+    told = (("lock", cell.lock), ("moved", cell.moved), ("straddles two lines", cell.straddles))
+    return tuple(word for word, holds in told if holds)
+
+
+def heading(drawn: LineMap) -> str:
+    """``struct x: 120 bytes on 2 cache lines``."""
+    count = len(drawn.lines) + drawn.left_out
+    phase = f", from byte {drawn.phase} of the first" if drawn.phase else ""
+    return f"{visible(drawn.title)}: {_counted(drawn.size, 'byte')} on {_counted(count, 'cache line')}{phase}"
+
+
+def remarks(drawn: LineMap) -> tuple[str, ...]:
+    """What stands under the heading: whose map it is, where declared, what it leaves out."""
+    place = f"declared at {visible(drawn.place)}" if drawn.place not in ("", "-") else ""
+    left = f"the last {_counted(drawn.left_out, 'line')} are not shown" if drawn.left_out else ""
+    size = "" if drawn.line_bytes == 64 else f"lines of {drawn.line_bytes} bytes"
+    return tuple(one for one in (visible(drawn.caption), place, size, left) if one)
+
+
+def description(cell: Cell) -> str:
+    """A cell in one sentence, for whoever cannot see it or points at it."""
+    place = f"{name(cell)}: {_counted(cell.bytes, 'byte')} from byte {cell.offset}"
+    if cell.kind is not CellKind.MEMBER:
+        return place
+    told = [f"{place}, {visible(cell.type)}", *marks(cell), *_seen(cell), *map(toucher, cell.touchers[:MOST_TOUCHERS])]
+    more = len(cell.touchers) - MOST_TOUCHERS
+    return "; ".join([*told, *([f"and {more} more functions"] if more > 0 else [])])
+
+
+def _seen(cell: Cell) -> Iterator[str]:
+    if cell.heat is None and not cell.reads and not cell.writes:
+        return
+    if level(cell) == 0:
+        yield "nobody was seen to touch it"
+        return
+    if cell.heat is not None:
+        yield f"{percent(cell.heat)} of the contended samples"
+    yield counts(cell)
+
+
+def counts(cell: Cell | Toucher) -> str:
+    """``661 reads, 12 writes``; a cell that must have been written without a sampled store says so."""
+    inferred = isinstance(cell, Cell) and cell.written and not cell.writes
+    writes = "written" if inferred else _counted(cell.writes, "write") if cell.writes else ""
+    reads = _counted(cell.reads, "read") if cell.reads else ""
+    return ", ".join(part for part in (reads, writes) if part) or "no samples"
+
+
+def toucher(one: Toucher) -> str:
+    """``down_write: 300 reads on 12 CPUs of nodes 0-1``."""
+    return f"{visible(one.function)}: {counts(one)}{where(one)}"
+
+
+def where(one: Toucher) -> str:
+    """On how many CPUs and which nodes, as far as that is known, with a space before it."""
+    cpus = f" on {_counted(one.cpus, 'CPU')}" if one.cpus else ""
+    nodes = f"{'node' if len(one.nodes) == 1 else 'nodes'} {_runs(one.nodes)}" if one.nodes else ""
+    return f"{cpus}{' of ' if cpus else ' on '}{nodes}" if nodes else cpus
+
+
+def summary(drawn: LineMap) -> str:
+    """The map in a few sentences: how many lines, and the hottest of them with their members."""
+    hottest = sorted((line for line in drawn.lines if line.heat), key=lambda line: -(line.heat or 0))[:3]
+    return " ".join([f"{heading(drawn)}.", *(f"{text}." for text in remarks(drawn)), *map(_hot_line, hottest)])
+
+
+def _hot_line(line: MapLine) -> str:
+    cells = sorted((cell for cell in line.cells if level(cell)), key=lambda cell: -(cell.heat or 0))
+    names = ", ".join(f"{name(cell)} ({percent(cell.heat or 0)})" for cell in cells[:MOST_TOUCHERS])
+    return f"Line {line.number} has {percent(line.heat or 0)} of the contended samples: {names}."
+
+
+def _runs(numbers: tuple[int, ...]) -> str:
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return " ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in runs)
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'s' * (count != 1)}"

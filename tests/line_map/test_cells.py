@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Cells fill the lines that an object lies on: each byte once, at the place where the compiler put it."""
+
+from __future__ import annotations
+
+import pytest
+from c_layouts import nested, structs
+from hand_made import bits, flexible, held, lock, scalar, struct, table, union
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.line_map import MOST_LINES, NO_HEAT, Heat, Spot, line_map
+from linesmith.analyzer.model import Access, CellKind, Layout, LineMap, Member, RecordKind
+
+PHASES = st.integers(0, 127)
+
+
+def cells(drawn: LineMap) -> list[tuple[str, int, int]]:
+    """Name (or kind), offset and bytes of every cell."""
+    return [(one.path or one.kind.value, one.offset, one.bytes) for line in drawn.lines for one in line.cells]
+
+
+def touched(path: str, offset: int, contended: int = 1, stores: int = 0) -> Spot:
+    access = Access(offset, "worker", hitm_local=contended, stores_l1_hit=stores, cpus=2)
+    return Spot(path, offset, (access,), written=bool(stores))
+
+
+def heated(*spots: Spot) -> Heat:
+    return Heat(spots, ((0, sum(spot.contended for spot in spots)),))
+
+
+def fills(drawn: LineMap, layout: Layout) -> None:
+    """Asserts that the cells are the object's bytes, in order, cut where lines end."""
+    at = 0
+    for number, line in enumerate(drawn.lines):
+        assert line.number == number
+        for cell in line.cells:
+            assert cell.bytes > 0
+            assert cell.offset == at
+            assert (cell.offset + drawn.phase) // drawn.line_bytes == number
+            assert cell.start == (cell.offset + drawn.phase) % drawn.line_bytes
+            at += cell.bytes
+        assert line.cells[-1].start + line.cells[-1].bytes <= drawn.line_bytes
+    assert at == layout.size
+
+
+@given(structs, PHASES, st.sampled_from((64, 128)))
+def test_the_cells_of_any_struct_fill_its_lines(layout: Layout, phase: int, line_bytes: int) -> None:
+    fills(line_map(layout, LayoutTable([layout]), NO_HEAT, phase, line_bytes), layout)
+
+
+@given(nested(), PHASES, st.data())
+def test_whatever_was_touched_the_cells_of_nested_records_fill_their_lines(
+    layouts: LayoutTable, phase: int, data: st.DataObject
+) -> None:
+    layout = list(layouts)[-1]
+    paths = st.sampled_from([f"{one.name}.m{inner}" for one in layout.members for inner in range(3)])
+    spots = st.builds(touched, paths, st.integers(0, max(0, layout.size - 1)))
+    heat = heated(*data.draw(st.lists(spots, max_size=4)))
+    drawn = line_map(layout, layouts, heat, phase)
+    fills(drawn, layout)
+    total = sum(cell.heat or 0 for line in drawn.lines for cell in line.cells)
+    assert total == pytest.approx(1 if heat.spots else 0)
+
+
+@given(structs)
+def test_bytes_that_belong_to_no_member_are_holes_and_padding(layout: Layout) -> None:
+    used = {at for one in layout.members for at in bytes_of(one)}
+    drawn = line_map(layout, LayoutTable([layout]))
+    for line in drawn.lines:
+        for cell in line.cells:
+            inside = used & set(range(cell.offset, cell.offset + cell.bytes))
+            assert bool(inside) == (cell.kind is CellKind.MEMBER)
+
+
+def bytes_of(member: Member) -> range:
+    """The bytes in which the member has at least a bit."""
+    if member.bit_offset is None or not member.bit_size:
+        return range(member.offset, member.end)
+    return range(member.bit_offset // 8, (member.bit_offset + member.bit_size - 1) // 8 + 1)
+
+
+def test_a_hole_stands_between_members_and_padding_behind_the_last() -> None:
+    layout = struct("s", scalar("a", 4), scalar("b", 8), scalar("c", 4))
+    assert cells(line_map(layout, table(layout))) == [
+        ("a", 0, 4),
+        ("hole", 4, 4),
+        ("b", 8, 8),
+        ("c", 16, 4),
+        ("padding", 20, 4),
+    ]
+
+
+def test_a_member_on_two_lines_has_a_cell_on_each_and_is_said_to_straddle() -> None:
+    layout = struct("s", scalar("head", 8, dimensions=(7,)), scalar("wide", 8, dimensions=(2,)))
+    drawn = line_map(layout_of(layout, {"head": 56, "wide": 16}), table(layout))
+    assert [len(line.cells) for line in drawn.lines] == [2, 1]
+    assert drawn.lines[0].cells[1].straddles
+    assert not drawn.lines[0].cells[0].straddles
+
+
+def layout_of(layout: Layout, sizes: dict[str, int]) -> Layout:
+    """The layout with members of these sizes one behind the other, without gaps."""
+    from dataclasses import replace
+
+    at, members = 0, []
+    for one in layout.members:
+        members.append(replace(one, offset=at, size=sizes[one.name]))
+        at += sizes[one.name]
+    return replace(layout, members=tuple(members), size=at)
+
+
+def test_an_object_that_starts_inside_a_line_leaves_the_bytes_before_it_to_nobody() -> None:
+    layout = struct("s", *(scalar(f"m{number}") for number in range(8)))
+    drawn = line_map(layout, table(layout), phase=48)
+    assert [cell.start for cell in drawn.lines[0].cells] == [48, 56]
+    assert [cell.start for cell in drawn.lines[1].cells] == [0, 8, 16, 24, 32, 40]
+
+
+def test_bit_fields_of_one_unit_share_a_cell() -> None:
+    layout = struct("s", bits("ready", 1), bits("busy", 1), scalar("next", 4))
+    assert cells(line_map(layout, table(layout))) == [("ready, busy", 0, 1), ("hole", 1, 3), ("next", 4, 4)]
+
+
+def test_alternatives_of_an_anonymous_union_share_a_cell() -> None:
+    choice = union("", scalar("mapping"), scalar("compound_head"))
+    layout = struct("page", held("", choice), scalar("flags"))
+    assert cells(line_map(layout, table(layout, choice)))[0] == ("mapping | compound_head", 0, 8)
+
+
+def test_of_a_union_the_alternative_that_was_touched_is_drawn() -> None:
+    words = struct("", scalar("lru", 8, dimensions=(1,)), scalar("index"))
+    halves = struct("", scalar("count", 4), scalar("order", 4))
+    choice = union("", held("", words), held("", halves))
+    layout = struct("page", held("", choice))
+    layouts = table(layout, choice, words, halves)
+    assert [cell[1:] for cell in cells(line_map(layout, layouts))] == [(0, 8), (8, 8)]
+    seen = line_map(layout, layouts, heated(touched("count", 0)))
+    assert [cell[1:] for cell in cells(seen)] == [(0, 4), (4, 4), (8, 8)]
+    assert [cell.heat for cell in seen.lines[0].cells] == [1.0, 0.0, 0.0]
+
+
+def test_a_record_is_written_out_where_several_of_its_members_were_touched() -> None:
+    counters = struct("counters", scalar("hits"), scalar("misses"))
+    layout = struct("cache", held("stats", counters), scalar("name"))
+    layouts = table(layout, counters)
+    one = line_map(layout, layouts, heated(touched("stats.hits", 0)))
+    two = line_map(layout, layouts, heated(touched("stats.hits", 0, 3), touched("stats.misses", 8)))
+    assert cells(one)[0] == ("stats", 0, 16)
+    assert cells(two)[:2] == [("stats.hits", 0, 8), ("stats.misses", 8, 8)]
+    assert [cell.heat for cell in two.lines[0].cells] == [0.75, 0.25, 0.0]
+
+
+def test_a_lock_stays_one_cell_whatever_of_it_was_touched() -> None:
+    member, semaphore = lock("i_mmap_rwsem", 40)
+    layout = struct("address_space", member)
+    drawn = line_map(
+        layout,
+        table(layout, semaphore),
+        heated(touched("i_mmap_rwsem.word0", 0, 5, stores=2), touched("i_mmap_rwsem.word1", 8, 5)),
+    )
+    (cell,) = drawn.lines[0].cells
+    assert (cell.path, cell.lock, cell.heat, cell.reads, cell.writes) == ("i_mmap_rwsem", True, 1.0, 10, 2)
+    assert cell.written
+
+
+def test_a_function_that_touches_a_cell_in_several_places_is_told_once() -> None:
+    member, semaphore = lock("sem", 16)
+    layout = struct("s", member)
+    drawn = line_map(
+        layout, table(layout, semaphore), heated(touched("sem.word0", 0, 3), touched("sem.word1", 8, 4, 1))
+    )
+    (toucher,) = drawn.lines[0].cells[0].touchers
+    assert (toucher.function, toucher.reads, toucher.writes, toucher.cpus) == ("worker", 7, 1, 2)
+
+
+def test_a_flexible_array_has_no_bytes_of_its_own() -> None:
+    layout = struct("s", scalar("count", 8), flexible("entries"))
+    assert cells(line_map(layout, table(layout))) == [("count", 0, 8)]
+
+
+def test_an_empty_record_has_no_lines() -> None:
+    layout = struct("empty")
+    assert line_map(layout, table(layout)).lines == ()
+
+
+def test_the_map_of_a_buffer_ends_and_says_how_much_is_left_out() -> None:
+    layout = struct("ring", scalar("head"), scalar("buffer", 1, dimensions=(1,)))
+    long = layout_of(layout, {"head": 8, "buffer": 100 * 64 * MOST_LINES})
+    drawn = line_map(long, table(long), phase=8)
+    assert (len(drawn.lines), drawn.left_out) == (MOST_LINES, 99 * MOST_LINES + 1)
+
+
+def test_members_that_overlap_in_damaged_debug_information_are_drawn_once() -> None:
+    first = Member("a", "long", "a", 0, 8)
+    second = Member("b", "long", "b", 4, 8)
+    beyond = Member("c", "long", "c", 12, 64)
+    layout = Layout(1, "broken", RecordKind.STRUCT, 16, (first, second, beyond))
+    assert cells(line_map(layout, table(layout))) == [("a", 0, 8), ("b", 8, 4), ("c", 12, 4)]
