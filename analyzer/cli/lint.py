@@ -3,13 +3,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.cli import options
+from linesmith.analyzer.cli import lint_options
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.cli.kernels import Running
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
 @click.command()
@@ -17,41 +23,36 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--base", metavar="OLD", type=_FILE, help="The build before the change.")
 @click.option("--head", metavar="NEW", type=_FILE, help="The build with the change; compared with that of --base.")
 @click.option("--type", "types", metavar="TYPE", multiple=True, help="Only this record, or those a pattern names.")
-@options.cpus
-@options.page_size
-@options.kernel
-@options.slabinfo
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How the result is written.",
-)
-@options.output
+@click.option("--tree", metavar="DIR", type=_DIRECTORY, help="The sources; by default the git tree you are in.")
+@click.option("--kconfig", metavar="FILE", type=_FILE, help="The .config of the build, for intents that depend on it.")
+@click.option("--access", is_flag=True, help="Follow the code for who touches members (slow when done first).")
+@lint_options.judging
+@lint_options.machine
+@lint_options.telling
 def command(
     elf: Path | None,
     base: Path | None,
     head: Path | None,
     types: tuple[str, ...],
-    cpus: int,
-    page_size: str,
-    kernel: str | None,
-    slabinfo: Path | None,
-    format_: str,
-    output: Path | None,
+    tree: Path | None,
+    kconfig: Path | None,
+    access: bool,
+    judging: lint_options.Judging,
+    running: Running,
+    telling: lint_options.Telling,
 ) -> int:
     """Tell where layouts break the rules: in one build, or between the builds before and after a change.
 
     `linesmith explain` lists the rules. Exit status 1 tells of violations.
     """
-    from linesmith.analyzer.cli import linting
-    from linesmith.analyzer.cli.kernels import Running
-    from linesmith.analyzer.lint import lint
-    from linesmith.analyzer.report import lint_output
+    from linesmith.analyzer.cli import lint_results, linting
 
-    running = Running(cpus, options.PAGES[page_size], kernel, slabinfo)
-    report = lint(linting.linted(linting.builds(elf, base, head), types, running), linting.policy(types))
-    options.write(lint_output.RENDERINGS[format_](report), output)
-    return 1 if report.violations else 0
+    lint_results.check_destinations(telling)
+    builds = linting.builds(elf, base, head)
+    wanted = linting.wanted(tree, kconfig, judging, types)
+    side = partial(linting.followed_side if access else linting.side, running)
+    linted = linting.linted(builds, wanted, side)
+    found = linting.judged(linted, wanted)
+    report = lint_results.settled_report(found, linted.new.layouts.names(), wanted, judging)
+    lint_results.tell(report, telling)
+    return lint_results.status(report, judging.fail_on)

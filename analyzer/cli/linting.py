@@ -1,19 +1,63 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the command line gives to the lint: builds, the records of interest, the rules that are on."""
+"""What the command line gives to the lint: builds, the records of interest, the rules that are on, intents."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from linesmith.analyzer.cli.kernels import Running, kernel_of
-from linesmith.analyzer.cli.loading import load
+from linesmith.analyzer.cli.loading import load, load_accesses
 from linesmith.analyzer.dwarf import Reading
+from linesmith.analyzer.intent import applies, intent_of_tree, read_intent, symbols_in, undecided
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.lint import Linted, Policy, of_one, of_two, tuned
-from linesmith.analyzer.model import Layout
-from linesmith.analyzer.rules import RULES, Side
+from linesmith.analyzer.lint import Linted, Policy, lint, of_one, of_two, tuned
+from linesmith.analyzer.lint.places import located
+from linesmith.analyzer.lint.rule_choice import chosen_rules
+from linesmith.analyzer.model import Intent, Layout, LintChoice, LintReport
+from linesmith.analyzer.rules import Rule, Side
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from linesmith.analyzer.access import AccessMap
+    from linesmith.analyzer.cli.lint_options import Judging
+
+_PATTERN = "*?["
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is wanted of which records: the tree, intents, the symbols of the configuration, rules, types asked for."""
+
+    tree: Path
+    intent: Intent
+    configuration: frozenset[str] | None
+    rules: tuple[Rule, ...]
+    types: tuple[str, ...]
+
+    @property
+    def records(self) -> frozenset[str]:
+        """Names of records to look at even where they did not change."""
+        said = (*(one.record for one in self.intent.types), *(one.record for one in self.intent.suppressions))
+        return frozenset(name for name in said if not any(sign in name for sign in _PATTERN))
+
+
+def wanted(tree: Path | None, kconfig: Path | None, judging: Judging, types: tuple[str, ...]) -> Wanted:
+    """Read from the tree, or from where the command line says.
+
+    Raises ``IntentError`` or ``RuleUnknown``.
+    """
+    root = tree or _root_of(Path.cwd())
+    intent = intent_of_tree(root) if judging.intent is None else read_intent(judging.intent)
+    choices = (intent.lint, LintChoice(judging.select, judging.ignore))
+    symbols = symbols_in(kconfig.read_text("utf-8", "replace")) if kconfig else None
+    return Wanted(root, intent, symbols, chosen_rules(choices), types)
 
 
 def builds(elf: Path | None, base: Path | None, head: Path | None) -> tuple[Path | None, Path]:
@@ -25,27 +69,56 @@ def builds(elf: Path | None, base: Path | None, head: Path | None) -> tuple[Path
     raise click.UsageError("give one build, ELF, or two of them as --base OLD and --head NEW")
 
 
-def linted(files: tuple[Path | None, Path], types: tuple[str, ...], running: Running) -> Linted:
+def linted(files: tuple[Path | None, Path], wanted: Wanted, side: Callable[[Reading], Side]) -> Linted:
     """The records of the builds, side by side; raises ``TypeNotFound`` for what neither of them has."""
     base, head = files
     after = load(head)
+    new = side(after)
     if base is None:
-        found = of_one(after.layouts, types)
-        return Linted(str(head), _side(after, running), found.pairs, compared=found.compared)
+        found = of_one(after.layouts, wanted.types)
+        return Linted(str(head), new, found.pairs, compared=found.compared)
     before = load(base)
-    found = of_two(before.layouts, after.layouts, types)
-    sides = _side(before, running), _side(after, running)
-    return Linted(str(head), sides[1], found.pairs, str(base), sides[0], found.compared, found.changed)
+    found = of_two(before.layouts, after.layouts, wanted.types, wanted.records)
+    return Linted(str(head), new, found.pairs, str(base), side(before), found.compared, found.changed)
 
 
-def policy(types: tuple[str, ...]) -> Policy:
-    """All rules that are on unless ignored; records that are asked for by name count as tuned."""
+def judged(linted: Linted, wanted: Wanted) -> LintReport:
+    """Every violation, its file named as the tree has it."""
+    policy = Policy(wanted.rules, _tuned(wanted), wanted.intent, applies(wanted.configuration))
+    report = lint(linted, policy)
+    remarks = undecided(wanted.intent, wanted.configuration)
+    return located(replace(report, remarks=(*report.remarks, *remarks)), wanted.tree)
 
-    def asked_for(layout: Layout, layouts: Layouts) -> str:
-        return tuned(layout, layouts) or "named by --type"
 
-    return Policy(tuple(one for one in RULES if one.default), asked_for if types else tuned)
+def _tuned(wanted: Wanted) -> Callable[[Layout, Layouts], str]:
+    """Why a record counts as tuned: by itself, or because the command line or the file with intents names it."""
+
+    def reason(layout: Layout, layouts: Layouts) -> str:
+        if any(fnmatchcase(layout.name, pattern) for pattern in wanted.intent.lint.types):
+            return "is named in linesmith.toml"
+        return tuned(layout, layouts) or ("is named by --type" if wanted.types else "")
+
+    return reason
 
 
-def _side(reading: Reading, running: Running) -> Side:
-    return Side(reading.layouts, kernel_of(Path(reading.identity.path), reading.identity, running).kernel)
+def _root_of(place: Path) -> Path:
+    """The root of the git tree around ``place``, or ``place`` where there is none."""
+    return next((one for one in (place, *place.parents) if (one / ".git").exists()), place)
+
+
+def side(running: Running, reading: Reading) -> Side:
+    """A build, of which nobody asks who touches what."""
+    kernel = kernel_of(Path(reading.identity.path), reading.identity, running).kernel
+    return Side(reading.layouts, kernel)
+
+
+def followed_side(running: Running, reading: Reading) -> Side:
+    """A build whose code is followed when a rule asks who touches a record."""
+    from linesmith.analyzer.access import accesses_of  # imports numpy
+
+    @cache
+    def accesses() -> AccessMap:
+        return load_accesses(Path(reading.identity.path)).accesses
+
+    plain = side(running, reading)
+    return Side(plain.layouts, plain.kernel, lambda layout: accesses_of(layout, plain.layouts, accesses()))

@@ -51,7 +51,7 @@ def lint(linted: Linted, policy: Policy) -> LintReport:
     return LintReport(
         head=linted.head,
         base=linted.base,
-        violations=tuple(sorted(found, key=_place)),
+        violations=tuple(sorted(found, key=lambda one: one.order)),
         compared=linted.compared,
         changed=linted.changed,
         watched=sum(bool(subject.tuned) for subject in subjects),
@@ -82,7 +82,3 @@ def _violations(subject: Subject, rules: Iterable[Rule]) -> Iterator[Violation]:
     for rule in rules:
         if (subject.tuned or rule.untuned) and not (rule.pair and subject.old is None):
             yield from rule.check(subject)
-
-
-def _place(violation: Violation) -> tuple[str, int, tuple[str, str, str, str], str]:
-    return violation.file or "", violation.line or 0, violation.key, violation.message

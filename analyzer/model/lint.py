@@ -57,6 +57,11 @@ class Violation:
         """What stays the same while figures and lines change: the identity in baselines and suppressions."""
         return self.rule, self.type, self.member, self.subject
 
+    @property
+    def order(self) -> tuple[str, int, tuple[str, str, str, str], str]:
+        """What reports are sorted by: the place, then what it is about."""
+        return self.file or "", self.line or 0, self.key, self.message
+
 
 @dataclass(frozen=True, slots=True)
 class Accepted:

@@ -6,9 +6,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from linesmith.analyzer.model import LintReport
-from linesmith.analyzer.report import lint_json, lint_text
+from linesmith.analyzer.report.lint_github import render_github
+from linesmith.analyzer.report.lint_gitlab import render_gitlab
+from linesmith.analyzer.report.lint_json import render_json
+from linesmith.analyzer.report.lint_markdown import render_markdown
+from linesmith.analyzer.report.lint_sarif import render_sarif
+from linesmith.analyzer.report.lint_text import render_text
 
 RENDERINGS: Mapping[str, Callable[[LintReport], str]] = {
-    "text": lint_text.render_text,
-    "json": lint_json.render_json,
+    "text": render_text,
+    "json": render_json,
+    "sarif": render_sarif,
+    "github": render_github,
+    "gitlab": render_gitlab,
+    "markdown": render_markdown,
 }

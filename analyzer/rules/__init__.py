@@ -6,10 +6,16 @@ from __future__ import annotations
 from importlib import resources
 
 from linesmith.analyzer.errors import RuleUnknown
-from linesmith.analyzer.rules import alignment_lost, slab_growth
+from linesmith.analyzer.rules import alignment_lost, avoidable_hole, slab_growth, suppression_expired, suppression_unused
 from linesmith.analyzer.rules.rule import Rule, Side, Subject
 
-RULES = (slab_growth.RULE, alignment_lost.RULE)
+RULES = (
+    slab_growth.RULE,
+    avoidable_hole.RULE,
+    alignment_lost.RULE,
+    suppression_expired.RULE,
+    suppression_unused.RULE,
+)
 
 
 def rule(name: str) -> Rule:

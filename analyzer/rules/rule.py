@@ -65,6 +65,11 @@ class Subject:
 Check = Callable[[Subject], Iterable[Violation]]
 
 
+def nothing(subject: Subject) -> Iterable[Violation]:  # noqa: ARG001 - a check's signature
+    """The check of a rule that is not about single records."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A rule of the lint: ``name`` is also that of its page, ``check`` yields what breaks it.

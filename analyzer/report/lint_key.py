@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The key of a violation as one word, for tools that follow it from run to run."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from linesmith.analyzer.model import Violation
+
+
+def fingerprint(violation: Violation) -> str:
+    """32 hexadecimal digits that depend on the violation's key alone."""
+    # Names from debug information may hold anything, a lone surrogate too.
+    text = "\0".join(violation.key).encode("utf-8", "backslashreplace")
+    return sha256(text).hexdigest()[:32]

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The result of a lint as SARIF 2.1.0 (OASIS), the form that code scanning services take in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from urllib.parse import quote
+
+import msgspec
+
+from linesmith.analyzer.model import Accepted, Figure, LintReport, Severity, Violation
+from linesmith.analyzer.report.lint_key import fingerprint
+from linesmith.analyzer.report.lint_text import sentence
+from linesmith.analyzer.rules import page, rule
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+_LEVELS = {Severity.NOTE: "note", Severity.WARNING: "warning", Severity.ERROR: "error"}
+_LITERAL = str.maketrans({"\\": "\\\\", "[": "\\[", "]": "\\]", "{": "{{", "}": "}}"})
+
+Json = dict[str, object]
+
+
+def render_sarif(report: LintReport) -> str:
+    """One run; accepted violations are in it as suppressed results, remarks as notifications of the tool."""
+    results = [_result(one, report.rules) for one in report.violations]
+    results += [_suppressed(one, report.rules) for one in report.accepted]
+    run: Json = {
+        "tool": {"driver": _driver(report.rules)},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The root of the source tree."}}},
+        "invocations": [_invocation(report)],
+        "results": results,
+    }
+    document: Json = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+def _driver(names: Sequence[str]) -> Json:
+    return {"name": "linesmith", "version": version("linesmith"), "rules": [_rule(name) for name in names]}
+
+
+def _rule(name: str) -> Json:
+    one = rule(name)
+    return {
+        "id": name,
+        "shortDescription": {"text": one.summary},
+        "help": {"text": f"linesmith explain {name}", "markdown": page(name)},
+        "defaultConfiguration": {"level": _LEVELS[one.severity], "enabled": one.default},
+    }
+
+
+def _invocation(report: LintReport) -> Json:
+    notes = [{"level": "note", "message": {"text": _plain(remark)}} for remark in report.remarks]
+    return {"executionSuccessful": True, "toolExecutionNotifications": notes}
+
+
+def _result(one: Violation, rules: Sequence[str]) -> Json:
+    index: Json = {"ruleIndex": rules.index(one.rule)} if one.rule in rules else {}
+    return {
+        "ruleId": one.rule,
+        **index,
+        "level": _LEVELS[one.severity],
+        "message": {"text": _plain(f"{sentence(one)}; {one.advice}" if one.advice else sentence(one))},
+        "locations": [_location(one)],
+        "partialFingerprints": {"linesmithKey/v1": fingerprint(one)},
+        "properties": {"subject": one.subject, "figures": list(map(_figure, one.figures))},
+    }
+
+
+def _plain(text: str) -> str:
+    """A message without links (SARIF 3.11.6) and placeholders (3.11.5)."""
+    return text.translate(_LITERAL)
+
+
+def _suppressed(one: Accepted, rules: Sequence[str]) -> Json:
+    said = f"{one.reason} ({one.by})" if one.by else one.reason
+    suppression: Json = {"kind": "external", "status": "accepted", "justification": said}
+    return {**_result(one.violation, rules), "suppressions": [suppression]}
+
+
+def _figure(one: Figure) -> Json:
+    return {"name": one.name, "old": one.old, "new": one.new, "unit": one.unit}
+
+
+def _location(one: Violation) -> Json:
+    name = f"{one.type}.{one.member}" if one.member else one.type
+    logical: Json = {
+        "name": one.member or one.type,
+        "fullyQualifiedName": name,
+        "kind": "member" if one.member else "type",
+    }
+    location: Json = {"logicalLocations": [logical]}
+    if one.file:
+        location["physicalLocation"] = {"artifactLocation": _artifact(one.file), **_region(one.line)}
+    return location
+
+
+def _artifact(file: str) -> Json:
+    path = quote(file.encode("utf-8", "backslashreplace"), safe="/")
+    return {"uri": f"file:///{path.lstrip('/')}"} if path.startswith("/") else {"uri": path, "uriBaseId": "SRCROOT"}
+
+
+def _region(line: int | None) -> Json:
+    return {"region": {"startLine": line}} if line else {}

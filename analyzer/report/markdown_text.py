@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Text of others put into Markdown (CommonMark, GitHub's and GitLab's kinds), where it only shows.
+
+Names and reasons come from files that anyone may have written. In a comment they must not become a table, a link, HTML,
+a mention of somebody or a reference to an issue.
+"""
+
+from __future__ import annotations
+
+import re
+
+LONGEST = 400
+
+# What a code span holds as it is, in a table, too.
+_PLAIN_CODE = re.compile(r"[\w ./:,()*+=<>#@&;{}\[\]!?~^%$'\"-]+", re.ASCII)
+_PLAIN_PROSE = re.compile(r"[A-Za-z0-9 ,;()_]")
+_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_BREAK = "\u200b"  # of no width: the letter behind no longer belongs to a sign in front that makes a reference
+
+
+def code(text: str) -> str:
+    """A name, in the type of a computer."""
+    shown = _shown(text)
+    if _PLAIN_CODE.fullmatch(shown) and shown.strip() == shown:
+        return f"`{shown}`"
+    return f"<code>{''.join(map(_entity, shown))}</code>"
+
+
+def prose(text: str) -> str:
+    """A sentence; what has a meaning in Markdown, or would make a reference of what follows, is taken out of it."""
+    shown = _shown(text)
+    return "".join(_said(shown, index) for index in range(len(shown)))
+
+
+def _shown(text: str) -> str:
+    """On one line, of bounded length, with nothing that does not show."""
+    shown = _INVISIBLE.sub("\ufffd", re.sub(r"[\r\n\t]+", " ", text))
+    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}…"
+
+
+def _said(text: str, index: int) -> str:
+    letter, behind = text[index], text[index + 1 : index + 2]
+    if letter == "." and not _in_word(behind):
+        return letter
+    if letter == "_" and not (index and _in_word(text[index - 1]) and _in_word(behind)):
+        return _entity(letter)
+    if ord(letter) > 127 or _PLAIN_PROSE.match(letter):
+        return letter
+    joins = letter in "./'" or (letter == "-" and not behind.isdigit())
+    return _entity(letter) + (_BREAK if not joins and _in_word(behind) else "")
+
+
+def _in_word(letter: str) -> bool:
+    return letter.isalnum() or letter == "_"
+
+
+def _entity(letter: str) -> str:
+    return letter if letter.isalnum() or letter == " " or ord(letter) > 127 else f"&#{ord(letter)};"
