@@ -170,6 +170,18 @@ output = click.option(
     help="Write the result to FILE (replaced if it exists) instead of the terminal.",
 )
 
+html = click.option(
+    "--html",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a page for a browser to FILE (replaced if it exists): it stands alone and loads nothing.",
+)
+
+
+def write_page(text: str, destination: Path) -> None:
+    """Put a page where ``--html`` says; raises ``OutputError`` where that cannot be done."""
+    deliver(text.encode("utf-8", "backslashreplace"), destination, ("html",))
+
 
 def write(text: str, destination: Path | None) -> None:
     """Put ``text`` where ``-o`` says, or print it; raises ``OutputError`` where that cannot be done."""

@@ -13,17 +13,23 @@ from linesmith.analyzer.report.suggested import Numbered
 
 # What a table says of the change, at least.
 LEAST_CHANGE = 32
+HEAD = ("", "change", "saves", "limits", "size", "pages/1,000", "moved", "diff")
 
 
 def alternative_rows(ones: Sequence[Numbered]) -> list[str]:
     """A table of the candidates, the recommended one marked with ``*``; columns that say nothing are left out."""
-    simulated = any(one.simulation is not None for one in ones)
-    head = ["", "change", "saves", "limits", "size", "pages/1,000", "moved", "diff"]
-    table = [[*head, "replayed"] if simulated else head, *(_cells(one, simulated) for one in ones)]
-    kept = [column for column in range(len(table[0])) if column < 2 or any(row[column] for row in table[1:])]
-    widths = [max(len(row[column]) for row in table) for column in kept]
+    table = alternative_cells(ones)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     widths[1] = min(widths[1], max(WIDTH - sum(widths) + widths[1] - 2 * len(widths), LEAST_CHANGE))
-    return [_row([row[column] for column in kept], widths) for row in table]
+    return [_row(row, widths) for row in table]
+
+
+def alternative_cells(ones: Sequence[Numbered]) -> list[list[str]]:
+    """The same in cells, first the head; columns that say nothing are left out."""
+    simulated = any(one.simulation is not None for one in ones)
+    table = [[*HEAD, "replayed"] if simulated else list(HEAD), *(_cells(one, simulated) for one in ones)]
+    kept = [column for column in range(len(table[0])) if column < 2 or any(row[column] for row in table[1:])]
+    return [[row[column] for column in kept] for row in table]
 
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -32,7 +32,7 @@ def render_text(result: Result) -> str:
 
 
 EXPLORED = "explored, on the runs of the search"
-_COSTLY = (Fidelity.SIMULATION, Fidelity.BENCHMARK)
+COSTLY = (Fidelity.SIMULATION, Fidelity.BENCHMARK)
 
 
 def confirmed_title(result: Result) -> str:
@@ -89,8 +89,8 @@ def _head(result: Result) -> str:
 
 def counted(result: Result) -> str:
     """How many layouts or patches were built and measured, how many of them failed, and how many only looked at."""
-    costly = _by_subject(trial for trial in result.trials if trial.fidelity in _COSTLY)
-    cheap = _by_subject(trial for trial in result.trials if trial.fidelity not in _COSTLY)
+    costly = _by_subject(trial for trial in result.trials if trial.fidelity in COSTLY)
+    cheap = _by_subject(trial for trial in result.trials if trial.fidelity not in COSTLY)
     failed = sum(any(trial.failure for trial in trials) for trials in costly.values())
     illegal = sum(any(trial.failure for trial in trials) for trials in cheap.values())
     text = f"{len(costly) or 'no'} trial{'s' * (len(costly) != 1)}" + (f" ({failed} failed)" if failed else "")
@@ -112,17 +112,18 @@ def _titled(title: str, text: str) -> str:
 
 def _trials(result: Result) -> Iterator[str]:
     """Every trial that was built, counted anew; what a layout does is said where it comes first."""
-    listed = [trial for trial in result.trials if trial.fidelity in _COSTLY]
+    listed = [trial for trial in result.trials if trial.fidelity in COSTLY]
     names = max((len(trial.variant) for trial in listed), default=0)
     seen: set[tuple[str, ...]] = set()
     for number, trial in enumerate(listed, 1):
         head = f"  {number:>4}  {trial.variant:<{names}}  {trial.fidelity.value:<9}  "
-        text = "; ".join((_outcome(trial), *(() if trial.moves in seen else trial.moves)))
+        text = "; ".join((outcome(trial), *(() if trial.moves in seen else trial.moves)))
         seen.add(trial.moves)
         yield from wrap(text, max(WIDTH, len(head) + 40), initial_indent=head, subsequent_indent=" " * len(head))
 
 
-def _outcome(trial: Trial) -> str:
+def outcome(trial: Trial) -> str:
+    """What came of a trial: its cost with half its interval, or how it failed."""
     if trial.failure is not None:
         log = f" (see {trial.failure.log})" if trial.failure.log and "; see " not in trial.failure.reason else ""
         return f"failed, {trial.failure.kind.value}: {trial.failure.reason}{log}"

@@ -29,10 +29,11 @@ _RUNS: _Column = ("runs in blocks", lambda one: f"{len(one.base)} + {len(one.hea
 
 def metric(one: Comparison) -> str:
     """What was measured, in which unit, with how many threads, and for what."""
-    return f"{one.name} ({scale(one)}, {_meaning(one)})"
+    return f"{one.name} ({scale(one)}, {meaning(one)})"
 
 
-def _meaning(one: Comparison) -> str:
+def meaning(one: Comparison) -> str:
+    """What the numbers mean: their unit, which way is better, and what the verdict may do."""
     unit = f"{one.metric.unit}, " if one.metric.unit else ""
     guard = f", guard {one.tolerance:.1%}" if one.guard else ""
     shown = ", decides nothing" if one.only_shown else ""
@@ -58,7 +59,7 @@ def markdown_table(comparisons: Sequence[Comparison]) -> str:
     rows = [[name for name, _ in columns], ["---"] * len(columns)] if kept else []
     rows += [[_escaped(" ".join(cell(one).split())) for _, cell in columns] for one in kept]
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    said = [*dict.fromkeys(f"{one.name}: {_meaning(one)}" for one in kept), *_left_out(comparisons)]
+    said = [*dict.fromkeys(f"{one.name}: {meaning(one)}" for one in kept), *_left_out(comparisons)]
     return "\n\n".join(part for part in (table, "\n".join(f"- {one}" for one in said)) if part)
 
 

@@ -31,7 +31,7 @@ def _removable(amount: Bounds, cycles: Bounds, contended: int, accesses: str) ->
 
 def sharing_rows(cost: LineCost) -> list[str]:
     """A table of who waits for stores to what, heaviest first, indented by two."""
-    heavy = [one for one in cost.sharings if one.contended.most >= max(1, LEAST_SHARE * cost.contended)]
+    heavy = heavy_sharings(cost)
     if not heavy:
         return []
     rows = [f"  {'waits':<24} {'for stores to':<24} {'contended':>14} {'cycles':>20}  on"]
@@ -40,16 +40,21 @@ def sharing_rows(cost: LineCost) -> list[str]:
     return [*rows, f"  … and {more} more"] if more > 0 else rows
 
 
+def heavy_sharings(cost: LineCost) -> list[SharingCost]:
+    """The sharings that are worth a row, heaviest first."""
+    return [one for one in cost.sharings if one.contended.most >= max(1, LEAST_SHARE * cost.contended)]
+
+
 def _sharing(one: SharingCost) -> str:
     writer = "itself" if one.writer.member == one.victim.member else one.writer.member
     span = "" if one.span == CACHE_LINE_BYTES else f", {one.span}-byte pair"
     return (
         f"  {one.victim.member:<24} {writer:<24} {count_range(one.contended):>14} {count_range(one.cycles):>20}  "
-        f"{_places(one.victim, one.writer)}{span}"
+        f"{places(one.victim, one.writer)}{span}"
     )
 
 
-def _places(victim: Side, writer: Side) -> str:
+def places(victim: Side, writer: Side) -> str:
     """CPUs and nodes of both in a few words: ``4 CPUs after 2, nodes 0-1``."""
     if victim.nodes == writer.nodes:
         nodes = f", {_nodes(victim)}" if victim.nodes else ""

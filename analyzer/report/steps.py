@@ -27,9 +27,9 @@ def step_rows(tables: Sequence[StepTable], accesses: str, then: str) -> list[str
     width = min(MOST_ACCESS, max(len(_access(step)) for one in tables for step in one.before))
     found = max(len(step.what) for one in tables for step in (*one.before, *one.after))
     head = f"{'line AB now':<{found + 8}} cycles   {'line AB ' + then:<{found + 8}} cycles"
-    rows = [f"why: {_where(tables[0])}", f"     {'access':<{width}}  {head}"]
+    rows = [f"why: {where(tables[0])}", f"     {'access':<{width}}  {head}"]
     for one in tables:
-        rows.append(f"  {_title(one, accesses)}")
+        rows.append(f"  {sharing_title(one, accesses)}")
         for now, after in zip(one.before, one.after, strict=True):
             row = f"  {now.cpu}  {_access(now):<{width}}  {_result(now, found)}  {_result(after, found)}"
             rows.append(row.rstrip())
@@ -37,13 +37,14 @@ def step_rows(tables: Sequence[StepTable], accesses: str, then: str) -> list[str
     return [*rows, *(f"  {text}" for text in (*LEGEND, *notes))]
 
 
-def _where(one: StepTable) -> str:
+def where(one: StepTable) -> str:
     """In which phase it is shown."""
     then = f", then {one.phase_after}" if one.phase_after != one.phase else ""
     return f"an object that starts {one.phase} bytes into its line{then}"
 
 
-def _title(one: StepTable, accesses: str) -> str:
+def sharing_title(one: StepTable, accesses: str) -> str:
+    """Who waits for whom, how often of all ``accesses``, and whether a layout changes it."""
     other = "itself" if one.writer == one.victim else one.writer
     stays = "" if any(step.needless for step in one.before) else ", which no layout changes"
     return f"{one.victim} waits for stores to {other}: {count_range(one.contended)} {accesses}{stays}"

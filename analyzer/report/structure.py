@@ -20,7 +20,7 @@ MOST_OTHERS = 4
 def advice_rows(one: StructuralAdvice, layouts: Layouts) -> Iterator[str]:
     """The advice in rows: its sentence, then labelled figures, notes, and the layout it leads to."""
     yield from _hung("", "  ", f"{one.kind.value}: {one.sentence}")
-    for label, rows in _tables(one):
+    for label, rows in tables(one):
         for place, row in enumerate(rows):
             yield from _hung(f"  {'' if place else label:<{LABEL}}", " " * (LABEL + 4), row)
     for note in one.notes:
@@ -53,7 +53,8 @@ def render_text(
     return "\n\n".join(blocks) + "\n"
 
 
-def _tables(one: StructuralAdvice) -> Iterator[tuple[str, Sequence[str]]]:
+def tables(one: StructuralAdvice) -> Iterator[tuple[str, Sequence[str]]]:
+    """What an advice rests on and costs: a label with its rows, which may be none."""
     yield "because", one.reasons
     yield "reached by", tuple(_accessors(one.accessors))
     yield "replayed", tuple(_gains(one.gains))

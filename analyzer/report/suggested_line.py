@@ -84,13 +84,22 @@ def _answer(one: Numbered) -> str:
     candidate = one.candidate
     rows = [_title(one)]
     rows += [f"  {label:<{LABEL}}{text}" for label, text in answer_rows(candidate, one.line.finding)]
-    simulated = [*simulated_rows(one.simulation)] if one.simulation else []
-    simulated += [difference_row(one.replayed)] if one.replayed else []
-    for place, text in enumerate(simulated):
+    for place, text in enumerate(replayed_rows(one)):
         rows.append(f"  {'' if place else 'simulated':<{LABEL}}{text}")
-    notes = (*_reserve(one), *candidate.notes, *(f"{constraint}." for constraint in candidate.constraints))
-    rows += [prose(note, "  - ", "    ") for note in notes]
+    rows += [prose(note, "  - ", "    ") for note in notes_of(one)]
     return "\n".join(rows)
+
+
+def replayed_rows(one: Numbered) -> list[str]:
+    """What replaying a trace says of the candidate; nothing where none was replayed."""
+    rows = [*simulated_rows(one.simulation)] if one.simulation else []
+    return [*rows, difference_row(one.replayed)] if one.replayed else rows
+
+
+def notes_of(one: Numbered) -> tuple[str, ...]:
+    """What to think of the candidate: doubts first, then what it rests on, then what binds it."""
+    candidate = one.candidate
+    return (*_reserve(one), *candidate.notes, *(f"{constraint}." for constraint in candidate.constraints))
 
 
 def _reserve(one: Numbered) -> list[str]:

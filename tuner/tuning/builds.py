@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from linesmith.analyzer.model import Build, Built, Failure
 from linesmith.tuner.tuning.encoding import decoded, encoded
 from linesmith.tuner.tuning.journal import Journal
+from linesmith.tuner.tuning.run_directory import journal_of
 
 
 def keep_build(journal: Journal, variant: str, outcome: Built | Failure) -> None:
@@ -32,3 +35,16 @@ def builds(journal: Journal) -> tuple[Build, ...]:
     rows = journal.rows("SELECT variant, built FROM builds WHERE built NOT NULL ORDER BY rowid")
     found = ((str(variant), decoded(built, Built)) for variant, built in rows)
     return tuple(Build(name, one.key, one.seconds, one.compiler, one.configuration) for name, one in found)
+
+
+def read_build(path: Path, variant: str) -> Built | None:
+    """What the run in the directory ``path`` built of a variant; ``None`` where it failed or its products are gone.
+
+    Raises ``JournalError``.
+    """
+    journal = Journal.read(journal_of(path))
+    try:
+        found = kept_build(journal, variant)
+    finally:
+        journal.close()
+    return found if isinstance(found, Built) else None

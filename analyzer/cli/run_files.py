@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What lies in a run directory beside its journal: the patch to take, and the layouts of what was built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from linesmith.analyzer.cli.loading import load
+from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.diff import changes
+from linesmith.analyzer.dwarf import Reading
+from linesmith.analyzer.errors import DebugInfoDamaged, DebugInfoMissing, ElfError
+from linesmith.analyzer.lint import of_two
+from linesmith.analyzer.model import Layout, MemoryUse, Result
+from linesmith.analyzer.report.bench import told
+from linesmith.analyzer.report.html.layout_pair import Emphasis, LayoutPair, layout_pair
+from linesmith.analyzer.report.html.memory_table import memory_rows
+from linesmith.analyzer.report.html.run_page import RunFiles
+from linesmith.analyzer.slab import Kernel, machine_of, release_of, slab_places
+from linesmith.tuner.cost.memory import memory_use
+from linesmith.tuner.tuning.builds import read_build
+
+# Records that hold the one that was changed may differ as well; so many are drawn.
+MOST_RECORDS = 6
+
+
+def files_of(run: Path, result: Result) -> RunFiles:
+    """The recommended patch, or the most promising one, and what it does to the layouts; raises ``JournalError``."""
+    patches = dict(result.patches)
+    variant = _chosen(result)
+    if not variant:
+        return RunFiles()
+    patch = (run / patches[variant]).read_text("utf-8", "surrogateescape") if variant in patches else ""
+    before, after = _reading(run, result.baseline), _reading(run, variant)
+    if before is None or after is None:
+        gone = result.baseline if before is None else variant
+        return RunFiles(variant, patch, (), f"The build of {gone} is gone or has no debug information")
+    pairs, more = _pairs(before, after)
+    left = f"{more} more records differ; `linesmith diff` shows them" if more > 0 else ""
+    return RunFiles(variant, patch, pairs, left if pairs else f"Every record of {variant} is laid out as before")
+
+
+def _chosen(result: Result) -> str:
+    """The variant that was confirmed; without one that of the largest gain among those that were compared."""
+    if result.best:
+        return result.best
+    deciding = [one for one in told(result) if one.decides]
+    return max(deciding, key=lambda one: one.gain).variant if deciding else ""
+
+
+def _reading(run: Path, variant: str) -> Reading | None:
+    """The layouts of the first product of a variant's build that has any."""
+    built = read_build(run, variant)
+    for _, product in sorted(built.products, key=lambda one: one[0] != "vmlinux") if built else ():
+        try:
+            return load(product)
+        except (ElfError, DebugInfoMissing, DebugInfoDamaged):
+            continue
+    return None
+
+
+def _pairs(before: Reading, after: Reading) -> tuple[tuple[LayoutPair, ...], int]:
+    """The records that differ, those with the most moved members first, and how many of them are left out."""
+    pairs = of_two(before.layouts, after.layouts, ()).pairs
+    found = [one for one in changes(before.layouts, after.layouts, iter(pairs)) if one.old and one.new]
+    ranked = sorted(found, key=lambda one: -len(one.members))[:MOST_RECORDS]
+    return tuple(
+        layout_pair(
+            f"record-{place}",
+            (one.old, before.layouts),
+            (one.new, after.layouts),
+            Emphasis(),
+            memory=memory_rows(_memory(before, one.old), _memory(after, one.new)),
+        )
+        for place, one in enumerate(ranked)
+        if one.old and one.new
+    ), len(found) - len(ranked)
+
+
+def _memory(reading: Reading, layout: Layout) -> tuple[MemoryUse, ...]:
+    """What objects cost in the slabs of the kernel; nothing of a program."""
+    release = release_of(Path(reading.identity.path))
+    if release is None:
+        return ()
+    kernel = Kernel(machine_of(reading.identity.machine, release))
+    places = slab_places(layout, Containment(reading.layouts), kernel)
+    return tuple(dict.fromkeys(memory_use(place.cache) for place in places))

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A page of HTML that stands alone: its style inside, a policy that forbids all else, every value escaped.
+
+The policy is that of Content Security Policy Level 3 (W3C); a style counts by the SHA-256 of its text.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from hashlib import sha256
+from importlib.resources import files
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from linesmith.analyzer.report.html.legible import legible
+
+_PACKAGE = "linesmith.analyzer.report.html"
+
+
+def render_page(template: str, content: Mapping[str, object], extra_style: str = "") -> str:
+    """The page that ``template`` makes of ``content``; ``extra_style`` is for drawings that bring classes of their own.
+
+    Nothing is loaded, run or sent by the page: it has no script, and its policy would stop one.
+    """
+    style = _resource("style.css") + extra_style
+    page = _environment().get_template(template).render(style=Markup(style), policy=policy(style), **content)  # noqa: S704
+    return page + "\n"
+
+
+def policy(style: str) -> str:
+    """What a browser may do with a page that has this style: show it and its inline images, and nothing else."""
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+
+
+def _environment() -> Environment:
+    return Environment(
+        loader=FunctionLoader(_resource),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_finalized,
+    )
+
+
+def _finalized(value: object) -> object:
+    """Text from files is made legible before it is escaped; what is markup already is ours."""
+    return legible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _resource(name: str) -> str:
+    return (files(_PACKAGE) / "templates" / name).read_text("utf-8")

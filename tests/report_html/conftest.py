@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One browser for all tests of pages, a server that nobody may ask, and a real run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from report_html.browser import Browser, browsing
+from tuning.project import APART, SYNTAX_ERROR, TOGETHER, benched, project
+
+from linesmith.analyzer.model import Variant
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The browser of this run."""
+    with browsing() as browser:
+        yield browser
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Browser:
+    """The same with an empty memory and usual looks."""
+    chromium.do("Page.navigate", url="about:blank")
+    chromium.look()
+    chromium.settle()
+    chromium.events.clear()
+    return chromium
+
+
+class Canary(HTTPServer):
+    """A server on this machine that notes what it is asked for."""
+
+    asked: list[str]
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+@pytest.fixture
+def canary() -> Iterator[Canary]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            server.asked.append(self.path)
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that it has there
+            """Say nothing."""
+
+    server = Canary(("127.0.0.1", 0), Handler)
+    server.asked = []
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(scope="session")
+def benched_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run directory of a tiny program: one patch that helps, one that does not, one that does not compile."""
+    folder = project(tmp_path_factory.mktemp("project"))
+    variants = [Variant("apart", (APART,)), Variant("together", (TOGETHER,)), Variant("broken", (SYNTAX_ERROR,))]
+    benched(folder / "tune.run", folder, variants)
+    return folder / "tune.run"

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whatever stands in the files, a page runs nothing, asks for nothing and hides nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from finished_run import RUN
+from report_html.browser import Browser
+from report_html.conftest import Canary
+from report_html.hostile import ATTACKS, UNSEEN, attack, poisoned
+
+from linesmith.analyzer.report.html.run_page import RunFiles, render_run
+
+RAN = "String(window.ran)"
+
+
+def opened(browser: Browser, page: str, folder: Path) -> Path:
+    place = folder / "page.html"
+    place.write_bytes(page.encode("utf-8", "backslashreplace"))
+    browser.open(place.as_uri())
+    return place
+
+
+def test_the_attacks_work_on_a_page_that_does_not_escape(browser: Browser, canary: Canary, tmp_path: Path) -> None:
+    """Otherwise the other tests would show nothing."""
+    for one in ATTACKS[:2]:
+        browser.events.clear()
+        opened(browser, f"<!DOCTYPE html><p>{one.replace('@', canary.address)}</p>", tmp_path)
+        assert browser.value(RAN) in ("script", "image")
+    assert set(canary.asked) >= {"/image"}
+    assert any(address.startswith(canary.address) for address in browser.fetched)
+
+
+def test_nothing_in_a_run_is_run_or_fetched(browser: Browser, canary: Canary, tmp_path: Path) -> None:
+    text = attack(canary.address)
+    page = render_run(poisoned(RUN, text), RunFiles(f"moved{text}", f"--- a\n+++ b\n{text}"))
+    place = opened(browser, page, tmp_path)
+    assert browser.value(RAN) == "undefined"
+    assert browser.fetched == [place.as_uri()]
+    assert browser.complaints == []
+    assert canary.asked == []
+    assert browser.value("document.querySelectorAll('script, img, iframe, object, link, base').length") == 0
+    assert browser.value("document.querySelector('h1').textContent").startswith(f"exec storm{ATTACKS[0][:20]}")
+
+
+def test_what_is_not_seen_is_spelled_out(browser: Browser, tmp_path: Path) -> None:
+    opened(browser, render_run(poisoned(RUN, UNSEEN), RunFiles()), tmp_path)
+    shown = browser.value("document.querySelector('h1').textContent")
+    assert shown == ("exec storm<U+001B>[31m<U+0000><U+0007><U+202E><U+2066><U+200B><U+FEFF><U+2028><U+DCFF><U+E0041>")
+    text = browser.value("document.documentElement.textContent")
+    assert [one for one in UNSEEN if one in text and one not in "[31m"] == []
+
+
+def test_even_a_script_that_got_in_would_not_run(browser: Browser, canary: Canary, tmp_path: Path) -> None:
+    """The policy is a second wall: it holds where a template forgot to escape."""
+    page = render_run(RUN, RunFiles())
+    broken = page.replace("</main>", f"{''.join(ATTACKS[:3] + ATTACKS[5:6]).replace('@', canary.address)}</main>")
+    place = opened(browser, broken, tmp_path)
+    assert browser.value(RAN) == "undefined"
+    assert canary.asked == []
+    assert browser.fetched[0] == place.as_uri()
+    assert any("Content Security Policy" in complaint for complaint in browser.complaints)

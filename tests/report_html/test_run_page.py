@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The page of a run: the verdict first, intervals drawn and told, layouts before and after, what was not checked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+from finished_run import RUN
+from linesmith_command import linesmith
+from measured import comparison
+from report_html.browser import Browser
+
+from linesmith.analyzer.model import Better, Metric, VerdictKind
+from linesmith.analyzer.report.html.forest import forests
+from linesmith.analyzer.report.html.run_page import RunFiles, render_run
+from linesmith.analyzer.report.html.strip import EDGE, WIDTH, scale_for
+
+SECTIONS = "[...document.querySelectorAll('h2')].map(one => one.textContent)"
+
+
+class Elements(HTMLParser):
+    """Names of all elements that begin."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+        self.names.append(tag)
+
+
+def test_the_verdict_comes_first(browser: Browser, benched_run: Path, tmp_path: Path) -> None:
+    page = tmp_path / "out.html"
+    done = linesmith("report", benched_run, "--html", page)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    browser.open(page.as_uri())
+    sections = ["Verdict", "Layouts", "Compared", "Trials", "Not checked", "Machines and builds"]
+    assert browser.value(SECTIONS) == sections
+    assert browser.value("document.querySelector('.answer').textContent").startswith("apart is better than baseline")
+
+
+def test_the_layouts_of_both_builds_are_drawn(browser: Browser, benched_run: Path, tmp_path: Path) -> None:
+    page = tmp_path / "out.html"
+    linesmith("report", benched_run, "--html", page)
+    browser.open(page.as_uri())
+    assert browser.value("[...document.querySelectorAll('.drawing title')][0].textContent").startswith("struct queue:")
+    assert browser.value("document.querySelectorAll('.drawing svg').length") == 2
+    text = browser.value("[...document.querySelectorAll('.pair pre')].map(one => one.textContent)")
+    assert [re.findall(r"(\w+)(?:\[112\])?; +/\* +(\d+)", one) for one in text] == [
+        [("tail", "8"), ("name", "16")],
+        [("head", "0"), ("name", "8"), ("tail", "120")],
+    ]
+
+
+def test_builds_that_are_gone_are_named() -> None:
+    page = render_run(RUN, RunFiles("moved", "", (), "The build of moved is gone or has no debug information"))
+    assert "<p>The build of moved is gone or has no debug information.</p>" in page
+
+
+def test_an_existing_file_of_the_run_stays(benched_run: Path) -> None:
+    done = linesmith("report", benched_run, "--html", benched_run / "tune.toml")
+    assert done.returncode == 2
+    assert "only read" in done.stderr
+
+
+def test_better_is_to_the_right_whichever_way_a_metric_counts() -> None:
+    seconds = Metric("seconds", "s", Better.LOWER)
+    faster = comparison(0.05, 0.01, VerdictKind.BETTER)
+    shorter = comparison(0.05, 0.01, VerdictKind.BETTER, metric=seconds)
+    plots = [plot.rows[0].strip for plot in forests((faster, shorter))]
+    assert plots[0].low > WIDTH / 2
+    assert plots[0].low < plots[0].middle < plots[0].high
+    assert plots[1] == plots[0]
+
+
+def test_baseline_placebos_and_arms_share_one_scale() -> None:
+    moved, other = comparison(0.05), comparison(-0.02, variant="other")
+    (plot,) = forests((moved, other), (comparison(0.001, 0.005, variant="placebo-1"),))
+    assert [(row.kind, row.variant) for row in plot.rows] == [
+        ("equal", "placebo-1"),
+        ("arm", "moved"),
+        ("arm", "other"),
+    ]
+    assert plot.rows[2].strip.middle < plot.zero < plot.rows[1].strip.middle
+
+
+def test_an_interval_without_an_end_does_not_hide_the_others() -> None:
+    endless = replace(comparison(0.05, variant="endless"), high=1e9)
+    (plot,) = forests((comparison(0.05, 0.01), endless))
+    assert plot.rows[1].strip.open_high
+    assert not plot.rows[0].strip.open_high
+    assert plot.rows[0].strip.high - plot.rows[0].strip.low > 15
+
+
+def test_a_scale_keeps_to_its_drawing() -> None:
+    drawn = scale_for([0.1, -0.3], [-0.9, 0.4])
+    assert drawn.at(-5.0) == EDGE
+    assert drawn.at(5.0) == WIDTH - EDGE
+    assert [tick.at for tick in drawn.ticks()] == sorted(tick.at for tick in drawn.ticks())
+    assert 3 <= len(drawn.ticks()) <= 11
+
+
+def test_nothing_measured_yet_is_a_page_too() -> None:
+    empty = replace(RUN, trials=(), confirmed=(), explored=(), noise=(), best=None, finished=False, builds=(), facts=())
+    page = render_run(empty, RunFiles())
+    assert "not yet: no variant has been confirmed" in page
+    assert "svg" not in Elements(page).names
+
+
+def test_verdicts_are_words_and_signs() -> None:
+    page = render_run(RUN, RunFiles())
+    for kind, sign, word in (("better", "▲", "better"), ("no-difference-seen", "=", "no difference seen")):
+        assert f'<span class="verdict {kind}"><span aria-hidden="true">{sign} </span>{word}</span>' in page
+
+
+def test_a_long_search_is_not_all_shown() -> None:
+    trials = tuple(replace(RUN.trials[0], number=number, variant=f"v{number}") for number in range(1000))
+    page = render_run(replace(RUN, trials=trials), RunFiles())
+    assert "800 more are in the JSON report" in page
+    assert len(page) < 1_000_000
