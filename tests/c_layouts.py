@@ -72,6 +72,7 @@ units = st.sampled_from(tuple(TYPES))
 plain = st.builds(Declared, units, st.integers(1, 5))
 bit_fields = units.flatmap(lambda unit: st.builds(Declared, st.just(unit), bits=st.integers(1, 8 * unit)))
 aligned = st.builds(Declared, units, align=st.sampled_from((2, 8, 16, 32, 64)))
+lists_of_plain = st.lists(plain, min_size=1, max_size=9)
 structs = st.lists(plain | bit_fields, min_size=1, max_size=12).map(struct)
 
 

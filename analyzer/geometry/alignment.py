@@ -31,7 +31,7 @@ def inferred_alignment(layout: Layout, index: int) -> int | None:
     member = layout.members[index]
     if member.alignment or member.is_bit_field or not member.offset or layout.kind is RecordKind.UNION:
         return None
-    end = max((_used_end(other) for other in layout.members[:index]), default=0)
+    end = max((used_end(other) for other in layout.members[:index]), default=0)
     if _rounded_up(end, member.natural_alignment) >= member.offset:
         return None
     found = _largest_alignment(end, member.offset, layout.size)
@@ -45,7 +45,7 @@ def inferred_record_alignment(layout: Layout) -> int | None:
     known = [inferred_alignment(layout, index) or 1 for index in range(len(layout.members))]
     stated = [member.alignment or 1 for member in layout.members]
     needed = max([layout.natural_alignment, *known, *stated])
-    end = max((_used_end(member) for member in layout.members), default=0)
+    end = max((used_end(member) for member in layout.members), default=0)
     if _rounded_up(end, needed) >= layout.size:
         return None
     found = _largest_alignment(end, layout.size, layout.size)
@@ -76,7 +76,8 @@ def _out_of_place(member: Member) -> bool:
     return member.offset % _need(member) != 0
 
 
-def _used_end(member: Member) -> int:
+def used_end(member: Member) -> int:
+    """The first byte behind all that the member uses: of a bit-field, behind its bits."""
     if member.bit_offset is None or member.bit_size is None:
         return member.end
     return -(-(member.bit_offset + member.bit_size) // 8)

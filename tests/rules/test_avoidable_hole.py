@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``avoidable-hole``: new holes that one move closes, and those that are none of a change's fault."""
+
+from __future__ import annotations
+
+from hand_made import held, scalar, struct
+from rule_cases import before_and_now, broken, figure
+
+from linesmith.analyzer.model import Isolation, Layout, Member, MemberGroup, Severity, TypeIntent, Violation
+
+NAMED = "named by --type"
+STATE, LINKS = scalar("state", 4), scalar("links")
+FLAGS, MASK, SEQ = scalar("flags", 4), scalar("mask", 4), scalar("seq")
+OLD = struct("any", LINKS, STATE, MASK, SEQ)
+WITH_FLAGS = struct("any", LINKS, STATE, MASK, SEQ, FLAGS)
+HOLE = struct("any", LINKS, STATE, SEQ, FLAGS)
+
+
+def made(old: Layout, new: Layout, intents: tuple[TypeIntent, ...] = (), tuned: str = NAMED) -> list[Violation]:
+    return broken("avoidable-hole", before_and_now((old,), (new,), tuned, intents))
+
+
+def intent(**said: object) -> tuple[TypeIntent, ...]:
+    return (TypeIntent("any", "measured", **said),)  # type: ignore[arg-type]
+
+
+def test_the_move_that_gives_the_bytes_back_is_named() -> None:
+    (one,) = made(struct("any", LINKS, SEQ), struct("any", LINKS, STATE, SEQ, FLAGS))
+    assert one.member == "flags"
+    assert (
+        one.message == "behind state would make it 24 bytes instead of 32; there is a new hole of 4 bytes behind state"
+    )
+    assert one.advice == "declare flags behind state, unless something relies on their order"
+    assert one.severity is Severity.WARNING
+    assert figure(one, "unused") == (0, 8)
+    assert figure(one, "size after the move") == (None, 24)
+
+
+def test_a_hole_that_no_move_closes_is_left() -> None:
+    assert made(OLD, WITH_FLAGS) == []
+
+
+def test_a_hole_that_was_avoidable_before_is_not_told_again() -> None:
+    assert made(HOLE, struct("any", LINKS, STATE, SEQ, FLAGS, scalar("late"), scalar("byte", 1))) == []
+
+
+def test_a_hole_that_only_moved_is_left() -> None:
+    assert made(HOLE, struct("any", STATE, LINKS, SEQ, FLAGS)) == []
+
+
+def test_a_record_that_nobody_tuned_is_left() -> None:
+    assert made(struct("any", LINKS, SEQ), HOLE, tuned="") == []
+
+
+def test_a_line_less_is_told() -> None:
+    words = tuple(scalar(f"word{number}") for number in range(6))
+    (one,) = made(struct("any", *words, SEQ), struct("any", *words, STATE, SEQ, FLAGS))
+    assert "would make it 64 bytes instead of 72 and 1 of 2 cache lines" in one.message
+
+
+def test_the_new_member_is_moved_rather_than_one_that_stood_there() -> None:
+    old, new = struct("any", LINKS, STATE, MASK, SEQ), struct("any", LINKS, STATE, SEQ, MASK, scalar("late"), FLAGS)
+    (one,) = made(old, new)
+    assert one.member == "flags"
+
+
+def test_no_move_makes_another_member_lie_across_two_lines() -> None:
+    """Without ``one`` before it, ``wide`` would begin at byte 56; two single words may."""
+    wide = struct("wide", scalar("a"), scalar("b"))
+    words = tuple(scalar(f"word{number}") for number in range(6))
+    kept = intent(hot=("tail",))
+
+    def grown(*behind: Member) -> list[Violation]:
+        old, new = (
+            struct("any", *words, *between, SEQ, *behind, scalar("tail", 4)) for between in ((LINKS,), (STATE,))
+        )
+        return broken("avoidable-hole", before_and_now((old, wide), (new, wide), NAMED, kept))
+
+    assert [one.member for one in grown(scalar("a"), scalar("b"))] == ["state"]
+    assert grown(held("wide", wide)) == []
+
+
+def test_members_of_one_group_stay_behind_one_another() -> None:
+    group = intent(groups=(MemberGroup("hot", ("state", "seq", "flags")),))
+    assert made(struct("any", LINKS, SEQ), HOLE, group) == []
+
+
+def test_members_that_an_intent_names_stay() -> None:
+    for wanted in (
+        intent(hot=("flags", "state", "seq")),
+        intent(isolations=(Isolation(("state", "flags"), ("seq",)),)),
+    ):
+        assert made(struct("any", LINKS, SEQ), HOLE, wanted) == []
