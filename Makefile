@@ -41,6 +41,11 @@ format: $(VENV)/.ready-dev ## Rewrite Python and C++ sources in the project's st
 	$(BIN)/ruff format
 	clang-format-19 -i $(CXX_FILES) $(DEMO_C)
 
+.PHONY: docs
+docs: $(VENV)/.ready-dev ## Build the documentation as a site (build/site)
+	$(BIN)/mkdocs build --quiet --config-file .mkdocs.yml
+	@echo 'open build/site/index.html'
+
 .PHONY: bench
 bench: $(VENV)/.ready-dev | real-parts ## Measure speed and memory against pahole on a real vmlinux
 	$(BIN)/python tests/bench/layout_speed.py "$${XDG_CACHE_HOME:-$$HOME/.cache}"/linesmith-tests/vmlinux-*
