@@ -62,7 +62,10 @@ class ScratchTree:
 
     def compiled(self, included: Sequence[str]) -> LayoutTable:
         """The records of a unit that includes these files, in this order; raises ``Uncompiled``."""
-        # Files are included by quotes, and look for their neighbours in their own folder first.
+        # Files are included by quotes, and look for their neighbours in their own folder first; in a link to a folder
+        # "../x.h" would lead out of this tree, to the file as it is.
+        for file in included:
+            _opened(self.root, Path(file).parent)
         unit, output = self.root / "linesmith-unit.c", self.root / "linesmith-unit.o"
         unit.write_text("".join(f'#include "{file}"\n' for file in included))
         old, new = str(self.build.tree), str(self.root)
