@@ -10,6 +10,4 @@ from linesmith.analyzer.model import Violation
 
 def fingerprint(violation: Violation) -> str:
     """32 hexadecimal digits that depend on the violation's key alone."""
-    # Names from debug information may hold anything, a lone surrogate too.
-    text = "\0".join(violation.key).encode("utf-8", "backslashreplace")
-    return sha256(text).hexdigest()[:32]
+    return sha256("\0".join(violation.key).encode()).hexdigest()[:32]

@@ -68,4 +68,4 @@ def _row(one: Violation) -> str:
 
 def _accepted_row(one: Accepted) -> str:
     name = f"{one.violation.type} {one.violation.member}".rstrip()
-    return f"| {code(name)} | {code(one.violation.rule)} | {prose(one.reason)} | {prose(one.by)} |"
+    return f"| {code(name)} | {code(one.violation.rule)} | {prose(one.reason)} | {code(one.by)} |"

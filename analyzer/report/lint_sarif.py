@@ -98,7 +98,7 @@ def _location(one: Violation) -> Json:
 
 
 def _artifact(file: str) -> Json:
-    path = quote(file.encode("utf-8", "backslashreplace"), safe="/")
+    path = quote(file, safe="/")
     return {"uri": f"file:///{path.lstrip('/')}"} if path.startswith("/") else {"uri": path, "uriBaseId": "SRCROOT"}
 
 

@@ -14,7 +14,7 @@ LONGEST = 400
 # What a code span holds as it is, in a table, too.
 _PLAIN_CODE = re.compile(r"[\w ./:,()*+=<>#@&;{}\[\]!?~^%$'\"-]+", re.ASCII)
 _PLAIN_PROSE = re.compile(r"[A-Za-z0-9 ,;()_]")
-_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _BREAK = "\u200b"  # of no width: the letter behind no longer belongs to a sign in front that makes a reference
 
 
