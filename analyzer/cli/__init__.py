@@ -19,7 +19,7 @@ GROUPS = {
     "find": ("record", "snapshot", "hot", "compare", "suggest"),
     "change": ("patch", "encapsulate", "inline"),
     "prove": ("bench", "tune", "report"),
-    "keep": ("lint", "explain"),
+    "keep": ("lint", "intent", "explain"),
     "more": ("demo",),
 }
 

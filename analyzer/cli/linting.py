@@ -53,7 +53,7 @@ def wanted(tree: Path | None, kconfig: Path | None, judging: Judging, types: tup
 
     Raises ``IntentError`` or ``RuleUnknown``.
     """
-    root = tree or _root_of(Path.cwd())
+    root = tree or root_of(Path.cwd())
     intent = intent_of_tree(root) if judging.intent is None else read_intent(judging.intent)
     choices = (intent.lint, LintChoice(judging.select, judging.ignore))
     symbols = symbols_in(kconfig.read_text("utf-8", "replace")) if kconfig else None
@@ -101,7 +101,7 @@ def _tuned(wanted: Wanted) -> Callable[[Layout, Layouts], str]:
     return reason
 
 
-def _root_of(place: Path) -> Path:
+def root_of(place: Path) -> Path:
     """The root of the git tree around ``place``, or ``place`` where there is none."""
     return next((one for one in (place, *place.parents) if (one / ".git").exists()), place)
 

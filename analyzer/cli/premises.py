@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -81,7 +81,10 @@ class Given:
         return Premises(told, kernel, self.growth, others, parsed={scan.record: scan.units for scan in scans})
 
 
-def given(command: Callable[..., None]) -> Callable[..., None]:
+_Status = TypeVar("_Status")
+
+
+def given(command: Callable[..., _Status]) -> Callable[..., _Status]:
     """Add the options to a command, which gets them together as ``given``."""
 
     @wraps(command)
@@ -95,9 +98,9 @@ def given(command: Callable[..., None]) -> Callable[..., None]:
         slabinfo: Path | None,
         configurations: tuple[Path, ...],
         **others: object,
-    ) -> None:
+    ) -> _Status:
         machine = cpus, options.PAGES[page_size], kernel, slabinfo
-        command(given=Given(growth, constraints, *machine, configurations), **others)
+        return command(given=Given(growth, constraints, *machine, configurations), **others)
 
     for option in reversed(_OPTIONS):
         gathered = option(gathered)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Groups that a tree asserts or a build marks, as intents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from linesmith.analyzer.cli.loading import load
+from linesmith.analyzer.errors import IntentError
+from linesmith.analyzer.geometry.atoms import GROUP_BEGIN
+from linesmith.analyzer.intent.assertions import asserted_in, asserted_intents
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Layout, MemberGroup, TypeIntent
+from linesmith.analyzer.rules.marked_group import marked_groups
+
+
+def imported(place: Path) -> tuple[TypeIntent, ...]:
+    """What the C code of the tree at ``place`` asserts, or what the ELF file there marks.
+
+    Raises ``IntentError`` where there is nothing, and what reading an ELF file raises.
+    """
+    found = asserted_intents(asserted_in(place)) if place.is_dir() else tuple(_marked(load(place).layouts))
+    if not found:
+        what = "no CACHELINE_ASSERT_GROUP_MEMBER()" if place.is_dir() else "no __cacheline_group_begin__ marker"
+        raise IntentError(f"{place} has {what}; Linux has them since 6.8")
+    return found
+
+
+def _marked(layouts: Layouts) -> Iterator[TypeIntent]:
+    """One intent for each record with markers, by name; of layouts of one name the one most used."""
+    marked = {one.name for one in layouts if one.name and any(it.name.startswith(GROUP_BEGIN) for it in one.members)}
+    for name in sorted(marked):
+        layout = layouts.variants(name)[0]
+        groups = tuple(_groups(layout, layouts))
+        if groups:
+            yield TypeIntent(name, f"marked by __cacheline_group_begin() in {layout.place}", groups=groups)
+
+
+def _groups(layout: Layout, layouts: Layouts) -> Iterator[MemberGroup]:
+    for name, group in marked_groups(layout, layouts).items():
+        members = tuple(one.path for one in group.members if one.path.isidentifier())
+        if members:
+            yield MemberGroup(name, members, bytes=group.span.size)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is wrong with intents themselves: names that a build does not have, and wants that contradict each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from itertools import combinations
+
+from linesmith.analyzer.geometry import nameable, named
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
+    Intent,
+    Layout,
+    MemberGroup,
+    Severity,
+    TypeIntent,
+    Violation,
+)
+
+# What these violations are called; it is no rule of the lint.
+RULE = "intent"
+_MOST_OFFERED = 3
+
+
+def unknown(intents: Iterable[TypeIntent], layouts: Layouts) -> Iterator[Violation]:
+    """Each type or member that no record of the build has."""
+    for one in intents:
+        records = layouts.variants(one.record)
+        if not records:
+            yield _problem(one, f"no struct or union is called so{_offer(one.record, layouts.names())}")
+        for path in members_of(one) if records else ():
+            if not any(named(record, layouts, path) for record in records):
+                names = [each.path for record in records for each in nameable(record, layouts)]
+                yield _problem(one, f"there is no such member{_offer(path, names)}", path)
+
+
+def members_of(intent: TypeIntent) -> tuple[str, ...]:
+    """Every member that an intent names, once."""
+    lists = [intent.hot, intent.read_mostly, intent.write_hot]
+    lists += [group.members for group in intent.groups]
+    lists += [names for one in intent.isolations for names in (one.members, one.apart_from)]
+    return tuple(dict.fromkeys(name for names in lists for name in names))
+
+
+def contradictions(intent: Intent) -> Iterator[Violation]:
+    """What no layout can fulfil at once."""
+    for one in intent.types:
+        for said in (*_classes(one), *_groups(one), *_isolations(one)):
+            yield _problem(one, said)
+    for first, second in combinations(intent.types, 2):
+        if first.record == second.record and set(first.configuration) == set(second.configuration):
+            yield _problem(second, f"there is another entry for the same configuration in {first.place}; join them")
+
+
+def impossible(intents: Iterable[TypeIntent], layouts: Layouts) -> Iterator[Violation]:
+    """Each group whose members have more bytes than it may have or its lines hold."""
+    for one in intents:
+        for record in layouts.variants(one.record)[:1]:
+            for group in one.groups:
+                yield from (_problem(one, said) for said in _too_large(group, record, layouts))
+
+
+def _problem(intent: TypeIntent, message: str, member: str = "") -> Violation:
+    file, _, line = intent.place.rpartition(":")
+    return Violation(RULE, Severity.ERROR, intent.record, message, member, message, file=file, line=int(line))
+
+
+def _offer(name: str, names: Iterable[str]) -> str:
+    near = get_close_matches(name, list(dict.fromkeys(names)), _MOST_OFFERED, 0.6)
+    return f"; did you mean {', '.join(near)}?" if near else ""
+
+
+def _classes(intent: TypeIntent) -> Iterator[str]:
+    for name in intent.read_mostly:
+        if name in intent.write_hot:
+            yield f"{name} cannot be read-mostly and write-hot"
+
+
+def _groups(intent: TypeIntent) -> Iterator[str]:
+    for first, second in combinations(intent.groups, 2):
+        mine, theirs = set(first.members), set(second.members)
+        both = sorted(mine & theirs)
+        if both and not (mine <= theirs or theirs <= mine):
+            yield f"{both[0]} cannot be in the groups {first.name} and {second.name}, for neither holds the other"
+    for group in intent.groups:
+        read = [name for name in group.members if name in intent.read_mostly]
+        written = [name for name in group.members if name in intent.write_hot]
+        if group.lines == 1 and read and written:
+            yield f"{read[0]} is read-mostly and {written[0]} write-hot, but group {group.name} has both on one line"
+
+
+def _isolations(intent: TypeIntent) -> Iterator[str]:
+    for one in intent.isolations:
+        if one.phases:
+            continue
+        for group in intent.groups:
+            for name in set(one.members) & set(group.members):
+                others = [other for other in group.members if other not in one.members]
+                met = [other for other in others if not one.apart_from or other in one.apart_from]
+                if met and _close(group, one.bytes):
+                    yield f"{name} cannot be isolated from {met[0]} and on one line with it in group {group.name}"
+
+
+def _close(group: MemberGroup, line_bytes: int) -> bool:
+    """Whether a group has its members on one block of ``line_bytes`` at least in some phase."""
+    limits = [group.lines * CACHE_LINE_BYTES] if group.lines else []
+    limits += [group.bytes] if group.bytes else []
+    return bool(limits) and min(limits) <= line_bytes
+
+
+def _too_large(group: MemberGroup, record: Layout, layouts: Layouts) -> Iterator[str]:
+    found = (named(record, layouts, path) for path in group.members)
+    size = len({byte for one in found if one for byte in range(one.offset, min(one.end, record.size))})
+    if group.bytes and size > group.bytes:
+        yield f"the members of group {group.name} have {size} bytes, {group.bytes} are wanted"
+    if group.lines and size > group.lines * CACHE_LINE_BYTES:
+        lines = "1 line holds" if group.lines == 1 else f"{group.lines} lines hold"
+        yield f"the members of group {group.name} have {size} bytes, {lines} {group.lines * CACHE_LINE_BYTES}"

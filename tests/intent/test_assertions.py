@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Groups that C code asserts, as intents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from linesmith.analyzer.intent.assertions import asserted_in, asserted_intents, assertions
+from linesmith.analyzer.model import MemberGroup, TypeIntent
+
+CODE = b"""\
+#define CACHELINE_ASSERT_GROUP_MEMBER(TYPE, GROUP, MEMBER) \\
+\tBUILD_BUG_ON(!(offsetof(TYPE, MEMBER)));
+static void check(void)
+{
+\t/* CACHELINE_ASSERT_GROUP_MEMBER(struct pipe, rx, comment); */
+\tCACHELINE_ASSERT_GROUP_MEMBER(struct pipe, rx, head);
+\tCACHELINE_ASSERT_GROUP_MEMBER(struct pipe, rx,
+\t\t\t\t      inner.tail); // CACHELINE_ASSERT_GROUP_MEMBER(struct pipe, rx, other);
+\tCACHELINE_ASSERT_GROUP_SIZE(struct pipe, rx, 91 + 4);
+\tCACHELINE_ASSERT_GROUP_MEMBER(struct pipe, tx, ops);
+\tCACHELINE_ASSERT_GROUP_SIZE(struct pipe, tx, TX_BYTES);
+\tCACHELINE_ASSERT_GROUP_SIZE(struct pipe, empty, 1);
+\tputs("CACHELINE_ASSERT_GROUP_MEMBER(struct pipe, rx, text);");
+}
+"""
+
+
+def test_members_and_sizes_of_groups_are_found_with_their_lines() -> None:
+    found = tuple(assertions(CODE, "net/pipe.c"))
+
+    assert [(one.place, one.group, one.member, one.bytes) for one in found] == [
+        ("net/pipe.c:6", "rx", "head", None),
+        ("net/pipe.c:7", "rx", "inner.tail", None),
+        ("net/pipe.c:9", "rx", "", 95),
+        ("net/pipe.c:10", "tx", "ops", None),
+        ("net/pipe.c:12", "empty", "", 1),
+    ]
+
+
+def test_each_record_gets_one_intent() -> None:
+    assert asserted_intents(assertions(CODE, "net/pipe.c")) == (
+        TypeIntent(
+            "pipe",
+            "asserted by CACHELINE_ASSERT_GROUP_MEMBER() from net/pipe.c:6 on",
+            groups=(MemberGroup("rx", ("head", "inner.tail"), bytes=95), MemberGroup("tx", ("ops",))),
+        ),
+    )
+
+
+def test_only_c_files_of_the_tree_itself_are_read(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.c"
+    outside.write_bytes(CODE)
+    tree = tmp_path / "tree"
+    (tree / "net").mkdir(parents=True)
+    (tree / "net" / "pipe.h").write_bytes(CODE)
+    (tree / "net" / "pipe.txt").write_bytes(CODE)
+    (tree / "linked.c").symlink_to(outside)
+
+    assert {one.place.partition(":")[0] for one in asserted_in(tree)} == {"net/pipe.h"}
