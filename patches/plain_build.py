@@ -8,23 +8,10 @@ from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
-import msgspec
-
 from linesmith.analyzer.errors import TreeError
+from linesmith.patches.compile_commands import NAME, Entry, entries
 from linesmith.patches.flags import Flags, from_words
 from linesmith.patches.kbuild import Build
-
-DATABASE = "compile_commands.json"
-_MOST_BYTES = 256 << 20
-
-
-class _Entry(msgspec.Struct):
-    """One compilation. Source: clang.llvm.org/docs/JSONCompilationDatabase.html."""
-
-    directory: str
-    file: str
-    arguments: Sequence[str] = ()
-    command: str = ""
 
 
 def plain_build(tree: Path, build: Path | None, cflags: str, file: str, unit: str | None) -> Build:
@@ -32,14 +19,14 @@ def plain_build(tree: Path, build: Path | None, cflags: str, file: str, unit: st
 
     ``cflags`` replaces a database. Raises ``TreeError`` for a database or options that cannot be read.
     """
-    database = next((place / DATABASE for place in (build, tree) if place and (place / DATABASE).is_file()), None)
+    database = next((place / NAME for place in (build, tree) if place and (place / NAME).is_file()), None)
     root = tree.resolve()
     if database is None or cflags:
         own = (f"-I{root}", f"-I{root / 'include'}", f"-I{root / PurePosixPath(file).parent}")
         given = from_words(["cc", *_split(cflags)], Path("--cflags"), root, ())
         flags = Flags("cc", (*given.options, *own), root)
         return Build(flags, root, False, shlex.join(("cc", *given.options)), remarks=_left_out(cflags, given))
-    entry = _nearest(_entries(database), file, unit)
+    entry = _nearest(_some(database), file, unit)
     words = list(entry.arguments) or _split(entry.command)
     flags = from_words(words, database, (database.parent / entry.directory).resolve(), (tree, database.parent))
     beside = f"-I{root / PurePosixPath(entry.file).parent}"
@@ -54,31 +41,27 @@ def _left_out(cflags: str, given: Flags) -> tuple[str, ...]:
     return (f"left out of --cflags: {shlex.join(left_out)} (no option known to decide a layout)",) if left_out else ()
 
 
-def _entries(database: Path) -> Sequence[_Entry]:
+def _some(database: Path) -> Sequence[Entry]:
     try:
-        if database.stat().st_size > _MOST_BYTES:
-            raise TreeError(f"{database} is larger than {_MOST_BYTES >> 20} MiB; name the options with --cflags")
-        entries = msgspec.json.decode(database.read_bytes(), type=list[_Entry])
-    except (OSError, msgspec.DecodeError) as error:
-        raise TreeError(
-            f"{database} cannot be read ({error}); make it anew or name the options with --cflags"
-        ) from error
-    if not entries:
+        found = entries(database)
+    except TreeError as error:
+        raise TreeError(f"{error}, or name the options with --cflags") from error
+    if not found:
         raise TreeError(f"{database} names no compilation; make it anew or name the options with --cflags")
-    return entries
+    return found
 
 
-def _nearest(entries: Sequence[_Entry], file: str, unit: str | None) -> _Entry:
+def _nearest(known: Sequence[Entry], file: str, unit: str | None) -> Entry:
     """The entry of the unit itself, else of the source file with the most folders in common."""
     wanted = PurePosixPath(unit or file).parts
 
     folders = frozenset(PurePosixPath(file).parent.parts)
 
-    def nearness(entry: _Entry) -> tuple[int, int]:
+    def nearness(entry: Entry) -> tuple[int, int]:
         parts = PurePosixPath(entry.file).parts
         return _common_tail(wanted, parts), len(folders.intersection(parts))
 
-    return max(entries, key=nearness)
+    return max(known, key=nearness)
 
 
 def _common_tail(first: Sequence[str], second: Sequence[str]) -> int:

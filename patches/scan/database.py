@@ -7,25 +7,12 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import msgspec
-
 from linesmith.analyzer.errors import ScanFailed, TreeError
+from linesmith.patches.compile_commands import NAME, entries
 from linesmith.patches.dry_make import unit_commands
 from linesmith.patches.kbuild import is_kernel, kernel_build
 from linesmith.patches.scan.kbuild_commands import kbuild_units
 from linesmith.patches.scan.unit import Database, Unit
-
-NAME = "compile_commands.json"
-_MOST_BYTES = 256 << 20
-
-
-class _Entry(msgspec.Struct):
-    """One compilation. Source: clang.llvm.org/docs/JSONCompilationDatabase.html."""
-
-    directory: str
-    file: str
-    arguments: tuple[str, ...] = ()
-    command: str = ""
 
 
 def database(tree: Path, build: Path | None, tell: Callable[[str], None]) -> Database:
@@ -87,12 +74,10 @@ def _of_tree(units: Sequence[Unit], tree: Path, made: Path) -> Iterator[Unit]:
 
 def _entries(recorded: Path) -> Iterator[Unit]:
     try:
-        if recorded.stat().st_size > _MOST_BYTES:
-            raise ScanFailed(f"{recorded} is larger than {_MOST_BYTES >> 20} MiB; make one of fewer units")
-        entries = msgspec.json.decode(recorded.read_bytes(), type=tuple[_Entry, ...])
-    except (OSError, msgspec.DecodeError) as error:
-        raise ScanFailed(f"{recorded} cannot be read ({error}); make it anew") from error
-    for entry in entries:
+        known = entries(recorded)
+    except TreeError as error:
+        raise ScanFailed(str(error)) from error
+    for entry in known:
         directory = (recorded.parent / entry.directory).absolute()
         file = os.path.normpath(directory / entry.file)
         if file.endswith(".c"):
