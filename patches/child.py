@@ -8,10 +8,13 @@ import shlex
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.errors import CommandTimedOut, ToolMissing
+from linesmith.patches.confinement import Confinement
 from linesmith.plugins.machines.child import Streams, child
 
 _KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
@@ -21,11 +24,12 @@ _MOST_OUTPUT = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to run, where, and for how many seconds at most."""
+    """What to run, where, and for how many seconds at most; ``confinement`` is what it may reach, else anything."""
 
     argv: tuple[str, ...]
     directory: Path
     seconds: int
+    confinement: Confinement | None = None
 
     def __str__(self) -> str:
         return f"cd {shlex.quote(str(self.directory))} && {shlex.join(self.argv)}"
@@ -47,8 +51,10 @@ def run(command: Command) -> Ended:
     with tempfile.TemporaryFile() as output:
         streams = Streams(subprocess.DEVNULL, output, subprocess.STDOUT)
         try:
-            with child(command.argv, command.directory, streams, environment=environment()) as process:
-                status = _waited(process, command)
+            with _begun(command) as (begin, variables):
+                process_of = child(command.argv, command.directory, streams, environment=variables, begin=begin)
+                with process_of as process:
+                    status = _waited(process, command)
         except ToolMissing as error:
             raise missing(command.argv[0]) from error
         output.seek(0)
@@ -66,6 +72,20 @@ def missing(program: str) -> ToolMissing:
 def environment() -> dict[str, str]:
     """The variables a child sees: none that steer make or a compiler."""
     return {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ} | {"LC_ALL": "C"}
+
+
+@contextmanager
+def _begun(command: Command) -> Iterator[tuple[Callable[[], None], dict[str, str]]]:
+    """What the child calls first, and its variables: a confined one has its temporary files where it may write."""
+    if command.confinement is None:
+        yield _nothing, environment()
+        return
+    with command.confinement.entry() as begin:
+        yield begin, environment() | command.confinement.variables
+
+
+def _nothing() -> None:
+    """A child that is not confined."""
 
 
 def _waited(process: subprocess.Popen[bytes], command: Command) -> int:

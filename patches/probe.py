@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +17,10 @@ from linesmith.analyzer.dwarf import read_unindexed
 from linesmith.analyzer.errors import LinesmithError, VerificationFailed
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.patches.child import Command, run
+from linesmith.patches.confinement import Confinement, toolchain_of
 from linesmith.patches.kbuild import Build
 from linesmith.patches.overlay import Contents, Overlay, lay_out
+from linesmith.patches.reads import check_reads
 
 COMPILE_SECONDS = 300
 PROBE_NAME = "linesmith-probe.c"
@@ -45,10 +48,11 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """The records of a probe unit, and the command that compiled it."""
+    """The records of a probe unit, the command that compiled it, and the overlay (gone now) that it read."""
 
     layouts: LayoutTable
     command: Command
+    overlay: Overlay
 
 
 def compiled(build: Build, probe: Probe, source: bytes) -> Compiled:
@@ -59,18 +63,24 @@ def compiled(build: Build, probe: Probe, source: bytes) -> Compiled:
     return compiled_with(build, probe, {probe.file: source})
 
 
-def compiled_with(build: Build, probe: Probe, contents: Contents) -> Compiled:
-    """The same with any number of changed files: ``contents`` by file relative to the tree, ``None`` for no file."""
+def compiled_with(build: Build, probe: Probe, contents: Contents, readable: Sequence[Path] | None = None) -> Compiled:
+    """The same with any number of changed files: ``contents`` by file relative to the tree, ``None`` for no file.
+
+    Where ``readable`` is given, the compiler reaches those places and its own, and nothing else.
+    """
     with tempfile.TemporaryDirectory(prefix="linesmith-") as made:
         overlay = lay_out(Path(made).resolve(), build.tree, contents, (probe.file, probe.unit))
         unit = _unit(overlay, probe)
         output = overlay.root / "probe.o"
-        command = Command(_argv(build, probe, overlay, unit, output), build.flags.directory, COMPILE_SECONDS)
+        argv = _argv(build, probe, overlay, unit, output)
+        within = None if readable is None else _confinement(build, overlay, readable)
+        command = Command(argv, build.flags.directory, COMPILE_SECONDS, within)
+        check_reads(command, overlay.root / "reads.d")
         ended = run(command)
         if ended.status:
             raise VerificationFailed(_complaint(probe, ended.output))
         try:
-            return Compiled(read_unindexed(output), command)
+            return Compiled(read_unindexed(output), command, overlay)
         except LinesmithError as error:
             message = f"what {build.flags.compiler} made of {probe.file} cannot be read back: {error}"
             raise VerificationFailed(message) from error
@@ -83,6 +93,10 @@ def _unit(overlay: Overlay, probe: Probe) -> Path:
     variable = f"{probe.variable} linesmith_probe;\n" if probe.variable else ""
     unit.write_text(f'#include "{entry.name}"\n{variable}', encoding="utf-8")
     return unit
+
+
+def _confinement(build: Build, overlay: Overlay, readable: Sequence[Path]) -> Confinement:
+    return Confinement((*readable, *toolchain_of(build.flags.compiler)), (overlay.root,))
 
 
 def _argv(build: Build, probe: Probe, overlay: Overlay, unit: Path, output: Path) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,15 +55,18 @@ def child(
     streams: Streams,
     kept: Sequence[int] = (),
     environment: Mapping[str, str] | None = None,
+    begin: Callable[[], None] = lambda: None,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run ``argv`` in ``directory``; whatever is left of it ends with the block.
 
-    ``kept`` are file descriptors that the child gets too, ``environment`` its variables (ours by default).
+    ``kept`` are file descriptors that the child gets too, ``environment`` its variables (ours by default); ``begin`` is
+    called in the child before the program.
     Raises ``ToolMissing`` when it cannot be started.
     """
     with ExitStack() as stack:
+        parent = os.getpid()
         with _undisturbed() as mask:
-            process = _started(argv, directory, streams, kept, environment, mask)
+            process = _started(argv, directory, streams, kept, environment, lambda: _begin(parent, mask, begin))
             stack.callback(end, process)
         yield process
 
@@ -74,9 +77,8 @@ def _started(
     streams: Streams,
     kept: Sequence[int],
     environment: Mapping[str, str] | None,
-    mask: set[signal.Signals],
+    begin: Callable[[], None],
 ) -> subprocess.Popen[bytes]:
-    parent = os.getpid()
     try:
         return subprocess.Popen(
             argv,
@@ -87,7 +89,7 @@ def _started(
             stderr=streams.errors,
             pass_fds=kept,
             start_new_session=True,
-            preexec_fn=lambda: _begin(parent, mask),
+            preexec_fn=begin,
         )
     except OSError as error:
         raise ToolMissing(f"{argv[0]} cannot be run ({error.strerror}); reinstall it") from error
@@ -106,9 +108,10 @@ def _undisturbed() -> Iterator[set[signal.Signals]]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _begin(parent: int, mask: set[signal.Signals]) -> None:
+def _begin(parent: int, mask: set[signal.Signals], further: Callable[[], None]) -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     die_with(parent)
+    further()
 
 
 def wait(process: subprocess.Popen[bytes], program: str, seconds: float) -> int:

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Records that were compiled file by file, as two sides with their pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from linesmith.analyzer.diff import paired
+from linesmith.analyzer.layouts import Layouts, LayoutTable
+from linesmith.analyzer.model import Layout, Member
+from linesmith.patches.versions.compiling import Both
+
+Pair = tuple[Layout | None, Layout | None]
+# Ids of one file's records; those of the next file follow.
+_IDS = 1 << 24
+# Damaged debug information can nest anonymous records without end.
+_MOST_LEVELS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The records that are paired, with what they hold and what holds them; ``compared`` were looked at."""
+
+    old: LayoutTable
+    new: LayoutTable
+    pairs: tuple[Pair, ...]
+    compared: int
+    changed: int
+
+
+def joined(compiled: Sequence[Both], asked_for: Collection[str]) -> Joined:
+    """Records that differ, and those called ``asked_for``; one that several files show is taken from the first."""
+    seen: set[tuple[str, str | None]] = set()
+    olds: list[Layout] = []
+    news: list[Layout] = []
+    pairs: list[Pair] = []
+    changed = 0
+    for number, both in enumerate(compiled):
+        fresh = [(old, new) for old, new in _named(both) if new and (new.title, new.file) not in seen]
+        seen.update((new.title, new.file) for _, new in fresh)
+        differing = [
+            pair for pair in fresh if pair[0] is None or shape(pair[0], both.before) != shape(pair[1], both.after)
+        ]
+        chosen = differing + [pair for pair in fresh if pair[1].name in asked_for and pair not in differing]
+        changed += sum(old is not None for old, _ in differing)
+        olds += _shifted(both.before, {old.id for old, _ in chosen if old}, number)
+        news += _shifted(both.after, {new.id for _, new in chosen}, number)
+        pairs += [(old and _moved(old, number), _moved(new, number)) for old, new in chosen]
+    return Joined(LayoutTable(olds), LayoutTable(news), tuple(pairs), len(seen), changed)
+
+
+def shape(layout: Layout, layouts: Layouts, level: int = 0) -> tuple[object, ...]:
+    """What makes up a layout, with the anonymous records in it: two are laid out alike where it is equal."""
+    return (
+        (layout.kind, layout.size, layout.alignment),
+        *(_member(one, layouts, level) for one in layout.members if level < _MOST_LEVELS),
+    )
+
+
+def _member(one: Member, layouts: Layouts, level: int) -> tuple[object, ...]:
+    inner: tuple[object, ...] = ()
+    if one.record is not None and not (record := layouts.by_id(one.record)).name:
+        inner = shape(record, layouts, level + 1)
+    # The name that a reader gives to an anonymous record has its line.
+    type_ = "" if inner else one.type
+    return one.name, type_, one.declarator, one.offset, one.size, one.alignment, one.bit_offset, one.bit_size, inner
+
+
+def _named(both: Both) -> Iterator[Pair]:
+    """Records that have names, beside what they were."""
+    sides = [tuple(one for one in side if one.name) for side in (both.before, both.after)]
+    return paired(sides[0], sides[1])
+
+
+def _shifted(layouts: LayoutTable, wanted: set[int], number: int) -> Iterator[Layout]:
+    """The records, those that hold them and those that they hold, with ids of their own."""
+    inside: dict[int, tuple[int, ...]] = {
+        one.id: tuple(member.record for member in one.members if member.record is not None) for one in layouts
+    }
+    kept = _closed(wanted, _reversed(inside))
+    return (_moved(layouts.by_id(one), number) for one in sorted(_closed(kept, inside)))
+
+
+def _closed(starts: set[int], edges: dict[int, tuple[int, ...]]) -> set[int]:
+    found, waiting = set(starts), list(starts)
+    while waiting:
+        for one in edges.get(waiting.pop(), ()):
+            if one not in found:
+                found.add(one)
+                waiting.append(one)
+    return found
+
+
+def _reversed(edges: dict[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
+    found: dict[int, list[int]] = {}
+    for start, ends in edges.items():
+        for end in ends:
+            found.setdefault(end, []).append(start)
+    return {end: tuple(starts) for end, starts in found.items()}
+
+
+def _moved(layout: Layout, number: int) -> Layout:
+    shift = number * _IDS
+    members = tuple(one if one.record is None else replace(one, record=one.record + shift) for one in layout.members)
+    return replace(layout, id=layout.id + shift, members=members)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which paths of a revision are taken: anybody can name a file in a repository, and git passes on what it is given."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from pathlib import Path
+
+# What changes layouts, what says which are wanted, and what describes them.
+_OF_INTEREST = re.compile(
+    r"(?:.*\.(?:h|c|inc|def|hh|S|tbl)|linesmith\.toml|Documentation/networking/net_cachelines/[^/]+\.rst)",
+    re.DOTALL,
+)
+_PLAIN = re.compile(r"[\w.+,@%=~-]+(?:/[\w.+,@%=~-]+)*", re.ASCII)
+_BUILD = re.compile(
+    r"(?:.*/)?(?:Makefile|Kbuild|Kconfig|GNUmakefile|CMakeLists\.txt|meson\.build|configure)(?:[._-][^/]*)?"
+    r"|.*\.(?:mk|cmake|sh|py|pl)|(?:.*/)?\.config|(?:.*/)?compile_commands\.json",
+    re.DOTALL,
+)
+_NEVER = frozenset(("", ".", "..", ".git"))
+
+
+def kept_inside(path: bytes) -> str | None:
+    """The path as text; ``None`` for one that leads out of its tree or into git's own files."""
+    name = os.fsdecode(path)
+    parts = name.split("/")
+    return None if any(part.lower().rstrip(". ") in _NEVER or part in _NEVER for part in parts) else name
+
+
+def plain(path: bytes) -> str | None:
+    """The path as text if a compiler and a report can name it without quoting, else ``None``."""
+    name = kept_inside(path)
+    return name if name is not None and _PLAIN.fullmatch(name) else None
+
+
+def is_of_interest(path: bytes) -> bool:
+    """Whether the file can say something of layouts."""
+    return _OF_INTEREST.fullmatch(os.fsdecode(path)) is not None
+
+
+def is_of_the_build(path: bytes) -> bool:
+    """Whether a build runs the file or takes commands or options from it."""
+    return _BUILD.fullmatch(os.fsdecode(path)) is not None
+
+
+def stays_inside(link: str, target: bytes) -> bool:
+    """Whether a symbolic link of a tree, ``link`` from its root, leads to a place in the tree; names count only.
+
+    A way up behind a way down may lead through another link, so it is refused.
+    """
+    if b".." in target.lstrip(b"./").split(b"/"):
+        return False
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(link), os.fsdecode(target)))
+    return not (place.startswith(("/", "../")) or place == ".." or b"\0" in target or not target)
+
+
+def read_inside(root: Path, file: str, most: int) -> bytes | None:
+    """A regular file of a tree that no symbolic link leads to; ``None`` for all else, and above ``most`` bytes."""
+    place = root
+    for part in file.split("/"):
+        place = place / part
+        if place.is_symlink():
+            return None
+    try:
+        if not place.is_file() or place.stat().st_size > most:
+            return None
+        return place.read_bytes()
+    except OSError:
+        return None

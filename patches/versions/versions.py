@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two versions of a tree: the files of the first, and what differs in the second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from linesmith.analyzer.errors import TreeError
+from linesmith.analyzer.model import FileChange
+from linesmith.patches.versions.git import Difference, Git
+from linesmith.patches.versions.image import Progress, image
+from linesmith.patches.versions.paths import is_of_interest, is_of_the_build, plain, read_inside
+
+MOST_BYTES = 8 << 20
+MOST_FILES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """What is to be compared; ``base`` and ``head`` are what a reader knows them by.
+
+    ``root`` holds the files that decide how both are compiled. ``changes`` are files that can say something of
+    layouts; where a file of ``root`` is neither before nor after (a patch that is applied already), ``before`` counts.
+    ``remarks`` say what was left out.
+    """
+
+    base: str
+    head: str
+    root: Path
+    changes: tuple[FileChange, ...]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def before(self) -> dict[str, bytes | None]:
+        """The changed files as they were."""
+        return {one.file: one.before for one in self.changes}
+
+    @property
+    def after(self) -> dict[str, bytes | None]:
+        """The changed files as they are."""
+        return {one.file: one.after for one in self.changes}
+
+    def now(self, file: str) -> bytes | None:
+        """A file of the second version, ``None`` where there is none that can be read."""
+        after = self.after
+        return after[file] if file in after else read_inside(self.root, file, MOST_BYTES)
+
+
+@contextmanager
+def revisions(git: Git, base: str, head: str, progress: Progress) -> Iterator[Versions]:
+    """The versions that two names of revisions mean, for as long as the block lasts; raises ``TreeError``."""
+    old, new = git.commit(base), git.commit(head)
+    found = git.differences(old, new)
+    changes, remarks = _taken(git, found)
+    with image(git, old, progress) as root:
+        yield Versions(_title(base, old), _title(head, new), root, changes, remarks)
+
+
+def _title(name: str, commit: str) -> str:
+    short = commit[:12]
+    return short if commit.startswith(name) or name.startswith(short) else f"{name} ({short})"
+
+
+def _taken(git: Git, found: Sequence[Difference]) -> tuple[tuple[FileChange, ...], tuple[str, ...]]:
+    """The changes that are looked at, and remarks on those that are not."""
+    wanted = [one for one in found if is_of_interest(one.path)]
+    if len(wanted) > MOST_FILES:
+        message = f"{len(wanted)} files of C differ, and {MOST_FILES} are compared at most; name revisions nearer by"
+        raise TreeError(message)
+    named = [(one, name) for one in wanted if (name := plain(one.path)) is not None]
+    usable = [(one, name) for one, name in named if all(side is None or side.is_regular for side in (one.old, one.new))]
+    sides = [side.blob for one, _ in usable for side in (one.old, one.new) if side]
+    contents = iter(git.contents(sides, MOST_BYTES))
+    changes, large = [], []
+    for one, name in usable:
+        before, after = (next(contents) if side else None for side in (one.old, one.new))
+        unread = [content is None for side, content in ((one.old, before), (one.new, after)) if side]
+        if any(unread):
+            large.append(name)
+        else:
+            changes.append(FileChange(name, before, after))
+    odd = [one for one in wanted if plain(one.path) is None]
+    special = [name for one, name in named if (one, name) not in usable]
+    return tuple(changes), tuple(_remarks(found, odd, special, large))
+
+
+def _remarks(
+    found: Sequence[Difference], odd: Sequence[Difference], special: Sequence[str], large: Sequence[str]
+) -> Iterator[str]:
+    build = sorted(one.path.decode("utf-8", "replace") for one in found if is_of_the_build(one.path))
+    if build:
+        yield (
+            f"{_counted(build, 'file')} of the build differ{_s(build)}: what they would do was not run, both versions "
+            "are compiled as the base is built"
+        )
+    if odd:
+        names = sorted(repr(one.path.decode("utf-8", "replace")) for one in odd)
+        yield f"{_counted(names, 'file')} left out, because of characters in the name"
+    if special:
+        yield f"{_counted(special, 'symbolic link or submodule', 'symbolic links or submodules')} not followed"
+    if large:
+        yield f"{_counted(large, 'file')} left out, larger than {MOST_BYTES >> 20} MiB or missing in the repository"
+
+
+def _s(several: Sequence[str]) -> str:
+    return "" if len(several) > 1 else "s"
+
+
+def _counted(names: Sequence[str], one: str, many: str = "") -> str:
+    called = one if len(names) == 1 else many or f"{one}s"
+    return f"{len(names)} {called} ({names[0]}{', …' if len(names) > 1 else ''})"

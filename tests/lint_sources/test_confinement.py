@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A compiler that is confined reads the sources that it is given, and nothing else, whatever they ask for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from linesmith.analyzer.errors import VerificationFailed
+from linesmith.patches import reads
+from linesmith.patches.child import Command, Ended, run
+from linesmith.patches.confinement import Confinement, is_confinable
+
+needs_landlock = pytest.mark.skipif(not is_confinable(), reason="this kernel has no Landlock")
+HIDDEN = "squeamish ossifrage"
+
+
+def compile_(folder: Path, text: str, *options: str) -> Ended:
+    """Compile ``text`` where only ``folder/work`` can be reached; ``HIDDEN`` lies in ``folder/secret``."""
+    work = folder / "work"
+    work.mkdir()
+    (folder / "secret").write_text(f"{HIDDEN}\n")
+    (work / "a.c").write_text(text.replace("SECRET", str(folder / "secret")))
+    argv = ("gcc", "-g", *options, "-c", "-o", str(work / "a.o"), str(work / "a.c"))
+    return run(Command(argv, work, 60, Confinement((work,), (work,))))
+
+
+@needs_landlock
+def test_what_is_needed_is_reached(tmp_path: Path) -> None:
+    done = compile_(tmp_path, '#include <stdio.h>\n#include <stddef.h>\nint f(void) { asm("nop"); return 0; }\n')
+    assert (done.status, done.output) == (0, "")
+
+
+@needs_landlock
+@pytest.mark.parametrize(
+    "text",
+    [
+        '#include "SECRET"\n',
+        '#define WHERE "SECRET"\n#include WHERE\n',
+        '??=include "SECRET"\n',
+        '%:include "SECRET"\n',
+        'asm(".incbin \\"SECRET\\"");\n',
+        'asm(".inc" "lude \\"SECRET\\"");\n',
+        'int x __attribute__((section(".data\\n.incbin \\"SECRET\\"\\n.section .more"))) = 1;\n',
+        'asm(".macro m a b\\n.\\\\a\\\\()\\\\b \\"SECRET\\"\\n.endm\\nm inc bin");\n',
+        '#if __has_include("SECRET")\n#endif\n',
+        '#include "/proc/self/environ"\n',
+        '#include "/dev/zero"\n',
+    ],
+)
+def test_nothing_else_is(tmp_path: Path, text: str) -> None:
+    done = compile_(tmp_path, text, "-trigraphs")
+    assert done.status
+    assert "ossifrage" not in done.output
+    assert not (tmp_path / "work" / "a.o").exists()
+
+
+@needs_landlock
+def test_a_link_leads_no_farther(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "x.h").symlink_to(tmp_path / "secret")
+    done = compile_(tmp_path, f'#include "{tmp_path}/other/x.h"\n')
+    assert done.status
+    assert "ossifrage" not in done.output
+
+
+@needs_landlock
+def test_nothing_is_written_elsewhere(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    within = Confinement((), (folder,))
+    done = run(Command(("cp", "/usr/bin/env", str(tmp_path / "out")), folder, 60, within))
+    assert done.status
+    assert run(Command(("cp", "/usr/bin/env", str(folder / "out")), folder, 60, within)).status == 0
+
+
+def test_memory_has_a_limit(tmp_path: Path) -> None:
+    done = run(Command(("sh", "-c", "ulimit -v"), tmp_path, 60, Confinement((), (tmp_path,))))
+    assert int(done.output) <= 8 << 20
+
+
+@pytest.mark.parametrize("text", ['#include "SECRET"\n', '#define W "SECRET"\n#include W\n', "#include MISSING\n"])
+def test_without_landlock_what_is_included_is_looked_at_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr(reads, "is_confinable", lambda: False)
+    (tmp_path / "secret").write_text(f"{HIDDEN}\n")
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "a.c").write_text("#include <stdio.h>\n" + text.replace("SECRET", str(tmp_path / "secret")))
+    argv = ("gcc", "-c", "-o", str(work / "a.o"), str(work / "a.c"))
+    with pytest.raises(VerificationFailed) as raised:
+        reads.check_reads(Command(argv, work, 60, Confinement((work,), (work,))), work / "list")
+    assert "ossifrage" not in str(raised.value)
+
+
+def test_without_landlock_headers_of_the_system_may_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reads, "is_confinable", lambda: False)
+    (tmp_path / "b c.h").write_text("")
+    (tmp_path / "a.c").write_text('#include <stdio.h>\n#include "b c.h"\n')
+    argv = ("gcc", "-c", "-o", str(tmp_path / "a.o"), str(tmp_path / "a.c"))
+    reads.check_reads(Command(argv, tmp_path, 60, Confinement((tmp_path,), (tmp_path,))), tmp_path / "list")

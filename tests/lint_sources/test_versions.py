@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two revisions of a repository as files before and after, without a checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_commits import LINK, MODULE, Commits, repository
+
+from linesmith.analyzer.errors import TreeError
+from linesmith.patches.versions.git import repository_of
+from linesmith.patches.versions.versions import MOST_BYTES, Versions, revisions
+
+
+def compare(made: Commits, old: str, new: str, folder: str = "") -> tuple[Versions, dict[str, str]]:
+    """The versions, and the files of the image by name; a link is told by what it points to."""
+    with revisions(repository_of(made.root / folder), old, new, lambda _: None) as found:
+        paths = [path for path in sorted(found.root.rglob("*")) if path.is_symlink() or path.is_file()]
+        told = {
+            str(path.relative_to(found.root)): str(path.readlink()) if path.is_symlink() else path.read_text()
+            for path in paths
+        }
+        return found, told
+
+
+def test_files_that_differ_are_read_from_git_and_the_first_version_lies_in_the_cache(tmp_path: Path) -> None:
+    made = repository(tmp_path)
+    old = made.commit({"a.h": "int x;", "sub/b.c": "int y;", "text": "t"})
+    new = made.commit({"a.h": "long x;", "sub/b.c": "int y;", "c.h": "new", "text": "u"}, old)
+    found, files = compare(made, old, new)
+    assert [(one.file, one.before, one.after) for one in found.changes] == [
+        ("a.h", b"int x;", b"long x;"),
+        ("c.h", None, b"new"),
+    ]
+    assert files == {"a.h": "int x;", "sub/b.c": "int y;", "text": "t"}
+    assert found.remarks == ()
+    assert [path.name for path in tmp_path.iterdir()] == [".git"]
+
+
+def test_the_image_follows_from_one_base_to_the_next(tmp_path: Path) -> None:
+    made = repository(tmp_path)
+    first = made.commit({"a/x.h": "1", "b.h": "2", "gone/z.h": "3", "link": (LINK, b"b.h")})
+    second = made.commit({"a": "now a file", "b.h": "2", "link/y.h": "4"}, first)
+    assert compare(made, first, first)[1] == {"a/x.h": "1", "b.h": "2", "gone/z.h": "3", "link": "b.h"}
+    assert compare(made, second, first)[1] == {"a": "now a file", "b.h": "2", "link/y.h": "4"}
+    assert compare(made, first, second)[1] == {"a/x.h": "1", "b.h": "2", "gone/z.h": "3", "link": "b.h"}
+
+
+def test_a_folder_of_a_repository_is_a_tree_of_its_own(tmp_path: Path) -> None:
+    made = repository(tmp_path)
+    old = made.commit({"sub/a.h": "1", "b.h": "1"})
+    new = made.commit({"sub/a.h": "2", "b.h": "2"}, old)
+    (tmp_path / "sub").mkdir()
+    found, files = compare(made, old, new, "sub")
+    assert [one.file for one in found.changes] == ["a.h"]
+    assert files == {"a.h": "1"}
+
+
+@pytest.mark.parametrize("name", ["", "nothing", "--upload-pack=touch /tmp/x", "-h", "HEAD:a.h", "a\nb"])
+def test_what_names_no_commit_is_an_error(tmp_path: Path, name: str) -> None:
+    made = repository(tmp_path)
+    with pytest.raises(TreeError, match="revision"):
+        compare(made, name, made.commit({"a.h": "1"}))
+
+
+def test_a_folder_outside_of_any_repository_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(TreeError, match="no repository"):
+        repository_of(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a b.h", 'a".h', "a\n.h", "$(touch x).h", "a;b.h", "\u202ea.h", "a\\.h"])
+def test_names_that_would_have_to_be_quoted_are_left_out(tmp_path: Path, name: str) -> None:
+    made = repository(tmp_path)
+    found, _ = compare(made, made.commit({"ok.h": "1"}), made.commit({"ok.h": "1", name: "2"}))
+    assert found.changes == ()
+    (remark,) = found.remarks
+    assert remark.startswith("1 file (")
+    assert remark.endswith("left out, because of characters in the name")
+    assert "\n" not in remark
+
+
+@pytest.mark.parametrize("name", ["..", ".git", ".GIT", "."])
+def test_names_that_lead_out_of_the_tree_are_never_written(tmp_path: Path, name: str) -> None:
+    made = repository(tmp_path)
+    evil = made.commit_tree_of({name: ("100644", b"x"), "a.h": ("100644", b"1")})
+    assert compare(made, evil, evil)[1] == {"a.h": "1"}
+
+
+@pytest.mark.parametrize("target", [b"/etc/passwd", b"../../etc/passwd", b"../../out", b"a/../b", b""])
+def test_links_that_leave_the_tree_are_not_made(tmp_path: Path, target: bytes) -> None:
+    made = repository(tmp_path)
+    evil = made.commit({"a.h": "1", "sub/link.h": (LINK, target), "good.h": (LINK, b"a.h")})
+    assert compare(made, evil, evil)[1] == {"a.h": "1", "good.h": "a.h"}
+
+
+def test_a_changed_link_or_submodule_is_not_followed(tmp_path: Path) -> None:
+    made = repository(tmp_path)
+    old = made.commit({"a.h": "1", "m.h": "1"})
+    new = made.commit({"a.h": (LINK, b"/etc/passwd"), "m.h": (MODULE, old.encode())})
+    found, _ = compare(made, old, new)
+    assert found.changes == ()
+    assert found.remarks == ("2 symbolic links or submodules (a.h, …) not followed",)
+
+
+def test_a_giant_file_is_left_out(tmp_path: Path) -> None:
+    made = repository(tmp_path)
+    found, _ = compare(made, made.commit({"a.h": "1"}), made.commit({"a.h": b" " * (MOST_BYTES + 1)}))
+    assert found.changes == ()
+    assert found.remarks == ("1 file (a.h) left out, larger than 8 MiB or missing in the repository",)
+
+
+def test_changed_files_of_the_build_are_told_and_not_run(tmp_path: Path) -> None:
+    made = repository(tmp_path)
+    old = made.commit({"Makefile": "all:\n", "a.h": "1"})
+    new = made.commit({"Makefile": "$(shell touch /tmp/evil)\n", "fs/Kbuild": "x", "a.h": "1"}, old)
+    found, files = compare(made, old, new)
+    assert files["Makefile"] == "all:\n"
+    (remark,) = found.remarks
+    assert remark.startswith("2 files (Makefile, …) of the build differ: what they would do was not run")
+
+
+def test_neither_filters_nor_hooks_nor_textconv_run(tmp_path: Path) -> None:
+    made = repository(tmp_path / "tree")
+    ran = tmp_path / "ran"
+    for key in ("filter.evil.smudge", "filter.evil.clean", "diff.evil.textconv", "diff.evil.command", "diff.external",
+                "core.fsmonitor", "core.pager", "core.sshCommand", "core.alternateRefsCommand"):  # fmt: skip
+        made.git("config", key, f"touch {ran}")
+    for hook in ("post-checkout", "reference-transaction", "post-index-change", "fsmonitor-watchman"):
+        path = made.root / ".git" / "hooks" / hook
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\ntouch {ran}\n")
+        path.chmod(0o755)
+    attributes = "* filter=evil diff=evil export-subst ident working-tree-encoding=UTF-16\n"
+    old = made.commit({"a.h": "$Id$ $Format:%H$\n", ".gitattributes": attributes, ".gitmodules": "[submodule]\n"})
+    new = made.commit({"a.h": "x", ".gitattributes": attributes}, old)
+    ran.unlink(missing_ok=True)
+    found, files = compare(made, old, new)
+    assert files["a.h"] == "$Id$ $Format:%H$\n"
+    assert [one.after for one in found.changes] == [b"x"]
+    assert not ran.exists()
