@@ -49,3 +49,43 @@ def test_one_of_two_builds_is_asked_for(tmp_path: Path) -> None:
     done = linesmith("lint", "--base", compiled(tmp_path, ALIGNED), cache=tmp_path / "cache")
     assert (done.returncode, done.stdout) == (2, "")
     assert "give one build, ELF, or two of them as --base OLD and --head NEW" in done.stderr
+
+
+def test_every_form_is_written_where_it_is_asked_for(tmp_path: Path, builds: tuple[str, Path, str, Path]) -> None:
+    forms = {form: tmp_path / f"lint.{form}" for form in ("json", "sarif", "github", "gitlab", "markdown")}
+    also = [text for form, file in forms.items() for text in ("--also", f"{form}={file}")]
+    done = linesmith("lint", *builds, *also, cache=tmp_path / "cache")
+    assert done.stdout.startswith("new.c:1: WARNING: ")
+    for form, file in forms.items():
+        assert file.read_text() == linesmith("lint", *builds, "--format", form, cache=tmp_path / "cache").stdout
+
+
+def test_a_result_that_cannot_be_written_is_told_before_the_work(
+    tmp_path: Path, builds: tuple[str, Path, str, Path]
+) -> None:
+    done = linesmith("lint", *builds, "--also", f"sarif={tmp_path}/none/lint.sarif", cache=tmp_path / "cache")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot write" in done.stderr
+
+
+def test_a_form_nobody_knows_is_told_with_those_there_are(tmp_path: Path, builds: tuple[str, Path, str, Path]) -> None:
+    done = linesmith("lint", *builds, "--also", "xml=lint.xml", cache=tmp_path / "cache")
+    assert done.returncode == 2
+    assert "xml=lint.xml is no FORMAT=FILE; write it like sarif=lint.sarif" in done.stderr
+
+
+def test_a_build_is_never_written_over(tmp_path: Path, builds: tuple[str, Path, str, Path]) -> None:
+    before = builds[1].read_bytes()
+    done = linesmith("lint", *builds, "--also", f"json={builds[1]}", cache=tmp_path / "cache")
+    assert done.returncode == 2
+    assert builds[1].read_bytes() == before
+
+
+def test_names_of_a_build_do_not_steer_a_terminal(tmp_path: Path) -> None:
+    named = '# 1 "a\\033[2J::error::b.c"\n'
+    builds = [
+        compiled(tmp_path, f"{named}{source}", name=name) for name, source in (("o", ALIGNED), ("n", NOT_ALIGNED))
+    ]
+    done = linesmith("lint", "--base", builds[0], "--head", builds[1], cache=tmp_path / "cache")
+    assert "struct counter: was aligned" in done.stdout
+    assert "\x1b" not in done.stdout

@@ -36,7 +36,7 @@ TAGS = {
 
 def rendered(markdown: str) -> str:
     """HTML as GitHub's and GitLab's kinds of Markdown give it: tables, raw HTML let through."""
-    return MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(markdown)
+    return str(MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(markdown))
 
 
 def text_of(markdown: str) -> str:
