@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What follows from a layout by arithmetic alone: gaps, lines, phases, leaves and inferred alignment."""
 
-from linesmith.analyzer.geometry.alignment import inferred_alignment, inferred_packed, inferred_record_alignment
+from linesmith.analyzer.geometry.alignment import (
+    inferred_alignment,
+    inferred_alignments,
+    inferred_packed,
+    inferred_record_alignment,
+)
 from linesmith.analyzer.geometry.asked_alignment import asked_of_member, asked_of_record
 from linesmith.analyzer.geometry.gaps import BitHole, Gaps, Hole, gaps, inner_padding
 from linesmith.analyzer.geometry.leaves import flatten, leaf_at, leaves_at
@@ -20,6 +25,7 @@ __all__ = [
     "flatten",
     "gaps",
     "inferred_alignment",
+    "inferred_alignments",
     "inferred_packed",
     "inferred_record_alignment",
     "inner_padding",

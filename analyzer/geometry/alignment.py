@@ -6,6 +6,7 @@ clang and every DWARF 4 producer leave DW_AT_alignment out; BTF has no such fiel
 
 from __future__ import annotations
 
+from itertools import accumulate
 from math import prod
 
 from linesmith.analyzer.model import Layout, Member, RecordKind
@@ -28,10 +29,19 @@ def inferred_alignment(layout: Layout, index: int) -> int | None:
     Gives the largest power of two that fits the offset, the end of the member before and the record's size. A
     member that states its alignment, a bit-field and a member at offset 0 are never inferred.
     """
-    member = layout.members[index]
+    return inferred_alignments(layout)[index]
+
+
+def inferred_alignments(layout: Layout) -> tuple[int | None, ...]:
+    """The same for every member, by index."""
+    ends = accumulate(map(used_end, layout.members), max, initial=0)
+    return tuple(_inferred(layout, member, end) for member, end in zip(layout.members, ends, strict=False))
+
+
+def _inferred(layout: Layout, member: Member, end: int) -> int | None:
+    """Of one member behind others that end at byte ``end``."""
     if member.alignment or member.is_bit_field or not member.offset or layout.kind is RecordKind.UNION:
         return None
-    end = max((used_end(other) for other in layout.members[:index]), default=0)
     if _rounded_up(end, member.natural_alignment) >= member.offset:
         return None
     found = _largest_alignment(end, member.offset, layout.size)
@@ -42,7 +52,7 @@ def inferred_record_alignment(layout: Layout) -> int | None:
     """Alignment in bytes that explains the padding; ``None`` when the members' needs explain it."""
     if layout.alignment or not layout.size:
         return None
-    known = [inferred_alignment(layout, index) or 1 for index in range(len(layout.members))]
+    known = [one or 1 for one in inferred_alignments(layout)]
     stated = [member.alignment or 1 for member in layout.members]
     needed = max([layout.natural_alignment, *known, *stated])
     end = max((used_end(member) for member in layout.members), default=0)

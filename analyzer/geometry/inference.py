@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from linesmith.analyzer.geometry import inferred_alignment, inferred_record_alignment
+from linesmith.analyzer.geometry import inferred_alignments, inferred_record_alignment
 from linesmith.analyzer.geometry.placement import BYTE, bit_field_start, first_bit, round_up, shape_of
 from linesmith.analyzer.model import Layout, Member
 
 
 def with_inferred_alignment(layout: Layout) -> Layout:
     """``layout`` with the alignments of its members and its own that explain where they are."""
-    members = tuple(_explained(layout, index) for index in range(len(layout.members)))
+    inferred = inferred_alignments(layout)
+    members = tuple(_explained(layout, index, inferred[index]) for index in range(len(layout.members)))
     record = inferred_record_alignment(layout)
     return replace(layout, members=members, alignment=record or layout.alignment)
 
@@ -33,9 +34,9 @@ def inferences(said: Layout, explained: Layout) -> tuple[str, ...]:
     return members if said.alignment == explained.alignment else (*members, said.title)
 
 
-def _explained(layout: Layout, index: int) -> Member:
+def _explained(layout: Layout, index: int, inferred: int | None) -> Member:
     member = layout.members[index]
-    alignment = _closed_unit(layout, index) if member.is_bit_field else inferred_alignment(layout, index)
+    alignment = _closed_unit(layout, index) if member.is_bit_field else inferred
     return replace(member, alignment=alignment) if alignment else member
 
 

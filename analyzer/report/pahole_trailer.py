@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from linesmith.analyzer.geometry import (
     Gaps,
     gaps,
-    inferred_alignment,
+    inferred_alignments,
     inferred_packed,
     inferred_record_alignment,
     lines,
@@ -77,8 +77,8 @@ def _forced(layout: Layout, found: Gaps) -> Iterator[str]:
 
 def _inferred(layout: Layout) -> Iterator[str]:
     """Alignments that explain the gaps where none is stated; pahole has no such line."""
-    members = enumerate(layout.members)
-    found = [(one.name, alignment) for index, one in members if (alignment := inferred_alignment(layout, index))]
+    members = zip(layout.members, inferred_alignments(layout), strict=True)
+    found = [(one.name, alignment) for one, alignment in members if alignment]
     whole = inferred_record_alignment(layout)
     texts = [f"{name} {alignment}" for name, alignment in found] + ([f"the whole {whole}"] if whole else [])
     if texts:
