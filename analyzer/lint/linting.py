@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import NO_INTENT, Intent, Layout, LintReport, SourceFact, TypeIntent, Violation
+from linesmith.analyzer.model import NO_INTENT, GroupDoc, Intent, Layout, LintReport, SourceFact, TypeIntent, Violation
 from linesmith.analyzer.rules import Rule, Side, Subject
 
 Pair = tuple[Layout | None, Layout | None]
@@ -17,7 +17,8 @@ Pair = tuple[Layout | None, Layout | None]
 class Linted:
     """What is looked at: the builds' names, their sides, and pairs of records whose layouts differ or are asked for.
 
-    ``compared`` and ``changed`` count records, as in ``LintReport``.
+    ``compared`` and ``changed`` count records, as in ``LintReport``. ``facts`` and ``docs`` are what the source and its
+    documentation tell, by the record's name. ``remarks`` are whole sentences on what could not be judged.
     """
 
     head: str
@@ -27,21 +28,22 @@ class Linted:
     old: Side | None = None
     compared: int = 0
     changed: int = 0
+    facts: Mapping[str, tuple[SourceFact, ...]] = field(default_factory=dict)
+    docs: Mapping[str, GroupDoc] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """The rules that are on, the intents, and how to tell whether a record is tuned.
 
-    ``applies`` tells whether an intent holds in the configuration of the head build. ``facts`` are what the source
-    tells, by the record's name.
+    ``applies`` tells whether an intent holds in the configuration of the head build.
     """
 
     rules: tuple[Rule, ...]
     tuned: Callable[[Layout, Layouts], str]
     intent: Intent = NO_INTENT
     applies: Callable[[TypeIntent], bool] = lambda _: True
-    facts: Mapping[str, tuple[SourceFact, ...]] = field(default_factory=dict)
 
 
 def lint(linted: Linted, policy: Policy) -> LintReport:
@@ -56,6 +58,7 @@ def lint(linted: Linted, policy: Policy) -> LintReport:
         changed=linted.changed,
         watched=sum(bool(subject.tuned) for subject in subjects),
         rules=tuple(rule.name for rule in policy.rules),
+        remarks=linted.remarks,
     )
 
 
@@ -65,7 +68,8 @@ def _subjects(linted: Linted, policy: Policy) -> Iterator[Subject]:
             continue
         intents = tuple(one for one in policy.intent.of(new.name) if policy.applies(one))
         tuned = _reason(policy, intents, ((new, linted.new), (old, linted.old)))
-        yield Subject(new, linted.new, old, linted.old, tuned, intents, policy.facts.get(new.name, ()))
+        told = linted.facts.get(new.name, ()), linted.docs.get(new.name)
+        yield Subject(new, linted.new, old, linted.old, tuned, intents, *told)
 
 
 def _reason(

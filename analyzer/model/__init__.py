@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         Triage,
         TriageKind,
     )
+    from linesmith.analyzer.model.group_doc import DocumentedMember, GroupDoc
     from linesmith.analyzer.model.intent import (
         NO_INTENT,
         Intent,
@@ -184,6 +185,7 @@ _NAMES = {
         "Triage",
         "TriageKind",
     ),
+    "group_doc": ("DocumentedMember", "GroupDoc"),
     "layout": ("ElfIdentity", "Entered", "Layout", "Leaf", "Member", "MemberCategory", "RecordKind"),
     "intent": (
         "NO_INTENT",
@@ -282,6 +284,7 @@ __all__ = [
     "Dependency",
     "DependencyKind",
     "Dimension",
+    "DocumentedMember",
     "Done",
     "ElfIdentity",
     "Embedding",
@@ -301,6 +304,7 @@ __all__ = [
     "FunctionAccesses",
     "FunctionCounts",
     "Gain",
+    "GroupDoc",
     "Guest",
     "Intent",
     "Interval",

@@ -11,6 +11,7 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import (
     AccessCounts,
     Figure,
+    GroupDoc,
     Layout,
     Severity,
     SourceFact,
@@ -49,8 +50,8 @@ class Subject:
     """One record under lint: ``new`` as it is, ``old`` as it was (``None``: a new record, or no base was given).
 
     ``tuned`` says why somebody cares for its layout (``has intents in linesmith.toml:4``), empty where nothing says
-    so. ``intents`` are those that hold in the configuration of the build. ``facts`` are what its source tells, empty
-    without a tree.
+    so. ``intents`` are those that hold in the configuration of the build. ``facts`` are what its source tells, ``doc``
+    what documentation says of it; empty without a tree.
     """
 
     new: Layout
@@ -60,6 +61,7 @@ class Subject:
     tuned: str = ""
     intents: tuple[TypeIntent, ...] = ()
     facts: tuple[SourceFact, ...] = ()
+    doc: GroupDoc | None = None
 
 
 Check = Callable[[Subject], Iterable[Violation]]
