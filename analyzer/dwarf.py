@@ -69,7 +69,7 @@ def read_layouts(path: Path, progress: Progress = unwatched) -> Reading:
     ``DebugInfoMissing`` or ``DebugInfoDamaged``. An index that cannot be written is a remark, no error.
     """
     identity = identify(path)
-    reader = "DWARF" if identity.has_dwarf or not identity.has_btf else "BTF"
+    reader = _reader(identity)
     place = cache_place(identity, reader)
     found = store.load(place.directory, place.key, place.stamp)
     if found is not None:
@@ -82,6 +82,13 @@ def read_layouts(path: Path, progress: Progress = unwatched) -> Reading:
     layouts = store.built(place.stamp, table.names(), table.all_json())
     remarks = kept(place.directory, lambda: store.save(place.directory, place.key, layouts))
     return Reading(identity, reader, layouts, cached=False, remarks=remarks)
+
+
+def indexed(path: Path) -> Layouts | None:
+    """The layouts of ``path`` if they have been read before; only its headers are looked at. Raises ``ElfError``."""
+    identity = identify(path)
+    place = cache_place(identity, _reader(identity))
+    return store.load(place.directory, place.key, place.stamp)
 
 
 def map_accesses(path: Path, progress: Progress = unwatched) -> _native.AccessTable:
@@ -132,6 +139,10 @@ def _native_errors() -> Iterator[None]:
     except _native.NativeError as error:
         kind, message = error.args
         raise _NATIVE_ERRORS[kind](message) from None
+
+
+def _reader(identity: ElfIdentity) -> str:
+    return "DWARF" if identity.has_dwarf or not identity.has_btf else "BTF"
 
 
 def _stamp(identity: ElfIdentity) -> store.Stamp:

@@ -20,7 +20,7 @@ GROUPS = {
     "change": ("patch", "encapsulate", "inline"),
     "prove": ("bench", "tune", "report"),
     "keep": ("lint", "intent", "explain"),
-    "more": ("demo",),
+    "more": ("demo", "completion", "man"),
 }
 
 

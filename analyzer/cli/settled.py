@@ -23,7 +23,7 @@ class SettledContext(click.Context):
     def lookup_default(self, name: str, call: bool = True) -> object:
         """The value that a file sets; the help shows defaults as they are without files (``call`` is false then)."""
         found: object = super().lookup_default(name, True) if call else super().lookup_default(name, False)
-        if found is not None or not call:
+        if found is not None or not call or self.resilient_parsing:
             return found
         param = next((one for one in self.command.params if one.name == name), None)
         value = in_files(self, param) if param else None

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Completion in the shells themselves: commands, options, names of types that an index has."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from linesmith_command import LINESMITH, linesmith
+
+SOURCE = "struct session_index { int a; } i; struct session_table { long b; } t;"
+# What a shell is given at most to start and to complete.
+PATIENCE = 20.0
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An object file whose layouts have been read."""
+    folder = tmp_path_factory.mktemp("completed")
+    (folder / "unit.c").write_text(SOURCE)
+    subprocess.run(["gcc", "-g", "-c", "unit.c", "-o", "unit.o"], cwd=folder, check=True)
+    assert linesmith("index", folder / "unit.o").returncode == 0
+    return folder / "unit.o"
+
+
+def environment() -> dict[str, str]:
+    """That of these tests, in which shells find the program."""
+    return {**os.environ, "PATH": f"{LINESMITH.parent}:{os.environ['PATH']}", "TERM": "dumb"}
+
+
+def by_bash(words: Sequence[str]) -> set[str]:
+    """What bash offers for the last word."""
+    ask = 'eval "$(linesmith completion bash)"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _linesmith_completion "$1"'
+    show = 'printf "%s\\n" "${COMPREPLY[@]}"'
+    return offered(["bash", "-c", f"{ask}; {show}", "bash", *words])
+
+
+def by_fish(words: Sequence[str]) -> set[str]:
+    """What fish offers for the last word, without what it says of each."""
+    if shutil.which("fish") is None:
+        pytest.skip("fish is not installed")
+    found = offered(["fish", "-c", "linesmith completion fish | source; complete -C $argv", "--", " ".join(words)])
+    return {line.partition("\t")[0] for line in found}
+
+
+def offered(command: Sequence[str]) -> set[str]:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True, env=environment())
+    return set(done.stdout.splitlines()) - {""}
+
+
+def by_zsh(typed: str) -> str:
+    """What zsh makes of a line where Tab is hit behind the last letter; it has to be a terminal for that."""
+    zsh = shutil.which("zsh")
+    if zsh is None:
+        pytest.skip("zsh is not installed")
+    terminal, theirs = pty.openpty()
+    begin = 'PS1=; autoload -Uz compinit; compinit -u -D; eval "$(linesmith completion zsh)"; print READY$((1+1))\n'
+    with subprocess.Popen(
+        [zsh, "-f", "-i"], stdin=theirs, stdout=theirs, stderr=theirs, env=environment(), start_new_session=True
+    ) as shell:
+        try:
+            os.write(terminal, begin.encode())
+            until(terminal, b"READY2")
+            os.write(terminal, f"{typed}\t\x01print -r -- LINE$((1+1)) \x05 END$((1+1))\n".encode())
+            shown = until(terminal, b"END2").partition(b"LINE2")[2].partition(b"END2")[0]
+        finally:
+            shell.kill()
+    return shown.decode().strip()
+
+
+def until(terminal: int, mark: bytes) -> bytes:
+    """Everything from the terminal up to a mark and what came with it."""
+    text = b""
+    while mark not in text:
+        assert select.select([terminal], [], [], PATIENCE)[0], text
+        text += os.read(terminal, 4096)
+    return text
+
+
+def test_bash_completes_commands() -> None:
+    assert by_bash(["linesmith", "enc"]) == {"encapsulate"}
+
+
+def test_bash_completes_options() -> None:
+    assert by_bash(["linesmith", "layout", "--exp"]) == {"--expand"}
+
+
+def test_bash_completes_what_an_option_takes() -> None:
+    assert by_bash(["linesmith", "layout", "--format", "j"]) == {"json"}
+
+
+def test_bash_completes_names_of_types_that_were_read(program: Path) -> None:
+    assert by_bash(["linesmith", "layout", str(program), "session"]) == {"session_index", "session_table"}
+
+
+def test_fish_completes_names_of_types_that_were_read(program: Path) -> None:
+    assert by_fish(["linesmith", "layout", str(program), "session"]) == {"session_index", "session_table"}
+
+
+def test_zsh_completes_the_name_of_a_type_that_was_read(program: Path) -> None:
+    typed = f"linesmith layout {program} session_t"
+    assert by_zsh(typed) == f"linesmith layout {program} session_table"
+
+
+def test_a_file_is_not_read_for_its_types(program: Path, tmp_path: Path) -> None:
+    fresh = {**environment(), "LINESMITH_CACHE_DIR": str(tmp_path / "cache")}
+    words = {"_LINESMITH_COMPLETE": "bash_complete", "COMP_WORDS": f"linesmith layout {program} s", "COMP_CWORD": "3"}
+
+    done = subprocess.run([LINESMITH], capture_output=True, text=True, check=False, env=fresh | words)
+
+    assert (done.stdout.strip(), done.stderr) == ("", "")
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"no ELF file", b"\x7fELF\x02\x01\x01"])
+def test_what_is_no_elf_file_completes_to_nothing(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "file").write_bytes(content)
+    assert by_bash(["linesmith", "layout", str(tmp_path / "file"), "s"]) == set()
+
+
+def test_an_unknown_shell_is_refused() -> None:
+    done = linesmith("completion", "csh")
+    assert done.stderr == "linesmith completion: SHELL: 'csh' is not one of 'bash', 'zsh', 'fish'; give one of these\n"

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What ``-q`` keeps quiet and ``-v`` tells, whichever command it is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from c_source import compiled
+from linesmith_command import LINESMITH, linesmith
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    return compiled(tmp_path, "struct pair { int a, b; } pair;")
+
+
+def without_a_cache(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    """The command where nothing can be kept, which it remarks on."""
+    environment = {**os.environ, "LINESMITH_CACHE_DIR": "/dev/null/cache"}
+    return subprocess.run([LINESMITH, *words], capture_output=True, text=True, check=True, env=environment)
+
+
+def test_a_remark_is_told(program: Path) -> None:
+    assert "the index could not be kept in /dev/null/cache" in without_a_cache("layout", program).stderr
+
+
+@pytest.mark.parametrize("place", ["before the command", "behind it"])
+def test_quiet_leaves_remarks_out_and_the_result_as_it_is(program: Path, place: str) -> None:
+    words = ("-q", "layout", program) if place == "before the command" else ("layout", "-q", program)
+    done = without_a_cache(*words)
+    assert done.stderr == ""
+    assert done.stdout == without_a_cache("layout", program).stdout
+
+
+def test_quiet_does_not_hide_an_error(tmp_path: Path) -> None:
+    done = linesmith("layout", "-q", tmp_path / "absent")
+    assert done.returncode == 2
+    assert "does not exist" in done.stderr
+
+
+def test_verbose_tells_the_time_it_took(program: Path) -> None:
+    done = linesmith("layout", "-v", program)
+    assert done.returncode == 0
+    assert "done; processor time" in done.stderr.splitlines()[-1]
+
+
+def test_verbose_tells_which_commands_are_run(tmp_path: Path) -> None:
+    done = linesmith("record", "-v", "--on", "perf", "-o", tmp_path / "profile", "--", "true")
+    runs = [line for line in done.stderr.splitlines() if ": runs " in line]
+    assert any("perf c2c record" in line for line in runs) or "perf is not installed" in done.stderr
+
+
+def test_both_at_once_are_refused(program: Path) -> None:
+    done = linesmith("layout", "-q", "-v", program)
+    assert done.stderr == "linesmith layout: -v and -q contradict each other; give one of them\n"
