@@ -21,6 +21,7 @@ _LOCK_FUNCTION = re.compile(
 _WAITING = re.compile(
     r"slowpath|slow_path|queued_spin_lock_sl|spin_on_owner|osq_lock|optimistic_spin|lll_lock_wait|mcs_spin|_wait$|rwlock_(?:rd|wr)lock"
 )
+_WORD = re.compile(r"[a-z0-9]+")
 # Only the C library's own code reads and writes these; POSIX gives them no members (pthread.h, semaphore.h).
 _OPAQUE = re.compile(r"pthread_(?:mutex|rwlock|cond|barrier)_t|sem_t")
 
@@ -38,6 +39,16 @@ def is_lock(record: str) -> bool:
 def has_lock(records: Iterable[str]) -> bool:
     """Whether one of the records entered on the way to a member is a lock."""
     return any(is_lock(record) for record in records)
+
+
+def words_of(name: str) -> frozenset[str]:
+    """The words of a member's or function's name: ``i``, ``mmap`` and ``rwsem`` of ``i_mmap_rwsem``."""
+    return frozenset(_WORD.findall(name.lower()))
+
+
+def purpose(lock: str) -> frozenset[str]:
+    """The words of a lock's name that say what it is for: ``i`` and ``mmap`` of ``i_mmap_rwsem``."""
+    return words_of(lock) - LOCK_WORDS - {"sem"}
 
 
 def takes_lock(function: str) -> bool:

@@ -7,12 +7,11 @@ function inlined whose parameter is the object (or, where the object has one loc
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.access import AccessMap, accesses_of
-from linesmith.analyzer.attribution.lock import LOCK_WORDS, is_lock, takes_lock
+from linesmith.analyzer.attribution.lock import is_lock, purpose, takes_lock, words_of
 from linesmith.analyzer.geometry import flatten
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import (
@@ -39,7 +38,6 @@ SMALL_LOCK = 8
 
 Asking = Callable[[Sequence[str]], Iterable[Touched]]
 
-_WORD = re.compile(r"[a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,23 +160,18 @@ def _takes(one: Touched, lock: _Lock) -> bool:
         return False
     if one.record in lock.records:
         return lock.alone
-    stem = _stem(lock.name)
-    return one.record == lock.layout.name and bool(stem) and stem <= frozenset(_WORD.findall(one.inlined_from or ""))
-
-
-def _stem(name: str) -> frozenset[str]:
-    """The words of a lock's name that say what it is for: ``i_mmap`` of ``i_mmap_rwsem``."""
-    return frozenset(_WORD.findall(name.lower())) - LOCK_WORDS - {"sem"}
+    stem = purpose(lock.name)
+    return one.record == lock.layout.name and bool(stem) and stem <= words_of(one.inlined_from or "")
 
 
 def _protected(lock: _Lock, touched: TypeAccesses, holders: frozenset[str]) -> tuple[Protected, ...]:
     """The members that the lock probably protects, the surest first."""
     writers = _writers(touched)
-    stem = _stem(lock.name)
+    stem = purpose(lock.name)
     found = []
     for member in lock.layout.members:
         wrote = writers.get(member.name, frozenset())
-        alike = bool(stem) and member.name != lock.name and stem <= frozenset(_WORD.findall(member.name.lower()))
+        alike = bool(stem) and member.name != lock.name and stem <= words_of(member.name)
         held = len(wrote & holders)
         if member.name and member.name != lock.name and (alike or (held and held >= HELD_SHARE * len(wrote))):
             found.append(Protected(member.name, len(wrote), held, alike))

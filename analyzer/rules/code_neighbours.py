@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Members that came onto one line between two builds, of which code updates the one and only reads the others.
+
+How often code runs is not known. An atomic update says that several CPUs write the member, so that is what counts as
+written; a member counts as only read where no function writes it but those that set objects up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from linesmith.analyzer.geometry import Named, nameable
+from linesmith.analyzer.model import Layout, MemberAccesses, MemberCategory
+from linesmith.analyzer.rules.rule import Side, Subject
+from linesmith.analyzer.rules.starts import starts, worst_meeting
+
+# Functions that must update a member atomically, and that must read a neighbour; and the share of objects they meet in.
+UPDATERS = 3
+READERS = 10
+TOGETHER = 0.5
+
+_SETS_UP = re.compile(
+    r"(?:^|_)(?:init|setup|alloc|create|new|register|unregister|destroy|free|release|probe|add|clone|copy|dup|store|exit)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """``written`` by the ``updaters``, beside members that are only ``read``, by so many ``readers`` in all."""
+
+    written: Named
+    updaters: tuple[str, ...]
+    read: tuple[Named, ...]
+    readers: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """The functions that read a member, update it atomically, and write it at all, without those that set it up."""
+
+    readers: frozenset[str]
+    updaters: tuple[str, ...]
+    writers: frozenset[str]
+
+
+def new_neighbours(subject: Subject) -> tuple[Neighbours, ...]:
+    """Updated members with read ones that no updated member was beside before; none without an access map.
+
+    Of several updated members beside the same read ones the one with the most updaters stands for all.
+    """
+    old, base = subject.old, subject.base
+    if old is None or base is None or not _changed(old, subject.new):
+        return ()
+    members = _plain(nameable(subject.new, subject.head.layouts))
+    uses = _uses(subject.head.accesses(subject.new).members, members)
+    updated = sorted((one for one in members if len(uses[one.path].updaters) >= UPDATERS), key=_most(uses))
+    read = [one for one in members if _is_only_read(one, uses[one.path])]
+    exposed = _exposed(updated, read, old, base)
+    found: dict[tuple[str, ...], Neighbours] = {}
+    for one in updated:
+        near = tuple(other for other in _beside(one, read, subject.new, subject.head) if other.path not in exposed)
+        readers = frozenset[str]().union(*(uses[other.path].readers for other in near))
+        if near:
+            known = Neighbours(one, uses[one.path].updaters, near, len(readers))
+            found.setdefault(tuple(other.path for other in near), known)
+    return tuple(found.values())
+
+
+def _plain(members: Iterable[Named]) -> list[Named]:
+    """Those whose bytes have no other name: of a union's alternatives code does not tell which one it means."""
+    found = [one for one in members if one.span.size and not one.member.is_bit_field]
+    last = 0
+    doubled: set[str] = set()
+    for before, one in pairwise(found):
+        last = max(last, before.end)
+        if one.offset < last:
+            doubled |= {other.path for other in found if other.offset < one.end and one.offset < other.end}
+    return [one for one in found if one.path not in doubled]
+
+
+def _most(uses: Mapping[str, _Use]) -> Callable[[Named], tuple[int, int]]:
+    return lambda one: (-len(uses[one.path].updaters), one.offset)
+
+
+def _is_only_read(one: Named, use: _Use) -> bool:
+    """Records and arrays are written by code that got their address, which is not seen here."""
+    plain = one.member.category is not MemberCategory.RECORD and not one.member.dimensions
+    return plain and not use.writers and len(use.readers) >= READERS
+
+
+def _exposed(updated: Iterable[Named], read: Iterable[Named], old: Layout, base: Side) -> frozenset[str]:
+    """Those of ``read`` that an updated member was beside in the old build already."""
+    before = {one.path: one for one in nameable(old, base.layouts) if one.span.size}
+    were = [before[one.path] for one in read if one.path in before]
+    known = (before[one.path] for one in updated if one.path in before)
+    return frozenset(other.path for one in known for other in _beside(one, were, old, base))
+
+
+def _changed(old: Layout, new: Layout) -> bool:
+    return [(one.name, one.offset, one.size) for one in old.members] != [
+        (one.name, one.offset, one.size) for one in new.members
+    ]
+
+
+def _uses(touched: Sequence[MemberAccesses], members: Sequence[Named]) -> dict[str, _Use]:
+    return {one.path: _use([each for each in touched if _overlap(each, one)]) for one in members}
+
+
+def _overlap(touched: MemberAccesses, member: Named) -> bool:
+    return member.offset < touched.offset + touched.size and touched.offset < member.end
+
+
+def _use(parts: Sequence[MemberAccesses]) -> _Use:
+    used = [one for part in parts for one in part.functions if not _SETS_UP.search(one.function)]
+    return _Use(
+        frozenset(one.function for one in used if one.counts.reading),
+        tuple(sorted({one.function for one in used if one.counts.atomics})),
+        frozenset(one.function for one in used if one.counts.writing),
+    )
+
+
+def _beside(one: Named, others: Sequence[Named], layout: Layout, side: Side) -> Iterator[Named]:
+    every = starts(layout, side)
+    for other in others:
+        apart = other.end <= one.offset or one.end <= other.offset
+        if apart and worst_meeting(every, one.span, other.span).share >= TOGETHER:
+            yield other

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a source parted by alignment to lines, and whether it still is: members alone on a line, and walls between some.
+
+A wall is where a member begins that asks for a line, where one ends whose record does, and an empty member aligned to
+a line (CACHELINE_PADDING()). A member that no longer asks for its line is for ``alignment-lost`` to tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from linesmith.analyzer.geometry import Named, lines_touched, nameable
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout
+from linesmith.analyzer.rules.rule import Subject
+from linesmith.analyzer.rules.starts import Meeting, Starts, starts, worst_meeting
+
+_LEVELS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """``member`` can now meet ``others``, from which it was kept; ``alone`` tells that it had a line to itself."""
+
+    member: Named
+    others: tuple[Named, ...]
+    worst: Meeting
+    alone: bool
+
+
+def joined(subject: Subject) -> Iterator[Joined]:
+    """Members of both builds that were parted in the old one and are not in the new one."""
+    if subject.old is None or subject.base is None:
+        return
+    every = starts(subject.new, subject.head)
+    before = tuple(one for one in nameable(subject.old, subject.base.layouts) if one.span.size)
+    now = {one.path: one for one in nameable(subject.new, subject.head.layouts) if one.span.size}
+    asked = _walls(subject.old, subject.base.layouts)
+    fallen = {wall for wall, owners in asked.items() if not _stand(owners, now)}
+    walls = set(asked) - fallen
+    if _is_aligned(subject.old) and _is_aligned(subject.new):
+        walls |= {0}
+    told: set[str] = set()
+    for one in _alone(before, walls, fallen):
+        found = _meeting(now[one.path], tuple(now.values()), every, alone=True) if one.path in now else None
+        if found is not None and not told.issuperset(other.path for other in found.others):
+            told.add(one.path)
+            yield found
+    for wall in sorted(walls - {0}):
+        yield from _through(wall, before, now, every, told)
+
+
+def _walls(layout: Layout, layouts: Layouts) -> dict[int, set[str]]:
+    """Offsets at which lines are parted, each with the members that ask for it, ``""`` for what is no named member."""
+    found: dict[int, set[str]] = {}
+    for wall, owner in _asked(layout, layouts, 0, _LEVELS):
+        found.setdefault(wall, set()).add(owner)
+    return found
+
+
+def _is_aligned(layout: Layout) -> bool:
+    return (layout.alignment or 0) >= CACHE_LINE_BYTES
+
+
+def _stand(owners: set[str], now: dict[str, Named]) -> bool:
+    aligned = (now[one].member.alignment or 0 for one in owners if one in now)
+    return "" in owners or any(one >= CACHE_LINE_BYTES for one in aligned)
+
+
+def _asked(layout: Layout, layouts: Layouts, base: int, levels: int) -> Iterator[tuple[int, str]]:
+    for member in layout.members:
+        start, inner = base + member.offset, layouts.by_id(member.record) if member.record is not None else None
+        if (member.alignment or 0) >= CACHE_LINE_BYTES and start % CACHE_LINE_BYTES == 0:
+            yield start, member.name if member.size else ""
+            if inner is not None and (inner.alignment or 0) >= CACHE_LINE_BYTES:
+                yield start + member.size, member.name
+        if inner is not None and not member.name and levels:
+            yield from _asked(inner, layouts, start, levels - 1)
+
+
+def _alone(members: Sequence[Named], walls: set[int], fallen: set[int]) -> Iterator[Named]:
+    """Members between walls that stand, or a wall and the end, that share their lines, not all full, with no other."""
+    for one in members:
+        mine = lines_touched(one.offset, one.span.size)
+        behind = min((wall for wall in walls | fallen if wall >= one.end), default=-1)
+        parted = one.offset in walls and behind not in fallen and one.span.size % CACHE_LINE_BYTES
+        if parted and not any(other is not one and _share(mine, other) for other in members):
+            yield one
+
+
+def _share(mine: range, other: Named) -> bool:
+    theirs = lines_touched(other.offset, other.span.size)
+    return max(mine.start, theirs.start) < min(mine.stop, theirs.stop)
+
+
+def _meeting(member: Named, others: Sequence[Named], every: tuple[Starts, ...], *, alone: bool) -> Joined | None:
+    """Who of the others can be on a line with the member; names of the same bytes are no company."""
+    apart = (one for one in others if one.end <= member.offset or member.end <= one.offset)
+    met = [(one, worst) for one in apart if (worst := worst_meeting(every, member.span, one.span)).met]
+    if not met:
+        return None
+    return Joined(member, tuple(one for one, _ in met), max((one for _, one in met), key=lambda one: one.share), alone)
+
+
+def _through(
+    wall: int, before: Sequence[Named], now: dict[str, Named], every: tuple[Starts, ...], told: set[str]
+) -> Iterator[Joined]:
+    """The members of the line before the wall that now meet members of the line behind it."""
+    last, first = wall // CACHE_LINE_BYTES - 1, wall // CACHE_LINE_BYTES
+    left = [now[one.path] for one in before if one.end <= wall and last in _lines(one) and one.path in now]
+    right = [now[one.path] for one in before if one.offset >= wall and first in _lines(one) and one.path in now]
+    for member in right:
+        found = None if member.path in told else _meeting(member, left, every, alone=False)
+        if found is not None and not told & {one.path for one in found.others}:
+            told.add(member.path)
+            yield found
+            return
+
+
+def _lines(one: Named) -> range:
+    return lines_touched(one.offset, one.span.size)

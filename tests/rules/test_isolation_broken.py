@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``isolation-broken``: members on a line, or a pair of lines, with what they must be kept from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hand_made import scalar, struct
+from hypothesis import given
+from hypothesis import strategies as st
+from rule_builds import subject
+from rule_cases import alone, broken
+
+from linesmith.analyzer.geometry import Span, meet, phases
+from linesmith.analyzer.model import Isolation, Severity, TypeIntent, Violation
+
+ALIGNED = "u64 front[8] __cacheline_aligned;"
+ALONE = "u64 hot __cacheline_aligned; u64 after[8] __cacheline_aligned;"
+
+
+def apart(*members: str, other: tuple[str, ...] = (), size: int = 64, share: float = 0.0) -> TypeIntent:
+    return TypeIntent("subject", "measured", isolations=(Isolation(members, other, size, share),))
+
+
+def met(folder: Path, old: str | None, new: str, *intents: TypeIntent, record: str = "subject") -> list[Violation]:
+    return broken("isolation-broken", subject(folder, old, new, intents, record))
+
+
+def test_two_members_on_one_line(tmp_path: Path) -> None:
+    (one,) = met(tmp_path, None, f"{ALIGNED} u64 hot, x, y, cold;", apart("hot", other=("cold",)))
+    assert one.message == "shares a line with cold"
+    assert (one.member, one.subject, one.severity) == ("hot", "cold", Severity.WARNING)
+
+
+def test_two_members_on_two_lines(tmp_path: Path) -> None:
+    assert met(tmp_path, None, f"{ALIGNED} u64 hot, x[7], cold;", apart("hot", other=("cold",))) == []
+
+
+def test_a_pair_of_lines_is_asked_for_with_its_size(tmp_path: Path) -> None:
+    aligned = "u64 front[16] __attribute__((aligned(128)));"
+    (one,) = met(tmp_path, None, f"{aligned} u64 hot, x[7], cold;", apart("hot", other=("cold",), size=128))
+    assert one.message == "shares a block of 128 bytes with cold"
+
+
+def test_what_breaks_line_and_pair_is_told_once(tmp_path: Path) -> None:
+    pair = Isolation(("hot",), ("cold",), 128), Isolation(("hot",), ("cold",), 64)
+    (one,) = met(tmp_path, None, f"{ALIGNED} u64 hot, cold;", TypeIntent("subject", "measured", isolations=pair))
+    assert one.message == "shares a line with cold"
+
+
+def test_objects_that_begin_anywhere_are_judged_in_every_phase(tmp_path: Path) -> None:
+    (one,) = met(tmp_path, None, "u64 hot, x[5], cold;", apart("hot", other=("cold",)))
+    assert one.message == "can share a line with cold in 2 of 8 phases"
+
+
+def test_the_phases_are_those_of_the_slab(tmp_path: Path) -> None:
+    """Objects of a size of 192 bytes begin on lines only, those of 200 bytes also between."""
+    wanted = apart("hot", other=("cold",))
+    assert met(tmp_path, None, "u64 hot, x[7], cold, y[15];", wanted, record="dentry") == []
+    (one,) = met(tmp_path, None, "u64 hot, x[6], cold, y[17];", wanted, record="dentry")
+    assert one.message == "can share a line with cold in 1 of 8 phases of dentry"
+
+
+def test_a_share_of_objects_may_be_allowed(tmp_path: Path) -> None:
+    assert met(tmp_path, None, "u64 hot, x[5], cold;", apart("hot", other=("cold",), share=0.25)) == []
+
+
+def test_without_others_every_member_is_one_too_many(tmp_path: Path) -> None:
+    (one,) = met(tmp_path, None, f"{ALIGNED} u64 hot; u32 a, b; u64 c, d, e;", apart("hot"))
+    assert one.message == "shares a line with a, b, c and 2 more"
+    assert one.subject == "a, b, c, d, e"
+
+
+def test_isolated_members_may_be_together(tmp_path: Path) -> None:
+    assert met(tmp_path, None, f"{ALIGNED} u64 hot, warm; u64 z[8] __cacheline_aligned;", apart("hot", "warm")) == []
+
+
+def test_the_record_around_an_isolated_member_is_looked_into(tmp_path: Path) -> None:
+    (one,) = met(tmp_path, None, "struct { u64 hot, near; } in __cacheline_aligned;", apart("in.hot"))
+    assert (one.member, one.subject) == ("in.hot", "in.near")
+
+
+def test_another_name_for_the_same_bytes_is_no_company(tmp_path: Path) -> None:
+    assert met(tmp_path, None, "union { u64 hot; u32 low; } __cacheline_aligned;", apart("hot")) == []
+
+
+def test_what_was_so_before_is_a_note(tmp_path: Path) -> None:
+    wanted = apart("hot", other=("cold",))
+    (one,) = met(tmp_path, f"{ALIGNED} u64 hot, cold;", f"{ALIGNED} u64 hot, new, cold;", wanted)
+    assert (one.message, one.severity) == ("shares a line with cold, as before", Severity.NOTE)
+
+
+def test_what_became_more_likely_is_a_warning(tmp_path: Path) -> None:
+    (one,) = met(tmp_path, "u64 hot, x[6], cold;", "u64 hot, x[5], cold;", apart("hot", other=("cold",)))
+    assert (one.message, one.severity) == ("can share a line with cold in 2 of 8 phases", Severity.WARNING)
+
+
+def test_a_member_that_had_a_line_to_itself_has_company(tmp_path: Path) -> None:
+    (one,) = met(tmp_path, ALONE, f"u64 hot __cacheline_aligned; u32 added; {ALONE.partition(';')[2]}")
+    assert one.message == "shares a line with added; before it had a line to itself"
+    assert one.member == "hot"
+
+
+def test_an_aligned_record_without_a_name_gave_its_member_a_line(tmp_path: Path) -> None:
+    """As mm_count of mm_struct has it: the alignment is that of the record around it."""
+    alone_in = "struct { u32 hot; } __cacheline_aligned; u64 after;"
+    (one,) = met(tmp_path, alone_in, "u32 hot; u64 after; u64 rest[16] __cacheline_aligned;")
+    assert one.message == "shares a line with after; before it had a line to itself"
+
+
+def test_a_member_moved_through_a_wall(tmp_path: Path) -> None:
+    old = "u64 numa_node, x; u64 lock __cacheline_aligned; u64 owner;"
+    (one,) = met(tmp_path, old, "u64 x; u64 lock __cacheline_aligned; u64 owner; u64 numa_node;")
+    assert one.message == "shares a line with numa_node, from which alignment parted it before"
+    assert one.member == "lock"
+
+
+def test_a_padding_that_is_gone_parted_its_neighbours(tmp_path: Path) -> None:
+    old = "u64 reads, x; CACHELINE_PADDING(_pad1_); u64 writes; u64 tail[8] __cacheline_aligned;"
+    (one,) = met(tmp_path, old, "u64 reads, x; u64 writes; u64 tail[8] __cacheline_aligned;")
+    assert (one.member, one.subject) == ("writes", "reads, x")
+
+
+def test_an_alignment_that_is_gone_is_told_by_another_rule(tmp_path: Path) -> None:
+    assert met(tmp_path, f"u64 x; {ALONE}", "u64 x; u64 hot; u64 after[8] __cacheline_aligned;") == []
+
+
+def test_a_line_that_is_full_gets_no_company(tmp_path: Path) -> None:
+    old, new = "u64 full[8] __cacheline_aligned; u64 z;", "u64 full[8] __cacheline_aligned; u64 y, z;"
+    assert met(tmp_path, old, new) == []
+
+
+@pytest.mark.parametrize("old", ["u64 hot, x;", f"{ALIGNED} u64 hot, x;"])
+def test_what_nothing_parted_may_meet(old: str, tmp_path: Path) -> None:
+    assert met(tmp_path, old, f"{old} u64 added;") == []
+
+
+@given(st.integers(0, 20), st.sampled_from((64, 128)))
+def test_a_meeting_is_told_for_exactly_the_gaps_that_allow_it(words: int, size: int) -> None:
+    layout = struct("subject", scalar("hot"), scalar("gap", 8 * words, dimensions=(words,)), scalar("cold"))
+    found = broken(
+        "isolation-broken", alone(layout, tuned="asked", intents=(apart("hot", other=("cold",), size=size),))
+    )
+    cold = Span(8 * (words + 1), 8)
+    assert bool(found) == any(meet(Span(0, 8), cold, size, phase) for phase in phases(8, size))

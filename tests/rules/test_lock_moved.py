@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``lock-moved``: locks that left the line of their data, or came to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rule_builds import subject
+from rule_cases import broken, figure
+
+from linesmith.analyzer.model import Severity, Violation
+
+FRONT = "u64 front[8] __cacheline_aligned;"
+TREE, LOCK = "u64 i_mmap[2];", "struct rw_semaphore i_mmap_rwsem;"
+
+
+def moved(folder: Path, old: str, new: str) -> list[Violation]:
+    return broken("lock-moved", subject(folder, old, new))
+
+
+def test_a_lock_that_somebody_moved_off_its_data_is_a_note(tmp_path: Path) -> None:
+    old, new = f"{FRONT} {TREE} {LOCK} u64 nrpages[6];", f"{FRONT} {TREE} u64 nrpages[6]; {LOCK}"
+    (one,) = moved(tmp_path, old, new)
+    assert one.message == (
+        "left the line of i_mmap: it went from byte 80 (line 1) to byte 128 (line 2), i_mmap stays at byte 64 (line 1)"
+    )
+    assert (one.severity, one.member, one.subject) == (Severity.NOTE, "i_mmap_rwsem", "i_mmap")
+    assert figure(one, "offset") == (80, 128)
+
+
+def test_a_lock_that_growth_pushed_off_its_data_is_a_warning(tmp_path: Path) -> None:
+    (one,) = moved(tmp_path, f"{FRONT} {TREE} {LOCK}", f"{FRONT} {TREE} u64 added[6]; {LOCK}")
+    assert one.severity is Severity.WARNING
+    assert one.advice.startswith("nobody moved it")
+
+
+def test_growth_in_front_pushes_a_lock_over_the_boundary_as_well(tmp_path: Path) -> None:
+    small = "struct spinlock list_lock; u64 list[2];"
+    (one,) = moved(tmp_path, f"{FRONT} u64 x[5]; {small}", f"{FRONT} u64 x[7]; {small}")
+    assert (one.severity, one.member) == (Severity.WARNING, "list_lock")
+
+
+def test_a_lock_that_came_to_its_data_is_a_note(tmp_path: Path) -> None:
+    (one,) = moved(tmp_path, f"{FRONT} {TREE} u64 x[6]; {LOCK}", f"{FRONT} {TREE} {LOCK} u64 x[6];")
+    assert one.message.startswith("came to the line of i_mmap: it went from byte 128")
+    assert one.severity is Severity.NOTE
+
+
+def test_a_lock_that_stays_beside_its_data_may_move(tmp_path: Path) -> None:
+    assert moved(tmp_path, f"{FRONT} {TREE} {LOCK}", f"{FRONT} u64 x; {TREE} {LOCK}") == []
+
+
+def test_members_of_other_names_are_not_taken_for_its_data(tmp_path: Path) -> None:
+    assert moved(tmp_path, f"{FRONT} u64 other; {LOCK}", f"{FRONT} u64 other; u64 x[7]; {LOCK}") == []
+
+
+def test_a_word_that_most_members_have_tells_nothing(tmp_path: Path) -> None:
+    lock, data = "struct spinlock ab_lock;", "u64 ab_one, ab_two, ab_three, ab_four;"
+    assert moved(tmp_path, f"{FRONT} {data} {lock}", f"{FRONT} {data} u64 x[6]; {lock}") == []
+
+
+def test_phases_in_which_they_meet_now_and_then_do_not_count(tmp_path: Path) -> None:
+    """Objects begin anywhere: before they were on one line in 7 of 8 phases, now in 5."""
+    old, new = "u64 x; u64 list; struct spinlock list_lock;", "u64 x; u64 list; u64 y[2]; struct spinlock list_lock;"
+    assert moved(tmp_path, old, new) == []
