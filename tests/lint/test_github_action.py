@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The composite action for GitHub: its steps are run as a runner runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from linesmith_command import LINESMITH
+from lint_builds import Change, changed_tree
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+ACTION = CHECKOUT / ".github" / "actions" / "lint" / "action.yml"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a step left: its status, its log, and the files of the runner."""
+
+    status: int
+    log: str
+    outputs: dict[str, str]
+    summary: str
+
+    @property
+    def commands(self) -> list[str]:
+        """Lines that the runner takes for workflow commands."""
+        word, found = "", []
+        for line in self.log.splitlines():
+            if word:
+                word = "" if line == f"::{word}::" else word
+            elif line.startswith("::stop-commands::"):
+                word = line.removeprefix("::stop-commands::")
+            elif line.startswith("::"):
+                found.append(line)
+        return found
+
+
+def action() -> dict[str, Any]:
+    return dict(yaml.safe_load(ACTION.read_text()))
+
+
+def lint_step() -> dict[str, Any]:
+    return next(step for step in action()["runs"]["steps"] if step.get("id") == "lint")
+
+
+def filled(text: str, inputs: dict[str, str]) -> str:
+    """An expression of the runner; inputs that are not given have their defaults."""
+    match = re.fullmatch(r"\$\{\{ inputs\.([\w-]+) \}\}", text)
+    assert match
+    return inputs.get(match[1], str(action()["inputs"][match[1]]["default"]))
+
+
+def run_step(folder: Path, tree: Path, **inputs: str | Path) -> Step:
+    """``shell: bash`` of a runner is this command line; see the workflow syntax, ``jobs.<job_id>.steps[*].shell``."""
+    step, runner = lint_step(), folder / "runner"
+    runner.mkdir()
+    (runner / "script.sh").write_text(step["run"])
+    given = {name.replace("_", "-"): str(value) for name, value in inputs.items()}
+    environment = {
+        **os.environ,
+        **{name: filled(text, given) for name, text in step["env"].items()},
+        "PATH": f"{LINESMITH.parent}:{os.environ['PATH']}",
+        "RUNNER_TEMP": str(runner),
+        "GITHUB_OUTPUT": str(runner / "output"),
+        "GITHUB_STEP_SUMMARY": str(runner / "summary"),
+        "GITHUB_ACTIONS": "true",
+    }
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", runner / "script.sh"],
+        cwd=tree,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    outputs = dict(line.split("=", 1) for line in (runner / "output").read_text().splitlines())
+    summary = runner / "summary"
+    return Step(done.returncode, done.stdout, outputs, summary.read_text() if summary.exists() else "")
+
+
+@pytest.fixture
+def change(tmp_path: Path) -> Change:
+    return changed_tree(tmp_path)
+
+
+def test_the_action_is_one_by_the_schema_of_actions() -> None:
+    checker = LINESMITH.with_name("check-jsonschema")
+    subprocess.run([checker, "--builtin-schema", "vendor.github-actions", ACTION], check=True)
+
+
+def test_no_input_is_put_into_a_script() -> None:
+    assert [step for step in action()["runs"]["steps"] if "${{" in step.get("run", "")] == []
+
+
+def test_the_action_uses_no_other_action() -> None:
+    assert [step for step in action()["runs"]["steps"] if "uses" in step] == []
+
+
+def test_the_scripts_pass_shellcheck() -> None:
+    for step in action()["runs"]["steps"]:
+        subprocess.run(
+            ["shellcheck", "--shell=bash", "-"], input=f"set -eo pipefail\n{step['run']}", text=True, check=True
+        )
+
+
+def test_violations_are_annotations_of_the_changed_file(tmp_path: Path, change: Change) -> None:
+    step = run_step(tmp_path, change.tree, base=change.old, head=change.new)
+    assert step.status == 1
+    assert [line.partition("::struct")[0] for line in step.commands] == [
+        "::warning file=new.c,line=1,title=alignment-lost"
+    ]
+
+
+def test_results_are_files_that_later_steps_can_use(tmp_path: Path, change: Change) -> None:
+    step = run_step(tmp_path, change.tree, base=change.old, head=change.new)
+    assert step.outputs["status"] == "1"
+    assert json.loads(Path(step.outputs["sarif"]).read_text())["runs"][0]["results"][0]["ruleId"] == "alignment-lost"
+    assert step.summary == Path(step.outputs["markdown"]).read_text()
+    assert step.summary.startswith("<!-- linesmith-lint -->\n### linesmith lint: 1 warning\n")
+
+
+def test_one_build_alone_and_nothing_to_tell(tmp_path: Path, change: Change) -> None:
+    step = run_step(tmp_path, change.tree, head=change.old)
+    assert (step.status, step.outputs["status"], step.commands) == (0, "0", [])
+
+
+def test_the_least_severity_that_fails_is_an_input(tmp_path: Path, change: Change) -> None:
+    assert run_step(tmp_path, change.tree, base=change.old, head=change.new, fail_on="error").status == 0
+
+
+def test_intents_of_the_tree_hold(tmp_path: Path, change: Change) -> None:
+    (change.tree / "linesmith.toml").write_text('[lint]\nignore = ["alignment-lost"]\n')
+    assert run_step(tmp_path, change.tree, base=change.old, head=change.new).status == 0
+
+
+def test_a_lint_that_cannot_be_done_says_so_with_status_2(tmp_path: Path, change: Change) -> None:
+    step = run_step(tmp_path, change.tree, base=change.tree / "none.o", head=change.new)
+    assert (step.status, step.outputs["status"], step.commands) == (2, "2", [])
+    assert "none.o" in step.log
+
+
+@pytest.mark.parametrize(
+    "name", ["$(touch pwned).o", "`touch pwned`.o", "a b;touch pwned.o", "--help", "x\n::error::y.o"]
+)
+def test_a_name_is_only_a_name(tmp_path: Path, change: Change, name: str) -> None:
+    (change.tree / name).write_bytes(change.new.read_bytes())
+    step = run_step(tmp_path, change.tree, base=change.old, head=name)
+    assert step.status == 1
+    assert not (change.tree / "pwned").exists()
+    assert [line.partition(" ")[0] for line in step.commands] == ["::warning"]

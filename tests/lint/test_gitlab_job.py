@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The job for GitLab: its script is run by the shells that a job's image may have."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from linesmith_command import LINESMITH
+from lint_builds import Change, changed_tree
+
+TEMPLATE = Path(__file__).resolve().parents[2] / ".gitlab" / "linesmith-lint.yml"
+
+
+def job() -> dict[str, Any]:
+    return dict(yaml.safe_load(TEMPLATE.read_text())[".linesmith-lint"])
+
+
+def run_job(tree: Path, shell: str = "bash", **variables: str | Path) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ,
+        **job()["variables"],
+        **{name: str(value) for name, value in variables.items()},
+        "PATH": f"{LINESMITH.parent}:{os.environ['PATH']}",
+    }
+    script = "\n".join(["set -e", *job()["script"]])
+    return subprocess.run([shell, "-c", script], cwd=tree, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def change(tmp_path: Path) -> Change:
+    return changed_tree(tmp_path)
+
+
+def test_the_template_is_one_by_gitlabs_schema() -> None:
+    checker = LINESMITH.with_name("check-jsonschema")
+    subprocess.run([checker, "--builtin-schema", "vendor.gitlab-ci", TEMPLATE], check=True)
+
+
+def test_the_script_passes_shellcheck() -> None:
+    subprocess.run(["shellcheck", "--shell=sh", "-"], input="\n".join(job()["script"]), text=True, check=True)
+
+
+@pytest.mark.parametrize("shell", ["bash", "dash"])
+def test_violations_are_in_the_report_that_gitlab_shows(change: Change, shell: str) -> None:
+    done = run_job(change.tree, shell, LINT_BASE=change.old, LINT_HEAD=change.new)
+    assert done.returncode == 1
+    assert "new.c:1: WARNING: struct counter: was aligned" in done.stdout
+    (issue,) = json.loads((change.tree / job()["artifacts"]["reports"]["codequality"]).read_text())
+    assert issue["location"] == {"path": "new.c", "lines": {"begin": 1}}
+
+
+def test_what_is_kept_is_in_the_folder_of_artifacts(change: Change) -> None:
+    run_job(change.tree, LINT_BASE=change.old, LINT_HEAD=change.new)
+    (folder,) = job()["artifacts"]["paths"]
+    assert sorted(file.name for file in (change.tree / folder).iterdir()) == [
+        "codequality.json",
+        "comment.md",
+        "lint.sarif",
+    ]
+
+
+def test_one_build_alone(change: Change) -> None:
+    assert run_job(change.tree, LINT_HEAD=change.old).returncode == 0
+
+
+def test_the_job_can_be_run_again_in_the_same_place(change: Change) -> None:
+    statuses = [run_job(change.tree, LINT_BASE=change.old, LINT_HEAD=change.new).returncode for _ in range(2)]
+    assert statuses == [1, 1]
+
+
+def test_the_least_severity_that_fails_is_a_variable(change: Change) -> None:
+    assert run_job(change.tree, LINT_BASE=change.old, LINT_HEAD=change.new, LINT_FAIL_ON="never").returncode == 0
+
+
+def test_a_name_is_only_a_name(change: Change) -> None:
+    (change.tree / "$(touch pwned)").write_bytes(change.new.read_bytes())
+    assert run_job(change.tree, LINT_BASE=change.old, LINT_HEAD="$(touch pwned)").returncode == 1
+    assert not (change.tree / "pwned").exists()

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The hooks for pre-commit, run by pre-commit itself in a tree that uses them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from linesmith_command import LINESMITH
+from lint_builds import Change, changed_tree, committed
+
+MANIFEST = Path(__file__).resolve().parents[2] / ".pre-commit-hooks.yaml"
+
+
+@pytest.fixture
+def change(tmp_path: Path) -> Change:
+    return changed_tree(tmp_path)
+
+
+def run_hook(folder: Path, tree: Path, hook: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """What pre-commit says when all files of ``tree`` are checked with the hook."""
+    hooks = folder / "hooks"
+    hooks.mkdir()
+    shutil.copy(MANIFEST, hooks)
+    used = {"id": hook, "args": list(arguments)}
+    config = {"repos": [{"repo": str(hooks), "rev": committed(hooks), "hooks": [used]}]}
+    (tree / ".pre-commit-config.yaml").write_text(json.dumps(config))
+    environment = {
+        **os.environ,
+        "PATH": f"{LINESMITH.parent}:{os.environ['PATH']}",
+        "PRE_COMMIT_HOME": str(folder / "home"),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+    }
+    command = [sys.executable, "-m", "pre_commit", "run", "--all-files", "--verbose", "--color", "never"]
+    return subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_manifest_is_one() -> None:
+    subprocess.run([sys.executable, "-m", "pre_commit", "validate-manifest", MANIFEST], check=True)
+
+
+def test_a_commit_that_spoils_a_layout_is_stopped(tmp_path: Path, change: Change) -> None:
+    done = run_hook(tmp_path, change.tree, "linesmith-lint", "--base", "old.o", "--head", "new.o")
+    assert done.returncode == 1
+    assert "new.c:1: WARNING: struct counter: was aligned to 64 bytes" in done.stdout
+
+
+def test_a_commit_that_spoils_nothing_passes(tmp_path: Path, change: Change) -> None:
+    done = run_hook(tmp_path, change.tree, "linesmith-lint", "old.o")
+    assert (done.returncode, "Passed" in done.stdout) == (0, True)
+
+
+def test_a_file_of_intents_that_says_nonsense_is_stopped(tmp_path: Path, change: Change) -> None:
+    (change.tree / "linesmith.toml").write_text('[[type]]\nname = "nowhere"\nreason = "x"\n')
+    committed(change.tree)
+    done = run_hook(tmp_path, change.tree, "linesmith-intent", "old.o")
+    assert done.returncode == 1
+    assert "linesmith.toml:1: " in done.stdout
