@@ -84,7 +84,7 @@ def _from_run(elf: Path, type_: str, best: Winner, given: Given) -> TypeIntent:
         here,
         reading.layouts,
         lines,
-        f"run {best.title}, {best.profile.name}",
+        f"{best.profile.name} of the run on {best.title.partition(':')[0]}",
         tuple(one for line in lines for one in parted_between(*sides, line.triage.pairs, _of(line))),
         change=_change(best.moves, _measured(best)),
         kernel=given.premises(elf, reading).kernel,
