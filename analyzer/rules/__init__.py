@@ -7,61 +7,48 @@ from importlib import resources
 
 from linesmith.analyzer.errors import RuleUnknown
 from linesmith.analyzer.rules import (
-    "Rule",
-    "Side",
-    "Subject",
-    "page",
-    "rule"],
-    '.join(near)}")
-    return found
-
-
-def page(name: str) -> str:
-    """The documentation of a rule as Markdown; raises ``RuleUnknown``."""
-    return resources.files(__name__).joinpath("pages",
-    )
-
-
-def rule(name: str) -> Rule:
-    """The rule called so; raises ``RuleUnknown`` with the nearest names."""
-    found = next((one for one in RULES if one.name == name),
-    None)
-    if found is None:
-        from difflib import get_close_matches  # only a mistake needs it
-
-        names = [one.name for one in RULES]
-        near = get_close_matches(name,
-    Side,
-    Subject
+    alignment_lost,
+    avoidable_hole,
+    group_left,
+    group_overflow,
+    isolation_broken,
+    lock_moved,
+    slab_growth,
+    suppression_expired,
+    suppression_unused,
+    write_near_read_mostly,
+)
+from linesmith.analyzer.rules.rule import Rule, Side, Subject
 
 RULES = (
     slab_growth.RULE,
-    alignment_lost,
+    avoidable_hole.RULE,
     alignment_lost.RULE,
     group_left.RULE,
     group_overflow.RULE,
     isolation_broken.RULE,
     lock_moved.RULE,
     write_near_read_mostly.RULE,
-    avoidable_hole,
-    avoidable_hole.RULE,
-    cutoff=0.4) or names
-        raise RuleUnknown(f"no rule is called {name!r}; there is {',
-    f"{rule(name).name}.md").read_text(encoding="utf-8")
-
-
-__all__ = ["RULES",
-    group_left,
-    group_overflow,
-    isolation_broken,
-    lock_moved,
-    n=3,
-    names,
-    slab_growth,
-    suppression_expired,
     suppression_expired.RULE,
-    suppression_unused
-from linesmith.analyzer.rules.rule import Rule,
     suppression_unused.RULE,
-    write_near_read_mostly,
 )
+
+
+def rule(name: str) -> Rule:
+    """The rule called so; raises ``RuleUnknown`` with the nearest names."""
+    found = next((one for one in RULES if one.name == name), None)
+    if found is None:
+        from difflib import get_close_matches  # only a mistake needs it
+
+        names = [one.name for one in RULES]
+        near = get_close_matches(name, names, n=3, cutoff=0.4) or names
+        raise RuleUnknown(f"no rule is called {name!r}; there is {', '.join(near)}")
+    return found
+
+
+def page(name: str) -> str:
+    """The documentation of a rule as Markdown; raises ``RuleUnknown``."""
+    return resources.files(__name__).joinpath("pages", f"{rule(name).name}.md").read_text(encoding="utf-8")
+
+
+__all__ = ["RULES", "Rule", "Side", "Subject", "page", "rule"]
