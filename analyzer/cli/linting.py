@@ -21,6 +21,7 @@ from linesmith.analyzer.lint.places import located
 from linesmith.analyzer.lint.rule_choice import chosen_rules
 from linesmith.analyzer.model import Intent, Layout, LintChoice, LintReport
 from linesmith.analyzer.rules import Rule, Side
+from linesmith.analyzer.slab import has_slabs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,7 +110,7 @@ def root_of(place: Path) -> Path:
 def side(running: Running, reading: Reading) -> Side:
     """A build, of which nobody asks who touches what."""
     kernel = kernel_of(Path(reading.identity.path), reading.identity, running).kernel
-    return Side(reading.layouts, kernel)
+    return Side(reading.layouts, kernel, slabs=has_slabs(reading.layouts))
 
 
 def followed_side(running: Running, reading: Reading) -> Side:
@@ -121,4 +122,4 @@ def followed_side(running: Running, reading: Reading) -> Side:
         return load_accesses(Path(reading.identity.path)).accesses
 
     plain = side(running, reading)
-    return Side(plain.layouts, plain.kernel, lambda layout: accesses_of(layout, plain.layouts, accesses()))
+    return replace(plain, accesses=lambda layout: accesses_of(layout, plain.layouts, accesses()))

@@ -9,11 +9,13 @@ from linesmith.analyzer.errors import RuleUnknown
 from linesmith.analyzer.rules import (
     alignment_lost,
     avoidable_hole,
+    budget_exceeded,
     group_left,
     group_overflow,
     isolation_broken,
     lock_moved,
     slab_growth,
+    straddle,
     suppression_expired,
     suppression_unused,
     write_near_read_mostly,
@@ -23,6 +25,8 @@ from linesmith.analyzer.rules.rule import Rule, Side, Subject
 RULES = (
     slab_growth.RULE,
     avoidable_hole.RULE,
+    straddle.RULE,
+    budget_exceeded.RULE,
     alignment_lost.RULE,
     group_left.RULE,
     group_overflow.RULE,

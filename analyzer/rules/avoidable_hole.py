@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from linesmith.analyzer.geometry import gaps, line_of, lines, straddles
 from linesmith.analyzer.geometry.single_move import SingleMove, shrinking_moves
 from linesmith.analyzer.model import FactKind, Figure, Layout, Severity, SourceFact, TypeIntent, Violation
+from linesmith.analyzer.rules.guarded import company, guarded
+from linesmith.analyzer.rules.lock_data import locks_with_data
 from linesmith.analyzer.rules.rule import Rule, Side, Subject
 
 
@@ -35,7 +37,7 @@ def _check(subject: Subject) -> Iterator[Violation]:
     if old is None or base is None or _unused(subject.new) <= _unused(old):
         return
     gap = _largest_growth(old, subject.new)
-    moves = _harmless(subject.new, _moves(subject.new, subject.head, subject))
+    moves = _harmless(subject, _moves(subject.new, subject.head, subject))
     if gap is None or not moves:
         return
     smallest = min(move.layout.size for move in moves)
@@ -66,7 +68,9 @@ def _holes(layout: Layout) -> dict[str, int]:
 def _moves(layout: Layout, side: Side, subject: Subject) -> tuple[SingleMove, ...]:
     together = tuple(_together(one) for one in _groups(subject.intents))
     kept = frozenset(path.partition(".")[0] for one in subject.intents for path in _wanted(one))
-    return tuple(shrinking_moves(layout, side.layouts, (*subject.facts, *together), kept))
+    protected = (one.path for lock in locks_with_data(layout, side.layouts).values() for one in lock.data)
+    stay = kept | guarded(layout, side.layouts, subject.intents) | set(protected)
+    return tuple(shrinking_moves(layout, side.layouts, (*subject.facts, *together), stay))
 
 
 def _groups(intents: tuple[TypeIntent, ...]) -> Iterator[tuple[str, ...]]:
@@ -86,10 +90,16 @@ def _wanted(intent: TypeIntent) -> Iterator[str]:
         yield from (*isolation.members, *isolation.apart_from)
 
 
-def _harmless(layout: Layout, moves: tuple[SingleMove, ...]) -> tuple[SingleMove, ...]:
-    """Those after which no member lies across two lines that does not now."""
-    across = _across(layout)
-    return tuple(move for move in moves if _across(move.layout) <= across)
+def _harmless(subject: Subject, moves: tuple[SingleMove, ...]) -> tuple[SingleMove, ...]:
+    """Those by which no other member comes to lie across two lines and the moved one meets and leaves no guard."""
+    new, layouts = subject.new, subject.head.layouts
+    across, guards = _across(new), guarded(new, layouts, subject.intents)
+    return tuple(
+        move
+        for move in moves
+        if _across(move.layout) <= across
+        and company(move.name, guards, move.layout, layouts) == company(move.name, guards, new, layouts)
+    )
 
 
 def _across(layout: Layout) -> frozenset[str]:
@@ -97,13 +107,15 @@ def _across(layout: Layout) -> frozenset[str]:
 
 
 def _simplest(old: Layout, new: Layout, moves: tuple[SingleMove, ...]) -> SingleMove:
-    """The move that gives most back; of equal ones that of a new member, then that which leaves most on their lines."""
+    """The move that gives most back; of equal ones that of a new member, of few others off their lines, a short one."""
     known = {member.name for member in old.members}
-    at = {member.name: line_of(member.offset) for member in new.members}
+    at = {member.name: member.offset for member in new.members}
 
-    def price(move: SingleMove) -> tuple[int, bool, int, str, str]:
-        elsewhere = sum(line_of(member.offset) != at[member.name] for member in move.layout.members)
-        return move.layout.size, move.name in known, elsewhere, move.name, move.after
+    def price(move: SingleMove) -> tuple[int, bool, int, int, str, str]:
+        now = {member.name: member.offset for member in move.layout.members}
+        elsewhere = sum(line_of(now[name]) != line_of(at[name]) for name in now)
+        way = abs(now[move.name] - at[move.name])
+        return move.layout.size, move.name in known, elsewhere, way, move.name, move.after
 
     return min(moves, key=price)
 

@@ -31,13 +31,15 @@ def no_accesses(layout: Layout) -> TypeAccesses:
 class Side:
     """One of the two builds, or the only one: all its layouts, the kernel's slabs, and who touches a layout of it.
 
-    ``accesses`` reads the access map when first called; where there is none, all its counts are 0. ``containment`` is
-    of the records that slab caches are known to serve and what these hold; it is computed when first asked.
+    ``accesses`` reads the access map when first called; where there is none, all its counts are 0. ``slabs`` tells
+    whether it is a kernel or a module at all, so that objects come from slabs. ``containment`` is of the records that
+    slab caches are known to serve and what these hold; it is computed when first asked.
     """
 
     layouts: Layouts
     kernel: Kernel = field(default_factory=Kernel)
     accesses: Callable[[Layout], TypeAccesses] = no_accesses
+    slabs: bool = True
     containment: Containment = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -62,10 +62,10 @@ def _costlier(subject: Subject, old: Layout, base: Side) -> Iterator[_Costlier]:
 
 def _caches(layout: Layout, side: Side, tuned: str) -> Iterator[tuple[str, SlabCache]]:
     """Caches that are known to serve the record or what holds it, by the place of the record in the objects."""
-    own = own_cache(layout, side.kernel)
+    own = own_cache(layout, side.kernel) if side.slabs else None
     if own is not None:
         yield "", own
-    elif tuned:
+    elif tuned and side.slabs:
         for place in slab_places(layout, side.containment, side.kernel):
             if place.path:
                 yield f"{place.outer}.{place.path}", place.cache
@@ -143,7 +143,7 @@ def _line_clause(old: int, new: int) -> str:
 def _classes(subject: Subject, old: Layout) -> tuple[int, int] | None:
     """Bytes of the general caches that would serve the record before and now, where its own cache is not known."""
     new, kernel = subject.new, subject.head.kernel
-    if any(_is_open(one.members[-1]) for one in (old, new) if one.members):
+    if not subject.head.slabs or any(_is_open(one.members[-1]) for one in (old, new) if one.members):
         return None
     if any(place.path for place in slab_places(new, subject.head.containment, kernel)):
         return None

@@ -8,7 +8,7 @@ from linesmith.analyzer.slab.machine import machine_of
 from linesmith.analyzer.slab.places import TypeSlabs, slab_places, together
 from linesmith.analyzer.slab.possible import Machines, PlacedStart, SlabStarts, any_machine, machines_with
 from linesmith.analyzer.slab.release import release_of
-from linesmith.analyzer.slab.served import Served
+from linesmith.analyzer.slab.served import Served, has_slabs
 from linesmith.analyzer.slab.stride import geometry_of
 from linesmith.analyzer.slab.sysfs import measured_caches
 
@@ -24,6 +24,7 @@ __all__ = [
     "bytes_for",
     "cache_of",
     "geometry_of",
+    "has_slabs",
     "kmalloc_request",
     "machine_of",
     "machines_with",

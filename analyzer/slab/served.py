@@ -10,6 +10,14 @@ from linesmith.analyzer.model import Layout
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.known_caches import served_records
 
+# The allocator's own record, and one that every module knows of that was built for the same kernel.
+_OF_KERNELS = ("kmem_cache", "task_struct")
+
+
+def has_slabs(layouts: Layouts) -> bool:
+    """Whether the file is a kernel or a module, whose objects come from slabs; programs have records of such names."""
+    return any(layouts.variants(name) for name in _OF_KERNELS)
+
 
 class Served:
     """The layouts of a file, of which only these are walked: what a known or measured cache serves, and their parts.

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from hand_made import held, scalar, struct
+from hand_made import held, lock, scalar, struct
 from rule_cases import before_and_now, broken, figure
 
 from linesmith.analyzer.model import Isolation, Layout, Member, MemberGroup, Severity, TypeIntent, Violation
@@ -59,8 +59,8 @@ def test_a_line_less_is_told() -> None:
 
 
 def test_the_new_member_is_moved_rather_than_one_that_stood_there() -> None:
-    old, new = struct("any", LINKS, STATE, MASK, SEQ), struct("any", LINKS, STATE, SEQ, MASK, scalar("late"), FLAGS)
-    (one,) = made(old, new)
+    late = scalar("late")
+    (one,) = made(struct("any", LINKS, STATE, MASK, SEQ, late), struct("any", LINKS, STATE, SEQ, MASK, late, FLAGS))
     assert one.member == "flags"
 
 
@@ -91,3 +91,24 @@ def test_members_that_an_intent_names_stay() -> None:
         intent(isolations=(Isolation(("state", "flags"), ("seq",)),)),
     ):
         assert made(struct("any", LINKS, SEQ), HOLE, wanted) == []
+
+
+def test_a_member_is_not_moved_onto_the_line_of_a_lock() -> None:
+    """The hole is behind the lock; it is filled only from the line that the lock is on."""
+    guard, spinlock = lock("guard", 4, "spinlock")
+    words = tuple(scalar(f"word{number}") for number in range(8))
+    kept = intent(hot=tuple(one.name for one in words))
+
+    def grown(*before_flags: Member) -> list[Violation]:
+        old = struct("any", LINKS, guard, MASK, *before_flags)
+        new = struct("any", LINKS, guard, *before_flags, FLAGS)
+        return broken("avoidable-hole", before_and_now((old, spinlock), (new, spinlock), NAMED, kept))
+
+    assert [one.member for one in grown(words[0])] == ["flags"]
+    assert grown(*words) == []
+
+
+def test_what_a_lock_protects_by_its_name_stays_beside_it() -> None:
+    guard, spinlock = lock("seq_lock", 4, "spinlock")
+    old, new = struct("any", LINKS, guard, MASK, SEQ), struct("any", LINKS, guard, SEQ, scalar("seq_flags", 4))
+    assert broken("avoidable-hole", before_and_now((old, spinlock), (new, spinlock), NAMED)) == []

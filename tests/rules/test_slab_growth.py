@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hand_made import flexible, held, scalar, struct
 from rule_cases import before_and_now, broken, figure
 
@@ -113,3 +115,13 @@ def test_a_wider_alignment_is_growth() -> None:
     old, new = struct("vmap_area", *words(9)), struct("vmap_area", *words(9), align=64)
     (one,) = grown(old, new)
     assert "no member grew" in one.advice
+
+
+def test_a_program_has_no_slabs() -> None:
+    """Programs have records called ``file`` and ``inode``, too."""
+    subject = before_and_now((struct("vmap_area", *words(8)),), (struct("vmap_area", *words(9)),), NAMED)
+    assert subject.base is not None
+    program = replace(subject, head=replace(subject.head, slabs=False), base=replace(subject.base, slabs=False))
+    (one,) = broken("slab-growth", program)
+    assert one.message == "grew from 64 to 72 bytes, 2 cache lines instead of 1"
+    assert broken("slab-growth", replace(program, tuned="")) == []

@@ -7,7 +7,7 @@ from hand_made import held, scalar, struct, table
 
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.model import Layout, SlabBasis, SlabCache, SlabGeometry
-from linesmith.analyzer.slab import Kernel, Served, slab_places
+from linesmith.analyzer.slab import Kernel, Served, has_slabs, slab_places
 
 PART = struct("part", scalar("first"), scalar("second"))
 DENTRY = struct("dentry", scalar("d_flags"), held("d_part", PART))
@@ -40,3 +40,8 @@ def test_the_places_of_a_record_are_those_that_all_layouts_tell() -> None:
 
 def test_what_is_not_walked_can_still_be_asked_for() -> None:
     assert Served(LAYOUTS, Kernel()).by_id(STRANGER.id) == STRANGER
+
+
+def test_a_program_has_no_slabs() -> None:
+    assert not has_slabs(LAYOUTS)
+    assert has_slabs(table(struct("task_struct", scalar("flags"))))

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Members whose place matters: those that an intent names, those of cacheline groups, and locks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from linesmith.analyzer.attribution.lock import is_lock
+from linesmith.analyzer.geometry import Named, nameable, named
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Layout, Severity, TypeIntent
+from linesmith.analyzer.rules.marked_group import marked_groups
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A member and ``why`` it is watched (``hot in linesmith.toml:4``); ``wanted`` tells that an intent names it.
+
+    ``severity`` is that of a violation by it: of a lock nobody has said yet that it is contended.
+    """
+
+    member: Named
+    why: str
+    wanted: bool = False
+    severity: Severity = Severity.WARNING
+
+
+def watched(layout: Layout, layouts: Layouts, intents: tuple[TypeIntent, ...]) -> tuple[Watched, ...]:
+    """Each such member once, for the first of the reasons, in that order; groups and locks by the record alone."""
+    found: dict[str, Watched] = {}
+    for intent in intents:
+        for why, paths in _said(intent):
+            for path in paths:
+                member = named(layout, layouts, path)
+                if member is not None:
+                    found.setdefault(path, Watched(member, f"{why} in {intent.place or 'an intent'}", wanted=True))
+    for group in marked_groups(layout, layouts).values():
+        for one in group.members:
+            found.setdefault(one.path, Watched(one, f"in the group {group.name}"))
+    for lock in locks(layout, layouts):
+        found.setdefault(lock.path, Watched(lock, "a lock", severity=Severity.NOTE))
+    return tuple(found.values())
+
+
+def locks(layout: Layout, layouts: Layouts) -> Iterator[Named]:
+    """The members of the record that are locks; none of a record that is a lock itself, and no arrays of them."""
+    for one in () if is_lock(layout.name) else nameable(layout, layouts):
+        record = one.member.record
+        if record is not None and not one.member.dimensions and is_lock(layouts.by_id(record).name):
+            yield one
+
+
+def _said(intent: TypeIntent) -> Iterator[tuple[str, tuple[str, ...]]]:
+    yield "hot", intent.hot
+    yield "read mostly", intent.read_mostly
+    yield "written often", intent.write_hot
+    for group in intent.groups:
+        yield f"of the group {group.name}", group.members
+    for isolation in intent.isolations:
+        yield "kept apart", isolation.members

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``straddle``: members that matter and lie across two lines now."""
+
+from __future__ import annotations
+
+from hand_made import held, lock, scalar, struct
+from rule_cases import alone, before_and_now, broken, figure
+
+from linesmith.analyzer.model import Isolation, Layout, Member, MemberGroup, Severity, TypeIntent, Violation
+
+NAMED = "named by --type"
+PAIR = struct("pair", scalar("first"), scalar("second"))
+MUTEX, MUTEX_RECORD = lock("mutex", 32, "mutex")
+KMEM_CACHE = struct("kmem_cache", scalar("flags"))
+HOT = (TypeIntent("any", "measured", hot=("pair",), place="linesmith.toml:4"),)
+
+
+def words(count: int) -> tuple[Member, ...]:
+    return tuple(scalar(f"word{number}") for number in range(count))
+
+
+def behind(count: int, member: Member, name: str = "any", align: int | None = None) -> Layout:
+    """A record with ``member`` behind ``count`` words."""
+    return struct(name, *words(count), member, align=align)
+
+
+def moved(old: int, new: int, intents: tuple[TypeIntent, ...] = HOT, member: Member | None = None) -> list[Violation]:
+    one = member or held("pair", PAIR)
+    parts = (PAIR, MUTEX_RECORD)
+    return broken("straddle", before_and_now((behind(old, one), *parts), (behind(new, one), *parts), NAMED, intents))
+
+
+def test_a_hot_member_that_is_pushed_across_a_boundary() -> None:
+    (one,) = moved(6, 7)
+    assert one.message == ("lies across two lines, at bytes 56 to 71, it was at 48; it is hot in linesmith.toml:4")
+    assert one.advice == "with 8 bytes less or 8 more before it, it would be on one line"
+    assert (one.member, one.severity) == ("pair", Severity.WARNING)
+    assert figure(one, "offset") == (48, 56)
+
+
+def test_a_member_that_stays_on_one_line_is_left() -> None:
+    assert moved(5, 6) == []
+    assert moved(7, 8) == []
+
+
+def test_what_was_so_before_is_a_note() -> None:
+    (one,) = moved(7, 7)
+    assert one.message.endswith(", as before")
+    assert one.severity is Severity.NOTE
+
+
+def test_members_of_groups_and_isolations_are_looked_at() -> None:
+    group = (TypeIntent("any", "measured", groups=(MemberGroup("tx", ("pair",)),)),)
+    apart = (TypeIntent("any", "measured", isolations=(Isolation(("pair",)),)),)
+    assert "of the group tx" in moved(6, 7, group)[0].message
+    assert "kept apart" in moved(6, 7, apart)[0].message
+
+
+def test_a_member_inside_of_a_record_is_found_by_its_path() -> None:
+    outer = struct("outer", scalar("word"), held("pair", PAIR))
+    intents = (TypeIntent("any", "measured", hot=("outer.pair",)),)
+    old, new = behind(4, held("outer", outer)), behind(6, held("outer", outer))
+    (one,) = broken("straddle", before_and_now((old, outer, PAIR), (new, outer, PAIR), NAMED, intents))
+    assert (one.member, "at bytes 56 to 71" in one.message) == ("outer.pair", True)
+
+
+def test_a_lock_of_a_tuned_record_is_a_note() -> None:
+    (one,) = moved(4, 5, (), MUTEX)
+    assert one.severity is Severity.NOTE
+    assert one.message.endswith("it is a lock")
+
+
+def test_a_member_that_nobody_watches_is_left() -> None:
+    assert moved(6, 7, ()) == []
+
+
+def test_members_of_a_marked_group_are_watched() -> None:
+    begin, end = scalar("__cacheline_group_begin__tx", 0), scalar("__cacheline_group_end__tx", 0)
+    old, new = (struct("any", *words(count), begin, held("pair", PAIR), end) for count in (6, 7))
+    (one,) = broken("straddle", before_and_now((old, PAIR), (new, PAIR), NAMED))
+    assert one.message.endswith("it is in the group tx")
+    assert one.severity is Severity.WARNING
+
+
+def test_one_build_tells_of_intents_alone() -> None:
+    (one,) = broken("straddle", alone(behind(7, held("pair", PAIR)), PAIR, tuned=NAMED, intents=HOT))
+    assert "lies across two lines, at bytes 56 to 71" in one.message
+    assert broken("straddle", alone(behind(5, MUTEX), MUTEX_RECORD, tuned=NAMED)) == []
+
+
+def test_the_phases_of_the_cache_are_counted() -> None:
+    """Objects of ``pid_namespace`` are 144 bytes apart, so they begin at four phases of a line."""
+    old, new = (struct("pid_namespace", *words(count), held("pair", PAIR), *late) for count, late in CASES)
+    intents = (TypeIntent("pid_namespace", "measured", hot=("pair",)),)
+    parts = (PAIR, KMEM_CACHE)
+    (one,) = broken("straddle", before_and_now((old, *parts), (new, *parts), NAMED, intents))
+    assert "in 1 of 4 phases of pid_namespace" in one.message
+    assert figure(one, "objects in which it lies across") == (0, 25)
+
+
+LATE = tuple(scalar(f"late{number}") for number in range(16))
+CASES = ((0, LATE), (1, LATE[:15]))
+
+
+def test_a_larger_member_than_a_line_is_left() -> None:
+    wide = struct("wide", *words(9))
+    intents = (TypeIntent("any", "measured", hot=("wide",)),)
+    old, new = behind(0, held("wide", wide)), behind(1, held("wide", wide))
+    assert broken("straddle", before_and_now((old, wide), (new, wide), NAMED, intents)) == []
