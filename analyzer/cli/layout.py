@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from linesmith.analyzer.cli import options, scanning
+from linesmith.analyzer.cli import mapping, options, scanning
 
 
 @click.command()
@@ -16,7 +16,7 @@ from linesmith.analyzer.cli import options, scanning
 @click.option("--expand", is_flag=True, help="Write named nested records out where they are used.")
 @click.option("--access", is_flag=True, help="Write beside each member which functions read and write it.")
 @scanning.given
-@options.format_
+@mapping.given
 @options.output
 def command(
     elf: Path,
@@ -25,32 +25,35 @@ def command(
     access: bool,
     tree: Path | None,
     build: Path | None,
-    format_: str,
+    drawing: mapping.Drawing,
     output: Path | None,
 ) -> None:
     """Show the layout of structs and unions: members, holes, padding, cache lines.
 
     TYPE is a name (tcp_sock, "struct tcp_sock") or a pattern (tcp_*); without any, every record is shown. With --tree,
-    the code that relies on the order of the members is shown as well.
+    the code that relies on the order of the members is shown as well. With --profile, or as map, svg, png or markdown,
+    each record is drawn to scale, one row for a cache line; a profile colours it.
     """
     from linesmith.analyzer.cli.loading import load, load_accesses
     from linesmith.analyzer.selection import select
 
+    drawing.refuse(expand=expand, access=access, tree=tree)
     reading = load(elf)
     chosen = select(reading.layouts, types)
     accesses = load_accesses(elf).accesses if access else None
-    sources = scanning.scan_layouts(tree, build, chosen, types)
-    if format_ == "json":
+    shown, maps = mapping.maps_of(elf, reading, chosen, types, drawing, accesses)
+    if drawing.drawn:
+        mapping.write_maps(maps, drawing, output)
+        return
+    sources = scanning.scan_layouts(tree, build, shown, types)
+    if drawing.format == "json":
         from linesmith.analyzer.report import layout_json
 
-        text = layout_json.render_json(chosen, reading, accesses, sources)
-    elif accesses is not None:
+        text = layout_json.render_json(shown, reading, accesses, sources, maps)
+    else:
         from linesmith.analyzer.report import pahole
         from linesmith.analyzer.report.access import beside
 
-        text = pahole.render_text(chosen, reading.layouts, expand, lambda layout: beside(layout, accesses))
-    else:
-        from linesmith.analyzer.report import pahole
-
-        text = pahole.render_text(chosen, reading.layouts, expand)
-    options.write(text + scanning.told(sources) if format_ == "text" else text, output)
+        behind = (lambda layout: beside(layout, accesses)) if accesses else pahole.nothing
+        text = pahole.render_text(shown, reading.layouts, expand, behind) + scanning.told(sources)
+    options.write(text, output)

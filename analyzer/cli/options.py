@@ -30,25 +30,22 @@ old = click.argument("old", metavar="OLD", type=_EXISTING_FILE)
 new = click.argument("new", metavar="NEW", type=_EXISTING_FILE)
 
 
-class _ProfilePath(click.Path):
+class ProfilePath(click.Path):
     """An existing file, or ``-`` for standard input."""
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path, ``-`` as the file that standard input is."""
         path: Path = super().convert(value, param, ctx)  # type: ignore[arg-type, assignment]
         return Path("/dev/stdin") if path == Path("-") else path
 
 
-profile = click.argument(
-    "profile", metavar="PROFILE", type=_ProfilePath(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
-)
+PROFILE_PATH = ProfilePath(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 
-before = click.argument(
-    "before", metavar="BEFORE", type=_ProfilePath(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
-)
+profile = click.argument("profile", metavar="PROFILE", type=PROFILE_PATH)
 
-after = click.argument(
-    "after", metavar="AFTER", type=_ProfilePath(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
-)
+before = click.argument("before", metavar="BEFORE", type=PROFILE_PATH)
+
+after = click.argument("after", metavar="AFTER", type=PROFILE_PATH)
 
 after_elf = click.option(
     "--after-elf",

@@ -24,7 +24,7 @@ from linesmith.analyzer.geometry import (
     straddles,
 )
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import AccessCounts, ElfIdentity, FunctionCounts, Layout, Leaf, SourceScan
+from linesmith.analyzer.model import AccessCounts, ElfIdentity, FunctionCounts, Layout, Leaf, LineMap, SourceScan
 
 if TYPE_CHECKING:
     from linesmith.analyzer.access import AccessMap
@@ -118,7 +118,7 @@ class RecordView(msgspec.Struct, frozen=True):
 class LayoutDocument(msgspec.Struct, frozen=True, omit_defaults=True):
     """What ``linesmith layout --format json`` writes; ``reader`` is ``DWARF`` or ``BTF``.
 
-    ``sources`` are there when a source tree was given.
+    ``sources`` are there when a source tree was given, ``maps`` of the same records when a profile was.
     """
 
     schema: int
@@ -126,6 +126,7 @@ class LayoutDocument(msgspec.Struct, frozen=True, omit_defaults=True):
     reader: str
     records: tuple[RecordView, ...]
     sources: tuple[SourceScan, ...] = ()
+    maps: tuple[LineMap, ...] = ()
 
 
 def render_json(
@@ -133,13 +134,14 @@ def render_json(
     reading: Reading,
     accesses: AccessMap | None = None,
     sources: tuple[SourceScan, ...] = (),
+    maps: tuple[LineMap, ...] = (),
 ) -> str:
     """The chosen records as one indented JSON document that ends in a newline.
 
-    It has who touches what, and what the source shows, where these are known.
+    It has who touches what, what the source shows, and the maps of a profile, where these are known.
     """
     records = tuple(record_view(layout, reading.layouts, accesses) for layout in chosen)
-    document = LayoutDocument(SCHEMA_VERSION, reading.identity, reading.reader, records, sources)
+    document = LayoutDocument(SCHEMA_VERSION, reading.identity, reading.reader, records, sources, maps)
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
 

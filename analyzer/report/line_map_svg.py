@@ -65,6 +65,11 @@ def line_map_figure(drawn: LineMap) -> str:
     return _svg((drawn,), "")
 
 
+def picture_height(maps: Sequence[LineMap]) -> int:
+    """Pixels from the top of the first map to below the last."""
+    return MARGIN + sum(_map(one).height + MARGIN for one in maps)
+
+
 def _svg(maps: Sequence[LineMap], style: str) -> str:
     width = max(_width(one) for one in maps)
     elements: list[str] = []
@@ -174,7 +179,7 @@ def _figures(cell: Cell) -> Iterator[str]:
 def _scale(top: int) -> Iterator[str]:
     """What the colours mean."""
     left = GUTTER
-    yield _words(left - 10, top, "heat", "lm-end lm-small")
+    yield _words(left - 10, top, "contended", "lm-end lm-small")
     for number, text in enumerate(levels()):
         yield f'<g class="lm-cell lm-heat-{number}"><rect x="{left}" y="{top - 10}" width="12" height="12"/></g>'
         yield _words(left + 17, top, text, "lm-small")

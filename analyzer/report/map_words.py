@@ -18,6 +18,7 @@ MOST_TOUCHERS = 3
 def level(cell: Cell) -> int:
     """How hot a cell is drawn: 0 nobody was seen to touch it, 1 nobody waited for it, up to ``HOTTEST``."""
     heat = cell.heat or 0.0
+    heat = round(heat, 2) or heat  # as it is printed
     touched = heat > 0 or cell.reads or cell.writes or cell.written
     return 1 + sum(heat >= one for one in _LEVELS) if touched else 0
 
@@ -25,8 +26,8 @@ def level(cell: Cell) -> int:
 def levels() -> tuple[str, ...]:
     """What each level means, from 0 on."""
     bounds = [*(f"{one:.0%}" for one in _LEVELS[1:])]
-    steps = [f"below {bounds[0]}", *(f"{one} to {two}" for one, two in pairwise(bounds))]
-    return ("not seen touched", "touched, nobody waited", *steps, f"{bounds[-1]} and more of the contended samples")
+    steps = [f"below {bounds[0]}", *(f"{one} to {two}" for one, two in pairwise(bounds)), f"{bounds[-1]} and more"]
+    return ("not seen touched", "touched, nobody waited", *steps)
 
 
 def percent(heat: float) -> str:
@@ -52,9 +53,14 @@ def marks(cell: Cell) -> tuple[str, ...]:
 
 def heading(drawn: LineMap) -> str:
     """``struct x: 120 bytes on 2 cache lines``."""
+    return f"{visible(drawn.title)}: {extent(drawn)}"
+
+
+def extent(drawn: LineMap) -> str:
+    """``120 bytes on 2 cache lines, from byte 16 of the first``."""
     count = len(drawn.lines) + drawn.left_out
     phase = f", from byte {drawn.phase} of the first" if drawn.phase else ""
-    return f"{visible(drawn.title)}: {_counted(drawn.size, 'byte')} on {_counted(count, 'cache line')}{phase}"
+    return f"{_counted(drawn.size, 'byte')} on {_counted(count, 'cache line')}{phase}"
 
 
 def remarks(drawn: LineMap) -> tuple[str, ...]:

@@ -66,7 +66,8 @@ class _Boundaries:
             yield f"/* --- cacheline {number} boundary ({number * CACHE_LINE_BYTES} bytes){ago} --- */"
 
 
-def _nothing(_layout: Layout) -> Beside:
+def nothing(_layout: Layout) -> Beside:
+    """Stands for no remarks beside the members."""
     return lambda _offset, _member: ""
 
 
@@ -74,7 +75,7 @@ def render_text(
     chosen: tuple[Layout, ...],
     layouts: Layouts,
     expand: bool = False,
-    beside: Callable[[Layout], Beside] = _nothing,
+    beside: Callable[[Layout], Beside] = nothing,
 ) -> str:
     """The chosen records one after the other; a name with several layouts says of each where it is declared."""
     rendering = Rendering(layouts, expand, beside)
@@ -97,7 +98,7 @@ class Rendering:
     written out: damaged debug information can nest without end.
     """
 
-    def __init__(self, layouts: Layouts, expand: bool = False, beside: Callable[[Layout], Beside] = _nothing) -> None:
+    def __init__(self, layouts: Layouts, expand: bool = False, beside: Callable[[Layout], Beside] = nothing) -> None:
         self.layouts = layouts
         self.expand = expand
         self.beside = beside

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the terminal can show: how wide it is, whether colours are wanted, whether it has shades."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from linesmith.analyzer.cli.terminal import inert
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.report.map_rows import Row
+
+NARROWEST, USUAL = 40, 80
+_RESET = "\x1b[0m"
+# Ground and letter of each level of heat, of the 256 colours; the ground says it on dark and light terminals alike.
+_HEAT = ((0, 7), (230, 16), (222, 16), (215, 16), (203, 16), (124, 231))
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """Where text is shown: ``columns`` wide, with ``colour`` and block characters (``blocks``) or without."""
+
+    columns: int = USUAL
+    colour: bool = False
+    blocks: bool = False
+
+
+def screen(destination: Path | None) -> Screen:
+    """The terminal that standard output is, if it is one; a file gets 80 columns of plain text."""
+    if destination is not None:
+        return Screen()
+    terminal = sys.stdout.isatty()
+    asked = terminal or "COLUMNS" in os.environ
+    columns = max(NARROWEST, shutil.get_terminal_size((USUAL, 24)).columns) if asked else USUAL
+    return Screen(columns, wants_colour(os.environ, terminal), terminal and _has_blocks(os.environ))
+
+
+def wants_colour(environment: Mapping[str, str], terminal: bool) -> bool:
+    """``NO_COLOR`` comes before ``FORCE_COLOR``, both before what the terminal is. Source: no-color.org."""
+    if environment.get("NO_COLOR"):
+        return False
+    if environment.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return terminal and environment.get("TERM", "dumb") != "dumb"
+
+
+def _has_blocks(environment: Mapping[str, str]) -> bool:
+    """Whether the locale says that the terminal shows UTF-8."""
+    names = (environment.get(name, "") for name in ("LC_ALL", "LC_CTYPE", "LANG"))
+    locale = next((name for name in names if name), "")
+    return "utf" in locale.lower() and environment.get("TERM", "dumb") != "dumb"
+
+
+def painted(rows: Iterable[Row], colour: bool) -> str:
+    """The rows as text; whatever names hold, only the colours are escape sequences."""
+    lines = ("".join(_piece(inert(piece.text), piece.level if colour else 0) for piece in row) for row in rows)
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _piece(text: str, level: int) -> str:
+    if not level or not text:
+        return text
+    ground, letter = _HEAT[level]
+    return f"\x1b[38;5;{letter};48;5;{ground}m{text}{_RESET}"

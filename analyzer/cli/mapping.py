@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The options of ``layout`` that draw records as maps of cache lines, and the way from them to the maps."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from linesmith.analyzer.cli import options
+from linesmith.analyzer.cli.output import deliver
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.access import AccessMap
+    from linesmith.analyzer.cli.analysis import Analysis
+    from linesmith.analyzer.dwarf import Reading
+    from linesmith.analyzer.layouts import Layouts
+    from linesmith.analyzer.line_map import Heat
+    from linesmith.analyzer.model import Layout, LineMap
+
+# Maps that are drawn of records that a pattern names, or that were seen touched.
+MOST_MAPS = 40
+# Lines of a profile that are looked at where no single type is asked for.
+LOOKED_AT = 200
+_PICTURES = {".svg": "svg", ".png": "png"}
+_FORMATS = ("text", "map", "json", "markdown", "svg", "png")
+
+_OPTIONS = (
+    click.option(
+        "--profile",
+        metavar="PROFILE",
+        type=options.PROFILE_PATH,
+        help="Draw the cache lines with who was seen to touch the members, and how hot these are, in PROFILE.",
+    ),
+    options.section,
+    options.snapshot,
+    options.other_build,
+    click.option(
+        "--phase",
+        metavar="BYTES",
+        type=click.IntRange(0, 127),
+        help="Draw an object that starts so far into a line; without it as most contended ones lie, else at 0.",
+    ),
+    click.option(
+        "--format",
+        "format_",
+        type=click.Choice(_FORMATS),
+        help="How the result is written: as text unless -o ends in .svg or .png. map is the cache lines as text, "
+        "which --profile shows anyway.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What was asked for: ``profile`` to colour by, and the ``phase`` that objects have (``None``: as they lie)."""
+
+    format: str
+    profile: Path | None = None
+    section: int = 1
+    snapshot: Path | None = None
+    trust: str | None = None
+    phase: int | None = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether maps are wanted rather than, or beside, the members as text."""
+        return self.profile is not None or self.format not in ("text", "json")
+
+    @property
+    def drawn(self) -> bool:
+        """Whether the maps are all that is shown."""
+        return self.asked and self.format != "json"
+
+    def refuse(self, *, access: bool, **others: object) -> None:
+        """Raise ``click.UsageError`` for options that were given and say nothing on a map."""
+        if access and self.profile:
+            raise click.UsageError("--access tells what the code can do, --profile what it was seen to do; give one")
+        idle = [f"--{name}" for name, value in others.items() if value]
+        if idle and self.drawn:
+            raise click.UsageError(
+                f"{' and '.join(idle)} cannot be drawn on a map; leave out that, or --profile and --format"
+            )
+
+
+def given(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options to a command, which gets them together as ``drawing``."""
+
+    @wraps(command)
+    def gathered(
+        *,
+        profile: Path | None,
+        section: int,
+        snapshot: Path | None,
+        trust: str | None,
+        phase: int | None,
+        format_: str | None,
+        output: Path | None,
+        **others: object,
+    ) -> None:
+        suffix = output.suffix.lower() if output else ""
+        drawing = Drawing(format_ or _PICTURES.get(suffix, "text"), profile, section, snapshot, trust, phase)
+        _refuse_idle(drawing)
+        command(drawing=drawing, output=output, **others)
+
+    for option in reversed(_OPTIONS):
+        gathered = option(gathered)
+    return gathered
+
+
+def _refuse_idle(drawing: Drawing) -> None:
+    """An option that would change nothing is a mistake."""
+    if drawing.profile is None and (drawing.snapshot or drawing.trust):
+        raise click.UsageError("--snapshot, --by-symbol and --assume-same-layout are about a profile; give --profile")
+    if not drawing.asked and drawing.phase is not None:
+        raise click.UsageError("--phase is where an object is drawn; give --profile, or --format map")
+
+
+def maps_of(
+    elf: Path,
+    reading: Reading,
+    chosen: Sequence[Layout],
+    types: Sequence[str],
+    drawing: Drawing,
+    accesses: AccessMap | None = None,
+) -> tuple[tuple[Layout, ...], tuple[LineMap, ...]]:
+    """The chosen records with their maps; with a profile and no type or a pattern, those that were seen touched.
+
+    No maps where none were asked for.
+
+    Raises what ``analysis.analyse`` raises, ``click.UsageError`` for too many records, ``NothingToSuggest`` where the
+    profile touches none of several.
+    """
+    from linesmith.analyzer.line_map import NO_HEAT, line_map
+
+    if not drawing.asked:
+        return tuple(chosen), ()
+    layouts = reading.layouts
+    if drawing.profile is not None:
+        heats = _heats(elf, drawing.profile, reading, chosen, types, drawing)
+    else:
+        _refuse_many(len(chosen))
+        heats = [(one, _code_heat(one, layouts, accesses) if accesses else NO_HEAT) for one in chosen]
+    told = "counts are instructions in the code" if accesses else ""
+    maps = (line_map(one, layouts, heat, drawing.phase, caption=_caption(heat, drawing) or told) for one, heat in heats)
+    return tuple(one for one, _ in heats), tuple(maps)
+
+
+def _code_heat(layout: Layout, layouts: Layouts, accesses: AccessMap) -> Heat:
+    from linesmith.analyzer.line_map.code_heat import code_heat  # imports numpy, which maps do without
+
+    return code_heat(layout, layouts, accesses)
+
+
+def _caption(heat: Heat, drawing: Drawing) -> str:
+    if drawing.profile is None:
+        return ""
+    where = drawing.profile.name if drawing.profile != Path("/dev/stdin") else "standard input"
+    return f"{heat.contended:,} contended samples of it in {where}"
+
+
+def _refuse_many(count: int) -> None:
+    if count > MOST_MAPS:
+        raise click.UsageError(f"{count:,} records would be drawn, at most {MOST_MAPS} can be; name a TYPE")
+
+
+def _heats(
+    elf: Path, profile: Path, reading: Reading, chosen: Sequence[Layout], types: Sequence[str], drawing: Drawing
+) -> list[tuple[Layout, Heat]]:
+    """The records with their heat; several only where they were seen touched, the hottest first."""
+    from linesmith.analyzer.errors import NothingToSuggest
+    from linesmith.analyzer.line_map import heat_of
+
+    names = {one.name for one in chosen} if types else set()
+    alone = names.pop() if len(names) == 1 else None
+    found = _analysed(elf, profile, alone, drawing)
+    sampled, findings = (found.profile, found.findings) if found else (None, ())
+    worth = chosen if found is None or (types and len(chosen) <= MOST_MAPS) else _named(chosen, found)
+    heats = [(one, heat_of(one, reading.layouts, findings, sampled)) for one in worth]
+    if alone:
+        return heats
+    touched = sorted((pair for pair in heats if pair[1].spots), key=lambda pair: -pair[1].contended)
+    if not touched:
+        raise NothingToSuggest(f"nobody was seen to touch any of these records in {profile}; see linesmith hot")
+    return touched[:MOST_MAPS]
+
+
+def _named(chosen: Sequence[Layout], found: Analysis) -> list[Layout]:
+    """Those that findings name; what is held in them is asked for by name."""
+    named = {thing.layout for one in found.findings for thing in one.objects}
+    return [one for one in chosen if one.id in named]
+
+
+def _analysed(elf: Path, profile: Path, wanted: str | None, drawing: Drawing) -> Analysis | None:
+    """The findings; none, and a remark that says so, where no line holds the record that was asked for."""
+    from linesmith.analyzer.cli.analysis import analyse, with_offsets
+    from linesmith.analyzer.cli.remarks import remark
+    from linesmith.analyzer.errors import NothingToSuggest
+
+    try:
+        top = None if wanted else LOOKED_AT
+        return with_offsets(analyse(elf, profile, drawing.section, wanted, top, drawing.snapshot, drawing.trust))
+    except NothingToSuggest as error:
+        remark(str(error))
+        return None
+
+
+def write_maps(maps: Sequence[LineMap], drawing: Drawing, destination: Path | None) -> None:
+    """Put the maps where ``-o`` says; raises ``click.UsageError`` for a picture that would go to a terminal."""
+    if drawing.format == "png":
+        from linesmith.analyzer.report.line_map_png import line_maps_png
+
+        if destination is None and sys.stdout.isatty():
+            raise click.UsageError("a PNG cannot be shown in a terminal; write it to a file with -o")
+        deliver(line_maps_png(maps), destination)
+    elif drawing.format == "svg":
+        from linesmith.analyzer.report.line_map_svg import line_maps_svg
+
+        options.write(line_maps_svg(maps), destination)
+    elif drawing.format == "markdown":
+        from linesmith.analyzer.report.map_markdown import render_markdown
+
+        options.write(render_markdown(maps), destination)
+    else:
+        _write_text(maps, destination)
+
+
+def _write_text(maps: Sequence[LineMap], destination: Path | None) -> None:
+    from linesmith.analyzer.cli.colour import painted, screen
+    from linesmith.analyzer.cli.terminal import inert
+    from linesmith.analyzer.report.map_rows import BLOCKS, PLAIN, map_rows
+    from linesmith.analyzer.report.map_table import table
+
+    shown = screen(destination)
+    texts = []
+    for one in maps:
+        rows = map_rows(one, shown.columns, BLOCKS if shown.blocks else PLAIN)
+        members = inert(table(one, shown.columns))
+        texts.append(painted(rows, shown.colour) + (f"\n{members}" if members else ""))
+    deliver("\n".join(texts).encode("utf-8", "backslashreplace"), destination)

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``linesmith layout`` with a profile, and as a map or picture, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+from contended_queue import REPORT, program, report
+from linesmith_command import LINESMITH, linesmith
+
+from linesmith.analyzer.report import layout_json
+
+EXPECTED = """\
+struct queue: 96 bytes on 2 cache lines; 200 contended samples of it in
+  report.txt; declared at program.c:3
+line 0       8       16      24      32      40      48      56
+   0 |items  |1      |2  |3|4|5  |---|head   |tail   |name           |
+100% |       |++10%r+|   | | |20%|   |##70%r#|.. rw .|               |
+   1 |name                   |1|-----|
+line 0: 1 capacity, 2 version, 3 open, 4 closing + hole, 5 lock
+line 1: 1 users
+heat (share of the contended samples): . touched, nobody waited, + 5% to 15%, *
+  15% to 35%, # 35% and more; r read, w written
+
+ heat offset bytes  member
+  70%     32     8  head: 140 reads
+                      queue_head: 140 reads on 8 CPUs of nodes 0-1
+  20%     24     4  lock: 44 reads, written; lock
+                      queue_lock_slowpath: 44 reads on 4 CPUs of node 0
+  10%      8     8  capacity: 40 reads
+                      queue_grow: 40 reads on 4 CPUs of node 0
+   0%     40     8  tail: 90 reads, 30 writes
+                      queue_put: 90 reads, 30 writes on 2 CPUs of node 1
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("queue")
+    program(folder)
+    report(folder)
+    return folder
+
+
+def layout(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return linesmith("layout", folder / "program.o", *arguments)
+
+
+def shown(folder: Path, *arguments: str | Path) -> str:
+    done = layout(folder, *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_a_profile_colours_the_map_and_names_who_touches_what(folder: Path) -> None:
+    assert shown(folder, "queue", "--profile", folder / "report.txt") == EXPECTED
+
+
+def test_a_profile_can_come_from_standard_input(folder: Path) -> None:
+    command = [str(LINESMITH), "layout", str(folder / "program.o"), "queue", "--profile", "-"]
+    done = subprocess.run(command, input=REPORT, capture_output=True, text=True, check=True)
+    assert "200 contended samples of it in standard\n  input; declared at" in done.stdout
+    assert done.stdout.endswith(EXPECTED[EXPECTED.index("line 0 ") :])
+
+
+def test_without_a_type_the_records_that_were_seen_touched_are_drawn(folder: Path) -> None:
+    text = shown(folder, "--profile", folder / "report.txt")
+    assert re.findall("^struct (\\w+)", text, re.MULTILINE) == ["queue"]
+
+
+def test_a_record_that_nobody_was_seen_to_touch_is_drawn_all_the_same(folder: Path) -> None:
+    done = layout(folder, "untouched", "--profile", folder / "report.txt")
+    assert done.returncode == 0
+    assert "   0 |word   |\n" in done.stdout
+    assert done.stderr.startswith("linesmith: no line of ")
+    assert done.stderr.endswith("was found to hold untouched; found: queue\n")
+
+
+def test_several_records_that_nobody_touched_are_an_error(folder: Path) -> None:
+    done = layout(folder, "untouched", "idle", "--profile", folder / "report.txt")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("linesmith: nobody was seen to touch any of these records in ")
+
+
+def test_the_map_needs_no_profile(folder: Path) -> None:
+    assert shown(folder, "untouched", "--format", "map") == (
+        "struct untouched: 8 bytes on 1 cache line; declared at program.c:14\n"
+        "line 0       8       16      24      32      40      48      56\n"
+        "   0 |word   |\n"
+    )
+
+
+def test_an_object_can_be_drawn_where_it_starts_inside_a_line(folder: Path) -> None:
+    text = shown(folder, "untouched", "--format", "map", "--phase", "56")
+    assert "from byte 56 of the first" in text
+    assert f"   0 {' ' * 56}|word   |" in text
+
+
+def test_with_access_the_map_says_what_the_code_can_do(folder: Path) -> None:
+    text = shown(folder, "queue", "--access", "--format", "map")
+    assert "counts are instructions in the code" in text
+    assert "          40     8  tail: 1 read, 1 write\n                      queue_put: 1 read, 1 write\n" in text
+
+
+def test_text_without_a_profile_is_what_it_was(folder: Path) -> None:
+    assert shown(folder, "untouched").startswith("struct untouched {\n")
+
+
+def test_json_holds_the_maps_beside_the_records(folder: Path) -> None:
+    document = json.loads(shown(folder, "queue", "--profile", folder / "report.txt", "--format", "json"))
+    jsonschema.validate(document, layout_json.schema())
+    cells = {cell["path"]: cell for line in document["maps"][0]["lines"] for cell in line["cells"]}
+    assert (document["records"][0]["name"], cells["head"]["heat"], cells["tail"]["writes"]) == ("queue", 0.7, 30)
+    assert cells["head"]["touchers"] == [
+        {"function": "queue_head", "reads": 140, "writes": 0, "cpus": 8, "nodes": [0, 1]}
+    ]
+
+
+def test_markdown_holds_the_map_and_a_table(folder: Path) -> None:
+    text = shown(folder, "queue", "--profile", folder / "report.txt", "--format", "markdown")
+    assert text.startswith("### `struct queue`: 96 bytes on 2 cache lines\n\n```text\n")
+    assert "| `head` | 32-39 | 70% | 140 reads | `queue_head`: 140 reads on 8 CPUs of nodes 0-1 |\n" in text
+
+
+def test_the_name_of_the_file_says_which_picture_is_wanted(folder: Path, tmp_path: Path) -> None:
+    for name in ("queue.svg", "queue.png"):
+        assert shown(folder, "queue", "--profile", folder / "report.txt", "-o", tmp_path / name) == ""
+    assert ET.parse(tmp_path / "queue.svg").getroot().tag == "{http://www.w3.org/2000/svg}svg"  # noqa: S314
+    assert (tmp_path / "queue.png").read_bytes().startswith(b"\x89PNG")
+
+
+def on_a_terminal(folder: Path, *arguments: str | Path, **environment: str) -> str:
+    """What a terminal of 80 columns gets to see."""
+    master, slave = pty.openpty()
+    command = [LINESMITH, "layout", folder / "program.o", *arguments]
+    whole = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "LC_ALL")}
+    with subprocess.Popen(command, stdout=slave, stderr=slave, env=whole | {"COLUMNS": "80"} | environment) as child:
+        os.close(slave)
+        text = b""
+        while True:
+            try:
+                read = os.read(master, 65536)
+            except OSError:  # Linux says so where the other end is closed
+                break
+            if not read:
+                break
+            text += read
+        child.wait()
+    os.close(master)
+    return text.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_shows_heat_in_colour_and_shades(folder: Path) -> None:
+    text = on_a_terminal(folder, "queue", "--profile", folder / "report.txt", TERM="xterm-256color", LANG="C.UTF-8")
+    assert "\x1b[38;5;231;48;5;124m██70%r█\x1b[0m" in text
+
+
+@pytest.mark.parametrize("plain", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_a_terminal_that_wants_none_gets_no_colour(folder: Path, plain: dict[str, str]) -> None:
+    environment = {"TERM": "xterm-256color", "LC_ALL": "C", **plain}
+    assert on_a_terminal(folder, "queue", "--profile", folder / "report.txt", **environment).endswith(EXPECTED)
+
+
+def test_a_picture_is_not_thrown_at_a_terminal(folder: Path) -> None:
+    text = on_a_terminal(folder, "queue", "--format", "png")
+    assert "a PNG cannot be shown in a terminal; write it to a file with -o" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--phase", "8"), "--phase is where an object is drawn; give --profile, or --format map"),
+        (("--by-symbol",), "are about a profile; give --profile"),
+        (("--expand", "--format", "svg"), "--expand cannot be drawn on a map"),
+        (("--access", "--profile", "-"), "--access tells what the code can do, --profile what it was seen to do"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(folder: Path, arguments: tuple[str, ...], complaint: str) -> None:
+    done = layout(folder, "queue", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert complaint in done.stderr
+
+
+def test_a_picture_of_a_struct_that_is_too_high_is_refused(tmp_path: Path) -> None:
+    from c_source import compiled
+
+    members = "".join(f"long m{number};" for number in range(8 * 500))
+    elf = compiled(tmp_path, f"struct high {{ {members} }} high;")
+    done = linesmith("layout", elf, "high", "-o", tmp_path / "high.png")
+    assert done.returncode == 2
+    assert "pixels high; name fewer types, or use --format svg" in done.stderr
