@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linesmith.analyzer.attribution.lock import is_lock, purpose, words_of
+from linesmith.analyzer.attribution.lock import purpose, words_of
 from linesmith.analyzer.geometry import Named, nameable
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout
+from linesmith.analyzer.rules.watched import locks
 
 # A word in more of the members' names than this share of them, and than so many, tells nothing: i_ of an inode.
 COMMON_SHARE = 1 / 3
@@ -27,24 +28,17 @@ class LockData:
 def locks_with_data(layout: Layout, layouts: Layouts) -> dict[str, LockData]:
     """The locks of the record by name that have such data; none of a record that is a lock itself."""
     members = [one for one in nameable(layout, layouts) if one.span.size]
-    if is_lock(layout.name):
-        return {}
-    locks = [one for one in members if _is_lock(one, layouts)]
-    found = (LockData(lock, _named_alike(lock, locks, members)) for lock in locks)
-    return {one.lock.path: one for one in found if one.data}
+    found = tuple(locks(layout, layouts))
+    known = (LockData(lock, _named_alike(lock, found, members)) for lock in found)
+    return {one.lock.path: one for one in known if one.data}
 
 
-def _is_lock(one: Named, layouts: Layouts) -> bool:
-    record = one.member.record
-    return record is not None and not one.member.dimensions and is_lock(layouts.by_id(record).name)
-
-
-def _named_alike(lock: Named, locks: Sequence[Named], members: Sequence[Named]) -> tuple[Named, ...]:
+def _named_alike(lock: Named, others: Sequence[Named], members: Sequence[Named]) -> tuple[Named, ...]:
     """Members whose names hold all words that say what the lock is for."""
     stem = purpose(lock.path)
     common = max(COMMON_LEAST, COMMON_SHARE * len(members))
     telling = [word for word in stem if len(word) > 1 and sum(word in words_of(one.path) for one in members) <= common]
     if not telling:
         return ()
-    alike = (one for one in members if one not in locks and stem <= words_of(one.path))
+    alike = (one for one in members if one not in others and stem <= words_of(one.path))
     return tuple(sorted(alike, key=lambda one: (one.offset, one.path)))

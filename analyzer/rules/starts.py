@@ -12,9 +12,6 @@ from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, PhaseCount, SlabP
 from linesmith.analyzer.rules.rule import Side
 from linesmith.analyzer.slab import own_cache, slab_places
 
-# Only a kernel with slabs has such a record.
-_SLABS = "kmem_cache"
-
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
@@ -84,7 +81,7 @@ def most_lines(layout: Layout, side: Side, span: Span) -> int:
 
 def _places(layout: Layout, side: Side) -> tuple[SlabPlace, ...]:
     """The known ones: that kmalloc() may serve a record is no knowledge of where its objects begin."""
-    if not side.layouts.variants(_SLABS):
+    if not side.slabs:
         return ()
     own = own_cache(layout, side.kernel) is not None
     return tuple(one for one in slab_places(layout, side.containment, side.kernel) if one.path or own)
