@@ -18,7 +18,7 @@ import pytest
 from linesmith.analyzer.demo import program
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-DOCUMENTS = ("README.md", "docs/access.md", "docs/intent.md")
+DOCUMENTS = ("README.md", "docs/access.md", "docs/intent.md", "docs/lint.md", "docs/line-map.md")
 
 
 @dataclass(frozen=True)
