@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
-from itertools import combinations
+from itertools import combinations, count
 
 from linesmith.analyzer.geometry import nameable, named
 from linesmith.analyzer.layouts import Layouts
@@ -22,14 +22,18 @@ from linesmith.analyzer.model import (
 # What these violations are called; it is no rule of the lint.
 RULE = "intent"
 _MOST_OFFERED = 3
+# To look for near names in all names of a kernel takes time.
+_MOST_OFFERS = 16
 
 
 def unknown(intents: Iterable[TypeIntent], layouts: Layouts) -> Iterator[Violation]:
     """Each type or member that no record of the build has."""
+    offers = count()
     for one in intents:
         records = layouts.variants(one.record)
         if not records:
-            yield _problem(one, f"no struct or union is called so{_offer(one.record, layouts.names())}")
+            near = _offer(one.record, layouts.names()) if next(offers) < _MOST_OFFERS else ""
+            yield _problem(one, f"no struct or union is called so{near}")
         for path in members_of(one) if records else ():
             if not any(named(record, layouts, path) for record in records):
                 names = [each.path for record in records for each in nameable(record, layouts)]
@@ -49,9 +53,7 @@ def contradictions(intent: Intent) -> Iterator[Violation]:
     for one in intent.types:
         for said in (*_classes(one), *_groups(one), *_isolations(one)):
             yield _problem(one, said)
-    for first, second in combinations(intent.types, 2):
-        if first.record == second.record and set(first.configuration) == set(second.configuration):
-            yield _problem(second, f"there is another entry for the same configuration in {first.place}; join them")
+    yield from _repeated(intent.types)
 
 
 def impossible(intents: Iterable[TypeIntent], layouts: Layouts) -> Iterator[Violation]:
@@ -70,6 +72,14 @@ def _problem(intent: TypeIntent, message: str, member: str = "") -> Violation:
 def _offer(name: str, names: Iterable[str]) -> str:
     near = get_close_matches(name, list(dict.fromkeys(names)), _MOST_OFFERED, 0.6)
     return f"; did you mean {', '.join(near)}?" if near else ""
+
+
+def _repeated(types: Iterable[TypeIntent]) -> Iterator[Violation]:
+    first: dict[tuple[str, frozenset[str]], TypeIntent] = {}
+    for one in types:
+        known = first.setdefault((one.record, frozenset(one.configuration)), one)
+        if known is not one:
+            yield _problem(one, f"there is another entry for the same configuration in {known.place}; join them")
 
 
 def _classes(intent: TypeIntent) -> Iterator[str]:

@@ -25,6 +25,9 @@ from linesmith.analyzer.model import (
 
 FILE_NAME = "linesmith.toml"
 MOST_BYTES = 1 << 20
+# Types and suppressions of a file; groups, and isolations, of a type: what is compared in pairs stays small.
+MOST_ENTRIES = 4096
+MOST_PARTS = 64
 
 _LINES = (32, 64, 128, 256)  # of what CPUs have, and pairs of it
 _KEYWORDS = ("struct ", "union ", "class ")
@@ -70,8 +73,8 @@ def intent_in(text: str, shown: str = FILE_NAME, name: str = FILE_NAME) -> Inten
     top.table("defaults")  # what it says is for the command line, which reads it itself
     return Intent(
         shown,
-        tuple(_type(one) for one in top.tables("type")),
-        tuple(_suppression(one) for one in top.tables("suppress")),
+        tuple(_type(one) for one in top.tables("type", MOST_ENTRIES)),
+        tuple(_suppression(one) for one in top.tables("suppress", MOST_ENTRIES)),
         _choice(top.table("lint")),
     )
 
@@ -100,7 +103,7 @@ def _type(table: Table) -> TypeIntent:
         link=_matching(table, "link", _LINK, "a commit or an http(s) address"),
         configuration=_conditions(table),
         groups=_groups(table),
-        isolations=tuple(_isolation(one) for one in table.tables("isolate")),
+        isolations=tuple(_isolation(one) for one in table.tables("isolate", MOST_PARTS)),
         budget=_budget(table.table("budget")),
         hot=table.members("hot"),
         read_mostly=table.members("read-mostly"),
@@ -132,7 +135,7 @@ def _conditions(table: Table) -> tuple[str, ...]:
 
 def _groups(table: Table) -> tuple[MemberGroup, ...]:
     groups: dict[str, MemberGroup] = {}
-    for one in table.tables("group"):
+    for one in table.tables("group", MOST_PARTS):
         group = _group(one)
         if group.name in groups:
             one.refuse(f"the type has a group `{group.name}` already", "name")

@@ -34,10 +34,12 @@ class Source:
     lines: Mapping[Path, int]
 
     def line(self, path: Path) -> int:
-        """The line of ``path``, or of what it is part of."""
-        while path and path not in self.lines:
-            path = path[:-1]
-        return self.lines.get(path, 1)
+        """The line of ``path`` (of an array of tables that of the first), or of what it is part of."""
+        for length in range(len(path), 0, -1):
+            for known in (path[:length], (*path[:length], 0)):
+                if known in self.lines:
+                    return self.lines[known]
+        return 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +125,13 @@ class Table:
             self.refuse(f"`{key}` is a table, `[{self._header(key)}]`", key)
         return Table(value, (*self.path, key), self.source)
 
-    def tables(self, key: str) -> Iterator[Table]:
-        """Each table ``[[… .key]]`` in turn."""
+    def tables(self, key: str, most: int) -> Iterator[Table]:
+        """Each table ``[[… .key]]`` in turn, ``most`` of them at most."""
         values = self.values.get(key, [])
         if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
             self.refuse(f"each `{key}` is a table of its own, `[[{self._header(key)}]]`", key)
+        if len(values) > most:
+            self.refuse(f"there are {len(values)} tables `[[{self._header(key)}]]`, more than the {most} allowed", key)
         for number, value in enumerate(values):
             yield Table(value, (*self.path, key, number), self.source)
 

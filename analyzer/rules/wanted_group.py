@@ -11,11 +11,15 @@ from linesmith.analyzer.geometry import Named, Span
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, MemberGroup
 from linesmith.analyzer.rules.company import found_members, others
+from linesmith.analyzer.rules.marked_group import marked_groups
 
 
 @dataclass(frozen=True, slots=True)
 class WantedGroup:
-    """The members that lie ``together``, most of the group, and those ``apart``: others lie between them."""
+    """The members that lie ``together``, most of the group, and those ``apart``: others lie between them.
+
+    Where the record marks a group of the same name, those between its markers lie together, whatever is beside them.
+    """
 
     together: tuple[Named, ...]
     apart: tuple[Named, ...] = ()
@@ -32,9 +36,17 @@ def wanted_group(group: MemberGroup, layout: Layout, layouts: Layouts) -> Wanted
     own = found_members(layout, layouts, group.members)
     if not own:
         return None
+    marked = marked_groups(layout, layouts).get(group.name)
+    inside = tuple(one for one in own if marked and _within(one, marked.span))
+    if inside:
+        return WantedGroup(inside, tuple(one for one in own if one not in inside))
     runs = _runs(own, tuple(others(layout, layouts, own)))
     together = max(runs, key=len)
     return WantedGroup(together, tuple(one for run in runs if run is not together for one in run))
+
+
+def _within(one: Named, span: Span) -> bool:
+    return span.offset <= one.offset and one.end <= span.offset + span.size
 
 
 def _runs(own: Sequence[Named], foreign: Sequence[Named]) -> list[tuple[Named, ...]]:

@@ -53,6 +53,19 @@ def test_what_is_imported_holds(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "no violations in 1 record, 1 watched\n")
 
 
+def test_what_is_asserted_of_some_members_between_markers_holds(tmp_path: Path) -> None:
+    check = "CACHELINE_ASSERT_GROUP_MEMBER(struct pipe, rx, {});\n"
+    (tmp_path / "check.c").write_text(check.format("first") + check.format("other") + check.format("head"))
+    linesmith("intent", "--import", tmp_path, "--into", tmp_path / "linesmith.toml")
+    beside = "  int second;\n  };\n  int beside;"
+
+    elf = compiled(tmp_path, SOURCE.replace("  int second;\n  };", beside))
+    done = linesmith("intent", elf, "--check", "--tree", tmp_path)
+
+    (told,) = (line for line in done.stdout.split("\n") if "WARNING" in line)
+    assert "struct pipe: head lies apart from the others of the group rx" in told
+
+
 def test_a_member_that_is_not_there_is_an_error_with_its_line(tmp_path: Path) -> None:
     elf = compiled(tmp_path)
     (tmp_path / "linesmith.toml").write_text(f'\n{ENTRY}hot = ["hed"]\n')

@@ -166,6 +166,13 @@ def test_a_list_longer_than_any_record_is_refused() -> None:
         intent_in(f"{A}hot = [{names}]")
 
 
+def test_more_groups_than_any_record_has_are_refused() -> None:
+    groups = "".join(f'[[type.group]]\nname = "g{number}"\nmembers = ["b"]\n' for number in range(65))
+
+    with pytest.raises(IntentError, match=r":4: there are 65 tables `\[\[type\.group\]\]`, more than the 64 allowed"):
+        intent_in(A + groups)
+
+
 def test_a_tree_without_a_file_wants_nothing(tmp_path: Path) -> None:
     assert intent_of_tree(tmp_path) == NO_INTENT
 

@@ -20,12 +20,13 @@ from linesmith.analyzer.model import (
     TypeIntent,
 )
 
-word = st.from_regex(r"[a-z_][a-z0-9_]{0,8}", fullmatch=True)
-paths = st.lists(word, min_size=1, max_size=3).map(".".join) | word.map("{}[3].b".format)
-members = st.lists(paths, unique=True, max_size=30).map(tuple)
-some_members = st.lists(paths, unique=True, min_size=1, max_size=5).map(tuple)
+WORDS = ("a", "b", "i_mmap", "i_mmap_rwsem", "_tx", "__x", *(f"quite_a_long_name_{number}" for number in range(12)))
+word = st.sampled_from(WORDS)
+paths = st.sampled_from((*WORDS, *(f"{name}.b" for name in WORDS), *(f"{name}[3].b" for name in WORDS)))
+members = st.lists(paths, unique=True, max_size=12).map(tuple)
+some_members = st.lists(paths, unique=True, min_size=1, max_size=4).map(tuple)
 counts = st.none() | st.integers(1, 1 << 20)
-line = st.text(st.characters(exclude_categories=("C", "Z")) | st.just(" "), max_size=30)
+line = st.text("ab z\"\\'#[]{}=,.!\u00fc\u20ac\U0001f600", max_size=20)
 text = line.map(str.strip).filter(bool)
 symbols = st.lists(word.map("CONFIG_{}".format) | word.map("!CONFIG_N{}".format), unique=True, max_size=3).map(tuple)
 groups = st.lists(
@@ -45,7 +46,7 @@ types = st.builds(
     link=st.sampled_from(("", "https://lore.kernel.org/all/a@b/", 'd3b1a9a778e1 ("fs: \\o/")')),
     configuration=symbols,
     groups=groups.map(tuple),
-    isolations=st.lists(isolations, max_size=3).map(tuple),
+    isolations=st.lists(isolations, max_size=2).map(tuple),
     budget=st.builds(SizeBudget, counts, counts, counts),
     hot=members,
     read_mostly=members,
@@ -58,7 +59,7 @@ suppressions = st.builds(
 intents = st.builds(
     Intent,
     st.just(""),
-    st.lists(types, max_size=4).map(tuple),
+    st.lists(types, max_size=3).map(tuple),
     st.lists(suppressions, max_size=3).map(tuple),
     st.builds(LintChoice, rules, rules, st.lists(word, unique=True, max_size=3).map(tuple)),
 )
@@ -76,7 +77,7 @@ def test_what_is_written_is_read_as_it_was(intent: Intent) -> None:
     assert without_places(intent_in(written(intent))) == intent
 
 
-@given(st.lists(types, min_size=1, max_size=4))
+@given(st.lists(types, min_size=1, max_size=3))
 def test_places_are_the_lines_on_which_the_types_begin(wanted: list[TypeIntent]) -> None:
     lines = written(Intent("", tuple(wanted))).split("\n")
 
