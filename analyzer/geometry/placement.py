@@ -64,10 +64,9 @@ def place(members: Iterable[Member], record_alignment: int | None = None) -> Pla
     return place_shapes([shape_of(member) for member in members], record_alignment)
 
 
-def place_shapes(shapes: Iterable[Shape], record_alignment: int | None = None) -> Placement:
-    """Place members of these shapes in this order."""
+def place_shapes(shapes: Iterable[Shape], record_alignment: int | None = None, end: int = 0) -> Placement:
+    """Place members of these shapes in this order, behind ``end`` bits that are taken."""
     starts: list[int] = []
-    end = 0
     alignment = (record_alignment or 1) * BYTE
     for shape in shapes:
         if shape.width is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 from linesmith.analyzer.geometry.alignment import used_end
@@ -31,11 +32,21 @@ MOST_LEVELS = 128
 
 @dataclass(frozen=True, slots=True)
 class SingleMove:
-    """The member ``name`` behind the member ``after``, and the ``layout`` that C's rules give the record then."""
+    """The member ``name`` behind the member ``after``, which gives the record ``size`` bytes; ``order`` is the new one.
+
+    ``record`` is as it was, with the alignments that explain it.
+    """
 
     name: str
     after: str
-    layout: Layout
+    size: int
+    record: Layout
+    order: tuple[Member, ...]
+
+    @property
+    def layout(self) -> Layout:
+        """The record with its members where C's rules put them then."""
+        return lay_out(self.record, self.order)
 
 
 def shrinking_moves(
@@ -53,18 +64,46 @@ def shrinking_moves(
         return
     told = tuple(facts)
     parts = atoms(explained, layouts, told)
-    shapes = [tuple(shape_of(member) for member in part.members) for part in parts]
     walls = _walls(parts, layouts, told)
     movable = [one for one, part in enumerate(parts) if one not in walls and _is_named(part) and part.name not in kept]
+    sizes = _Sizes(explained, parts)
     for target in _targets(parts, explained, layouts):
         for moved in movable:
             if moved == target or walls.intersection(_between(moved, target)):
                 continue
-            order = _moved(len(parts), moved, target)
-            placed = place_shapes((shape for one in order for shape in shapes[one]), explained.alignment)
-            if placed.size < layout.size:
+            size = sizes.after(moved, target)
+            if size < layout.size:
+                order = _moved(range(len(parts)), moved, target)
                 members = tuple(member for one in order for member in parts[one].members)
-                yield SingleMove(parts[moved].name, parts[target].last, lay_out(explained, members))
+                yield SingleMove(parts[moved].name, parts[target].last, size, explained, members)
+
+
+class _Sizes:
+    """Sizes of a record after moves, without placing what a move does not change."""
+
+    def __init__(self, layout: Layout, parts: Sequence[Atom]) -> None:
+        self._layout = layout
+        self._shapes = [tuple(shape_of(member) for member in part.members) for part in parts]
+        self._ends = [0]
+        for shapes in self._shapes:
+            self._ends.append(place_shapes(shapes, end=self._ends[-1]).end)
+
+    def after(self, moved: int, target: int) -> int:
+        """Bytes with ``moved`` behind ``target``; as many as now unless what lies between ends earlier then."""
+        changed = range(min(moved, target + 1), max(moved, target) + 1)
+        end = self._end(_moved(changed, moved, target), self._ends[changed.start])
+        if end >= self._ends[changed.stop]:
+            return self._layout.size
+        rest = self._end(range(changed.stop, len(self._shapes)), end)
+        return place_shapes((), self._alignment, rest).size
+
+    @cached_property
+    def _alignment(self) -> int:
+        shapes = (shape for part in self._shapes for shape in part)
+        return place_shapes(shapes, self._layout.alignment).alignment
+
+    def _end(self, order: Iterable[int], end: int) -> int:
+        return place_shapes((shape for one in order for shape in self._shapes[one]), end=end).end
 
 
 def _least_size(layout: Layout) -> int:
@@ -119,8 +158,8 @@ def _between(moved: int, target: int) -> range:
     return range(moved + 1, target + 1) if moved < target else range(target + 1, moved)
 
 
-def _moved(count: int, moved: int, target: int) -> list[int]:
-    """The order of ``count`` atoms in which ``moved`` stands behind ``target``."""
-    order = [one for one in range(count) if one != moved]
-    order.insert(order.index(target) + 1, moved)
+def _moved(numbers: range, moved: int, target: int) -> list[int]:
+    """The atoms with these numbers, in the order in which ``moved`` stands behind ``target``."""
+    order = [one for one in numbers if one != moved]
+    order.insert(order.index(target) + 1 if target in numbers else 0, moved)
     return order

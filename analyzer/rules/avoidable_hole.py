@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 
 from linesmith.analyzer.geometry import gaps, line_of, lines, straddles
 from linesmith.analyzer.geometry.single_move import SingleMove, shrinking_moves
@@ -37,13 +39,12 @@ def _check(subject: Subject) -> Iterator[Violation]:
     if old is None or base is None or _unused(subject.new) <= _unused(old):
         return
     gap = _largest_growth(old, subject.new)
-    moves = _harmless(subject, _moves(subject.new, subject.head, subject))
-    if gap is None or not moves:
+    best = _best(subject, _moves(subject.new, subject.head, subject)) if gap else ()
+    if gap is None or not best:
         return
-    smallest = min(move.layout.size for move in moves)
-    before = min((move.layout.size for move in _moves(old, base, subject)), default=old.size)
-    if subject.new.size - smallest > old.size - before:
-        yield _violation(subject, gap, _simplest(old, subject.new, moves))
+    before = min((move.size for move in _moves(old, base, subject)), default=old.size)
+    if subject.new.size - best[0].size > old.size - before:
+        yield _violation(subject, gap, _simplest(old, subject.new, best))
 
 
 def _unused(layout: Layout) -> int:
@@ -90,16 +91,24 @@ def _wanted(intent: TypeIntent) -> Iterator[str]:
         yield from (*isolation.members, *isolation.apart_from)
 
 
-def _harmless(subject: Subject, moves: tuple[SingleMove, ...]) -> tuple[SingleMove, ...]:
+def _best(subject: Subject, moves: tuple[SingleMove, ...]) -> tuple[SingleMove, ...]:
+    """Of the moves that do no harm those that give most back."""
+    for _, equal in groupby(sorted(moves, key=attrgetter("size")), attrgetter("size")):
+        harmless = tuple(_harmless(subject, equal))
+        if harmless:
+            return harmless
+    return ()
+
+
+def _harmless(subject: Subject, moves: Iterable[SingleMove]) -> Iterator[SingleMove]:
     """Those by which no other member comes to lie across two lines and the moved one meets and leaves no guard."""
     new, layouts = subject.new, subject.head.layouts
     across, guards = _across(new), guarded(new, layouts, subject.intents)
-    return tuple(
-        move
-        for move in moves
-        if _across(move.layout) <= across
-        and company(move.name, guards, move.layout, layouts) == company(move.name, guards, new, layouts)
-    )
+    for move in moves:
+        moved = move.layout
+        same_company = company(move.name, guards, moved, layouts) == company(move.name, guards, new, layouts)
+        if same_company and _across(moved) <= across:
+            yield move
 
 
 def _across(layout: Layout) -> frozenset[str]:
@@ -115,7 +124,7 @@ def _simplest(old: Layout, new: Layout, moves: tuple[SingleMove, ...]) -> Single
         now = {member.name: member.offset for member in move.layout.members}
         elsewhere = sum(line_of(now[name]) != line_of(at[name]) for name in now)
         way = abs(now[move.name] - at[move.name])
-        return move.layout.size, move.name in known, elsewhere, way, move.name, move.after
+        return move.size, move.name in known, elsewhere, way, move.name, move.after
 
     return min(moves, key=price)
 
@@ -127,10 +136,10 @@ def _violation(subject: Subject, gap: _Gap, move: SingleMove) -> Violation:
     unused = Figure("unused", _unused(old), _unused(new))
     return RULE.broken(
         new,
-        f"behind {move.after} would make it {move.layout.size} bytes instead of {new.size}{fewer}; there is {gap}",
+        f"behind {move.after} would make it {move.size} bytes instead of {new.size}{fewer}; there is {gap}",
         member=move.name,
         advice=f"declare {move.name} behind {move.after}, unless something relies on their order",
-        figures=(Figure("size", old.size, new.size), unused, Figure("size after the move", None, move.layout.size)),
+        figures=(Figure("size", old.size, new.size), unused, Figure("size after the move", None, move.size)),
         line=line,
     )
 

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.geometry import Named, named, straddles
+from linesmith.analyzer.geometry.placement import alignment_of
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Layout, PhaseCount, Severity, Violation
 from linesmith.analyzer.rules.rule import Rule, Side, Subject
-from linesmith.analyzer.rules.starts import starts
+from linesmith.analyzer.rules.starts import Starts, starts
 from linesmith.analyzer.rules.watched import Watched, watched
 
 # A change by less is what any growth of an object brings whose starts are spread over the phases.
 NEWS_SHARE = 0.25
-_AT_A_LINE = (PhaseCount(0, 1),)
+_AT_A_LINE = Starts(CACHE_LINE_BYTES, (PhaseCount(0, 1),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,42 +34,51 @@ class _Across:
 
 
 def _check(subject: Subject) -> Iterator[Violation]:
-    for one in watched(subject.new, subject.head.layouts, subject.intents):
-        now = _across(subject.new, subject.head, one.member)
-        if now.share < NEWS_SHARE or not (one.wanted or subject.old):
-            continue
-        was = _before(subject, one.member)
+    found = watched(subject.new, subject.head.layouts, subject.intents)
+    able = [one for one in found if _may_lie_across(one.member) and (one.wanted or subject.old)]
+    if not able:
+        return
+    phases = _phases(subject.new, subject.head)
+    earlier = _phases(subject.old, subject.base) if subject.old and subject.base else ()
+    for one in able:
+        now = _across(one.member, phases)
+        old = _before(subject, one.member)
+        was = _across(old, earlier) if old else _Across()
         if now.share >= was.share + NEWS_SHARE:
             yield _violation(subject, one, was, now)
-        elif one.wanted:
+        elif one.wanted and now.share >= NEWS_SHARE:
             yield _violation(subject, replace(one, why=f"{one.why}, as before", severity=Severity.NOTE), was, now)
 
 
-def _before(subject: Subject, member: Named) -> _Across:
-    """The same of the base; a member that was not there lay nowhere."""
-    if subject.old is None or subject.base is None:
-        return _Across()
-    old = named(subject.old, subject.base.layouts, member.path)
-    return _across(subject.old, subject.base, old) if old else _Across()
+def _may_lie_across(member: Named) -> bool:
+    """Whether it can lie across lines at all: no bit, no more than a line, no word at a multiple of its size."""
+    size, word = member.span.size, alignment_of(member.member)
+    return not member.member.is_bit_field and size <= CACHE_LINE_BYTES and (word < size or member.offset % word > 0)
 
 
-def _across(layout: Layout, side: Side, member: Named) -> _Across:
-    """In the cache where most objects have it so; where no cache is known, of an object that begins at a line."""
-    if member.member.is_bit_field or not 0 < member.span.size <= CACHE_LINE_BYTES:
-        return _Across()
-    caches = [(one.phases, one.cache) for one in starts(layout, side) if one.cache] or [(_AT_A_LINE, "")]
-    found = (_in_phases(member, phases, cache) for phases, cache in caches)
-    return max(found, key=lambda one: one.share)
+def _before(subject: Subject, member: Named) -> Named | None:
+    """The same member of the base; one that was not there lay nowhere."""
+    return named(subject.old, subject.base.layouts, member.path) if subject.old and subject.base else None
 
 
-def _in_phases(member: Named, phases: tuple[PhaseCount, ...], cache: str) -> _Across:
-    split = [one for one in phases if straddles(member.offset + one.phase, member.span.size)]
-    share = sum(one.objects for one in split) / sum(one.objects for one in phases)
-    return _Across(share, tuple(one.phase for one in split), len(phases), cache)
+def _phases(layout: Layout, side: Side) -> tuple[Starts, ...]:
+    """Where objects of the known caches begin; where none is known, an object begins at a line."""
+    return tuple(one for one in starts(layout, side) if one.cache) or (_AT_A_LINE,)
+
+
+def _across(member: Named, phases: tuple[Starts, ...]) -> _Across:
+    """In the cache where most objects have it so."""
+    return max((_in_cache(member, one) for one in phases), key=lambda one: one.share)
+
+
+def _in_cache(member: Named, objects: Starts) -> _Across:
+    split = [one for one in objects.phases if straddles(member.offset + one.phase, member.span.size)]
+    share = sum(one.objects for one in split) / sum(one.objects for one in objects.phases)
+    return _Across(share, tuple(one.phase for one in split), len(objects.phases), objects.cache)
 
 
 def _violation(subject: Subject, one: Watched, was: _Across, now: _Across) -> Violation:
-    old = named(subject.old, subject.base.layouts, one.member.path) if subject.old and subject.base else None
+    old = _before(subject, one.member)
     first, last = one.member.offset, one.member.end - 1
     moved = f", it was at {old.offset}" if old and old.offset != first else ""
     return RULE.broken(

@@ -8,6 +8,7 @@ have in /sys/kernel/slab (docs/slab.md). Flags that do not move objects (SLAB_AC
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from linesmith.analyzer.slab.component_caches import COMPONENT_CACHES
 from linesmith.analyzer.slab.known_cache import CacheFlags, KnownCache, Release, made_by
@@ -100,7 +101,13 @@ _CACHES = (
 
 def known_cache(record: str, release: Release) -> KnownCache | None:
     """The cache that serves objects of ``record`` in that release, if one is known."""
-    return next((one for one in _of_release(release) if one.record == record), None)
+    return _by_record(release).get(record)
+
+
+@cache
+def _by_record(release: Release) -> dict[str, KnownCache]:
+    """The first cache of each record: lints ask for thousands."""
+    return {one.record: one for one in reversed(tuple(_of_release(release)))}
 
 
 def caches_called(name: str, release: Release) -> tuple[KnownCache, ...]:
