@@ -53,15 +53,31 @@ def suggested(
     Raises ``NothingToSuggest`` where neither is known of any line, and what a replay raises.
     """
     made = offered(found, premises, trace)
+    told = _told(found, premises, made, trace, sharded, limit)
+    if not any(line.candidates or line.advice for line in told.lines):
+        raise NothingToSuggest(reasons(made.answers))
+    return told
+
+
+def whatever_is_suggested(found: Analysis, premises: Premises, trace: Path | None) -> Suggested:
+    """The same, also where that is nothing; raises what a replay raises."""
+    return _told(found, premises, offered(found, premises, trace), trace)
+
+
+def _told(
+    found: Analysis,
+    premises: Premises,
+    made: Offered,
+    trace: Path | None,
+    sharded: Sharded | None = None,
+    limit: int | None = None,
+) -> Suggested:
     given = first_candidates(made.answers, limit) if limit else made.answers
-    advice = _advice(found, premises, trace)
-    if not advice and not any(one.candidates for one in given):
-        raise NothingToSuggest(reasons(given))
     return Suggested(
         found.reading.identity,
         found.profile.source,
         found.reading.layouts,
-        tuple(_lines(given, advice, found)),
+        tuple(_lines(given, _advice(found, premises, trace), found)),
         found.findings,
         premises.kernel.machine if premises.kernel else None,
         made.simulations,

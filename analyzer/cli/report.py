@@ -7,31 +7,45 @@ from pathlib import Path
 
 import click
 
-from linesmith.analyzer.cli import options
-
-_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+from linesmith.analyzer.cli import options, profile_report
 
 
 @click.command()
-@click.argument("run", metavar="RUN", type=_FOLDER)
-@click.option("--against", metavar="RUN", type=_FOLDER, help="Show what another run says of the same variants.")
+@profile_report.INPUTS
+@profile_report.ELF
 @options.html
+@click.option(
+    "--against",
+    metavar="RUN",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Show what another run says of the same variants.",
+)
 @options.result_format
 @options.output
-def command(run: Path, against: Path | None, html: Path | None, format_: str, output: Path | None) -> None:
-    """Show what the run in the directory RUN has found; it may still be going on, or have been killed."""
-    from linesmith.analyzer.cli.results import show
-    from linesmith.analyzer.report.two_runs import render_two_runs
+@profile_report.given
+def command(
+    inputs: tuple[Path, ...],
+    elf: Path | None,
+    html: Path | None,
+    against: Path | None,
+    format_: str,
+    output: Path | None,
+    asked: profile_report.Asked,
+) -> None:
+    """Show what the run in the directory RUN has found; it may still be going on, or have been killed.
+
+    Of a PROFILE of the program or kernel ELF it makes a page, given --html: the hot lines, who touches them, the
+    changes that `suggest` proposes, each with its layouts, costs and phases. Options from --type on are for that.
+    """
+    from linesmith.analyzer.cli.results import compare, show, show_page
     from linesmith.tuner.tuning.result import read_result
 
-    result = read_result(run)
-    if html:
-        from linesmith.analyzer.cli.run_files import files_of
-        from linesmith.analyzer.report.html.run_page import render_run
-
-        options.write_page(render_run(result, files_of(run, result)), html)
-        return
-    if against:
-        options.write(render_two_runs(result, read_result(against)), output)
-        return
-    show(result, format_, output)
+    chosen = profile_report.chosen(inputs, elf, html)
+    if isinstance(chosen, profile_report.OfProfile):
+        options.write_page(profile_report.page(chosen, asked), chosen.html)
+    elif html:
+        show_page(read_result(chosen), chosen, html)
+    elif against:
+        compare(read_result(chosen), read_result(against), output)
+    else:
+        show(read_result(chosen), format_, output)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from linesmith.analyzer.cli.options import write
+from linesmith.analyzer.cli.options import write, write_page
 from linesmith.analyzer.errors import OutputError
 from linesmith.analyzer.model import Result
 from linesmith.analyzer.report.bench import render_text
@@ -14,6 +14,7 @@ from linesmith.analyzer.report.bench_json import render_json
 from linesmith.analyzer.report.bench_markdown import render_markdown
 from linesmith.analyzer.report.evidence import evidence
 from linesmith.analyzer.report.matrix import render_json as render_matrix
+from linesmith.analyzer.report.two_runs import render_two_runs
 from linesmith.patches.message import with_evidence
 
 BEST = "best.patch"
@@ -47,6 +48,19 @@ def keep(result: Result, folder: Path) -> None:
 def show(result: Result, format_: str, output: Path | None) -> None:
     """Write the result in ``format_`` to ``output`` or the terminal."""
     write(_RENDERED[format_](result), output)
+
+
+def show_page(result: Result, folder: Path, destination: Path) -> None:
+    """Write the page of the run in ``folder``; raises ``OutputError`` and ``JournalError``."""
+    from linesmith.analyzer.cli.run_files import files_of
+    from linesmith.analyzer.report.html.run_page import render_run
+
+    write_page(render_run(result, files_of(folder, result)), destination)
+
+
+def compare(result: Result, other: Result, output: Path | None) -> None:
+    """Write what two runs say of the same variants to ``output`` or the terminal."""
+    write(render_two_runs(result, other), output)
 
 
 def _files(result: Result, folder: Path) -> Iterator[tuple[str, str]]:

@@ -19,6 +19,8 @@ ATTACKS = (
     "<iframe src='@/frame' srcdoc='<script>parent.ran = 1</script>'></iframe><object data='@/object'></object>",
     "-->]]>{{ 7 * 7 }}{% include 'style.css' %}&lt;b&gt;&#0;",
 )
+# A member's name with a dot or a bracket in it is a path; this one has none, so that the member can be moved.
+PATHLESS = "\"'><svg onload=\"ran='svg'\"><script>ran='script'</script></title>"
 # What no reader can see, or what turns the text around it.
 UNSEEN = "\x1b[31m\x00\x07\u202e\u2066\u200b\ufeff\u2028\udcff\U000e0041"
 

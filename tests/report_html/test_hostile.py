@@ -6,9 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from finished_run import RUN
+from linesmith_command import linesmith
 from report_html.browser import Browser
 from report_html.conftest import Canary
-from report_html.hostile import ATTACKS, UNSEEN, attack, poisoned
+from report_html.hostile import ATTACKS, PATHLESS, UNSEEN, attack, poisoned
+from report_html.profiled import renamed
 
 from linesmith.analyzer.report.html.run_page import RunFiles, render_run
 
@@ -50,6 +52,30 @@ def test_what_is_not_seen_is_spelled_out(browser: Browser, tmp_path: Path) -> No
     assert shown == ("exec storm<U+001B>[31m<U+0000><U+0007><U+202E><U+2066><U+200B><U+FEFF><U+2028><U+DCFF><U+E0041>")
     text = browser.value("document.documentElement.textContent")
     assert [one for one in UNSEEN if one in text and one not in "[31m"] == []
+
+
+def test_nothing_in_an_elf_file_and_a_profile_is_run_or_fetched(
+    browser: Browser, canary: Canary, tmp_path: Path
+) -> None:
+    """Names as an assembler can put them into debug information, and as anyone can write them into a text."""
+    text = attack(canary.address).replace("\0", "")
+    members = ("leftmost", "guard", "root", "renewed", "created", "name")
+    names = {name: name + text for name in ("session_index", "session_index.h", "guard.h")}
+    names |= {name: name + PATHLESS for name in members}
+    elf, profile = renamed(tmp_path / "demo", names)
+    titled = profile.read_text().replace("not recorded on any machine", " ".join(text.split()))
+    profile.write_bytes(titled.encode("utf-8", "surrogateescape"))
+    place = tmp_path / "out.html"
+    done = linesmith("report", elf, profile, "--html", place)
+    assert (done.returncode, done.stderr) == (0, "")
+    browser.open(place.as_uri())
+    assert browser.value(RAN) == "undefined"
+    assert browser.fetched == [place.as_uri()]
+    assert browser.complaints == []
+    assert canary.asked == []
+    assert browser.value("document.querySelectorAll('script, img, iframe, object, link, base, image').length") == 0
+    assert "session_index<script>" in browser.value("document.querySelectorAll('h2')[1].textContent")
+    assert len(browser.value("[...document.querySelectorAll('.drawing svg')].map(one => one.outerHTML)")) == 3
 
 
 def test_even_a_script_that_got_in_would_not_run(browser: Browser, canary: Canary, tmp_path: Path) -> None:

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A hot line on a page: what lies on it, who touches it, why it costs, and what can be done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from linesmith.analyzer.line_map import heat_of, line_map
+from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
+    Finding,
+    LineMember,
+    LineObject,
+    MemberFunction,
+    Profile,
+    SharingCost,
+    StructuralAdvice,
+)
+from linesmith.analyzer.report.alternatives import alternative_cells
+from linesmith.analyzer.report.cost import cost_rows, count_range, heavy_sharings, places
+from linesmith.analyzer.report.html.candidate_section import CandidateSection, Fact, candidate_section
+from linesmith.analyzer.report.html.layout_pair import figure
+from linesmith.analyzer.report.html.touched_cells import TouchedCell, touched_cells
+from linesmith.analyzer.report.lock import lock_rows
+from linesmith.analyzer.report.structure import tables
+from linesmith.analyzer.report.suggested import Numbered, Suggested
+
+MOST_FUNCTIONS = 12
+MOST_CONTAINERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    """A member met on the line, with its functions in words."""
+
+    member: LineMember
+    share: str
+    writes: str
+    functions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitRow:
+    """Who waits for stores to what: counts, cycles, CPUs and nodes in words."""
+
+    victim: str
+    writer: str
+    contended: str
+    cycles: str
+    places: str
+    span: str
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """What to change beside the order of members, with labelled rows."""
+
+    kind: str
+    sentence: str
+    facts: tuple[Fact, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FindingSection:
+    """Everything that is told of one line; ``alike`` are the ranks of lines that it stands for."""
+
+    finding: Finding
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    drawing: Markup
+    cells: tuple[TouchedCell, ...]
+    members: tuple[MemberRow, ...]
+    waits: tuple[WaitRow, ...]
+    reasons: tuple[str, ...]
+    alike: tuple[int, ...]
+    shown: CandidateSection | None
+    candidates: tuple[tuple[str, ...], ...]
+    refusal: str
+    advice: tuple[Advised, ...]
+
+
+def finding_section(
+    finding: Finding, alike: tuple[int, ...], ones: Sequence[Numbered], suggested: Suggested, profile: Profile
+) -> FindingSection:
+    """The section of a line; ``ones`` are its candidates, of which the recommended one is told in full."""
+    accesses = "accesses" if profile.recording else "loads"
+    line = next((one for one in suggested.lines if one.finding.rank == finding.rank), None)
+    drawing, cells = _map(finding, suggested, profile)
+    chosen = next((one for one in ones if one.candidate.recommended), None)
+    shown = chosen or (ones[0] if ones and not (line and line.declined) else None)
+    return FindingSection(
+        finding,
+        _title(finding, suggested),
+        (*_facts(finding, accesses), *(pair for one in finding.objects for pair in _object(one, finding))),
+        drawing,
+        cells,
+        tuple(_member(one, finding) for one in finding.members),
+        tuple(map(_wait, heavy_sharings(finding.cost))),
+        (*_lock(finding), *finding.triage.reasons, *finding.cost.notes),
+        alike,
+        candidate_section(shown, suggested, profile) if shown else None,
+        tuple(map(tuple, alternative_cells(ones))) if ones else (),
+        (line.declined or line.refusal) if line else "",
+        tuple(map(_advised, line.advice)) if line else (),
+    )
+
+
+def _title(finding: Finding, suggested: Suggested) -> str:
+    first = finding.objects[0] if finding.objects else None
+    if first is None or not (first.type or first.variable):
+        return "object not known"
+    return suggested.layouts.by_id(first.layout).title if first.layout is not None else first.type or first.variable
+
+
+def _map(finding: Finding, suggested: Suggested, profile: Profile) -> tuple[Markup, tuple[TouchedCell, ...]]:
+    """The map of the first object as it lies on this line, with the heat of all lines of its record."""
+    first = finding.objects[0] if finding.objects else None
+    if first is None or first.layout is None:
+        return Markup(""), ()
+    layout = suggested.layouts.by_id(first.layout)
+    heat = heat_of(layout, suggested.layouts, suggested.findings, profile)
+    drawn = line_map(layout, suggested.layouts, heat, first.phase, finding.bytes)
+    return figure(drawn), touched_cells(drawn)
+
+
+def _facts(finding: Finding, accesses: str) -> Iterator[tuple[str, str]]:
+    stores = f"{finding.stores:,} stores" if finding.stores else "no stores sampled"
+    yield "share", f"{finding.share:.1%} of all contended {accesses} of the profile"
+    yield "samples", f"{finding.contended:,} contended {accesses}, {stores}"
+    if finding.address is not None:
+        yield "address", f"{finding.address:#x}"
+    for row in cost_rows(finding.cost, accesses):
+        label, _, text = row.strip().partition(" ")
+        yield {"removable": "a layout can remove"}.get(label, label), text.strip()
+    if finding.simulated:
+        yield "simulated", finding.simulated
+    if finding.apart:
+        yield "set apart", finding.apart
+
+
+def _object(one: LineObject, finding: Finding) -> Iterator[tuple[str, str]]:
+    if not one.type:
+        yield "object", ", ".join(words for words in (one.outcome.value, one.origin, one.reason) if words)
+        return
+    begins = f"begins {abs(one.start)} bytes {'before the line' if one.start < 0 else 'into the line'}"
+    where = begins if one.start else "begins with the line"
+    origin = f", {one.origin}" if one.origin else ""
+    yield "object", f"{one.type}, {where} (phase {one.phase} of {finding.bytes}){origin}"
+    rival = one.runner_up
+    against = f"; runner-up {rival.type} (phase {rival.phase}), confidence {one.margin:.1%}" if rival else ""
+    counted = "accesses" if finding.simulated else "samples"
+    yield "known by", f"{one.outcome.value}: {one.score:.0%} of the {counted} explained{against}"
+    if one.reason:
+        yield "but", one.reason
+    if one.containers:
+        more = len(one.containers) - MOST_CONTAINERS
+        yield "held by", ", ".join(one.containers[:MOST_CONTAINERS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _member(one: LineMember, finding: Finding) -> MemberRow:
+    contended = sum(function.contended for function in one.functions)
+    share = f"{contended / finding.contended:.1%}" if finding.contended else "-"
+    writes = f"{one.writes:,}" if one.writes else "inferred" if one.write_inferred else "-"
+    more = len(one.functions) - MOST_FUNCTIONS
+    told = [*map(_function, one.functions[:MOST_FUNCTIONS]), *([f"and {more} more"] if more > 0 else [])]
+    return MemberRow(one, share, writes, tuple(told))
+
+
+def _function(one: MemberFunction) -> str:
+    """``down_write: 300 contended, 12 stores, on 8 CPUs``."""
+    parts = [f"{one.contended:,} contended"] if one.contended else []
+    parts += [f"{one.stores:,} stores"] if one.stores else []
+    parts += [f"on {one.cpus} CPUs"] if one.cpus else []
+    parts += [one.writes_inferred] if one.writes_inferred else []
+    return f"{one.name}: {', '.join(parts)}" if parts else one.name
+
+
+def _wait(one: SharingCost) -> WaitRow:
+    return WaitRow(
+        one.victim.member,
+        "itself" if one.writer.member == one.victim.member else one.writer.member,
+        count_range(one.contended),
+        count_range(one.cycles),
+        places(one.victim, one.writer),
+        "" if one.span == CACHE_LINE_BYTES else f"{one.span}-byte pair",
+    )
+
+
+def _lock(finding: Finding) -> list[str]:
+    return [row.strip().removeprefix("- ") for row in lock_rows(finding.lock)]
+
+
+def _advised(one: StructuralAdvice) -> Advised:
+    facts = tuple((label, tuple(row.strip() for row in rows)) for label, rows in tables(one) if rows)
+    return Advised(one.kind.value, one.sentence, facts, one.notes)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The page of a profile: what is hot and why, what to change, what that gains and costs, and what was not checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from linesmith.analyzer.model import Finding
+from linesmith.analyzer.report.by_type import MOST_TYPES, examples
+from linesmith.analyzer.report.chosen import Chosen
+from linesmith.analyzer.report.cost import share_range
+from linesmith.analyzer.report.html.finding_section import FindingSection, finding_section
+from linesmith.analyzer.report.html.page import render_page
+from linesmith.analyzer.report.line_map_svg import LINE_MAP_STYLE
+from linesmith.analyzer.report.moves import short_change
+from linesmith.analyzer.report.recording import left_out_rows, recording_rows
+from linesmith.analyzer.report.savings import saved
+from linesmith.analyzer.report.suggested import Numbered, Suggested
+from linesmith.analyzer.sharing.accounts import accounts
+from linesmith.analyzer.sharing.type_totals import TypeTotal, type_totals
+
+MOST_REMARKS = 40
+MOST_RECOMMENDED = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Recommended:
+    """A row of the overview: the line, its record, what to do and what that saves; ``told``: it has a section."""
+
+    rank: int
+    told: bool
+    type: str
+    number: int
+    change: str
+    saves: str
+    size: str
+
+
+@dataclass(frozen=True, slots=True)
+class TypeRow:
+    """What the lines of one type cost together."""
+
+    total: TypeTotal
+    removable: str
+    pairs: tuple[str, ...]
+
+
+def render_profile(suggested: Suggested, chosen: Chosen, unchecked: Sequence[str]) -> str:
+    """The page of a profile; ``unchecked`` are sentences on what the caller did not give."""
+    told, untold = _told(suggested)
+    numbered = _by_line(suggested)
+    profile = chosen.profile
+    ranks = {finding.rank for finding, _ in told}
+    left_out = left_out_rows(chosen.left_out, profile)
+    content = {
+        "heading": profile.title or profile.source,
+        "facts": tuple(_facts(suggested, chosen)),
+        "recommended": tuple(_recommended(suggested, ranks)),
+        "types": tuple(map(_type_row, type_totals(suggested.findings)[:MOST_TYPES])),
+        "sections": tuple(
+            finding_section(finding, alike, numbered.get(finding.rank, ()), suggested, profile)
+            for finding, alike in told
+        ),
+        "untold": untold,
+        "refused": tuple(_refused(suggested, ranks)),
+        "ended": accounts(profile, suggested.findings, chosen.left_out),
+        "counted": "accesses" if profile.recording else "samples",
+        "remarks": tuple(_remarks(chosen)),
+        "unchecked": (*unchecked, *left_out),
+    }
+    return render_page("profile.html", content, LINE_MAP_STYLE)
+
+
+def _told(suggested: Suggested) -> tuple[list[tuple[Finding, tuple[int, ...]]], int]:
+    """The lines that get a section, with those alike; one with a recommendation always does."""
+    told, untold = examples(suggested.findings)
+    known = {finding.rank for finding, _ in told}
+    more = [(line.finding, ()) for line in suggested.lines if line.recommended and line.finding.rank not in known]
+    return [*told, *more], max(0, untold - len(more))
+
+
+def _by_line(suggested: Suggested) -> dict[int, tuple[Numbered, ...]]:
+    """Candidates by the rank of their line, in the order in which a replay has them."""
+    places = {number: place for place, number in enumerate(suggested.simulations)}
+    return {
+        rank: tuple(sorted(group, key=lambda one: places.get(one.number, one.number)))
+        for rank, group in groupby(suggested.numbered(), lambda one: one.line.finding.rank)
+    }
+
+
+def _facts(suggested: Suggested, chosen: Chosen) -> Iterator[tuple[str, str]]:
+    elf, machine, profile = suggested.elf, suggested.machine, chosen.profile
+    yield "profile", profile.source
+    if chosen.sections > 1:
+        yield "report", f"{chosen.section} of {chosen.sections} in this text"
+    yield "layouts", f"{elf.path}{f', build-id {elf.build_id}' if elf.build_id else ''}"
+    if machine:
+        release = ".".join(map(str, machine.release))
+        yield "slabs", f"as in Linux {release}, {machine.cpus} CPUs, pages of {machine.page_bytes} bytes"
+    for row in recording_rows(profile.recording) if profile.recording else ():
+        label, _, text = row.partition(": ")
+        yield label, text
+
+
+def _recommended(suggested: Suggested, told: set[int]) -> Iterator[Recommended]:
+    ones = [one for one in suggested.numbered() if one.candidate.recommended][:MOST_RECOMMENDED]
+    for one in ones:
+        candidate, rank = one.candidate, one.line.finding.rank
+        before, after = candidate.before.size, candidate.after.size
+        size = f"{after:,} bytes, unchanged" if before == after else f"{before:,} → {after:,} bytes"
+        yield Recommended(
+            rank, rank in told, candidate.type, one.number, short_change(candidate), saved(candidate).text, size
+        )
+
+
+def _type_row(one: TypeTotal) -> TypeRow:
+    return TypeRow(one, share_range(one.share), tuple(f"{first} with {second}" for first, second in one.pairs))
+
+
+def _refused(suggested: Suggested, told: set[int]) -> Iterator[str]:
+    """Why nothing is proposed for lines that have no section."""
+    for line in suggested.lines:
+        if line.refusal and line.finding.rank not in told:
+            yield line.refusal
+
+
+def _remarks(chosen: Chosen) -> Iterator[str]:
+    remarks = chosen.profile.remarks
+    for one in remarks[:MOST_REMARKS]:
+        yield f"line {one.text_line} of the text: {one.text}" if one.text_line else one.text
+    if len(remarks) > MOST_REMARKS:
+        yield f"and {len(remarks) - MOST_REMARKS} more"
+
+
+__all__ = ["FindingSection", "render_profile"]

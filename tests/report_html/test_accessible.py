@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Pages that can be read with a keyboard, a screen reader, in the dark, on a narrow screen and on paper."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from linesmith_command import linesmith
+from report_html.browser import Browser
+from report_html.profiled import built
+
+STYLE = (files("linesmith.analyzer.report.html") / "templates" / "style.css").read_text()
+# Inks and the grounds they are put on; lines and marks of drawings need less than text.
+TEXTS = [
+    *[(ink, ground) for ink in ("ink", "quiet") for ground in ("paper", "raised")],
+    *[(ink, "paper") for ink in ("link", "good", "bad", "doubt")],
+]
+MARKS = [(ink, ground) for ink in ("first", "second", "quiet", "ink") for ground in ("paper", "mark")]
+
+# Text of the page whose colour is too close to the ground behind it.
+FAINT = """
+(() => {
+  const number = text => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
+  const alpha = text => text === 'transparent' ? 0 : Number(text.match(/[\\d.]+/g)[3] ?? 1);
+  const light = rgb => rgb.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
+  const ground = one => {
+    for (; one; one = one.parentElement) {
+      const colour = getComputedStyle(one).backgroundColor;
+      if (alpha(colour) === 1) return number(colour);
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const one = walk.currentNode.parentElement;
+    if (!walk.currentNode.data.trim() || one.closest('svg')) continue;
+    const both = [light(number(getComputedStyle(one).color)), light(ground(one))].sort((a, b) => b - a);
+    const ratio = (both[0] + 0.05) / (both[1] + 0.05);
+    if (ratio < 4.5) found.push([walk.currentNode.data.trim().slice(0, 40), ratio]);
+  }
+  return found;
+})()
+"""
+HEADINGS = "[...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map(one => Number(one.tagName[1]))"
+# Cells of a head without a scope, and rows without a heading cell.
+UNSCOPED = "[...document.querySelectorAll('th')].filter(one => !one.scope).length"
+SILENT = """[...document.querySelectorAll('svg')].filter(
+  one => one.getAttribute('role') !== 'img' || !(one.getAttribute('aria-label') || one.querySelector('title'))
+).length"""
+
+
+FOLDED = "[...document.querySelector('details').querySelectorAll('th, td, code, dt, dd')].map(one => one.textContent)"
+# Longer words may be parted at the end of a line.
+MOST_LETTERS = 14
+
+
+@pytest.fixture(scope="module", params=["run", "profile"])
+def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, benched_run: Path) -> Path:
+    folder = tmp_path_factory.mktemp("page")
+    given = (benched_run,) if request.param == "run" else built(folder / "demo")
+    linesmith("report", *given, "--html", folder / "out.html")
+    return folder / "out.html"
+
+
+def palettes() -> dict[str, dict[str, str]]:
+    """Custom properties by scheme; each scheme states all of them."""
+    blocks = re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL)
+    return {
+        scheme: dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", block))
+        for scheme, block in zip(("light", "dark", "print"), blocks, strict=True)
+    }
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance. Source: WCAG 2.2, the definition of that name."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(first: str, second: str) -> float:
+    low, high = sorted((luminance(first), luminance(second)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_contrast_is_computed_as_defined() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21.0)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark", "print"])
+def test_every_ink_stands_out_from_its_ground(scheme: str) -> None:
+    colours = palettes()[scheme]
+    assert [(ink, ground) for ink, ground in TEXTS if contrast(colours[ink], colours[ground]) < 4.5] == []
+    assert [(ink, ground) for ink, ground in MARKS if contrast(colours[ink], colours[ground]) < 3] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_text_of_the_page_stands_out(browser: Browser, page: Path, scheme: str) -> None:
+    browser.look(prefers_color_scheme=scheme)
+    browser.open(page.as_uri())
+    assert (
+        browser.value("getComputedStyle(document.documentElement).backgroundColor")
+        == {
+            "light": "rgb(255, 255, 255)",
+            "dark": "rgb(20, 23, 27)",
+        }[scheme]
+    )
+    assert browser.value(FAINT) == []
+
+
+def test_headings_step_down_one_by_one(browser: Browser, page: Path) -> None:
+    browser.open(page.as_uri())
+    levels = browser.value(HEADINGS)
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(now <= before + 1 for before, now in pairwise(levels))
+
+
+def test_landmarks_headers_and_drawings_have_names(browser: Browser, page: Path) -> None:
+    browser.open(page.as_uri())
+    for landmark in ("header", "nav[aria-label]", "main", "footer"):
+        assert browser.value(f"document.querySelectorAll('body > {landmark}').length") == 1
+    assert browser.value("document.documentElement.lang") == "en"
+    assert browser.value(UNSCOPED) == 0
+    assert browser.value(SILENT) == 0
+    ids = browser.value("[...document.querySelectorAll('[id]')].map(one => one.id)")
+    assert len(ids) == len(set(ids))
+    targets = browser.value("[...document.querySelectorAll('a')].map(one => one.getAttribute('href').slice(1))")
+    assert set(targets) <= set(ids)
+
+
+def test_the_tree_that_a_screen_reader_gets_has_the_tables(browser: Browser, page: Path) -> None:
+    browser.open(page.as_uri())
+    nodes = browser.do("Accessibility.getFullAXTree")["nodes"]
+    roles = {str(node["role"]["value"]) for node in nodes if "role" in node and not node["ignored"]}
+    assert roles >= {"banner", "navigation", "main", "contentinfo", "table", "columnheader", "rowheader", "region"}
+    images = [node for node in nodes if node.get("role", {}).get("value") in ("image", "img") and not node["ignored"]]
+    assert images
+    assert all(node["name"]["value"] for node in images)
+
+
+def test_the_first_tab_skips_to_the_content(browser: Browser, page: Path) -> None:
+    browser.open(page.as_uri())
+    key = {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
+    browser.do("Input.dispatchKeyEvent", type="keyDown", **key)
+    browser.do("Input.dispatchKeyEvent", type="keyUp", **key)
+    assert browser.value("document.activeElement.className") == "skip"
+    assert browser.value("document.activeElement.getBoundingClientRect().left") >= 0
+    assert browser.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    enter = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
+    browser.do("Input.dispatchKeyEvent", type="keyDown", **enter)
+    browser.do("Input.dispatchKeyEvent", type="keyUp", **enter)
+    browser.settle()
+    assert browser.value("document.activeElement.id") == "content"
+
+
+def test_what_scrolls_can_be_reached_with_the_keyboard(browser: Browser, page: Path) -> None:
+    browser.look(width=400)
+    browser.open(page.as_uri())
+    wide = "[...document.querySelectorAll('*')].filter(one => one.scrollWidth > one.clientWidth + 1 && "
+    wide += "['auto', 'scroll'].includes(getComputedStyle(one).overflowX))"
+    assert browser.value(f"{wide}.length") > 0
+    assert browser.value(f"{wide}.filter(one => one.tabIndex !== 0 || !one.getAttribute('aria-label')).length") == 0
+
+
+def test_a_narrow_screen_scrolls_down_only(browser: Browser, page: Path) -> None:
+    browser.look(width=400)
+    browser.open(page.as_uri())
+    assert browser.value("document.documentElement.scrollWidth") == 400
+
+
+def test_nothing_moves_for_those_who_do_not_like_it(browser: Browser, page: Path) -> None:
+    browser.look(prefers_reduced_motion="reduce")
+    browser.open(page.as_uri())
+    assert browser.value("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
+    assert browser.value("document.getAnimations().length") == 0
+
+
+def test_paper_shows_what_is_folded_away(browser: Browser, page: Path, tmp_path: Path) -> None:
+    browser.open(page.as_uri())
+    folded = " ".join(browser.value(FOLDED)).split()
+    browser.printed(tmp_path / "page.pdf")
+    content = (tmp_path / "page.pdf").read_bytes()
+    assert content.startswith(b"%PDF-")
+    text = printed_text(tmp_path / "page.pdf")
+    assert folded
+    assert [word for word in folded if len(word) < MOST_LETTERS and word not in text] == []
+
+
+def printed_text(document: Path) -> str:
+    try:
+        done = subprocess.run(["pdftotext", document, "-"], capture_output=True, text=True, check=True)
+    except FileNotFoundError:
+        pytest.skip("no pdftotext (poppler-utils)")
+    return done.stdout

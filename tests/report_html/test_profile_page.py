@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The page of a profile: maps, readers and writers, coherence steps, phases and memory of what is recommended."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hand_made import meeting, scalar, struct, table
+from linesmith_command import linesmith
+from report_html.browser import Browser
+from report_html.profiled import built
+
+from linesmith.analyzer.geometry import lines
+from linesmith.analyzer.model import Candidate, Prediction, Residual
+from linesmith.analyzer.report.html.phase_strips import WIDTH, pair_phases
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return built(tmp_path_factory.mktemp("example") / "demo")
+
+
+@pytest.fixture(scope="module")
+def page(example: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("page") / "out.html"
+    done = linesmith("report", *example, "--html", place)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return place
+
+
+def texts(browser: Browser, selector: str) -> list[str]:
+    found: list[str] = browser.value(f"[...document.querySelectorAll({selector!r})].map(one => one.textContent.trim())")
+    return found
+
+
+def test_the_line_is_told_from_what_lies_on_it_to_what_to_do(browser: Browser, page: Path) -> None:
+    browser.open(page.as_uri())
+    assert texts(browser, "h2") == ["Overview", "Line 0: struct session_index", "Not checked", "Samples"]
+    assert texts(browser, "section[aria-labelledby=line-0] > h3") == [
+        "The object on its lines",
+        "Who touches this line",
+        "Who waits for whom",
+        "Recommended: candidate 1: move guard behind name",
+    ]
+
+
+def test_there_are_maps_of_the_object_and_of_both_layouts(browser: Browser, page: Path) -> None:
+    browser.open(page.as_uri())
+    assert len(texts(browser, ".drawing svg")) == 3
+    assert all(title.startswith("struct session_index") for title in texts(browser, ".drawing svg > title"))
+
+
+def test_readers_and_writers_are_told_with_cpus_and_nodes(browser: Browser, page: Path) -> None:
+    browser.open(page.as_uri())
+    cells = browser.value("[...document.querySelectorAll('details table tbody tr')].map(one => one.textContent)")
+    assert any(re.search(r"root.*session_index_find: 1,388 reads on 7 CPUs of node 0", cell, re.S) for cell in cells)
+    waits = browser.value("document.querySelector('[aria-label^=\"Who waits\"] tbody').innerText")
+    assert "root\tguard" in waits
+    assert "7 CPUs after 1 CPU, node 0" in waits
+
+
+def test_the_steps_stand_side_by_side(browser: Browser, page: Path) -> None:
+    browser.open(page.as_uri())
+    head = texts(browser, ".steps thead tr:first-child th")[:4]
+    assert head == ["CPU", "access", "now", "with candidate 1"]
+    states = browser.value("[...document.querySelectorAll('.steps abbr')].slice(0, 2).map(one => one.title)")
+    assert states == ["modified on CPU A", "invalid on CPU B"]
+    assert "needless" in browser.value("document.querySelector('.steps').innerText")
+
+
+def test_the_numbers_are_those_of_suggest(example: tuple[Path, Path], browser: Browser, page: Path) -> None:
+    browser.open(page.as_uri())
+    (recommended,) = re.findall("recommended: (.*)", linesmith("suggest", *example).stdout)
+    assert f"Recommended: {recommended}" in texts(browser, "h3")
+
+
+def test_elf_may_be_named_behind_the_profile(example: tuple[Path, Path], page: Path, tmp_path: Path) -> None:
+    elf, profile = example
+    linesmith("report", profile, "--elf", elf, "--html", tmp_path / "other.html")
+    assert (tmp_path / "other.html").read_bytes() == page.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["profile"], "name the program or kernel it is of as well"),
+        (["elf", "profile"], "name it with --html FILE"),
+        (["elf", "profile", "elf"], "one RUN, or of one PROFILE with its ELF"),
+        (["elf", "profile", "--html", "out.html", "--format", "json"], "--format is about a RUN"),
+        (["run", "--type", "x"], "--type is about a PROFILE"),
+        (["run", "profile"], "it must be the RUN"),
+        (["elf", "profile", "--html", "elf"], "ELF or BTF file and stays as it is"),
+        (["elf", "profile", "--html", "profile"], "stays as it is"),
+    ],
+)
+def test_what_does_not_fit_together_is_said(
+    example: tuple[Path, Path], benched_run: Path, tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    places = {"elf": example[0], "profile": example[1], "run": benched_run, "out.html": tmp_path / "out.html"}
+    done = linesmith("report", *(places.get(one, one) for one in arguments))
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not (tmp_path / "out.html").exists()
+
+
+def test_what_was_not_given_was_not_checked(browser: Browser, page: Path) -> None:
+    browser.open(page.as_uri())
+    missing = texts(browser, "[aria-labelledby=unchecked] li")
+    assert [re.findall(r"--\w+", one) for one in missing] == [
+        [],
+        ["--trace"],
+        ["--tree"],
+        ["--configuration"],
+        ["--slabinfo"],
+    ]
+
+
+def test_phases_are_drawn_as_they_are_counted() -> None:
+    """Eight bytes apart of each other, two members meet in seven of eight phases."""
+    layout = struct("pair", scalar("first"), scalar("between"), scalar("second"), scalar("rest", 40))
+    apart = struct("pair", scalar("first"), scalar("between"), scalar("rest", 40), scalar("second", 8))
+    finding = meeting(layout, "first", "second")
+    residual = Residual("first", "second", 64, 6 / 8, 1 / 8)
+    candidate = Candidate("pair", layout, apart, (), (residual,), Prediction(1, 0, 1, 1), lines(apart))
+    (pair,) = pair_phases(candidate, table(layout))
+    assert (pair.before.told, pair.after.told) == ("6 of 8 phases", "1 of 8 phases")
+    assert [sum(one.meet for one in side.drawings) for side in (pair.before, pair.after)] == [6, 1]
+    assert [one.phase for one in pair.before.drawings] == list(range(0, 64, 8))
+    assert finding.triage.pairs
+
+
+def test_every_part_of_a_phase_is_within_its_drawing() -> None:
+    layout = struct("pair", scalar("first", 100), scalar("second", 100))
+    residual = Residual("first", "second", 64, 1.0, 1.0)
+    candidate = Candidate("pair", layout, layout, (), (residual,), Prediction(1, 0, 1, 1), lines(layout))
+    (pair,) = pair_phases(candidate, table(layout))
+    for one in pair.before.drawings:
+        for bar in (*one.lines, *one.shared, one.first, one.second):
+            assert 0 <= bar.left < bar.left + bar.width <= WIDTH + 0.2
