@@ -66,10 +66,11 @@ def corpus() -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache directory for this run, shared by its worker processes; the user's index cache is not touched."""
+    """A cache directory for this run, shared by its worker processes; the user's cache and settings are not touched."""
     base = tmp_path_factory.getbasetemp()
     cache = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
     cache.mkdir(exist_ok=True)
     os.environ["XDG_CACHE_HOME"] = str(cache)
+    os.environ["XDG_CONFIG_HOME"] = str(cache / "no settings")
     os.environ.pop("LINESMITH_CACHE_DIR", None)
     return cache

@@ -20,7 +20,7 @@ GROUPS = {
     "change": ("patch", "encapsulate", "inline"),
     "prove": ("bench", "tune", "report"),
     "keep": ("lint", "intent", "explain"),
-    "more": ("demo", "completion", "man"),
+    "more": ("demo", "doctor", "config", "completion", "man"),
 }
 
 

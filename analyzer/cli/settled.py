@@ -15,6 +15,7 @@ from linesmith.analyzer.cli.settings import CACHE_DIRECTORY, Setting, setting_of
 from linesmith.analyzer.cli.settings_file import SettingsFile, Value, read_tree, read_user, tree_file, user_file
 
 _FILES = "linesmith.settings"
+_CACHE = "linesmith.cache"
 
 
 class SettledContext(click.Context):
@@ -64,16 +65,21 @@ def origin_in_files(context: click.Context, param: click.Parameter) -> str:
     return found.place if found else ""
 
 
-def cache_setting(context: click.Context) -> Value | None:
-    """Where the user's file wants the cache. Raises ``ConfigurationError``."""
-    return _user(context).look_up("", CACHE_DIRECTORY)
-
-
 def settle_cache(context: click.Context) -> None:
-    """Hand the user's choice of a cache directory on as the variable that everything asks, child processes too."""
+    """Hand the user's choice of a cache directory on as the variable that everything asks, child processes too.
+
+    Raises ``ConfigurationError``.
+    """
     name = variable(CACHE_DIRECTORY)
-    if not os.environ.get(name) and (wanted := cache_setting(context)):
+    if not os.environ.get(name) and (wanted := _user(context).look_up("", CACHE_DIRECTORY)):
         os.environ[name] = str(Path(str(wanted.value)).expanduser())
+        context.meta[_CACHE] = wanted.place
+
+
+def cache_origin(context: click.Context) -> str:
+    """Where the user's file says where the cache is; empty where that was not asked."""
+    found: str = context.meta.get(_CACHE, "")
+    return found
 
 
 def _with_cache(callback: Callable[..., object]) -> Callable[..., object]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 
 import click
@@ -19,6 +20,7 @@ _FOR_PATHS = {
     "is not writable": "give the path of one that you may write",
 }
 _ALREADY_SAID = ";"
+_NO_NUMBER = re.compile(r"is not a valid (integer|float)( range)?")
 
 
 def sentence(error: click.ClickException) -> str:
@@ -79,8 +81,8 @@ def _remedy(error: click.BadParameter, context: click.Context) -> str:
     type_ = error.param.type if error.param else None
     if isinstance(type_, click.Path):
         return next((step for mark, step in _FOR_PATHS.items() if mark in error.message), "give another path")
-    if isinstance(type_, (click.IntRange, click.FloatRange)):
-        return "give one in that range" if "range" in error.message else "give a number"
+    if isinstance(type_, (click.types.IntParamType, click.types.FloatParamType)):
+        return "give one in that range" if "in the range" in error.message else "give one"
     if isinstance(type_, click.Choice):
         return "give one of these"
     return f"`{context.command_path} --help` says what it takes"
@@ -96,5 +98,5 @@ def _with_step(said: str, step: str) -> str:
 
 def _clause(message: str) -> str:
     """A sentence of click's as part of ours."""
-    text = message.strip().removesuffix(".")
+    text = _NO_NUMBER.sub("is no number", message.strip().removesuffix("."))
     return text[:1].lower() + text[1:] if text[1:2].islower() else text

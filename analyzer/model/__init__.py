@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         Residual,
         Strategy,
     )
+    from linesmith.analyzer.model.check import Check, Readiness
     from linesmith.analyzer.model.code import Operand, Touched
     from linesmith.analyzer.model.coherence_step import CoherenceStep, LineState, StepTable
     from linesmith.analyzer.model.cost import Bounds, LineCost, SharingCost, Side
@@ -168,6 +169,7 @@ _NAMES = {
         "Residual",
         "Strategy",
     ),
+    "check": ("Check", "Readiness"),
     "code": ("Operand", "Touched"),
     "coherence_step": ("CoherenceStep", "LineState", "StepTable"),
     "cost": ("Bounds", "LineCost", "SharingCost", "Side"),
@@ -267,6 +269,7 @@ __all__ = [
     "Cell",
     "CellKind",
     "Change",
+    "Check",
     "Churn",
     "CoAccess",
     "CodeAccess",
@@ -352,6 +355,7 @@ __all__ = [
     "Profile",
     "ProfileChange",
     "Protected",
+    "Readiness",
     "Recipe",
     "RecordKind",
     "RecordSource",

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``linesmith doctor``: what this machine can do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from linesmith.analyzer.cli import options
+
+_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("commands", metavar="[COMMAND]...", nargs=-1)
+@click.option("--tree", metavar="DIR", type=_DIRECTORY, default=Path(), help="The source tree; else where you are.")
+@options.build
+@options.format_
+@options.output
+def command(commands: tuple[str, ...], tree: Path, build: Path | None, format_: str, output: Path | None) -> int:
+    """Say what this machine can do, and for what is missing the command that would mend it.
+
+    perf and KVM are tried by running them, which takes some seconds. Exit status 1 tells that one of the commands named
+    (`linesmith doctor record`) cannot work here.
+    """
+    from linesmith.analyzer.cli.waiting import tell_who_waits
+    from linesmith.analyzer.doctor import Place, examine
+    from linesmith.analyzer.report import doctor
+
+    _refuse_unknown(commands)
+    checks = examine(Place(tree, build), tell_who_waits)
+    render = doctor.render_json if format_ == "json" else doctor.render_text
+    options.write(render(checks, commands), output)
+    return 1 if doctor.lacking(checks, commands) else 0
+
+
+def _refuse_unknown(commands: tuple[str, ...]) -> None:
+    from linesmith.analyzer.cli.usage import nearest
+
+    context = click.get_current_context()
+    root = context.find_root()
+    known = root.command.list_commands(root) if isinstance(root.command, click.Group) else []
+    for name in commands:
+        if name not in known:
+            step = nearest(name, known) or "`linesmith --help` lists the commands"
+            raise click.UsageError(f"there is no command {name}; {step}", context)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every setting with its value and where that comes from."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import click
+from click.core import ParameterSource
+
+from linesmith.analyzer.cli.settings import CACHE_DIRECTORY, setting_of, variable, variables
+from linesmith.analyzer.cli.settled import SettledContext, cache_origin, origin_in_files
+from linesmith.analyzer.cli.usage import nearest
+from linesmith.analyzer.store import cache_directory
+
+SCHEMA_VERSION = 1
+# Variables that are not options, because no file may set them or because others read them too.
+_VARIABLES = ("LINESMITH_SOURCE_SCAN", "NO_COLOR", "TMPDIR")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A setting of some commands (of none: it belongs to all), its value as it would be written, and its origin."""
+
+    name: str
+    value: str
+    origin: str
+    commands: tuple[str, ...]
+
+
+def settings_of(root: click.Context, words: Sequence[str]) -> tuple[Row, ...]:
+    """The settings of every command, or of the one that ``words`` begin with as the rest of them has it.
+
+    Raises ``click.UsageError`` for a word that is no command, ``ConfigurationError`` for what a file may not set.
+    """
+    group = root.command
+    if not isinstance(group, click.Group):
+        return ()
+    if words:
+        return tuple(_of_command(root, group, words[0], list(words[1:])))
+    rows = [row for name in group.list_commands(root) for row in _of_command(root, group, name, [])]
+    return (*_merged(rows), *_of_none(root))
+
+
+def _of_command(root: click.Context, group: click.Group, name: str, words: list[str]) -> Iterator[Row]:
+    command = group.get_command(root, name)
+    if command is None:
+        step = nearest(name, group.list_commands(root)) or "`linesmith --help` lists the commands"
+        raise click.UsageError(f"there is no command {name}; {step}", root)
+    context = SettledContext(command, info_name=name, parent=root)
+    with context.scope():
+        given, _, _ = command.make_parser(context).parse_args(words)
+    tree = given.get("tree")
+    context.params["tree"] = Path(tree) if isinstance(tree, str) else None
+    for param in command.params:
+        if setting := setting_of(name, param):
+            value, source = param.consume_value(context, given)
+            origin = _origin(context, param, source, variables(name, setting))
+            yield Row(setting.name, _written(value), origin, (name,))
+
+
+def _origin(context: click.Context, param: click.Parameter, source: ParameterSource, names: Iterable[str]) -> str:
+    if source is ParameterSource.COMMANDLINE:
+        return "command line"
+    if source is ParameterSource.ENVIRONMENT:
+        return next(name for name in names if os.environ.get(name))
+    if source is ParameterSource.DEFAULT_MAP:
+        return origin_in_files(context, param)
+    return "default"
+
+
+def _of_none(root: click.Context) -> Iterator[Row]:
+    """What is no option: the cache, and variables alone."""
+    name = variable(CACHE_DIRECTORY)
+    origin = cache_origin(root) or (name if os.environ.get(name) else "default")
+    yield Row(CACHE_DIRECTORY, str(cache_directory()), origin, ())
+    for other in _VARIABLES:
+        value = os.environ.get(other)
+        yield Row(other, value or "", other if value else "default", ())
+
+
+def _merged(rows: Iterable[Row]) -> list[Row]:
+    """Commands side by side where they have the same value from the same place."""
+    found: dict[tuple[str, str, str], tuple[str, ...]] = {}
+    for row in rows:
+        key = (row.name, row.value, row.origin)
+        found[key] = (*found.get(key, ()), *row.commands)
+    return [Row(*key, commands) for key, commands in sorted(found.items())]
+
+
+def _written(value: object) -> str:
+    return "" if value is None or not isinstance(value, (str, int, float, Path)) else str(value)
+
+
+def render_text(rows: Sequence[Row], *, show_origin: bool) -> str:
+    """A line for each: name, value, where it comes from, and the commands that it is for."""
+    lines = [(row.name, row.value or "-", row.origin if show_origin else "", " ".join(row.commands)) for row in rows]
+    shown = [column for column in zip(*lines, strict=True) if any(column)]
+    widths = [max(map(len, column)) for column in shown]
+    return "".join(_line(cells, widths) for cells in zip(*shown, strict=True))
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
+    return "  ".join(padded).rstrip() + "\n"
+
+
+def render_json(rows: Sequence[Row]) -> str:
+    """The same as JSON, always with origins."""
+    document = {"schema": SCHEMA_VERSION, "settings": [asdict(row) for row in rows]}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

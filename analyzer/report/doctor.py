@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a machine can do, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+import msgspec
+
+from linesmith.analyzer.model import Check, Readiness
+
+SCHEMA_VERSION = 1
+
+
+class DoctorDocument(msgspec.Struct, frozen=True):
+    """What ``linesmith doctor --format json`` writes; ``lacking`` names missing parts that what was asked for needs."""
+
+    schema: int
+    checks: tuple[Check, ...]
+    lacking: tuple[str, ...]
+
+
+def lacking(checks: Sequence[Check], commands: Sequence[str]) -> tuple[str, ...]:
+    """The names of the checks that one of these commands needs and that found nothing."""
+    return tuple(
+        one.name for one in checks if one.readiness is Readiness.MISSING and not set(commands).isdisjoint(one.needed_by)
+    )
+
+
+def render_json(checks: Sequence[Check], commands: Sequence[str]) -> str:
+    """Every check as an object."""
+    document = DoctorDocument(SCHEMA_VERSION, tuple(checks), lacking(checks, commands))
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+def render_text(checks: Sequence[Check], commands: Sequence[str]) -> str:
+    """A block for each area: state, part, what was found and what it is for, and below it what would mend it."""
+    width = max((len(one.name) for one in checks), default=0)
+    lines = []
+    for area, ones in groupby(checks, key=lambda one: one.area):
+        lines += [f"{area}:", *(line for one in ones for line in _lines(one, width)), ""]
+    for name in lacking(checks, commands):
+        lines.append(f"{', '.join(commands)}: {name} is missing")
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _lines(check: Check, width: int) -> Iterator[str]:
+    column = " " * (len("  missing  ") + width)
+    yield f"  {check.readiness.value:<8} {check.name:<{width}}  {check.found}"
+    yield f"{column}  for: {check.purpose}"
+    if check.remedy:
+        yield f"{column}  fix: {check.remedy}"
