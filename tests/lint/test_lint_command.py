@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 from c_source import compiled
 from linesmith_command import linesmith
-
-ALIGNED = "struct counter { long hits; } __attribute__((aligned(64))); struct counter c;"
-NOT_ALIGNED = "struct counter { long hits; }; struct counter c;"
+from lint_builds import ALIGNED, NOT_ALIGNED
 
 
 @pytest.fixture
