@@ -139,8 +139,10 @@ def test_what_makes_no_sense_is_told(tmp_path: Path, arguments: tuple[str, ...],
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a tree, its build, a finished run, and ``best.patch``."""
     folder = project(tmp_path_factory.mktemp("project"))
-    tuned(folder / "run", folder, SHORT)
+    result = tuned(folder / "run", folder, SHORT)
+    (folder / "best.patch").write_bytes((folder / "run" / dict(result.patches)[result.best or ""]).read_bytes())
     subprocess.run(["cc", "-g", "-O1", "-pthread", "-o", folder / "queue", folder / "tree" / "queue.c"], check=True)
     return folder
 
@@ -161,8 +163,7 @@ def test_the_best_variant_holds_what_the_tree_breaks(run: Path, tmp_path: Path) 
     (tmp_path / "patched").mkdir()
     for name in ("queue.h", "queue.c"):
         (tmp_path / "patched" / name).write_text((run / "tree" / name).read_text())
-    patch = sorted((run / "run" / "patches").glob("*.patch"))[0]
-    subprocess.run(["patch", "-s", "-p1", "-i", patch], cwd=tmp_path / "patched", check=True)
+    subprocess.run(["patch", "-s", "-p1", "-i", run / "best.patch"], cwd=tmp_path / "patched", check=True)
     subprocess.run(["cc", "-g", "-pthread", "-o", "queue", "queue.c"], cwd=tmp_path / "patched", check=True)
 
     before = linesmith("intent", run / "queue", "--check", "--tree", tmp_path)
