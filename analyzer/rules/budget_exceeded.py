@@ -56,7 +56,7 @@ def _spent(intent: TypeIntent, layout: Layout, side: Side) -> tuple[_Spent, ...]
         found.append(_Spent("bytes", budget.bytes, layout.size))
     if budget.lines is not None:
         found.append(_Spent("cache lines", budget.lines, lines(layout)))
-    if budget.objects_per_slab is not None:
+    if budget.objects_per_slab is not None and side.slabs:
         place = min(_places(layout, side), key=lambda one: one.cache.geometry.objects)
         found.append(_Spent(OBJECTS, budget.objects_per_slab, place.cache.geometry.objects, _where(place)))
     return tuple(found)
