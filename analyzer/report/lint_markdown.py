@@ -28,7 +28,8 @@ def render_markdown(report: LintReport) -> str:
 def _violations(report: LintReport) -> Iterator[str]:
     if report.violations:
         yield from ("", "| | record | what | rule | place |", "|---|---|---|---|---|")
-        yield from _fitting(map(_row, report.violations), len(report.violations), MOST_VIOLATIONS)
+        worst_first = sorted(report.violations, key=lambda one: -one.severity.rank)
+        yield from _fitting(map(_row, worst_first), len(worst_first), MOST_VIOLATIONS)
 
 
 def _remarks(report: LintReport) -> Iterator[str]:

@@ -42,11 +42,14 @@ def _driver(names: Sequence[str]) -> Json:
 
 
 def _rule(name: str) -> Json:
-    one = rule(name)
+    """What GitHub's code scanning asks for, too: the first paragraph of the page as the full description."""
+    one, text = rule(name), page(name)
     return {
         "id": name,
-        "shortDescription": {"text": one.summary},
-        "help": {"text": f"linesmith explain {name}", "markdown": page(name)},
+        "name": name.title().replace("-", ""),
+        "shortDescription": {"text": f"{one.summary[0].upper()}{one.summary[1:]}."},
+        "fullDescription": {"text": " ".join(text.split("\n\n")[1].split())},
+        "help": {"text": f"linesmith explain {name}", "markdown": text},
         "defaultConfiguration": {"level": _LEVELS[one.severity], "enabled": one.default},
     }
 

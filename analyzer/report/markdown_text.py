@@ -40,13 +40,13 @@ def _shown(text: str) -> str:
 
 def _said(text: str, index: int) -> str:
     letter, behind = text[index], text[index + 1 : index + 2]
-    if letter == "." and not _in_word(behind):
+    if letter == "'" or (letter in ".:" and behind in ("", " ")):
         return letter
     if letter == "_" and not (index and _in_word(text[index - 1]) and _in_word(behind)):
         return _entity(letter)
     if ord(letter) > 127 or _PLAIN_PROSE.match(letter):
         return letter
-    joins = letter in "./'" or (letter == "-" and not behind.isdigit())
+    joins = letter in "./" or (letter == "-" and not behind.isdigit())
     return _entity(letter) + (_BREAK if not joins and _in_word(behind) else "")
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from markdown_it import MarkdownIt
 from violations_by_hand import HOSTILE, hostile_reports, report, violation
 
-from linesmith.analyzer.model import Accepted, LintReport
+from linesmith.analyzer.model import Accepted, LintReport, Severity
 from linesmith.analyzer.report.lint_markdown import MARKER, render_markdown
 from linesmith.analyzer.report.markdown_text import LONGEST, code, prose
 
@@ -54,6 +54,12 @@ def test_a_violation_is_a_row() -> None:
     assert "Looked at 12 records, 3 changed, 2 watched.\n" in text
     what = "`lock` shares a line with map<br>move it back"
     assert f"| **warning** | `struct a` | {what} | `alignment-lost` | `include/a.h:7` |" in text.splitlines()
+
+
+def test_the_worst_comes_first() -> None:
+    found = [violation(severity=one, type=f"struct {one}") for one in Severity]
+    rows = [line for line in render_markdown(report(*found)).splitlines() if "struct" in line]
+    assert [row.split(" | ")[1] for row in rows] == ["`struct error`", "`struct warning`", "`struct note`"]
 
 
 def test_accepted_violations_are_behind_a_fold() -> None:

@@ -47,7 +47,9 @@ def test_a_document_without_results_is_sarif() -> None:
 
 def test_the_driver_brings_the_page_of_each_rule() -> None:
     (rule,) = run_of(report())["tool"]["driver"]["rules"]
-    assert rule["id"] == "alignment-lost"
+    assert (rule["id"], rule["name"]) == ("alignment-lost", "AlignmentLost")
+    assert rule["shortDescription"]["text"] == "A record or member is no longer aligned to cache lines."
+    assert rule["fullDescription"]["text"].startswith("A record, or one of its members, asked for an alignment")
     assert rule["help"]["markdown"].startswith("# `alignment-lost`")
     assert rule["defaultConfiguration"] == {"level": "warning", "enabled": True}
 
