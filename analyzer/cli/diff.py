@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from linesmith.analyzer.cli import options
+from linesmith.analyzer.cli import map_output, options
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -26,7 +26,7 @@ _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option("--tree", metavar="DIR", type=_DIRECTORY, help="The sources that the patch is for; only read.")
 @options.build
 @options.cflags
-@options.format_
+@map_output.format_
 @options.output
 def command(
     old: Path | None,
@@ -36,30 +36,39 @@ def command(
     tree: Path | None,
     build: Path | None,
     cflags: str,
-    format_: str,
+    format_: str | None,
     output: Path | None,
 ) -> int:
     """Show what moved, grew, shrank or crossed a cache line between two builds, or what a patch makes grow.
 
-    TYPE is a name or a pattern (tcp_*); without any, all records are compared. Exit status 1 tells of differences.
+    TYPE is a name or a pattern (tcp_*); without any, all records are compared. As map, svg, png or
+    markdown, the cache lines are drawn before and after, with what moved marked. Exit status 1 tells of differences.
     """
+    wanted = map_output.chosen_format(format_, output)
     if patch is None:
         if old is None or new is None:
             raise click.UsageError("give two builds, OLD and NEW, or --patch and --tree")
-        return _builds(old, new, types, format_, output)
+        return _builds(old, new, types, wanted, output)
     if tree is None or old is not None:
         raise click.UsageError("--patch goes with --tree, and without builds")
-    return _patch(patch, (tree, build, cflags), format_, output)
+    if wanted in map_output.DRAWN:
+        raise click.UsageError("a patch's growth is told in words; leave out --format, or compare two builds")
+    return _patch(patch, (tree, build, cflags), wanted, output)
 
 
 def _builds(old: Path, new: Path, types: tuple[str, ...], format_: str, output: Path | None) -> int:
     from linesmith.analyzer.cli.loading import load
     from linesmith.analyzer.diff import changes, paired
     from linesmith.analyzer.report import diff_json, diff_text
+    from linesmith.analyzer.report.line_maps import changed_maps
     from linesmith.analyzer.selection import select_both
 
     before, after = load(old), load(new)
     found = changes(before.layouts, after.layouts, paired(*select_both(before.layouts, after.layouts, types)))
+    if format_ in map_output.DRAWN:
+        map_output.refuse_many(len(found))
+        map_output.write_maps([changed_maps(one, before.layouts, after.layouts) for one in found], format_, output)
+        return 1 if found else 0
     if format_ == "json":
         text = diff_json.render_json(found, before.identity, after.identity)
     else:

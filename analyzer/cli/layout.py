@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from linesmith.analyzer.cli import mapping, options, scanning
+from linesmith.analyzer.cli import map_output, mapping, options, scanning
 
 
 @click.command()
@@ -43,7 +43,7 @@ def command(
     accesses = load_accesses(elf).accesses if access else None
     shown, maps = mapping.maps_of(elf, reading, chosen, types, drawing, accesses)
     if drawing.drawn:
-        mapping.write_maps(maps, drawing, output)
+        map_output.write_maps([(one,) for one in maps], drawing.format, output)
         return
     sources = scanning.scan_layouts(tree, build, shown, types)
     if drawing.format == "json":

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.cli import options
-from linesmith.analyzer.cli.output import deliver
+from linesmith.analyzer.cli import map_output, options
+from linesmith.analyzer.cli.map_output import MOST_MAPS
 
 if TYPE_CHECKING:
     from linesmith.analyzer.access import AccessMap
@@ -23,12 +22,8 @@ if TYPE_CHECKING:
     from linesmith.analyzer.line_map import Heat
     from linesmith.analyzer.model import Layout, LineMap
 
-# Maps that are drawn of records that a pattern names, or that were seen touched.
-MOST_MAPS = 40
 # Lines of a profile that are looked at where no single type is asked for.
 LOOKED_AT = 200
-_PICTURES = {".svg": "svg", ".png": "png"}
-_FORMATS = ("text", "map", "json", "markdown", "svg", "png")
 
 _OPTIONS = (
     click.option(
@@ -46,13 +41,7 @@ _OPTIONS = (
         type=click.IntRange(0, 127),
         help="Draw an object that starts so far into a line; without it as most contended ones lie, else at 0.",
     ),
-    click.option(
-        "--format",
-        "format_",
-        type=click.Choice(_FORMATS),
-        help="How the result is written: as text unless -o ends in .svg or .png. map is the cache lines as text, "
-        "which --profile shows anyway.",
-    ),
+    map_output.format_,
 )
 
 
@@ -70,7 +59,7 @@ class Drawing:
     @property
     def asked(self) -> bool:
         """Whether maps are wanted rather than, or beside, the members as text."""
-        return self.profile is not None or self.format not in ("text", "json")
+        return self.profile is not None or self.format in map_output.DRAWN
 
     @property
     def drawn(self) -> bool:
@@ -103,8 +92,8 @@ def given(command: Callable[..., None]) -> Callable[..., None]:
         output: Path | None,
         **others: object,
     ) -> None:
-        suffix = output.suffix.lower() if output else ""
-        drawing = Drawing(format_ or _PICTURES.get(suffix, "text"), profile, section, snapshot, trust, phase)
+        wanted = map_output.chosen_format(format_, output)
+        drawing = Drawing(wanted, profile, section, snapshot, trust, phase)
         _refuse_idle(drawing)
         command(drawing=drawing, output=output, **others)
 
@@ -144,7 +133,7 @@ def maps_of(
     if drawing.profile is not None:
         heats = _heats(elf, drawing.profile, reading, chosen, types, drawing)
     else:
-        _refuse_many(len(chosen))
+        map_output.refuse_many(len(chosen))
         heats = [(one, _code_heat(one, layouts, accesses) if accesses else NO_HEAT) for one in chosen]
     told = "counts are instructions in the code" if accesses else ""
     maps = (line_map(one, layouts, heat, drawing.phase, caption=_caption(heat, drawing) or told) for one, heat in heats)
@@ -162,11 +151,6 @@ def _caption(heat: Heat, drawing: Drawing) -> str:
         return ""
     where = drawing.profile.name if drawing.profile != Path("/dev/stdin") else "standard input"
     return f"{heat.contended:,} contended samples of it in {where}"
-
-
-def _refuse_many(count: int) -> None:
-    if count > MOST_MAPS:
-        raise click.UsageError(f"{count:,} records would be drawn, at most {MOST_MAPS} can be; name a TYPE")
 
 
 def _heats(
@@ -208,38 +192,3 @@ def _analysed(elf: Path, profile: Path, wanted: str | None, drawing: Drawing) ->
     except NothingToSuggest as error:
         remark(str(error))
         return None
-
-
-def write_maps(maps: Sequence[LineMap], drawing: Drawing, destination: Path | None) -> None:
-    """Put the maps where ``-o`` says; raises ``click.UsageError`` for a picture that would go to a terminal."""
-    if drawing.format == "png":
-        from linesmith.analyzer.report.line_map_png import line_maps_png
-
-        if destination is None and sys.stdout.isatty():
-            raise click.UsageError("a PNG cannot be shown in a terminal; write it to a file with -o")
-        deliver(line_maps_png(maps), destination)
-    elif drawing.format == "svg":
-        from linesmith.analyzer.report.line_map_svg import line_maps_svg
-
-        options.write(line_maps_svg(maps), destination)
-    elif drawing.format == "markdown":
-        from linesmith.analyzer.report.map_markdown import render_markdown
-
-        options.write(render_markdown(maps), destination)
-    else:
-        _write_text(maps, destination)
-
-
-def _write_text(maps: Sequence[LineMap], destination: Path | None) -> None:
-    from linesmith.analyzer.cli.colour import painted, screen
-    from linesmith.analyzer.cli.terminal import inert
-    from linesmith.analyzer.report.map_rows import BLOCKS, PLAIN, map_rows
-    from linesmith.analyzer.report.map_table import table
-
-    shown = screen(destination)
-    texts = []
-    for one in maps:
-        rows = map_rows(one, shown.columns, BLOCKS if shown.blocks else PLAIN)
-        members = inert(table(one, shown.columns))
-        texts.append(painted(rows, shown.colour) + (f"\n{members}" if members else ""))
-    deliver("\n".join(texts).encode("utf-8", "backslashreplace"), destination)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from linesmith.analyzer.cli import options, premises, scanning, sharding
+from linesmith.analyzer.cli import map_output, options, premises, scanning, sharding
 
 
 @click.command()
@@ -25,7 +25,7 @@ from linesmith.analyzer.cli import options, premises, scanning, sharding
 @sharding.MEMBERS
 @sharding.WAYS
 @sharding.BY
-@options.format_
+@map_output.format_
 @options.output
 def command(
     elf: Path,
@@ -43,17 +43,19 @@ def command(
     shard: str | None,
     ways: int,
     by: str,
-    format_: str,
+    format_: str | None,
     output: Path | None,
 ) -> None:
     """Propose the smallest changes of the structs on the hot lines of PROFILE, with what each gains and costs.
 
     Of each line the recommended change is shown in full, the others in a table; numbers are those that `patch` takes.
+    As map, svg, png or markdown, the cache lines are drawn before and after: of --candidate, or of what is recommended.
     """
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
     from linesmith.analyzer.cli.blocks import with_blocks
     from linesmith.analyzer.cli.proposing import check_number, suggested
     from linesmith.analyzer.report import suggest, suggest_json
+    from linesmith.analyzer.report.line_maps import suggested_maps
 
     found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
     split = sharding.sharded(found, type_, trace, shard, ways, by) if shard else None
@@ -61,7 +63,11 @@ def command(
     known = with_blocks(given.premises(elf, found.reading, scans), found, tree)
     answers = suggested(found, known, limit, trace, split)
     check_number(candidate, sum(len(line.candidates) for line in answers.lines))
-    if format_ == "json":
+    wanted = map_output.chosen_format(format_, output)
+    if wanted in map_output.DRAWN:
+        map_output.write_maps(suggested_maps(answers, found.profile, candidate), wanted, output)
+        return
+    if wanted == "json":
         text = suggest_json.render_json(answers)
     else:
         text = suggest.render_candidate(answers, candidate) if candidate else suggest.render_text(answers)

@@ -13,6 +13,9 @@ from linesmith.analyzer.line_map.heat import NO_HEAT, Heat, Spot
 from linesmith.analyzer.line_map.record_map import line_map
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Cell, CellKind, Layout, LineMap
 
+# Nobody has sampled the layout that a change makes.
+_AFTER = "after, with the samples of before"
+
 
 def compared_maps(
     before: tuple[Layout, Layouts],
@@ -31,7 +34,7 @@ def compared_maps(
     marked = _named(moved, (*old, *new)) if moved else _moved(old, new)
     phase = heat.phases[0][0] if heat.phases else 0
     first = line_map(*before, heat, phase, line_bytes, "before")
-    second = line_map(*after, _carried(heat, old, new), phase, line_bytes, "after")
+    second = line_map(*after, _carried(heat, old, new), phase, line_bytes, _AFTER if heat.known else "after")
     return _marked(first, marked), _marked(second, marked)
 
 

@@ -71,7 +71,10 @@ class _Walk:
 
     def record(self, layout: Layout, base: int, prefix: str, level: int) -> list[Field]:
         """The fields of a record that begins at byte ``base`` under the path ``prefix``."""
-        parts = [self._member(one, base, prefix, level) for one in layout.members if not one.is_bit_field]
+        whole = [one for one in layout.members if not one.is_bit_field]
+        if layout.kind is RecordKind.UNION:
+            whole = [one for one in whole if not self._is_mirror(one, whole)]
+        parts = [self._member(one, base, prefix, level) for one in whole]
         if layout.kind is RecordKind.UNION:
             parts += [[one] for one in _bit_fields(layout.members, base, prefix)]
             ranked = sorted(parts, key=self._worth, reverse=True)
@@ -98,6 +101,14 @@ class _Walk:
             return True
         inside = sum(one.startswith(f"{path}.") for one in self.touched)
         return not is_lock(inner.name) and inside >= (1 if inner.size > CACHE_LINE_BYTES else 2)
+
+    def _is_mirror(self, member: Member, alternatives: Iterable[Member]) -> bool:
+        """Whether an anonymous alternative has the same members: the kernel's struct_group() names a run of them so."""
+        names = self._names(member) if member.name else ()
+        return bool(names) and any(self._names(one) == names for one in alternatives if not one.name)
+
+    def _names(self, member: Member) -> tuple[str, ...]:
+        return () if member.record is None else tuple(one.name for one in self.layouts.by_id(member.record).members)
 
     def _worth(self, part: Sequence[Field]) -> tuple[int, int]:
         """How much an alternative of a union has to show: what was touched in it, and its bytes."""

@@ -23,6 +23,7 @@ from linesmith.analyzer.report.map_words import (
     name,
     percent,
     remarks,
+    short_name,
     summary,
     touch,
 )
@@ -112,6 +113,9 @@ def _map(drawn: LineMap) -> _Drawn:
         top += TEXT
         elements += _scale(top)
         top += TEXT
+    if any(cell.moved for line in drawn.lines for cell in line.cells):
+        elements.append(_words(GUTTER, top, "thick edge: moved", "lm-small"))
+        top += TEXT
     return _Drawn(tuple(elements), top)
 
 
@@ -137,8 +141,8 @@ def _line(line: MapLine, top: int, legend: list[str]) -> Iterator[str]:
 
 
 def _label(cell: Cell) -> str:
-    """The name where it fits; nothing for a gap too narrow to say what it is."""
-    return name(cell) if _fits(name(cell), cell, BODY) else ""
+    """The name, or the first of several, where it fits; otherwise nothing."""
+    return next((text for text in (name(cell), short_name(cell)) if _fits(text, cell, BODY)), "")
 
 
 def _fits(text: str, cell: Cell, size: int) -> bool:
@@ -158,7 +162,7 @@ def _cell(cell: Cell, label: str, top: int) -> Iterator[str]:
     if cell.straddles:
         edge = left + 2 if cell.start == 0 else left + width - 2
         yield f'<path class="lm-split" d="M{edge} {top + 1}v{ROW - 2}"/>'
-    size = "lm-middle" if label == name(cell) else "lm-middle lm-small"
+    size = "lm-middle lm-small" if label.isdecimal() else "lm-middle"
     below = next((text for text in _figures(cell) if _fits(text, cell, SMALL)), "")
     yield _words(middle, top + (17 if below else 24), label, size)
     if below:
@@ -184,6 +188,7 @@ def _scale(top: int) -> Iterator[str]:
         yield f'<g class="lm-cell lm-heat-{number}"><rect x="{left}" y="{top - 10}" width="12" height="12"/></g>'
         yield _words(left + 17, top, text, "lm-small")
         left += 17 + int(columns(text) * SMALL * ADVANCE) + 14
+    yield _words(left, top, "r read, w written", "lm-small")
 
 
 def _wrapped(text: str, width: int) -> list[str]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.model import Cell, LineMap
-from linesmith.analyzer.report.map_rows import map_rows, plain
+from linesmith.analyzer.report.map_rows import group_rows, plain
 from linesmith.analyzer.report.map_table import MOST_CELLS, touched_cells
 from linesmith.analyzer.report.map_words import counts, extent, marks, name, percent, where
 from linesmith.analyzer.report.markdown_text import code
@@ -16,15 +16,16 @@ WIDTH = 80
 MOST_TOUCHERS = 3
 
 
-def render_markdown(maps: Sequence[LineMap]) -> str:
-    """One section for each map."""
-    return "\n".join("\n".join(_section(one)) + "\n" for one in maps)
+def render_markdown(groups: Sequence[Sequence[LineMap]]) -> str:
+    """One section for each map, or for two of a change; the table is that of the first."""
+    return "\n".join("\n".join(_section(one)) + "\n" for one in groups)
 
 
-def _section(drawn: LineMap) -> Iterator[str]:
-    yield f"### {code(drawn.title)}: {extent(drawn)}"
+def _section(group: Sequence[LineMap]) -> Iterator[str]:
+    drawn = group[0]
+    yield f"### {code(drawn.title)}: {', then '.join(dict.fromkeys(map(extent, group)))}"
     yield ""
-    picture = plain(map_rows(drawn, WIDTH))
+    picture = plain(group_rows(group, WIDTH))
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", picture)), default=0))
     yield f"{fence}text\n{picture}{fence}"
     cells = touched_cells(drawn)

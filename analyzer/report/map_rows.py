@@ -46,6 +46,11 @@ def map_rows(drawn: LineMap, width: int, shades: str = PLAIN) -> list[Row]:
     return [*_alone(drawn, width, shades), *_told(key((drawn,), shades), width)]
 
 
+def group_rows(group: Sequence[LineMap], width: int, shades: str = PLAIN) -> list[Row]:
+    """The rows of one map, or of two of a change."""
+    return compared_rows(group[0], group[1], width, shades) if len(group) > 1 else map_rows(group[0], width, shades)
+
+
 def compared_rows(before: LineMap, after: LineMap, width: int, shades: str = PLAIN) -> list[Row]:
     """Two maps, side by side where both have room at a column a byte, else one below the other."""
     half = (width - BETWEEN) // 2

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from linesmith.analyzer.model import Cell, CellKind, MapLine
-from linesmith.analyzer.report.map_words import name
+from linesmith.analyzer.report.map_words import name, short_name
 from linesmith.analyzer.report.visible import columns
 
 # A number may push what follows to the right by so many columns; cells that need more share one.
@@ -33,7 +33,10 @@ class Slot:
     def label(self) -> str:
         """What stands in it: the name or the number, behind a mark where something in it moved."""
         mark = MOVED if any(cell.moved for cell in self.cells) else ""
-        return f"{mark}{self.number}" if self.number else f"{mark}{name(self.cells[0])}"
+        if self.number:
+            return f"{mark}{self.number}"
+        names = (f"{mark}{text}" for text in (name(self.cells[0]), short_name(self.cells[0])))
+        return min(names, key=lambda text: columns(text) > self.room)
 
 
 class _Row:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -43,6 +44,12 @@ def touch(cell: Cell) -> str:
 def name(cell: Cell) -> str:
     """The cell's member, or what it is instead."""
     return visible(cell.path) if cell.kind is CellKind.MEMBER else cell.kind.value
+
+
+def short_name(cell: Cell) -> str:
+    """The first of a cell's several names with an ellipsis; the name itself where it has one."""
+    first = re.split(r" \| |, | and \d+ more$", cell.path)[0]
+    return name(cell) if first == cell.path else f"{visible(first)} …"
 
 
 def marks(cell: Cell) -> tuple[str, ...]:

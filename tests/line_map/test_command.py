@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
+from c_source import compiled
 from contended_queue import REPORT, program, report
 from linesmith_command import LINESMITH, linesmith
 
@@ -190,10 +191,44 @@ def test_options_that_would_do_nothing_are_refused(folder: Path, arguments: tupl
 
 
 def test_a_picture_of_a_struct_that_is_too_high_is_refused(tmp_path: Path) -> None:
-    from c_source import compiled
-
     members = "".join(f"long m{number};" for number in range(8 * 500))
     elf = compiled(tmp_path, f"struct high {{ {members} }} high;")
     done = linesmith("layout", elf, "high", "-o", tmp_path / "high.png")
     assert done.returncode == 2
     assert "pixels high; name fewer types, or use --format svg" in done.stderr
+
+
+def test_suggest_draws_what_is_recommended_before_and_after(folder: Path) -> None:
+    done = linesmith("suggest", folder / "program.o", folder / "report.txt", "--format", "map")
+    assert (done.returncode, done.stderr) == (0, "")
+    headings = re.findall(
+        r"^struct queue: .*?; (before|after, with the samples\n? *of before);", done.stdout, re.MULTILINE
+    )
+    assert [one.split(",")[0] for one in headings] == ["before", "after"]
+    assert "> moved\n" in done.stdout
+
+
+def test_suggest_draws_the_candidate_that_is_named(folder: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "change.svg"
+    done = linesmith("suggest", folder / "program.o", folder / "report.txt", "--candidate", "1", "-o", picture)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    texts = [one.text for one in ET.parse(picture).getroot().iter() if one.text]  # noqa: S314
+    assert sum(text.startswith(("before; ", "after, with")) for text in texts) == 2
+
+
+def test_diff_draws_what_moved(tmp_path: Path) -> None:
+    old = compiled(tmp_path, "struct s { long a, b, c; } s; struct gone { int x; } g;", name="old")
+    new = compiled(tmp_path, "struct s { long c, a, b; } s;", name="new")
+    done = linesmith("diff", old, new, "--format", "map")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "   0 |a      |b      |>c     |\n" in done.stdout
+    assert "   0 |>c     |a      |b      |\n" in done.stdout
+    assert "struct gone: 4 bytes on 1 cache line; removed; declared at old.c:1\n" in done.stdout
+    assert linesmith("diff", new, new, "--format", "map").returncode == 0
+
+
+def test_diff_draws_records_not_what_a_patch_makes_grow(tmp_path: Path) -> None:
+    (tmp_path / "change.patch").write_text("")
+    done = linesmith("diff", "--patch", tmp_path / "change.patch", "--tree", tmp_path, "--format", "svg")
+    assert done.returncode == 2
+    assert "a patch's growth is told in words" in done.stderr

@@ -146,7 +146,7 @@ def test_of_two_maps_only_what_moved_is_marked_and_heat_goes_along() -> None:
 
 def test_two_maps_stand_side_by_side_where_there_is_room() -> None:
     assert plain(compared_rows(*changed(), 150)) == drawn("""
-struct s: 80 bytes on 2 cache lines; before                                 struct s: 80 bytes on 2 cache lines; after
+struct s: 80 bytes on 2 cache lines; before                                 struct s: 80 bytes on 2 cache lines; after, with the samples of before
 line 0       8       16      24      32      40      48      56             line 0       8       16      24      32      40      48      56
    0 |a      |b      |c      |d      |e      |f      |g      |h      |         0 |>j     |a      |b      |c      |d      |e      |f      |g      |
                                                                                  |.. w ..|       |       |       |       |       |       |       |
@@ -161,7 +161,7 @@ def test_two_maps_stand_one_below_the_other_where_there_is_less() -> None:
     rows = plain(compared_rows(*changed(), 80)).splitlines()
     assert [row for row in rows if row.startswith("struct")] == [
         "struct s: 80 bytes on 2 cache lines; before",
-        "struct s: 80 bytes on 2 cache lines; after",
+        "struct s: 80 bytes on 2 cache lines; after, with the samples of before",
     ]
     assert max(map(len, rows)) <= 80
 
