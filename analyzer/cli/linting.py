@@ -15,6 +15,7 @@ from linesmith.analyzer.cli.kernels import Running, kernel_of
 from linesmith.analyzer.cli.loading import load, load_accesses
 from linesmith.analyzer.dwarf import Reading
 from linesmith.analyzer.intent import applies, intent_of_tree, read_intent, symbols_in, undecided
+from linesmith.analyzer.intent.kernel_config import configuration_of
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.lint import Linted, Policy, lint, of_one, of_two, tuned
 from linesmith.analyzer.lint.places import located
@@ -59,6 +60,13 @@ def wanted(tree: Path | None, kconfig: Path | None, judging: Judging, types: tup
     choices = (intent.lint, LintChoice(judging.select, judging.ignore))
     symbols = symbols_in(kconfig.read_text("utf-8", "replace")) if kconfig else None
     return Wanted(root, intent, symbols, chosen_rules(choices), types)
+
+
+def configured(wanted: Wanted, elf: Path) -> Wanted:
+    """The same with the configuration that the kernel in ``elf`` carries, where an intent asks and nobody told it."""
+    if wanted.configuration is not None or not any(one.configuration for one in wanted.intent.types):
+        return wanted
+    return replace(wanted, configuration=configuration_of(elf))
 
 
 def builds(elf: Path | None, base: Path | None, head: Path | None) -> tuple[Path | None, Path]:
