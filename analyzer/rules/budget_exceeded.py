@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from linesmith.analyzer.geometry import lines
-from linesmith.analyzer.model import Figure, Layout, Severity, SlabBasis, SlabPlace, TypeIntent, Violation
+from linesmith.analyzer.model import Figure, Layout, Severity, SlabPlace, TypeIntent, Violation
 from linesmith.analyzer.rules.growth import growth, told
 from linesmith.analyzer.rules.rule import Rule, Side, Subject
-from linesmith.analyzer.slab import slab_places
+from linesmith.analyzer.slab import own_cache, slab_places
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,9 @@ def _spent(intent: TypeIntent, layout: Layout, side: Side) -> tuple[_Spent, ...]
         found.append(_Spent("cache lines", budget.lines, lines(layout)))
     if budget.objects_per_slab is not None and side.slabs:
         place = min(_places(layout, side), key=lambda one: one.cache.geometry.objects)
-        found.append(_Spent(OBJECTS, budget.objects_per_slab, place.cache.geometry.objects, _where(place)))
+        found.append(
+            _Spent(OBJECTS, budget.objects_per_slab, place.cache.geometry.objects, _where(place, layout, side))
+        )
     return tuple(found)
 
 
@@ -68,10 +70,10 @@ def _places(layout: Layout, side: Side) -> tuple[SlabPlace, ...]:
     return tuple(one for one in places if not one.path) or places
 
 
-def _where(place: SlabPlace) -> str:
+def _where(place: SlabPlace, layout: Layout, side: Side) -> str:
     if place.path:
         return f" of {place.cache.name}, as {place.outer}.{place.path},"
-    assumed = ", if kmalloc() allocates it," if place.cache.basis is SlabBasis.ASSUMED else ""
+    assumed = ", if kmalloc() allocates it," if own_cache(layout, side.kernel) is None else ""
     return f" of {place.cache.name}{assumed}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.geometry import lines
-from linesmith.analyzer.model import Figure, Layout, Member, Severity, SlabBasis, SlabCache, SlabGeometry, Violation
+from linesmith.analyzer.model import Figure, Layout, Member, Severity, SlabCache, SlabGeometry, Violation
 from linesmith.analyzer.rules.growth import growth, told
 from linesmith.analyzer.rules.rule import Rule, Side, Subject
 from linesmith.analyzer.slab import bytes_for, cache_of, own_cache, pages_for, slab_places
@@ -147,10 +147,9 @@ def _classes(subject: Subject, old: Layout) -> tuple[int, int] | None:
         return None
     if any(place.path for place in slab_places(new, subject.head.containment, kernel)):
         return None
-    caches = cache_of(old, kernel), cache_of(new, kernel)
-    if any(cache.basis is not SlabBasis.ASSUMED for cache in caches):
+    if any(own_cache(layout, kernel) for layout in (old, new)):
         return None
-    was, now = (cache.geometry.stride for cache in caches)
+    was, now = (cache_of(layout, kernel).geometry.stride for layout in (old, new))
     return (was, now) if now > was else None
 
 

@@ -68,3 +68,9 @@ def test_what_is_worse_than_the_base_is_a_warning_with_what_grew() -> None:
     assert one.severity is Severity.WARNING
     assert one.advice.endswith("; what grew: word9 (8 bytes)")
     assert figure(one, "bytes") == (72, 80)
+
+
+def test_a_cache_of_its_own_is_not_taken_for_kmalloc() -> None:
+    """``mm_struct`` is larger in its cache than declared, by masks of CPUs, but it has one."""
+    (one,) = judged(sized(168, "mm_struct"), intent("mm_struct", objects_per_slab=28))
+    assert one.message.startswith("fits 24 times into a slab of mm_struct where the budget is 28 at least")

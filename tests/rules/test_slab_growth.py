@@ -125,3 +125,8 @@ def test_a_program_has_no_slabs() -> None:
     (one,) = broken("slab-growth", program)
     assert one.message == "grew from 64 to 72 bytes, 2 cache lines instead of 1"
     assert broken("slab-growth", replace(program, tuned="")) == []
+
+
+def test_a_cache_of_its_own_is_not_taken_for_kmalloc() -> None:
+    (one,) = grown(struct("mm_struct", *words(216)), struct("mm_struct", *words(224)), NAMED)
+    assert one.message == "grew from 1728 to 1792 bytes, 28 cache lines instead of 27"
