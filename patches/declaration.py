@@ -119,6 +119,12 @@ def _not_found(tree: Path, name: str, layout: Layout) -> DeclarationNotFound:
     return DeclarationNotFound(f"{tree} declares no record {name} with the members of the ELF file{said}; {remedy}")
 
 
+def staged_files(tree: Path) -> Iterator[str]:
+    """All C files of the tree, in the order in which a declaration is looked for."""
+    for files in _stages(tree):
+        yield from files
+
+
 def _stages(tree: Path) -> Iterator[Iterator[str]]:
     """Files in the order of likelihood: headers below ``include``, then the rest, then copies and examples."""
     yield _files(tree, tree / "include")

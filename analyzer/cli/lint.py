@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.cli import lint_options
+from linesmith.analyzer.cli import lint_options, lint_sources
 
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.kernels import Running
@@ -26,6 +26,7 @@ _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option("--tree", metavar="DIR", type=_DIRECTORY, help="The sources; by default the git tree you are in.")
 @click.option("--kconfig", metavar="FILE", type=_FILE, help="The .config of the build, for intents that depend on it.")
 @click.option("--access", is_flag=True, help="Follow the code for who touches members (slow when done first).")
+@lint_sources.given
 @lint_options.judging
 @lint_options.machine
 @lint_options.telling
@@ -37,21 +38,28 @@ def command(
     tree: Path | None,
     kconfig: Path | None,
     access: bool,
+    sources: lint_sources.Given,
     judging: lint_options.Judging,
     running: Running,
     telling: lint_options.Telling,
 ) -> int:
-    """Tell where layouts break the rules: in one build, or between the builds before and after a change.
+    """Tell where layouts break the rules: in one build, or between what was before a change and what is after it.
+
+    The two are builds (--base, --head), revisions of a git tree (--base-ref, --head-ref), or a tree and a --patch.
 
     `linesmith explain` lists the rules. Exit status 1 tells of violations.
     """
     from linesmith.analyzer.cli import lint_results, linting
 
     lint_results.check_destinations(telling)
-    builds = linting.builds(elf, base, head)
-    wanted = linting.wanted(tree, kconfig, judging, types)
-    side = partial(linting.followed_side if access else linting.side, running)
-    linted = linting.linted(builds, wanted, side)
+    if sources.asked_beside(elf, base, head):
+        asking = lint_sources.Asking(tree, kconfig, running.cpus, judging, types)
+        linted, wanted = lint_sources.linted(sources, asking)
+    else:
+        builds = linting.builds(elf, base, head)
+        wanted = linting.wanted(tree, kconfig, judging, types)
+        side = partial(linting.followed_side if access else linting.side, running)
+        linted = linting.linted(builds, wanted, side)
     found = linting.judged(linted, wanted)
     report = lint_results.settled_report(found, linted.new.layouts.names(), wanted, judging)
     lint_results.tell(report, telling)

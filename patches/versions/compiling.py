@@ -10,7 +10,6 @@ from pathlib import Path
 from linesmith.analyzer.errors import VerificationFailed
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.patches.kbuild import for_unit
-from linesmith.patches.masking import without_comments
 from linesmith.patches.matrix.environment import Environment
 from linesmith.patches.matrix.probing import probes
 from linesmith.patches.probe import Compiled, Probe, compiled_with
@@ -65,8 +64,3 @@ def _own(found: Compiled) -> LayoutTable:
     """The records with files as the tree names them."""
     original = found.overlay.original
     return LayoutTable(replace(one, file=original(one.file) if one.file else one.file) for one in found.layouts)
-
-
-def code_of(source: bytes | None) -> bytes:
-    """What of a file a compiler sees, blanks made equal."""
-    return b" ".join(without_comments(source or b"").split())

@@ -13,6 +13,7 @@ from linesmith.analyzer.errors import TreeError
 from linesmith.patches.flags import Flags
 from linesmith.patches.kbuild import is_kernel
 from linesmith.patches.matrix.environment import Environment
+from linesmith.patches.matrix.kernels import TREE as OWN
 from linesmith.patches.matrix.kernels import kernel_environment
 from linesmith.patches.matrix.programs import TREE, program_environment
 from linesmith.patches.preparation import Progress
@@ -29,8 +30,8 @@ EnvironmentOf = Callable[[str], Environment]
 class Recipe:
     """What the user says of the compile: ``tree`` with its build directory and options, and a kernel's configuration.
 
-    ``configuration`` is a file, ``None`` for what the machine's defconfig gives. ``cpus`` is the number of CPUs that
-    slabs are worked out for.
+    ``configuration`` is a file, ``None`` for the ``.config`` of the build or the tree, or what the machine's defconfig
+    gives where there is none. ``cpus`` is the number of CPUs that slabs are worked out for.
     """
 
     tree: Tree
@@ -47,8 +48,7 @@ def environments(root: Path, recipe: Recipe, progress: Progress) -> EnvironmentO
 
     @lru_cache(maxsize=1)
     def kernel() -> Environment:
-        name = str(recipe.configuration.resolve()) if recipe.configuration else _default()
-        return kernel_environment(name, sources, recipe.cpus, progress)
+        return kernel_environment(_configuration(root, recipe), sources, recipe.cpus, progress)
 
     @cache
     def program(file: str) -> Environment:
@@ -104,6 +104,16 @@ def _image(place: Path, old: Path, new: Path) -> Path | None:
 
 def _stays(place: Path, root: Path) -> bool:
     return place.resolve().is_relative_to(root.resolve())
+
+
+def _configuration(root: Path, recipe: Recipe) -> str:
+    """The name of the configuration: a file, the build that the tree itself has, or what the machine defaults to."""
+    if recipe.configuration:
+        return str(recipe.configuration.resolve())
+    made = (recipe.tree.build or recipe.tree.root).resolve()
+    if not (made / ".config").is_file():
+        return _default()
+    return OWN if root == recipe.tree.root.resolve() else str(made / ".config")
 
 
 def _default() -> str:

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 
 from linesmith.analyzer.diff import paired
 from linesmith.analyzer.layouts import Layouts, LayoutTable
-from linesmith.analyzer.model import Layout, Member
+from linesmith.analyzer.model import Layout, Member, RecordKind
 from linesmith.patches.versions.compiling import Both
 
 Pair = tuple[Layout | None, Layout | None]
 # Ids of one file's records; those of the next file follow.
 _IDS = 1 << 24
+_TASK = "task_struct"
 # Damaged debug information can nest anonymous records without end.
 _MOST_LEVELS = 64
 
@@ -48,6 +49,13 @@ def joined(compiled: Sequence[Both], asked_for: Collection[str]) -> Joined:
         news += _shifted(both.after, {new.id for _, new in chosen}, number)
         pairs += [(old and _moved(old, number), _moved(new, number)) for old, new in chosen]
     return Joined(LayoutTable(olds), LayoutTable(news), tuple(pairs), len(seen), changed)
+
+
+def of_a_kernel(layouts: LayoutTable) -> LayoutTable:
+    """The same with tasks, by which a kernel is known; declared only, where no compiled file has them."""
+    if layouts.variants(_TASK):
+        return layouts
+    return LayoutTable((*layouts, Layout(-1, _TASK, RecordKind.STRUCT, 0, ())))
 
 
 def shape(layout: Layout, layouts: Layouts, level: int = 0) -> tuple[object, ...]:

@@ -3,66 +3,37 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from linesmith.analyzer.intent import symbols_in
+from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.lint import Linted
-from linesmith.analyzer.model import FileChange
+from linesmith.analyzer.lint.group_docs import FOLDER, group_docs
+from linesmith.analyzer.model import GroupDoc
 from linesmith.analyzer.rules import Side
 from linesmith.analyzer.slab import Kernel
 from linesmith.patches.confinement import is_confinable
 from linesmith.patches.matrix.environment import Environment
 from linesmith.patches.matrix.workers import each
 from linesmith.patches.preparation import Progress
-from linesmith.patches.redeclared import redeclared
-from linesmith.patches.versions.compiling import Both, code_of, compiled_both
+from linesmith.patches.versions.compiling import Both, compiled_both
+from linesmith.patches.versions.declaring import Declaring, declaring
 from linesmith.patches.versions.environments import EnvironmentOf, Recipe, environments, readable
-from linesmith.patches.versions.join import Joined, joined
+from linesmith.patches.versions.initialised import initialised
+from linesmith.patches.versions.join import joined, of_a_kernel
 from linesmith.patches.versions.versions import Versions
 
 # Files that declare changed records, each of which takes a second or two.
 MOST_FILES = 400
-_DEFINES = re.compile(rb"#\s*define\s+\w+(?:\\\n|[^\n])*|\benum\b[^;{}]*\{[^{}]*\}|\btypedef\b[^;{}]*;")
-
-
-@dataclass(frozen=True, slots=True)
-class Declaring:
-    """A file to compile, and the record that must be in it, as C names it; empty where any will do."""
-
-    file: str
-    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What the lint looks at; ``remarks`` are whole sentences on what could not be judged."""
+    """What the lint looks at, and the symbols of the kernel's configuration (``None``: not known, or no kernel)."""
 
     linted: Linted
-    remarks: tuple[str, ...]
-
-
-def declaring(versions: Versions) -> tuple[Declaring, ...]:
-    """The files that declare a record otherwise than before, or that say how large one is, in their order."""
-    return tuple(one for change in versions.changes for one in _declaring(change))
-
-
-def _declaring(change: FileChange) -> Iterator[Declaring]:
-    if change.after is None or not change.file.endswith((".h", ".c")):
-        return
-    if change.before is None or code_of(change.before) == code_of(change.after):
-        return
-    records = redeclared(change)
-    if records:
-        yield Declaring(change.file, records[0].title)
-    elif change.file.endswith(".h") and _defined(change.before) != _defined(change.after):
-        yield Declaring(change.file)
-
-
-def _defined(source: bytes) -> Counter[bytes]:
-    """What a header defines beside records: numbers of elements, types of members."""
-    return Counter(b" ".join(one.split()) for one in _DEFINES.findall(source))
+    configuration: frozenset[str] | None = None
 
 
 def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], progress: Progress) -> Sources:
@@ -70,12 +41,36 @@ def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], prog
 
     Raises ``TreeError``, ``ToolMissing``, and ``VerificationFailed`` for a second version that does not compile.
     """
-    found = declaring(versions)
+    found = declaring(versions, asked_for)
     of = environments(versions.root, recipe, progress)
     compiled, failed = _compiled(versions, found[:MOST_FILES], of, recipe, progress)
     both = joined(compiled, asked_for)
-    remarks = (*versions.remarks, *failed, *_limits(found))
-    return Sources(_linted(versions, both, of, found), remarks)
+    environment = _first(of, found)
+    linted = Linted(
+        versions.head,
+        _side(both.new, environment),
+        both.pairs,
+        versions.base,
+        _side(both.old, environment),
+        both.compared,
+        both.changed,
+        initialised(versions, both.pairs, progress),
+        documented(versions),
+        (*versions.remarks, *failed, *_limits(found), *(environment.build.remarks if environment else ())),
+    )
+    return Sources(linted, _symbols(environment))
+
+
+def _first(of: EnvironmentOf, found: Sequence[Declaring]) -> Environment | None:
+    """How the files are compiled, those of a kernel before the programs beside it."""
+    known = [of(one.file) for one in found]
+    return max(known, key=lambda one: bool(one.folder), default=None)
+
+
+def _side(layouts: LayoutTable, environment: Environment | None) -> Side:
+    if environment is None or not environment.folder:
+        return Side(layouts, slabs=False)
+    return Side(of_a_kernel(layouts), Kernel(environment.slabs) if environment.slabs else Kernel())
 
 
 def _compiled(
@@ -102,11 +97,15 @@ def _limits(found: Sequence[Declaring]) -> Iterator[str]:
         yield "the compiler was not confined, because this system has no Landlock: it could read any file"
 
 
-def _linted(versions: Versions, both: Joined, of: EnvironmentOf, found: Sequence[Declaring]) -> Linted:
-    kernel = _kernel(of(found[0].file)) if found else Kernel()
-    sides = Side(both.old, kernel), Side(both.new, kernel)
-    return Linted(versions.head, sides[1], both.pairs, versions.base, sides[0], both.compared, both.changed)
+def documented(versions: Versions) -> dict[str, GroupDoc]:
+    """The tables of groups as the second version has them."""
+    folder = versions.root / FOLDER
+    kept = [f"{FOLDER}/{one.name}" for one in folder.glob("*.rst")] if folder.is_dir() else []
+    files = {*kept, *(one.file for one in versions.changes if one.file.startswith(f"{FOLDER}/"))}
+    texts = {file: text for file in files if (text := versions.now(file)) is not None}
+    return group_docs({file: text.decode("utf-8", "replace") for file, text in texts.items()})
 
 
-def _kernel(environment: Environment) -> Kernel:
-    return Kernel(environment.slabs) if environment.slabs else Kernel()
+def _symbols(environment: Environment | None) -> frozenset[str] | None:
+    prepared = environment.build.preparation if environment else None
+    return symbols_in(prepared.configured().text) if prepared else None

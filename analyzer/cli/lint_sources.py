@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The options of ``linesmith lint`` that name two versions of a source tree, and the way from them to their records."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from linesmith.analyzer.cli import options
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.cli.lint_options import Judging
+    from linesmith.analyzer.cli.linting import Wanted
+    from linesmith.analyzer.lint import Linted
+    from linesmith.analyzer.model import Layout
+    from linesmith.patches.versions.versions import Versions
+
+_PATCH = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+_OPTIONS = (
+    click.option("--base-ref", metavar="REV", help="The revision of --tree before the change."),
+    click.option(
+        "--head-ref", metavar="REV", help="The revision with the change; HEAD where only --base-ref is given."
+    ),
+    click.option(
+        "--patch",
+        "patches",
+        metavar="FILE",
+        type=_PATCH,
+        multiple=True,
+        help="Judge this patch of --tree, as git format-patch writes it; repeat it for a series, - is stdin.",
+    ),
+    options.build,
+    options.cflags,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The options as they were given."""
+
+    base_ref: str | None = None
+    head_ref: str | None = None
+    patches: tuple[Path, ...] = ()
+    build: Path | None = None
+    cflags: str = ""
+
+    def asked_beside(self, *builds: Path | None) -> bool:
+        """Whether versions of sources are to be judged, not ``builds``.
+
+        Raises ``click.UsageError`` for options that do not go together.
+        """
+        asked = bool(self.base_ref or self.head_ref or self.patches)
+        if asked and any(builds):
+            raise click.UsageError("--base-ref and --patch judge sources, ELF, --base and --head builds; give one kind")
+        if self.patches and (self.base_ref or self.head_ref):
+            raise click.UsageError("--patch and --base-ref both say what the change is; give one of them")
+        if self.head_ref and not self.base_ref:
+            raise click.UsageError("--head-ref names the change, but nothing what was before; add --base-ref REV")
+        if not asked and (self.build or self.cflags):
+            raise click.UsageError(
+                "--build and --cflags tell how to compile sources; add --base-ref REV or --patch FILE"
+            )
+        return asked
+
+    @contextmanager
+    def versions(self, tree: Path) -> Iterator[Versions]:
+        """The versions, for as long as the block lasts; raises ``TreeError``, ``PatchRefused``, ``ToolMissing``."""
+        from linesmith.analyzer.cli.waiting import tell_who_waits
+        from linesmith.patches.versions.git import repository_of
+        from linesmith.patches.versions.mails import mails_of, patched
+        from linesmith.patches.versions.versions import revisions
+
+        if self.patches:
+            texts = (
+                (one.name, sys.stdin.buffer.read() if str(one) == "-" else one.read_bytes()) for one in self.patches
+            )
+            yield patched(tree, [mail for name, text in texts for mail in mails_of(name, text)])
+        else:
+            with revisions(repository_of(tree), self.base_ref or "", self.head_ref or "HEAD", tell_who_waits) as found:
+                yield found
+
+
+def given(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the options to a command, which gets them together as ``sources``."""
+
+    @wraps(command)
+    def gathered(
+        *,
+        base_ref: str | None,
+        head_ref: str | None,
+        patches: tuple[Path, ...],
+        build: Path | None,
+        cflags: str,
+        **others: object,
+    ) -> int:
+        return command(sources=Given(base_ref, head_ref, patches, build, cflags), **others)
+
+    for option in reversed(_OPTIONS):
+        gathered = option(gathered)
+    return gathered
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What the other options say: the tree, the configuration, the number of CPUs, rules and types."""
+
+    tree: Path | None
+    kconfig: Path | None
+    cpus: int
+    judging: Judging
+    types: tuple[str, ...]
+
+
+def linted(sources: Given, asking: Asking) -> tuple[Linted, Wanted]:
+    """The records that differ between the versions, and what is wanted of them by the second one's own intents.
+
+    Raises what ``Given.versions`` does, ``IntentError``, and ``VerificationFailed`` for a change that does not compile.
+    """
+    from linesmith.analyzer.cli.linting import root_of
+    from linesmith.analyzer.cli.waiting import tell_who_waits
+    from linesmith.patches.tree import Tree
+    from linesmith.patches.versions.environments import Recipe
+    from linesmith.patches.versions.sources import sources as compared
+
+    tree = asking.tree or root_of(Path.cwd())
+    with sources.versions(tree) as versions:
+        wanted = _wanted(versions, tree, asking)
+        recipe = Recipe(Tree(tree, sources.build, sources.cflags), asking.kconfig, asking.cpus)
+        found = compared(versions, recipe, wanted.records, tell_who_waits)
+    if wanted.configuration is None:
+        wanted = replace(wanted, configuration=found.configuration)
+    pairs = tuple(pair for pair in found.linted.pairs if _is_asked_for(pair[1] or pair[0], asking.types))
+    return replace(found.linted, pairs=pairs), wanted
+
+
+def _wanted(versions: Versions, tree: Path, asking: Asking) -> Wanted:
+    """What is wanted, by the intents that the command line names, or else those of the second version."""
+    from linesmith.analyzer.cli import linting
+    from linesmith.analyzer.intent import FILE_NAME, intent_in
+    from linesmith.analyzer.lint.rule_choice import chosen_rules
+    from linesmith.analyzer.model import LintChoice
+
+    judging = asking.judging
+    if judging.intent is not None:
+        return linting.wanted(tree, asking.kconfig, judging, asking.types)
+    intent = intent_in((versions.now(FILE_NAME) or b"").decode("utf-8", "replace"))
+    rules = chosen_rules((intent.lint, LintChoice(judging.select, judging.ignore)))
+    return linting.Wanted(tree, intent, None, rules, asking.types)
+
+
+def _is_asked_for(layout: Layout | None, types: tuple[str, ...]) -> bool:
+    return not types or (layout is not None and any(fnmatchcase(layout.name, pattern) for pattern in types))

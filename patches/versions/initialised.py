@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Who gives members by position, where a change gave records another order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+
+from linesmith.analyzer.model import DependencyKind, FactKind, Layout, SourceFact
+from linesmith.patches.preparation import Progress
+from linesmith.patches.scan.text_places import RecordText, TextPlace, TextPlaces
+from linesmith.patches.scan.text_scan import text_places
+from linesmith.patches.versions.join import Pair
+from linesmith.patches.versions.versions import Versions
+
+# Each takes a look through all sources of the tree.
+MOST_RECORDS = 30
+
+Facts = Mapping[str, tuple[SourceFact, ...]]
+
+
+def initialised(versions: Versions, pairs: Sequence[Pair], progress: Progress) -> Facts:
+    """The initialisers of the second version that give members by position, by record; changed ones are left out."""
+    wanted = {new.name: new for old, new in pairs if old and new and _is_reordered(old, new)}
+    names = tuple(wanted)[:MOST_RECORDS]
+    if not names:
+        return {}
+    found = text_places(versions.root, names, progress)
+    return {name: tuple(_facts(wanted[name], found[name], versions)) for name in names}
+
+
+def _is_reordered(old: Layout, new: Layout) -> bool:
+    """Whether some position means another member; members added at the end move none."""
+    before, after = ([one.name for one in side.members] for side in (old, new))
+    return before != after[: len(before)]
+
+
+def _facts(layout: Layout, places: Mapping[str, TextPlaces], versions: Versions) -> Iterator[SourceFact]:
+    now = {**places, **_changed(layout.name, versions)}
+    others = {_folder(file) for file, found in now.items() if found.declares and file != layout.file}
+    for file, found in sorted(now.items()):
+        for one in found.places:
+            if one.kind is DependencyKind.POSITIONAL and _folder(file) not in others and _stood(file, one, places):
+                yield _fact(layout, file, one)
+
+
+def _changed(record: str, versions: Versions) -> dict[str, TextPlaces]:
+    """What the changed files show now; the sources that were searched may be of either version."""
+    looking = RecordText(record)
+    return {one.file: looking.places(one.file, one.after or b"") for one in versions.changes}
+
+
+def _stood(file: str, one: TextPlace, places: Mapping[str, TextPlaces]) -> bool:
+    """Whether the initialiser was there before, as it is."""
+    before = places.get(file)
+    return before is not None and any((one.text, one.given) == (other.text, other.given) for other in before.places)
+
+
+def _fact(layout: Layout, file: str, one: TextPlace) -> SourceFact:
+    members = tuple(member.name for member in layout.members[: one.given] if member.name)
+    return SourceFact(FactKind.POSITIONAL, members, "an initialiser gives it by position", f"{file}:{one.line}")
+
+
+def _folder(file: str) -> str:
+    return str(PurePosixPath(file).parent)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``linesmith lint --patch``: what mails of git make of a tree."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from linesmith_command import LINESMITH
+from lint_commits import LINK, Commits, Entry, repository
+from patch_cases import write_files
+
+HEADER = "struct cache {\n\tlong uses;\n\tlong hits __attribute__((aligned(64)));\n\tlong misses;\n};\n"
+UNALIGNED = HEADER.replace(" __attribute__((aligned(64)))", "")
+RENAMED = UNALIGNED.replace("misses", "lost")
+LOST = "a.h:1: WARNING: struct cache: hits was aligned to 64 bytes and is not any more"
+
+Files = dict[str, str | bytes | Entry]
+
+
+def mails(made: Commits, *versions: Files) -> list[bytes]:
+    """What ``git format-patch`` writes of commits with these files, one after the other."""
+    commits = [made.commit(versions[0])]
+    for files in versions[1:]:
+        commits.append(made.commit(files, commits[-1]))
+    argv = ["git", "format-patch", "--stdout", "-1"]
+    return [subprocess.run([*argv, one], cwd=made.root, capture_output=True, check=True).stdout for one in commits[1:]]
+
+
+def lint(tree: Path, *patches: bytes) -> subprocess.CompletedProcess[bytes]:
+    """Judge the patches, the first of which comes over standard input."""
+    files = [tree.parent / f"{number}.patch" for number in range(1, len(patches))]
+    for file, text in zip(files, patches[1:], strict=True):
+        file.write_bytes(text)
+    argv: list[str | Path] = [LINESMITH, "lint", "--tree", tree]
+    argv += [part for one in (Path("-"), *files) for part in ("--patch", one)]
+    return subprocess.run(argv, input=patches[0], capture_output=True, check=False, timeout=60)
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Commits:
+    return repository(tmp_path / "made")
+
+
+@pytest.mark.parametrize("header", [HEADER, UNALIGNED])
+def test_a_patch_is_judged_whether_the_tree_has_it_or_not(tmp_path: Path, made: Commits, header: str) -> None:
+    tree = write_files(tmp_path / "tree", {"a.h": header})
+    done = lint(tree, *mails(made, {"a.h": HEADER}, {"a.h": UNALIGNED}))
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert LOST in done.stdout.decode()
+    assert (tree / "a.h").read_text() == header
+
+
+def test_a_series_is_judged_as_a_whole(tmp_path: Path, made: Commits) -> None:
+    tree = write_files(tmp_path / "tree", {"a.h": HEADER})
+    texts = mails(made, {"a.h": HEADER}, {"a.h": UNALIGNED}, {"a.h": RENAMED})
+    assert LOST in lint(tree, *texts).stdout.decode()
+    assert LOST in lint(tree, b"".join(texts)).stdout.decode()
+    assert LOST not in lint(write_files(tmp_path / "other", {"a.h": UNALIGNED}), texts[1]).stdout.decode()
+
+
+def test_a_series_that_takes_back_what_it_did_is_clean(tmp_path: Path, made: Commits) -> None:
+    tree = write_files(tmp_path / "tree", {"a.h": HEADER})
+    texts = mails(made, {"a.h": HEADER}, {"a.h": UNALIGNED}, {"a.h": HEADER, "b.h": "int b;\n"})
+    assert lint(tree, *texts).returncode == 0
+
+
+def test_files_that_come_go_and_change_their_names(tmp_path: Path, made: Commits) -> None:
+    tree = write_files(tmp_path / "tree", {"a.h": HEADER, "gone.h": "int g;\n"})
+    text = mails(made, {"a.h": HEADER, "gone.h": "int g;\n"}, {"a.h": UNALIGNED, "came.h": "int c;\n"})
+    assert LOST in lint(tree, *text).stdout.decode()
+
+
+@pytest.mark.parametrize(
+    ("patch", "said"),
+    [
+        (b"nothing\n", "is no patch of files"),
+        (b"--- a/a.h\n+++ b/a.h\n@@ -1 +1 @@\n-int x;\n+int y;\n", "neither forwards nor backwards"),
+        (b"--- a/../out.h\n+++ b/../out.h\n@@ -0,0 +1 @@\n+int y;\n", "is no patch of files"),
+        (b"--- /etc/passwd\n+++ /etc/passwd\n@@ -0,0 +1 @@\n+int y;\n", "is no patch of files"),
+        (b"From x\nContent-Transfer-Encoding: base64\n\nLS0t\n", "encoded for mail"),
+    ],
+)
+def test_what_is_no_patch_of_the_tree_is_an_error(tmp_path: Path, patch: bytes, said: str) -> None:
+    done = lint(write_files(tmp_path / "tree", {"a.h": HEADER}), patch)
+    assert done.returncode == 2
+    assert said in done.stderr.decode()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["tree"]
+
+
+def test_a_patch_that_writes_through_its_own_link_does_not_apply(tmp_path: Path, made: Commits) -> None:
+    tree = write_files(tmp_path / "tree", {"a.h": HEADER})
+    linked: Files = {"a.h": HEADER, "sub": (LINK, str(tmp_path).encode())}
+    first, second = mails(made, {"a.h": HEADER}, linked, {"a.h": HEADER, "sub/x.h": "1\n"})
+    second = second.replace(b"deleted file mode 120000", b"old mode 120000")
+    lint(tree, first, second)
+    assert not (tmp_path / "x.h").exists()
+
+
+def test_a_link_that_a_patch_makes_of_a_header_is_not_followed(tmp_path: Path, made: Commits) -> None:
+    tree = write_files(tmp_path / "tree", {"a.h": HEADER})
+    done = lint(tree, *mails(made, {"a.h": HEADER}, {"a.h": (LINK, b"/etc/passwd")}))
+    assert done.returncode == 0
+    assert b"root:" not in done.stdout + done.stderr
+
+
+def test_a_link_in_the_tree_is_not_followed(tmp_path: Path, made: Commits) -> None:
+    (tmp_path / "secret").write_text(HEADER)
+    tree = write_files(tmp_path / "tree", {"b.h": HEADER})
+    (tree / "a.h").symlink_to(tmp_path / "secret")
+    done = lint(tree, *mails(made, {"a.h": HEADER}, {"a.h": UNALIGNED}))
+    assert done.returncode == 2
+
+
+def test_a_tree_that_has_a_changed_build_already_is_refused(tmp_path: Path, made: Commits) -> None:
+    after: Files = {"a.h": UNALIGNED, "Makefile": "$(shell touch ran)\n"}
+    text = mails(made, {"a.h": HEADER, "Makefile": "all:\n"}, after)
+    fresh = lint(write_files(tmp_path / "tree", {"a.h": HEADER, "Makefile": "all:\n"}), *text)
+    assert LOST in fresh.stdout.decode()
+    done = lint(write_files(tmp_path / "other", {"a.h": UNALIGNED, "Makefile": "$(shell touch ran)\n"}), *text)
+    assert done.returncode == 2
+    assert "which changes Makefile of the build; give the tree without it" in done.stderr.decode()

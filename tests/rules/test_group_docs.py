@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tables of documentation against what a change made of their records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from linesmith_command import linesmith
+from lint_commits import repository
+
+from linesmith.analyzer.lint.group_docs import group_docs
+
+FILE = "Documentation/networking/net_cachelines/s.rst"
+LOOSE = """\
+===================================
+s struct fast path usage breakdown
+===================================
+
+Type                Name           fastpath_tx_access  fastpath_rx_access  Comments
+..struct            ..s
+u32                 sent           read_write          -                   xmit
+struct_very_long_name_of_a_type* seen                        read_mostly   input
+char                name[16]
+"""
+RULED = """\
+s struct fast path usage breakdown
+
+==================== ==================== =================== =================== ==========
+Type                 Name                 fastpath_tx_access  fastpath_rx_access  comment
+==================== ==================== =================== =================== ==========
+u32                  sent                 read_write                              xmit
+struct very long *   seen                                     read_mostly         input
+char                 name[16]
+==================== ==================== =================== =================== ==========
+"""
+SOURCE = """\
+struct s {
+	char __cacheline_group_begin__s_write_tx[0];
+	int sent;
+	char __cacheline_group_end__s_write_tx[0];
+	char __cacheline_group_begin__s_read_rx[0];
+	int seen;
+	char __cacheline_group_end__s_read_rx[0];
+	char name[16];
+};
+"""
+
+
+@pytest.mark.parametrize("table", [LOOSE, RULED])
+def test_both_forms_of_tables_are_read(table: str) -> None:
+    doc = group_docs({FILE: table})["s"]
+    assert [(row.name, row.tx, row.rx) for row in doc.members] == [
+        ("sent", "read_write", ""),
+        ("seen", "", "read_mostly"),
+        ("name", "", ""),
+    ]
+    assert (
+        doc.members[0].line == table.splitlines().index(next(line for line in table.splitlines() if "sent" in line)) + 1
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["", "s enum fast path usage breakdown\n", LOOSE.partition("Type")[0], "=" * 5000, "\0"]
+)
+def test_other_texts_have_no_table(text: str) -> None:
+    assert group_docs({FILE: text}) == {}
+
+
+def told(folder: Path, after: str, table: str = LOOSE) -> list[str]:
+    """The lines of the rule for a change of the struct, and perhaps of its table."""
+    made = repository(folder / "tree")
+    old = made.commit({"s.h": SOURCE, FILE: LOOSE})
+    new = made.commit({"s.h": after, FILE: table}, old)
+    done = linesmith("lint", "--tree", made.root, "--base-ref", old, "--head-ref", new, "--select", "group-docs")
+    assert done.returncode in (0, 1), done.stderr
+    return [line.removeprefix(f"{FILE}:") for line in done.stdout.splitlines() if "[group-docs]" in line]
+
+
+def test_a_member_that_is_gone(tmp_path: Path) -> None:
+    assert told(tmp_path, SOURCE.replace("\tchar name[16];\n", "")) == [
+        f"9: WARNING: struct s: name is gone, and {FILE} still has a row for it [group-docs]"
+    ]
+
+
+def test_a_member_that_is_new(tmp_path: Path) -> None:
+    assert told(tmp_path, SOURCE.replace("\tchar name[16];\n", "\tchar name[16];\n\tint more;\n")) == [
+        f"5: WARNING: struct s: more is new, and {FILE} has no row for it [group-docs]"
+    ]
+
+
+def test_a_member_in_another_group(tmp_path: Path) -> None:
+    moved = SOURCE.replace("\tint sent;\n", "").replace("\tint seen;\n", "\tint seen;\n\tint sent;\n")
+    assert told(tmp_path, moved) == [
+        f"7: WARNING: struct s: sent is in the group s_read_rx now, and {FILE} says read_write in tx [group-docs]"
+    ]
+
+
+def test_a_member_that_left_its_group(tmp_path: Path) -> None:
+    moved = SOURCE.replace("\tint sent;\n", "").replace("\tchar name[16];\n", "\tchar name[16];\n\tint sent;\n")
+    assert told(tmp_path, moved) == [
+        f"7: WARNING: struct s: sent left the group s_write_tx, and {FILE} says read_write in tx [group-docs]"
+    ]
+
+
+def test_a_table_that_was_changed_with_the_struct(tmp_path: Path) -> None:
+    more = LOOSE + "u32                 more\n"
+    assert told(tmp_path, SOURCE.replace("\tchar name[16];\n", "\tchar name[16];\n\tint more;\n"), more) == []
+
+
+def test_what_was_out_of_date_before_stays_untold(tmp_path: Path) -> None:
+    stale = LOOSE.replace("sent           read_write ", "sent           -          ") + "u32   nothing\n"
+    made = repository(tmp_path)
+    old = made.commit({"s.h": SOURCE, FILE: stale})
+    new = made.commit({"s.h": SOURCE.replace("name[16]", "name[20]"), FILE: stale}, old)
+    done = linesmith("lint", "--tree", made.root, "--base-ref", old, "--head-ref", new)
+    assert "group-docs" not in done.stdout
