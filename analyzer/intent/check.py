@@ -19,25 +19,31 @@ from linesmith.analyzer.model import (
     Violation,
 )
 
-# What these violations are called; it is no rule of the lint.
-RULE = "intent"
+# The rules by which these violations go.
+STALE = "intent-stale"
+CONTRADICTION = "intent-contradiction"
 _MOST_OFFERED = 3
 # To look for near names in all names of a kernel takes time.
 _MOST_OFFERS = 16
 
 
-def unknown(intents: Iterable[TypeIntent], layouts: Layouts) -> Iterator[Violation]:
-    """Each type or member that no record of the build has."""
+def unknown_types(intents: Iterable[TypeIntent], layouts: Layouts) -> Iterator[Violation]:
+    """Each type that the build does not have."""
     offers = count()
     for one in intents:
-        records = layouts.variants(one.record)
-        if not records:
+        if not layouts.variants(one.record):
             near = _offer(one.record, layouts.names()) if next(offers) < _MOST_OFFERS else ""
-            yield _problem(one, f"no struct or union is called so{near}")
-        for path in members_of(one) if records else ():
-            if not any(named(record, layouts, path) for record in records):
-                names = [each.path for record in records for each in nameable(record, layouts)]
-                yield _problem(one, f"there is no such member{_offer(path, names)}", path)
+            yield _problem(one, STALE, Severity.WARNING, f"no struct or union is called so{near}")
+
+
+def unknown_members(intent: TypeIntent, layouts: Layouts) -> Iterator[Violation]:
+    """Each member that no record of the type's name has; nothing where there is no such record."""
+    records = layouts.variants(intent.record)
+    for path in members_of(intent) if records else ():
+        if not any(named(record, layouts, path) for record in records):
+            names = [each.path for record in records for each in nameable(record, layouts)]
+            message = f"is not there{_offer(path, names)}"
+            yield _problem(intent, STALE, Severity.WARNING, message, path, records[0].title)
 
 
 def members_of(intent: TypeIntent) -> tuple[str, ...]:
@@ -52,7 +58,7 @@ def contradictions(intent: Intent) -> Iterator[Violation]:
     """What no layout can fulfil at once."""
     for one in intent.types:
         for said in (*_classes(one), *_groups(one), *_isolations(one)):
-            yield _problem(one, said)
+            yield _problem(one, CONTRADICTION, Severity.ERROR, said)
     yield from _repeated(intent.types)
 
 
@@ -61,12 +67,18 @@ def impossible(intents: Iterable[TypeIntent], layouts: Layouts) -> Iterator[Viol
     for one in intents:
         for record in layouts.variants(one.record)[:1]:
             for group in one.groups:
-                yield from (_problem(one, said) for said in _too_large(group, record, layouts))
+                yield from (
+                    _problem(one, CONTRADICTION, Severity.ERROR, said) for said in _too_large(group, record, layouts)
+                )
 
 
-def _problem(intent: TypeIntent, message: str, member: str = "") -> Violation:
+def _problem(
+    intent: TypeIntent, rule: str, severity: Severity, message: str, member: str = "", title: str = ""
+) -> Violation:
+    """A violation at the entry's place; what it is about is its message, as far as that has no offer of names."""
     file, _, line = intent.place.rpartition(":")
-    return Violation(RULE, Severity.ERROR, intent.record, message, member, message, file=file, line=int(line))
+    subject = message.partition(";")[0]
+    return Violation(rule, severity, title or intent.record, message, member, subject, file=file, line=int(line or 1))
 
 
 def _offer(name: str, names: Iterable[str]) -> str:
@@ -79,7 +91,8 @@ def _repeated(types: Iterable[TypeIntent]) -> Iterator[Violation]:
     for one in types:
         known = first.setdefault((one.record, frozenset(one.configuration)), one)
         if known is not one:
-            yield _problem(one, f"there is another entry for the same configuration in {known.place}; join them")
+            message = f"there is another entry for the same configuration in {known.place}; join them"
+            yield _problem(one, CONTRADICTION, Severity.ERROR, message)
 
 
 def _classes(intent: TypeIntent) -> Iterator[str]:

@@ -4,14 +4,22 @@
 from __future__ import annotations
 
 from linesmith.analyzer.intent import applies, undecided
-from linesmith.analyzer.intent.check import contradictions, impossible, unknown
+from linesmith.analyzer.intent.check import contradictions, impossible, unknown_types
 from linesmith.analyzer.lint.linting import Linted, Policy, lint
 from linesmith.analyzer.lint.pairs import of_one
 from linesmith.analyzer.model import Intent, LintReport
 from linesmith.analyzer.rules import RULES, Side
 
 # Those that hold one build against what intents want of it.
-_RULES = ("group-left", "group-overflow", "isolation-broken", "budget-exceeded", "write-near-read-mostly", "straddle")
+_RULES = (
+    "group-left",
+    "group-overflow",
+    "isolation-broken",
+    "budget-exceeded",
+    "write-near-read-mostly",
+    "straddle",
+    "intent-stale",
+)
 
 
 def checked(intent: Intent, head: str, side: Side, configuration: frozenset[str] | None) -> LintReport:
@@ -21,7 +29,7 @@ def checked(intent: Intent, head: str, side: Side, configuration: frozenset[str]
     """
     holding = tuple(filter(applies(configuration), intent.types))
     layouts = side.layouts
-    wrong = (*contradictions(intent), *unknown(holding, layouts), *impossible(holding, layouts))
+    wrong = (*contradictions(intent), *unknown_types(holding, layouts), *impossible(holding, layouts))
     names = dict.fromkeys(one.record for one in holding if layouts.variants(one.record))
     found = of_one(layouts, tuple(names)) if names else None
     linted = Linted(head, side, found.pairs if found else ())

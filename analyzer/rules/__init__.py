@@ -13,6 +13,8 @@ from linesmith.analyzer.rules import (
     group_docs,
     group_left,
     group_overflow,
+    intent_contradiction,
+    intent_stale,
     isolation_broken,
     lock_moved,
     positional_initialiser,
@@ -37,6 +39,8 @@ RULES = (
     write_near_read_mostly.RULE,
     positional_initialiser.RULE,
     group_docs.RULE,
+    intent_stale.RULE,
+    intent_contradiction.RULE,
     suppression_expired.RULE,
     suppression_unused.RULE,
 )

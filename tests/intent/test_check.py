@@ -7,7 +7,7 @@ import pytest
 from hand_made import bits, scalar, struct, table, union
 
 from linesmith.analyzer.intent import intent_in
-from linesmith.analyzer.intent.check import contradictions, impossible, unknown
+from linesmith.analyzer.intent.check import contradictions, impossible, unknown_members, unknown_types
 from linesmith.analyzer.model import Violation
 
 PIPE = struct("pipe", scalar("head"), scalar("tail"), scalar("ops"), scalar("name", 64, dimensions=(64,)))
@@ -19,7 +19,7 @@ def said(found: Violation) -> str:
 
 
 def test_a_type_that_is_not_there_is_told_with_the_nearest_names() -> None:
-    (found,) = unknown(intent_in('[[type]]\nname = "pype"\nreason = "r"').types, table(PIPE))
+    (found,) = unknown_types(intent_in('[[type]]\nname = "pype"\nreason = "r"').types, table(PIPE))
 
     assert said(found) == "linesmith.toml:1: pype: : no struct or union is called so; did you mean pipe?"
 
@@ -27,15 +27,16 @@ def test_a_type_that_is_not_there_is_told_with_the_nearest_names() -> None:
 def test_a_member_that_is_not_there_is_told_once() -> None:
     text = f'\n{ENTRY}hot = ["tial", "head"]\nwrite-hot = ["tial"]\n'
 
-    (found,) = unknown(intent_in(text).types, table(PIPE))
+    (found,) = unknown_members(intent_in(text).types[0], table(PIPE))
 
-    assert said(found) == "linesmith.toml:2: pipe: tial: there is no such member; did you mean tail?"
+    assert said(found) == "linesmith.toml:2: struct pipe: tial: is not there; did you mean tail?"
 
 
 def test_a_member_of_one_layout_of_several_is_there() -> None:
     other = struct("pipe", scalar("lock"))
 
-    assert not list(unknown(intent_in(f'{ENTRY}hot = ["lock", "head"]').types, table(PIPE, other)))
+    (wanted,) = intent_in(f'{ENTRY}hot = ["lock", "head"]').types
+    assert not list(unknown_members(wanted, table(PIPE, other)))
 
 
 CONTRADICTIONS = {

@@ -73,7 +73,9 @@ def test_a_member_that_is_not_there_is_an_error_with_its_line(tmp_path: Path) ->
     done = linesmith("intent", elf, "--check", "--tree", tmp_path)
 
     assert done.returncode == 1
-    assert done.stdout.startswith("linesmith.toml:2: ERROR: pipe: hed there is no such member; did you mean head?")
+    assert done.stdout.startswith(
+        "linesmith.toml:2: WARNING: struct pipe: hed is not there; did you mean head? [intent-stale]"
+    )
 
 
 CONDITION = f'{ENTRY}configuration = ["CONFIG_WIDE"]\n[type.budget]\nbytes = 8\n'
