@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Members that came onto one line between two builds, of which code updates the one and only reads the others.
+"""Members that came onto one line between two builds, of which code updates the one and hardly writes the others.
 
-How often code runs is not known. An atomic update says that several CPUs write the member, so that is what counts as
-written; a member counts as only read where no function writes it but those that set objects up.
+How often code runs is not known. Locks and members that several functions update atomically are there for several CPUs
+to write; a member counts as read where next to no function writes it but those that set objects up.
 """
 
 from __future__ import annotations
@@ -16,10 +16,14 @@ from linesmith.analyzer.geometry import Named, nameable
 from linesmith.analyzer.model import Layout, MemberAccesses, MemberCategory
 from linesmith.analyzer.rules.rule import Side, Subject
 from linesmith.analyzer.rules.starts import starts, worst_meeting
+from linesmith.analyzer.rules.watched import locks
 
-# Functions that must update a member atomically, and that must read a neighbour; and the share of objects they meet in.
+# Functions that must update a member atomically, and that must read a neighbour.
 UPDATERS = 3
 READERS = 10
+# Functions that may write the neighbour all the same, to those that read it.
+WRITING_SHARE = 0.1
+# The share of objects in which the two are on one line.
 TOGETHER = 0.5
 
 _SETS_UP = re.compile(
@@ -29,12 +33,17 @@ _SETS_UP = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """``written`` by the ``updaters``, beside members that are only ``read``, by so many ``readers`` in all."""
+    """``written`` by the ``updaters`` or as a ``lock``, beside members that are ``read``.
+
+    So many functions, ``readers`` and ``writers``, read and write one of these.
+    """
 
     written: Named
+    lock: bool
     updaters: tuple[str, ...]
     read: tuple[Named, ...]
     readers: int
+    writers: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +65,23 @@ def new_neighbours(subject: Subject) -> tuple[Neighbours, ...]:
         return ()
     members = _plain(nameable(subject.new, subject.head.layouts))
     uses = _uses(subject.head.accesses(subject.new).members, members)
-    updated = sorted((one for one in members if len(uses[one.path].updaters) >= UPDATERS), key=_most(uses))
-    read = [one for one in members if _is_only_read(one, uses[one.path])]
+    guards = frozenset(one.path for one in locks(subject.new, subject.head.layouts))
+    updated = [one for one in members if one.path in guards or len(uses[one.path].updaters) >= UPDATERS]
+    read = [one for one in members if one.path not in guards and _is_read(one, uses[one.path])]
     exposed = _exposed(updated, read, old, base)
     found: dict[tuple[str, ...], Neighbours] = {}
-    for one in updated:
+    for one in sorted(updated, key=_most(uses)):
         near = tuple(other for other in _beside(one, read, subject.new, subject.head) if other.path not in exposed)
-        readers = frozenset[str]().union(*(uses[other.path].readers for other in near))
         if near:
-            known = Neighbours(one, uses[one.path].updaters, near, len(readers))
+            known = _neighbours(one, near, uses, lock=one.path in guards)
             found.setdefault(tuple(other.path for other in near), known)
     return tuple(found.values())
+
+
+def _neighbours(one: Named, near: tuple[Named, ...], uses: Mapping[str, _Use], *, lock: bool) -> Neighbours:
+    readers = frozenset[str]().union(*(uses[other.path].readers for other in near))
+    writers = frozenset[str]().union(*(uses[other.path].writers for other in near))
+    return Neighbours(one, lock, uses[one.path].updaters, near, len(readers), len(writers))
 
 
 def _plain(members: Iterable[Named]) -> list[Named]:
@@ -85,10 +100,10 @@ def _most(uses: Mapping[str, _Use]) -> Callable[[Named], tuple[int, int]]:
     return lambda one: (-len(uses[one.path].updaters), one.offset)
 
 
-def _is_only_read(one: Named, use: _Use) -> bool:
+def _is_read(one: Named, use: _Use) -> bool:
     """Records and arrays are written by code that got their address, which is not seen here."""
     plain = one.member.category is not MemberCategory.RECORD and not one.member.dimensions
-    return plain and not use.writers and len(use.readers) >= READERS
+    return plain and len(use.readers) >= READERS and len(use.writers) <= WRITING_SHARE * len(use.readers)
 
 
 def _exposed(updated: Iterable[Named], read: Iterable[Named], old: Layout, base: Side) -> frozenset[str]:

@@ -19,18 +19,17 @@ COMMON_LEAST = 4
 
 @dataclass(frozen=True, slots=True)
 class LockData:
-    """A lock and the ``data`` it probably protects, by place."""
+    """A lock and the ``data`` it probably protects, by place; none where names do not tell."""
 
     lock: Named
     data: tuple[Named, ...]
 
 
 def locks_with_data(layout: Layout, layouts: Layouts) -> dict[str, LockData]:
-    """The locks of the record by name that have such data; none of a record that is a lock itself."""
+    """The locks of the record by name; none of a record that is a lock itself."""
     members = [one for one in nameable(layout, layouts) if one.span.size]
     found = tuple(locks(layout, layouts))
-    known = (LockData(lock, _named_alike(lock, found, members)) for lock in found)
-    return {one.lock.path: one for one in known if one.data}
+    return {lock.path: LockData(lock, _named_alike(lock, found, members)) for lock in found}
 
 
 def _named_alike(lock: Named, others: Sequence[Named], members: Sequence[Named]) -> tuple[Named, ...]:

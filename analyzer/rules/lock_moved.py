@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from linesmith.analyzer.geometry import Named, line_of, nameable
@@ -11,7 +11,7 @@ from linesmith.analyzer.model import Figure, Layout, Severity, Violation
 from linesmith.analyzer.rules.company import listed
 from linesmith.analyzer.rules.lock_data import LockData, locks_with_data
 from linesmith.analyzer.rules.rule import Rule, Side, Subject
-from linesmith.analyzer.rules.starts import starts, worst_meeting
+from linesmith.analyzer.rules.starts import Starts, starts, worst_meeting
 
 # In so many of the objects they must be on one line to count as together.
 TOGETHER = 0.5
@@ -19,6 +19,7 @@ TOGETHER = 0.5
 _PUSHED = "nobody moved it: what grew or came in between pushed it off, and who takes the lock touches a line more"
 _LEFT = "right where others read the data without the lock; where only its holder touches them, it touches a line more"
 _CAME = "right where only the lock's holder touches the data; who waits for it disturbs those who read them without it"
+_ELSEWHERE = "see that its data are where its holder finds them, and that nobody reads those it is beside without it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +44,63 @@ class _Change:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Build:
+    """One of the two builds: its locks, all members by name, and where its objects begin."""
+
+    locks: Mapping[str, LockData]
+    members: Mapping[str, Named]
+    starts: tuple[Starts, ...]
+
+    def beside(self, lock: str) -> frozenset[str]:
+        """The members that are on a line with the lock in most objects."""
+        one = self.members[lock]
+        others = (path for path in self.members if path != lock)
+        return frozenset(path for path in others if self._together(one, self.members[path]))
+
+    def _together(self, one: Named, other: Named) -> bool:
+        return worst_meeting(self.starts, one.span, other.span).share >= TOGETHER
+
+
+def _build(layout: Layout, side: Side) -> _Build:
+    members = {one.path: one for one in nameable(layout, side.layouts) if one.span.size}
+    return _Build(locks_with_data(layout, side.layouts), members, starts(layout, side))
+
+
 def _check(subject: Subject) -> Iterator[Violation]:
-    old, base = subject.old, subject.base
-    if old is None or base is None:
+    if subject.old is None or subject.base is None:
         return
-    before, now = locks_with_data(old, base.layouts), locks_with_data(subject.new, subject.head.layouts)
-    members = _by_name(old, base), _by_name(subject.new, subject.head)
-    for name in [one for one in now if one in before]:
-        was, is_now = _together(before[name], old, base), _together(now[name], subject.new, subject.head)
-        for left in (True, False):
-            data = tuple(one for one in now[name].data if (was.get(one.path), is_now[one.path]) == (left, not left))
-            if data:
-                yield _violation(subject, _Change(name, data, left, *members))
+    before, now = _build(subject.old, subject.base), _build(subject.new, subject.head)
+    kept = before.members.keys() & now.members.keys()
+    for name in [one for one in now.locks if one in before.locks]:
+        old, new = before.beside(name) & kept, now.beside(name) & kept
+        left = tuple(one for one in now.locks[name].data if one.path in old - new)
+        came = tuple(one for one in now.locks[name].data if one.path in new - old)
+        if left:
+            yield _violation(subject, _Change(name, left, True, before.members, now.members))
+        if came:
+            yield _violation(subject, _Change(name, came, False, before.members, now.members))
+        if old and new and not (old & new or left or came):
+            yield _elsewhere(subject, _Change(name, (), True, before.members, now.members), (old, new))
 
 
-def _by_name(layout: Layout, side: Side) -> dict[str, Named]:
-    return {one.path: one for one in nameable(layout, side.layouts)}
+def _elsewhere(subject: Subject, change: _Change, beside: tuple[frozenset[str], frozenset[str]]) -> Violation:
+    """A lock whose data no name tells, among others than before: what it protects may be either."""
+    old, new = change.before[change.lock], change.now[change.lock]
+    were, are = _by_place(beside[0], change.before), _by_place(beside[1], change.now)
+    return RULE.broken(
+        subject.new,
+        f"moved from the line of {listed(were)} to that of {listed(are)}: it {_way(old, new)}",
+        member=change.lock,
+        advice=_ELSEWHERE,
+        figures=(Figure("offset", old.offset, new.offset),),
+        severity=Severity.NOTE,
+        line=new.member.line,
+    )
 
 
-def _together(lock: LockData, layout: Layout, side: Side) -> dict[str, bool]:
-    every = starts(layout, side)
-    return {one.path: worst_meeting(every, lock.lock.span, one.span).share >= TOGETHER for one in lock.data}
+def _by_place(names: Iterable[str], members: Mapping[str, Named]) -> list[str]:
+    return sorted(names, key=lambda name: (members[name].offset, name))
 
 
 def _violation(subject: Subject, change: _Change) -> Violation:

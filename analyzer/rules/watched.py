@@ -44,10 +44,13 @@ def watched(layout: Layout, layouts: Layouts, intents: tuple[TypeIntent, ...]) -
 
 
 def locks(layout: Layout, layouts: Layouts) -> Iterator[Named]:
-    """The members of the record that are locks; none of a record that is a lock itself, and no arrays of them."""
+    """The members of the record that are locks; none of a record that is a lock itself, and no arrays of them.
+
+    What takes no bytes is none: a lock_class_key without lockdep.
+    """
     for one in () if is_lock(layout.name) else nameable(layout, layouts):
         record = one.member.record
-        if record is not None and not one.member.dimensions and is_lock(layouts.by_id(record).name):
+        if record is not None and one.span.size and not one.member.dimensions and is_lock(layouts.by_id(record).name):
             yield one
 
 

@@ -82,10 +82,11 @@ def _overlap(one: Named, other: Named) -> bool:
 
 def _by_code(subject: Subject, found: Neighbours) -> Violation:
     names = [one.path for one in found.read]
+    how = "is a lock" if found.lock else f"is updated atomically by {listed(found.updaters)}"
+    writers = f"{found.writers} write" if found.writers > 1 else "one writes" if found.writers else "none writes"
     return RULE.broken(
         subject.new,
-        f"is updated atomically by {listed(found.updaters)} and now shares a line with {listed(names)}, which "
-        f"{found.readers} functions only read",
+        f"{how} and now shares a line with {listed(names)}, which {found.readers} functions read and {writers}",
         member=found.written.path,
         subject=", ".join(names),
         advice=_ADVICE,

@@ -59,6 +59,28 @@ def test_a_word_that_most_members_have_tells_nothing(tmp_path: Path) -> None:
     assert moved(tmp_path, f"{FRONT} {data} {lock}", f"{FRONT} {data} u64 x[6]; {lock}") == []
 
 
+def test_a_lock_that_is_among_others_than_before_is_a_note(tmp_path: Path) -> None:
+    """As d_lockref of a dentry went from d_op and d_sb to d_lru."""
+    lock = "struct spinlock d_lockref;"
+    old, new = f"{FRONT} u64 d_op, d_sb; {lock} u64 x[6], d_lru;", f"{FRONT} u64 d_op, d_sb, x[6]; {lock} u64 d_lru;"
+    (one,) = moved(tmp_path, old, new)
+    assert one.message == (
+        "moved from the line of d_op, d_sb and x to that of d_lru: it went from byte 80 (line 1) to byte 128 (line 2)"
+    )
+    assert (one.severity, one.member, one.subject) == (Severity.NOTE, "d_lockref", "")
+
+
+def test_a_lock_that_keeps_one_neighbour_is_where_it_was(tmp_path: Path) -> None:
+    lock = "struct spinlock d_lockref;"
+    old, new = f"{FRONT} u64 a, b; {lock} u64 c[6];", f"{FRONT} u64 a; {lock} u64 c[6], b;"
+    assert moved(tmp_path, old, new) == []
+
+
+def test_what_looks_like_a_lock_and_takes_no_bytes_is_none(tmp_path: Path) -> None:
+    key = "struct lock_class_key { } list_lock_key;"
+    assert moved(tmp_path, f"{FRONT} u64 list; {key} u64 x[8];", f"{FRONT} u64 list; u64 x[8]; {key}") == []
+
+
 def test_phases_in_which_they_meet_now_and_then_do_not_count(tmp_path: Path) -> None:
     """Objects begin anywhere: before they were on one line in 7 of 8 phases, now in 5."""
     old, new = "u64 x; u64 list; struct spinlock list_lock;", "u64 x; u64 list; u64 y[2]; struct spinlock list_lock;"

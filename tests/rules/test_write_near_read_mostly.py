@@ -61,7 +61,7 @@ def test_code_tells_where_nothing_else_does(tmp_path: Path) -> None:
     (one,) = near(tmp_path, f"{FRONT} u64 ops, x[7], count;", f"{FRONT} u64 ops, count, x[7];", around=code)
     assert one.message == (
         "is updated atomically by count0, count1 and count2 and now shares a line with ops, "
-        "which 10 functions only read"
+        "which 10 functions read and none writes"
     )
     assert (one.member, one.subject, one.severity) == ("count", "ops", Severity.NOTE)
 
@@ -81,11 +81,26 @@ def test_a_member_that_few_functions_read_is_not_told(tmp_path: Path) -> None:
     assert near(tmp_path, f"{FRONT} u64 ops, x[7], count;", f"{FRONT} u64 ops, count, x[7];", around=code) == []
 
 
-def test_writing_while_it_is_set_up_leaves_a_member_read_only(tmp_path: Path) -> None:
+def test_a_lock_is_written_whoever_takes_it(tmp_path: Path) -> None:
+    code = touching("ops", "other", updaters=0)
+    old, new = f"{FRONT} u64 ops, x[7]; struct spinlock lock;", f"{FRONT} u64 ops; struct spinlock lock; u64 x[7];"
+    (one,) = near(tmp_path, old, new, around=code)
+    assert one.message == "is a lock and now shares a line with ops, which 10 functions read and none writes"
+
+
+def test_functions_that_set_a_member_up_do_not_count_as_writing_it(tmp_path: Path) -> None:
     code = touching("ops", "count") + " void subject_init(struct subject *s) { s->ops = 1; }"
+    (one,) = near(tmp_path, f"{FRONT} u64 ops, x[7], count;", f"{FRONT} u64 ops, count, x[7];", around=code)
+    assert one.message.endswith("which 10 functions read and none writes")
+
+
+def test_one_in_ten_functions_may_write_what_is_read(tmp_path: Path) -> None:
     old, new = f"{FRONT} u64 ops, x[7], count;", f"{FRONT} u64 ops, count, x[7];"
-    assert len(near(tmp_path, old, new, around=code)) == 1
-    assert near(tmp_path, old, new, around=code + " void change(struct subject *s) { s->ops = 1; }") == []
+    change = "void change{}(struct subject *s) {{ s->ops = 1; }}"
+    code = touching("ops", "count") + change.format(0)
+    (one,) = near(tmp_path, old, new, around=code)
+    assert one.message.endswith("which 10 functions read and one writes")
+    assert near(tmp_path, old, new, around=code + change.format(1)) == []
 
 
 def test_alternatives_of_a_union_are_left_out(tmp_path: Path) -> None:
