@@ -57,7 +57,7 @@ def command(
         linted, wanted = lint_sources.linted(sources, asking)
     else:
         builds = linting.builds(elf, base, head)
-        wanted = linting.wanted(tree, kconfig, judging, types)
+        wanted = linting.configured(linting.wanted(tree, kconfig, judging, types), builds[1])
         side = partial(linting.followed_side if access else linting.side, running)
         linted = linting.linted(builds, wanted, side)
     found = linting.judged(linted, wanted)

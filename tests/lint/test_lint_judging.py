@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 from pathlib import Path
 
 import pytest
+from c_source import compiled
 from linesmith_command import LINESMITH
-from lint_builds import Change, changed_tree
+from lint_builds import NOT_ALIGNED, Change, changed_tree
 
 
 @pytest.fixture
@@ -112,3 +114,11 @@ def test_what_is_wanted_under_a_configuration_needs_it_known(change: Change, tmp
     )
     (tmp_path / ".config").write_text("CONFIG_SMP=y\n")
     assert "was not checked" not in lint(change, "--kconfig", tmp_path / ".config").stdout
+
+
+def test_a_kernel_that_carries_its_configuration_need_not_be_told_it(change: Change) -> None:
+    packed = "".join(f"\\{byte:03o}" for byte in gzip.compress(b"CONFIG_SMP=y\n", mtime=0))
+    source = f'{NOT_ALIGNED} const char config[] = "IKCFG_ST{packed}IKCFG_ED";'
+    compiled(change.tree, source, name="new")
+    wants(change, '[[type]]\nname = "counter"\nreason = "hot"\nconfiguration = ["CONFIG_SMP"]\n')
+    assert "was not checked" not in lint(change).stdout
