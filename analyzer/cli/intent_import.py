@@ -34,7 +34,8 @@ def _marked(layouts: Layouts) -> Iterator[TypeIntent]:
         layout = layouts.variants(name)[0]
         groups = tuple(_groups(layout, layouts))
         if groups:
-            yield TypeIntent(name, f"marked by __cacheline_group_begin() in {layout.place}", groups=groups)
+            place = f" in {layout.place}" if layout.file else ""  # BTF tells none
+            yield TypeIntent(name, f"marked by __cacheline_group_begin(){place}", groups=groups)
 
 
 def _groups(layout: Layout, layouts: Layouts) -> Iterator[MemberGroup]:
