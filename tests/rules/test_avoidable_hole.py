@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hand_made import held, lock, scalar, struct
 from rule_cases import before_and_now, broken, figure
 
@@ -46,6 +48,21 @@ def test_a_hole_that_was_avoidable_before_is_not_told_again() -> None:
 
 def test_a_hole_that_only_moved_is_left() -> None:
     assert made(HOLE, struct("any", STATE, LINKS, SEQ, FLAGS)) == []
+
+
+def test_a_member_at_the_end_that_has_room_in_an_old_hole_is_told() -> None:
+    """The hole of 8 bytes behind ``links`` is as old as the record; the padding of 8 bytes is new."""
+    pair = struct("pair", scalar("low", 16))
+    wide = replace(held("wide", pair), natural_alignment=16)
+    old, new = (
+        struct("any", LINKS, wide, SEQ, MASK, STATE),
+        struct("any", LINKS, wide, SEQ, MASK, STATE, scalar("late")),
+    )
+    (one,) = broken("avoidable-hole", before_and_now((old, pair), (new, pair), NAMED))
+    assert (one.member, one.message) == (
+        "late",
+        "behind links would make it 48 bytes instead of 64; there is a padding of 8 bytes instead of 0",
+    )
 
 
 def test_a_record_that_nobody_tuned_is_left() -> None:
