@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.output import deliver
@@ -32,9 +33,10 @@ format_ = click.option(
 
 
 def chosen_format(asked: str | None, destination: Path | None) -> str:
-    """What ``--format`` says, or the name of the file, or ``text``."""
-    suffix = destination.suffix.lower() if destination else ""
-    return asked or _PICTURES.get(suffix, "text")
+    """What ``--format`` says on the command line, then the name of the file, then what is set for all commands."""
+    picture = _PICTURES.get(destination.suffix.lower() if destination else "")
+    given = click.get_current_context().get_parameter_source("format_") is ParameterSource.COMMANDLINE
+    return (asked if given or not picture else picture) or "text"
 
 
 def refuse_many(count: int, what: str = "records") -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from linesmith.analyzer.geometry import lines
 from linesmith.analyzer.model import Candidate, CoAccess, Finding, MemoryUse, Optimality, SlabBasis
 from linesmith.analyzer.report.cost import count_range
+from linesmith.analyzer.report.counting import counted
 from linesmith.analyzer.report.meeting import meeting_rows
 from linesmith.analyzer.report.savings import saved
 
@@ -65,8 +66,8 @@ def _basis(finding: Finding) -> str:
 def _size(candidate: Candidate) -> str:
     before, after = candidate.before, candidate.after
     if before.size == after.size:
-        return f"{after.size} bytes, {_counted(candidate.lines, 'line')} (unchanged)"
-    return f"{before.size} -> {after.size} bytes, {lines(before)} -> {_counted(candidate.lines, 'line')}"
+        return f"{after.size} bytes, {counted(candidate.lines, 'line')} (unchanged)"
+    return f"{before.size} -> {after.size} bytes, {lines(before)} -> {counted(candidate.lines, 'line')}"
 
 
 def memory_rows(before: Sequence[MemoryUse], after: Sequence[MemoryUse]) -> Iterator[str]:
@@ -92,7 +93,7 @@ def _cost(use: MemoryUse) -> tuple[int, int, int]:
 
 def _spent(old: MemoryUse, new: MemoryUse) -> str:
     mib = [f"{use.bytes_per_100000 / (1 << 20):,.1f}" for use in (old, new)]
-    pages = f"{old.pages_per_1000:,} -> {_counted(new.pages_per_1000, 'page')} for 1,000 objects"
+    pages = f"{old.pages_per_1000:,} -> {counted(new.pages_per_1000, 'page')} for 1,000 objects"
     return f"{pages}, {mib[0]} -> {mib[1]} MiB for 100,000"
 
 
@@ -115,15 +116,11 @@ def _differs(before: CoAccess | None, after: CoAccess) -> bool:
 
 def _churn(candidate: Candidate) -> str:
     churn = candidate.churn
-    moved = f"{_counted(churn.members, 'member')} {'moves' if churn.members == 1 else 'move'}"
-    return f"{moved}, a diff of {_counted(churn.lines, 'line')} ({candidate.strategy.value})"
+    moved = f"{counted(churn.members, 'member')} {'moves' if churn.members == 1 else 'move'}"
+    return f"{moved}, a diff of {counted(churn.lines, 'line')} ({candidate.strategy.value})"
 
 
 def _optimality(one: Optimality) -> str:
     if one.proven:
         return "proven: no legal order of the members is predicted to cost less"
     return f"costs {one.cost:,.0f} as predicted; no legal order costs less than {one.bound:,.0f}"
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count:,} {thing}{'s' * (count != 1)}"

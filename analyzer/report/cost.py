@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Bounds, LineCost, SharingCost, Side
+from linesmith.analyzer.report.counting import runs
 
 MOST_SHARINGS = 6
 # A sharing that can cause less than this share of the line's contended accesses is not worth a row.
@@ -68,18 +69,7 @@ def _cpus(side: Side) -> str:
 
 
 def _nodes(side: Side) -> str:
-    return f"node{'' if len(side.nodes) == 1 else 's'} {_runs(side.nodes)}" if side.nodes else ""
-
-
-def _runs(numbers: tuple[int, ...]) -> str:
-    """Numbers as a short list: ``0-3 8``."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return " ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in runs)
+    return f"node{'' if len(side.nodes) == 1 else 's'} {runs(side.nodes)}" if side.nodes else ""
 
 
 def count_range(bounds: Bounds) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from linesmith.analyzer.model import Cell, CellKind, LineMap, MapLine, Toucher
+from linesmith.analyzer.report.counting import counted, runs
 from linesmith.analyzer.report.visible import visible
 
 # From these shares of the contended samples on a cell is drawn one level hotter; below the first, it was touched.
@@ -67,20 +68,20 @@ def extent(drawn: LineMap) -> str:
     """``120 bytes on 2 cache lines, from byte 16 of the first``."""
     count = len(drawn.lines) + drawn.left_out
     phase = f", from byte {drawn.phase} of the first" if drawn.phase else ""
-    return f"{_counted(drawn.size, 'byte')} on {_counted(count, 'cache line')}{phase}"
+    return f"{counted(drawn.size, 'byte')} on {counted(count, 'cache line')}{phase}"
 
 
 def remarks(drawn: LineMap) -> tuple[str, ...]:
     """What stands under the heading: whose map it is, where declared, what it leaves out."""
     place = f"declared at {visible(drawn.place)}" if drawn.place not in ("", "-") else ""
-    left = f"the last {_counted(drawn.left_out, 'line')} are not shown" if drawn.left_out else ""
+    left = f"the last {counted(drawn.left_out, 'line')} are not shown" if drawn.left_out else ""
     size = "" if drawn.line_bytes == 64 else f"lines of {drawn.line_bytes} bytes"
     return tuple(one for one in (visible(drawn.caption), place, size, left) if one)
 
 
 def description(cell: Cell) -> str:
     """A cell in one sentence, for whoever cannot see it or points at it."""
-    place = f"{name(cell)}: {_counted(cell.bytes, 'byte')} from byte {cell.offset}"
+    place = f"{name(cell)}: {counted(cell.bytes, 'byte')} from byte {cell.offset}"
     if cell.kind is not CellKind.MEMBER:
         return place
     told = [f"{place}, {visible(cell.type)}", *marks(cell), *_seen(cell), *map(toucher, cell.touchers[:MOST_TOUCHERS])]
@@ -102,8 +103,8 @@ def _seen(cell: Cell) -> Iterator[str]:
 def counts(cell: Cell | Toucher) -> str:
     """``661 reads, 12 writes``; a cell that must have been written without a sampled store says so."""
     inferred = isinstance(cell, Cell) and cell.written and not cell.writes
-    writes = "written" if inferred else _counted(cell.writes, "write") if cell.writes else ""
-    reads = _counted(cell.reads, "read") if cell.reads else ""
+    writes = "written" if inferred else counted(cell.writes, "write") if cell.writes else ""
+    reads = counted(cell.reads, "read") if cell.reads else ""
     return ", ".join(part for part in (reads, writes) if part) or "no samples"
 
 
@@ -114,8 +115,8 @@ def toucher(one: Toucher) -> str:
 
 def where(one: Toucher) -> str:
     """On how many CPUs and which nodes, as far as that is known, with a space before it."""
-    cpus = f" on {_counted(one.cpus, 'CPU')}" if one.cpus else ""
-    nodes = f"{'node' if len(one.nodes) == 1 else 'nodes'} {_runs(one.nodes)}" if one.nodes else ""
+    cpus = f" on {counted(one.cpus, 'CPU')}" if one.cpus else ""
+    nodes = f"{'node' if len(one.nodes) == 1 else 'nodes'} {runs(one.nodes)}" if one.nodes else ""
     return f"{cpus}{' of ' if cpus else ' on '}{nodes}" if nodes else cpus
 
 
@@ -129,17 +130,3 @@ def _hot_line(line: MapLine) -> str:
     cells = sorted((cell for cell in line.cells if level(cell)), key=lambda cell: -(cell.heat or 0))
     names = ", ".join(f"{name(cell)} ({percent(cell.heat or 0)})" for cell in cells[:MOST_TOUCHERS])
     return f"Line {line.number} has {percent(line.heat or 0)} of the contended samples: {names}."
-
-
-def _runs(numbers: tuple[int, ...]) -> str:
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return " ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in runs)
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count:,} {thing}{'s' * (count != 1)}"

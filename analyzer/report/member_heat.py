@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from linesmith.analyzer.model import Finding, LineMember
+from linesmith.analyzer.report.counting import counted
 
 # Of so many hot members the excerpt of a layout shows those that were sampled most.
 MOST_HOT = 12
@@ -37,13 +38,9 @@ def _said(members: Iterable[LineMember]) -> str:
     group = list(members)
     contended, stores = _contended(group), sum(member.writes for member in group)
     reads = sum(member.reads for member in group)
-    parts = [f"{contended:,} contended"] if contended else [_counted(reads, "read")] if reads else []
+    parts = [f"{contended:,} contended"] if contended else [counted(reads, "read")] if reads else []
     if stores:
-        parts.append(_counted(stores, "store"))
+        parts.append(counted(stores, "store"))
     elif any(member.written for member in group):
         parts.append("written")
     return ", ".join(parts)
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count:,} {thing}{'s' * (count != 1)}"

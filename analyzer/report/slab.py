@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.model import ElfIdentity, PhaseCount, SlabBasis, SlabGeometry, SlabMachine, SlabPlace
+from linesmith.analyzer.report.counting import counted
 from linesmith.analyzer.slab import TypeSlabs, bytes_for, pages_for, together
 
 PAGES_OF = 1_000
@@ -68,21 +69,21 @@ def machine_row(found: SlabAnswer) -> str:
 def _rules(found: SlabAnswer) -> str:
     machine = found.machine
     release = f"Linux {machine.release[0]}.{machine.release[1]}" + ("" if found.release_known else " (assumed)")
-    return f"{release}, {_counted(machine.cpus, 'CPU')}, pages of {machine.page_bytes} bytes"
+    return f"{release}, {counted(machine.cpus, 'CPU')}, pages of {machine.page_bytes} bytes"
 
 
 def _type(one: TypeSlabs) -> Iterator[str]:
-    yield f"{one.layout.title}, {_counted(one.layout.size, 'byte')}"
+    yield f"{one.layout.title}, {counted(one.layout.size, 'byte')}"
     for place in one.places[:MOST_PLACES]:
         yield from _place(place)
     more = len(one.places) - MOST_PLACES
     if more > 0:
-        yield f"  and {_counted(more, 'more place')}; --format json has them all"
+        yield f"  and {counted(more, 'more place')}; --format json has them all"
 
 
 def _place(place: SlabPlace) -> Iterator[str]:
     cache, geometry = place.cache, place.cache.geometry
-    shared = f", shared with {_counted(cache.aliases, 'more cache')}" if cache.aliases else ""
+    shared = f", shared with {counted(cache.aliases, 'more cache')}" if cache.aliases else ""
     yield f"  cache {cache.name}{shared}, {cache.basis.value}: {cache.reason}"
     if place.path:
         yield f"    place     {place.outer}.{place.path}, {place.offset} bytes into each object"
@@ -104,8 +105,8 @@ def _objects(geometry: SlabGeometry) -> str:
 
 
 def _slab(geometry: SlabGeometry) -> str:
-    pages = _counted(1 << geometry.order, "page")
-    objects = _counted(geometry.objects, "object")
+    pages = counted(1 << geometry.order, "page")
+    objects = counted(geometry.objects, "object")
     return f"{pages} (order {geometry.order}) with {objects}, {geometry.unused} bytes left over"
 
 
@@ -113,7 +114,7 @@ def _memory(place: SlabPlace) -> str:
     geometry = place.cache.geometry
     mebibytes = bytes_for(MEMORY_OF, geometry) / (1 << 20)
     pages = pages_for(PAGES_OF, geometry)
-    return f"{_counted(pages, 'page')} for {PAGES_OF:,} objects, {mebibytes:.1f} MiB for {MEMORY_OF:,}"
+    return f"{counted(pages, 'page')} for {PAGES_OF:,} objects, {mebibytes:.1f} MiB for {MEMORY_OF:,}"
 
 
 def _phases(counts: Sequence[PhaseCount]) -> str:
@@ -127,7 +128,3 @@ def _together(places: Sequence[SlabPlace]) -> str:
     mebibytes = sum(bytes_for(MEMORY_OF, place.cache.geometry) for place in places) / (1 << 20)
     added = " + ".join(f"{one}" for one in pages)
     return f"together: {added} = {sum(pages):,} pages for {PAGES_OF:,} of each, {mebibytes:.1f} MiB for {MEMORY_OF:,}"
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"

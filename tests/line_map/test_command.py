@@ -138,6 +138,28 @@ def test_the_name_of_the_file_says_which_picture_is_wanted(folder: Path, tmp_pat
     assert (tmp_path / "queue.png").read_bytes().startswith(b"\x89PNG")
 
 
+def run(folder: Path, *arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [str(LINESMITH), "layout", str(folder / "program.o"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | environment)
+
+
+def test_a_format_that_is_set_for_all_commands_does_not_spoil_a_picture(folder: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "queue.svg"
+    assert run(folder, "queue", "-o", picture, LINESMITH_FORMAT="json").returncode == 0
+    assert picture.read_text().startswith("<?xml")
+    assert run(folder, "queue", "-o", picture, "--format", "json").returncode == 0
+    assert json.loads(picture.read_text())["schema"] == 1
+
+
+def test_without_resvg_the_way_to_it_is_told(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "resvg_py.py").write_text("raise ImportError\n")
+    done = run(folder, "queue", "-o", tmp_path / "queue.png", PYTHONPATH=str(tmp_path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "linesmith: PNG needs resvg-py; install it with `pip install linesmith[png]`, or use --format svg\n"
+    )
+
+
 def on_a_terminal(folder: Path, *arguments: str | Path, **environment: str) -> str:
     """What a terminal of 80 columns gets to see."""
     master, slave = pty.openpty()

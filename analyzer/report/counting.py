@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Counts and lists of numbers in words; imports nothing, for every command says such things."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def counted(count: int, thing: str) -> str:
+    """``1 line``, ``2,000 lines``."""
+    return f"{count:,} {thing}{'s' * (count != 1)}"
+
+
+def runs(numbers: Sequence[int]) -> str:
+    """Rising numbers as a short list: ``0-3 8``."""
+    found: list[list[int]] = []
+    for one in numbers:
+        if found and found[-1][1] == one - 1:
+            found[-1][1] = one
+        else:
+            found.append([one, one])
+    return " ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in found)
