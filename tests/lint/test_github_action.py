@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 from linesmith_command import LINESMITH
-from lint_builds import Change, changed_tree
+from lint_builds import Change, changed_tree, committed
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 ACTION = CHECKOUT / ".github" / "actions" / "lint" / "action.yml"
@@ -157,3 +157,22 @@ def test_a_name_is_only_a_name(tmp_path: Path, change: Change, name: str) -> Non
     assert step.status == 1
     assert not (change.tree / "pwned").exists()
     assert [line.partition(" ")[0] for line in step.commands] == ["::warning"]
+
+
+def test_revisions_are_compared_without_a_build(tmp_path: Path, change: Change) -> None:
+    intent = '[[type]]\nname = "counter"\nreason = "one line"\nbudget = {lines = 1}\n'
+    (change.tree / "linesmith.toml").write_text(intent)
+    committed(change.tree)
+    (change.tree / "new.c").write_text("struct counter { long hits[9]; }; struct counter c;")
+    committed(change.tree)
+    step = run_step(tmp_path, change.tree, base_ref="HEAD^", head_ref="HEAD")
+    assert step.status == 1
+    assert [line.partition("::struct")[0] for line in step.commands if "budget" in line] == [
+        "::warning file=new.c,line=1,title=budget-exceeded"
+    ]
+
+
+def test_a_revision_is_only_a_name(tmp_path: Path, change: Change) -> None:
+    step = run_step(tmp_path, change.tree, base_ref="--upload-pack=touch pwned", head_ref="$(touch pwned)")
+    assert (step.status, step.commands) == (2, [])
+    assert not (change.tree / "pwned").exists()

@@ -25,7 +25,7 @@ def change(tmp_path: Path) -> Change:
 def run_hook(folder: Path, tree: Path, hook: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """What pre-commit says when all files of ``tree`` are checked with the hook."""
     hooks = folder / "hooks"
-    hooks.mkdir()
+    hooks.mkdir(parents=True)
     shutil.copy(MANIFEST, hooks)
     used = {"id": hook, "args": list(arguments)}
     config = {"repos": [{"repo": str(hooks), "rev": committed(hooks), "hooks": [used]}]}
@@ -61,3 +61,18 @@ def test_a_file_of_intents_that_says_nonsense_is_stopped(tmp_path: Path, change:
     done = run_hook(tmp_path, change.tree, "linesmith-intent", "old.o")
     assert done.returncode == 1
     assert "linesmith.toml:1: " in done.stdout
+
+
+def test_what_is_staged_is_linted_without_a_build(tmp_path: Path, change: Change) -> None:
+    (change.tree / "linesmith.toml").write_text(
+        '[[type]]\nname = "counter"\nreason = "one line"\nbudget = {lines = 1}\n'
+    )
+    committed(change.tree)
+    passed = run_hook(tmp_path / "first", change.tree, "linesmith-lint-staged")
+    assert (passed.returncode, "Passed" in passed.stdout) == (0, True)
+    (change.tree / "new.c").write_text("struct counter { long hits[9]; }; struct counter c;")
+    subprocess.run(["git", "add", "new.c"], cwd=change.tree, check=True)
+    done = run_hook(tmp_path / "second", change.tree, "linesmith-lint-staged")
+    assert done.returncode == 1
+    assert "new.c:1: WARNING: struct counter: " in done.stdout
+    assert "[budget-exceeded]" in done.stdout
