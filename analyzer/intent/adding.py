@@ -23,9 +23,19 @@ def added(text: str, wanted: Sequence[TypeIntent], shown: str) -> str:
     ending = "" if not text or text.endswith("\n") else "\n"
     parting = "\n" if text.strip() else ""
     result = f"{text}{ending}{parting}" + "\n".join(map(written_type, wanted))
-    if len(intent_in(result, shown).types) != len(known.types) + len(wanted):
-        raise IntentError(f"{shown}: nothing can be added behind its end; write the types there by hand")
+    _check_added(result, len(known.types) + len(wanted), shown)
     return result
+
+
+def _check_added(result: str, expected: int, shown: str) -> None:
+    """What a file says in inline tables cannot be gone on with behind its end."""
+    try:
+        count = len(intent_in(result, shown).types)
+    except IntentError as error:
+        message = f"{shown}: nothing can be added behind its end ({error}); write each type as a table `[[type]]` there"
+        raise IntentError(message) from None
+    if count != expected:
+        raise IntentError(f"{shown}: nothing can be added behind its end; write each type as a table `[[type]]` there")
 
 
 def _refuse_second(known: Intent, wanted: TypeIntent, shown: str) -> None:

@@ -74,3 +74,13 @@ def test_a_symbolic_link_is_not_written_through(tmp_path: Path) -> None:
 
     with pytest.raises(IntentError, match="is a symbolic link"):
         add_to(tmp_path / "linesmith.toml", (PIPE,))
+
+
+def test_a_file_of_inline_tables_cannot_be_added_to(tmp_path: Path) -> None:
+    path = tmp_path / "linesmith.toml"
+    path.write_text('type = [{name = "inode", reason = "r"}]\n')
+
+    with pytest.raises(IntentError, match=r"nothing can be added behind its end .*; write each type as a table"):
+        add_to(path, (PIPE,))
+
+    assert [one.record for one in read_intent(path).types] == ["inode"]
