@@ -13,19 +13,18 @@ from dataclasses import dataclass
 from linesmith.analyzer.geometry import Named, lines_touched, nameable
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout
+from linesmith.analyzer.rules.beside import Beside, beside
 from linesmith.analyzer.rules.rule import Subject
-from linesmith.analyzer.rules.starts import Meeting, Starts, starts, worst_meeting
+from linesmith.analyzer.rules.starts import Starts, starts
 
 _LEVELS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """``member`` can now meet ``others``, from which it was kept; ``alone`` tells that it had a line to itself."""
+    """Members that were kept apart and can meet now; ``alone`` tells that the first had a line to itself."""
 
-    member: Named
-    others: tuple[Named, ...]
-    worst: Meeting
+    found: Beside
     alone: bool
 
 
@@ -43,10 +42,10 @@ def joined(subject: Subject) -> Iterator[Joined]:
         walls |= {0}
     told: set[str] = set()
     for one in _alone(before, walls, fallen):
-        found = _meeting(now[one.path], tuple(now.values()), every, alone=True) if one.path in now else None
-        if found is not None and not told.issuperset(other.path for other in found.others):
+        found = beside(now[one.path], now.values(), every) if one.path in now else None
+        if found is not None and not told.issuperset(found.others):
             told.add(one.path)
-            yield found
+            yield Joined(found, alone=True)
     for wall in sorted(walls - {0}):
         yield from _through(wall, before, now, every, told)
 
@@ -94,15 +93,6 @@ def _share(mine: range, other: Named) -> bool:
     return max(mine.start, theirs.start) < min(mine.stop, theirs.stop)
 
 
-def _meeting(member: Named, others: Sequence[Named], every: tuple[Starts, ...], *, alone: bool) -> Joined | None:
-    """Who of the others can be on a line with the member; names of the same bytes are no company."""
-    apart = (one for one in others if one.end <= member.offset or member.end <= one.offset)
-    met = [(one, worst) for one in apart if (worst := worst_meeting(every, member.span, one.span)).met]
-    if not met:
-        return None
-    return Joined(member, tuple(one for one, _ in met), max((one for _, one in met), key=lambda one: one.share), alone)
-
-
 def _through(
     wall: int, before: Sequence[Named], now: dict[str, Named], every: tuple[Starts, ...], told: set[str]
 ) -> Iterator[Joined]:
@@ -111,10 +101,10 @@ def _through(
     left = [now[one.path] for one in before if one.end <= wall and last in _lines(one) and one.path in now]
     right = [now[one.path] for one in before if one.offset >= wall and first in _lines(one) and one.path in now]
     for member in right:
-        found = None if member.path in told else _meeting(member, left, every, alone=False)
-        if found is not None and not told & {one.path for one in found.others}:
+        found = None if member.path in told else beside(member, left, every)
+        if found is not None and told.isdisjoint(found.others):
             told.add(member.path)
-            yield found
+            yield Joined(found, alone=False)
             return
 
 

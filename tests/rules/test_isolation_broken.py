@@ -13,7 +13,7 @@ from rule_builds import subject
 from rule_cases import alone, broken
 
 from linesmith.analyzer.geometry import Span, meet, phases
-from linesmith.analyzer.model import Isolation, Severity, TypeIntent, Violation
+from linesmith.analyzer.model import Isolation, Severity, SizeBudget, TypeIntent, Violation
 
 ALIGNED = "u64 front[8] __cacheline_aligned;"
 ALONE = "u64 hot __cacheline_aligned; u64 after[8] __cacheline_aligned;"
@@ -72,6 +72,10 @@ def test_without_others_every_member_is_one_too_many(tmp_path: Path) -> None:
     assert one.subject == "a, b, c, d, e"
 
 
+def test_what_the_build_has_not_is_not_met(tmp_path: Path) -> None:
+    assert met(tmp_path, None, f"{ALIGNED} u64 hot, near;", apart("hot", other=("gone",))) == []
+
+
 def test_isolated_members_may_be_together(tmp_path: Path) -> None:
     assert met(tmp_path, None, f"{ALIGNED} u64 hot, warm; u64 z[8] __cacheline_aligned;", apart("hot", "warm")) == []
 
@@ -100,6 +104,17 @@ def test_a_member_that_had_a_line_to_itself_has_company(tmp_path: Path) -> None:
     (one,) = met(tmp_path, ALONE, f"u64 hot __cacheline_aligned; u32 added; {ALONE.partition(';')[2]}")
     assert one.message == "shares a line with added; before it had a line to itself"
     assert one.member == "hot"
+
+
+def test_an_intent_for_something_else_leaves_that_in_force(tmp_path: Path) -> None:
+    budget = TypeIntent("subject", "small", budget=SizeBudget(bytes=4096))
+    assert len(met(tmp_path, ALONE, f"u64 hot __cacheline_aligned; u32 added; {ALONE.partition(';')[2]}", budget)) == 1
+
+
+def test_a_member_that_an_intent_isolates_is_told_once(tmp_path: Path) -> None:
+    new = f"u64 hot __cacheline_aligned; u32 added; {ALONE.partition(';')[2]}"
+    (one,) = met(tmp_path, ALONE, new, apart("hot"))
+    assert one.message == "shares a line with added"
 
 
 def test_an_aligned_record_without_a_name_gave_its_member_a_line(tmp_path: Path) -> None:
