@@ -33,7 +33,7 @@ SYSTEM = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/alternatives", "/etc/ld.so.cache",
     "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/nix/store", "/gnu/store",
 )  # fmt: skip
-_MEMORY_BYTES = 8 << 30
+_MEMORY_BYTES = 4 << 30
 _FILE_BYTES = 2 << 30
 _libc = ctypes.CDLL(None, use_errno=True)
 

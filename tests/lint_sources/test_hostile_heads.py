@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Revisions that somebody made to run a command or to read a file: none of them does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from linesmith_command import LINESMITH
+from lint_commits import LINK, MODULE, Entry, repository
+from matrix.small_kernel import FILES, HEADER
+
+from linesmith.patches.confinement import is_confinable
+
+Files = dict[str, str | bytes | Entry]
+
+HIDDEN = "ossifrage"
+CACHE = "struct cache {\n\tlong uses;\n\tlong hits;\n};\n"
+
+
+class Attempt:
+    """A repository with a good base, a file with a secret beside it, and one that a command would make."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.secret = folder / "secret"
+        self.secret.write_text(f"{HIDDEN} {HIDDEN}_t;\n")
+        self.ran = folder / "ran"
+        self.made = repository(folder / "tree")
+
+    def lint(self, base: Files, head: Files, *options: str) -> subprocess.CompletedProcess[str]:
+        """What the lint says of the head; fails where the secret came out or the command ran."""
+        old = self.made.commit(base)
+        new = self.made.commit({name: self._filled(text) for name, text in {**base, **head}.items()}, old)
+        argv = [LINESMITH, "lint", "--tree", self.made.root, "--base-ref", old, "--head-ref", new, *options]
+        environment = {**os.environ, "LINESMITH_SECRET": HIDDEN}
+        done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120, env=environment)
+        assert HIDDEN not in done.stdout + done.stderr
+        assert not self.ran.exists()
+        assert done.returncode in (0, 1, 2)
+        assert "Traceback" not in done.stderr
+        assert sorted(one.name for one in self.made.root.iterdir()) == [".git"]
+        return done
+
+    def _filled(self, text: str | bytes | Entry) -> str | bytes | Entry:
+        if not isinstance(text, str):
+            return text
+        return text.replace("@SECRET@", str(self.secret)).replace("@RAN@", str(self.ran))
+
+
+@pytest.fixture
+def attempt(tmp_path: Path) -> Attempt:
+    return Attempt(tmp_path)
+
+
+@pytest.mark.skipif(not is_confinable(), reason="this kernel has no Landlock")
+@pytest.mark.parametrize(
+    "front",
+    [
+        '#include "@SECRET@"\n',
+        '#define WHERE "@SECRET@"\n#include WHERE\n',
+        '#include "../../../../../../../../@SECRET@"\n',
+        '#include "/proc/self/environ"\n',
+        '#include "/proc/self/cmdline"\n',
+        '#include "/dev/zero"\n',
+        '#include "/dev/tty"\n',
+        '#include_next "@SECRET@"\n',
+        '#import "@SECRET@"\n',
+        '#if __has_include("@SECRET@")\nint there;\n#endif\n',
+        '#pragma GCC dependency "@SECRET@"\n#pragma GCC poison long\n',
+        'static const char all[] = {\n#embed "@SECRET@"\n};\nstruct grown { char of[sizeof all]; };\n',
+        'asm(".incbin \\"@SECRET@\\"");\n',
+        'asm(".include \\"@SECRET@\\"");\n',
+        'asm(".pushsection .debug_str\\n.incbin \\"@SECRET@\\"\\n.popsection");\n',
+        'int x __attribute__((section(".data\\n.incbin \\"@SECRET@\\"\\n.section .more"))) = 1;\n',
+        '#pragma GCC pch_preprocess "@SECRET@"\n',
+        '#pragma comment(lib, "@SECRET@")\n#ident "@SECRET@"\n#line 1 "@SECRET@"\n',
+    ],
+)
+def test_no_text_of_a_head_reads_a_file_outside_of_the_tree(attempt: Attempt, front: str) -> None:
+    attempt.lint({"a.h": CACHE}, {"a.h": front + CACHE.replace("hits", "misses")})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[lint]\ncommand = "touch @RAN@"\n',
+        '[build]\nrun = "touch @RAN@"\n',
+        '[[type]]\nname = "cache"\nreason = "$(touch @RAN@)"\nprofile = "../../secret"\n',
+        'include = "@SECRET@"\n',
+        '[lint]\nbaseline = "@SECRET@"\n',
+        '[defaults]\nslabinfo = "@SECRET@"\n',
+    ],
+)
+def test_no_configuration_of_a_head_names_a_command_or_a_path(attempt: Attempt, text: str) -> None:
+    done = attempt.lint({"a.h": CACHE}, {"a.h": CACHE.replace("hits", "misses"), "linesmith.toml": text})
+    assert done.returncode == (2 if "[defaults]" not in text else done.returncode)
+
+
+def test_a_configuration_that_is_a_link_is_not_read(attempt: Attempt) -> None:
+    head: Files = {"a.h": CACHE.replace("hits", "misses"), "linesmith.toml": (LINK, str(attempt.secret).encode())}
+    done = attempt.lint({"a.h": CACHE}, head)
+    assert done.returncode == 0
+    assert "linesmith.toml" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["-x.h", "--help.h", "@file.h", "a,b.h", "=.h", "~root.h"])
+def test_names_like_options_are_names(attempt: Attempt, name: str) -> None:
+    done = attempt.lint({name: CACHE}, {name: CACHE.replace("long uses;\n", "int x; long uses;\n")}, "--format", "json")
+    assert '"changed": 1' in done.stdout
+
+
+@pytest.mark.parametrize(
+    "name", ["$(touch ran).h", "a;touch ran;.h", "`touch ran`.h", "a\nb.h", 'a"b.h', "a b.h", "\x1b[2J.h"]
+)
+def test_names_like_commands_are_left_out(attempt: Attempt, name: str) -> None:
+    done = attempt.lint({"a.h": CACHE, name: CACHE}, {name: CACHE.replace("hits", "misses")})
+    assert "left out, because of characters in the name" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_links_and_modules_are_not_followed(attempt: Attempt) -> None:
+    head: Files = {
+        "a.h": (LINK, str(attempt.secret).encode()),
+        "b.h": CACHE.replace("hits", "misses"),
+        "sub.h": (MODULE, b"1" * 40),
+        ".gitmodules": '[submodule "sub.h"]\n\tpath = sub.h\n\turl = ext::touch @RAN@\n\tupdate = !touch @RAN@\n',
+    }
+    done = attempt.lint({"a.h": CACHE, "b.h": CACHE}, head)
+    assert "2 symbolic links or submodules (a.h, …) not followed" in done.stdout
+
+
+def test_attributes_run_no_filter(attempt: Attempt) -> None:
+    for key in (
+        "filter.evil.smudge",
+        "filter.evil.clean",
+        "filter.evil.process",
+        "diff.evil.textconv",
+        "diff.evil.command",
+    ):
+        attempt.made.git("config", key, f"touch {attempt.ran}")
+    attributes = "* filter=evil diff=evil merge=evil export-subst working-tree-encoding=UTF-16\n"
+    attempt.ran.unlink(missing_ok=True)
+    done = attempt.lint({"a.h": CACHE}, {"a.h": CACHE.replace("hits", "misses"), ".gitattributes": attributes})
+    assert done.returncode == 0
+
+
+def test_a_giant_file_is_left_out(attempt: Attempt) -> None:
+    done = attempt.lint({"a.h": CACHE}, {"a.h": CACHE + "/" * (9 << 20)})
+    assert "1 file (a.h) left out, larger than 8 MiB" in done.stdout
+
+
+def test_names_of_members_cannot_steer_a_terminal(attempt: Attempt) -> None:
+    done = attempt.lint({"a.h": CACHE}, {"a.h": CACHE.replace("hits", "hits\u202e")})
+    assert "\u202e" not in done.stdout + done.stderr
+
+
+MAKEFILE = FILES["Makefile"]
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        {"Makefile": "$(shell touch @RAN@)\n" + MAKEFILE},
+        {"Makefile": MAKEFILE.replace("prepare0:\n", "prepare0:\n\ttouch @RAN@\n")},
+        {"Kbuild": "$(shell touch @RAN@)\n", "scripts/Makefile.build": "$(shell touch @RAN@)\n"},
+        {"Kconfig": "config X\n\tdefault $(shell,touch @RAN@)\n", "scripts/evil.sh": "touch @RAN@\n"},
+        {"include/linux/kconfig.h": '#include <generated/autoconf.h>\n#include "@SECRET@"\n'},
+    ],
+)
+def test_the_build_of_a_head_is_not_run(attempt: Attempt, build: dict[str, str]) -> None:
+    """A kernel in small: make prepares the base, and what a head makes of its makefiles stays text."""
+    kernel: Files = {name: text for name, text in FILES.items() if name != ".config"}
+    configuration = attempt.folder / "config"
+    configuration.write_text(FILES[".config"])
+    grown = HEADER.replace("\tlong hot;\n", "\tlong hot;\n\tlong more[9];\n")
+    done = attempt.lint(kernel, {"include/linux/s.h": grown, **build}, "--kconfig", str(configuration))
+    if "include/linux/kconfig.h" in build:
+        assert done.returncode == 2
+        return
+    assert "of the build differ" in done.stdout
+    assert "2 changed" in done.stdout or "1 changed" in done.stdout
+
+
+def test_a_configuration_that_make_would_expand_is_refused(attempt: Attempt) -> None:
+    configuration = attempt.folder / "config"
+    configuration.write_text(f'{FILES[".config"]}CONFIG_X="$(shell touch {attempt.ran})"\n')
+    kernel: Files = {name: text for name, text in FILES.items() if name != ".config"}
+    head = {"include/linux/s.h": HEADER.replace("\tlong hot;\n", "\tlong hot;\n\tlong more;\n")}
+    assert attempt.lint(kernel, {**head}, "--kconfig", str(configuration)).returncode == 2
