@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from linesmith.analyzer.cli.loading import load
@@ -22,6 +23,7 @@ from linesmith.tuner.tuning.builds import read_build
 
 # Records that hold the one that was changed may differ as well; so many are drawn.
 MOST_RECORDS = 6
+_NAME = re.compile(r"\w+")
 
 
 def files_of(run: Path, result: Result) -> RunFiles:
@@ -35,7 +37,7 @@ def files_of(run: Path, result: Result) -> RunFiles:
     if before is None or after is None:
         gone = result.baseline if before is None else variant
         return RunFiles(variant, patch, (), f"The build of {gone} is gone or has no debug information")
-    pairs, more = _pairs(before, after)
+    pairs, more = _pairs(before, after, patch)
     left = f"{more} more records differ; `linesmith diff` shows them" if more > 0 else ""
     return RunFiles(variant, patch, pairs, left if pairs else f"Every record of {variant} is laid out as before")
 
@@ -59,7 +61,7 @@ def _reading(run: Path, variant: str) -> Reading | None:
     return None
 
 
-def _pairs(before: Reading, after: Reading) -> tuple[tuple[LayoutPair, ...], int]:
+def _pairs(before: Reading, after: Reading, patch: str) -> tuple[tuple[LayoutPair, ...], int]:
     """The records that differ, those with the most moved members first, and how many of them are left out."""
     pairs = of_two(before.layouts, after.layouts, ()).pairs
     found = [one for one in changes(before.layouts, after.layouts, iter(pairs)) if one.old and one.new]
@@ -69,12 +71,19 @@ def _pairs(before: Reading, after: Reading) -> tuple[tuple[LayoutPair, ...], int
             f"record-{place}",
             (one.old, before.layouts),
             (one.new, after.layouts),
-            Emphasis(),
+            Emphasis(_moved(patch, one.new)),
             memory=memory_rows(_memory(before, one.old), _memory(after, one.new)),
         )
         for place, one in enumerate(ranked)
         if one.old and one.new
     ), len(found) - len(ranked)
+
+
+def _moved(patch: str, layout: Layout) -> frozenset[str]:
+    """Members that stand on lines which the patch adds: of two that changed places a layout alone cannot tell which."""
+    added = (line for line in patch.splitlines() if line.startswith("+") and not line.startswith("+++"))
+    words = {word for line in added for word in _NAME.findall(line)}
+    return frozenset(one.name for one in layout.members if one.name in words)
 
 
 def _memory(reading: Reading, layout: Layout) -> tuple[MemoryUse, ...]:

@@ -54,7 +54,7 @@ class Browser:
 
     def open(self, address: str) -> None:
         """Show the page, loaded to its end."""
-        self.do("Page.navigate", url=address)
+        assert "errorText" not in self.do("Page.navigate", url=address), f"no page at {address}"
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self.events.append(self._message())
         self.settle()
@@ -68,6 +68,12 @@ class Browser:
         answer = self.do("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
+
+    def texts(self, selector: str) -> list[str]:
+        """What all elements say that the selector finds."""
+        found = f"[...document.querySelectorAll({json.dumps(selector)})].map(one => one.textContent.trim())"
+        texts: list[str] = self.value(found)
+        return texts
 
     def look(self, *, width: int = 1280, height: int = 900, **features: str) -> None:
         """Set the window and media features: ``prefers_color_scheme="dark"``."""

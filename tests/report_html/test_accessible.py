@@ -65,7 +65,8 @@ MOST_LETTERS = 14
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, benched_run: Path) -> Path:
     folder = tmp_path_factory.mktemp("page")
     given = (benched_run,) if request.param == "run" else built(folder / "demo")
-    linesmith("report", *given, "--html", folder / "out.html")
+    done = linesmith("report", *given, "--html", folder / "out.html")
+    assert (done.returncode, done.stderr) == (0, "")
     return folder / "out.html"
 
 

@@ -75,7 +75,7 @@ def test_nothing_in_an_elf_file_and_a_profile_is_run_or_fetched(
     assert canary.asked == []
     assert browser.value("document.querySelectorAll('script, img, iframe, object, link, base, image').length") == 0
     assert "session_index<script>" in browser.value("document.querySelectorAll('h2')[1].textContent")
-    assert len(browser.value("[...document.querySelectorAll('.drawing svg')].map(one => one.outerHTML)")) == 3
+    assert len(browser.texts(".drawing svg")) >= 3
 
 
 def test_even_a_script_that_got_in_would_not_run(browser: Browser, canary: Canary, tmp_path: Path) -> None:

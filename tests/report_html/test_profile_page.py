@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,14 @@ from report_html.browser import Browser
 from report_html.profiled import built
 
 from linesmith.analyzer.geometry import lines
-from linesmith.analyzer.model import Candidate, Prediction, Residual
+from linesmith.analyzer.model import Candidate, ElfIdentity, Prediction, Profile, Residual
+from linesmith.analyzer.report.chosen import Chosen
 from linesmith.analyzer.report.html.phase_strips import WIDTH, pair_phases
+from linesmith.analyzer.report.html.profile_page import render_profile
+from linesmith.analyzer.report.suggested import Proposed, Suggested
+from linesmith.tuner.suggestions import answers
+
+ELF = ElfIdentity("vmlinux", "0123abcd", "x86-64", "ET_EXEC", True, 8, True, False)
 
 
 @pytest.fixture(scope="module")
@@ -30,15 +37,10 @@ def page(example: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -
     return place
 
 
-def texts(browser: Browser, selector: str) -> list[str]:
-    found: list[str] = browser.value(f"[...document.querySelectorAll({selector!r})].map(one => one.textContent.trim())")
-    return found
-
-
 def test_the_line_is_told_from_what_lies_on_it_to_what_to_do(browser: Browser, page: Path) -> None:
     browser.open(page.as_uri())
-    assert texts(browser, "h2") == ["Overview", "Line 0: struct session_index", "Not checked", "Samples"]
-    assert texts(browser, "section[aria-labelledby=line-0] > h3") == [
+    assert browser.texts("h2") == ["Overview", "Line 0: struct session_index", "Not checked", "Samples"]
+    assert browser.texts("section[aria-labelledby=line-0] > h3") == [
         "The object on its lines",
         "Who touches this line",
         "Who waits for whom",
@@ -48,8 +50,8 @@ def test_the_line_is_told_from_what_lies_on_it_to_what_to_do(browser: Browser, p
 
 def test_there_are_maps_of_the_object_and_of_both_layouts(browser: Browser, page: Path) -> None:
     browser.open(page.as_uri())
-    assert len(texts(browser, ".drawing svg")) == 3
-    assert all(title.startswith("struct session_index") for title in texts(browser, ".drawing svg > title"))
+    assert len(browser.texts(".drawing svg")) == 3
+    assert all(title.startswith("struct session_index") for title in browser.texts(".drawing svg > title"))
 
 
 def test_readers_and_writers_are_told_with_cpus_and_nodes(browser: Browser, page: Path) -> None:
@@ -63,7 +65,7 @@ def test_readers_and_writers_are_told_with_cpus_and_nodes(browser: Browser, page
 
 def test_the_steps_stand_side_by_side(browser: Browser, page: Path) -> None:
     browser.open(page.as_uri())
-    head = texts(browser, ".steps thead tr:first-child th")[:4]
+    head = browser.texts(".steps thead tr:first-child th")[:4]
     assert head == ["CPU", "access", "now", "with candidate 1"]
     states = browser.value("[...document.querySelectorAll('.steps abbr')].slice(0, 2).map(one => one.title)")
     assert states == ["modified on CPU A", "invalid on CPU B"]
@@ -73,7 +75,7 @@ def test_the_steps_stand_side_by_side(browser: Browser, page: Path) -> None:
 def test_the_numbers_are_those_of_suggest(example: tuple[Path, Path], browser: Browser, page: Path) -> None:
     browser.open(page.as_uri())
     (recommended,) = re.findall("recommended: (.*)", linesmith("suggest", *example).stdout)
-    assert f"Recommended: {recommended}" in texts(browser, "h3")
+    assert f"Recommended: {recommended}" in browser.texts("h3")
 
 
 def test_elf_may_be_named_behind_the_profile(example: tuple[Path, Path], page: Path, tmp_path: Path) -> None:
@@ -107,7 +109,7 @@ def test_what_does_not_fit_together_is_said(
 
 def test_what_was_not_given_was_not_checked(browser: Browser, page: Path) -> None:
     browser.open(page.as_uri())
-    missing = texts(browser, "[aria-labelledby=unchecked] li")
+    missing = browser.texts("[aria-labelledby=unchecked] li")
     assert [re.findall(r"--\w+", one) for one in missing] == [
         [],
         ["--trace"],
@@ -139,3 +141,17 @@ def test_every_part_of_a_phase_is_within_its_drawing() -> None:
     for one in pair.before.drawings:
         for bar in (*one.lines, *one.shared, one.first, one.second):
             assert 0 <= bar.left < bar.left + bar.width <= WIDTH + 0.2
+
+
+def test_sixty_lines_are_a_small_page() -> None:
+    """Each of another record, with candidates of its own."""
+    layouts = [struct(f"s{number}", *(scalar(f"member_{place}") for place in range(14))) for number in range(60)]
+    hot = [meeting(one, "member_3", "member_4") for one in layouts]
+    found = tuple(replace(one, rank=rank) for rank, one in enumerate(hot))
+    known = table(*layouts)
+    lines = tuple(Proposed(one.finding, one.candidates, refusal=one.refusal) for one in answers(found, known))
+    assert sum(len(one.candidates) for one in lines) >= 120
+    suggested = Suggested(ELF, "report.txt", known, lines, found)
+    page = render_profile(suggested, Chosen(Profile("report.txt", "", "hitm", ()), 1, 1), ())
+    assert page.count('<h2 id="line-') == 60
+    assert len(page) < 4_000_000

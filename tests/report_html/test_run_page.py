@@ -18,8 +18,6 @@ from linesmith.analyzer.report.html.forest import forests
 from linesmith.analyzer.report.html.run_page import RunFiles, render_run
 from linesmith.analyzer.report.html.strip import EDGE, WIDTH, scale_for
 
-SECTIONS = "[...document.querySelectorAll('h2')].map(one => one.textContent)"
-
 
 class Elements(HTMLParser):
     """Names of all elements that begin."""
@@ -39,7 +37,7 @@ def test_the_verdict_comes_first(browser: Browser, benched_run: Path, tmp_path: 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     browser.open(page.as_uri())
     sections = ["Verdict", "Layouts", "Compared", "Trials", "Not checked", "Machines and builds"]
-    assert browser.value(SECTIONS) == sections
+    assert browser.texts("h2") == sections
     assert browser.value("document.querySelector('.answer').textContent").startswith("apart is better than baseline")
 
 
@@ -47,12 +45,15 @@ def test_the_layouts_of_both_builds_are_drawn(browser: Browser, benched_run: Pat
     page = tmp_path / "out.html"
     linesmith("report", benched_run, "--html", page)
     browser.open(page.as_uri())
-    assert browser.value("[...document.querySelectorAll('.drawing title')][0].textContent").startswith("struct queue:")
-    assert browser.value("document.querySelectorAll('.drawing svg').length") == 2
-    text = browser.value("[...document.querySelectorAll('.pair pre')].map(one => one.textContent)")
-    assert [re.findall(r"(\w+)(?:\[112\])?; +/\* +(\d+)", one) for one in text] == [
-        [("tail", "8"), ("name", "16")],
-        [("head", "0"), ("name", "8"), ("tail", "120")],
+    assert [title.partition(":")[0] for title in browser.texts(".drawing svg > title")] == ["struct queue"] * 2
+    text = browser.texts(".pair pre")
+    assert [re.findall(r"(>?) +\w.* (\w+)(?:\[112\])?; +/\* +(\d+)", one) for one in text] == [
+        [("", "head", "0"), (">", "tail", "8"), ("", "name", "16")],
+        [("", "name", "8"), (">", "tail", "120")],
+    ]
+    assert browser.texts(".lm-moved > title") == [
+        "tail: 8 bytes from byte 8, long int; moved",
+        "tail: 8 bytes from byte 120, long int; moved",
     ]
 
 

@@ -30,6 +30,8 @@ from linesmith.analyzer.report.suggested import Numbered, Suggested
 
 MOST_FUNCTIONS = 12
 MOST_CONTAINERS = 8
+# Candidates with higher numbers are told in tables only, or with fewer drawings where they are recommended.
+MOST_DRAWN = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ class FindingSection:
     reasons: tuple[str, ...]
     alike: tuple[int, ...]
     shown: CandidateSection | None
+    others: tuple[CandidateSection, ...]
     candidates: tuple[tuple[str, ...], ...]
     refusal: str
     advice: tuple[Advised, ...]
@@ -103,6 +106,9 @@ def finding_section(
         (*_lock(finding), *finding.triage.reasons, *finding.cost.notes),
         alike,
         candidate_section(shown, suggested, profile) if shown else None,
+        tuple(
+            candidate_section(one, suggested, profile) for one in ones if one is not shown and one.number <= MOST_DRAWN
+        ),
         tuple(map(tuple, alternative_cells(ones))) if ones else (),
         (line.declined or line.refusal) if line else "",
         tuple(map(_advised, line.advice)) if line else (),
@@ -174,7 +180,7 @@ def _function(one: MemberFunction) -> str:
     """``down_write: 300 contended, 12 stores, on 8 CPUs``."""
     parts = [f"{one.contended:,} contended"] if one.contended else []
     parts += [f"{one.stores:,} stores"] if one.stores else []
-    parts += [f"on {one.cpus} CPUs"] if one.cpus else []
+    parts += [f"on {one.cpus} CPU{'s' * (one.cpus != 1)}"] if one.cpus else []
     parts += [one.writes_inferred] if one.writes_inferred else []
     return f"{one.name}: {', '.join(parts)}" if parts else one.name
 

@@ -11,7 +11,7 @@ from linesmith.analyzer.model import Finding
 from linesmith.analyzer.report.by_type import MOST_TYPES, examples
 from linesmith.analyzer.report.chosen import Chosen
 from linesmith.analyzer.report.cost import share_range
-from linesmith.analyzer.report.html.finding_section import FindingSection, finding_section
+from linesmith.analyzer.report.html.finding_section import MOST_DRAWN, finding_section
 from linesmith.analyzer.report.html.page import render_page
 from linesmith.analyzer.report.line_map_svg import LINE_MAP_STYLE
 from linesmith.analyzer.report.moves import short_change
@@ -64,6 +64,7 @@ def render_profile(suggested: Suggested, chosen: Chosen, unchecked: Sequence[str
             for finding, alike in told
         ),
         "untold": untold,
+        "drawn": MOST_DRAWN,
         "refused": tuple(_refused(suggested, ranks)),
         "ended": accounts(profile, suggested.findings, chosen.left_out),
         "counted": "accesses" if profile.recording else "samples",
@@ -132,6 +133,3 @@ def _remarks(chosen: Chosen) -> Iterator[str]:
         yield f"line {one.text_line} of the text: {one.text}" if one.text_line else one.text
     if len(remarks) > MOST_REMARKS:
         yield f"and {len(remarks) - MOST_REMARKS} more"
-
-
-__all__ = ["FindingSection", "render_profile"]
