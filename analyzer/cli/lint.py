@@ -25,6 +25,9 @@ _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option("--type", "types", metavar="TYPE", multiple=True, help="Only this record, or those a pattern names.")
 @click.option("--tree", metavar="DIR", type=_DIRECTORY, help="The sources; by default the git tree you are in.")
 @click.option("--kconfig", metavar="FILE", type=_FILE, help="The .config of the build, for intents that depend on it.")
+@click.option(
+    "--profile", metavar="PROFILE", type=_FILE, help="Guard what this profile, of the older build, shows hot."
+)
 @click.option("--access", is_flag=True, help="Follow the code for who touches members (slow when done first).")
 @lint_sources.given
 @lint_options.judging
@@ -37,6 +40,7 @@ def command(
     types: tuple[str, ...],
     tree: Path | None,
     kconfig: Path | None,
+    profile: Path | None,
     access: bool,
     sources: lint_sources.Given,
     judging: lint_options.Judging,
@@ -50,14 +54,18 @@ def command(
     `linesmith explain` lists the rules. Exit status 1 tells of violations.
     """
     from linesmith.analyzer.cli import lint_results, linting
+    from linesmith.analyzer.cli.lint_profile import profiled
 
     lint_results.check_destinations(telling)
     if sources.asked_beside(elf, base, head):
+        if profile is not None:
+            raise click.UsageError("--profile is of a build; give it with ELF, or with --base and --head")
         asking = lint_sources.Asking(tree, kconfig, running.cpus, judging, types)
         linted, wanted = lint_sources.linted(sources, asking)
     else:
         builds = linting.builds(elf, base, head)
         wanted = linting.configured(linting.wanted(tree, kconfig, judging, types), builds[1])
+        wanted = profiled(wanted, builds[0] or builds[1], profile)
         side = partial(linting.followed_side if access else linting.side, running)
         linted = linting.linted(builds, wanted, side)
     found = linting.judged(linted, wanted)
