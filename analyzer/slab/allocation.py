@@ -55,7 +55,9 @@ def cache_of(layout: Layout, kernel: Kernel, asked: Asked = NOTHING_ASKED) -> Sl
 
 
 def own_cache(layout: Layout, kernel: Kernel, asked: Asked = NOTHING_ASKED) -> SlabCache | None:
-    """The same without the assumption: ``None`` where nothing is known."""
+    """The same without the assumption: ``None`` where nothing is known, and for a record without bytes."""
+    if layout.size <= 0:
+        return None
     known = known_cache(layout.name, kernel.machine.release)
     measured = _measured(layout, known, kernel, asked)
     if measured is not None:

@@ -7,7 +7,7 @@ from hand_made import held, scalar, struct, table
 
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.model import Layout, SlabBasis, SlabCache, SlabGeometry
-from linesmith.analyzer.slab import Kernel, Served, has_slabs, slab_places
+from linesmith.analyzer.slab import Kernel, Served, has_slabs, own_cache, slab_places
 
 PART = struct("part", scalar("first"), scalar("second"))
 DENTRY = struct("dentry", scalar("d_flags"), held("d_part", PART))
@@ -45,3 +45,8 @@ def test_what_is_not_walked_can_still_be_asked_for() -> None:
 def test_a_program_has_no_slabs() -> None:
     assert not has_slabs(LAYOUTS)
     assert has_slabs(table(struct("task_struct", scalar("flags"))))
+
+
+def test_a_record_without_bytes_has_no_cache_of_its_own() -> None:
+    """Damaged debug information, or a record that a configuration leaves empty."""
+    assert own_cache(struct("dentry"), Kernel()) is None
