@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 from c_source import compiled
-from linesmith_command import linesmith
+from linesmith_command import LINESMITH, linesmith
 from lint_builds import ALIGNED, NOT_ALIGNED
 
 
@@ -87,3 +89,19 @@ def test_names_of_a_build_do_not_steer_a_terminal(tmp_path: Path) -> None:
     done = linesmith("lint", "--base", builds[0], "--head", builds[1], cache=tmp_path / "cache")
     assert "struct counter: was aligned" in done.stdout
     assert "\x1b" not in done.stdout
+
+
+def test_the_same_builds_give_the_same_bytes(tmp_path: Path, builds: tuple[str, Path, str, Path]) -> None:
+    def results(seed: str) -> list[bytes]:
+        """What a run says in all forms, with another order of sets and an index of its own."""
+        folder = tmp_path / seed
+        folder.mkdir()
+        also = [f"--also={form}={folder}/{form}" for form in ("json", "sarif", "github", "gitlab", "markdown")]
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "LINESMITH_CACHE_DIR": str(tmp_path / f"cache-{seed}")}
+        command = [LINESMITH, "lint", *builds, "--select", "all", *also]
+        text = subprocess.run(command, env=environment, capture_output=True, check=False).stdout
+        return [text, *(file.read_bytes() for file in sorted(folder.iterdir()))]
+
+    first = results("0")
+    assert (len(first), all(first)) == (6, True)
+    assert results("1") == first
