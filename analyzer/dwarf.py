@@ -48,7 +48,8 @@ class Reading:
 def identify(path: Path) -> ElfIdentity:
     """What the file is, from its headers; raises ``ElfError``."""
     if any("\udc80" <= letter <= "\udcff" for letter in str(path)):  # how Python keeps bytes that are no UTF-8
-        raise errors.ElfError(f"{str(path)!a}: the name is no UTF-8; give the file by another name (a link to it)")
+        shown = os.fsencode(path).decode("utf-8", "backslashreplace")
+        raise errors.ElfError(f"{shown}: the name is no UTF-8; give the file by another name (a link to it)")
     with _native_errors():
         return msgspec.json.decode(_native.identify(str(path)), type=ElfIdentity)
 

@@ -127,7 +127,8 @@ def _original(candidate: Candidate, declared: Declared, build: Build) -> Origina
         except VerificationFailed as failure:
             failures.append(str(failure))
     through = f" (nor does it through {', '.join(units)})" if units else ""
-    raise VerificationFailed(f"before any change, {failures[0]}{through}")
+    step = "give what its build has: options with --cflags, a built kernel with --build"
+    raise VerificationFailed(f"before any change, {failures[0]}{through}; {step}")
 
 
 def _first_confirmed(

@@ -110,5 +110,7 @@ def _held(analysis: Analysis) -> str:
 
 def _chosen(reports: Sequence[Profile], section: int, path: Path) -> Profile:
     if not 1 <= section <= len(reports):
-        raise ProfileError(f"{path} holds {len(reports)} report(s), so there is no --section {section}")
+        said = "one report" if len(reports) == 1 else f"{len(reports)} reports"
+        step = "leave --section away" if len(reports) == 1 else f"give one from 1 to {len(reports)}"
+        raise ProfileError(f"{path} holds {said}, so there is no --section {section}; {step}")
     return reports[section - 1]

@@ -36,12 +36,11 @@ def command(commands: tuple[str, ...], tree: Path, build: Path | None, format_: 
 
 
 def _refuse_unknown(commands: tuple[str, ...]) -> None:
-    from linesmith.analyzer.cli.usage import nearest
+    from linesmith.analyzer.cli.usage import no_command
 
     context = click.get_current_context()
     root = context.find_root()
     known = root.command.list_commands(root) if isinstance(root.command, click.Group) else []
     for name in commands:
         if name not in known:
-            step = nearest(name, known) or "`linesmith --help` lists the commands"
-            raise click.UsageError(f"there is no command {name}; {step}", context)
+            raise no_command(name, known, context)

@@ -12,7 +12,7 @@ import click
 from linesmith.analyzer.cli.completing import complete_types
 from linesmith.analyzer.cli.remarks import loudness_options
 from linesmith.analyzer.cli.settled import settle
-from linesmith.analyzer.cli.usage import nearest
+from linesmith.analyzer.cli.usage import no_command
 
 
 class LazyGroup(click.Group):
@@ -50,10 +50,10 @@ class LazyGroup(click.Group):
         """As click does, but for a word that is no command: it may be a file, or nearly a command."""
         name = args[0]
         if name not in self.list_commands(ctx) and not name.startswith("-") and not ctx.resilient_parsing:
-            listed = "`linesmith --help` lists the commands"
-            file = f"to see what is where in that file: linesmith layout {name}" if Path(name).is_file() else ""
-            step = file or nearest(name, self.list_commands(ctx)) or listed
-            raise click.UsageError(f"there is no command {name}; {step}", ctx)
+            if Path(name).is_file():
+                step = "a file comes behind its command, as in: linesmith layout ELF"
+                raise click.UsageError(f"there is no command {name}; {step}", ctx)
+            raise no_command(name, self.list_commands(ctx), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

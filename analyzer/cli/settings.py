@@ -32,7 +32,7 @@ class Setting:
 
 
 _CHANGING = ("patch", "encapsulate", "inline")
-_SLABS = ("slab", "suggest", "patch", "lint")
+_SLABS = ("slab", "suggest", "patch", "lint", "intent", "report")
 _RUNS = ("bench", "tune")
 SETTINGS = (
     Setting("format"),

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from linesmith.analyzer.cli.settings import CACHE_DIRECTORY, setting_of, variable, variables
 from linesmith.analyzer.cli.settled import SettledContext, cache_origin, origin_in_files
-from linesmith.analyzer.cli.usage import nearest
+from linesmith.analyzer.cli.usage import no_command
 from linesmith.analyzer.store import cache_directory
 
 SCHEMA_VERSION = 1
@@ -49,8 +49,7 @@ def settings_of(root: click.Context, words: Sequence[str]) -> tuple[Row, ...]:
 def _of_command(root: click.Context, group: click.Group, name: str, words: list[str]) -> Iterator[Row]:
     command = group.get_command(root, name)
     if command is None:
-        step = nearest(name, group.list_commands(root)) or "`linesmith --help` lists the commands"
-        raise click.UsageError(f"there is no command {name}; {step}", root)
+        raise no_command(name, group.list_commands(root), click.get_current_context())
     context = SettledContext(command, info_name=name, parent=root)
     with context.scope():
         given, _, _ = command.make_parser(context).parse_args(words)

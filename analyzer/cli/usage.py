@@ -34,7 +34,7 @@ def _said(error: click.ClickException, context: click.Context | None) -> str:
     if context is None:
         return _clause(error.format_message())
     if isinstance(error, click.MissingParameter) and error.param is not None:
-        return f"{_called(error.param, context)} is missing; {_usage(context)}"
+        return f"{_called(error.param, context)} is missing; {_addition(error.param, context)}"
     if isinstance(error, click.BadParameter):
         return _with_step(f"{_origin(error, context)}: {_clause(error.message)}", _remedy(error, context))
     if isinstance(error, click.NoSuchOption):
@@ -50,11 +50,24 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"did you mean {found[0]}?" if found else ""
 
 
+def no_command(name: str, known: Iterable[str], context: click.Context) -> click.UsageError:
+    """The error for a word that is no command of the program."""
+    step = nearest(name, known) or "`linesmith --help` lists the commands"
+    return click.UsageError(f"there is no command {name}; {step}", context)
+
+
 def _unknown_option(name: str, context: click.Context) -> str:
     known = [one for param in context.command.get_params(context) for one in (*param.opts, *param.secondary_opts)]
     listed = f"`{context.command_path} --help` lists the options"
     long_ones = [one for one in known if one.startswith("--")]
     return f"there is no option {name}; {nearest(name, long_ones) or listed}"
+
+
+def _addition(param: click.Parameter, context: click.Context) -> str:
+    """How what is missing is given."""
+    if not isinstance(param, click.Option):
+        return _usage(context)
+    return f"add {max(param.opts, key=len)} {param.make_metavar(context)}"
 
 
 def _origin(error: click.BadParameter, context: click.Context) -> str:

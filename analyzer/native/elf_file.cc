@@ -43,6 +43,15 @@ std::string Hex(Bytes bytes) {
   return text;
 }
 
+// What perf and linesmith write: perf.data, our own JSON, and the text of `perf c2c report`.
+bool IsProfile(std::string_view head) {
+  if (head.starts_with("PERFILE2") || head.starts_with("2ELIFREP")) return true;
+  constexpr std::size_t kBeginning = 4096;
+  const std::string_view beginning = head.substr(0, kBeginning);
+  return beginning.starts_with("{\"linesmith-profile\"") ||
+         beginning.find("Trace Event Information") != beginning.npos;
+}
+
 // What builds leave beside ELF objects, told by its first bytes.
 std::string NotElf(Bytes image) {
   const std::string_view head(reinterpret_cast<const char*>(image.data()), image.size());
@@ -55,6 +64,7 @@ std::string NotElf(Bytes image) {
   if (head.starts_with("BC\xc0\xde")) {
     return "is LLVM bitcode, not machine code; give the linked file, or build without -flto";
   }
+  if (IsProfile(head)) return "is a profile, not an ELF file; the ELF file comes first, the profile second";
   return "is not an ELF file; give a vmlinux, a module, an object file or a program";
 }
 
@@ -113,7 +123,8 @@ ElfFile::ElfFile(std::string path, Bytes image, std::shared_ptr<MappedFile> mapp
   auto* start = reinterpret_cast<char*>(const_cast<std::uint8_t*>(image_.data()));
   elf_.reset(elf_memory(start, image_.size()));
   if (!elf_ || elf_kind(elf_.get()) != ELF_K_ELF) {
-    ThrowElfError(path_, "has an ELF magic but a damaged header; the file may be cut off");
+    ThrowElfError(path_,
+                  "has an ELF magic but a damaged header; it may be cut off, so copy or build it again");
   }
   ReadHeader();
   ReadSections();
@@ -123,7 +134,7 @@ ElfFile::ElfFile(std::string path, Bytes image, std::shared_ptr<MappedFile> mapp
 void ElfFile::ReadHeader() {
   GElf_Ehdr header;
   if (gelf_getehdr(elf_.get(), &header) == nullptr) {
-    ThrowElfError(path_, "has a damaged ELF header; the file may be cut off");
+    ThrowElfError(path_, "has a damaged ELF header; it may be cut off, so copy or build it again");
   }
   header_ = {.type = header.e_type,
              .machine = header.e_machine,
@@ -137,13 +148,15 @@ void ElfFile::ReadSections() {
   GElf_Ehdr file;
   const bool readable = elf_getshdrnum(elf_.get(), &count) == 0 && gelf_getehdr(elf_.get(), &file) != nullptr;
   if (!readable || count > kMostSections || (count == 0 && file.e_shoff != 0)) {
-    ThrowElfError(path_, "has a section table outside the file; the file may be cut off");
+    ThrowElfError(path_,
+                  "has a section table outside the file; it may be cut off, so copy or build it again");
   }
   const bool named = elf_getshdrstrndx(elf_.get(), &names) == 0;
   for (std::size_t index = 1; index < count; ++index) {
     GElf_Shdr header;
     if (gelf_getshdr(elf_getscn(elf_.get(), index), &header) == nullptr) {
-      ThrowElfError(path_, "has a section table outside the file; the file may be cut off");
+      ThrowElfError(path_,
+                    "has a section table outside the file; it may be cut off, so copy or build it again");
     }
     const char* name = named ? elf_strptr(elf_.get(), names, header.sh_name) : nullptr;
     sections_.push_back({.name = name != nullptr ? name : "",
@@ -225,7 +238,8 @@ Bytes ElfFile::Section(const ElfSection& section) {
 Bytes ElfFile::FileBytes(const ElfSection& section) const {
   if (section.offset > image_.size() || section.size > image_.size() - section.offset) {
     ThrowElfError(path_,
-                  "section " + section.name + " reaches behind the end of the file; it may be cut off");
+                  "section " + section.name +
+                      " reaches behind the end of the file; it may be cut off, so copy or build it again");
   }
   return image_.subspan(section.offset, section.size);
 }
@@ -236,7 +250,8 @@ Bytes ElfFile::Inflate(const ElfSection& section, Bytes raw) {
   GElf_Chdr header;
   if (raw.size() < header_bytes || gelf_getchdr(elf_getscn(elf_.get(), section.index), &header) == nullptr) {
     ThrowElfError(path_,
-                  "section " + section.name + " has a damaged compression header; the file may be cut off");
+                  "section " + section.name +
+                      " has a damaged compression header; it may be cut off, so copy or build it again");
   }
   if (header.ch_type != ELFCOMPRESS_ZLIB) {
     ThrowElfError(path_, "section " + section.name +
@@ -251,7 +266,8 @@ Bytes ElfFile::InflateOldStyle(const ElfSection& section, Bytes raw) {
   constexpr std::size_t kHeader = 12;
   if (raw.size() < kHeader || std::memcmp(raw.data(), "ZLIB", 4) != 0) {
     ThrowElfError(path_,
-                  "section " + section.name + " has a damaged compression header; the file may be cut off");
+                  "section " + section.name +
+                      " has a damaged compression header; it may be cut off, so copy or build it again");
   }
   return InflateZlib(section, raw.subspan(kHeader), BigEndian64(raw.data() + 4));
 }

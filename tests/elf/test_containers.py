@@ -141,7 +141,7 @@ def test_name_that_is_no_text(tmp_path: Path) -> None:
     refused = refusal(file)
     assert refused.error == "ElfError"
     assert refused.sentence.endswith(
-        "na\\udcffme.o': the name is no UTF-8; give the file by another name (a link to it)"
+        r"na\xffme.o: the name is no UTF-8; give the file by another name (a link to it)"
     )
 
 
