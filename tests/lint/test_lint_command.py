@@ -98,8 +98,10 @@ def test_the_same_builds_give_the_same_bytes(tmp_path: Path, builds: tuple[str, 
         folder.mkdir()
         also = [f"--also={form}={folder}/{form}" for form in ("json", "sarif", "github", "gitlab", "markdown")]
         environment = {**os.environ, "PYTHONHASHSEED": seed, "LINESMITH_CACHE_DIR": str(tmp_path / f"cache-{seed}")}
-        command = [LINESMITH, "lint", *builds, "--select", "all", *also]
-        text = subprocess.run(command, env=environment, capture_output=True, check=False).stdout
+        options = ["--select", "all", *also]
+        text = subprocess.run(
+            [LINESMITH, "lint", *builds, *options], env=environment, capture_output=True, check=False
+        ).stdout
         return [text, *(file.read_bytes() for file in sorted(folder.iterdir()))]
 
     first = results("0")
