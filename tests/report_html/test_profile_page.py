@@ -14,7 +14,7 @@ from report_html.browser import Browser
 from report_html.profiled import built
 
 from linesmith.analyzer.geometry import lines
-from linesmith.analyzer.model import Candidate, ElfIdentity, Prediction, Profile, Residual
+from linesmith.analyzer.model import Candidate, ElfIdentity, Outcome, Prediction, Profile, Residual
 from linesmith.analyzer.report.chosen import Chosen
 from linesmith.analyzer.report.html.phase_strips import WIDTH, pair_phases
 from linesmith.analyzer.report.html.profile_page import render_profile
@@ -141,6 +141,18 @@ def test_every_part_of_a_phase_is_within_its_drawing() -> None:
     for one in pair.before.drawings:
         for bar in (*one.lines, *one.shared, one.first, one.second):
             assert 0 <= bar.left < bar.left + bar.width <= WIDTH + 0.2
+
+
+def test_a_guess_is_no_title_and_is_not_drawn() -> None:
+    """Which of two types lies on the line cannot be told: the page must not look as if it could."""
+    layout = struct("perhaps", scalar("first"), scalar("second"))
+    hot = meeting(layout, "first", "second")
+    unsure = replace(hot.objects[0], outcome=Outcome.CANNOT_TELL, reason="two types explain the line equally well")
+    suggested = Suggested(ELF, "report.txt", table(layout), (), (replace(hot, objects=(unsure,)),))
+    page = render_profile(suggested, Chosen(Profile("report.txt", "", "hitm", ()), 1, 1), ())
+    assert '<h2 id="line-0">Line 0: object not known</h2>' in page
+    assert "<dt>but</dt><dd>two types explain the line equally well</dd>" in page
+    assert "<svg" not in page
 
 
 def test_sixty_lines_are_a_small_page() -> None:

@@ -112,6 +112,12 @@ def test_nothing_measured_yet_is_a_page_too() -> None:
     assert "svg" not in Elements(page).names
 
 
+def test_what_is_not_confirmed_is_not_shown_as_if_it_were() -> None:
+    page = render_run(replace(RUN, best=None), RunFiles("moved", "+patch", (), "Every record is laid out as before"))
+    assert "moved is not confirmed to be better" in page
+    assert "The patch of moved, not confirmed" in page
+
+
 def test_verdicts_are_words_and_signs() -> None:
     page = render_run(RUN, RunFiles())
     for kind, sign, word in (("better", "▲", "better"), ("no-difference-seen", "=", "no difference seen")):

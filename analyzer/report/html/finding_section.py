@@ -12,6 +12,7 @@ from linesmith.analyzer.line_map import heat_of, line_map
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Finding,
+    Layout,
     LineMember,
     LineObject,
     MemberFunction,
@@ -27,6 +28,7 @@ from linesmith.analyzer.report.html.touched_cells import TouchedCell, touched_ce
 from linesmith.analyzer.report.lock import lock_rows
 from linesmith.analyzer.report.structure import tables
 from linesmith.analyzer.report.suggested import Numbered, Suggested
+from linesmith.analyzer.sharing.type_totals import type_of
 
 MOST_FUNCTIONS = 12
 MOST_CONTAINERS = 8
@@ -116,20 +118,23 @@ def finding_section(
 
 
 def _title(finding: Finding, suggested: Suggested) -> str:
-    first = finding.objects[0] if finding.objects else None
-    if first is None or not (first.type or first.variable):
-        return "object not known"
-    return suggested.layouts.by_id(first.layout).title if first.layout is not None else first.type or first.variable
+    record = _record(finding, suggested)
+    return record.title if record else type_of(finding) or "object not known"
+
+
+def _record(finding: Finding, suggested: Suggested) -> Layout | None:
+    """The record on the line, where that is known; a guess is told among the facts, and not drawn."""
+    known = finding.objects[0].layout if type_of(finding) else None
+    return None if known is None else suggested.layouts.by_id(known)
 
 
 def _map(finding: Finding, suggested: Suggested, profile: Profile) -> tuple[Markup, tuple[TouchedCell, ...]]:
     """The map of the first object as it lies on this line, with the heat of all lines of its record."""
-    first = finding.objects[0] if finding.objects else None
-    if first is None or first.layout is None:
+    record = _record(finding, suggested)
+    if record is None:
         return Markup(""), ()
-    layout = suggested.layouts.by_id(first.layout)
-    heat = heat_of(layout, suggested.layouts, suggested.findings, profile)
-    drawn = line_map(layout, suggested.layouts, heat, first.phase, finding.bytes)
+    heat = heat_of(record, suggested.layouts, suggested.findings, profile)
+    drawn = line_map(record, suggested.layouts, heat, finding.objects[0].phase, finding.bytes)
     return figure(drawn), touched_cells(drawn)
 
 
