@@ -38,7 +38,7 @@ def command(command_: tuple[str, ...], output: Path, machine: str, dry_run: bool
 
     Then `linesmith hot ELF profile` names the members, ELF being the program or the vmlinux.
     """  # noqa: D301 - click's mark for lines to leave alone
-    from linesmith.analyzer.cli.record_options import order
+    from linesmith.analyzer.cli.record_order import order
     from linesmith.analyzer.cli.recording import choose, record, summary
 
     wanted = order(command_, output, machine, given)

@@ -7,15 +7,14 @@ are said where the command is given.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import click
 
 PREFIX = "LINESMITH"
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """An option that may be set, by its long name; ``commands`` limits it to some, empty to all that have it.
 
     ``in_tree`` tells that the file in a source tree may set it: a fact of the machines that the tree is for. A tree

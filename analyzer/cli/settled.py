@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from linesmith.analyzer.cli.settings import CACHE_DIRECTORY, Setting, setting_of, variable, variables
-from linesmith.analyzer.cli.settings_file import SettingsFile, Value, read_tree, read_user, tree_file, user_file
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.cli.settings_file import SettingsFile, Value
 
 _FILES = "linesmith.settings"
 _CACHE = "linesmith.cache"
@@ -94,6 +97,8 @@ def _with_cache(callback: Callable[..., object]) -> Callable[..., object]:
 
 
 def _in_tree(context: click.Context, command: str, setting: Setting) -> Value | None:
+    from linesmith.analyzer.cli.settings_file import read_tree, tree_file
+
     if not setting.in_tree:
         return None
     tree = context.params.get("tree")
@@ -106,6 +111,8 @@ def _in_tree(context: click.Context, command: str, setting: Setting) -> Value | 
 
 
 def _user(context: click.Context) -> SettingsFile:
+    from linesmith.analyzer.cli.settings_file import read_user, user_file
+
     known: SettingsFile | None = context.meta.get(_FILES)
     if known is None:
         root = context.find_root()

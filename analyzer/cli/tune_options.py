@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.model import TunePlan
+if TYPE_CHECKING:
+    from linesmith.analyzer.model import TunePlan
 
 PLAN = click.argument("plan", metavar="PLAN.toml", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 _OPTIONS = (

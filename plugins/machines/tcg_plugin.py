@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from importlib.metadata import distribution
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from linesmith.analyzer.errors import ToolMissing
-from linesmith.analyzer.model import Emulation
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.model import Emulation
 
 _PLACE = "plugins/bin/coherence_plugin.so"
 RECORDING = "recording"
