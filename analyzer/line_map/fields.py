@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +18,9 @@ MOST_FIELDS = 1 << 14
 MOST_LEVELS = 32
 # Of bit-fields in one storage unit, and of alternatives at one place, so many names are told.
 MOST_NAMES = 4
+# Real unions have some tens of alternatives in all levels; of more, those behind are not named.
+MOST_ALTERNATIVES = 256
+_STEP = re.compile(r"[.\[]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +60,29 @@ def fields(layout: Layout, layouts: Layouts, touched: Iterable[str] = ()) -> tup
     the paths ``touched``, or one where the record is larger than a line. Of a union the alternative that was touched
     is drawn, else the largest.
     """
-    walk = _Walk(layouts, tuple(touched))
+    walk = _Walk(layouts, dict.fromkeys(touched))
     found = walk.record(layout, 0, "", 0)
     clipped = (_cut(one, max(0, one.offset), min(one.end, layout.size)) for one in found)
     return tuple(one for one in clipped if one.bytes > 0)
 
 
 class _Walk:
-    """Goes through nested records; ``left`` is how many fields may still be made."""
+    """Goes through nested records; ``left`` is how many fields may still be made.
 
-    def __init__(self, layouts: Layouts, touched: Sequence[str]) -> None:
+    ``touched`` counts paths by what they begin with (``a.b[0].c`` by ``a``, ``a.b``, ``a.b[0]`` and itself), ``inside``
+    those that go on to a member of it.
+    """
+
+    def __init__(self, layouts: Layouts, touched: Iterable[str]) -> None:
         self.layouts = layouts
-        self.touched = touched
+        self.touched: Counter[str] = Counter()
+        self.inside: Counter[str] = Counter()
         self.left = MOST_FIELDS
+        for path in touched:
+            self.touched[path] += 1
+            for sign in _STEP.finditer(path):
+                self.touched[path[: sign.start()]] += 1
+                self.inside[path[: sign.start()]] += sign[0] == "."
 
     def record(self, layout: Layout, base: int, prefix: str, level: int) -> list[Field]:
         """The fields of a record that begins at byte ``base`` under the path ``prefix``."""
@@ -99,8 +114,7 @@ class _Walk:
             return False
         if not member.name:
             return True
-        inside = sum(one.startswith(f"{path}.") for one in self.touched)
-        return not is_lock(inner.name) and inside >= (1 if inner.size > CACHE_LINE_BYTES else 2)
+        return not is_lock(inner.name) and self.inside[path] >= (1 if inner.size > CACHE_LINE_BYTES else 2)
 
     def _is_mirror(self, member: Member, alternatives: Iterable[Member]) -> bool:
         """Whether an anonymous alternative has the same members: the kernel's struct_group() names a run of them so."""
@@ -112,11 +126,7 @@ class _Walk:
 
     def _worth(self, part: Sequence[Field]) -> tuple[int, int]:
         """How much an alternative of a union has to show: what was touched in it, and its bytes."""
-        names = {name for one in part for name in one.names}
-        touched = sum(
-            any(one == name or one.startswith((f"{name}.", f"{name}[")) for name in names) for one in self.touched
-        )
-        return touched, sum(one.bytes for one in part)
+        return sum(self.touched[name] for one in part for name in one.names), sum(one.bytes for one in part)
 
 
 def _type(member: Member) -> str:
@@ -164,7 +174,7 @@ def _cut(field: Field, start: int, end: int) -> Field:
 
 def _shared(drawn: Sequence[Field], parts: Sequence[Sequence[Field]]) -> list[Field]:
     """The fields drawn of a union with the names of the other alternatives that lie there too."""
-    every = [one for part in parts for one in part]
+    every = [one for part in parts for one in part][:MOST_ALTERNATIVES]
     return [_with_others(one, every) for one in drawn]
 
 

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from linesmith.analyzer.geometry import straddles
 from linesmith.analyzer.layouts import Layouts
@@ -33,11 +35,12 @@ def line_map(
     start = (heat.phases[0][0] if heat.phases else 0) if phase is None else phase
     start %= line_bytes
     size = min(layout.size, MOST_LINES * line_bytes - start)
+    canvas = _canvas(heat, start, line_bytes)
     found = fields(layout, layouts, (spot.path for spot in heat.spots))
-    cells = [one for run in _runs(found, size) for one in _cells(run, start, line_bytes, heat)]
+    cells = [one for run in _runs(found, size) for one in _cells(run, canvas)]
     told = "; ".join(part for part in (caption, _phases(heat, line_bytes)) if part)
     whole = -(-(start + layout.size) // line_bytes)
-    lines = tuple(_lines(cells, heat))
+    lines = tuple(_lines(cells))
     return LineMap(layout.title, layout.size, start, lines, line_bytes, told, layout.place, whole - len(lines))
 
 
@@ -66,21 +69,46 @@ def _runs(found: Sequence[Field], size: int) -> Iterator[tuple[Field | CellKind,
         yield CellKind.HOLE if behind else CellKind.PADDING, at, size
 
 
-def _cells(run: tuple[Field | CellKind, int, int], phase: int, line_bytes: int, heat: Heat) -> Iterator[Cell]:
+@dataclass(frozen=True, slots=True)
+class _Canvas:
+    """What cells are drawn on: ``spots`` by ``offsets``, of ``total`` contended samples (``None``: no profile)."""
+
+    phase: int
+    line_bytes: int
+    spots: tuple[Spot, ...]
+    offsets: tuple[int, ...]
+    total: int | None
+
+    def met(self, first: int, size: int) -> tuple[Spot, ...]:
+        """The spots on ``size`` bytes of the object from ``first`` on."""
+        return self.spots[bisect_left(self.offsets, first) : bisect_left(self.offsets, first + size)]
+
+    def share(self, spots: Iterable[Spot]) -> float | None:
+        """How much of the record's contended samples these are."""
+        return None if self.total is None else sum(spot.contended for spot in spots) / (self.total or 1)
+
+
+def _canvas(heat: Heat, phase: int, line_bytes: int) -> _Canvas:
+    spots = tuple(sorted(heat.spots, key=lambda spot: spot.offset))
+    offsets = tuple(spot.offset for spot in spots)
+    return _Canvas(phase, line_bytes, spots, offsets, heat.contended if heat.known else None)
+
+
+def _cells(run: tuple[Field | CellKind, int, int], canvas: _Canvas) -> Iterator[Cell]:
     """The run cut where lines end."""
     what, first, end = run
     while first < end:
-        inside = (first + phase) % line_bytes
-        until = min(end, first + line_bytes - inside)
+        inside = (first + canvas.phase) % canvas.line_bytes
+        until = min(end, first + canvas.line_bytes - inside)
         if isinstance(what, Field):
-            yield _member(what, first, until - first, inside, line_bytes, phase, heat)
+            yield _member(what, first, until - first, inside, canvas)
         else:
-            yield Cell("", "", what, inside, until - first, first, 0.0 if heat.known else None)
+            yield Cell("", "", what, inside, until - first, first, canvas.share(()))
         first = until
 
 
-def _member(field: Field, first: int, size: int, inside: int, line_bytes: int, phase: int, heat: Heat) -> Cell:
-    met = [spot for spot in heat.spots if first <= spot.offset < first + size]
+def _member(field: Field, first: int, size: int, inside: int, canvas: _Canvas) -> Cell:
+    met = canvas.met(first, size)
     accesses = [one for spot in met for one in spot.accesses]
     return Cell(
         field.path,
@@ -89,20 +117,14 @@ def _member(field: Field, first: int, size: int, inside: int, line_bytes: int, p
         inside,
         size,
         first,
-        _share(met, heat),
+        canvas.share(met),
         sum(_reads(one) for one in accesses),
         sum(one.stores for one in accesses),
         _touchers(accesses),
         field.lock,
-        straddles=straddles(field.begin + phase, field.size, line_bytes),
+        straddles=straddles(field.begin + canvas.phase, field.size, canvas.line_bytes),
         written=any(spot.written for spot in met),
     )
-
-
-def _share(met: Iterable[Spot], heat: Heat) -> float | None:
-    if not heat.known:
-        return None
-    return sum(spot.contended for spot in met) / (heat.contended or 1)
 
 
 def _reads(access: Access) -> int:
@@ -124,18 +146,19 @@ def _toucher(function: str, accesses: Sequence[Access]) -> Toucher:
     return Toucher(function, reads, writes, known.count, tuple(sorted(known.nodes)))
 
 
-def _lines(cells: Iterable[Cell], heat: Heat) -> Iterator[MapLine]:
+def _lines(cells: Iterable[Cell]) -> Iterator[MapLine]:
     """The cells by line; a new one begins where a cell starts no further in than the one before."""
     row: list[Cell] = []
     number = 0
     for cell in cells:
         if row and cell.start <= row[-1].start:
-            yield _line(number, row, heat)
+            yield _line(number, row)
             row, number = [], number + 1
         row.append(cell)
     if row:
-        yield _line(number, row, heat)
+        yield _line(number, row)
 
 
-def _line(number: int, row: Sequence[Cell], heat: Heat) -> MapLine:
-    return MapLine(number, tuple(row), sum(one.heat or 0.0 for one in row) if heat.known else None)
+def _line(number: int, row: Sequence[Cell]) -> MapLine:
+    known = [one.heat for one in row if one.heat is not None]
+    return MapLine(number, tuple(row), sum(known) if known else None)

@@ -199,3 +199,25 @@ def test_members_that_overlap_in_damaged_debug_information_are_drawn_once() -> N
     beyond = Member("c", "long", "c", 12, 64)
     layout = Layout(1, "broken", RecordKind.STRUCT, 16, (first, second, beyond))
     assert cells(line_map(layout, table(layout))) == [("a", 0, 8), ("b", 8, 4), ("c", 12, 4)]
+
+
+def test_a_run_of_members_that_a_group_names_too_is_drawn_once() -> None:
+    alone, named = (struct(name, scalar("saddr"), scalar("daddr")) for name in ("", "tagged"))
+    choice = union("", held("", alone), held("group", named))
+    layout = struct("packet", held("", choice))
+    assert cells(line_map(layout, table(layout, choice, alone, named))) == [("saddr", 0, 8), ("daddr", 8, 8)]
+
+
+def test_a_record_that_holds_itself_in_damaged_debug_information_ends() -> None:
+    itself = [Member("", "struct loop", "", 0, 64, record=1) for _ in range(3)]
+    layout = Layout(1, "loop", RecordKind.STRUCT, 64, tuple(itself))
+    fills(line_map(layout, LayoutTable([layout])), layout)
+
+
+def test_a_union_of_more_alternatives_than_anybody_wrote_is_drawn() -> None:
+    members = tuple(Member(f"m{number}", "long", f"m{number}", 8 * number, 8) for number in range(20_000))
+    layout = Layout(1, "wide", RecordKind.UNION, 160_000, members)
+    heat = heated(*(touched(f"m{number}", 8 * number) for number in range(0, 8_000, 4)))
+    drawn = line_map(layout, LayoutTable([layout]), heat)
+    assert len(drawn.lines) == MOST_LINES
+    assert drawn.lines[0].cells[0].heat == pytest.approx(1 / 2_000)
