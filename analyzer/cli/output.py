@@ -13,6 +13,8 @@ from linesmith.analyzer.errors import OutputError
 
 # A patch is often kept in the tree it is for; anything else there is source.
 _REPLACED_IN_A_TREE = frozenset((".patch", ".diff"))
+# A page is often kept in the run directory it is of, and made again.
+_OUR_PAGE = b"<!DOCTYPE html>\n<!-- linesmith report -->"
 _BINARY = (b"\x7fELF", b"\x9f\xeb", b"\xeb\x9f")
 
 
@@ -49,13 +51,14 @@ def check_destinations(destinations: Sequence[Path], options: Collection[str]) -
 
 def _refuse_to_destroy(existing: Path, inputs: Iterable[Path]) -> None:
     with existing.open("rb") as file:
-        if file.read(4).startswith(_BINARY):
-            raise OutputError(f"{existing} is an ELF or BTF file and stays as it is; name another file with -o")
+        begin = file.read(len(_OUR_PAGE))
+    if begin.startswith(_BINARY):
+        raise OutputError(f"{existing} is an ELF or BTF file and stays as it is; name another file with -o")
     for given in inputs:
         if given.is_file() and existing.samefile(given):
             raise OutputError(f"{existing} is what this command reads and stays as it is; name another file with -o")
         inside = given.is_dir() and existing.resolve().is_relative_to(given.resolve())
-        if inside and existing.suffix not in _REPLACED_IN_A_TREE:
+        if inside and existing.suffix not in _REPLACED_IN_A_TREE and begin != _OUR_PAGE:
             raise OutputError(f"{existing} belongs to {given}, which is only read; name another file with -o")
 
 

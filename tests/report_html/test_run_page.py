@@ -13,8 +13,9 @@ from linesmith_command import linesmith
 from measured import comparison
 from report_html.browser import Browser
 
-from linesmith.analyzer.model import Better, Metric, VerdictKind
+from linesmith.analyzer.model import Better, MemoryUse, Metric, SlabBasis, VerdictKind
 from linesmith.analyzer.report.html.forest import forests
+from linesmith.analyzer.report.html.memory_table import memory_rows
 from linesmith.analyzer.report.html.run_page import RunFiles, render_run
 from linesmith.analyzer.report.html.strip import EDGE, WIDTH, scale_for
 
@@ -66,6 +67,24 @@ def test_an_existing_file_of_the_run_stays(benched_run: Path) -> None:
     done = linesmith("report", benched_run, "--html", benched_run / "tune.toml")
     assert done.returncode == 2
     assert "only read" in done.stderr
+
+
+def test_a_page_in_the_run_directory_is_made_again(benched_run: Path) -> None:
+    for _ in range(2):
+        done = linesmith("report", benched_run, "--html", benched_run / "page.html")
+        assert (done.returncode, done.stderr) == (0, "")
+    (benched_run / "page.html").write_text("<!DOCTYPE html>\n<p>of somebody else")
+    assert linesmith("report", benched_run, "--html", benched_run / "page.html").returncode == 2
+
+
+def test_memory_is_told_before_and_after_what_costs_more_first() -> None:
+    small = MemoryUse("same", SlabBasis.ASSUMED, 192, 192, 0, 21, 48, 20 << 20)
+    old = MemoryUse("inode_cache", SlabBasis.COMPUTED, 632, 640, 3, 51, 160, 61 << 20)
+    new = replace(old, object_bytes=696, stride=704, objects_per_slab=46, pages_per_1000=176, bytes_per_100000=68 << 20)
+    grown, same = memory_rows((small, old), (small, new))
+    assert (same.cache, same.changed, same.pages) == ("same", False, ("48", "48"))
+    assert grown.objects_per_slab == ("51 in 8 pages", "46 in 8 pages")
+    assert (grown.pages, grown.mebibytes) == (("160", "176"), ("61.0", "68.0"))
 
 
 def test_better_is_to_the_right_whichever_way_a_metric_counts() -> None:
