@@ -17,7 +17,8 @@ def render_text(report: LintReport) -> str:
 
 def _lines(report: LintReport) -> Iterator[str]:
     for violation in report.violations:
-        yield f"{place(violation)}: {violation.severity.upper()}: {sentence(violation)} [{violation.rule}]"
+        where = place(violation) or one_line(report.head)
+        yield f"{where}: {violation.severity.upper()}: {sentence(violation)} [{violation.rule}]"
         if violation.advice:
             yield f"    {one_line(violation.advice)}"
     for remark in report.remarks:
@@ -31,9 +32,9 @@ def one_line(text: str) -> str:
 
 
 def place(violation: Violation) -> str:
-    """``file:line``, or what is known of it; the type where the debug information has no file."""
+    """``file:line``, or what is known of it; nothing where the debug information has no file (BTF)."""
     if violation.file is None:
-        return one_line(violation.type)
+        return ""
     return one_line(violation.file if violation.line is None else f"{violation.file}:{violation.line}")
 
 

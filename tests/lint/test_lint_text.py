@@ -18,9 +18,9 @@ def test_a_violation_has_its_place_in_front_and_its_rule_behind() -> None:
     ]
 
 
-def test_what_has_no_place_begins_with_its_type() -> None:
+def test_what_has_no_place_begins_with_the_build() -> None:
     text = render_text(report(violation(file=None, line=None)))
-    assert text.startswith("struct a: WARNING: struct a: was aligned")
+    assert text.startswith("new: WARNING: struct a: was aligned")
 
 
 def test_the_last_line_counts_by_severity() -> None:
