@@ -55,11 +55,11 @@ class RecordText:
         name = re.escape(self.word)
         title = rb"(?:(?:struct|union)\s+%s\b%s)" % (name, rb"|\b%s\b" % name if record.endswith("_t") else b"")
         self._title = re.compile(title)
-        behind = rb"|\}\s*(?:__\w+\s*)*%s\s*;" % name if record.endswith("_t") else b""
-        self._body = re.compile(rb"\b(?:struct|union)\s+%s\s*(?:__\w+\s*)*\{%s" % (name, behind))
+        behind = rb"|\}\s*(?:__\w++\s*+){0,8}%s\s*;" % name if record.endswith("_t") else b""
+        self._body = re.compile(rb"\b(?:struct|union)\s+%s\s*(?:__\w++\s*+)*+\{%s" % (name, behind))
         self._initialised = re.compile(
             title
-            + rb"\s+\w+\s*((?:\[[^]\n]*\]\s*)*)(?:__\w+(?:\([^()\n]*\))?\s*)*=\s*\{|\(\s*(?:const\s+)?"
+            + rb"\s+\w++\s*+((?:\[[^]\n]*\]\s*)*)(?:__\w++(?:\([^()\n]*\))?\s*+)*+=\s*\{|\(\s*(?:const\s+)?"
             + title
             + rb"\s*(\[[^]\n]*\])?\s*\)\s*\{"
         )

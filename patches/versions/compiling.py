@@ -25,14 +25,12 @@ class Both:
     after: LayoutTable
 
 
-def compiled_both(
-    versions: Versions, environment: Environment, file: str, title: str, readable: Sequence[Path]
-) -> Both | str:
-    """What a compiler makes of ``file``, which declares ``title``; why the first version cannot be compiled, if so.
+def compiled_both(versions: Versions, environment: Environment, file: str, readable: Sequence[Path]) -> Both | str:
+    """What a compiler makes of ``file``; why the first version cannot be compiled, if so.
 
     Raises ``VerificationFailed`` where only the second cannot.
     """
-    tried = probes(environment.build, file, title, None)
+    tried = probes(environment.build, file, "", None)
     complaints: list[VerificationFailed] = []
     reason = ""
     for probe in tried:

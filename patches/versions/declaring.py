@@ -6,65 +6,62 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.intent import FILE_NAME
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.declaration import staged_files
-from linesmith.patches.masking import without_comments
+from linesmith.patches.masking import closing, without_comments, without_directives
 from linesmith.patches.records import records_named
-from linesmith.patches.redeclared import redeclared
 from linesmith.patches.versions.paths import read_inside
 from linesmith.patches.versions.versions import MOST_BYTES, Versions
 
 _SOURCES = (".h", ".c")
-_DEFINES = re.compile(rb"#\s*define\s+\w+(?:\\\n|[^\n])*|\benum\b[^;{}]*\{[^{}]*\}|\btypedef\b[^;{}]*;")
+# Bounded, so that a text without end marks is not read again from each of its words.
+_OPENED = re.compile(rb"\b(?:struct|union)\b[^;{}]{0,1000}\{")
+_DEFINES = re.compile(
+    rb"#\s*define\s+\w+(?:\\\n|[^\n])*|\benum\b[^;{}]{0,200}\{[^{}]*\}|\btypedef\b[^;{}]{0,1000};|#\s*pragma[^\n]*"
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Declaring:
-    """A file to compile, and the record that must be in it, as C names it; empty where any will do."""
-
-    file: str
-    title: str = ""
-
-
-def declaring(versions: Versions, intended: Collection[str]) -> tuple[Declaring, ...]:
+def declaring(versions: Versions, intended: Collection[str]) -> tuple[str, ...]:
     """The files that declare a record otherwise than before, or that say how large one is, in their order.
 
     Where the intents themselves changed, the files of the records ``intended`` follow.
     """
-    changed = tuple(one for change in versions.changes for one in _changed(change))
+    changed = tuple(change.file for change in versions.changes if _declares(change))
     if FILE_NAME not in versions.after:
         return changed
-    seen = {one.file for one in changed}
     found = (_declared(versions.root, name) for name in sorted(intended))
-    return (*changed, *dict.fromkeys(one for one in found if one and one.file not in seen))
+    return tuple(dict.fromkeys((*changed, *filter(None, found))))
 
 
-def _changed(change: FileChange) -> Iterator[Declaring]:
+def _declares(change: FileChange) -> bool:
     if change.before is None or change.after is None or not change.file.endswith(_SOURCES):
-        return
-    before, after = (b" ".join(without_comments(source).split()) for source in (change.before, change.after))
-    if before == after:
-        return
-    records = redeclared(change)
-    if records:
-        yield Declaring(change.file, records[0].title)
-    elif change.file.endswith(".h") and _defined(change.before) != _defined(change.after):
-        yield Declaring(change.file)
+        return False
+    before, after = without_comments(change.before), without_comments(change.after)
+    if before.split() == after.split():
+        return False
+    if Counter(_records(after)) - Counter(_records(before)):
+        return True
+    return change.file.endswith(".h") and _defined(before) != _defined(after)
 
 
-def _defined(source: bytes) -> Counter[bytes]:
+def _records(code: bytes) -> Iterator[bytes]:
+    """Each record with a body, with the attributes in front of it and behind it."""
+    plain = without_directives(code)
+    for match in _OPENED.finditer(plain):
+        end = closing(plain, match.end() - 1)
+        if end is not None:
+            yield b" ".join(code[match.start() : plain.find(b";", end)].split())
+
+
+def _defined(code: bytes) -> Counter[bytes]:
     """What a header defines beside records: numbers of elements, types of members."""
-    return Counter(b" ".join(one.split()) for one in _DEFINES.findall(without_comments(source)))
+    return Counter(b" ".join(one.split()) for one in _DEFINES.findall(code))
 
 
-def _declared(root: Path, name: str) -> Declaring | None:
+def _declared(root: Path, name: str) -> str | None:
     """The first file that declares the record, likely places first."""
-    for file in staged_files(root):
-        records = records_named(read_inside(root, file, MOST_BYTES) or b"", name)
-        if records:
-            return Declaring(file, records[0].title)
-    return None
+    texts = ((file, read_inside(root, file, MOST_BYTES)) for file in staged_files(root))
+    return next((file for file, text in texts if text is not None and records_named(text, name)), None)

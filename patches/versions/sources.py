@@ -5,23 +5,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from linesmith.analyzer.intent import symbols_in
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.lint import Linted
 from linesmith.analyzer.lint.group_docs import FOLDER, group_docs
-from linesmith.analyzer.model import GroupDoc
+from linesmith.analyzer.model import GroupDoc, Layout
 from linesmith.analyzer.rules import Side
 from linesmith.analyzer.slab import Kernel
+from linesmith.analyzer.slab.known_caches import served_records
 from linesmith.patches.confinement import is_confinable
 from linesmith.patches.matrix.environment import Environment
 from linesmith.patches.matrix.workers import each
 from linesmith.patches.preparation import Progress
 from linesmith.patches.versions.compiling import Both, compiled_both
-from linesmith.patches.versions.declaring import Declaring, declaring
+from linesmith.patches.versions.declaring import declaring
 from linesmith.patches.versions.environments import EnvironmentOf, Recipe, environments, readable
+from linesmith.patches.versions.holding import MOST_FILES as MOST_HOLDING
+from linesmith.patches.versions.holding import holding
 from linesmith.patches.versions.initialised import initialised
-from linesmith.patches.versions.join import joined, of_a_kernel
+from linesmith.patches.versions.join import Joined, joined, of_a_kernel
 from linesmith.patches.versions.versions import Versions
 
 # Files that declare changed records, each of which takes a second or two.
@@ -36,16 +40,47 @@ class Sources:
     configuration: frozenset[str] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Compiler:
+    """Compiles files of both versions, each in its environment."""
+
+    versions: Versions
+    of: EnvironmentOf
+    build: Path | None
+    progress: Progress
+
+    def compiled(self, files: Sequence[str]) -> tuple[list[Both], list[str]]:
+        """What the files show, and why others show nothing."""
+        if not files:
+            return [], []
+        self.of(files[0])  # what has to be prepared is prepared before several ask for it
+        self.progress(f"compiling {len(files)} files of {self.versions.base} and of {self.versions.head}")
+        results = each(self._both, files, lambda done: self.progress(f"{done} of {len(files)} compiled"))
+        return [one for one in results if isinstance(one, Both)], [one for one in results if isinstance(one, str)]
+
+    def environment(self, files: Sequence[str]) -> Environment | None:
+        """How the files are compiled, those of a kernel before the programs beside it."""
+        return max((self.of(one) for one in files), key=lambda one: bool(one.folder), default=None)
+
+    def _both(self, file: str) -> Both | str:
+        environment = self.of(file)
+        places = readable(environment, self.versions.root, self.build)
+        return compiled_both(self.versions, environment, file, places)
+
+
 def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], progress: Progress) -> Sources:
     """The records that differ between the versions, and those called ``asked_for`` where they are seen.
 
     Raises ``TreeError``, ``ToolMissing``, and ``VerificationFailed`` for a second version that does not compile.
     """
-    found = declaring(versions, asked_for)
-    of = environments(versions.root, recipe, progress)
-    compiled, failed = _compiled(versions, found[:MOST_FILES], of, recipe, progress)
+    compiler = _Compiler(versions, environments(versions.root, recipe, progress), recipe.tree.build, progress)
+    files = declaring(versions, asked_for)
+    compiled, failed = compiler.compiled(files[:MOST_FILES])
     both = joined(compiled, asked_for)
-    environment = _first(of, found)
+    environment = compiler.environment(files)
+    further, missed = _holders(compiler, both, files, environment)
+    if further:
+        both = joined((*compiled, *further), asked_for)
     linted = Linted(
         versions.head,
         _side(both.new, environment),
@@ -56,15 +91,9 @@ def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], prog
         both.changed,
         initialised(versions, both.pairs, progress),
         documented(versions),
-        (*versions.remarks, *failed, *_limits(found), *(environment.build.remarks if environment else ())),
+        (*versions.remarks, *failed, *missed, *_limits(files, environment)),
     )
     return Sources(linted, _symbols(environment))
-
-
-def _first(of: EnvironmentOf, found: Sequence[Declaring]) -> Environment | None:
-    """How the files are compiled, those of a kernel before the programs beside it."""
-    known = [of(one.file) for one in found]
-    return max(known, key=lambda one: bool(one.folder), default=None)
 
 
 def _side(layouts: LayoutTable, environment: Environment | None) -> Side:
@@ -73,28 +102,29 @@ def _side(layouts: LayoutTable, environment: Environment | None) -> Side:
     return Side(of_a_kernel(layouts), Kernel(environment.slabs) if environment.slabs else Kernel())
 
 
-def _compiled(
-    versions: Versions, found: Sequence[Declaring], of: EnvironmentOf, recipe: Recipe, progress: Progress
+def _holders(
+    compiler: _Compiler, both: Joined, known: Sequence[str], environment: Environment | None
 ) -> tuple[list[Both], list[str]]:
-    if not found:
-        return [], []
-    of(found[0].file)  # what has to be prepared is prepared before several ask for it
-    progress(f"compiling {len(found)} files of {versions.base} and of {versions.head}")
-
-    def one(declaring: Declaring) -> Both | str:
-        environment = of(declaring.file)
-        places = readable(environment, versions.root, recipe.tree.build)
-        return compiled_both(versions, environment, declaring.file, declaring.title, places)
-
-    results = each(one, found, lambda done: progress(f"{done} of {len(found)} compiled"))
-    return [one for one in results if isinstance(one, Both)], [one for one in results if isinstance(one, str)]
+    """What holds a record by value that takes other room than before, as far as few files show it."""
+    grown = {new.title for old, new in both.pairs if old and new and new.name and _room(old) != _room(new)}
+    served = served_records(environment.slabs.release) if environment and environment.slabs else ()
+    found = holding(compiler.versions.root, grown, known, served)
+    compiled, _ = compiler.compiled(found[:MOST_HOLDING])
+    left = len(found) - len(compiled)
+    named = ", ".join(sorted(grown)[:3])
+    return compiled, [f"{left} more files that hold {named} by value were not compiled"] if left else []
 
 
-def _limits(found: Sequence[Declaring]) -> Iterator[str]:
-    if len(found) > MOST_FILES:
-        yield f"{len(found) - MOST_FILES} of {len(found)} changed files were not compiled"
-    if found and not is_confinable():
+def _room(layout: Layout) -> tuple[int, int]:
+    return layout.size, max(layout.natural_alignment, layout.alignment or 1)
+
+
+def _limits(files: Sequence[str], environment: Environment | None) -> Iterator[str]:
+    if len(files) > MOST_FILES:
+        yield f"{len(files) - MOST_FILES} of {len(files)} changed files were not compiled"
+    if files and not is_confinable():
         yield "the compiler was not confined, because this system has no Landlock: it could read any file"
+    yield from environment.build.remarks if environment else ()
 
 
 def documented(versions: Versions) -> dict[str, GroupDoc]:

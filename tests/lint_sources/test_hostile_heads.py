@@ -12,7 +12,11 @@ from linesmith_command import LINESMITH
 from lint_commits import LINK, MODULE, Entry, repository
 from matrix.small_kernel import FILES, HEADER
 
+from linesmith.analyzer.model import FileChange
 from linesmith.patches.confinement import is_confinable
+from linesmith.patches.scan.text_places import RecordText
+from linesmith.patches.versions.declaring import declaring
+from linesmith.patches.versions.versions import Versions
 
 Files = dict[str, str | bytes | Entry]
 
@@ -34,7 +38,7 @@ class Attempt:
         """What the lint says of the head; fails where the secret came out or the command ran."""
         old = self.made.commit(base)
         new = self.made.commit({name: self._filled(text) for name, text in {**base, **head}.items()}, old)
-        argv = [LINESMITH, "lint", "--tree", self.made.root, "--base-ref", old, "--head-ref", new, *options]
+        argv = [str(LINESMITH), "lint", "--tree", str(self.made.root), "--base-ref", old, "--head-ref", new, *options]
         environment = {**os.environ, "LINESMITH_SECRET": HIDDEN}
         done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120, env=environment)
         assert HIDDEN not in done.stdout + done.stderr
@@ -155,6 +159,26 @@ def test_a_giant_file_is_left_out(attempt: Attempt) -> None:
 def test_names_of_members_cannot_steer_a_terminal(attempt: Attempt) -> None:
     done = attempt.lint({"a.h": CACHE}, {"a.h": CACHE.replace("hits", "hits\u202e")})
     assert "\u202e" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "struct cache x " + "_" * 20_000,
+        "struct cache x " + "__a " * 20_000,
+        "struct " * 200_000,
+        "typedef " * 200_000,
+        "enum " * 200_000,
+        "struct a {" * 100_000,
+        "#define A \\\n" * 100_000,
+        "static struct cache x = {" * 20_000,
+    ],
+)
+def test_texts_that_read_slowly_are_read_at_once(text: str) -> None:
+    change = FileChange("a.h", b"", text.encode())
+    declaring(Versions("old", "new", Path(), (change,)), ())
+    RecordText("cache").places("a.h", text.encode())
+    RecordText("cache_t").places("a.h", text.encode())
 
 
 MAKEFILE = FILES["Makefile"]

@@ -125,6 +125,28 @@ def test_what_does_not_compile_is_an_error_of_the_head(made: Commits) -> None:
     assert "src/cache.h does not compile: cache.h:7: unknown type name" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "record",
+    [
+        "struct cache {{\n\tlong uses;\n}}{};\n",
+        "struct{} cache {{\n\tlong uses;\n}};\n",
+        "typedef struct {{\n\tlong uses;\n}}{} cache;\n",
+    ],
+)
+def test_an_attribute_beside_the_braces_counts(made: Commits, record: str) -> None:
+    old = made.commit({"a.h": record.format(" __attribute__((aligned(64)))")})
+    assert "alignment-lost" in lint(made, old, made.commit({"a.h": record.format("")}, old)).stdout
+
+
+def test_records_that_hold_what_grew_are_looked_at_too(made: Commits) -> None:
+    files = {"a.h": "struct a {\n\tlong x;\n};\n", "b.h": '#include "a.h"\nstruct b {\n\tstruct a one;\n};\n'}
+    old = made.commit(files)
+    grown = made.commit({**files, "a.h": "struct a {\n\tlong x, y;\n};\n"}, old)
+    assert report(lint(made, old, grown, "--format", "json"))["changed"] == 2
+    turned = made.commit({**files, "a.h": "struct a {\n\tunsigned long x;\n};\n"}, old)
+    assert report(lint(made, old, turned, "--format", "json"))["changed"] == 1
+
+
 def test_what_never_compiled_is_a_remark(made: Commits) -> None:
     files = {"a.h": "struct a { word_t x; };\n", "src/cache.h": HEADER}
     old = made.commit(files)
