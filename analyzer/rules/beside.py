@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from linesmith.analyzer.geometry import Named
 from linesmith.analyzer.model import Figure, Layout, Severity, Violation
 from linesmith.analyzer.rules.rule import Rule
-from linesmith.analyzer.rules.starts import Meeting, Starts, worst_meeting
+from linesmith.analyzer.rules.starts import Meeting, Starts, meeting
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +29,14 @@ class Beside:
 def beside(member: Named, others: Iterable[Named], every: tuple[Starts, ...], allowed: float = 0.0) -> Beside | None:
     """Those that meet the member in more than the ``allowed`` share of objects; names of its own bytes do not count."""
     apart = (one for one in others if one.end <= member.offset or member.end <= one.offset)
-    met = [(one.path, worst_meeting(every, member.span, one.span)) for one in apart]
+    met = [(one.path, meeting(every, member.span, one.span)) for one in apart]
     many = [(path, worst) for path, worst in met if worst.share > allowed]
     if not many:
         return None
     return Beside(member, tuple(path for path, _ in many), max((one for _, one in many), key=lambda one: one.share))
 
 
-def meeting(
-    rule: Rule, layout: Layout, found: Beside, message: str, advice: str, share: float | None = None
-) -> Violation:
+def told(rule: Rule, layout: Layout, found: Beside, message: str, advice: str, share: float | None = None) -> Violation:
     """The violation by those who meet: a note where the base had it in as many of its objects (``share``)."""
     known = share is not None and share >= found.worst.share
     return rule.broken(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Isolation, Layout, Severity, Violation
-from linesmith.analyzer.rules.beside import Beside, beside, meeting, shares
+from linesmith.analyzer.rules.beside import Beside, beside, shares, told
 from linesmith.analyzer.rules.company import found_members, listed, others
 from linesmith.analyzer.rules.parted import Joined, joined
 from linesmith.analyzer.rules.rule import Rule, Side, Subject
@@ -46,7 +46,7 @@ def _companies(isolation: Isolation, layout: Layout, side: Side) -> Iterator[Bes
 def _violation(subject: Subject, isolation: Isolation, found: Beside, old: float | None) -> Violation:
     where = "a line" if isolation.bytes == CACHE_LINE_BYTES else f"a block of {isolation.bytes} bytes"
     message = f"{found.worst.verb} {where} with {listed(found.others)}{found.worst.clause}"
-    return meeting(RULE, subject.new, found, message, _KEEP, old)
+    return told(RULE, subject.new, found, message, _KEEP, old)
 
 
 def _without_intent(subject: Subject, one: Joined) -> Violation:
@@ -54,7 +54,7 @@ def _without_intent(subject: Subject, one: Joined) -> Violation:
     worst = one.found.worst
     had = "; before it had a line to itself" if one.alone else ", from which alignment parted it before"
     message = f"{worst.verb} a line with {listed(one.found.others)}{worst.clause}{had}"
-    return meeting(RULE, subject.new, one.found, message, _MOVE)
+    return told(RULE, subject.new, one.found, message, _MOVE)
 
 
 RULE = Rule(

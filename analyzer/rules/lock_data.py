@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.attribution.lock import purpose, words_of
@@ -27,17 +27,17 @@ class LockData:
 
 def locks_with_data(layout: Layout, layouts: Layouts) -> dict[str, LockData]:
     """The locks of the record by name; none of a record that is a lock itself."""
-    members = [one for one in nameable(layout, layouts) if one.span.size]
     found = tuple(locks(layout, layouts))
-    return {lock.path: LockData(lock, _named_alike(lock, found, members)) for lock in found}
+    others = (one for one in nameable(layout, layouts) if one.span.size) if found else ()
+    words = {one: words_of(one.path) for one in others}
+    return {lock.path: LockData(lock, _named_alike(lock, found, words)) for lock in found}
 
 
-def _named_alike(lock: Named, others: Sequence[Named], members: Sequence[Named]) -> tuple[Named, ...]:
+def _named_alike(lock: Named, others: Sequence[Named], words: Mapping[Named, frozenset[str]]) -> tuple[Named, ...]:
     """Members whose names hold all words that say what the lock is for."""
     stem = purpose(lock.path)
-    common = max(COMMON_LEAST, COMMON_SHARE * len(members))
-    telling = [word for word in stem if len(word) > 1 and sum(word in words_of(one.path) for one in members) <= common]
-    if not telling:
+    common = max(COMMON_LEAST, COMMON_SHARE * len(words))
+    if not any(len(word) > 1 and sum(word in name for name in words.values()) <= common for word in stem):
         return ()
-    alike = (one for one in members if one not in others and stem <= words_of(one.path))
+    alike = (one for one, name in words.items() if stem <= name and one not in others)
     return tuple(sorted(alike, key=lambda one: (one.offset, one.path)))

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from linesmith.analyzer.geometry import Named, line_of, nameable
-from linesmith.analyzer.model import Figure, Layout, Severity, Violation
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Layout, Severity, Violation
 from linesmith.analyzer.rules.company import listed
 from linesmith.analyzer.rules.lock_data import LockData, locks_with_data
 from linesmith.analyzer.rules.rule import Rule, Side, Subject
-from linesmith.analyzer.rules.starts import Starts, starts, worst_meeting
+from linesmith.analyzer.rules.starts import Starts, meeting, starts
 
 # In so many of the objects they must be on one line to count as together.
 TOGETHER = 0.5
@@ -54,23 +54,27 @@ class _Build:
 
     def beside(self, lock: str) -> frozenset[str]:
         """The members that are on a line with the lock in most objects."""
-        one = self.members[lock]
-        others = (path for path in self.members if path != lock)
-        return frozenset(path for path in others if self._together(one, self.members[path]))
+        one, far = self.members[lock], CACHE_LINE_BYTES
+        near = (
+            other for other in self.members.values() if other.offset < one.end + far and one.offset < other.end + far
+        )
+        met = (other.path for other in near if meeting(self.starts, one.span, other.span).share >= TOGETHER)
+        return frozenset(met) - {lock}
 
-    def _together(self, one: Named, other: Named) -> bool:
-        return worst_meeting(self.starts, one.span, other.span).share >= TOGETHER
 
-
-def _build(layout: Layout, side: Side) -> _Build:
+def _build(layout: Layout, side: Side, locks: Mapping[str, LockData]) -> _Build:
     members = {one.path: one for one in nameable(layout, side.layouts) if one.span.size}
-    return _Build(locks_with_data(layout, side.layouts), members, starts(layout, side))
+    return _Build(locks, members, starts(layout, side))
 
 
 def _check(subject: Subject) -> Iterator[Violation]:
     if subject.old is None or subject.base is None:
         return
-    before, now = _build(subject.old, subject.base), _build(subject.new, subject.head)
+    old_locks = locks_with_data(subject.old, subject.base.layouts)
+    new_locks = locks_with_data(subject.new, subject.head.layouts)
+    if old_locks.keys().isdisjoint(new_locks):
+        return
+    before, now = _build(subject.old, subject.base, old_locks), _build(subject.new, subject.head, new_locks)
     kept = before.members.keys() & now.members.keys()
     for name in [one for one in now.locks if one in before.locks]:
         old, new = before.beside(name) & kept, now.beside(name) & kept

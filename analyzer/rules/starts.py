@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linesmith.analyzer.geometry import Span, lines_touched, meet, meeting_share, phases
+from linesmith.analyzer.geometry import Span, lines_touched, meet, phases
 from linesmith.analyzer.geometry.inference import record_alignment, with_inferred_alignment
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, PhaseCount, SlabPlace
 from linesmith.analyzer.rules.rule import Side
@@ -15,15 +16,16 @@ from linesmith.analyzer.slab import own_cache, slab_places
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """Two members share a line in ``met`` of ``among`` phases, which is ``share`` (0 … 1) of the objects of ``cache``.
+    """Two members share a line in ``met`` of the ``among`` phases that objects have, those of all ``caches`` together.
 
-    No ``cache``: objects may begin wherever their alignment allows.
+    ``share`` (0 … 1) of the objects have it in the cache that has it most. No ``caches``: objects may begin wherever
+    their alignment allows.
     """
 
     met: int
     among: int
     share: float
-    cache: str = ""
+    caches: tuple[str, ...] = ()
 
     @property
     def verb(self) -> str:
@@ -32,9 +34,15 @@ class Meeting:
 
     @property
     def clause(self) -> str:
-        """`` in 3 of 8 phases of ext4_inode_cache``, empty where there is one phase and they meet in it."""
-        of = f" of {self.cache}" if self.cache else ""
-        return f" in {self.met} of {self.among} phases{of}" if self.among > 1 else ""
+        """`` in 3 of 8 phases of ext4_inode_cache``, empty where they meet in all of them."""
+        if self.met == self.among:
+            return ""
+        of = (
+            f" of its {len(self.caches)} caches"
+            if len(self.caches) > 1
+            else "".join(f" of {one}" for one in self.caches)
+        )
+        return f" in {self.met} of {self.among} phases{of}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +53,13 @@ class Starts:
     phases: tuple[PhaseCount, ...]
     cache: str = ""
 
-    def meeting(self, first: Span, second: Span) -> Meeting:
-        """In how many phases a byte of ``first`` and one of ``second`` are on one line."""
-        weights = {one.phase: float(one.objects) for one in self.phases}
-        met = sum(meet(first, second, self.line_bytes, phase) for phase in weights)
-        return Meeting(met, len(weights), meeting_share(first, second, self.line_bytes, weights), self.cache)
+    def meeting_phases(self, first: Span, second: Span) -> frozenset[int]:
+        """The phases in which a byte of ``first`` and one of ``second`` are on one line."""
+        return frozenset(one.phase for one in self.phases if meet(first, second, self.line_bytes, one.phase))
+
+    def share(self, met: frozenset[int]) -> float:
+        """How many of the objects begin in one of these phases, 0 … 1."""
+        return sum(one.objects for one in self.phases if one.phase in met) / sum(one.objects for one in self.phases)
 
     def lines(self, span: Span) -> int:
         """The most lines that the span lies on in any phase."""
@@ -58,19 +68,31 @@ class Starts:
 
 def starts(layout: Layout, side: Side, line_bytes: int = CACHE_LINE_BYTES) -> tuple[Starts, ...]:
     """One for each cache that is known to hold such objects, alone or in others, by name; else one for all starts."""
-    found = {
-        place.cache.name: Starts(line_bytes, _phases(place, line_bytes), place.cache.name)
-        for place in _places(layout, side)
-    }
+    found: dict[str, Counter[int]] = {}
+    for place in _places(layout, side):
+        counted = found.setdefault(place.cache.name, Counter())
+        counted.update({one.phase: one.objects for one in _phases(place, line_bytes)})
     if found:
-        return tuple(found[name] for name in sorted(found))
+        return tuple(Starts(line_bytes, _counts(found[name]), name) for name in sorted(found))
     granule = record_alignment(with_inferred_alignment(layout))
-    return (Starts(line_bytes, tuple(PhaseCount(phase, 1) for phase in phases(granule, line_bytes))),)
+    return (Starts(line_bytes, _counts(Counter(phases(granule, line_bytes)))),)
 
 
-def worst_meeting(all_starts: Iterable[Starts], first: Span, second: Span) -> Meeting:
-    """The meeting in the cache where most objects have it."""
-    return max((one.meeting(first, second) for one in all_starts), key=lambda one: one.share)
+def meeting(all_starts: Sequence[Starts], first: Span, second: Span) -> Meeting:
+    """How two members of one object meet in all the places where such objects are."""
+    among = len({phase.phase for one in all_starts for phase in one.phases})
+    caches = tuple(one.cache for one in all_starts if one.cache)
+    line_bytes = all_starts[0].line_bytes
+    ends = first.offset + first.size, second.offset + second.size
+    if max(first.offset - ends[1], second.offset - ends[0]) >= line_bytes:
+        return Meeting(0, among, 0.0, caches)
+    met = [one.meeting_phases(first, second) for one in all_starts]
+    share = max(one.share(known) for one, known in zip(all_starts, met, strict=True))
+    return Meeting(len(frozenset[int]().union(*met)), among, share, caches)
+
+
+def _counts(counted: Counter[int]) -> tuple[PhaseCount, ...]:
+    return tuple(PhaseCount(phase, counted[phase]) for phase in sorted(counted))
 
 
 def most_lines(layout: Layout, side: Side, span: Span) -> int:

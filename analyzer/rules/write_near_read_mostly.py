@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.geometry import Named
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Isolation, Layout, Severity, TypeIntent, Violation
-from linesmith.analyzer.rules.beside import Beside, beside, meeting, shares
+from linesmith.analyzer.rules.beside import Beside, beside, shares, told
 from linesmith.analyzer.rules.code_neighbours import Neighbours, new_neighbours
 from linesmith.analyzer.rules.company import found_members, listed
 from linesmith.analyzer.rules.rule import Rule, Side, Subject
@@ -31,7 +31,7 @@ def _wanted(subject: Subject, intent: TypeIntent) -> Iterator[Violation]:
     for found in _meetings(intent, isolations, subject.new, subject.head):
         others = f"{listed(found.others)}, read mostly{found.worst.clause}"
         message = f"is written often and {found.worst.verb} a line with {others}"
-        yield meeting(RULE, subject.new, found, message, _ADVICE, before.get(found.key))
+        yield told(RULE, subject.new, found, message, _ADVICE, before.get(found.key))
 
 
 def _meetings(intent: TypeIntent, isolations: Sequence[Isolation], layout: Layout, side: Side) -> Iterator[Beside]:
