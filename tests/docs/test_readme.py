@@ -18,7 +18,15 @@ import pytest
 from linesmith.analyzer.demo import program
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-DOCUMENTS = ("README.md", "docs/access.md", "docs/intent.md", "docs/lint.md", "docs/line-map.md")
+DOCUMENTS = (
+    "README.md",
+    "docs/access.md",
+    "docs/intent.md",
+    "docs/lint.md",
+    "docs/line-map.md",
+    "docs/configuration.md",
+    "docs/doctor.md",
+)
 
 
 @dataclass(frozen=True)

@@ -181,7 +181,7 @@ def test_every_setting_is_listed_with_its_origin_and_its_commands(home: Home) ->
     lines = home.run("config", "--show-origin").stdout.splitlines()
     assert [line.split() for line in lines if line.startswith("cpus ")] == [
         ["cpus", "16", f"{home.user}:2", "slab"],
-        ["cpus", "64", "default", "suggest", "patch", "lint"],
+        ["cpus", "64", "default", "suggest", "patch", "report", "lint", "intent"],
     ]
 
 
