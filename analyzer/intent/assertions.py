@@ -5,20 +5,25 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from linesmith.analyzer.intent.conditional import conditions
 from linesmith.analyzer.model import MemberGroup, TypeIntent
 
 _MACRO = b"CACHELINE_ASSERT_GROUP_"
 _MOST_BYTES = 1 << 22
 _SUFFIXES = (".c", ".h")
 _IGNORED = re.compile(
-    rb"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\.)*", re.DOTALL | re.MULTILINE
+    rb"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'"
+    rb"|^[ \t]*+#[ \t]*+define\b(?:[^\n\\]|\\.)*+",
+    re.DOTALL | re.MULTILINE,
 )
 _CALL = re.compile(
-    rb"\bCACHELINE_ASSERT_GROUP_(MEMBER|SIZE)\s*\(\s*(?:struct|union)\s+(\w+)\s*,\s*(\w+)\s*,\s*([^;{}]*?)\)\s*;"
+    rb"\bCACHELINE_ASSERT_GROUP_(MEMBER|SIZE)\s*+\(\s*+(?:struct|union)\s++(\w++)\s*+,\s*+(\w++)\s*+,"
+    rb"\s*+([^;{}]{0,400}?)\)\s*+;"
 )
 _PATH = re.compile(rb"[A-Za-z_][\w.]*")
 _SUM = re.compile(rb"\s*\d+(?:\s*\+\s*\d+)*\s*")
@@ -26,13 +31,17 @@ _SUM = re.compile(rb"\s*\d+(?:\s*\+\s*\d+)*\s*")
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """One line of code: ``member`` is in the ``group`` of ``record``, or the group has at most ``bytes``."""
+    """One line of code: ``member`` is in the ``group`` of ``record``, or the group has at most ``bytes``.
+
+    ``configuration`` are the symbols that it is compiled with or without (``CONFIG_XPS``, ``!CONFIG_XPS``).
+    """
 
     record: str
     group: str
     place: str
     member: str = ""
     bytes: int | None = None
+    configuration: tuple[str, ...] = ()
 
 
 def asserted_in(tree: Path) -> Iterator[Assertion]:
@@ -49,21 +58,27 @@ def assertions(text: bytes, file: str) -> Iterator[Assertion]:
     if _MACRO not in text:
         return
     bare = _IGNORED.sub(lambda match: b"\n" * match.group().count(b"\n") or b" ", text)
+    breaks = [match.start() for match in re.finditer(b"\n", bare)]
+    compiled = conditions(bare)
     for match in _CALL.finditer(bare):
         kind, record, group, last = (part.decode("ascii", "replace") for part in match.groups())
-        place = f"{file}:{bare.count(bytes((10,)), 0, match.start()) + 1}"
+        place = f"{file}:{bisect_left(breaks, match.start()) + 1}"
+        at = compiled.at(match.start())
         if kind == "MEMBER" and _PATH.fullmatch(match[4].strip()):
-            yield Assertion(record, group, place, member=last.strip())
+            yield Assertion(record, group, place, member=last.strip(), configuration=at)
         elif kind == "SIZE" and _SUM.fullmatch(match[4]):
-            yield Assertion(record, group, place, bytes=sum(map(int, last.split("+"))))
+            yield Assertion(record, group, place, bytes=sum(map(int, last.split("+"))), configuration=at)
 
 
 def asserted_intents(found: Iterable[Assertion]) -> tuple[TypeIntent, ...]:
-    """One intent for each record, with its groups in the order of the code; a group without members is left out."""
-    records: dict[str, list[Assertion]] = {}
+    """One intent for each record and configuration, its groups in the order of the code; empty groups are left out."""
+    entries: dict[tuple[str, tuple[str, ...]], list[Assertion]] = {}
     for one in found:
-        records.setdefault(one.record, []).append(one)
-    made = (TypeIntent(name, _reason(said), groups=_groups(said)) for name, said in sorted(records.items()))
+        entries.setdefault((one.record, one.configuration), []).append(one)
+    made = (
+        TypeIntent(name, _reason(said), configuration=configuration, groups=_groups(said))
+        for (name, configuration), said in sorted(entries.items())
+    )
     return tuple(one for one in made if one.groups)
 
 

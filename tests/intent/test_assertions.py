@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from linesmith.analyzer.intent.assertions import asserted_in, asserted_intents, assertions
 from linesmith.analyzer.model import MemberGroup, TypeIntent
 
@@ -46,6 +48,39 @@ def test_each_record_gets_one_intent() -> None:
             groups=(MemberGroup("rx", ("head", "inner.tail"), bytes=95), MemberGroup("tx", ("ops",))),
         ),
     )
+
+
+@pytest.mark.parametrize(
+    ("opening", "symbols"),
+    [
+        ("#ifdef CONFIG_XPS", ("CONFIG_XPS",)),
+        ("#ifndef CONFIG_XPS", ("!CONFIG_XPS",)),
+        ("# if IS_ENABLED(CONFIG_XPS)", ("CONFIG_XPS",)),
+        ("#if !defined CONFIG_XPS /* not here */", ("!CONFIG_XPS",)),
+        ("#ifdef CONFIG_XPS\n#else", ("!CONFIG_XPS",)),
+        ("#ifdef CONFIG_XPS\n#ifndef CONFIG_RT", ("CONFIG_XPS", "!CONFIG_RT")),
+        ("#ifdef CONFIG_XPS\n#endif", ()),
+        ("#ifndef _NET_PIPE_H", ()),
+        ("#if defined(CONFIG_XPS) || defined(CONFIG_RT)", ()),
+        ("#ifdef CONFIG_XPS\n#elif defined(CONFIG_RT)", ()),
+        ("#endif\n#else", ()),
+    ],
+)
+def test_an_assertion_is_for_the_configuration_that_it_is_compiled_in(opening: str, symbols: tuple[str, ...]) -> None:
+    code = f"{opening}\nCACHELINE_ASSERT_GROUP_MEMBER(struct pipe, rx, head);\n#endif\n"
+
+    (found,) = assertions(code.encode(), "net/pipe.c")
+
+    assert found.configuration == symbols
+
+
+def test_each_configuration_has_an_entry_of_its_own() -> None:
+    code = CODE + b"#ifdef CONFIG_XPS\nCACHELINE_ASSERT_GROUP_MEMBER(struct pipe, rx, maps);\n#endif\n"
+
+    always, with_maps = asserted_intents(assertions(code, "net/pipe.c"))
+
+    assert (always.configuration, with_maps.configuration) == ((), ("CONFIG_XPS",))
+    assert with_maps.groups == (MemberGroup("rx", ("maps",)),)
 
 
 def test_only_c_files_of_the_tree_itself_are_read(tmp_path: Path) -> None:
