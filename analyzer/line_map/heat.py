@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from linesmith.analyzer.attribution.line_members import KNOWN
 from linesmith.analyzer.geometry import leaves_at
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Access, Finding, Layout, LineMember, LineObject, Profile, SharedLine
@@ -57,7 +58,7 @@ def heat_of(layout: Layout, layouts: Layouts, findings: Iterable[Finding], profi
     """What was seen of ``layout`` on the lines of ``findings``, by itself or inside a record that holds it.
 
     ``profile`` is the one that was explained; it tells the CPUs and nodes. Lines set apart (``Finding.apart``) do not
-    count.
+    count, and objects that are only a guess do not either.
     """
     lines = {(one.rank, one.address): one for one in (profile.lines if profile else ())}
     spots: list[Spot] = []
@@ -93,7 +94,7 @@ def _place(
     if at is None:
         return None
     for one in objects:
-        if one.layout is None or member.offset - at != one.start:
+        if one.layout is None or one.outcome not in KNOWN or member.offset - at != one.start:
             continue
         if one.layout == layout.id:
             return at, member.path

@@ -13,6 +13,7 @@ from linesmith.analyzer.line_map import Heat, compared_maps, heat_of, line_map
 from linesmith.analyzer.model import Candidate, Finding, LineMap, Profile
 from linesmith.analyzer.report.moves import moved_names
 from linesmith.analyzer.report.suggested import Suggested
+from linesmith.analyzer.sharing.type_totals import type_of
 
 # Objects in slabs start at up to 16 places of a line; the maps of the first few tell what differs.
 MOST_PHASES = 4
@@ -23,10 +24,11 @@ def finding_maps(
 ) -> tuple[LineMap, ...]:
     """Maps of the finding's first object, one for each place in a line where such objects start, the hottest first.
 
-    Heat is that of the record on all ``findings``, the same in each map. None where no type is known.
+    Heat is that of the record on all ``findings``, the same in each map. None where the type is not known
+    or a guess.
     """
     record = finding.objects[0].layout if finding.objects else None
-    if record is None:
+    if record is None or not type_of(finding):
         return ()
     layout = layouts.by_id(record)
     heat = heat_of(layout, layouts, findings, profile)
