@@ -27,7 +27,7 @@ UNSEEN = "\x1b[31m\x00\x07\u202e\u2066\u200b\ufeff\u2028\udcff\U000e0041"
 
 def attack(address: str) -> str:
     """All of it in one piece; ``address`` is where the requests would go."""
-    return "".join(ATTACKS).replace("@", address) + UNSEEN
+    return "".join(ATTACKS).replace("@/", f"{address}/") + UNSEEN
 
 
 def poisoned(value: Any, text: str) -> Any:

@@ -28,7 +28,7 @@ def test_the_attacks_work_on_a_page_that_does_not_escape(browser: Browser, canar
     """Otherwise the other tests would show nothing."""
     for one in ATTACKS[:2]:
         browser.events.clear()
-        opened(browser, f"<!DOCTYPE html><p>{one.replace('@', canary.address)}</p>", tmp_path)
+        opened(browser, f"<!DOCTYPE html><p>{one.replace('@/', canary.address + '/')}</p>", tmp_path)
         assert browser.value(RAN) in ("script", "image")
     assert set(canary.asked) >= {"/image"}
     assert any(address.startswith(canary.address) for address in browser.fetched)
@@ -81,7 +81,9 @@ def test_nothing_in_an_elf_file_and_a_profile_is_run_or_fetched(
 def test_even_a_script_that_got_in_would_not_run(browser: Browser, canary: Canary, tmp_path: Path) -> None:
     """The policy is a second wall: it holds where a template forgot to escape."""
     page = render_run(RUN, RunFiles())
-    broken = page.replace("</main>", f"{''.join(ATTACKS[:3] + ATTACKS[5:6]).replace('@', canary.address)}</main>")
+    broken = page.replace(
+        "</main>", f"{''.join(ATTACKS[:3] + ATTACKS[5:6]).replace('@/', canary.address + '/')}</main>"
+    )
     place = opened(browser, broken, tmp_path)
     assert browser.value(RAN) == "undefined"
     assert canary.asked == []

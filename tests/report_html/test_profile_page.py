@@ -155,6 +155,15 @@ def test_a_guess_is_no_title_and_is_not_drawn() -> None:
     assert "<svg" not in page
 
 
+def test_a_name_without_end_is_cut() -> None:
+    endless = "x" * 100_000
+    layout = struct(endless, scalar("first"), scalar("second"))
+    suggested = Suggested(ELF, "report.txt", table(layout), (), (meeting(layout, "first", "second"),))
+    page = render_profile(suggested, Chosen(Profile("report.txt", "", "hitm", ()), 1, 1), ())
+    assert f'<h2 id="line-0">Line 0: struct {endless[:192]}…</h2>' in page
+    assert page.count(endless) == 2, "in the diagnosis and among the facts it stands whole"
+
+
 def test_sixty_lines_are_a_small_page() -> None:
     """Each of another record, with candidates of its own."""
     layouts = [struct(f"s{number}", *(scalar(f"member_{place}") for place in range(14))) for number in range(60)]

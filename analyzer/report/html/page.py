@@ -15,6 +15,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from linesmith.analyzer.report.html.legible import legible
+from linesmith.analyzer.report.visible import visible
 
 _PACKAGE = "linesmith.analyzer.report.html"
 
@@ -36,7 +37,7 @@ def policy(style: str) -> str:
 
 
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=FunctionLoader(_resource),
         autoescape=True,
         undefined=StrictUndefined,
@@ -44,6 +45,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_finalized,
     )
+    # Names can be as long as whoever wrote the file likes; texts that people wrote are never cut.
+    environment.filters["short"] = visible
+    return environment
 
 
 def _finalized(value: object) -> object:
