@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 # By package of Debian: what Fedora, Arch and openSUSE call it; the same name where nothing is said.
 _ELSEWHERE: dict[str, tuple[str, str, str]] = {
-    "ccache": ("ccache", "ccache", "ccache"),
-    "coccinelle": ("coccinelle", "coccinelle", "coccinelle"),
     "dwarves": ("dwarves", "pahole", "dwarves"),
     "gcc-aarch64-linux-gnu": ("gcc-aarch64-linux-gnu", "aarch64-linux-gnu-gcc", "cross-aarch64-gcc14"),
     "gcc-riscv64-linux-gnu": ("gcc-riscv64-linux-gnu", "riscv64-linux-gnu-gcc", "cross-riscv64-gcc14"),

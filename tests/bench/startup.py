@@ -3,13 +3,14 @@
 
 Usage: python tests/bench/startup.py [--runs 15] [--limit MILLISECONDS]
 
-Prints the median of each in milliseconds, what is above ``python -c pass``, and the ratio to it; with ``--limit`` the
-exit status is 1 where a command is above it.
+Prints the medians of each in milliseconds, wall and processor time, how far above ``python -c pass`` they are, and
+the ratio to it; with ``--limit`` the exit status is 1 where the wall time of a command is that far above it.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
@@ -30,20 +31,29 @@ def calls() -> dict[str, list[str]]:
     return {BARE: [sys.executable, "-c", "pass"]} | {name: [str(LINESMITH), *words] for name, words in ours.items()}
 
 
-def seconds(command: Sequence[str]) -> float:
-    """Wall time of one run."""
+def times_of(command: Sequence[str]) -> tuple[float, float]:
+    """Wall and processor time of one run, in milliseconds."""
     begin = time.perf_counter()
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - begin
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        _, status, used = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - begin
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{command} ended with {process.returncode}")
+    return 1000 * wall, 1000 * (used.ru_utime + used.ru_stime)
 
 
-def medians(runs: int) -> dict[str, float]:
-    """Milliseconds by call; all calls take turns, so that what else goes on here touches them alike."""
-    times: dict[str, list[float]] = {name: [] for name in calls()}
+def medians(runs: int) -> dict[str, tuple[float, float]]:
+    """Wall and processor time by call; all calls take turns, so that what else goes on here touches them alike."""
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in calls()}
     for _ in range(runs):
         for name, command in calls().items():
-            times[name].append(1000 * seconds(command))
-    return {name: statistics.median(values) for name, values in times.items()}
+            times[name].append(times_of(command))
+    return {name: (_median(values, 0), _median(values, 1)) for name, values in times.items()}
+
+
+def _median(values: Sequence[tuple[float, float]], column: int) -> float:
+    return statistics.median(value[column] for value in values)
 
 
 def main() -> int:
@@ -54,9 +64,11 @@ def main() -> int:
     given = parser.parse_args()
     found = medians(given.runs)
     bare = found[BARE]
-    for name, value in found.items():
-        print(f"{name:<22} {value:7.1f} ms  {value - bare:+7.1f} ms  {value / bare:5.1f}")
-    return int(given.limit is not None and any(value - bare > given.limit for value in found.values()))
+    print(f"{'':<22} {'wall':>7}  {'above':>7}  {'ratio':>5}  {'processor':>9}  {'above':>7}")
+    for name, (wall, used) in found.items():
+        above = f"{wall:7.1f}  {wall - bare[0]:+7.1f}  {wall / bare[0]:5.1f}  {used:9.1f}  {used - bare[1]:+7.1f}"
+        print(f"{name:<22} {above}")
+    return int(given.limit is not None and any(wall - bare[0] > given.limit for wall, _ in found.values()))
 
 
 if __name__ == "__main__":
