@@ -73,12 +73,13 @@ class Confinement:
 
 
 def toolchain_of(compiler: str) -> tuple[Path, ...]:
-    """The folder that a compiler outside of the system's own is installed in."""
+    """The folder that a compiler outside of the system's own is installed in, but never a home as a whole."""
     found = shutil.which(compiler)
     if found is None:
         return ()
-    prefix = Path(found).resolve().parent.parent
-    return () if prefix in (Path("/"), Path.home(), *map(Path, SYSTEM)) else (prefix,)
+    folder = Path(found).resolve().parent
+    prefix = folder.parent
+    return (folder,) if prefix == Path("/") or Path.home().is_relative_to(prefix) else (prefix,)
 
 
 @lru_cache(maxsize=1)

@@ -66,10 +66,9 @@ def environments(root: Path, recipe: Recipe, progress: Progress) -> EnvironmentO
 
 def readable(environment: Environment, root: Path, build: Path | None) -> tuple[Path, ...]:
     """What a compiler has to read there: sources, without git's own files, and what make has generated."""
-    own = tuple(one for one in sorted(root.iterdir()) if one.name != ".git" and _stays(one, root))
     prepared = environment.build.preparation
     made = (prepared.root,) if prepared else ()
-    return (*own, *made, *((build.resolve(),) if build else ()))
+    return (*_inside(root), *made, *(_inside(build) if build else ()))
 
 
 def moved(flags: Flags, old: Path, new: Path) -> Flags:
@@ -102,8 +101,12 @@ def _image(place: Path, old: Path, new: Path) -> Path | None:
     return image if image.exists() else None
 
 
-def _stays(place: Path, root: Path) -> bool:
-    return place.resolve().is_relative_to(root.resolve())
+def _inside(folder: Path) -> Iterator[Path]:
+    """What lies in the folder itself, without git's files, in which there may be passwords."""
+    root = folder.resolve()
+    for place in sorted(root.iterdir()):
+        if place.name != ".git" and place.resolve().is_relative_to(root):
+            yield place
 
 
 def _configuration(root: Path, recipe: Recipe) -> str:

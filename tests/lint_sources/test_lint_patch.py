@@ -11,6 +11,8 @@ from linesmith_command import LINESMITH
 from lint_commits import LINK, Commits, Entry, repository
 from patch_cases import write_files
 
+from linesmith.patches.confinement import is_confinable
+
 HEADER = "struct cache {\n\tlong uses;\n\tlong hits __attribute__((aligned(64)));\n\tlong misses;\n};\n"
 UNALIGNED = HEADER.replace(" __attribute__((aligned(64)))", "")
 RENAMED = UNALIGNED.replace("misses", "lost")
@@ -121,3 +123,13 @@ def test_a_tree_that_has_a_changed_build_already_is_refused(tmp_path: Path, made
     done = lint(write_files(tmp_path / "other", {"a.h": UNALIGNED, "Makefile": "$(shell touch ran)\n"}), *text)
     assert done.returncode == 2
     assert "which changes Makefile of the build; give the tree without it" in done.stderr.decode()
+
+
+@pytest.mark.skipif(not is_confinable(), reason="this kernel has no Landlock")
+def test_gits_own_files_of_the_tree_are_not_read(tmp_path: Path, made: Commits) -> None:
+    """Checkouts of a CI have tokens in .git/config."""
+    head: Files = {"a.h": '#include ".git/config"\n' + UNALIGNED}
+    tree = write_files(tmp_path / "tree", {"a.h": HEADER, ".git/config": "squeamish ossifrage;\n"})
+    done = lint(tree, *mails(made, {"a.h": HEADER}, head))
+    assert done.returncode == 2
+    assert b"ossifrage" not in done.stdout + done.stderr
