@@ -92,7 +92,9 @@ def _merged(rows: Iterable[Row]) -> list[Row]:
 
 
 def _written(value: object) -> str:
-    return "" if value is None or not isinstance(value, (str, int, float, Path)) else str(value)
+    """On one line, whatever a tree's file holds."""
+    text = str(value) if isinstance(value, (str, int, float, Path)) else ""
+    return text.replace("\n", r"\n")
 
 
 def render_text(rows: Sequence[Row], *, show_origin: bool) -> str:
