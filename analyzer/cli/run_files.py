@@ -6,11 +6,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from linesmith.analyzer.cli.analysis import analyse
 from linesmith.analyzer.cli.loading import load
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.diff import changes
 from linesmith.analyzer.dwarf import Reading
-from linesmith.analyzer.errors import DebugInfoDamaged, DebugInfoMissing, ElfError
+from linesmith.analyzer.errors import DebugInfoDamaged, DebugInfoMissing, ElfError, LinesmithError
+from linesmith.analyzer.line_map import NO_HEAT, Heat, heat_of
 from linesmith.analyzer.lint import of_two
 from linesmith.analyzer.model import Layout, MemoryUse, Result
 from linesmith.analyzer.report.bench import told
@@ -37,7 +39,7 @@ def files_of(run: Path, result: Result) -> RunFiles:
     if before is None or after is None:
         gone = result.baseline if before is None else variant
         return RunFiles(variant, patch, (), f"The build of {gone} is gone or has no debug information")
-    pairs, more = _pairs(before, after, patch)
+    pairs, more = _pairs(before, after, patch, run / "profile.json")
     left = f"{more} more records differ; `linesmith diff` shows them" if more > 0 else ""
     return RunFiles(variant, patch, pairs, left if pairs else f"Every record of {variant} is laid out as before")
 
@@ -61,7 +63,7 @@ def _reading(run: Path, variant: str) -> Reading | None:
     return None
 
 
-def _pairs(before: Reading, after: Reading, patch: str) -> tuple[tuple[LayoutPair, ...], int]:
+def _pairs(before: Reading, after: Reading, patch: str, profile: Path) -> tuple[tuple[LayoutPair, ...], int]:
     """The records that differ, those with the most moved members first, and how many of them are left out."""
     pairs = of_two(before.layouts, after.layouts, ()).pairs
     found = [one for one in changes(before.layouts, after.layouts, iter(pairs)) if one.old and one.new]
@@ -72,11 +74,23 @@ def _pairs(before: Reading, after: Reading, patch: str) -> tuple[tuple[LayoutPai
             (one.old, before.layouts),
             (one.new, after.layouts),
             Emphasis(_moved(patch, one.new)),
-            memory=memory_rows(_memory(before, one.old), _memory(after, one.new)),
+            _heat(profile, before, one.old),
+            memory_rows(_memory(before, one.old), _memory(after, one.new)),
         )
         for place, one in enumerate(ranked)
         if one.old and one.new
     ), len(found) - len(ranked)
+
+
+def _heat(profile: Path, before: Reading, layout: Layout) -> Heat:
+    """What the run's recording of the baseline saw of the record; nothing where it has none, or saw none of it."""
+    if not profile.is_file() or not layout.name:
+        return NO_HEAT
+    try:
+        seen = analyse(Path(before.identity.path), profile, 1, layout.name)
+    except LinesmithError:
+        return NO_HEAT
+    return heat_of(layout, before.layouts, seen.findings, seen.profile)
 
 
 def _moved(patch: str, layout: Layout) -> frozenset[str]:

@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 from report_html.browser import Browser, browsing
-from tuning.project import APART, SYNTAX_ERROR, TOGETHER, benched, project
+from tuning.project import APART, SHORT, SYNTAX_ERROR, TOGETHER, benched, project, tuned
 
 from linesmith.analyzer.model import Variant
 
@@ -69,4 +69,12 @@ def benched_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = project(tmp_path_factory.mktemp("project"))
     variants = [Variant("apart", (APART,)), Variant("together", (TOGETHER,)), Variant("broken", (SYNTAX_ERROR,))]
     benched(folder / "tune.run", folder, variants)
+    return folder / "tune.run"
+
+
+@pytest.fixture(scope="session")
+def tuned_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run directory of a search on the same program, which was recorded for it."""
+    folder = project(tmp_path_factory.mktemp("tuned"))
+    tuned(folder / "tune.run", folder, SHORT)
     return folder / "tune.run"

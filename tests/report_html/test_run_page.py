@@ -58,6 +58,19 @@ def test_the_layouts_of_both_builds_are_drawn(browser: Browser, benched_run: Pat
     ]
 
 
+def test_maps_of_a_search_have_the_heat_of_its_recording(browser: Browser, tuned_run: Path, tmp_path: Path) -> None:
+    linesmith("report", tuned_run, "--html", tmp_path / "out.html")
+    browser.open((tmp_path / "out.html").as_uri())
+    hot = [one for one in browser.texts(".lm-cell > title") if "of the contended samples" in one]
+    assert [one.partition(":")[0] for one in hot] == ["head", "tail"] * 2
+    assert browser.texts("h2")[:4] == [
+        "Verdict",
+        "Layouts",
+        "Confirmed, on runs made after the choice",
+        "Explored, on the runs of the search",
+    ]
+
+
 def test_builds_that_are_gone_are_named() -> None:
     page = render_run(RUN, RunFiles("moved", "", (), "The build of moved is gone or has no debug information"))
     assert "<p>The build of moved is gone or has no debug information.</p>" in page
