@@ -17,7 +17,7 @@ Pair = tuple[Layout | None, Layout | None]
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """``pairs`` to look at; ``compared`` counts records of the new build, ``changed`` those of them that differ."""
+    """``pairs`` to look at; ``compared`` counts layouts of the new build, ``changed`` those of them that differ."""
 
     pairs: tuple[Pair, ...]
     compared: int
@@ -25,8 +25,11 @@ class Pairs:
 
 
 def of_one(new: Layouts, types: tuple[str, ...]) -> Pairs:
-    """Every record of one build, or those of ``types``; raises ``TypeNotFound`` for one that is not there."""
-    layouts = select(new, types)
+    """Every record of one build that has a name, if only by a typedef, or those of ``types``.
+
+    Raises ``TypeNotFound`` for one that is not there.
+    """
+    layouts = select(new, types) if types else tuple(one for name in new.names() for one in new.variants(name))
     return Pairs(tuple((None, one) for one in layouts), len(layouts))
 
 
@@ -41,9 +44,11 @@ def of_two(old: Layouts, new: Layouts, types: tuple[str, ...], asked_for: Collec
         return Pairs(pairs, len(pairs), sum(_differ(pair, old, new) for pair in pairs))
     names = new.names()
     differing = {name for name in names if _digests(old, name) != _digests(new, name) or not _digests(new, name)}
-    found = {name: tuple(paired(_tagged(old, name), _tagged(new, name))) for name in sorted(differing.union(asked_for))}
+    looked_at = sorted(differing.union(asked_for))
+    found = {name: tuple(paired(old.variants(name), new.variants(name))) for name in looked_at}
     changed = sum(_differ(pair, old, new) for name in differing for pair in found[name])
-    return Pairs(tuple(pair for pairs in found.values() for pair in pairs), len(names), changed)
+    compared = sum(_count(new, name) for name in names)
+    return Pairs(tuple(pair for pairs in found.values() for pair in pairs), compared, changed)
 
 
 def _digests(layouts: Layouts, name: str) -> list[bytes]:
@@ -53,8 +58,9 @@ def _digests(layouts: Layouts, name: str) -> list[bytes]:
     return sorted(layouts.digest(one) for one in layouts.head.names.get(name, ()))
 
 
-def _tagged(layouts: Layouts, name: str) -> tuple[Layout, ...]:
-    return tuple(one for one in layouts.variants(name) if not one.typedef)
+def _count(layouts: Layouts, name: str) -> int:
+    """Of the layouts called so, none of which need be decoded where there is an index."""
+    return len(_digests(layouts, name)) or len(layouts.variants(name))
 
 
 def _differ(pair: Pair, old: Layouts, new: Layouts) -> bool:

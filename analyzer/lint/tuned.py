@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from linesmith.analyzer.geometry import asked_of_member, asked_of_record
+from linesmith.analyzer.geometry import asked_of_member, asked_of_record, nameable
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.lint.kernel_types import KERNEL_TYPES
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout
@@ -28,7 +28,7 @@ def tuned(layout: Layout, layouts: Layouts) -> str:
 
 
 def _marked(layout: Layout, layouts: Layouts) -> str:
-    for member in layout.members:
+    for member in (one.member for one in nameable(layout, layouts)):
         if member.name.startswith(_GROUP):
             return f"marks the group {member.name.removeprefix(_GROUP)}"
         if member.type in _PADDINGS:

@@ -34,7 +34,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     configuration = CHECKOUT / ".mkdocs.yml"
     if not configuration.is_file():
         pytest.skip("there is no checkout, so there is no configuration of the site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--config-file", configuration, "--site-dir", place]
+    command = (sys.executable, "-m", "mkdocs", "build", "--config-file", str(configuration), "--site-dir", str(place))
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, re.findall(r"^WARNING.*", done.stderr, re.MULTILINE)) == (0, [])
     return place

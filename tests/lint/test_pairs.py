@@ -56,6 +56,16 @@ def test_a_change_inside_a_named_record_counts_for_that_one_alone(tmp_path: Path
     assert names(tmp_path, old, old.replace("int a; int b;", "int b; int a;")) == ["in"]
 
 
+def test_a_record_that_only_a_typedef_names_is_compared(tmp_path: Path) -> None:
+    old = "typedef struct { int a; long b; } named; named n;"
+    assert names(tmp_path, old, old.replace("int a; long b;", "long b; int a;")) == ["named"]
+
+
+def test_one_build_and_two_count_the_same_records(tmp_path: Path) -> None:
+    old, new = builds(tmp_path, BOTH, BOTH + "typedef struct { int a; } named; named n;")
+    assert (of_one(new, ()).compared, of_two(old, new, ()).compared) == (3, 3)
+
+
 def test_a_new_record_has_no_partner(tmp_path: Path) -> None:
     found = of_two(*builds(tmp_path, BOTH, BOTH + "struct fresh { int a; } f;"), ())
     assert [(before, after.name) for before, after in found.pairs if after] == [(None, "fresh")]

@@ -28,6 +28,11 @@ def test_a_member_that_asks_for_a_line_is_a_mark(tmp_path: Path) -> None:
     assert reason(tmp_path, f"struct s {{ int a; int b {LINE}; }} s;", "s") == "aligns b to 64 bytes"
 
 
+def test_a_member_of_a_part_without_a_name_counts_for_the_whole(tmp_path: Path) -> None:
+    source = f"struct s {{ struct {{ int a; int b {LINE}; }}; }} s;"
+    assert reason(tmp_path, source, "s") == "aligns b to 64 bytes"
+
+
 def test_a_record_that_asks_for_a_line_is_tuned(tmp_path: Path) -> None:
     assert reason(tmp_path, f"struct s {{ int a; }} {LINE}; struct s s;", "s") == "is aligned to 64 bytes"
 
