@@ -26,6 +26,7 @@ DOCUMENTS = (
     "docs/line-map.md",
     "docs/configuration.md",
     "docs/doctor.md",
+    "docs/tutorial.md",
 )
 
 
