@@ -24,6 +24,13 @@ def relied(scan: SourceScan, title: str, facts: Sequence[SourceFact]) -> str:
     binding = [one for one in scan.dependencies if one.binds]
     units = f"{scan.units:,} unit{'s' * (scan.units != 1)} that use{'s' * (scan.units == 1)} {title}"
     failed = f" ({len(scan.failed):,} of them with errors)" if scan.failed else ""
+    if not binding and not scan.units:
+        # A tree that is configured but not built has no units; that none relies on the order would say nothing.
+        searched = "only the text of the tree was searched, without a find"
+        return paragraph(
+            f"The build at hand compiled no unit that uses {title}: for code that relies on the order of "
+            f"its members {searched}."
+        )
     if not binding:
         return paragraph(f"Nothing in the {units}{failed} was found to rely on the order of its members.")
     known = {fact.place for fact in facts}

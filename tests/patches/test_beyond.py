@@ -38,6 +38,14 @@ def test_a_scan_without_a_find_says_how_much_was_looked_at() -> None:
     assert told.other_code() == "code that the build at hand leaves out"
 
 
+def test_a_build_without_units_of_the_record_is_no_evidence() -> None:
+    told = beyond((), replace(SCAN, units=0), "struct cache", ())
+    assert " ".join(told.code.split()) == (
+        "The build at hand compiled no unit that uses struct cache: for code that relies on the order of its members "
+        "only the text of the tree was searched, without a find."
+    )
+
+
 def test_places_that_bind_are_listed_and_those_that_follow_are_not() -> None:
     scan = replace(SCAN, units=1, dependencies=(ASSERTED, TOLD), failed=(("src/odd.c", "src/odd.c:1: no"),))
     assert beyond((), scan, "struct cache", (KEPT,)).code == (
