@@ -39,7 +39,6 @@ SMALL_LOCK = 8
 Asking = Callable[[Sequence[str]], Iterable[Touched]]
 
 
-
 @dataclass(frozen=True, slots=True)
 class _Lock:
     """The top-level member ``name`` of ``layout``; ``records`` are the lock's own types, outermost first.

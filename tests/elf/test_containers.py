@@ -140,9 +140,7 @@ def test_name_that_is_no_text(tmp_path: Path) -> None:
     file.write_bytes(compiled(tmp_path).read_bytes())
     refused = refusal(file)
     assert refused.error == "ElfError"
-    assert refused.sentence.endswith(
-        r"na\xffme.o: the name is no UTF-8; give the file by another name (a link to it)"
-    )
+    assert refused.sentence.endswith(r"na\xffme.o: the name is no UTF-8; give the file by another name (a link to it)")
 
 
 def test_name_that_would_steer_the_terminal(tmp_path: Path) -> None:
