@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from linesmith.analyzer.cli.analysis import analyse, with_offsets
 from linesmith.analyzer.cli.linting import Wanted
 from linesmith.analyzer.intent.usage import usage
 from linesmith.analyzer.model import Finding, TypeIntent
@@ -26,6 +25,8 @@ def profiled(wanted: Wanted, elf: Path, profile: Path | None) -> Wanted:
 
 
 def _shown(elf: Path, profile: Path) -> Iterator[TypeIntent]:
+    from linesmith.analyzer.cli.analysis import analyse, with_offsets  # imports numpy, which builds do without
+
     found = with_offsets(analyse(elf, profile, 1))
     layouts = found.reading.layouts
     for number, lines in _lines(found.findings).items():

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from linesmith.analyzer.geometry import asked_of_member, asked_of_record, nameable
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.lint.kernel_types import KERNEL_TYPES
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member
 
 _GROUP = "__cacheline_group_begin__"
 # Empty members that are aligned to a line: ZONE_PADDING() up to 6.1, CACHELINE_PADDING() since.
@@ -27,8 +29,17 @@ def tuned(layout: Layout, layouts: Layouts) -> str:
     return KERNEL_TYPES.get(layout.name, "")
 
 
+def _members(layout: Layout, layouts: Layouts) -> Iterator[Member]:
+    """The record's own members and those of its parts without a name; most records have no such part."""
+    for member in layout.members:
+        if member.name or member.record is None:
+            yield member
+        else:
+            yield from (one.member for one in nameable(layouts.by_id(member.record), layouts))
+
+
 def _marked(layout: Layout, layouts: Layouts) -> str:
-    for member in (one.member for one in nameable(layout, layouts)):
+    for member in _members(layout, layouts):
         if member.name.startswith(_GROUP):
             return f"marks the group {member.name.removeprefix(_GROUP)}"
         if member.type in _PADDINGS:
