@@ -7,7 +7,7 @@ from linesmith.analyzer.geometry.alignment import (
     inferred_packed,
     inferred_record_alignment,
 )
-from linesmith.analyzer.geometry.asked_alignment import asked_of_member, asked_of_record
+from linesmith.analyzer.geometry.asked_alignment import AskedAlignment, asked_alignments
 from linesmith.analyzer.geometry.gaps import BitHole, Gaps, Hole, gaps, inner_padding
 from linesmith.analyzer.geometry.leaves import flatten, leaf_at, leaves_at
 from linesmith.analyzer.geometry.lines import line_of, lines, lines_touched, straddles
@@ -15,13 +15,13 @@ from linesmith.analyzer.geometry.naming import Named, nameable, named
 from linesmith.analyzer.geometry.phase import Span, meet, meeting_phases, meeting_share, phases
 
 __all__ = [
+    "AskedAlignment",
     "BitHole",
     "Gaps",
     "Hole",
     "Named",
     "Span",
-    "asked_of_member",
-    "asked_of_record",
+    "asked_alignments",
     "flatten",
     "gaps",
     "inferred_alignment",

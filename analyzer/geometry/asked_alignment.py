@@ -7,19 +7,60 @@ record that embeds an aligned one looks as if it asked for it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, Member
 
+# Damaged debug information can nest anonymous records without end.
+_MOST_LEVELS = 128
 
-def asked_of_member(member: Member, layouts: Layouts) -> int:
-    """Bytes that the member's declaration asks for, 1 where its type asks for as much or nothing is stated."""
+
+@dataclass(frozen=True, slots=True)
+class AskedAlignment:
+    """What is asked for, in bytes, and by what: a member called ``path``, or the unnamed ``part`` that begins with it.
+
+    The record itself has the path ``""``. ``stated`` is what the debug information says, also where a type inside
+    brings it; ``asked`` is 1 where nothing is asked for. ``around`` is the most that a part around it states.
+    """
+
+    path: str
+    stated: int
+    asked: int
+    part: bool = False
+    around: int = 1
+
+
+def asked_alignments(layout: Layout, layouts: Layouts) -> Iterator[AskedAlignment]:
+    """Of the record, then of each member that C code can name and of each part without a name, in their order."""
+    yield AskedAlignment("", layout.alignment or 1, _asked_of_record(layout))
+    yield from _of_members(layout, layouts, 1, _MOST_LEVELS)
+
+
+def _of_members(layout: Layout, layouts: Layouts, around: int, levels: int) -> Iterator[AskedAlignment]:
+    for member in layout.members:
+        stated = member.alignment or 1
+        if member.name or member.record is None:
+            yield AskedAlignment(member.name, stated, _asked_of_member(member, layouts), around=around)
+            continue
+        inner = layouts.by_id(member.record)
+        inside = tuple(_of_members(inner, layouts, max(around, stated), levels - 1)) if levels else ()
+        if inside:
+            asked = max(_asked_of_member(member, layouts), _asked_of_record(inner))
+            yield AskedAlignment(inside[0].path, stated, asked, part=True, around=around)
+        yield from inside
+
+
+def _asked_of_member(member: Member, layouts: Layouts) -> int:
+    """1 where the member's type asks for as much."""
     stated = member.alignment or 1
     inner = (layouts.by_id(member.record).alignment or 1) if member.record is not None else 1
     return stated if stated > inner else 1
 
 
-def asked_of_record(layout: Layout) -> int:
-    """Bytes that the record asks for beyond what its members do, 1 where there is nothing of the kind."""
+def _asked_of_record(layout: Layout) -> int:
+    """1 where a member asks for as much."""
     stated = layout.alignment or 1
     inner = max((max(member.natural_alignment, member.alignment or 1) for member in layout.members), default=1)
     return stated if stated > inner else 1

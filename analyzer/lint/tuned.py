@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linesmith.analyzer.geometry import asked_of_member, asked_of_record, nameable
+from linesmith.analyzer.geometry import asked_alignments, nameable
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.lint.kernel_types import KERNEL_TYPES
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member
@@ -29,6 +29,15 @@ def tuned(layout: Layout, layouts: Layouts) -> str:
     return KERNEL_TYPES.get(layout.name, "")
 
 
+def _marked(layout: Layout, layouts: Layouts) -> str:
+    for member in _members(layout, layouts):
+        if member.name.startswith(_GROUP):
+            return f"marks the group {member.name.removeprefix(_GROUP)}"
+        if member.type in _PADDINGS:
+            return f"has the padding {member.name}"
+    return _aligned(layout, layouts)
+
+
 def _members(layout: Layout, layouts: Layouts) -> Iterator[Member]:
     """The record's own members and those of its parts without a name; most records have no such part."""
     for member in layout.members:
@@ -38,13 +47,12 @@ def _members(layout: Layout, layouts: Layouts) -> Iterator[Member]:
             yield from (one.member for one in nameable(layouts.by_id(member.record), layouts))
 
 
-def _marked(layout: Layout, layouts: Layouts) -> str:
-    for member in _members(layout, layouts):
-        if member.name.startswith(_GROUP):
-            return f"marks the group {member.name.removeprefix(_GROUP)}"
-        if member.type in _PADDINGS:
-            return f"has the padding {member.name}"
-        if asked_of_member(member, layouts) >= CACHE_LINE_BYTES:
-            return f"aligns {member.name or 'a part without a name'} to {member.alignment} bytes"
-    own = asked_of_record(layout)
-    return f"is aligned to {own} bytes" if own >= CACHE_LINE_BYTES else ""
+def _aligned(layout: Layout, layouts: Layouts) -> str:
+    if (layout.alignment or 0) < CACHE_LINE_BYTES and not any(member.alignment for member in layout.members):
+        return ""
+    asking = [one for one in asked_alignments(layout, layouts) if one.asked >= CACHE_LINE_BYTES]
+    inside = next((one for one in asking if one.path), None)
+    if inside is None:
+        return f"is aligned to {asking[0].asked} bytes" if asking else ""
+    what = f"a part without a name, at {inside.path}," if inside.part else inside.path
+    return f"aligns {what} to {inside.asked} bytes"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linesmith.analyzer.geometry import asked_of_member, asked_of_record
+from linesmith.analyzer.geometry import AskedAlignment, asked_alignments
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Layout, Severity, Violation
 from linesmith.analyzer.rules.rule import Rule, Subject
 
@@ -14,31 +14,27 @@ def _check(subject: Subject) -> Iterator[Violation]:
     old, new = subject.old, subject.new
     if old is None or subject.base is None or not (old.file and new.file):  # BTF states no alignment
         return
-    if _lost(asked_of_record(old), new.alignment):
-        yield _violation(new, "", asked_of_record(old), new.alignment)
-    now = {member.name: member.alignment for member in new.members if member.name}
-    for member in old.members:
-        asked = asked_of_member(member, subject.base.layouts)
-        if member.name in now and _lost(asked, now[member.name]):
-            yield _violation(new, member.name, asked, now[member.name])
+    now: dict[str, tuple[int, int]] = {}
+    for one in asked_alignments(new, subject.head.layouts):
+        own, around = now.get(one.path, (1, 1))
+        now[one.path] = max(own, one.stated), max(around, one.around)
+    for one in asked_alignments(old, subject.base.layouts):
+        # One that a type inside brings counts as kept, and that of a part by any part with its first member.
+        own, around = now.get(one.path, (one.asked, 1))
+        kept = max(own, around) if one.part else own
+        if one.asked >= CACHE_LINE_BYTES and kept < one.asked:
+            yield _violation(new, one, kept)
 
 
-def _lost(asked: int, now: int | None) -> bool:
-    """Whether an alignment that concerns cache lines became weaker; one that a type inside brings counts as kept."""
-    return asked >= CACHE_LINE_BYTES and (now or 0) < asked
-
-
-def _violation(layout: Layout, member: str, old: int, new: int | None) -> Violation:
-    return Violation(
-        rule=RULE.name,
-        severity=RULE.severity,
-        type=layout.title,
-        member=member,
-        message=f"was aligned to {old} bytes and is {f'aligned to {new}' if new else 'not any more'}",
+def _violation(layout: Layout, lost: AskedAlignment, now: int) -> Violation:
+    what = f"the part without a name that begins with {lost.path} " if lost.part else ""
+    return RULE.broken(
+        layout,
+        f"{what}was aligned to {lost.asked} bytes and is {f'aligned to {now}' if now > 1 else 'not any more'}",
+        member="" if lost.part else lost.path,
+        subject=lost.path if lost.part else "",
         advice="keep the attribute, or say in linesmith.toml why it can go",
-        file=layout.file,
-        line=layout.line,
-        figures=(Figure("alignment", old, new),),
+        figures=(Figure("alignment", lost.asked, now if now > 1 else None),),
     )
 
 

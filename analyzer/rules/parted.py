@@ -14,7 +14,7 @@ from linesmith.analyzer.geometry import Named, lines_touched, nameable
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout
 from linesmith.analyzer.rules.beside import Beside, beside
-from linesmith.analyzer.rules.rule import Subject
+from linesmith.analyzer.rules.rule import Side, Subject
 from linesmith.analyzer.rules.starts import Starts, starts
 
 _LEVELS = 16
@@ -32,14 +32,46 @@ def joined(subject: Subject) -> Iterator[Joined]:
     """Members of both builds that were parted in the old one and are not in the new one."""
     if subject.old is None or subject.base is None:
         return
-    every = starts(subject.new, subject.head)
-    before = tuple(one for one in nameable(subject.old, subject.base.layouts) if one.span.size)
-    now = {one.path: one for one in nameable(subject.new, subject.head.layouts) if one.span.size}
-    asked = _walls(subject.old, subject.base.layouts)
-    fallen = {wall for wall, owners in asked.items() if not _stand(owners, now)}
-    walls = set(asked) - fallen
-    if _is_aligned(subject.old) and _is_aligned(subject.new):
-        walls |= {0}
+    before = _Version(subject.old, subject.base)
+    after = _Version(subject.new, subject.head)
+    now = after.members()
+    fallen = {wall for wall, owners in before.walls().items() if not _stand(owners, now)}
+    kept = {0} if _is_aligned(subject.old) and _is_aligned(subject.new) else set()
+    yield from _meeting(before, after, set(before.walls()) - fallen | kept, fallen)
+
+
+def newly_parted(subject: Subject) -> Iterator[Joined]:
+    """Members of both builds that alignment parts in the new one, and that could meet in the old one."""
+    if subject.old is None or subject.base is None:
+        return
+    was, now = _Version(subject.old, subject.base), _Version(subject.new, subject.head)
+    walls = set(now.walls()) | ({0} if _is_aligned(subject.new) else set())
+    yield from _meeting(now, was, walls, set())
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """A record in one of the builds."""
+
+    layout: Layout
+    side: Side
+
+    def members(self) -> dict[str, Named]:
+        """Those that have bytes, by path."""
+        return {one.path: one for one in nameable(self.layout, self.side.layouts) if one.span.size}
+
+    def walls(self) -> dict[int, set[str]]:
+        """Offsets at which lines are parted, each with the members that ask for it, ``""`` for no named member."""
+        found: dict[int, set[str]] = {}
+        for wall, owner in _asked(self.layout, self.side.layouts, 0, _LEVELS):
+            found.setdefault(wall, set()).add(owner)
+        return found
+
+
+def _meeting(parted: _Version, met: _Version, walls: set[int], fallen: set[int]) -> Iterator[Joined]:
+    """Members that ``walls`` keep apart in the one version and that can meet in the other."""
+    every = starts(met.layout, met.side)
+    before, now = tuple(parted.members().values()), met.members()
     told: set[str] = set()
     for one in _alone(before, walls, fallen):
         found = beside(now[one.path], now.values(), every) if one.path in now else None
@@ -48,14 +80,6 @@ def joined(subject: Subject) -> Iterator[Joined]:
             yield Joined(found, alone=True)
     for wall in sorted(walls - {0}):
         yield from _through(wall, before, now, every, told)
-
-
-def _walls(layout: Layout, layouts: Layouts) -> dict[int, set[str]]:
-    """Offsets at which lines are parted, each with the members that ask for it, ``""`` for what is no named member."""
-    found: dict[int, set[str]] = {}
-    for wall, owner in _asked(layout, layouts, 0, _LEVELS):
-        found.setdefault(wall, set()).add(owner)
-    return found
 
 
 def _is_aligned(layout: Layout) -> bool:

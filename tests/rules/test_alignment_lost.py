@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``alignment-lost``: a record or member is no longer aligned as it was asked to be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rule_builds import subject
+from rule_cases import broken
+
+from linesmith.analyzer.model import Violation
+
+LINE = "__attribute__((aligned(64)))"
+
+
+def lost(folder: Path, old: str, new: str, around: str = "") -> list[Violation]:
+    return broken("alignment-lost", subject(folder, old, new, around=around))
+
+
+def test_a_member_that_asked_for_a_line_and_does_no_more(tmp_path: Path) -> None:
+    (one,) = lost(tmp_path, f"u64 a; u64 b {LINE};", "u64 a; u64 b;")
+    assert (one.member, one.message) == ("b", "was aligned to 64 bytes and is not any more")
+
+
+def test_less_than_a_line_is_less(tmp_path: Path) -> None:
+    (one,) = lost(tmp_path, f"u64 a; u64 b {LINE};", "u64 a; u64 b __attribute__((aligned(16)));")
+    assert one.message == "was aligned to 64 bytes and is aligned to 16"
+
+
+def test_more_than_before_is_not_lost(tmp_path: Path) -> None:
+    assert lost(tmp_path, f"u64 a; u64 b {LINE};", "u64 a; u64 b __attribute__((aligned(128)));") == []
+
+
+def test_a_member_that_is_gone_lost_nothing(tmp_path: Path) -> None:
+    assert lost(tmp_path, f"u64 a; u64 b {LINE};", "u64 a;") == []
+
+
+def test_a_part_without_a_name_is_called_by_its_first_member(tmp_path: Path) -> None:
+    (one,) = lost(tmp_path, f"u64 a; struct {{ u64 b, c; }} {LINE};", "u64 a; struct { u64 b, c; };")
+    assert one.message == "the part without a name that begins with b was aligned to 64 bytes and is not any more"
+
+
+def test_parts_in_parts_are_looked_into(tmp_path: Path) -> None:
+    """As struct mm_struct has it."""
+    old = f"struct {{ struct {{ u64 count; }} {LINE}; u64 z; }}; u64 last;"
+    (one,) = lost(tmp_path, old, "struct { struct { u64 count; }; u64 z; }; u64 last;")
+    assert one.subject == "count"
+
+
+def test_a_part_whose_members_stay_aligned_by_themselves_kept_it(tmp_path: Path) -> None:
+    assert lost(tmp_path, f"u64 a; struct {{ u64 b, c; }} {LINE};", f"u64 a; u64 b {LINE}; u64 c;") == []
+
+
+def test_a_part_that_begins_with_another_member_now_kept_it(tmp_path: Path) -> None:
+    assert lost(tmp_path, f"struct {{ u64 b, c; }} {LINE}; u64 a;", f"struct {{ u64 c, b; }} {LINE}; u64 a;") == []
+
+
+def test_what_comes_with_an_embedded_type_is_told_of_that_type_alone(tmp_path: Path) -> None:
+    typed = "struct inner { u64 x; }"
+    old = f"u64 a; {typed} {LINE} held;"
+    assert [one.member for one in lost(tmp_path, old, f"u64 a; {typed} held;")] == []

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``isolation-new``: alignment parts members that shared a line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rule_builds import subject
+from rule_cases import broken
+
+from linesmith.analyzer.model import Isolation, Severity, TypeIntent, Violation
+
+TOGETHER = "u64 front[8] __cacheline_aligned; u64 read, written, more;"
+PARTED = "u64 front[8] __cacheline_aligned; u64 read; CACHELINE_PADDING(_pad_); u64 written, more;"
+
+
+def parted(folder: Path, old: str, new: str, *intents: TypeIntent) -> list[Violation]:
+    return broken("isolation-new", subject(folder, old, new, intents))
+
+
+def test_a_padding_that_comes_between_members_is_told(tmp_path: Path) -> None:
+    (one,) = parted(tmp_path, TOGETHER, PARTED)
+    assert one.message == "is parted by alignment from read, with which it shared a line before"
+    assert (one.member, one.severity) == ("written", Severity.NOTE)
+
+
+def test_a_member_that_gets_a_line_to_itself_is_told_with_whom_it_was(tmp_path: Path) -> None:
+    new = "u64 front[8] __cacheline_aligned; u64 written __cacheline_aligned; u64 read __cacheline_aligned, more;"
+    (one,) = parted(tmp_path, TOGETHER, new)
+    assert one.message == "has a line to itself, and shared one with read and more before"
+
+
+def test_members_that_only_moved_apart_are_not_parted(tmp_path: Path) -> None:
+    moved = "u64 front[8] __cacheline_aligned; u64 read, more, other[6], written;"
+    assert parted(tmp_path, TOGETHER, moved) == []
+
+
+def test_what_was_parted_before_is_not_new(tmp_path: Path) -> None:
+    assert parted(tmp_path, PARTED, PARTED + " u64 last;") == []
+
+
+def test_an_intent_that_isolates_says_it_already(tmp_path: Path) -> None:
+    intent = TypeIntent("subject", "measured", isolations=(Isolation(("written",), ("read",)),))
+    assert parted(tmp_path, TOGETHER, PARTED, intent) == []
+
+
+def test_a_single_build_has_nothing_new(tmp_path: Path) -> None:
+    assert broken("isolation-new", subject(tmp_path, None, PARTED)) == []
