@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -85,10 +86,24 @@ def linted(files: tuple[Path | None, Path], wanted: Wanted, side: Callable[[Read
     new = side(after)
     if base is None:
         found = of_one(after.layouts, wanted.types)
-        return Linted(str(head), new, found.pairs, compared=found.compared)
+        return Linted(str(head), new, found.pairs, compared=found.compared, remarks=tuple(_unseen(after)))
     before = load(base)
     found = of_two(before.layouts, after.layouts, wanted.types, wanted.records)
-    return Linted(str(head), new, found.pairs, str(base), side(before), found.compared, found.changed)
+    remarks = (*dict.fromkeys((*_unseen(before), *_unseen(after))), *_unlike(before, after))
+    counts = found.compared, found.changed
+    return Linted(str(head), new, found.pairs, str(base), side(before), *counts, remarks=remarks)
+
+
+def _unseen(reading: Reading) -> Iterator[str]:
+    if reading.reader == "BTF":
+        yield "BTF states no alignments and no places, so no alignment that was lost is told; give builds with DWARF"
+
+
+def _unlike(base: Reading, head: Reading) -> Iterator[str]:
+    old, new = base.identity, head.identity
+    if (old.machine, old.little_endian) != (new.machine, new.little_endian):
+        machines = f"{old.machine} and {new.machine}"
+        yield f"the builds are for {machines}, so much differs that no change made; build both alike"
 
 
 def judged(linted: Linted, wanted: Wanted) -> LintReport:

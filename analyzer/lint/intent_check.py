@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from linesmith.analyzer.intent import applies, undecided
 from linesmith.analyzer.intent.check import contradictions, impossible, unknown_types
-from linesmith.analyzer.lint.linting import Linted, Policy, lint
+from linesmith.analyzer.lint.linted import Linted, Policy
+from linesmith.analyzer.lint.linting import lint
 from linesmith.analyzer.lint.pairs import of_one
 from linesmith.analyzer.model import Intent, LintReport
 from linesmith.analyzer.rules import RULES, Side

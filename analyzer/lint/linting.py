@@ -3,47 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 
-from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import NO_INTENT, GroupDoc, Intent, Layout, LintReport, SourceFact, TypeIntent, Violation
+from linesmith.analyzer.lint.gone import gone_remarks, stale_types
+from linesmith.analyzer.lint.linted import Linted, Policy
+from linesmith.analyzer.model import Layout, LintReport, TypeIntent, Violation
 from linesmith.analyzer.rules import Rule, Side, Subject
-
-Pair = tuple[Layout | None, Layout | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Linted:
-    """What is looked at: the builds' names, their sides, and pairs of records whose layouts differ or are asked for.
-
-    ``compared`` and ``changed`` count records, as in ``LintReport``. ``facts`` and ``docs`` are what the source and its
-    documentation tell, by the record's name. ``remarks`` are whole sentences on what could not be judged.
-    """
-
-    head: str
-    new: Side
-    pairs: tuple[Pair, ...]
-    base: str = ""
-    old: Side | None = None
-    compared: int = 0
-    changed: int = 0
-    facts: Mapping[str, tuple[SourceFact, ...]] = field(default_factory=dict)
-    docs: Mapping[str, GroupDoc] = field(default_factory=dict)
-    remarks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """The rules that are on, the intents, and how to tell whether a record is tuned.
-
-    ``applies`` tells whether an intent holds in the configuration of the head build.
-    """
-
-    rules: tuple[Rule, ...]
-    tuned: Callable[[Layout, Layouts], str]
-    intent: Intent = NO_INTENT
-    applies: Callable[[TypeIntent], bool] = lambda _: True
 
 
 def lint(linted: Linted, policy: Policy) -> LintReport:
@@ -53,12 +18,12 @@ def lint(linted: Linted, policy: Policy) -> LintReport:
     return LintReport(
         head=linted.head,
         base=linted.base,
-        violations=tuple(sorted(found, key=lambda one: one.order)),
+        violations=tuple(sorted((*found, *stale_types(linted, policy)), key=lambda one: one.order)),
         compared=linted.compared,
         changed=linted.changed,
         watched=sum(bool(subject.tuned) for subject in subjects),
         rules=tuple(rule.name for rule in policy.rules),
-        remarks=linted.remarks,
+        remarks=(*linted.remarks, *gone_remarks(linted, policy)),
     )
 
 

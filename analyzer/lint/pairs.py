@@ -3,16 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from linesmith.analyzer.diff import changes, paired
+from linesmith.analyzer.errors import TypeNotFound
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout
 from linesmith.analyzer.selection import select, select_both
 from linesmith.analyzer.store import IndexedLayouts
 
 Pair = tuple[Layout | None, Layout | None]
+
+_NOTHING_IN_COMMON = (
+    "the build with the change has none of the records of the base; give two builds of the same sources"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +42,33 @@ def of_one(new: Layouts, types: tuple[str, ...]) -> Pairs:
 def of_two(old: Layouts, new: Layouts, types: tuple[str, ...], asked_for: Collection[str] = ()) -> Pairs:
     """Pairs of records that differ between two builds, and those called ``asked_for`` even where they do not.
 
-    With ``types`` these records alone are looked at, changed or not; raises ``TypeNotFound`` for one that neither build
-    has. Records that two indices tell to be alike are never decoded.
+    With ``types`` these records alone are looked at, changed or not. A record whose name is gone has no partner.
+    Records that two indices tell to be alike are never decoded. Raises ``TypeNotFound`` for a type that neither build
+    has, and where the builds have no record in common.
     """
     if types:
         pairs = tuple(paired(*select_both(old, new, types)))
         return Pairs(pairs, len(pairs), sum(_differ(pair, old, new) for pair in pairs))
     names = new.names()
+    gone = set(old.names()).difference(names)
+    if gone and len(gone) == len(old.names()):
+        raise TypeNotFound(_NOTHING_IN_COMMON)
     differing = {name for name in names if _digests(old, name) != _digests(new, name) or not _digests(new, name)}
     looked_at = sorted(differing.union(asked_for))
-    found = {name: tuple(paired(old.variants(name), new.variants(name))) for name in looked_at}
+    found = {name: tuple(_partners(old.variants(name), new.variants(name))) for name in looked_at}
     changed = sum(_differ(pair, old, new) for name in differing for pair in found[name])
     compared = sum(_count(new, name) for name in names)
-    return Pairs(tuple(pair for pairs in found.values() for pair in pairs), compared, changed)
+    lost = ((layout, None) for name in sorted(gone) for layout in old.variants(name))
+    return Pairs((*(pair for pairs in found.values() for pair in pairs), *lost), compared, changed)
+
+
+def _partners(old: tuple[Layout, ...], new: tuple[Layout, ...]) -> Iterator[Pair]:
+    """Pairs of the records of one name; a tag that became a typedef, or a struct that became a union, is the same."""
+    pairs = tuple(paired(old, new))
+    yield from (pair for pair in pairs if None not in pair)
+    left = [before for before, after in pairs if before and not after]
+    right = [after for before, after in pairs if after and not before]
+    yield from zip_longest(left, right)
 
 
 def _digests(layouts: Layouts, name: str) -> list[bytes]:

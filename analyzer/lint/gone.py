@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Records that a build does not have any more: whatever guarded them guards nothing then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from linesmith.analyzer.intent.check import STALE, unknown_types
+from linesmith.analyzer.lint.linted import Linted, Policy
+from linesmith.analyzer.model import Violation
+
+_MOST_NAMED = 8
+
+
+def stale_types(linted: Linted, policy: Policy) -> Iterator[Violation]:
+    """Each type of an intent that the base had and the build with the change has not."""
+    if linted.old is None or not any(rule.name == STALE for rule in policy.rules):
+        return
+    had = linted.old.layouts
+    intents = (one for one in policy.intent.types if policy.applies(one) and had.variants(one.record))
+    yield from unknown_types(intents, linted.new.layouts)
+
+
+def gone_remarks(linted: Linted, policy: Policy) -> Iterator[str]:
+    """What is no violation, but has to be known: tuned records that are gone, and types that were never there."""
+    said = {one.record for one in policy.intent.types if policy.applies(one)}
+    absent = sorted(name for name in said if not linted.new.layouts.variants(name))
+    if linted.old is None:
+        if absent:
+            yield f"nothing is judged of {_named(absent)}, which the intents name and this build does not have"
+        return
+    old, new = linted.old.layouts, linted.new.layouts
+    gone = (before for before, after in linted.pairs if before and not after and not new.variants(before.name))
+    tuned = sorted({one.name for one in gone if one.name not in said and policy.tuned(one, old)})
+    if tuned:
+        yield f"records that count as tuned are gone, or have another name that nothing guards: {_named(tuned)}"
+
+
+def _named(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(names[:_MOST_NAMED])}{more}"

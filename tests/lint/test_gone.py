@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Records that a build does not have any more."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from c_source import compiled
+from linesmith_command import linesmith
+
+ALIGNED = "struct s { long a; long lock __attribute__((aligned(64))); } s; struct other { int a; } o;"
+INTENT = '[[type]]\nname = "s"\nreason = "measured"\nhot = ["lock"]\n'
+
+
+def told(folder: Path, old: str | None, new: str, intent: str = "") -> tuple[int, str]:
+    """Exit status and text of a lint of one build, or of two."""
+    (folder / "linesmith.toml").write_text(intent)
+    head = compiled(folder, new, name="new")
+    builds = [head] if old is None else ["--base", compiled(folder, old, name="old"), "--head", head]
+    done = linesmith("lint", "--intent", folder / "linesmith.toml", *builds, cache=folder / "cache")
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_an_intent_of_a_record_that_is_gone_is_stale(tmp_path: Path) -> None:
+    status, text = told(tmp_path, ALIGNED, ALIGNED.replace("struct s ", "struct renamed "), INTENT)
+    assert status == 1
+    assert "WARNING: s: no struct or union is called so" in text
+
+
+def test_a_tuned_record_that_is_gone_is_remarked(tmp_path: Path) -> None:
+    status, text = told(tmp_path, ALIGNED, ALIGNED.replace("struct s ", "struct renamed "))
+    assert status == 0
+    assert "records that count as tuned are gone, or have another name that nothing guards: s" in text
+
+
+def test_a_tag_that_became_a_typedef_is_the_same_record(tmp_path: Path) -> None:
+    status, text = told(tmp_path, ALIGNED, "typedef struct { long a; long lock; } s; s x; struct other { int a; } o;")
+    assert status == 1
+    assert "lock was aligned to 64 bytes and is not any more [alignment-lost]" in text
+
+
+def test_a_single_build_says_what_it_cannot_judge(tmp_path: Path) -> None:
+    status, text = told(tmp_path, None, "struct other { int a; } o;", INTENT)
+    assert status == 0
+    assert "nothing is judged of s, which the intents name and this build does not have" in text
+
+
+def test_builds_of_different_programs_are_refused(tmp_path: Path) -> None:
+    status, text = told(tmp_path, "struct s { int a; } s;", "struct t { int a; } t;")
+    assert status == 2
+    assert "has none of the records of the base" in text
+
+
+def test_btf_alone_cannot_tell_of_alignments(tmp_path: Path) -> None:
+    elf = compiled(tmp_path, ALIGNED, "-target", "bpf", compiler="clang-19", name="btf")
+    done = linesmith("lint", stripped(elf), cache=tmp_path / "cache")
+    assert "BTF states no alignments and no places" in done.stdout + done.stderr
+
+
+def stripped(elf: Path) -> Path:
+    """The file with its BTF and without its DWARF."""
+    subprocess.run(["llvm-strip-19", "-g", elf], check=True)
+    return elf
+
+
+def test_builds_for_two_machines_are_remarked(tmp_path: Path) -> None:
+    native = compiled(tmp_path, ALIGNED, name="native")
+    foreign = compiled(tmp_path, ALIGNED, compiler="aarch64-linux-gnu-gcc", name="foreign")
+    done = linesmith("lint", "--base", native, "--head", foreign, cache=tmp_path / "cache")
+    assert "the builds are for" in done.stdout + done.stderr
