@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,41 +13,74 @@ from linesmith.patches.kbuild import for_unit
 from linesmith.patches.matrix.environment import Environment
 from linesmith.patches.matrix.probing import probes
 from linesmith.patches.probe import Compiled, Probe, compiled_with
+from linesmith.patches.versions.counterparts import Counterpart
 from linesmith.patches.versions.versions import Versions
 
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """The records of a file and of what it includes, in the first version and in the second."""
+    """The records of a file and of what it includes, in the first version and in the second.
+
+    ``moved`` tells that the first version has the records in another file, or none of them, so that only what ``file``
+    itself declares is new. ``remark`` says why the first version is not known, where it was to be.
+    """
 
     file: str
     before: LayoutTable
     after: LayoutTable
+    moved: bool = False
+    remark: str = ""
 
 
-def compiled_both(versions: Versions, environment: Environment, file: str, readable: Sequence[Path]) -> Both | str:
-    """What a compiler makes of ``file``; why the first version cannot be compiled, if so.
+def compiled_both(
+    versions: Versions, environment: Environment, one: Counterpart, readable: Sequence[Path]
+) -> Both | str:
+    """What a compiler makes of a file as it was and as it is; why it can make nothing of either, if so.
 
-    Raises ``VerificationFailed`` where only the second cannot.
+    Raises ``VerificationFailed`` where only the second version cannot be compiled.
     """
-    tried = probes(environment.build, file, "", None)
+    if not one.old:
+        return _compiled_after(versions, environment, one.new, readable, "")
     complaints: list[VerificationFailed] = []
     reason = ""
-    for probe in tried:
+    for probe, then in _probes(versions, environment, one):
         try:
             before = _compiled(environment, probe, versions.before, readable)
         except VerificationFailed as failed:
             reason = reason or str(failed)
             continue
         try:
-            after = _compiled(environment, probe, versions.after, readable)
+            after = _compiled(environment, then, versions.after, readable)
         except VerificationFailed as failed:
             complaints.append(failed)
             continue
-        return Both(file, _own(before), _own(after))
+        return Both(one.new, _own(before), _own(after), one.old != one.new)
     if complaints:
         raise VerificationFailed(f"in {versions.head}, {complaints[0]}; mend that, then its layouts can be judged")
-    return f"{file} was not compiled: in {versions.base}, {reason}"
+    return _compiled_after(versions, environment, one.new, readable, f"in {versions.base}, {reason}")
+
+
+def _probes(versions: Versions, environment: Environment, one: Counterpart) -> Iterator[tuple[Probe, Probe]]:
+    """Ways to compile the file, as it was and as it is; one that a record has left may include where it is now."""
+    for probe in probes(environment.build, one.old, "", None):
+        yield probe, replace(probe, file=one.new)
+    if one.old != one.new and versions.after.get(one.old) is not None:
+        yield Probe(one.old, ""), Probe(one.old, "")
+
+
+def _compiled_after(
+    versions: Versions, environment: Environment, file: str, readable: Sequence[Path], reason: str
+) -> Both | str:
+    """What the second version alone shows; ``reason`` says why the first shows nothing, empty where it has no file."""
+    for probe in probes(environment.build, file, "", None):
+        try:
+            after = _compiled(environment, probe, versions.after, readable)
+        except VerificationFailed as failed:
+            reason = reason or f"in {versions.head}, {failed}"
+            continue
+        remark = f"{file} was compared with nothing: {reason}" if reason else ""
+        return Both(file, LayoutTable(()), _own(after), True, remark)
+    return f"{file} was not compiled: {reason}"
 
 
 def _compiled(

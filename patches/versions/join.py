@@ -78,7 +78,8 @@ def _member(one: Member, layouts: Layouts, level: int) -> tuple[object, ...]:
 def _named(both: Both) -> Iterator[Pair]:
     """Records that have names, beside what they were."""
     sides = [tuple(one for one in side if one.name) for side in (both.before, both.after)]
-    return paired(sides[0], sides[1])
+    found = paired(sides[0], sides[1])
+    return (pair for pair in found if pair[0] or not both.moved or (pair[1] and pair[1].file == both.file))
 
 
 def _shifted(layouts: LayoutTable, wanted: set[int], number: int) -> Iterator[Layout]:

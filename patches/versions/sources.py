@@ -20,6 +20,7 @@ from linesmith.patches.matrix.environment import Environment
 from linesmith.patches.matrix.workers import each
 from linesmith.patches.preparation import Progress
 from linesmith.patches.versions.compiling import Both, compiled_both
+from linesmith.patches.versions.counterparts import Counterpart, counterparts, vanished
 from linesmith.patches.versions.declaring import declaring
 from linesmith.patches.versions.environments import EnvironmentOf, Recipe, environments, readable
 from linesmith.patches.versions.holding import MOST_FILES as MOST_HOLDING
@@ -49,21 +50,25 @@ class _Compiler:
     build: Path | None
     progress: Progress
 
-    def compiled(self, files: Sequence[str]) -> tuple[list[Both], list[str]]:
+    def compiled(self, files: Sequence[Counterpart]) -> tuple[list[Both], list[str]]:
         """What the files show, and why others show nothing."""
         if not files:
             return [], []
-        self.of(files[0])  # what has to be prepared is prepared before several ask for it
+        self._of(files[0])  # what has to be prepared is prepared before several ask for it
         self.progress(f"compiling {len(files)} files of {self.versions.base} and of {self.versions.head}")
         results = each(self._both, files, lambda done: self.progress(f"{done} of {len(files)} compiled"))
-        return [one for one in results if isinstance(one, Both)], [one for one in results if isinstance(one, str)]
+        told = [one.remark if isinstance(one, Both) else one for one in results]
+        return [one for one in results if isinstance(one, Both)], [one for one in told if one]
 
-    def environment(self, files: Sequence[str]) -> Environment | None:
+    def environment(self, files: Sequence[Counterpart]) -> Environment | None:
         """How the files are compiled, those of a kernel before the programs beside it."""
-        return max((self.of(one) for one in files), key=lambda one: bool(one.folder), default=None)
+        return max((self._of(one) for one in files), key=lambda one: bool(one.folder), default=None)
 
-    def _both(self, file: str) -> Both | str:
-        environment = self.of(file)
+    def _of(self, file: Counterpart) -> Environment:
+        return self.of(file.old or file.new)
+
+    def _both(self, file: Counterpart) -> Both | str:
+        environment = self._of(file)
         places = readable(environment, self.versions.root, self.build)
         return compiled_both(self.versions, environment, file, places)
 
@@ -74,7 +79,7 @@ def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], prog
     Raises ``TreeError``, ``ToolMissing``, and ``VerificationFailed`` for a second version that does not compile.
     """
     compiler = _Compiler(versions, environments(versions.root, recipe, progress), recipe.tree.build, progress)
-    files = declaring(versions, asked_for)
+    files = _files(versions, asked_for)
     compiled, failed = compiler.compiled(files[:MOST_FILES])
     both = joined(compiled, asked_for)
     environment = compiler.environment(files)
@@ -91,9 +96,21 @@ def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], prog
         both.changed,
         initialised(versions, both.pairs, progress),
         documented(versions),
-        (*versions.remarks, *failed, *missed, *_limits(files, environment)),
+        (*versions.remarks, *failed, *missed, *vanished(versions.changes, asked_for), *_limits(files, environment)),
     )
     return Sources(linted, _symbols(environment))
+
+
+def _files(versions: Versions, asked_for: Collection[str]) -> tuple[Counterpart, ...]:
+    """What is compiled: first what was declared elsewhere, so that it is not taken for new; last what is new."""
+    found = counterparts(versions.changes)
+    changed = (Counterpart(file, file) for file in declaring(versions, asked_for))
+    new = {one.new for one in found}
+    return (
+        *(one for one in found if one.old),
+        *(one for one in changed if one.new not in new or versions.before.get(one.new) is not None),
+        *(one for one in found if not one.old),
+    )
 
 
 def _side(layouts: LayoutTable, environment: Environment | None) -> Side:
@@ -103,13 +120,13 @@ def _side(layouts: LayoutTable, environment: Environment | None) -> Side:
 
 
 def _holders(
-    compiler: _Compiler, both: Joined, known: Sequence[str], environment: Environment | None
+    compiler: _Compiler, both: Joined, known: Sequence[Counterpart], environment: Environment | None
 ) -> tuple[list[Both], list[str]]:
     """What holds a record by value that takes other room than before, as far as few files show it."""
     grown = {new.title for old, new in both.pairs if old and new and new.name and _room(old) != _room(new)}
     served = served_records(environment.slabs.release) if environment and environment.slabs else ()
-    found = holding(compiler.versions.root, grown, known, served)
-    compiled, _ = compiler.compiled(found[:MOST_HOLDING])
+    found = holding(compiler.versions.root, grown, {name for one in known for name in (one.old, one.new)}, served)
+    compiled, _ = compiler.compiled([Counterpart(file, file) for file in found[:MOST_HOLDING]])
     left = len(found) - len(compiled)
     named = ", ".join(sorted(grown)[:3])
     return compiled, [f"{left} more files that hold {named} by value were not compiled"] if left else []
@@ -119,7 +136,7 @@ def _room(layout: Layout) -> tuple[int, int]:
     return layout.size, max(layout.natural_alignment, layout.alignment or 1)
 
 
-def _limits(files: Sequence[str], environment: Environment | None) -> Iterator[str]:
+def _limits(files: Sequence[Counterpart], environment: Environment | None) -> Iterator[str]:
     if len(files) > MOST_FILES:
         yield f"{len(files) - MOST_FILES} of {len(files)} changed files were not compiled"
     if files and not is_confinable():

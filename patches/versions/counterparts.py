@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where the records of a changed file were declared before: in another file, where one was renamed or parted."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from linesmith.analyzer.model import FileChange
+from linesmith.patches.masking import without_comments
+from linesmith.patches.records import Record, records_named
+
+_SOURCES = (".h", ".c")
+# With comments in it, for all that it has to give is what is worth a look.
+_NAME = re.compile(
+    rb"\b(?:struct|union)\s+(?:__\w+\s*(?:\([^;{}]{0,200}\)\s*)?)*(\w+)\s*(?:__\w[^;{}]{0,200})?\{"
+    rb"|\}\s*(?:__\w+\s*(?:\([^;{}]{0,200}\)\s*)?)*(\w+)\s*(?:__\w[^;{}]{0,200})?;"
+)
+_MARKED = re.compile(rb"align|cacheline", re.IGNORECASE)
+_TOLD = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Counterpart:
+    """A file ``new`` of the second version, and the one of the first that declared most of its records.
+
+    ``old`` is empty where no file did.
+    """
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What each file declares that it did not before, and what it declares no more, by file."""
+
+    came: Mapping[str, frozenset[bytes]]
+    gone: Mapping[str, frozenset[bytes]]
+
+
+def counterparts(changes: Sequence[FileChange]) -> tuple[Counterpart, ...]:
+    """The files with records that another file declared before, and new files with records that none did."""
+    names = _names(changes)
+    texts = {change.file: change for change in changes}
+    found = []
+    for file, came in names.came.items():
+        old = _origin(came, names.gone)
+        if old:
+            found.append(Counterpart(old, file))
+        elif texts[file].before is None:
+            found.append(Counterpart("", file))
+    moved = [one for one in found if one.old and _words(texts[one.old].before) != _words(texts[one.new].after)]
+    return (*moved, *(one for one in found if not one.old))
+
+
+def vanished(changes: Sequence[FileChange], intended: Collection[str]) -> Iterator[str]:
+    """A sentence on the records, aligned or ``intended``, that no changed file of the second version declares."""
+    names = _names(changes)
+    kept = frozenset(name for change in changes for name in _declared(change.after))
+    found = []
+    for change in changes:
+        for name in sorted(names.gone.get(change.file, frozenset()) - kept):
+            found += [f"{one.title} of {change.file}" for one in _guarded(change.before or b"", name, intended)]
+    if found:
+        counted = f"{len(found)} records" if len(found) > 1 else "1 record"
+        told = ", ".join(found[:_TOLD]) + (", …" if len(found) > _TOLD else "")
+        yield f"{counted} with an alignment or an intent in no changed file any more, compared with nothing: {told}"
+
+
+def _names(changes: Sequence[FileChange]) -> _Names:
+    sources = [change for change in changes if change.file.endswith(_SOURCES)]
+    sides = {one.file: (_declared(one.before), _declared(one.after)) for one in sources}
+    came = {file: after - before for file, (before, after) in sides.items() if after - before}
+    gone = {file: before - after for file, (before, after) in sides.items() if before - after}
+    return _Names(came, gone)
+
+
+def _declared(text: bytes | None) -> frozenset[bytes]:
+    return frozenset(tag or typedef for tag, typedef in _NAME.findall(text or b""))
+
+
+def _origin(came: frozenset[bytes], gone: Mapping[str, frozenset[bytes]]) -> str:
+    """The file that declared most of them."""
+    shared = Counter({file: len(came & names) for file, names in gone.items()})
+    file, count = max(shared.items(), key=lambda one: (one[1], one[0]), default=("", 0))
+    return file if count else ""
+
+
+def _words(text: bytes | None) -> list[bytes]:
+    return without_comments(text or b"").split()
+
+
+def _guarded(text: bytes, name: bytes, intended: Collection[str]) -> Iterator[Record]:
+    """The records called so that somebody gave an alignment or intents."""
+    if name.decode() not in intended and not _MARKED.search(text):
+        return
+    for one in records_named(text, name.decode()):
+        if one.name in intended or _MARKED.search(text[one.start : text.find(b";", one.closing)]):
+            yield one
