@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from linesmith.analyzer.cli.analysis import analyse
@@ -30,6 +31,10 @@ _NAME = re.compile(r"\w+")
 
 def files_of(run: Path, result: Result) -> RunFiles:
     """The recommended patch, or the most promising one, and what it does to the layouts; raises ``JournalError``."""
+    return replace(_of_variant(run, result), folder=str(run.resolve()))
+
+
+def _of_variant(run: Path, result: Result) -> RunFiles:
     patches = dict(result.patches)
     variant = _chosen(result)
     if not variant:

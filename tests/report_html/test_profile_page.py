@@ -48,6 +48,13 @@ def test_the_line_is_told_from_what_lies_on_it_to_what_to_do(browser: Browser, p
     ]
 
 
+def test_a_page_does_not_tell_where_its_files_lie(browser: Browser, example: tuple[Path, Path], page: Path) -> None:
+    browser.open(page.as_uri())
+    assert str(example[0].parent) not in page.read_text()
+    assert browser.texts("h1")[0].endswith(": session_index")
+    assert {"bench.c2c", "bench"} <= {text.partition(",")[0] for text in browser.texts("header dd")}
+
+
 def test_there_are_maps_of_the_object_and_of_both_layouts(browser: Browser, page: Path) -> None:
     browser.open(page.as_uri())
     assert len(browser.texts(".drawing svg")) == 3

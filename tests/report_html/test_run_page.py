@@ -58,6 +58,13 @@ def test_the_layouts_of_both_builds_are_drawn(browser: Browser, benched_run: Pat
     ]
 
 
+def test_a_page_does_not_tell_where_the_run_lies(benched_run: Path, tmp_path: Path) -> None:
+    linesmith("report", benched_run, "--html", tmp_path / "out.html")
+    text = (tmp_path / "out.html").read_text()
+    assert str(benched_run.resolve()) not in text
+    assert "see artifacts/.logs/" in text
+
+
 def test_maps_of_a_search_have_the_heat_of_its_recording(browser: Browser, tuned_run: Path, tmp_path: Path) -> None:
     linesmith("report", tuned_run, "--html", tmp_path / "out.html")
     browser.open((tmp_path / "out.html").as_uri())

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 
-from linesmith.analyzer.model import Finding
+from linesmith.analyzer.model import Finding, Profile
 from linesmith.analyzer.report.by_type import MOST_TYPES, examples
 from linesmith.analyzer.report.chosen import Chosen
 from linesmith.analyzer.report.cost import share_range
@@ -22,6 +23,7 @@ from linesmith.analyzer.sharing.accounts import accounts
 from linesmith.analyzer.sharing.type_totals import TypeTotal, type_totals
 
 MOST_REMARKS = 40
+MOST_HEADING = 3
 MOST_RECOMMENDED = 40
 
 
@@ -55,7 +57,7 @@ def render_profile(suggested: Suggested, chosen: Chosen, unchecked: Sequence[str
     ranks = {finding.rank for finding, _ in told}
     left_out = left_out_rows(chosen.left_out, profile)
     content = {
-        "heading": profile.title or profile.source,
+        "heading": _heading(suggested, profile),
         "facts": tuple(_facts(suggested, chosen)),
         "recommended": tuple(_recommended(suggested, ranks)),
         "types": tuple(map(_type_row, type_totals(suggested.findings)[:MOST_TYPES])),
@@ -72,6 +74,14 @@ def render_profile(suggested: Suggested, chosen: Chosen, unchecked: Sequence[str
         "unchecked": (*unchecked, *left_out),
     }
     return render_page("profile.html", content, LINE_MAP_STYLE)
+
+
+def _heading(suggested: Suggested, profile: Profile) -> str:
+    """What the profile calls itself or its file, and the records that are hot in it; no path of this machine."""
+    totals = [one.type for one in type_totals(suggested.findings) if one.type]
+    more = f" and {len(totals) - MOST_HEADING} more" if len(totals) > MOST_HEADING else ""
+    records = f": {', '.join(totals[:MOST_HEADING])}{more}" if totals else ""
+    return f"{profile.title or Path(profile.source).name}{records}"
 
 
 def _told(suggested: Suggested) -> tuple[list[tuple[Finding, tuple[int, ...]]], int]:
@@ -93,10 +103,10 @@ def _by_line(suggested: Suggested) -> dict[int, tuple[Numbered, ...]]:
 
 def _facts(suggested: Suggested, chosen: Chosen) -> Iterator[tuple[str, str]]:
     elf, machine, profile = suggested.elf, suggested.machine, chosen.profile
-    yield "profile", profile.source
+    yield "profile", Path(profile.source).name
     if chosen.sections > 1:
         yield "report", f"{chosen.section} of {chosen.sections} in this text"
-    yield "layouts", f"{elf.path}{f', build-id {elf.build_id}' if elf.build_id else ''}"
+    yield "layouts", f"{Path(elf.path).name}{f', build-id {elf.build_id}' if elf.build_id else ''}"
     if machine:
         release = ".".join(map(str, machine.release))
         yield "slabs", f"as in Linux {release}, {machine.cpus} CPUs, pages of {machine.page_bytes} bytes"

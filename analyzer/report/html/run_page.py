@@ -26,12 +26,14 @@ class RunFiles:
     """What lies beside the journal of a run: ``patch`` is the text of the recommended one, ``""`` without one.
 
     ``changes`` are the records that ``variant`` lays out otherwise; ``no_layouts`` says why there are none to show.
+    ``folder`` is the run directory: files in it are named without it, since pages go to other people.
     """
 
     variant: str = ""
     patch: str = ""
     changes: tuple[LayoutPair, ...] = ()
     no_layouts: str = ""
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def render_run(result: Result, files: RunFiles) -> str:
         "verdict": verdict,
         "reasons": [row for row in rest if not row.startswith("next: ")],
         "sections": tuple(_forests(result)),
-        "trials": _trials(result),
+        "trials": _trials(result, files.folder),
         "builds": tuple(_builds(result.builds)),
         "facts": merged(result.facts),
         "unchecked": unchecked(result, told(result)),
@@ -83,14 +85,18 @@ def _forests(result: Result) -> Iterator[tuple[str, str, tuple[Forest, ...]]]:
         yield "noise", "Equal layouts compared", forests((), result.noise)
 
 
-def _trials(result: Result) -> Trials:
+def _trials(result: Result, folder: str) -> Trials:
     listed = [trial for trial in result.trials if trial.fidelity in COSTLY]
     shown = listed[:MOST_TRIALS]
     known = [(1 - one.cost, one.spread) for one in shown if one.cost is not None]
     bounds = [end for gain, spread in known for end in (gain - spread, gain + spread)]
     drawn = scale_for([gain for gain, _ in known], bounds)
-    rows = tuple(TrialRow(place, one, outcome(one), _strip(one, drawn)) for place, one in enumerate(shown, 1))
+    rows = tuple(TrialRow(place, one, _outcome(one, folder), _strip(one, drawn)) for place, one in enumerate(shown, 1))
     return Trials(rows, drawn.at(0.0), drawn.ticks(), len(listed) - len(shown), any(one.moves for one in shown))
+
+
+def _outcome(trial: Trial, folder: str) -> str:
+    return outcome(trial).replace(f"{folder}/", "") if folder else outcome(trial)
 
 
 def _strip(trial: Trial, drawn: Scale) -> Strip | None:
