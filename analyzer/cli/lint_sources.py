@@ -76,6 +76,7 @@ class Given:
         from linesmith.analyzer.cli.waiting import tell_who_waits
         from linesmith.patches.versions.git import repository_of
         from linesmith.patches.versions.mails import mails_of, patched
+        from linesmith.patches.versions.uncommitted import uncommitted
         from linesmith.patches.versions.versions import revisions
 
         if self.patches:
@@ -84,8 +85,10 @@ class Given:
             )
             yield patched(tree, [mail for name, text in texts for mail in mails_of(name, text)])
         else:
-            with revisions(repository_of(tree), self.base_ref or "", self.head_ref or "HEAD", tell_who_waits) as found:
-                yield found
+            git, head = repository_of(tree), self.head_ref or "HEAD"
+            left = tuple(uncommitted(git)) if head == "HEAD" else ()
+            with revisions(git, self.base_ref or "", head, tell_who_waits) as found:
+                yield replace(found, remarks=(*found.remarks, *left))
 
 
 def given(command: Callable[..., int]) -> Callable[..., int]:

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reads revisions out of a repository with git's plumbing, in a way that no file of a revision can steer.
 
-Only the commands rev-parse, diff-tree, ls-tree and cat-file run. None of them looks at attributes, filters,
-hooks or textconv, a pager and the network are out of reach, and nothing is checked out or written.
+Only the commands rev-parse, diff-tree, diff-index, ls-files, ls-tree and cat-file run. As they are asked, none of them
+looks at attributes, filters, hooks or textconv, a pager and the network are out of reach, and nothing is checked out or
+written.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
@@ -40,6 +42,12 @@ _VARIABLES = {
     "GIT_PAGER": "cat",
 }
 _PIECE = 1 << 20
+_NOTED = re.compile(
+    rb"(\d{6}) ([0-9a-f]+) \d\t([^\0]+)\0  ctime: [\d:]+\n  mtime: (\d+):(\d+)\n"
+    rb"  dev:.*\n  uid:.*\n  size: (\d+)\tflags: ([0-9a-f]+)\n"
+)
+# The user asked git not to look at the file, or it is left out of a sparse checkout.
+_NOT_LOOKED_AT = 0x8000 | 0x40000000
 _REGULAR = ("100644", "100755", "100664")
 
 
@@ -71,6 +79,15 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class Noted:
+    """A file of the index, with the time of its last change (ns since 1970) and its bytes when git last looked."""
+
+    entry: Entry
+    time: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Git:
     """The repository that holds the folder ``top``; paths are relative to it, and what is outside of it is not seen."""
 
@@ -96,8 +113,23 @@ class Git:
         """What differs below the folder between two commits, renames as one path that goes and one that comes."""
         raw = self._output("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-textconv",
                            "--no-abbrev", "--relative", old, new)  # fmt: skip
-        fields = raw.split(b"\0")
-        return tuple(_difference(*pair) for pair in zip(fields[:-1:2], fields[1::2], strict=False))
+        return _differences(raw)
+
+    def staged(self) -> tuple[Difference, ...]:
+        """What differs below the folder between ``HEAD`` and the index; nothing where there is none."""
+        ended = self._ended(("diff-index", "--cached", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-textconv",
+                             "--no-abbrev", "--ignore-submodules=all", "--relative", "HEAD"))  # fmt: skip
+        return () if ended.returncode else _differences(ended.stdout)
+
+    def noted(self) -> tuple[Noted, ...]:
+        """The files below the folder that are in the index; git is not let look at them, for it would run filters."""
+        ended = self._ended(("ls-files", "-z", "--stage", "--debug"))
+        found = () if ended.returncode else _NOTED.findall(ended.stdout)
+        return tuple(
+            Noted(Entry(mode.decode(), blob.decode(), path), int(seconds) * 10**9 + int(part), int(size))
+            for mode, blob, path, seconds, part, size, flags in found
+            if not int(flags, 16) & _NOT_LOOKED_AT
+        )
 
     def entries(self, commit: str) -> tuple[Entry, ...]:
         """Every file below the folder in a commit."""
@@ -156,6 +188,11 @@ def repository_of(tree: Path) -> Git:
     found = Git(tree.resolve())
     found.check()
     return found
+
+
+def _differences(raw: bytes) -> tuple[Difference, ...]:
+    fields = raw.split(b"\0")
+    return tuple(_difference(*pair) for pair in zip(fields[:-1:2], fields[1::2], strict=False))
 
 
 def _difference(meta: bytes, path: bytes) -> Difference:
