@@ -14,6 +14,7 @@ import msgspec
 from linesmith.analyzer import _native, errors, store
 from linesmith.analyzer.layouts import Layouts, LayoutTable
 from linesmith.analyzer.model import ElfIdentity, Layout, Operand, Touched
+from linesmith.analyzer.saved_index import is_saved, read_saved
 
 Progress = Callable[[int, int], None]
 
@@ -40,7 +41,7 @@ class Reading:
 
     identity: ElfIdentity
     reader: str
-    layouts: Layouts
+    layouts: store.IndexedLayouts
     cached: bool
     remarks: tuple[str, ...] = ()
 
@@ -66,9 +67,14 @@ def unwatched(done: int, total: int) -> None:
 def read_layouts(path: Path, progress: Progress = unwatched) -> Reading:
     """Every record of ``path`` (or of its debug file, found by build-id), from the index if there is one.
 
+    ``path`` may be an index that was saved, too.
+
     ``progress`` gets (bytes done, bytes in all) while the debug information is read. Raises ``ElfError``,
     ``DebugInfoMissing`` or ``DebugInfoDamaged``. An index that cannot be written is a remark, no error.
     """
+    if is_saved(path):
+        saved, layouts = read_saved(path)
+        return Reading(saved.identity, saved.reader, layouts, cached=True)
     identity = identify(path)
     reader = _reader(identity)
     place = cache_place(identity, reader)

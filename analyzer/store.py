@@ -138,20 +138,34 @@ def load(directory: Path, key: str, stamp: Stamp) -> IndexedLayouts | None:
     """The index kept under ``key`` if it is sound and made of what ``stamp`` says; ``None`` otherwise."""
     path = directory / (key + SUFFIX)
     try:
-        content = path.read_bytes()
-        magic, head_crc, head_bytes = _PREFIX.unpack_from(content)
-        encoded = content[_PREFIX.size : _PREFIX.size + head_bytes]
-        if magic != FORMAT or zlib.crc32(encoded) != head_crc:
-            return None
-        head = msgspec.msgpack.decode(encoded, type=Head)
-    except (OSError, struct.error, msgspec.MsgspecError):
+        found = parsed(path.read_bytes())
+    except OSError:
         return None
-    body = content[_PREFIX.size + head_bytes :]
-    if not head.stamp.covers(stamp) or zlib.crc32(body) != head.body_crc:
+    if found is None or not found.head.stamp.covers(stamp):
         return None
     with suppress(OSError):
         os.utime(path)  # the least recently used index is the first to go
-    return IndexedLayouts(head, body)
+    return found
+
+
+def parsed(content: bytes) -> IndexedLayouts | None:
+    """The index that ``encoded`` made these bytes of; ``None`` where checksums or the version say otherwise."""
+    try:
+        magic, head_crc, head_bytes = _PREFIX.unpack_from(content)
+        encoded_head = content[_PREFIX.size : _PREFIX.size + head_bytes]
+        if magic != FORMAT or zlib.crc32(encoded_head) != head_crc:
+            return None
+        head = msgspec.msgpack.decode(encoded_head, type=Head)
+    except (struct.error, msgspec.MsgspecError):
+        return None
+    body = content[_PREFIX.size + head_bytes :]
+    return IndexedLayouts(head, body) if zlib.crc32(body) == head.body_crc else None
+
+
+def encoded(layouts: IndexedLayouts) -> tuple[bytes, bytes, bytes]:
+    """The parts of the file: prefix, head, body."""
+    head = msgspec.msgpack.encode(layouts.head)
+    return _PREFIX.pack(FORMAT, zlib.crc32(head), len(head)), head, layouts.body
 
 
 def save(directory: Path, key: str, layouts: IndexedLayouts) -> None:
@@ -159,9 +173,7 @@ def save(directory: Path, key: str, layouts: IndexedLayouts) -> None:
 
     Raises ``OSError`` when the directory cannot be written; nothing is left behind then.
     """
-    encoded = msgspec.msgpack.encode(layouts.head)
-    prefix = _PREFIX.pack(FORMAT, zlib.crc32(encoded), len(encoded))
-    keep(directory, key + SUFFIX, (prefix, encoded, layouts.body))
+    keep(directory, key + SUFFIX, encoded(layouts))
 
 
 def keep(directory: Path, name: str, parts: Iterable[bytes | memoryview]) -> None:

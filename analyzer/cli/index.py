@@ -12,11 +12,25 @@ from linesmith.analyzer.cli import options
 
 @click.command()
 @options.elves
-def command(elves: tuple[Path, ...]) -> None:
-    """Read the layouts of ELF files into the cache, so that later commands start at once."""
+@click.option(
+    *("-o", "--output"),
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Save the index of the one ELF file there; commands that need layouts alone take it in place of the ELF file.",
+)
+def command(elves: tuple[Path, ...], output: Path | None) -> None:
+    """Read the layouts of ELF files into the cache, so that later commands start at once.
+
+    A saved index keeps the layouts of a build that is not kept, such as the base of a `linesmith lint`.
+    """
+    from linesmith.analyzer.cli.indexing import save
     from linesmith.analyzer.cli.loading import load
 
+    if output is not None and len(elves) > 1:
+        raise click.UsageError("--output saves the index of one ELF file; give one")
     for elf in elves:
         reading = load(elf)
         state = "up to date" if reading.cached else f"read from {reading.reader}"
         click.echo(f"{elf}: {len(reading.layouts.names())} names, {state}")
+        if output is not None:
+            save(reading, elf, output)

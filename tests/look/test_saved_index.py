@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Layouts of a build that is not kept: an index in a file of its own."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from c_source import compiled
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from linesmith_command import linesmith
+
+from linesmith.analyzer.errors import ElfError
+from linesmith.analyzer.saved_index import MAGIC, read_saved
+
+SOURCE = "struct s { int a; long b; struct { char c; }; } s; struct t { struct s s; } t;"
+
+
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("saved")
+    done = linesmith("index", compiled(folder, SOURCE), "-o", folder / "base.index", cache=folder / "cache")
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder / "base.index"
+
+
+def test_its_layouts_are_those_of_the_build(saved: Path, tmp_path: Path) -> None:
+    elf = compiled(tmp_path, SOURCE)
+    shown = [linesmith("layout", one, cache=tmp_path / "cache").stdout for one in (elf, saved)]
+    assert shown[0] == shown[1]
+
+
+def test_lint_compares_a_build_with_it(saved: Path, tmp_path: Path) -> None:
+    changed = compiled(tmp_path, SOURCE.replace("long b;", "long b; long more;"))
+    done = linesmith("lint", "--base", saved, "--head", changed, cache=tmp_path / "cache")
+    assert done.stdout.endswith("2 records, 2 changed, 0 watched\n")
+
+
+def test_what_needs_code_says_that_there_is_none(saved: Path, tmp_path: Path) -> None:
+    done = linesmith("access", saved, cache=tmp_path / "cache")
+    assert (done.returncode, "is not an ELF file" in done.stderr) == (2, True)
+
+
+def test_of_several_files_none_is_saved(tmp_path: Path) -> None:
+    elf = compiled(tmp_path, SOURCE)
+    done = linesmith("index", elf, elf, "-o", tmp_path / "x.index", cache=tmp_path / "cache")
+    assert (done.returncode, (tmp_path / "x.index").exists()) == (2, False)
+
+
+def test_the_elf_file_is_not_overwritten(tmp_path: Path) -> None:
+    elf = compiled(tmp_path, SOURCE)
+    before = elf.read_bytes()
+    done = linesmith("index", elf, "-o", elf, cache=tmp_path / "cache")
+    assert (done.returncode, elf.read_bytes()) == (2, before)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(at=st.integers(0, 3000), byte=st.integers(0, 255), end=st.integers(0, 3000))
+def test_damage_is_refused_or_harmless(saved: Path, tmp_path: Path, at: int, byte: int, end: int) -> None:
+    content = bytearray(saved.read_bytes())
+    content[len(MAGIC) + at % (len(content) - len(MAGIC))] = byte
+    damaged = tmp_path / "damaged.index"
+    damaged.write_bytes(content[: len(content) - end % 2 * (end % len(content))])
+    with suppress(ElfError):
+        assert set(read_saved(damaged)[1].names()) == {"s", "t"}
