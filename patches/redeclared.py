@@ -8,7 +8,17 @@ import re
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.records import Record, records_named
 
-_NAME = re.compile(rb"\b(?:struct|union)\s+(?:__\w+\s+)*(\w+)\s*(?:__\w+\s*)*\{|\}\s*(\w+)\s*;")
+# Possessive, so that a long row of underscores is read in one way only; an attribute has a name or another behind it.
+_BEFORE = rb"(?:__\w++\s*+(?:\([^;{}]{0,200}\)\s*+)?(?=\w))*+"
+_BEHIND = rb"\s*+(?:__\w[^;{}]{0,200}+)?+"
+_NAME = re.compile(
+    rb"\b(?:struct|union)\s++" + _BEFORE + rb"(\w++)" + _BEHIND + rb"\{|\}\s*+" + _BEFORE + rb"(\w++)" + _BEHIND + rb";"
+)
+
+
+def declared(text: bytes | None) -> frozenset[bytes]:
+    """Names that a text may give to records with a body; with comments in it, for they only invite another look."""
+    return frozenset(tag or typedef for tag, typedef in _NAME.findall(text or b""))
 
 
 def redeclared(change: FileChange) -> tuple[Record, ...]:
@@ -20,7 +30,12 @@ def redeclared(change: FileChange) -> tuple[Record, ...]:
 
 
 def _differs(record: Record, change: FileChange) -> bool:
-    """Whether the file had the record, and only with another body."""
+    """Whether the file had the record, and only with another body or other attributes beside it."""
     before, after = change.before or b"", change.after or b""
-    bodies = [before[one.start : one.closing] for one in records_named(before, record.name)]
-    return bool(bodies) and after[record.start : record.closing] not in bodies
+    texts = [_text(before, one) for one in records_named(before, record.name)]
+    return bool(texts) and _text(after, record) not in texts
+
+
+def _text(source: bytes, record: Record) -> bytes:
+    """The declaration, with the attributes behind its body."""
+    return source[record.start : source.find(b";", record.closing)]

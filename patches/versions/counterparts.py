@@ -11,13 +11,9 @@ from dataclasses import dataclass
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.masking import without_comments
 from linesmith.patches.records import Record, records_named
+from linesmith.patches.redeclared import declared
 
 _SOURCES = (".h", ".c")
-# With comments in it, for all that it has to give is what is worth a look.
-_NAME = re.compile(
-    rb"\b(?:struct|union)\s+(?:__\w+\s*(?:\([^;{}]{0,200}\)\s*)?)*(\w+)\s*(?:__\w[^;{}]{0,200})?\{"
-    rb"|\}\s*(?:__\w+\s*(?:\([^;{}]{0,200}\)\s*)?)*(\w+)\s*(?:__\w[^;{}]{0,200})?;"
-)
 _MARKED = re.compile(rb"align|cacheline", re.IGNORECASE)
 _TOLD = 3
 
@@ -59,7 +55,7 @@ def counterparts(changes: Sequence[FileChange]) -> tuple[Counterpart, ...]:
 def vanished(changes: Sequence[FileChange], intended: Collection[str]) -> Iterator[str]:
     """A sentence on the records, aligned or ``intended``, that no changed file of the second version declares."""
     names = _names(changes)
-    kept = frozenset(name for change in changes for name in _declared(change.after))
+    kept = frozenset(name for change in changes for name in declared(change.after))
     found = []
     for change in changes:
         for name in sorted(names.gone.get(change.file, frozenset()) - kept):
@@ -72,14 +68,10 @@ def vanished(changes: Sequence[FileChange], intended: Collection[str]) -> Iterat
 
 def _names(changes: Sequence[FileChange]) -> _Names:
     sources = [change for change in changes if change.file.endswith(_SOURCES)]
-    sides = {one.file: (_declared(one.before), _declared(one.after)) for one in sources}
+    sides = {one.file: (declared(one.before), declared(one.after)) for one in sources}
     came = {file: after - before for file, (before, after) in sides.items() if after - before}
     gone = {file: before - after for file, (before, after) in sides.items() if before - after}
     return _Names(came, gone)
-
-
-def _declared(text: bytes | None) -> frozenset[bytes]:
-    return frozenset(tag or typedef for tag, typedef in _NAME.findall(text or b""))
 
 
 def _origin(came: frozenset[bytes], gone: Mapping[str, frozenset[bytes]]) -> str:

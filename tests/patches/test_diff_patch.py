@@ -31,9 +31,9 @@ MOVED = HEADER.replace("\tlong root;\n", "").replace("\tlong uses;\n", "\tlong u
 BROKEN = HEADER.replace("\tlong uses;\n", "\tlong uses;\n\tword_t misses;\n")
 
 
-def diff(folder: Path, after: str) -> bytes:
+def diff(folder: Path, after: str, before: str = HEADER) -> bytes:
     """The patch from the header to ``after``, as git writes it."""
-    tree = write_files(folder, {"a/src/cache.h": HEADER, "b/src/cache.h": after})
+    tree = write_files(folder, {"a/src/cache.h": before, "b/src/cache.h": after})
     argv = ["git", "diff", "--no-index", "--no-prefix", "a/src/cache.h", "b/src/cache.h"]
     return subprocess.run(argv, cwd=tree, capture_output=True, check=False, timeout=30).stdout
 
@@ -52,6 +52,21 @@ def test_what_grows_is_told_whether_the_patch_is_applied_or_not(tmp_path: Path, 
         "src/cache.h:1: WARNING: cache grows from 64 to 72 bytes, from 1 to 2 lines\n"
         "src/cache.h:1: WARNING: holder grows with it from 64 to 72 bytes, from 1 to 2 lines\n"
     )
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        "struct cache {{\n\tlong uses;\n}}{};\n",
+        "struct{} cache {{\n\tlong uses;\n}};\n",
+        "typedef struct {{\n\tlong uses;\n}}{} cache;\n",
+    ],
+)
+def test_an_attribute_beside_the_braces_counts(tmp_path: Path, record: str) -> None:
+    before, after = record.format(""), record.format(" __attribute__((aligned(64)))")
+    tree = write_files(tmp_path / "tree", {"src/cache.h": before})
+    done = check(tree, diff(tmp_path, after, before))
+    assert done.stdout.decode() == "src/cache.h:1: WARNING: cache grows from 8 to 64 bytes\n"
 
 
 def test_members_that_change_places_are_no_complaint(tmp_path: Path) -> None:
