@@ -38,7 +38,7 @@ def joined(compiled: Sequence[Both], asked_for: Collection[str]) -> Joined:
     pairs: list[Pair] = []
     changed = 0
     for number, both in enumerate(compiled):
-        fresh = [(old, new) for old, new in _named(both) if new and (new.title, new.file) not in seen]
+        fresh = [(old, new) for old, new in _named(both) if (new.title, new.file) not in seen]
         seen.update((new.title, new.file) for _, new in fresh)
         differing = [
             pair for pair in fresh if pair[0] is None or shape(pair[0], both.before) != shape(pair[1], both.after)
@@ -75,11 +75,16 @@ def _member(one: Member, layouts: Layouts, level: int) -> tuple[object, ...]:
     return one.name, type_, one.declarator, one.offset, one.size, one.alignment, one.bit_offset, one.bit_size, inner
 
 
-def _named(both: Both) -> Iterator[Pair]:
-    """Records that have names, beside what they were."""
+def _named(both: Both) -> Iterator[tuple[Layout | None, Layout]]:
+    """Records that have names, beside what they were; a tag that became a typedef is the same record."""
     sides = [tuple(one for one in side if one.name) for side in (both.before, both.after)]
-    found = paired(sides[0], sides[1])
-    return (pair for pair in found if pair[0] or not both.moved or (pair[1] and pair[1].file == both.file))
+    found = tuple(paired(sides[0], sides[1]))
+    left = {old.name: old for old, new in found if old and not new}
+    for old, new in found:
+        if new and (before := old or left.pop(new.name, None)):
+            yield before, new
+        elif new and (not both.moved or new.file == both.file):
+            yield None, new
 
 
 def _shifted(layouts: LayoutTable, wanted: set[int], number: int) -> Iterator[Layout]:
