@@ -10,12 +10,14 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.masking import without_comments
-from linesmith.patches.records import Record, records_named
 from linesmith.patches.redeclared import declared
+from linesmith.patches.versions.declaring import record_texts
 
 _SOURCES = (".h", ".c")
 _MARKED = re.compile(rb"align|cacheline", re.IGNORECASE)
 _TOLD = 3
+# A name that more files declare, such as that of a member, says little.
+_MOST_ORIGINS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +42,11 @@ class _Names:
 def counterparts(changes: Sequence[FileChange]) -> tuple[Counterpart, ...]:
     """The files with records that another file declared before, and new files with records that none did."""
     names = _names(changes)
+    origins = _by_name(names.gone)
     texts = {change.file: change for change in changes}
     found = []
     for file, came in names.came.items():
-        old = _origin(came, names.gone)
+        old = _origin(came, origins)
         if old:
             found.append(Counterpart(old, file))
         elif texts[file].before is None:
@@ -58,8 +61,9 @@ def vanished(changes: Sequence[FileChange], intended: Collection[str]) -> Iterat
     kept = frozenset(name for change in changes for name in declared(change.after))
     found = []
     for change in changes:
-        for name in sorted(names.gone.get(change.file, frozenset()) - kept):
-            found += [f"{one.title} of {change.file}" for one in _guarded(change.before or b"", name, intended)]
+        gone = names.gone.get(change.file, frozenset()) - kept
+        guarded = sorted(gone.intersection(_guarded(change.before or b"", intended))) if gone else []
+        found += [f"{name.decode()} of {change.file}" for name in guarded]
     if found:
         counted = f"{len(found)} records" if len(found) > 1 else "1 record"
         told = ", ".join(found[:_TOLD]) + (", …" if len(found) > _TOLD else "")
@@ -74,21 +78,30 @@ def _names(changes: Sequence[FileChange]) -> _Names:
     return _Names(came, gone)
 
 
-def _origin(came: frozenset[bytes], gone: Mapping[str, frozenset[bytes]]) -> str:
+def _origin(came: frozenset[bytes], origins: Mapping[bytes, Sequence[str]]) -> str:
     """The file that declared most of them."""
-    shared = Counter({file: len(came & names) for file, names in gone.items()})
-    file, count = max(shared.items(), key=lambda one: (one[1], one[0]), default=("", 0))
-    return file if count else ""
+    shared = Counter(file for name in came for file in origins.get(name, ()))
+    return max(shared, key=lambda file: (shared[file], file), default="")
+
+
+def _by_name(gone: Mapping[str, frozenset[bytes]]) -> Mapping[bytes, Sequence[str]]:
+    """The files that declare a name no more, by name."""
+    found: dict[bytes, list[str]] = {}
+    for file, names in gone.items():
+        for name in names:
+            found.setdefault(name, []).append(file)
+    return {name: files[:_MOST_ORIGINS] for name, files in found.items()}
 
 
 def _words(text: bytes | None) -> list[bytes]:
     return without_comments(text or b"").split()
 
 
-def _guarded(text: bytes, name: bytes, intended: Collection[str]) -> Iterator[Record]:
-    """The records called so that somebody gave an alignment or intents."""
-    if name.decode() not in intended and not _MARKED.search(text):
+def _guarded(text: bytes, intended: Collection[str]) -> Iterator[bytes]:
+    """The names of records that somebody gave an alignment or intents."""
+    wanted = frozenset(name.encode() for name in intended)
+    if not _MARKED.search(text) and wanted.isdisjoint(declared(text)):
         return
-    for one in records_named(text, name.decode()):
-        if one.name in intended or _MARKED.search(text[one.start : text.find(b";", one.closing)]):
-            yield one
+    for one in record_texts(without_comments(text)):
+        names = declared(one[: one.find(b"{") + 1] + one[one.rfind(b"}") :] + b";")
+        yield from names if _MARKED.search(one) else names & wanted

@@ -42,12 +42,12 @@ def _declares(change: FileChange) -> bool:
     before, after = without_comments(change.before), without_comments(change.after)
     if before.split() == after.split():
         return False
-    if Counter(_records(after)) - Counter(_records(before)):
+    if Counter(record_texts(after)) - Counter(record_texts(before)):
         return True
     return change.file.endswith(".h") and _defined(before) != _defined(after)
 
 
-def _records(code: bytes) -> Iterator[bytes]:
+def record_texts(code: bytes) -> Iterator[bytes]:
     """Each record with a body, with the attributes in front of it and behind it."""
     plain = without_directives(code)
     for match in _OPENED.finditer(plain):
