@@ -14,11 +14,13 @@ from pathlib import Path
 import msgspec
 
 from linesmith.analyzer.errors import ElfError
-from linesmith.analyzer.model import ElfIdentity
+from linesmith.analyzer.model import ElfIdentity, Member
 from linesmith.analyzer.store import IndexedLayouts, encoded, parsed
 
 MAGIC = b"linesmith-saved1\n"
 _MOST_HEAD_BYTES = 1 << 16
+# Bytes, bits and elements beyond this are in no record.
+_MOST = 1 << 48
 
 
 class SavedIndex(msgspec.Struct, frozen=True):
@@ -73,5 +75,18 @@ def _is_sound(layouts: IndexedLayouts) -> bool:
 
 def _sound_records(layouts: IndexedLayouts, count: int) -> Iterator[bool]:
     for number, layout in enumerate(layouts):
-        held = (member.record for member in layout.members if member.record is not None)
-        yield layout.id == number and all(0 <= record < count for record in held)
+        alignments = layout.natural_alignment, layout.alignment
+        members = all(_is_sound_member(member, count) for member in layout.members)
+        yield layout.id == number and 0 <= layout.size < _MOST and all(map(_is_alignment, alignments)) and members
+
+
+def _is_sound_member(member: Member, count: int) -> bool:
+    places = (member.offset, member.size, member.bit_offset or 0, member.bit_size or 0, *member.dimensions)
+    held = member.record is None or 0 <= member.record < count
+    aligned = _is_alignment(member.natural_alignment) and _is_alignment(member.alignment)
+    return held and aligned and all(0 <= place < _MOST for place in places)
+
+
+def _is_alignment(given: int | None) -> bool:
+    """Whether it is a power of two, or not stated."""
+    return given is None or (0 < given < _MOST and given & (given - 1) == 0)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
+from linesmith.analyzer.geometry.naming import MOST_MEMBERS
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, Member
 
@@ -35,7 +37,7 @@ class AskedAlignment:
 def asked_alignments(layout: Layout, layouts: Layouts) -> Iterator[AskedAlignment]:
     """Of the record, then of each member that C code can name and of each part without a name, in their order."""
     yield AskedAlignment("", layout.alignment or 1, _asked_of_record(layout))
-    yield from _of_members(layout, layouts, 1, _MOST_LEVELS)
+    yield from islice(_of_members(layout, layouts, 1, _MOST_LEVELS), MOST_MEMBERS)
 
 
 def _of_members(layout: Layout, layouts: Layouts, around: int, levels: int) -> Iterator[AskedAlignment]:
@@ -45,10 +47,12 @@ def _of_members(layout: Layout, layouts: Layouts, around: int, levels: int) -> I
             yield AskedAlignment(member.name, stated, _asked_of_member(member, layouts), around=around)
             continue
         inner = layouts.by_id(member.record)
-        inside = tuple(_of_members(inner, layouts, max(around, stated), levels - 1)) if levels else ()
-        if inside:
+        inside = _of_members(inner, layouts, max(around, stated), levels - 1) if levels else iter(())
+        first = next(inside, None)
+        if first is not None:
             asked = max(_asked_of_member(member, layouts), _asked_of_record(inner))
-            yield AskedAlignment(inside[0].path, stated, asked, part=True, around=around)
+            yield AskedAlignment(first.path, stated, asked, part=True, around=around)
+            yield first
         yield from inside
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from linesmith.analyzer.geometry import Named, lines_touched, nameable
+from linesmith.analyzer.geometry.naming import MOST_MEMBERS
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout
 from linesmith.analyzer.rules.beside import Beside, beside
@@ -63,7 +65,7 @@ class _Version:
     def walls(self) -> dict[int, set[str]]:
         """Offsets at which lines are parted, each with the members that ask for it, ``""`` for no named member."""
         found: dict[int, set[str]] = {}
-        for wall, owner in _asked(self.layout, self.side.layouts, 0, _LEVELS):
+        for wall, owner in islice(_asked(self.layout, self.side.layouts, 0, _LEVELS), MOST_MEMBERS):
             found.setdefault(wall, set()).add(owner)
         return found
 

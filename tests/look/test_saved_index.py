@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from linesmith_command import linesmith
 
 from linesmith.analyzer.errors import ElfError
 from linesmith.analyzer.saved_index import MAGIC, read_saved
+from linesmith.analyzer.store import built, encoded
 
 SOURCE = "struct s { int a; long b; struct { char c; }; } s; struct t { struct s s; } t;"
 
@@ -65,3 +67,30 @@ def test_damage_is_refused_or_harmless(saved: Path, tmp_path: Path, at: int, byt
     damaged.write_bytes(content[: len(content) - end % 2 * (end % len(content))])
     with suppress(ElfError):
         assert set(read_saved(damaged)[1].names()) == {"s", "t"}
+
+
+def rewritten(saved: Path, target: Path, old: bytes, new: bytes) -> Path:
+    """The index with one thing said otherwise in its records, and checksums that agree with that."""
+    _, layouts = read_saved(saved)
+    parts = [layouts.body[start:end] for start, end in pairwise((0, *layouts.head.ends))]
+    changed = [part.replace(old, new) for part in parts]
+    assert changed != parts
+    forged = built(layouts.head.stamp, ["s", "", "t"][: len(changed)], changed)
+    head, _, _ = saved.read_bytes().removeprefix(MAGIC).partition(b"\n")
+    target.write_bytes(b"".join((MAGIC, head, b"\n", *encoded(forged))))
+    return target
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"natural_alignment":8', b'"natural_alignment":0'),
+        (b'"natural_alignment":8', b'"natural_alignment":7'),
+        (b'"offset":8', b'"offset":-8'),
+        (b'"size":8', b'"size":99999999999999999'),
+        (b'"id":0', b'"id":5'),
+    ],
+)
+def test_what_no_compiler_says_is_refused(saved: Path, tmp_path: Path, old: bytes, new: bytes) -> None:
+    done = linesmith("lint", rewritten(saved, tmp_path / "forged.index", old, new), cache=tmp_path / "cache")
+    assert (done.returncode, "saved index" in done.stderr) == (2, True)
