@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +17,9 @@ from linesmith.analyzer.errors import LinesmithError
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+# What no shell takes for anything but a word: names come from files that anyone may have written, and a shell puts them
+# on the line as they are. Templates of C++ have signs that redirect.
+_WORD = re.compile(r"[\w.:]+")
 # More than anybody reads; a shell asks again with each letter.
 MOST_NAMES = 1000
 
@@ -29,7 +33,8 @@ class TypeName(click.types.StringParamType):
 
         with suppress(LinesmithError):
             settle_cache(ctx)
-        names = (name for elf in _given(ctx.params.values()) for name in _indexed(elf) if name.startswith(incomplete))
+        known = (name for elf in _given(ctx.params.values()) for name in _indexed(elf))
+        names = (name for name in known if name.startswith(incomplete) and _WORD.fullmatch(name))
         return [CompletionItem(name) for _, name in zip(range(MOST_NAMES), names, strict=False)]
 
 

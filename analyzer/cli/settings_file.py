@@ -19,6 +19,8 @@ DEFAULTS = "defaults"
 TREE_FILE = "linesmith.toml"
 MOST_BYTES = 1 << 20
 _BOUNDARY = ".git"
+# Settings that need not be whole; of any other a fraction is a text without its quotes, such as a release.
+_FRACTIONS = frozenset(("minutes",))
 _TREE_SETTINGS = tuple(setting.name for setting in SETTINGS if setting.in_tree)
 _USER_SETTINGS = (*(setting.name for setting in SETTINGS), CACHE_DIRECTORY)
 
@@ -27,7 +29,7 @@ _USER_SETTINGS = (*(setting.name for setting in SETTINGS), CACHE_DIRECTORY)
 class Value:
     """What a file sets, and where: the file and the line."""
 
-    value: str | int | float | bool
+    value: str | int | float
     place: str
 
 
@@ -104,8 +106,10 @@ def _checked(text: _Text, tables: Mapping[str, object], known: Collection[str]) 
         for name, value in content.items():
             if name not in known:
                 text.refuse((table, name), f"{name} cannot be set here; what can is {', '.join(sorted(known))}")
-            if not isinstance(value, (str, int, float)):
+            if isinstance(value, bool) or not isinstance(value, (str, int, float)):
                 text.refuse((table, name), f"{name} is no text or number; give one, as on the command line")
+            if isinstance(value, float) and name not in _FRACTIONS:
+                text.refuse((table, name), f"{name} is no whole number; write one, or a text in quotes ('6.10')")
             values[table, name] = Value(value, text.place((table, name)))
     return SettingsFile(values)
 

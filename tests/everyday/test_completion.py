@@ -108,6 +108,14 @@ def test_zsh_completes_the_name_of_a_type_that_was_read(program: Path) -> None:
     assert by_zsh(typed) == f"linesmith layout {program} session_table"
 
 
+def test_a_name_that_a_shell_would_run_is_not_offered(tmp_path: Path) -> None:
+    """gcc takes dollars in names; debug information can hold any character."""
+    (tmp_path / "unit.c").write_text("struct hostile_$HOME { int a; } h; struct hostile_plain { int a; } p;")
+    subprocess.run(["gcc", "-g", "-c", "unit.c", "-o", "unit.o"], cwd=tmp_path, check=True)
+    assert linesmith("index", tmp_path / "unit.o").returncode == 0
+    assert by_bash(["linesmith", "layout", str(tmp_path / "unit.o"), "hostile"]) == {"hostile_plain"}
+
+
 def test_a_file_is_not_read_for_its_types(program: Path, tmp_path: Path) -> None:
     fresh = {**environment(), "LINESMITH_CACHE_DIR": str(tmp_path / "cache")}
     words = {"_LINESMITH_COMPLETE": "bash_complete", "COMP_WORDS": f"linesmith layout {program} s", "COMP_CWORD": "3"}

@@ -150,9 +150,11 @@ def test_other_tables_of_a_tree_file_are_not_looked_at(home: Home) -> None:
         ("cpus = 4\n", ":1: cpus stands in no table; put it below [defaults]"),
         ("[slabs]\ncpus = 4\n", ":1: there is no command slabs; call tables like commands, or defaults for all"),
         ("[slab]\ncpus = [4]\n", ":2: cpus is no text or number; give one, as on the command line"),
+        ("[slab]\nkernel = 6.10\n", ":2: kernel is no whole number; write one, or a text in quotes ('6.10')"),
+        ("[slab]\ncpus = true\n", ":2: cpus is no text or number; give one, as on the command line"),
         ("[slab\n", ": is no TOML (Expected ']' at the end of a table declaration (at line 1, column 6)); "),
     ],
-    ids=["outside of tables", "no command", "a list", "no TOML"],
+    ids=["outside of tables", "no command", "a list", "a release without quotes", "a truth", "no TOML"],
 )
 def test_what_makes_no_sense_is_told_with_its_place(home: Home, text: str, said: str) -> None:
     home.user.write_text(text)
