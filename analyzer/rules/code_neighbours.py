@@ -27,7 +27,10 @@ WRITING_SHARE = 0.1
 TOGETHER = 0.5
 
 _SETS_UP = re.compile(
-    r"(?:^|_)(?:init|setup|alloc|create|new|register|unregister|destroy|free|release|probe|add|clone|copy|dup|store|exit)"
+    r"(?:^|_)"
+    r"(?:init(?:iali[sz]e)?|setup|alloc(?:ate)?|create|new|register|unregister|destroy|free|release|probe|add|clone|copy|dup"
+    r"|store|exit)"
+    r"(?=[_.\d]|$)"
 )
 
 

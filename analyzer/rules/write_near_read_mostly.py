@@ -58,9 +58,10 @@ def _by_code(subject: Subject, found: Neighbours) -> Violation:
     names = [one.path for one in found.read]
     how = "is a lock" if found.lock else f"is updated atomically by {listed(found.updaters)}"
     writers = f"{found.writers} write" if found.writers > 1 else "one writes" if found.writers else "none writes"
+    used = f"{found.readers} functions read and {writers} once set up"
     return RULE.broken(
         subject.new,
-        f"{how} and now shares a line with {listed(names)}, which {found.readers} functions read and {writers}",
+        f"{how} and now shares a line with {listed(names)}, which {used}",
         member=found.written.path,
         subject=", ".join(names),
         advice=_ADVICE,
