@@ -19,6 +19,7 @@ from linesmith.analyzer.model import (
 
 _WIDTH = 100
 _INDENT = "    "
+_CONTROLS = {code: f"\\u{code:04x}" for code in (*range(0x20), 0x7F)}
 
 Value = str | int | float | date | Sequence[str] | None
 
@@ -109,6 +110,6 @@ def _list(key: str, values: Iterable[str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A basic string of TOML; a text that intents may hold needs no other escapes."""
+    """A basic string of TOML; names of a build may hold any character."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return f'"{escaped.translate(_CONTROLS)}"'

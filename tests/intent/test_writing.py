@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
 from datetime import date
 
@@ -117,6 +118,12 @@ def test_a_type_is_written_in_few_lines() -> None:
         "bytes = 128\n"
         "phases = 0.25\n"
     )
+
+
+def test_a_name_with_a_line_end_stays_one_text() -> None:
+    """No compiler makes such a name, but debug information may hold it."""
+    text = written(Intent(types=(TypeIntent('a"\n[[type]]\x7f', "why"),)))
+    assert tomllib.loads(text)["type"][0]["name"] == 'a"\n[[type]]\x7f'
 
 
 def test_a_suppression_with_its_day() -> None:
