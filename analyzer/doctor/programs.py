@@ -30,33 +30,23 @@ class Program:
     option: str = "--version"
 
 
-# Machines by the name that `--on` takes, and what their tools are called.
+# What tools for a machine are called, and the options that compile for it.
 _MACHINES = (
-    ("arm64", "aarch64-linux-gnu"),
-    ("arm", "arm-linux-gnueabihf"),
-    ("powerpc", "powerpc64le-linux-gnu"),
-    ("riscv", "riscv64-linux-gnu"),
-    ("s390", "s390x-linux-gnu"),
+    ("arm64", "aarch64-linux-gnu", "`--on arm64` and `--matrix`"),
+    ("arm", "arm-linux-gnueabihf", "`--on arm`"),
+    ("powerpc", "powerpc64le-linux-gnu", "`--on powerpc`"),
+    ("riscv", "riscv64-linux-gnu", "`--on riscv`"),
+    ("s390", "s390x-linux-gnu", "`--on s390`"),
 )
 PROGRAMS = (
     Program(CHANGE, "C compiler", ("gcc", "clang", "cc"), "gcc", "confirms patches by compiling them", _RECOMPILED),
     Program(CHANGE, "coccinelle", ("spatch",), "coccinelle", "edits all users of a member", ("encapsulate", "inline")),
     Program(CHANGE, "git", ("git",), "git", "reads revisions, and names who to send patches to"),
     Program(CHANGE, "perl", ("perl",), "perl", "runs the tree's own checkpatch.pl on patches"),
-    Program(
-        CHANGE,
-        "compiler for arm64",
-        ("aarch64-linux-gnu-gcc",),
-        "gcc-aarch64-linux-gnu",
-        "patches under `--on arm64` and `--matrix`",
-    ),
-    Program(
-        CHANGE, "compiler for riscv", ("riscv64-linux-gnu-gcc",), "gcc-riscv64-linux-gnu", "patches under `--on riscv`"
-    ),
     Program(CHANGE, "clang", ("clang", "clang-19"), "clang", "trees that are configured for clang, and `--matrix`"),
     *(
-        Program(CHANGE, f"compiler for {machine}", (f"{tools}-gcc",), f"gcc-{tools}", f"patches `--on {machine}`")
-        for machine, tools in _MACHINES
+        Program(CHANGE, f"compiler for {machine}", (f"{tools}-gcc",), f"gcc-{tools}", f"patches under {options}")
+        for machine, tools, options in _MACHINES
     ),
     Program(PROVE, "make", ("make",), "make", "builds kernels", ()),
     Program(PROVE, "pahole", ("pahole",), "dwarves", "builds kernels with BTF"),

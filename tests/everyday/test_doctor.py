@@ -14,6 +14,7 @@ from linesmith_command import LINESMITH, linesmith
 
 from linesmith.analyzer.doctor.distribution import Distribution
 from linesmith.analyzer.doctor.places import cache, sources
+from linesmith.analyzer.doctor.programs import PROGRAMS
 from linesmith.analyzer.doctor.recorders import check
 from linesmith.analyzer.doctor.running import ended
 from linesmith.analyzer.doctor.sampling import events
@@ -60,6 +61,11 @@ def test_every_check_says_what_it_is_for() -> None:
     found = examined()
     assert len(found) > 20
     assert all(one["purpose"] and one["found"] for one in found.values())
+
+
+def test_each_program_is_told_once() -> None:
+    titles, compilers = [one.title for one in PROGRAMS], [one.names for one in PROGRAMS]
+    assert (len(set(titles)), len(set(compilers))) == (len(titles), len(compilers))
 
 
 def test_status_1_tells_that_what_was_asked_for_cannot_work() -> None:
