@@ -22,7 +22,7 @@ class DoctorDocument(msgspec.Struct, frozen=True):
 
 
 def lacking(checks: Sequence[Check], commands: Sequence[str]) -> tuple[str, ...]:
-    """The names of the checks that one of these commands needs and that found nothing."""
+    """The names of the checks that one of these commands does not work without and that found nothing."""
     return tuple(
         one.name for one in checks if one.readiness is Readiness.MISSING and not set(commands).isdisjoint(one.needed_by)
     )
@@ -35,14 +35,24 @@ def render_json(checks: Sequence[Check], commands: Sequence[str]) -> str:
 
 
 def render_text(checks: Sequence[Check], commands: Sequence[str]) -> str:
-    """A block for each area: state, part, what was found and what it is for, and below it what would mend it."""
+    """A block for each area: state, part, what was found and what it is for, and below it what would mend it.
+
+    An answer for each of ``commands`` stands last.
+    """
     width = max((len(one.name) for one in checks), default=0)
     lines = []
     for area, ones in groupby(checks, key=lambda one: one.area):
         lines += [f"{area}:", *(line for one in ones for line in _lines(one, width)), ""]
-    for name in lacking(checks, commands):
-        lines.append(f"{', '.join(commands)}: {name} is missing")
+    lines += [line for command in dict.fromkeys(commands) for line in _answers(checks, command)]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _answers(checks: Sequence[Check], command: str) -> Iterator[str]:
+    """Whether all is here that the command does not work without."""
+    missing = lacking(checks, (command,))
+    yield from (f"{command}: {name} is missing" for name in missing)
+    if not missing:
+        yield f"{command}: all it needs is here"
 
 
 def _lines(check: Check, width: int) -> Iterator[str]:

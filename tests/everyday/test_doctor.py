@@ -80,6 +80,13 @@ def test_status_0_where_nothing_was_asked_for(tmp_path: Path) -> None:
     assert linesmith("doctor", "--tree", tmp_path).returncode == 0
 
 
+def test_each_command_that_was_asked_for_gets_its_answer() -> None:
+    assert render_text((NEEDED,), ("inline", "patch")).splitlines()[-2:] == [
+        "inline: coccinelle is missing",
+        "patch: all it needs is here",
+    ]
+
+
 def test_what_another_command_needs_does_not_count() -> None:
     assert lacking((NEEDED,), ("inline",)) == ("coccinelle",)
     assert lacking((NEEDED,), ("layout", "record")) == ()
