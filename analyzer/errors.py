@@ -203,7 +203,7 @@ class BaselineError(LinesmithError):
 
 
 class RuleUnknown(LinesmithError):
-    """No lint rule is called so; the message offers the nearest names."""
+    """No lint rule is called so; the message offers the name that is near, or says what lists them."""
 
 
 class ConfigurationError(LinesmithError):

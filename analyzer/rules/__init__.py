@@ -49,14 +49,14 @@ RULES = (
 
 
 def rule(name: str) -> Rule:
-    """The rule called so; raises ``RuleUnknown`` with the nearest names."""
+    """The rule called so; raises ``RuleUnknown`` with the name that is near, if one is."""
     found = next((one for one in RULES if one.name == name), None)
     if found is None:
         from difflib import get_close_matches  # only a mistake needs it
 
-        names = [one.name for one in RULES]
-        near = get_close_matches(name, names, n=3, cutoff=0.4) or names
-        raise RuleUnknown(f"no rule is called {name!r}; there is {', '.join(near)}")
+        near = get_close_matches(name, [one.name for one in RULES], n=1)
+        step = f"did you mean {near[0]}?" if near else "`linesmith explain` lists the rules"
+        raise RuleUnknown(f"no rule is called {name!r}; {step}")
     return found
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pytest
 from linesmith_command import linesmith
 
 
@@ -16,7 +17,15 @@ def test_a_rule_is_explained_by_its_page() -> None:
     assert linesmith("explain", "alignment-lost").stdout.startswith("# `alignment-lost`\n")
 
 
-def test_a_rule_nobody_knows_is_told_with_those_near() -> None:
-    done = linesmith("explain", "alignmentlost")
+@pytest.mark.parametrize(
+    ("word", "step"),
+    [
+        ("alignmentlost", "did you mean alignment-lost?"),
+        ("isolaton-broken", "did you mean isolation-broken?"),
+        ("xyzzy", "`linesmith explain` lists the rules"),
+    ],
+)
+def test_a_rule_nobody_knows_is_told_with_the_one_that_is_near(word: str, step: str) -> None:
+    done = linesmith("explain", word)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("linesmith: no rule is called 'alignmentlost'; there is alignment-lost")
+    assert done.stderr == f"linesmith: no rule is called '{word}'; {step}\n"
