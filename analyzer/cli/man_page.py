@@ -9,6 +9,7 @@ from importlib.metadata import version
 
 import click
 
+from linesmith.analyzer.cli.environment import FILES, VARIABLES
 from linesmith.analyzer.cli.group import LazyGroup
 from linesmith.analyzer.cli.roff import bold, literal, paragraphs, prose, wrapped
 from linesmith.analyzer.cli.settings import setting_of, variables
@@ -24,7 +25,10 @@ def pages(root: LazyGroup, seconds: int) -> Iterator[tuple[str, str]]:
     """File names and pages of the program and of every command; ``seconds`` since 1970 is the date they bear."""
     date = time.strftime("%Y-%m-%d", time.gmtime(seconds))
     with click.Context(root, info_name="linesmith", **root.context_settings) as context:
-        yield "linesmith.1", _page(context, date, _commands(context, root), _others(root.list_commands(context)))
+        yield (
+            "linesmith.1",
+            _page(context, date, [*_commands(context, root), *_surroundings()], _others(root.list_commands(context))),
+        )
         for names in root.command_groups.values():
             for name in names:
                 command = root.get_command(context, name)
@@ -83,6 +87,14 @@ def _variables(context: click.Context) -> list[str]:
             prose(f"Stands for {max(param.opts, key=len)}."),
         ]
     return rows
+
+
+def _surroundings() -> Iterator[str]:
+    """Variables and files that are not of one command."""
+    for title, told in (("ENVIRONMENT", VARIABLES), ("FILES", FILES)):
+        yield f".SH {title}"
+        for one in told:
+            yield from (".TP", bold(one.name), prose(one.meaning))
 
 
 def _commands(context: click.Context, root: LazyGroup) -> list[str]:

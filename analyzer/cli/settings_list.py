@@ -12,14 +12,13 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from linesmith.analyzer.cli.environment import ALONE
 from linesmith.analyzer.cli.settings import CACHE_DIRECTORY, setting_of, variable, variables
 from linesmith.analyzer.cli.settled import SettledContext, cache_origin, origin_in_files
 from linesmith.analyzer.cli.usage import no_command
 from linesmith.analyzer.store import cache_directory
 
 SCHEMA_VERSION = 1
-# Variables that are not options, because no file may set them or because others read them too.
-_VARIABLES = ("LINESMITH_SOURCE_SCAN", "NO_COLOR", "TMPDIR")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ def _of_none(root: click.Context) -> Iterator[Row]:
     name = variable(CACHE_DIRECTORY)
     origin = cache_origin(root) or (name if os.environ.get(name) else "default")
     yield Row(CACHE_DIRECTORY, str(cache_directory()), origin, ())
-    for other in _VARIABLES:
+    for other in ALONE:
         value = os.environ.get(other)
         yield Row(other, value or "", other if value else "default", ())
 

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from linesmith_command import LINESMITH, linesmith
 
+CONFIGURATION = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
+
 
 @pytest.fixture(scope="module")
 def manual(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -50,6 +52,22 @@ def test_a_page_says_what_the_help_says(manual: Path) -> None:
     assert " ".join(described.replace("`", "").split()) in shown
     assert "--cpus N CPUs present: slabs of a machine with more of them are larger." in shown
     assert "LINESMITH_SLAB_CPUS, LINESMITH_CPUS Stands for --cpus." in shown
+
+
+@pytest.mark.skipif(shutil.which("man") is None, reason="no man to show a page with")
+def test_the_page_of_the_program_tells_the_variables_as_the_documentation_does(manual: Path) -> None:
+    shown = formatted(manual / "linesmith.1").partition("ENVIRONMENT")[2]
+    rows = re.findall(r"^\| (`[A-Z_]+`.*) \| (.*) \|$", CONFIGURATION.read_text(), re.MULTILINE)
+    assert len(rows) > 4
+    for names, meaning in rows:
+        assert f"{names} {meaning[0].upper()}{meaning[1:]}.".replace("`", "") in shown
+
+
+@pytest.mark.skipif(shutil.which("man") is None, reason="no man to show a page with")
+def test_the_page_of_the_program_tells_the_files_that_set_something(manual: Path) -> None:
+    files = formatted(manual / "linesmith.1").partition(" FILES ")[2]
+    assert "$XDG_CONFIG_HOME/linesmith/config.toml Your own settings;" in files
+    assert "linesmith.toml In the root of a source tree:" in files
 
 
 @pytest.mark.skipif(shutil.which("man") is None, reason="no man to show a page with")
