@@ -80,10 +80,11 @@ def _ends(contacts: tuple[Contact, ...]) -> tuple[Spot, ...]:
 
 
 def _unexplained(finding: Finding, target: Subject) -> Iterator[str]:
-    explained = sum(contact.weight for contact in target.heat.sampled)
-    if finding.contended - explained >= 1:
-        rest = finding.contended - explained
-        yield f"{rest:.0f} of the line's {finding.contended} contended samples have other causes and stay."
+    rest = round(finding.contended - sum(contact.weight for contact in target.heat.sampled))
+    if rest >= 1:
+        counted = "accesses" if finding.simulated else "samples"
+        causes = "has another cause and stays" if rest == 1 else "have other causes and stay"
+        yield f"{rest:,} of the line's {finding.contended:,} contended {counted} {causes}."
 
 
 def _size(target: Subject, option: Option) -> Iterator[str]:

@@ -97,7 +97,16 @@ def test_residuals_tell_the_share_of_phases_before_and_after() -> None:
 def test_waiting_for_the_lock_itself_is_not_promised_to_end() -> None:
     notes = contended_address_space()[0].notes
     assert "i_mmap_rwsem is a lock and stays in one piece: waiting for it does not become shorter." in notes
-    assert "3000 of the line's 3700 contended samples have other causes and stay." in notes
+    assert "3,000 of the line's 3,700 contended samples have other causes and stay." in notes
+
+
+def test_one_contended_access_with_another_cause_has_the_words_for_one() -> None:
+    layout, layouts = address_space()
+    pair = ConflictPair("i_mmap", "i_mmap_rwsem", "i_mmap_rwsem", 3699)
+    line = meeting(layout, "i_mmap_rwsem", "i_mmap", phase=16)
+    line = replace(line, contended=3700, simulated="8 CPUs", triage=replace(line.triage, pairs=(pair,)))
+    notes = propose(line, layouts)[0].notes
+    assert "1 of the line's 3,700 contended accesses has another cause and stays." in notes
 
 
 def test_smaller_changes_come_first_and_none_grows_for_nothing() -> None:
