@@ -16,6 +16,8 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import LineObject, Outcome, Profile, SharedLine
 from linesmith.analyzer.slab import SlabStarts
 
+_IN_KERNEL = "the kernel, but the ELF file is a program; give the kernel's vmlinux instead of it for such lines"
+
 
 @dataclass(frozen=True, slots=True)
 class Ground:
@@ -66,7 +68,7 @@ def is_kernel(layouts: Layouts) -> bool:
 
 
 def _elsewhere(kernel: bool) -> LineObject:
-    place = "user space, but the ELF file is a kernel" if kernel else "the kernel, but the ELF file is a program"
+    place = "user space, but the ELF file is a kernel" if kernel else _IN_KERNEL
     outcome = Outcome.USER_SPACE if kernel else Outcome.NO_EVIDENCE
     return LineObject("", None, 0, 0, 0.0, outcome, reason=f"every access comes from {place}")
 

@@ -18,6 +18,7 @@ from linesmith.analyzer.report.by_type import alike_row, examples, type_rows
 from linesmith.analyzer.report.chosen import Chosen
 from linesmith.analyzer.report.cost import cost_rows, sharing_rows
 from linesmith.analyzer.report.lock import lock_rows
+from linesmith.analyzer.report.prose import prose
 from linesmith.analyzer.report.recording import left_out_rows, object_rows, recording_rows
 from linesmith.analyzer.sharing.accounts import accounts
 
@@ -69,10 +70,10 @@ def _finding(finding: Finding, accesses: str) -> str:
         rows += ["", _members_head(width), *_member_rows(finding, width), ""]
     if sharings := sharing_rows(finding.cost):
         rows += [*sharings, ""]
-    rows.append(f"  {', '.join(kind.value for kind in finding.triage.kinds)}: {finding.triage.sentence}")
-    rows += lock_rows(finding.lock)
-    rows += [f"    - {reason}" for reason in (*finding.triage.reasons, *finding.cost.notes)]
-    return "\n".join(rows)
+    kinds = ", ".join(kind.value for kind in finding.triage.kinds)
+    rows.append(prose(f"{kinds}: {finding.triage.sentence}", "  ", "      "))
+    reasons = (*lock_rows(finding.lock), *finding.triage.reasons, *finding.cost.notes)
+    return "\n".join([*rows, *(prose(reason, "    - ", "      ") for reason in reasons)])
 
 
 def _title(finding: Finding, accesses: str) -> str:

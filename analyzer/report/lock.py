@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The lock that a line's cost comes from, what it probably protects, and what can help, in rows of text."""
+"""The lock that a line's cost comes from, what it probably protects, and what can help, in sentences."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from linesmith.analyzer.model import ContendedLock, Protected
 
 
 def lock_rows(lock: ContendedLock | None) -> list[str]:
-    """Rows below the diagnosis; none where no lock is contended or its type is not known."""
+    """What is told below the diagnosis; none where no lock is contended or its type is not known."""
     if lock is None:
         return []
     record = f" ({lock.record})" if lock.record and lock.record != lock.name else ""
-    rows = [f"    - the lock is {lock.type}.{lock.name}{record}; {_protects(lock)}"]
-    return [*rows, *(f"    - what can help: {remedy}" for remedy in lock.remedies)]
+    rows = [f"the lock is {lock.type}.{lock.name}{record}; {_protects(lock)}"]
+    return [*rows, *(f"what can help: {remedy}" for remedy in lock.remedies)]
 
 
 def _protects(lock: ContendedLock) -> str:

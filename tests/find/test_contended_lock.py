@@ -77,11 +77,11 @@ def test_of_a_lock_nobody_takes_it_is_said_that_the_code_does_not_tell(program: 
 def test_the_remedies_are_changes_of_the_structure(program: Path) -> None:
     rows = lock_rows(lock_of(program, "table", "slots_lock", "count"))
     assert rows[0] == (
-        "    - the lock is table.slots_lock (sleep_lock); it probably protects slots (named alike; 1 of 1 functions "
+        "the lock is table.slots_lock (sleep_lock); it probably protects slots (named alike; 1 of 1 functions "
         "that write it take the lock), entries (2 of 3 functions that write it take the lock); held in table_grow, "
         "table_shrink by slots_lock"
     )
-    assert rows[1].startswith("    - what can help: shard the lock with slots, entries, per CPU or per node")
+    assert rows[1].startswith("what can help: shard the lock with slots, entries, per CPU or per node")
     assert "shrink it: 32 bytes" in rows[2]
     assert not any("shrink" in row for row in lock_rows(lock_of(program, "counter", "guard", "word"))[1:])
 

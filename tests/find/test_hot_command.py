@@ -54,16 +54,18 @@ line 0 at 0x7f2210: 100.0% of all, 200 contended loads, no stores sampled
   tree                     lock                            0 to 40           0 to 3,280  4 CPUs after 4 CPUs, node 0
   tree                     itself                          0 to 40           0 to 3,280  4 CPUs after 4 CPUs, node 0
 
-  false sharing, lock contention: false sharing of tree with lock, which is written; \
-lock contention on lock (80% of the line), which moving members does not remove
+  false sharing, lock contention: false sharing of tree with lock, which is written; lock contention on lock
+      (80% of the line), which moving members does not remove
     - the lock is mapping.lock (sleep_lock); what it protects the code does not tell
-    - what can help: shard the lock with what it protects, per CPU or per node (`suggest --shard` replays that on a recording)
+    - what can help: shard the lock with what it protects, per CPU or per node (`suggest --shard` replays
+      that on a recording)
     - what can help: shrink it: 24 bytes that many CPUs write, where a lock of 8 may do
     - what can help: read before writing, and hold it for less: test what is usually true without the lock
     - no store was sampled on this line: writers are inferred, or not known
     - lock is written: taking or releasing a lock writes it
     - tree is written: tree_insert writes it
-    - how often each member is written was not sampled: a written member may wait for itself only, or for others only
+    - how often each member is written was not sampled: a written member may wait for itself only, or for
+      others only
 
 4 rows on 1 line: 4 resolved
 294 samples in = 294 out: 294 resolved
@@ -89,6 +91,14 @@ def hot(folder: Path, *arguments: str) -> str:
 def test_the_text(folder: Path) -> None:
     shown = re.sub(r"runner-up .*, confidence [\d.]+%", "runner-up WHAT, confidence SURE", hot(folder))
     assert shown == EXPECTED
+
+
+def test_kernel_lines_with_the_elf_of_a_program_say_which_file_to_give(folder: Path) -> None:
+    (folder / "report.txt").write_text(REPORT.replace("[.]", "[k]"))
+    reason = "the ELF file is a program; give the kernel's vmlinux instead of it for such lines"
+    assert reason in hot(folder)
+    refused = linesmith("suggest", folder / "program.o", folder / "report.txt")
+    assert reason in refused.stderr
 
 
 def test_the_json_obeys_its_schema(folder: Path) -> None:

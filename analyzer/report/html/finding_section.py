@@ -105,7 +105,7 @@ def finding_section(
         cells,
         tuple(_member(one, finding) for one in finding.members),
         tuple(map(_wait, heavy_sharings(finding.cost))),
-        (*_lock(finding), *finding.triage.reasons, *finding.cost.notes),
+        (*lock_rows(finding.lock), *finding.triage.reasons, *finding.cost.notes),
         alike,
         candidate_section(shown, suggested, profile) if shown else None,
         tuple(
@@ -199,10 +199,6 @@ def _wait(one: SharingCost) -> WaitRow:
         places(one.victim, one.writer),
         "" if one.span == CACHE_LINE_BYTES else f"{one.span}-byte pair",
     )
-
-
-def _lock(finding: Finding) -> list[str]:
-    return [row.strip().removeprefix("- ") for row in lock_rows(finding.lock)]
 
 
 def _advised(one: StructuralAdvice) -> Advised:
