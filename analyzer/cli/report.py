@@ -32,10 +32,11 @@ def command(
     output: Path | None,
     asked: profile_report.Asked,
 ) -> None:
-    """Show what the run in the directory RUN has found; it may still be going on, or have been killed.
+    """Show what a run of tune or bench has found so far, or write a profile as a page.
 
-    Of a PROFILE of the program or kernel ELF it makes a page, given --html: the hot lines, who touches them, the
-    changes that `suggest` proposes, each with its layouts, costs and phases. Options from --type on are for that.
+    The run in the directory RUN may still be going on, or have been killed. Of a PROFILE of the program or kernel ELF
+    it makes a page, given --html: the hot lines, who touches them, the changes that `suggest` proposes, each with its
+    layouts, costs and phases. Options from --type on are for that.
     """
     from linesmith.analyzer.cli.results import compare, show, show_page
     from linesmith.tuner.tuning.result import read_result
