@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -47,7 +48,9 @@ class Reading:
 
 
 def identify(path: Path) -> ElfIdentity:
-    """What the file is, from its headers; raises ``ElfError``."""
+    """What the file is, from its headers; raises ``ElfError``, of a saved index too."""
+    if is_saved(path):
+        raise errors.ElfError(f"{path} is a saved index, which has layouts alone; this needs the build itself")
     if any("\udc80" <= letter <= "\udcff" for letter in str(path)):  # how Python keeps bytes that are no UTF-8
         shown = os.fsencode(path).decode("utf-8", "backslashreplace")
         raise errors.ElfError(f"{shown}: the name is no UTF-8; give the file by another name (a link to it)")
@@ -159,13 +162,14 @@ def _stamp(identity: ElfIdentity) -> store.Stamp:
 
 
 def _key(identity: ElfIdentity, stamp: store.Stamp, reader: str) -> str:
-    """File name of the index: the build-id where there is one, else a hash of path, size and time."""
-    name = identity.build_id or f"{stamp.path}\0{stamp.mtime_ns}"
-    if identity.build_id is None or len(name) > LONGEST_BUILD_ID:
-        from hashlib import sha256  # costs 3 ms, so only where it is needed
+    """File name of the index: the build-id where there is one, and a checksum of the path.
 
-        name = sha256(os.fsencode(name)).hexdigest()[:40]
-    return f"{name}-{stamp.size:x}-{reader.lower()}"
+    Each copy of a build has an index of its own: a build-id is what a file says of itself, no proof of the same bytes.
+    """
+    name = identity.build_id or "none"
+    if len(name) > LONGEST_BUILD_ID:
+        name = f"{zlib.crc32(name.encode()):08x}"
+    return f"{name}-{zlib.crc32(os.fsencode(stamp.path)):08x}-{stamp.size:x}-{reader.lower()}"
 
 
 def cache_place(identity: ElfIdentity, reader: str) -> CachePlace:

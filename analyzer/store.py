@@ -42,10 +42,8 @@ class Stamp(msgspec.Struct, frozen=True, array_like=True):
     mtime_ns: int
     core: str
 
-    def covers(self, other: Stamp) -> bool:
-        """Whether an index stamped so serves ``other``: the same bytes, wherever a copy of them lies."""
-        same_bytes = self.size == other.size and self.core == other.core
-        return same_bytes and (self.path != other.path or self.mtime_ns == other.mtime_ns)
+
+NO_STAMP = Stamp("", 0, 0, "")
 
 
 class Head(msgspec.Struct, frozen=True, array_like=True):
@@ -141,7 +139,7 @@ def load(directory: Path, key: str, stamp: Stamp) -> IndexedLayouts | None:
         found = parsed(path.read_bytes())
     except OSError:
         return None
-    if found is None or not found.head.stamp.covers(stamp):
+    if found is None or found.head.stamp != stamp:
         return None
     with suppress(OSError):
         os.utime(path)  # the least recently used index is the first to go

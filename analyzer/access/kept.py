@@ -67,7 +67,7 @@ def load(directory: Path, key: str, stamp: store.Stamp) -> AccessMap | None:
         with path.open("rb") as file:
             content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         head, body = _parted(content)
-        if not head.stamp.covers(stamp) or zlib.crc32(body) != head.body_crc:
+        if head.stamp != stamp or zlib.crc32(body) != head.body_crc:
             return None
         accesses = from_arrays({column.name: _column(column, body) for column in head.columns})
     except (OSError, ValueError, KeyError, struct.error, msgspec.MsgspecError):

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+
+import msgspec
 
 from linesmith.analyzer.cli.output import deliver
 from linesmith.analyzer.dwarf import Reading
 from linesmith.analyzer.saved_index import SavedIndex, content
 from linesmith.analyzer.slab import release_of
+from linesmith.analyzer.store import NO_STAMP, IndexedLayouts
 
 
 def save(reading: Reading, elf: Path, destination: Path) -> None:
@@ -16,4 +20,7 @@ def save(reading: Reading, elf: Path, destination: Path) -> None:
     release = release_of(elf)
     # As linux_banner has it, so that the release is found here as it is in an image.
     banner = "Linux version {}.{} ".format(*release) if release else ""
-    deliver(content(SavedIndex(reading.identity, reading.reader, banner), reading.layouts), destination)
+    # It is made to be handed on, so it does not tell where the file lay.
+    identity = replace(reading.identity, path=elf.name, debug_path=None)
+    layouts = IndexedLayouts(msgspec.structs.replace(reading.layouts.head, stamp=NO_STAMP), reading.layouts.body)
+    deliver(content(SavedIndex(identity, reading.reader, banner), layouts), destination)

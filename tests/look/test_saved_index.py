@@ -40,9 +40,13 @@ def test_lint_compares_a_build_with_it(saved: Path, tmp_path: Path) -> None:
     assert done.stdout.endswith("2 records, 2 changed, 0 watched\n")
 
 
+def test_it_does_not_tell_where_the_build_lay(saved: Path) -> None:
+    assert str(saved.parent).encode() not in saved.read_bytes()
+
+
 def test_what_needs_code_says_that_there_is_none(saved: Path, tmp_path: Path) -> None:
     done = linesmith("access", saved, cache=tmp_path / "cache")
-    assert (done.returncode, "is not an ELF file" in done.stderr) == (2, True)
+    assert (done.returncode, "is a saved index, which has layouts alone" in done.stderr) == (2, True)
 
 
 def test_of_several_files_none_is_saved(tmp_path: Path) -> None:

@@ -60,13 +60,26 @@ def test_the_second_reading_comes_from_the_index(cache: Path, elf: Path) -> None
     assert only_index(cache).suffix == ".index"
 
 
-def test_a_copy_with_the_same_build_id_shares_the_index(cache: Path, tmp_path: Path) -> None:
+def test_a_copy_with_the_same_build_id_is_read_for_itself(cache: Path, tmp_path: Path) -> None:
     program = executable(tmp_path, SOURCE, "c0ffee00")
     read_layouts(program)
     copy = tmp_path / "copy"
     copy.write_bytes(program.read_bytes())
-    assert read_layouts(copy).cached
-    assert only_index(cache).name.startswith("c0ffee00-")
+    assert not read_layouts(copy).cached
+    assert {one.name.partition("-")[0] for one in cache.iterdir()} == {"c0ffee00"}
+
+
+@pytest.mark.usefixtures("cache")
+def test_another_program_with_the_same_build_id_and_size_has_its_own_layouts(tmp_path: Path) -> None:
+    """A build-id is what a file says of itself."""
+    (tmp_path / "other").mkdir()
+    one = executable(tmp_path, "struct s { int first; int second; } s;", "c0ffee00")
+    two = executable(tmp_path / "other", "struct s { int third; int fourt; } s;", "c0ffee00")
+    size = max(one.stat().st_size, two.stat().st_size)
+    for program in (one, two):
+        program.write_bytes(program.read_bytes().ljust(size, b"\0"))
+        read_layouts(program)
+    assert [member.name for member in read_layouts(two).layouts.variants("s")[0].members] == ["third", "fourt"]
 
 
 def test_a_build_id_too_long_for_a_file_name_is_shortened(cache: Path, tmp_path: Path) -> None:
