@@ -57,6 +57,8 @@ class Given:
 
         Raises ``click.UsageError`` for options that do not go together.
         """
+        if "" in (self.base_ref, self.head_ref):
+            raise click.UsageError("a revision is empty, as it is where a command that should name it failed; name one")
         asked = bool(self.base_ref or self.head_ref or self.patches)
         if asked and any(builds):
             raise click.UsageError("--base-ref and --patch judge sources, ELF, --base and --head builds; give one kind")
