@@ -15,9 +15,12 @@ def _check(subject: Subject) -> Iterator[Violation]:
     if old is None or subject.base is None or not (old.file and new.file):  # BTF states no alignment
         return
     now: dict[str, tuple[int, int]] = {}
+    first = new.members[0].name if new.members else ""
     for one in asked_alignments(new, subject.head.layouts):
         own, around = now.get(one.path, (1, 1))
-        now[one.path] = max(own, one.stated), max(around, one.around)
+        # The first member is where the record is.
+        given = (new.alignment or 1) if one.path == first else 1
+        now[one.path] = max(own, one.stated, given), max(around, one.around)
     for one in asked_alignments(old, subject.base.layouts):
         # One that a type inside brings counts as kept, and that of a part by any part with its first member.
         own, around = now.get(one.path, (one.asked, 1))

@@ -40,6 +40,11 @@ def test_a_part_without_a_name_is_called_by_its_first_member(tmp_path: Path) -> 
     assert one.message == "the part without a name that begins with b was aligned to 64 bytes and is not any more"
 
 
+def test_the_first_member_of_a_record_that_took_the_attribute_over_kept_it(tmp_path: Path) -> None:
+    new = f"u64 a, b; }} {LINE}; struct rest {{ u64 c;"
+    assert lost(tmp_path, f"u64 a {LINE}; u64 b;", new, "struct subject one;") == []
+
+
 def test_parts_in_parts_are_looked_into(tmp_path: Path) -> None:
     """As struct mm_struct has it."""
     old = f"struct {{ struct {{ u64 count; }} {LINE}; u64 z; }}; u64 last;"
