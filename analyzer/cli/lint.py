@@ -19,7 +19,7 @@ _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
 @click.command()
-@click.argument("elf", metavar="[ELF]", type=_FILE, required=False)
+@click.argument("elves", metavar="[ELF]", type=_FILE, nargs=-1)
 @click.option("--base", metavar="OLD", type=_FILE, help="The build before the change.")
 @click.option("--head", metavar="NEW", type=_FILE, help="The build with the change; compared with that of --base.")
 @click.option("--type", "types", metavar="TYPE", multiple=True, help="Only this record, or those a pattern names.")
@@ -34,7 +34,7 @@ _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 @lint_options.machine
 @lint_options.telling
 def command(
-    elf: Path | None,
+    elves: tuple[Path, ...],
     base: Path | None,
     head: Path | None,
     types: tuple[str, ...],
@@ -57,13 +57,13 @@ def command(
     from linesmith.analyzer.cli.lint_profile import profiled
 
     lint_results.check_destinations(telling)
-    if sources.asked_beside(elf, base, head):
+    if sources.asked_beside(*elves, base, head):
         if profile is not None:
             raise click.UsageError("--profile is of a build; give it with ELF, or with --base and --head")
         asking = lint_sources.Asking(tree, kconfig, running.cpus, judging, types)
         linted, wanted = lint_sources.linted(sources, asking)
     else:
-        builds = linting.builds(elf, base, head)
+        builds = linting.builds(elves, base, head)
         wanted = linting.configured(linting.wanted(tree, kconfig, judging, types), builds[1])
         wanted = profiled(wanted, builds[0] or builds[1], profile)
         side = partial(linting.followed_side if access else linting.side, running)

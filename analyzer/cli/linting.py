@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -70,13 +70,27 @@ def configured(wanted: Wanted, elf: Path) -> Wanted:
     return replace(wanted, configuration=configuration_of(elf))
 
 
-def builds(elf: Path | None, base: Path | None, head: Path | None) -> tuple[Path | None, Path]:
-    """The build before (``None``: there is none) and the one that is looked at."""
-    if elf is not None and base is None and head is None:
-        return None, elf
-    if elf is None and base is not None and head is not None:
+def builds(alone: Sequence[Path], base: Path | None, head: Path | None) -> tuple[Path | None, Path]:
+    """The build before (``None``: there is none) and the one that is looked at.
+
+    Raises ``click.UsageError`` where it is neither one build nor two.
+    """
+    if len(alone) == 1 and base is None and head is None:
+        return None, alone[0]
+    if not alone and base is not None and head is not None:
         return base, head
-    raise click.UsageError("give one build, ELF, or two of them as --base OLD and --head NEW")
+    raise click.UsageError(_what_to_give(alone, base, head))
+
+
+def _what_to_give(alone: Sequence[Path], base: Path | None, head: Path | None) -> str:
+    given = [*([base] if base else []), *alone, *([head] if head else [])]
+    if len(given) == 2:
+        return f"two builds are compared as options; give --base {given[0]} --head {given[1]}"
+    if not alone and base is not None:
+        return f"--base {base} is what was before, but nothing is compared with it; add --head NEW"
+    if not alone and head is not None:
+        return f"--head {head} is compared with what was before; add --base OLD, or give it alone as ELF"
+    return "give one build, ELF, or two of them as --base OLD and --head NEW"
 
 
 def linted(files: tuple[Path | None, Path], wanted: Wanted, side: Callable[[Reading], Side]) -> Linted:

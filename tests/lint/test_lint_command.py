@@ -48,6 +48,26 @@ def test_json_has_the_violation_as_it_is(tmp_path: Path, builds: tuple[str, Path
 def test_one_of_two_builds_is_asked_for(tmp_path: Path) -> None:
     done = linesmith("lint", "--base", compiled(tmp_path, ALIGNED), cache=tmp_path / "cache")
     assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("add --head NEW\n")
+
+
+@pytest.mark.parametrize("shape", ["{old} {new}", "--base {old} {new}", "{old} --head {new}"])
+def test_two_builds_in_another_way_are_told_how_to_be_given(tmp_path: Path, shape: str) -> None:
+    old, new = compiled(tmp_path, ALIGNED, name="old"), compiled(tmp_path, NOT_ALIGNED, name="new")
+    done = linesmith("lint", *shape.format(old=old, new=new).split(), cache=tmp_path / "cache")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(f"; give --base {old} --head {new}\n")
+
+
+def test_a_build_with_the_change_alone_lacks_what_was_before(tmp_path: Path) -> None:
+    done = linesmith("lint", "--head", compiled(tmp_path, ALIGNED), cache=tmp_path / "cache")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("add --base OLD, or give it alone as ELF\n")
+
+
+def test_neither_one_build_nor_two_are_told_both_ways(tmp_path: Path) -> None:
+    done = linesmith("lint", cache=tmp_path / "cache")
+    assert (done.returncode, done.stdout) == (2, "")
     assert "give one build, ELF, or two of them as --base OLD and --head NEW" in done.stderr
 
 
