@@ -55,6 +55,8 @@ def revisions(git: Git, base: str, head: str, progress: Progress) -> Iterator[Ve
     old, new = git.commit(base), git.commit(head)
     found = git.differences(old, new)
     changes, remarks = _taken(git, found)
+    if old == new:
+        remarks = (f"base ({base}) and head ({head}) are the same commit: there is nothing to compare", *remarks)
     with image(git, old, progress) as root:
         yield Versions(_title(base, old), _title(head, new), root, changes, remarks)
 

@@ -71,6 +71,14 @@ def test_the_head_is_the_commit_that_is_checked_out_unless_another_is_named(made
     assert LOST in linesmith("lint", "--tree", made.root, "--base-ref", old).stdout
 
 
+@pytest.mark.parametrize(("parent", "told"), [(False, False), (True, True)])
+def test_a_commit_that_is_compared_with_itself_is_told(made: Commits, parent: bool, told: bool) -> None:
+    old = made.commit({"src/cache.h": HEADER})
+    new = old if parent else made.commit({"src/cache.h": HEADER}, old)
+    done = lint(made, old, new)
+    assert (done.returncode, "are the same commit: there is nothing to compare" in done.stdout) == (0, told)
+
+
 def test_a_number_that_a_macro_gives_counts(made: Commits) -> None:
     files = {
         "src/size.h": "#define NAME_BYTES 40\n",
