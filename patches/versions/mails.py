@@ -70,7 +70,8 @@ def patched(tree: Path, mails: Sequence[Mail]) -> Versions:
         return _versions(root, mails, (now, other), build)
     other = _applied(mails[::-1], now, ("--reverse",))
     if other is None:
-        raise PatchRefused(f"{mails[0].name} applies to {tree} neither forwards nor backwards; give the tree it is for")
+        message = f"{mails[0].name} applies to {tree} neither forwards nor backwards"
+        raise PatchRefused(f"{message}; name the tree it is for with --tree DIR")
     if build:
         message = f"{tree} has {mails[0].name} already, which changes {build[0]} of the build; give the tree without it"
         raise PatchRefused(message)
