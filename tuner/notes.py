@@ -80,11 +80,15 @@ def _ends(contacts: tuple[Contact, ...]) -> tuple[Spot, ...]:
 
 
 def _unexplained(finding: Finding, target: Subject) -> Iterator[str]:
-    rest = round(finding.contended - sum(contact.weight for contact in target.heat.sampled))
+    explained = sum(contact.weight for contact in target.heat.sampled)
+    placed = sum(function.contended for member in finding.members for function in member.functions)
+    of_the_line = f"of the line's {finding.contended:,} contended {'accesses' if finding.simulated else 'samples'}"
+    rest, nowhere = round(placed - explained), round(finding.contended - max(placed, explained))
     if rest >= 1:
-        counted = "accesses" if finding.simulated else "samples"
-        causes = "has another cause and stays" if rest == 1 else "have other causes and stay"
-        yield f"{rest:,} of the line's {finding.contended:,} contended {counted} {causes}."
+        yield f"{rest:,} {of_the_line} {'has another cause and stays' if rest == 1 else 'have other causes and stay'}."
+    if nowhere >= 1:
+        are = "is" if nowhere == 1 else "are"
+        yield f"{nowhere:,} {of_the_line} {are} of no known member; what becomes of them is not known."
 
 
 def _size(target: Subject, option: Option) -> Iterator[str]:

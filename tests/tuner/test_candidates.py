@@ -103,10 +103,18 @@ def test_waiting_for_the_lock_itself_is_not_promised_to_end() -> None:
 def test_one_contended_access_with_another_cause_has_the_words_for_one() -> None:
     layout, layouts = address_space()
     pair = ConflictPair("i_mmap", "i_mmap_rwsem", "i_mmap_rwsem", 3699)
-    line = meeting(layout, "i_mmap_rwsem", "i_mmap", phase=16)
-    line = replace(line, contended=3700, simulated="8 CPUs", triage=replace(line.triage, pairs=(pair,)))
+    line = meeting(layout, "i_mmap_rwsem", "i_mmap", phase=16, samples=3700)
+    line = replace(line, simulated="8 CPUs", triage=replace(line.triage, pairs=(pair,)))
     notes = propose(line, layouts)[0].notes
     assert "1 of the line's 3,700 contended accesses has another cause and stays." in notes
+
+
+def test_contended_samples_that_the_profile_gives_no_member_are_not_said_to_stay() -> None:
+    layout, layouts = address_space()
+    line = meeting(layout, "i_mmap_rwsem", "i_mmap", phase=16, samples=6084)
+    notes = propose(replace(line, contended=9520), layouts)[0].notes
+    unknown = "3,436 of the line's 9,520 contended samples are of no known member; what becomes of them is not known."
+    assert [note for note in notes if "of the line's" in note] == [unknown]
 
 
 def test_smaller_changes_come_first_and_none_grows_for_nothing() -> None:
