@@ -57,9 +57,10 @@ def command(
     scan: bool,
     dry_run: bool,
 ) -> None:
-    """Write a candidate as a patch with its evidence, for `git am`, `git apply` and `patch -p1`.
+    """Write a candidate as a patch with its evidence, for `patch -p1` and `git apply`.
 
-    The patch counts only when the patched source compiles, with the tree's own flags, to the layout that was promised.
+    Of a tree that is a repository of git it is a mail for `git am`. The patch counts only when the patched source
+    compiles, with the tree's own flags, to the layout that was promised.
     """
     from linesmith.analyzer.cli import patching
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
