@@ -204,7 +204,7 @@ def _verified(candidate: Candidate, seen: Confirmation) -> str:
     text = f"{_COMPILED} {seen.compiler} and {flags}, and the debug information read back: "
     check = seen.verification
     if check.exact:
-        return paragraph(text + "the layout before is that of the profiled build, the layout after is as predicted.")
+        return paragraph(text + "the layout before is that of the ELF file, the layout after is as predicted.")
     text += (
         f"the moved members stand where they should, and the layouts shown are those of this configuration. The ELF "
         f"file given with the profile was built with another one ({check.difference}; {candidate.before.size} bytes "

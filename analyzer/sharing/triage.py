@@ -300,14 +300,13 @@ def _sentence(
         parts += [_pair_words(pair) for pair in pairs[:3]]
     for top in tops:
         share = own.get(top.name, 0) / total
+        part = f"{top.name} ({share:.0%} of what its rows show)"
         if top.between_elements:
             parts.append(f"false sharing between {', '.join(top.elements)}: pad or align the elements of {top.name}")
         if TriageKind.LOCK_CONTENTION in kinds and top.waited_for and share >= MAIN_SHARE:
-            parts.append(
-                f"lock contention on {top.name} ({share:.0%} of the line), which moving members does not remove"
-            )
+            parts.append(f"lock contention on {part}, which moving members does not remove")
         if TriageKind.TRUE_SHARING in kinds and not top.between_elements and share >= MAIN_SHARE:
-            parts.append(f"true sharing on {top.name} ({share:.0%} of the line), which no layout removes")
+            parts.append(f"true sharing on {part}, which no layout removes")
     if TriageKind.NO_WRITER in kinds:
         parts.append("only reads were sampled: the writer is unknown")
     if TriageKind.ADJACENT_LINE in kinds:

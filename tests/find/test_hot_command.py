@@ -55,7 +55,7 @@ line 0 at 0x7f2210: 100.0% of all, 200 contended loads, no stores sampled
   tree                     itself                          0 to 40           0 to 3,280  4 CPUs after 4 CPUs, node 0
 
   false sharing, lock contention: false sharing of tree with lock, which is written; lock contention on lock
-      (80% of the line), which moving members does not remove
+      (80% of what its rows show), which moving members does not remove
     - the lock is mapping.lock (sleep_lock); what it protects the code does not tell
     - what can help: shard the lock with what it protects, per CPU or per node (`suggest --shard` replays
       that on a recording)
