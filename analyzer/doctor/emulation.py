@@ -52,7 +52,10 @@ def _plugin() -> Check:
 
 def _kvm(distribution: Distribution) -> Check:
     purpose = "runs guests of `tune` and `bench` at full speed; `record` emulates in any case"
-    obstacle = kvm_obstacle()
+    try:
+        obstacle = kvm_obstacle()
+    except ToolMissing as error:
+        obstacle = str(error).partition(";")[0]
     if obstacle is None:
         return Check(AREA, "KVM", Readiness.READY, "ran a guest", purpose)
     denied = "may not be used" in obstacle

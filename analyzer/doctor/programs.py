@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from linesmith.analyzer.doctor.distribution import Distribution
-from linesmith.analyzer.doctor.running import found, release
+from linesmith.analyzer.doctor.running import ended, found, release_in
 from linesmith.analyzer.errors import ToolMissing
 from linesmith.analyzer.model import Check, Readiness
 from linesmith.patches.scan import program as source_scan
@@ -70,7 +70,11 @@ def check(program: Program, distribution: Distribution) -> Check:
     if name is None:
         remedy = distribution.install(program.package)
         return _made(program, Readiness.MISSING, "not installed", remedy)
-    return _made(program, Readiness.READY, f"{name} {release(name, program.option)}".strip(), "")
+    told = ended(name, program.option)
+    if told is None or told.status < 0:
+        remedy = distribution.install(program.package)
+        return _made(program, Readiness.MISSING, f"{name} is there and does not run", remedy)
+    return _made(program, Readiness.READY, f"{name} {release_in(told)}".strip(), "")
 
 
 def _made(program: Program, readiness: Readiness, said: str, remedy: str) -> Check:

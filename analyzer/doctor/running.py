@@ -23,7 +23,12 @@ def found(program: str) -> Path | None:
 def release(program: str, option: str = "--version") -> str:
     """The release that the program tells of itself; empty where it tells none, or does not end in time."""
     done = ended(program, option)
-    match = _RELEASE.search(done.output) if done and done.status == 0 else None
+    return release_in(done) if done else ""
+
+
+def release_in(done: Ended) -> str:
+    """The release in what a program has said; empty where it ended otherwise than well."""
+    match = _RELEASE.search(done.output) if done.status == 0 else None
     return match[0] if match else ""
 
 

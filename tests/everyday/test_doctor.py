@@ -43,6 +43,23 @@ def test_a_program_is_told_with_its_release(tmp_path: Path) -> None:
     assert (found["readiness"], found["found"]) == ("ready", "ccache 4.7.5")
 
 
+def test_a_program_that_is_killed_is_not_ready(tmp_path: Path) -> None:
+    program = tmp_path / "ccache"
+    program.write_text("#!/bin/sh\nkill -9 $$\n")
+    program.chmod(0o755)
+    found = examined(path=str(tmp_path))["ccache"]
+    assert (found["readiness"], found["found"]) == ("missing", "ccache is there and does not run")
+
+
+def test_an_emulator_that_cannot_be_started_does_not_end_the_rest(tmp_path: Path) -> None:
+    program = tmp_path / f"qemu-system-{os.uname().machine}"
+    program.write_bytes(b"\x7fELF no program")
+    program.chmod(0o755)
+    found = examined(path=str(tmp_path))
+    assert found["QEMU, whole machines"]["readiness"] == "missing"
+    assert found["KVM"]["readiness"] == "missing"
+
+
 def test_a_program_that_never_ends_is_not_waited_for(tmp_path: Path) -> None:
     program = tmp_path / "ccache"
     program.write_text("#!/bin/sh\nexec sleep 1000\n")
