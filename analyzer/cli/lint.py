@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,16 +57,15 @@ def command(
 
     lint_results.check_destinations(telling)
     if sources.asked_beside(*elves, base, head):
-        if profile is not None:
-            raise click.UsageError("--profile is of a build; give it with ELF, or with --base and --head")
+        if profile is not None or access:
+            raise click.UsageError("--profile and --access are of builds; give them with --base and --head")
         asking = lint_sources.Asking(tree, kconfig, running.cpus, judging, types)
         linted, wanted = lint_sources.linted(sources, asking)
     else:
         builds = linting.builds(elves, base, head)
         wanted = linting.configured(linting.wanted(tree, kconfig, judging, types), builds[1])
         wanted = profiled(wanted, builds[0] or builds[1], profile)
-        side = partial(linting.followed_side if access else linting.side, running)
-        linted = linting.linted(builds, wanted, side)
+        linted = linting.linted(builds, wanted, linting.sides(running, builds, followed=access))
     found = linting.judged(linted, wanted)
     report = lint_results.settled_report(found, linted.new.layouts.names(), wanted, judging)
     lint_results.tell(report, telling)

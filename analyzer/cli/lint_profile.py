@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from linesmith.analyzer.cli.linting import Wanted
+from linesmith.analyzer.cli.remarks import remark
 from linesmith.analyzer.intent.usage import usage
 from linesmith.analyzer.model import Finding, TypeIntent
 
@@ -20,7 +21,12 @@ def profiled(wanted: Wanted, elf: Path, profile: Path | None) -> Wanted:
     if profile is None:
         return wanted
     said = {one.record for one in wanted.intent.types if one.hot or one.read_mostly or one.write_hot}
-    added = tuple(one for one in _shown(elf, profile) if one.record not in said)
+    shown = tuple(_shown(elf, profile))
+    if not shown:
+        remark(
+            f"{profile.name} shows no member of a record in {elf.name} and so guards nothing; is it of another program?"
+        )
+    added = tuple(one for one in shown if one.record not in said)
     return replace(wanted, intent=replace(wanted.intent, types=(*wanted.intent.types, *added)))
 
 

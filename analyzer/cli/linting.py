@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -144,13 +144,22 @@ def root_of(place: Path) -> Path:
     return next((one for one in (place, *place.parents) if (one / ".git").exists()), place)
 
 
+def sides(running: Running, files: tuple[Path | None, Path], *, followed: bool) -> Callable[[Reading], Side]:
+    """What makes a side of a build; raises ``click.UsageError`` where code would be ``followed`` for nothing."""
+    if followed and files[0] is None:
+        raise click.UsageError(
+            "--access tells of members that came together; give two builds, --base OLD and --head NEW"
+        )
+    return partial(_followed_side if followed else side, running)
+
+
 def side(running: Running, reading: Reading) -> Side:
     """A build, of which nobody asks who touches what."""
     kernel = kernel_of(Path(reading.identity.path), reading.identity, running).kernel
     return Side(reading.layouts, kernel, slabs=has_slabs(reading.layouts))
 
 
-def followed_side(running: Running, reading: Reading) -> Side:
+def _followed_side(running: Running, reading: Reading) -> Side:
     """A build whose code is followed when a rule asks who touches a record."""
     from linesmith.analyzer.access import accesses_of  # imports numpy
 

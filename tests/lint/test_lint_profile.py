@@ -45,4 +45,17 @@ def test_what_somebody_wrote_of_a_record_holds_instead(example: Path, tmp_path: 
 def test_a_profile_is_of_a_build_not_of_a_revision(example: Path) -> None:
     done = linesmith("lint", "--base-ref", "HEAD", "--profile", example / "bench.c2c")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "--profile is of a build; give it with ELF, or with --base and --head" in done.stderr
+    assert "--profile and --access are of builds; give them with --base and --head" in done.stderr
+
+
+def test_a_profile_of_another_program_is_told_to_guard_nothing(example: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.c").write_text("struct alone { int a; } alone; int main(void) { return alone.a; }")
+    subprocess.run(["cc", "-g", "-o", "other", "other.c"], cwd=tmp_path, check=True)
+    done = linesmith("lint", tmp_path / "other", "--profile", example / "bench.c2c", cache=tmp_path / "cache")
+    assert done.returncode == 0
+    assert "bench.c2c shows no member of a record in other and so guards nothing" in done.stderr
+
+
+def test_code_is_followed_for_two_builds_only(example: Path) -> None:
+    done = linesmith("lint", example / "bench", "--access", cache=example / "cache")
+    assert (done.returncode, "give two builds, --base OLD and --head NEW" in done.stderr) == (2, True)
