@@ -35,7 +35,9 @@ class SavedIndex(msgspec.Struct, frozen=True):
 
 
 def is_saved(path: Path) -> bool:
-    """Whether the file begins as one; ``False`` for what cannot be read."""
+    """Whether the file begins as one; ``False`` for what cannot be read, or is no regular file."""
+    if not path.is_file():
+        return False
     try:
         with path.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
