@@ -55,7 +55,7 @@ def test_without_a_recorder_the_profile_is_said_to_be_written_for_the_example(tm
 
 
 def test_the_finding_is_false_sharing_of_root_and_lock(output: str) -> None:
-    assert "false sharing of root with guard, which is written" in output
+    assert "false sharing of root with guard, which is written" in " ".join(output.split())
 
 
 def test_the_patch_moves_the_lock_alone_and_is_verified(output: str) -> None:
