@@ -7,7 +7,7 @@ a line (CACHELINE_PADDING()). A member that no longer asks for its line is for `
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -72,16 +72,34 @@ class _Version:
 
 def _meeting(parted: _Version, met: _Version, walls: set[int], fallen: set[int]) -> Iterator[Joined]:
     """Members that ``walls`` keep apart in the one version and that can meet in the other."""
-    every = starts(met.layout, met.side)
-    before, now = tuple(parted.members().values()), met.members()
+    both = _Both(parted, parted.members(), met.members(), starts(met.layout, met.side))
     told: set[str] = set()
-    for one in _alone(before, walls, fallen):
-        found = beside(now[one.path], now.values(), every) if one.path in now else None
+    for one in _alone(tuple(both.before.values()), walls, fallen):
+        found = both.newly_beside(one.path, both.now.values()) if one.path in both.now else None
         if found is not None and not told.issuperset(found.others):
             told.add(one.path)
             yield Joined(found, alone=True)
     for wall in sorted(walls - {0}):
-        yield from _through(wall, before, now, every, told)
+        yield from _through(wall, both, told)
+
+
+@dataclass(frozen=True, slots=True)
+class _Both:
+    """The members of a version that parts them (``before``) and of one in which they can meet (``now``), by path."""
+
+    parted: _Version
+    before: dict[str, Named]
+    now: dict[str, Named]
+    every: tuple[Starts, ...]
+
+    def newly_beside(self, path: str, others: Collection[Named]) -> Beside | None:
+        """Those that the member can meet and could not: a wall parts nothing in objects that begin off a line."""
+        found = beside(self.now[path], others, self.every)
+        if found is None:
+            return None
+        known = beside(self.before[path], self.before.values(), starts(self.parted.layout, self.parted.side))
+        new = set(found.others).difference(() if known is None else known.others)
+        return beside(self.now[path], (one for one in others if one.path in new), self.every)
 
 
 def _is_aligned(layout: Layout) -> bool:
@@ -119,17 +137,16 @@ def _share(mine: range, other: Named) -> bool:
     return max(mine.start, theirs.start) < min(mine.stop, theirs.stop)
 
 
-def _through(
-    wall: int, before: Sequence[Named], now: dict[str, Named], every: tuple[Starts, ...], told: set[str]
-) -> Iterator[Joined]:
+def _through(wall: int, both: _Both, told: set[str]) -> Iterator[Joined]:
     """The members of the line before the wall that now meet members of the line behind it."""
     last, first = wall // CACHE_LINE_BYTES - 1, wall // CACHE_LINE_BYTES
-    left = [now[one.path] for one in before if one.end <= wall and last in _lines(one) and one.path in now]
-    right = [now[one.path] for one in before if one.offset >= wall and first in _lines(one) and one.path in now]
-    for member in right:
-        found = None if member.path in told else beside(member, left, every)
+    common = [one for one in both.before.values() if one.path in both.now]
+    left = [both.now[one.path] for one in common if one.end <= wall and last in _lines(one)]
+    right = [one.path for one in common if one.offset >= wall and first in _lines(one)]
+    for path in right:
+        found = None if path in told else both.newly_beside(path, left)
         if found is not None and told.isdisjoint(found.others):
-            told.add(member.path)
+            told.add(path)
             yield Joined(found, alone=False)
             return
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hand_made import scalar, struct
 from rule_builds import subject
-from rule_cases import broken
+from rule_cases import before_and_now, broken
 
 from linesmith.analyzer.model import Isolation, Severity, TypeIntent, Violation
 
@@ -46,3 +47,8 @@ def test_an_intent_that_isolates_says_it_already(tmp_path: Path) -> None:
 
 def test_a_single_build_has_nothing_new(tmp_path: Path) -> None:
     assert broken("isolation-new", subject(tmp_path, None, PARTED)) == []
+
+
+def test_alignment_of_a_member_parts_nothing_where_a_slab_cache_puts_objects_off_a_line() -> None:
+    inode = struct("inode", scalar("read", 81), scalar("written", 1, align=64))
+    assert broken("isolation-new", before_and_now((inode,), (inode,), tuned="named by --type")) == []
