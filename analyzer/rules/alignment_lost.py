@@ -7,12 +7,17 @@ from collections.abc import Iterator
 
 from linesmith.analyzer.geometry import AskedAlignment, asked_alignments
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Layout, Severity, Violation
+from linesmith.analyzer.rules.company import listed
+from linesmith.analyzer.rules.inherited_alignment import Inherited, inheritance_lost
 from linesmith.analyzer.rules.rule import Rule, Subject
 
 
 def _check(subject: Subject) -> Iterator[Violation]:
     old, new = subject.old, subject.new
     if old is None or subject.base is None or not (old.file and new.file):  # BTF states no alignment
+        return
+    asked = [one for one in asked_alignments(old, subject.base.layouts) if one.asked >= CACHE_LINE_BYTES]
+    if not asked:
         return
     now: dict[str, tuple[int, int]] = {}
     first = new.members[0].name if new.members else ""
@@ -21,12 +26,29 @@ def _check(subject: Subject) -> Iterator[Violation]:
         # The first member is where the record is.
         given = (new.alignment or 1) if one.path == first else 1
         now[one.path] = max(own, one.stated, given), max(around, one.around)
-    for one in asked_alignments(old, subject.base.layouts):
+    for one in asked:
         # One that a type inside brings counts as kept, and that of a part by any part with its first member.
         own, around = now.get(one.path, (one.asked, 1))
         kept = max(own, around) if one.part else own
-        if one.asked >= CACHE_LINE_BYTES and kept < one.asked:
+        if kept < one.asked:
             yield _violation(new, one, kept)
+    if subject.tuned:  # the type itself is told on all records
+        yield from (_inherited(new, one) for one in inheritance_lost(subject))
+
+
+def _inherited(layout: Layout, lost: Inherited) -> Violation:
+    names, many = [one.path for one in lost.members], len(lost.members) > 1
+    now = f"aligned to {lost.now}" if lost.now >= CACHE_LINE_BYTES else "not any more"
+    was = f"{listed(names)} were" if many else "was"
+    return RULE.broken(
+        layout,
+        f"{was} aligned to {lost.bytes} bytes because {lost.origin} was, and {'are' if many else 'is'} {now}",
+        member=names[0],
+        subject=lost.origin,
+        advice=f"give {'these members' if many else 'the member'} the alignment, where it was counted on",
+        figures=(Figure("alignment", lost.bytes, lost.now if lost.now > 1 else None),),
+        line=lost.members[0].member.line,
+    )
 
 
 def _violation(layout: Layout, lost: AskedAlignment, now: int) -> Violation:

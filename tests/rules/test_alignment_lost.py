@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from rule_builds import subject
@@ -60,7 +61,35 @@ def test_a_part_that_begins_with_another_member_now_kept_it(tmp_path: Path) -> N
     assert lost(tmp_path, f"struct {{ u64 b, c; }} {LINE}; u64 a;", f"struct {{ u64 c, b; }} {LINE}; u64 a;") == []
 
 
-def test_what_comes_with_an_embedded_type_is_told_of_that_type_alone(tmp_path: Path) -> None:
-    typed = "struct inner { u64 x; }"
-    old = f"u64 a; {typed} {LINE} held;"
-    assert [one.member for one in lost(tmp_path, old, f"u64 a; {typed} held;")] == []
+TYPED = "struct inner { u64 x; }"
+
+
+def test_a_type_that_lost_it_is_told_at_a_tuned_record_that_holds_it(tmp_path: Path) -> None:
+    (one,) = lost(tmp_path, f"u64 a; {TYPED} {LINE} held;", f"u64 a; {TYPED} held;")
+    assert (one.member, one.subject) == ("held", "struct inner")
+    assert one.message == "was aligned to 64 bytes because struct inner was, and is not any more"
+
+
+def test_records_that_nobody_tuned_leave_it_to_the_type(tmp_path: Path) -> None:
+    made = subject(tmp_path, f"u64 a; {TYPED} {LINE} held;", f"u64 a; {TYPED} held;")
+    assert broken("alignment-lost", replace(made, tuned="")) == []
+
+
+def test_all_members_of_the_type_are_told_at_once(tmp_path: Path) -> None:
+    (one,) = lost(tmp_path, f"{TYPED} {LINE} a; struct inner b, c[2];", f"{TYPED} a; struct inner b, c[2];")
+    assert one.message == "a, b and c were aligned to 64 bytes because struct inner was, and are not any more"
+
+
+def test_the_member_that_asked_is_found_in_what_is_held(tmp_path: Path) -> None:
+    held = "struct { int n; struct deep { u64 x; u64 word %s; } deep; } held;"
+    (one,) = lost(tmp_path, f"u64 a; {held % LINE}", f"u64 a; {held % ''}")
+    assert one.message == "was aligned to 64 bytes because word of struct deep was, and is not any more"
+
+
+def test_a_member_that_asks_for_what_its_type_gave_up_kept_it(tmp_path: Path) -> None:
+    assert lost(tmp_path, f"u64 a; {TYPED} {LINE} held;", f"u64 a; {TYPED} held {LINE};") == []
+
+
+def test_a_first_member_keeps_what_its_record_asks_for(tmp_path: Path) -> None:
+    new = f"{TYPED} held; u64 a; }} {LINE}; struct rest {{ u64 c;"
+    assert lost(tmp_path, f"{TYPED} {LINE} held; u64 a;", new, "struct subject one;") == []
