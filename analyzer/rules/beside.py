@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.geometry import Named
 from linesmith.analyzer.model import Figure, Layout, Severity, Violation
-from linesmith.analyzer.rules.rule import Rule
+from linesmith.analyzer.rules.rule import Rule, declared_on
 from linesmith.analyzer.rules.starts import Meeting, Starts, meeting
 
 
@@ -47,7 +47,7 @@ def told(rule: Rule, layout: Layout, found: Beside, message: str, advice: str, s
         advice=advice,
         figures=(Figure("objects", None if share is None else 100 * share, 100 * found.worst.share, "percent"),),
         severity=Severity.NOTE if known else rule.severity,
-        line=found.member.member.line,
+        line=declared_on(found.member, layout),
     )
 
 

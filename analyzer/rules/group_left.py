@@ -10,7 +10,7 @@ from linesmith.analyzer.geometry import Named, line_of, nameable, named
 from linesmith.analyzer.model import Figure, MemberGroup, Severity, Violation
 from linesmith.analyzer.rules.company import listed
 from linesmith.analyzer.rules.marked_group import MarkedGroup, marked_groups
-from linesmith.analyzer.rules.rule import Rule, Subject
+from linesmith.analyzer.rules.rule import Rule, Subject, declared_on
 from linesmith.analyzer.rules.wanted_group import WantedGroup, wanted_group
 
 # Of more members that leave one group at once one violation tells.
@@ -103,7 +103,7 @@ def _told(subject: Subject, group: str, members: Sequence[Named], telling: _Tell
             advice=telling.advice.replace("{}", one.path, 1).replace("{}", "it"),
             figures=(Figure("offset", _old_offset(subject, one.path), one.offset),),
             severity=telling.severity,
-            line=one.member.line,
+            line=declared_on(one, subject.new),
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.geometry import Named
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import (
     AccessCounts,
@@ -64,6 +65,17 @@ class Subject:
     intents: tuple[TypeIntent, ...] = ()
     facts: tuple[SourceFact, ...] = ()
     doc: GroupDoc | None = None
+
+
+def declared_on(one: Named, layout: Layout) -> int | None:
+    """The line of ``layout``'s file that brings a member in: of what lies in a held record that of its holder.
+
+    ``None`` where that is in a part without a name.
+    """
+    first, dot, _ = one.path.partition(".")
+    if not dot:
+        return one.member.line
+    return next((member.line for member in layout.members if member.name == first.partition("[")[0]), None)
 
 
 Check = Callable[[Subject], Iterable[Violation]]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from linesmith.analyzer.geometry import Named, named, straddles
 from linesmith.analyzer.geometry.placement import alignment_of
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Layout, PhaseCount, Severity, Violation
-from linesmith.analyzer.rules.rule import Rule, Side, Subject
+from linesmith.analyzer.rules.rule import Rule, Side, Subject, declared_on
 from linesmith.analyzer.rules.starts import Starts, starts
 from linesmith.analyzer.rules.watched import Watched, watched
 
@@ -91,7 +91,7 @@ def _violation(subject: Subject, one: Watched, was: _Across, now: _Across) -> Vi
             Figure("objects in which it lies across", 100 * was.share if old else None, 100 * now.share, "per cent"),
         ),
         severity=one.severity,
-        line=one.member.member.line,
+        line=declared_on(one.member, subject.new),
     )
 
 

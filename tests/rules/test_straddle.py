@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 from hand_made import held, lock, scalar, struct
+from rule_builds import subject
 from rule_cases import alone, before_and_now, broken, figure
 
 from linesmith.analyzer.model import Isolation, Layout, Member, MemberGroup, Severity, TypeIntent, Violation
@@ -107,3 +111,26 @@ def test_a_larger_member_than_a_line_is_left() -> None:
     intents = (TypeIntent("any", "measured", hot=("wide",)),)
     old, new = behind(0, held("wide", wide)), behind(1, held("wide", wide))
     assert broken("straddle", before_and_now((old, wide), (new, wide), NAMED, intents)) == []
+
+
+def test_a_lock_of_a_record_that_is_held_is_a_note() -> None:
+    device = struct("device", scalar("word"), MUTEX)
+    old, new = behind(3, held("dev", device)), behind(4, held("dev", device))
+    (one,) = broken("straddle", before_and_now((old, device, MUTEX_RECORD), (new, device, MUTEX_RECORD), NAMED))
+    assert one.message == "lies across two lines, at bytes 40 to 71, it was at 32; it is a lock of struct device"
+    assert (one.member, one.severity) == ("dev.mutex", Severity.NOTE)
+
+
+def test_an_array_of_records_with_locks_is_left() -> None:
+    device = struct("device", scalar("word"), MUTEX)
+    many = replace(held("dev", device), size=2 * device.size, dimensions=(2,))
+    old, new = behind(3, many), behind(4, many)
+    assert broken("straddle", before_and_now((old, device, MUTEX_RECORD), (new, device, MUTEX_RECORD), NAMED)) == []
+
+
+def test_the_line_is_that_of_the_member_that_holds_it(tmp_path: Path) -> None:
+    """The lock is declared in another record, often in another file."""
+    old = "u64 front[3];\nstruct device { struct rw_semaphore sem; } dev;"
+    made = subject(tmp_path, old, f"u64 added;\n{old}")
+    (one,) = broken("straddle", made)
+    assert (one.member, one.line) == ("dev.sem", made.new.members[-1].line)
