@@ -27,6 +27,10 @@ test: $(VENV)/.ready-dev native | real-parts ## Run every test (real kernel part
 	ctest --test-dir build/dev --output-on-failure
 	$(BIN)/pytest $(PYTEST_ARGS)
 
+.PHONY: explore
+explore: $(VENV)/.ready-dev ## Run the property tests with twenty times their examples (an hour)
+	$(BIN)/pytest $(PYTEST_ARGS) --explore 20
+
 .PHONY: lint
 lint: $(VENV)/.ready-dev ## Check style, types, imports and scripts; changes nothing
 	$(BIN)/ruff check

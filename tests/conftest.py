@@ -8,15 +8,34 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import is_hypothesis_test, settings
 
 CACHE_HOME = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 REAL_PARTS = CACHE_HOME / "linesmith-tests"
+_OWN_SETTINGS = "_hypothesis_internal_use_settings"
 
 
 def pytest_configure() -> None:
     """Let interrupts through to what the tests start: a shell makes its background jobs ignore them."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--explore TIMES``: property tests alone, each with that many times its examples, others in every run."""
+    parser.addoption("--explore", type=int, metavar="TIMES", help="property tests alone, with TIMES the examples")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the property tests, and let them look further, where ``--explore`` asks for it."""
+    times: int | None = config.getoption("--explore")
+    if times is None:
+        return
+    items[:] = [item for item in items if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj)]
+    for test in {item.function for item in items if isinstance(item, pytest.Function)}:
+        # hypothesis keeps a test's own settings here and says of no other way to read them.
+        own: settings = getattr(test, _OWN_SETTINGS, None) or settings()
+        setattr(test, _OWN_SETTINGS, settings(own, max_examples=times * own.max_examples, derandomize=False))
 
 
 def absent(part: str) -> Path:
