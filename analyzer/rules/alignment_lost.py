@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from linesmith.analyzer.geometry import AskedAlignment, asked_alignments
+from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Layout, Severity, Violation
 from linesmith.analyzer.rules.company import listed
 from linesmith.analyzer.rules.inherited_alignment import Inherited, inheritance_lost
@@ -17,11 +18,17 @@ def _check(subject: Subject) -> Iterator[Violation]:
     if old is None or subject.base is None or not (old.file and new.file):  # BTF states no alignment
         return
     asked = [one for one in asked_alignments(old, subject.base.layouts) if one.asked >= CACHE_LINE_BYTES]
-    if not asked:
-        return
+    if asked:
+        yield from _own(asked, new, subject.head.layouts)
+    if subject.tuned:  # the type itself is told on all records
+        yield from (_inherited(new, one) for one in inheritance_lost(subject))
+
+
+def _own(asked: Iterable[AskedAlignment], new: Layout, layouts: Layouts) -> Iterator[Violation]:
+    """Of what the record itself ``asked`` for what it has not any more."""
     now: dict[str, tuple[int, int]] = {}
     first = new.members[0].name if new.members else ""
-    for one in asked_alignments(new, subject.head.layouts):
+    for one in asked_alignments(new, layouts):
         own, around = now.get(one.path, (1, 1))
         # The first member is where the record is.
         given = (new.alignment or 1) if one.path == first else 1
@@ -32,8 +39,6 @@ def _check(subject: Subject) -> Iterator[Violation]:
         kept = max(own, around) if one.part else own
         if kept < one.asked:
             yield _violation(new, one, kept)
-    if subject.tuned:  # the type itself is told on all records
-        yield from (_inherited(new, one) for one in inheritance_lost(subject))
 
 
 def _inherited(layout: Layout, lost: Inherited) -> Violation:
