@@ -51,6 +51,10 @@ def identify(path: Path) -> ElfIdentity:
     """What the file is, from its headers; raises ``ElfError``, of a saved index too."""
     if is_saved(path):
         raise errors.ElfError(f"{path} is a saved index, which has layouts alone; this needs the build itself")
+    return _identified(path)
+
+
+def _identified(path: Path) -> ElfIdentity:
     if any("\udc80" <= letter <= "\udcff" for letter in str(path)):  # how Python keeps bytes that are no UTF-8
         shown = os.fsencode(path).decode("utf-8", "backslashreplace")
         raise errors.ElfError(f"{shown}: the name is no UTF-8; give the file by another name (a link to it)")
@@ -78,7 +82,7 @@ def read_layouts(path: Path, progress: Progress = unwatched) -> Reading:
     if is_saved(path):
         saved, layouts = read_saved(path)
         return Reading(saved.identity, saved.reader, layouts, cached=True)
-    identity = identify(path)
+    identity = _identified(path)
     reader = _reader(identity)
     place = cache_place(identity, reader)
     found = store.load(place.directory, place.key, place.stamp)

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.errors import EditRefused, TreeError, VerificationFailed
+from linesmith.analyzer.geometry.unmovable import is_user_abi
 from linesmith.analyzer.model import Candidate, FileChange, Layout, Refusal, RefusalCode
 from linesmith.patches.child import Command, run
 from linesmith.patches.declaration import Declared, declaration
@@ -25,7 +25,6 @@ from linesmith.patches.tree import Tree
 from linesmith.patches.units import including_units
 from linesmith.patches.verify import Verification, verify
 
-_USER_ABI = re.compile(r"(?:^|/)include/uapi/")
 _VERSION_SECONDS = 20
 
 
@@ -76,7 +75,7 @@ def declared_in(type_: str, layout: Layout, tree: Tree) -> Declared:
             f"{tree.root} is no directory; --tree takes the root of the sources the ELF file was built from"
         )
     declared = declaration(tree.root, type_, layout)
-    if _USER_ABI.search(declared.file):
+    if is_user_abi(declared.file):
         reason = f"{type_} is shared with user space, so its members must stay"
         raise EditRefused(Refusal(RefusalCode.USER_ABI, declared.place, reason))
     return declared

@@ -30,7 +30,7 @@ _DEPTH = 8
 def unmovable(layout: Layout, layouts: Layouts) -> str | None:
     """Why the members of ``layout`` must all stay where they are, or ``None``."""
     file = layout.file or ""
-    if "/uapi/" in f"/{file}":
+    if is_user_abi(file):
         return f"{file} declares it, so programs rely on its offsets"
     if file.startswith(_SYSTEM):
         return f"{file} declares it, which other programs share"
@@ -43,6 +43,11 @@ def unmovable(layout: Layout, layouts: Layouts) -> str | None:
     if shuffled(layout):
         return "its members are not in the order of their declarations: a compiler plugin has shuffled them"
     return None
+
+
+def is_user_abi(file: str) -> bool:
+    """Whether ``file`` lies in one of the kernel's folders of headers that user space shares."""
+    return "/uapi/" in f"/{file}"
 
 
 def shuffled(layout: Layout) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 import tree_sitter
 
 from linesmith.analyzer.errors import DeclarationNotFound, EditRefused
+from linesmith.analyzer.geometry.unmovable import is_user_abi
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.grammar import body
 from linesmith.patches.masking import closing, without_comments, without_directives
@@ -22,7 +23,6 @@ from linesmith.patches.semantic.mentions import Mention
 # Programs of their own, which share headers with the rest only by chance.
 APART = ("tools/", "scripts/", "Documentation/")
 _TRIAL = re.compile(r"(?:^|/)(?:tests?|testing|testsuite|examples?|demos?|samples?|benchmarks?)/")
-_USER_ABI = re.compile(r"(?:^|/)include/uapi/")
 _LINKAGE = re.compile(rb"\bextern\s*\Z")
 _BLANKS = re.compile(r"\s+")
 
@@ -81,7 +81,7 @@ def find_member(
     if len(likely) > 1 or any(one not in likely and not one.file.endswith(".c") for one in near):
         raise EditRefused(_several(near))
     one = likely[0]
-    if _USER_ABI.search(one.file):
+    if is_user_abi(one.file):
         reason = f"{record} is shared with user space, which has no accessors"
         raise EditRefused(Refusal(RefusalCode.USER_ABI, one.place, reason))
     return one, tuple(other for other in declared if other is not one)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from linesmith.analyzer.geometry.unmovable import is_user_abi
 from linesmith.analyzer.model import DependencyKind
 from linesmith.patches.masking import without_comments, without_directives
 from linesmith.patches.scan.initialisers import given_by_place
@@ -18,7 +19,6 @@ from linesmith.patches.scan.initialisers import given_by_place
 _ASSERTS = re.compile(rb"\b(?:BUILD_BUG_ON\w*|_?[Ss]tatic_assert|compiletime_assert\w*)\s*\(")
 _COPIES = re.compile(rb"\b\w*(?:memset|memcpy|memmove|memcmp|copy_to_user|copy_from_user|bzero|bcopy)\w*\s*\(")
 _IN_CODE = re.compile(rb"[^;{}]*")
-_USER_ABI = re.compile(r"(?:^|/)uapi/")
 # Programs that have headers of their own; what they call alike is another record.
 _PROGRAMS = re.compile(r"(?:tools|samples|scripts|Documentation|usr)/")
 _LOADED = (b'"vmlinux.h"', b"preserve_access_index")
@@ -89,7 +89,7 @@ class RecordText:
 
     def _found(self, file: str, content: bytes, plain: bytes, declares: bool) -> Iterator[TextPlace]:
         at = _Lines(content)
-        if declares and _USER_ABI.search(file):
+        if declares and is_user_abi(file):
             for match in self._body.finditer(plain):
                 yield at(match.start(), DependencyKind.USER_ABI)
         mention = self._title.search(plain)
