@@ -66,7 +66,7 @@ class _Units(msgspec.Struct, frozen=True):
 class IndexedLayouts:
     """Layouts decoded one by one from an index, each at most once."""
 
-    def __init__(self, head: Head, body: bytes) -> None:
+    def __init__(self, head: Head, body: bytes | memoryview) -> None:
         self.head = head
         self.body = body
         self._decoded: dict[int, Layout] = {}
@@ -156,11 +156,11 @@ def parsed(content: bytes) -> IndexedLayouts | None:
         head = msgspec.msgpack.decode(encoded_head, type=Head)
     except (struct.error, msgspec.MsgspecError):
         return None
-    body = content[_PREFIX.size + head_bytes :]
+    body = memoryview(content)[_PREFIX.size + head_bytes :]  # a copy of it would take as long as reading it
     return IndexedLayouts(head, body) if zlib.crc32(body) == head.body_crc else None
 
 
-def encoded(layouts: IndexedLayouts) -> tuple[bytes, bytes, bytes]:
+def encoded(layouts: IndexedLayouts) -> tuple[bytes, bytes, bytes | memoryview]:
     """The parts of the file: prefix, head, body."""
     head = msgspec.msgpack.encode(layouts.head)
     return _PREFIX.pack(FORMAT, zlib.crc32(head), len(head)), head, layouts.body

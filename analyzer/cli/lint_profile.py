@@ -9,7 +9,6 @@ from pathlib import Path
 
 from linesmith.analyzer.cli.linting import Wanted
 from linesmith.analyzer.cli.remarks import remark
-from linesmith.analyzer.intent.usage import usage
 from linesmith.analyzer.model import Finding, TypeIntent
 
 
@@ -32,6 +31,7 @@ def profiled(wanted: Wanted, elf: Path, profile: Path | None) -> Wanted:
 
 def _shown(elf: Path, profile: Path) -> Iterator[TypeIntent]:
     from linesmith.analyzer.cli.analysis import analyse, with_offsets  # imports numpy, which builds do without
+    from linesmith.analyzer.intent.usage import usage
 
     found = with_offsets(analyse(elf, profile, 1))
     layouts = found.reading.layouts

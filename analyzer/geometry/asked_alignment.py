@@ -59,6 +59,8 @@ def _of_members(layout: Layout, layouts: Layouts, around: int, levels: int) -> I
 def _asked_of_member(member: Member, layouts: Layouts) -> int:
     """1 where the member's type asks for as much."""
     stated = member.alignment or 1
+    if stated == 1:
+        return 1  # most members: their types need not be read
     inner = (layouts.by_id(member.record).alignment or 1) if member.record is not None else 1
     return stated if stated > inner else 1
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 
 from linesmith.analyzer.errors import IntentError
@@ -61,6 +60,8 @@ def intent_of_tree(tree: Path) -> Intent:
 
 def intent_in(text: str, shown: str = FILE_NAME, name: str = FILE_NAME) -> Intent:
     """What ``text`` says; ``shown`` is what errors call its file, ``name`` what places do. Raises ``IntentError``."""
+    import tomllib  # costs 3 ms, and most trees have no such file
+
     try:
         lines = {one.path: one.line for one in statements(text)}
         values = tomllib.loads(text)

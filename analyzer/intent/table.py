@@ -7,7 +7,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from difflib import get_close_matches
 from typing import NoReturn
 
 from linesmith.analyzer.errors import IntentError
@@ -64,6 +63,8 @@ class Table:
         """Refuse keys that are none of ``keys``."""
         for key in self.values:
             if key not in keys:
+                from difflib import get_close_matches  # only a mistake needs it
+
                 near = get_close_matches(key, keys, 1)
                 meant = f" (did you mean `{near[0]}`?)" if near else ""
                 self.refuse(f"there is no {shortened(key)} here{meant}", key)

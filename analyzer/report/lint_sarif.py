@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import version
 from urllib.parse import quote
 
 import msgspec
@@ -38,6 +37,8 @@ def render_sarif(report: LintReport) -> str:
 
 
 def _driver(names: Sequence[str]) -> Json:
+    from importlib.metadata import version  # costs 10 ms, and most reports are in another form
+
     return {"name": "linesmith", "version": version("linesmith"), "rules": [_rule(name) for name in names]}
 
 

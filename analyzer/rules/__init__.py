@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
-
 from linesmith.analyzer.errors import RuleUnknown
 from linesmith.analyzer.rules import (
     alignment_lost,
@@ -62,6 +60,8 @@ def rule(name: str) -> Rule:
 
 def page(name: str) -> str:
     """The documentation of a rule as Markdown; raises ``RuleUnknown``."""
+    from importlib import resources  # costs 4 ms, and only who reads a page needs it
+
     return resources.files(__name__).joinpath("pages", f"{rule(name).name}.md").read_text(encoding="utf-8")
 
 

@@ -76,7 +76,7 @@ def test_damage_is_refused_or_harmless(saved: Path, tmp_path: Path, at: int, byt
 def rewritten(saved: Path, target: Path, old: bytes, new: bytes) -> Path:
     """The index with one thing said otherwise in its records, and checksums that agree with that."""
     _, layouts = read_saved(saved)
-    parts = [layouts.body[start:end] for start, end in pairwise((0, *layouts.head.ends))]
+    parts = [bytes(layouts.body[start:end]) for start, end in pairwise((0, *layouts.head.ends))]
     changed = [part.replace(old, new) for part in parts]
     assert changed != parts
     forged = built(layouts.head.stamp, ["s", "", "t"][: len(changed)], changed)
