@@ -3,26 +3,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from linesmith.analyzer.intent.check import STALE, unknown_types
 from linesmith.analyzer.lint.linted import Linted, Policy
+from linesmith.analyzer.lint.renamed import Renamed
 from linesmith.analyzer.model import Violation
 
 _MOST_NAMED = 8
 
 
-def stale_types(linted: Linted, policy: Policy) -> Iterator[Violation]:
-    """Each type of an intent that the base had and the build with the change has not."""
+def stale_types(linted: Linted, policy: Policy, names: Sequence[Renamed] = ()) -> Iterator[Violation]:
+    """Each type of an intent that the base had and the build with the change has not, with its new name if known."""
     if linted.old is None or not any(rule.name == STALE for rule in policy.rules):
         return
     had = linted.old.layouts
     intents = (one for one in policy.intent.types if policy.applies(one) and had.variants(one.record))
-    yield from unknown_types(intents, linted.new.layouts)
+    known = {one.old.name: one.told for one in names}
+    for one in unknown_types(intents, linted.new.layouts):
+        yield replace(one, message=f"{one.subject}; {known[one.type]}") if one.type in known else one
 
 
-def gone_remarks(linted: Linted, policy: Policy) -> Iterator[str]:
+def gone_remarks(linted: Linted, policy: Policy, names: Sequence[Renamed] = ()) -> Iterator[str]:
     """What is no violation, but has to be known: tuned records that are gone, and types that were never there."""
+    for one in names:
+        yield f"{one.old.title} is gone, and {one.told}: it is judged as the same record"
     said = {one.record for one in policy.intent.types if policy.applies(one)}
     absent = sorted(name for name in said if not linted.new.layouts.variants(name))
     if linted.old is None:

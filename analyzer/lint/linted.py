@@ -43,3 +43,7 @@ class Policy:
     tuned: Callable[[Layout, Layouts], str]
     intent: Intent = NO_INTENT
     applies: Callable[[TypeIntent], bool] = lambda _: True
+
+    def intents(self, record: str) -> tuple[TypeIntent, ...]:
+        """What is wanted of the record called so in this configuration."""
+        return tuple(one for one in self.intent.of(record) if self.applies(one))

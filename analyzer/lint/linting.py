@@ -4,34 +4,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from linesmith.analyzer.lint.gone import gone_remarks, stale_types
 from linesmith.analyzer.lint.linted import Linted, Policy
+from linesmith.analyzer.lint.renamed import Renamed, joined, renamed
 from linesmith.analyzer.model import Layout, LintReport, TypeIntent, Violation
 from linesmith.analyzer.rules import Rule, Side, Subject
 
 
 def lint(linted: Linted, policy: Policy) -> LintReport:
     """Every violation of the policy's rules, before baselines and suppressions, in the fixed order."""
+    names = _renamed(linted, policy)
+    linted = replace(linted, pairs=joined(linted.pairs, names))
     subjects = tuple(_subjects(linted, policy))
     found = [violation for subject in subjects for violation in _violations(subject, policy.rules)]
     return LintReport(
         head=linted.head,
         base=linted.base,
-        violations=tuple(sorted((*found, *stale_types(linted, policy)), key=lambda one: one.order)),
+        violations=tuple(sorted((*found, *stale_types(linted, policy, names)), key=lambda one: one.order)),
         compared=linted.compared,
         changed=linted.changed,
         watched=sum(bool(subject.tuned) for subject in subjects),
         rules=tuple(rule.name for rule in policy.rules),
-        remarks=(*linted.remarks, *gone_remarks(linted, policy)),
+        remarks=(*linted.remarks, *gone_remarks(linted, policy, names)),
     )
+
+
+def _renamed(linted: Linted, policy: Policy) -> tuple[Renamed, ...]:
+    """Records that somebody cared for, and that have another name now."""
+    if linted.old is None:
+        return ()
+    old, new = linted.old.layouts, linted.new.layouts
+    return renamed(linted.pairs, (old, new), lambda one: bool(policy.intents(one.name) or policy.tuned(one, old)))
 
 
 def _subjects(linted: Linted, policy: Policy) -> Iterator[Subject]:
     for old, new in linted.pairs:
         if new is None:
             continue
-        intents = tuple(one for one in policy.intent.of(new.name) if policy.applies(one))
+        before = (old.name,) if old and old.name != new.name else ()
+        intents = tuple(one for name in (new.name, *before) for one in policy.intents(name))
         tuned = _reason(policy, intents, ((new, linted.new), (old, linted.old)))
         told = linted.facts.get(new.name, ()), linted.docs.get(new.name)
         yield Subject(new, linted.new, old, linted.old, tuned, intents, *told)

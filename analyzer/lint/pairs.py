@@ -54,7 +54,7 @@ def of_two(old: Layouts, new: Layouts, types: tuple[str, ...], asked_for: Collec
     if gone and len(gone) == len(old.names()):
         raise TypeNotFound(_NOTHING_IN_COMMON)
     differing = {name for name in names if _digests(old, name) != _digests(new, name) or not _digests(new, name)}
-    looked_at = sorted(differing.union(asked_for))
+    looked_at = sorted(differing.union(asked_for) - gone)
     found = {name: tuple(_partners(old.variants(name), new.variants(name))) for name in looked_at}
     changed = sum(_differ(pair, old, new) for name in differing for pair in found[name])
     compared = sum(_count(new, name) for name in names)

@@ -34,6 +34,52 @@ def test_a_tuned_record_that_is_gone_is_remarked(tmp_path: Path) -> None:
     assert "records that count as tuned are gone, or have another name that nothing guards: s" in text
 
 
+SESSION = "struct s { int id; long a, b; struct s *next; long lock %s; } s; struct other { int a; } o;"
+LINE = "__attribute__((aligned(64)))"
+
+
+def named_anew(members: str) -> str:
+    """The source of ``SESSION``, its record being called otherwise, with these members of its own."""
+    return members.replace("struct s ", "struct session ")
+
+
+def test_a_tuned_record_with_another_name_is_judged_as_the_same(tmp_path: Path) -> None:
+    status, text = told(tmp_path, SESSION % LINE, named_anew(SESSION % ""))
+    assert status == 1
+    assert "struct session: lock was aligned to 64 bytes and is not any more [alignment-lost]" in text
+    same = "struct s is gone, and struct session, which is new, has 5 of its 5 members: it is judged as the same record"
+    assert text.count(same) == 1
+    assert "have another name that nothing guards" not in text
+
+
+def test_intents_of_the_old_name_hold_for_the_new_one(tmp_path: Path) -> None:
+    apart = '[[type]]\nname = "s"\nreason = "measured"\n[[type.isolate]]\nmembers = ["lock"]\nfrom = ["a"]\n'
+    status, text = told(tmp_path, SESSION % "", named_anew(SESSION % "").replace("long a, b;", "long b, a;"), apart)
+    assert status == 1
+    assert "no struct or union is called so; struct session, which is new, has 5 of its 5 members" in text
+    assert "struct session: lock can share a line with a in 6 of 8 phases [isolation-broken]" in text
+
+
+def test_two_records_that_are_as_like_are_none_the_same(tmp_path: Path) -> None:
+    second = named_anew(SESSION % "").replace("session", "circle").replace("} s;", "} c;").partition("struct other")[0]
+    _, text = told(tmp_path, SESSION % LINE, second + named_anew(SESSION % ""))
+    assert "have another name that nothing guards: s" in text
+
+
+def test_a_record_of_other_members_is_another_one(tmp_path: Path) -> None:
+    _, text = told(
+        tmp_path, SESSION % LINE, "struct t { int id; long x, y, z; long lock; } t; struct other { int a; } o;"
+    )
+    assert "have another name that nothing guards: s" in text
+
+
+def test_records_that_nobody_tuned_are_not_paired(tmp_path: Path) -> None:
+    status, text = told(
+        tmp_path, SESSION % "", named_anew(SESSION % "").replace("int id; long a, b;", "long a, b; int id;")
+    )
+    assert (status, "judged as the same" in text) == (0, False)
+
+
 def test_a_tag_that_became_a_typedef_is_the_same_record(tmp_path: Path) -> None:
     status, text = told(tmp_path, ALIGNED, "typedef struct { long a; long lock; } s; s x; struct other { int a; } o;")
     assert status == 1
