@@ -3,19 +3,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.masking import without_comments
 from linesmith.patches.redeclared import declared
-from linesmith.patches.versions.declaring import record_texts
 
 _SOURCES = (".h", ".c")
-_MARKED = re.compile(rb"align|cacheline", re.IGNORECASE)
-_TOLD = 3
 # A name that more files declare, such as that of a member, says little.
 _MOST_ORIGINS = 50
 
@@ -32,7 +28,7 @@ class Counterpart:
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
+class Names:
     """What each file declares that it did not before, and what it declares no more, by file."""
 
     came: Mapping[str, frozenset[bytes]]
@@ -41,7 +37,7 @@ class _Names:
 
 def counterparts(changes: Sequence[FileChange]) -> tuple[Counterpart, ...]:
     """The files with records that another file declared before, and new files with records that none did."""
-    names = _names(changes)
+    names = names_of(changes)
     origins = _by_name(names.gone)
     texts = {change.file: change for change in changes}
     found = []
@@ -55,27 +51,13 @@ def counterparts(changes: Sequence[FileChange]) -> tuple[Counterpart, ...]:
     return (*moved, *(one for one in found if not one.old))
 
 
-def vanished(changes: Sequence[FileChange], intended: Collection[str]) -> Iterator[str]:
-    """A sentence on the records, aligned or ``intended``, that no changed file of the second version declares."""
-    names = _names(changes)
-    kept = frozenset(name for change in changes for name in declared(change.after))
-    found = []
-    for change in changes:
-        gone = names.gone.get(change.file, frozenset()) - kept
-        guarded = sorted(gone.intersection(_guarded(change.before or b"", intended))) if gone else []
-        found += [f"{name.decode()} of {change.file}" for name in guarded]
-    if found:
-        counted = f"{len(found)} records" if len(found) > 1 else "1 record"
-        told = ", ".join(found[:_TOLD]) + (", …" if len(found) > _TOLD else "")
-        yield f"{counted} with an alignment or an intent in no changed file any more, compared with nothing: {told}"
-
-
-def _names(changes: Sequence[FileChange]) -> _Names:
+def names_of(changes: Sequence[FileChange]) -> Names:
+    """What the changes do to the names of records."""
     sources = [change for change in changes if change.file.endswith(_SOURCES)]
     sides = {one.file: (declared(one.before), declared(one.after)) for one in sources}
     came = {file: after - before for file, (before, after) in sides.items() if after - before}
     gone = {file: before - after for file, (before, after) in sides.items() if before - after}
-    return _Names(came, gone)
+    return Names(came, gone)
 
 
 def _origin(came: frozenset[bytes], origins: Mapping[bytes, Sequence[str]]) -> str:
@@ -95,13 +77,3 @@ def _by_name(gone: Mapping[str, frozenset[bytes]]) -> Mapping[bytes, Sequence[st
 
 def _words(text: bytes | None) -> list[bytes]:
     return without_comments(text or b"").split()
-
-
-def _guarded(text: bytes, intended: Collection[str]) -> Iterator[bytes]:
-    """The names of records that somebody gave an alignment or intents."""
-    wanted = frozenset(name.encode() for name in intended)
-    if not _MARKED.search(text) and wanted.isdisjoint(declared(text)):
-        return
-    for one in record_texts(without_comments(text)):
-        names = declared(one[: one.find(b"{") + 1] + one[one.rfind(b"}") :] + b";")
-        yield from names if _MARKED.search(one) else names & wanted

@@ -20,13 +20,14 @@ from linesmith.patches.matrix.environment import Environment
 from linesmith.patches.matrix.workers import each
 from linesmith.patches.preparation import Progress
 from linesmith.patches.versions.compiling import Both, compiled_both
-from linesmith.patches.versions.counterparts import Counterpart, counterparts, vanished
+from linesmith.patches.versions.counterparts import Counterpart, counterparts
 from linesmith.patches.versions.declaring import declaring
 from linesmith.patches.versions.environments import EnvironmentOf, Recipe, environments, readable
 from linesmith.patches.versions.holding import MOST_FILES as MOST_HOLDING
 from linesmith.patches.versions.holding import holding
 from linesmith.patches.versions.initialised import initialised
 from linesmith.patches.versions.join import Joined, joined, of_a_kernel
+from linesmith.patches.versions.vanished import gone_for_good, vanished, with_gone
 from linesmith.patches.versions.versions import Versions
 
 # Files that declare changed records, each of which takes a second or two.
@@ -91,7 +92,7 @@ def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], prog
         _side(both.new, environment),
         both.pairs,
         versions.base,
-        _side(both.old, environment),
+        _side(with_gone(both.old, gone_for_good(versions, asked_for)), environment),
         both.compared,
         both.changed,
         initialised(versions, both.pairs, progress),

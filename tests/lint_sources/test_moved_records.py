@@ -96,5 +96,20 @@ def test_a_record_that_compiles_only_now_is_held_to_its_intents(made: Commits) -
 def test_an_aligned_record_that_is_gone_is_told(made: Commits, head: dict[str, str]) -> None:
     old = made.commit({"a.h": "int a;\n", "s.h": HEADER})
     done = lint(made, old, made.commit(head, old))
-    assert "1 record with an alignment or an intent in no changed file any more" in done.stdout + done.stderr
+    assert done.returncode == 0
+    assert "1 record with an alignment in no changed file any more" in done.stdout + done.stderr
     assert "cache of s.h" in done.stdout + done.stderr
+
+
+def test_an_intent_of_a_record_that_is_gone_is_stale(made: Commits) -> None:
+    old = made.commit({"s.h": HEADER, "linesmith.toml": BUDGET})
+    done = lint(made, old, made.commit({"s.h": HEADER.replace("cache", "store"), "linesmith.toml": BUDGET}, old))
+    assert done.returncode == 1
+    assert "linesmith.toml:1: WARNING: cache: no struct or union is called so [intent-stale]" in done.stdout
+    assert "in no changed file any more" not in done.stdout
+
+
+def test_an_intent_stands_while_another_file_declares_the_record(made: Commits) -> None:
+    files = {"arm/s.h": HEADER, "x86/s.h": HEADER, "linesmith.toml": BUDGET}
+    old = made.commit(files)
+    assert "intent-stale" not in lint(made, old, made.commit({**files, "arm/s.h": "int gone;\n"}, old)).stdout
