@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linesmith.analyzer.geometry import Named
 from linesmith.analyzer.model import Figure, Layout, Severity, Violation
@@ -24,6 +24,11 @@ class Beside:
     def key(self) -> tuple[str, str]:
         """Who meets whom, whatever the figures are."""
         return self.member.path, ", ".join(self.others)
+
+    def with_(self, other: Beside) -> Beside:
+        """What two elements of an array meet, each once, the worse of their meetings first."""
+        worse, better = sorted((self, other), key=lambda one: -one.worst.share)
+        return replace(worse, others=tuple(dict.fromkeys((*worse.others, *better.others))))
 
 
 def beside(member: Named, others: Iterable[Named], every: tuple[Starts, ...], allowed: float = 0.0) -> Beside | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Isolation, Layout, Severity, Violation
 from linesmith.analyzer.rules.beside import Beside, beside, shares, told
 from linesmith.analyzer.rules.company import found_members, listed, others
+from linesmith.analyzer.rules.holders import holders
 from linesmith.analyzer.rules.parted import Joined, joined
 from linesmith.analyzer.rules.rule import Rule, Side, Subject
 from linesmith.analyzer.rules.starts import starts
@@ -26,6 +27,8 @@ def _check(subject: Subject) -> Iterator[Violation]:
             if found.key not in said:  # who shares a line shares a pair of lines, too
                 said.add(found.key)
                 yield _violation(subject, isolation, found, before.get(found.key))
+        if not isolation.apart_from:
+            yield from _in_holders(subject, isolation)
     members = {member for member, _ in said}
     yield from (_without_intent(subject, one) for one in joined(subject) if one.found.member.path not in members)
 
@@ -43,10 +46,41 @@ def _companies(isolation: Isolation, layout: Layout, side: Side) -> Iterator[Bes
     yield from filter(None, found)
 
 
+def _in_holders(subject: Subject, isolation: Isolation) -> Iterator[Violation]:
+    """Who came onto the line of an isolated member in a record that holds this one; not what was so in the base."""
+    before = _beside_holders(isolation, subject.old, subject.base) if subject.old and subject.base else {}
+    for key, (holder, found) in _beside_holders(isolation, subject.new, subject.head).items():
+        was = before[key][1].worst.share if key in before else None
+        if was is None or was < found.worst.share:
+            message = f"{_meets(isolation, found)}; {subject.new.title} wants it isolated wherever it is held"
+            yield told(RULE, holder, found, message, _KEEP, was)
+
+
+def _beside_holders(isolation: Isolation, layout: Layout, side: Side) -> dict[tuple[str, str], tuple[Layout, Beside]]:
+    """Isolated members in records that hold theirs, by title and path, with those that the holder adds to their lines.
+
+    Elements of an array count as one member, which meets whatever one of them does.
+    """
+    own = found_members(layout, side.layouts, isolation.members)
+    met: dict[tuple[str, str], tuple[Layout, Beside]] = {}
+    for holder in holders(layout, side) if own else ():
+        every = starts(holder.record, side, isolation.bytes)
+        for member in map(holder.held, own):
+            found = beside(member, holder.others, every, isolation.phases)
+            if found is not None:
+                key = holder.record.title, member.path
+                met[key] = holder.record, found.with_(met[key][1]) if key in met else found
+    return met
+
+
 def _violation(subject: Subject, isolation: Isolation, found: Beside, old: float | None) -> Violation:
+    return told(RULE, subject.new, found, _meets(isolation, found), _KEEP, old)
+
+
+def _meets(isolation: Isolation, found: Beside) -> str:
+    """``can share a line with a and b in 3 of 8 phases``."""
     where = "a line" if isolation.bytes == CACHE_LINE_BYTES else f"a block of {isolation.bytes} bytes"
-    message = f"{found.worst.verb} {where} with {listed(found.others)}{found.worst.clause}"
-    return told(RULE, subject.new, found, message, _KEEP, old)
+    return f"{found.worst.verb} {where} with {listed(found.others)}{found.worst.clause}"
 
 
 def _without_intent(subject: Subject, one: Joined) -> Violation:

@@ -34,7 +34,7 @@ class Side:
 
     ``accesses`` reads the access map when first called; where there is none, all its counts are 0. ``slabs`` tells
     whether it is a kernel or a module at all, so that objects come from slabs. ``containment`` is of the records that
-    slab caches are known to serve and what these hold; it is computed when first asked.
+    slab caches are known to serve and what these hold, ``holders`` of all records; both are computed when first asked.
     """
 
     layouts: Layouts
@@ -42,10 +42,12 @@ class Side:
     accesses: Callable[[Layout], TypeAccesses] = no_accesses
     slabs: bool = True
     containment: Containment = field(init=False, repr=False, compare=False)
+    holders: Containment = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Nothing is read yet."""
         object.__setattr__(self, "containment", Containment(Served(self.layouts, self.kernel)))
+        object.__setattr__(self, "holders", Containment(self.layouts))
 
 
 @dataclass(frozen=True, slots=True)
