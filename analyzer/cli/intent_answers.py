@@ -20,7 +20,7 @@ def answered(asked: Asked, given: Given) -> int:
     if asked.imported is not None:
         from linesmith.analyzer.cli.intent_import import imported
 
-        return _write(imported(asked.imported), asked)
+        return _write(imported(asked.imported, asked.kconfig), asked)
     if asked.elf is None:
         return 0  # the options make sense, so this is not met
     if asked.check:

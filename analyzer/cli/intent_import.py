@@ -9,22 +9,32 @@ from pathlib import Path
 from linesmith.analyzer.cli.loading import load
 from linesmith.analyzer.errors import IntentError
 from linesmith.analyzer.geometry.atoms import GROUP_BEGIN
+from linesmith.analyzer.intent import symbols_in
 from linesmith.analyzer.intent.assertions import asserted_in, asserted_intents
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, MemberGroup, TypeIntent
 from linesmith.analyzer.rules.marked_group import marked_groups
 
 
-def imported(place: Path) -> tuple[TypeIntent, ...]:
+def imported(place: Path, kconfig: Path | None = None) -> tuple[TypeIntent, ...]:
     """What the C code of the tree at ``place`` asserts, or what the ELF file there marks.
 
-    Raises ``IntentError`` where there is nothing, and what reading an ELF file raises.
+    Conditions that no symbols alone can say are decided by ``kconfig``, or else by the ``.config`` of the tree. Raises
+    ``IntentError`` where there is nothing, and what reading an ELF file raises.
     """
-    found = asserted_intents(asserted_in(place)) if place.is_dir() else tuple(_marked(load(place).layouts))
+    if place.is_dir():
+        found = asserted_intents(asserted_in(place, _configuration(place, kconfig)))
+    else:
+        found = tuple(_marked(load(place).layouts))
     if not found:
         what = "no CACHELINE_ASSERT_GROUP_MEMBER()" if place.is_dir() else "no __cacheline_group_begin__ marker"
         raise IntentError(f"{place} has {what}; Linux has them since 6.8")
     return found
+
+
+def _configuration(tree: Path, kconfig: Path | None) -> frozenset[str] | None:
+    file = kconfig or tree / ".config"
+    return symbols_in(file.read_text("utf-8", "replace")) if file.is_file() else None
 
 
 def _marked(layouts: Layouts) -> Iterator[TypeIntent]:

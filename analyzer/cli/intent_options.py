@@ -78,7 +78,7 @@ _OPTIONS = (
     options.other_build,
     click.option("--tree", metavar="DIR", type=_DIRECTORY, help="The folder that has linesmith.toml, for --check."),
     click.option("--intent", metavar="FILE", type=_READ, help="The file to check instead of that in --tree."),
-    click.option("--kconfig", metavar="FILE", type=_READ, help="The .config of ELF, where it does not carry its own."),
+    click.option("--kconfig", metavar="FILE", type=_READ, help="The .config, where ELF or TREE has none of its own."),
     options.output,
 )
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,26 +44,31 @@ class Assertion:
     configuration: tuple[str, ...] = ()
 
 
-def asserted_in(tree: Path) -> Iterator[Assertion]:
-    """What the C files below ``tree`` assert, in the order of their paths; links are not followed."""
+def asserted_in(tree: Path, configuration: Collection[str] | None = None) -> Iterator[Assertion]:
+    """What the C files below ``tree`` assert, in the order of their paths; links are not followed.
+
+    ``configuration`` are the symbols that are set, ``None`` where that is not known.
+    """
     for folder, folders, files in os.walk(tree):
         folders[:] = sorted(one for one in folders if one != ".git")
         for name in sorted(one for one in files if one.endswith(_SUFFIXES)):
             path = Path(folder) / name
-            yield from assertions(_text(path), str(path.relative_to(tree)))
+            yield from assertions(_text(path), str(path.relative_to(tree)), configuration)
 
 
-def assertions(text: bytes, file: str) -> Iterator[Assertion]:
-    """What one C text asserts, comments, strings and definitions of macros left out."""
+def assertions(text: bytes, file: str, configuration: Collection[str] | None = None) -> Iterator[Assertion]:
+    """What one C text asserts; comments, strings, definitions of macros and what is never compiled are left out."""
     if _MACRO not in text:
         return
     bare = _IGNORED.sub(lambda match: b"\n" * match.group().count(b"\n") or b" ", text)
     breaks = [match.start() for match in re.finditer(b"\n", bare)]
-    compiled = conditions(bare)
+    compiled = conditions(bare, configuration)
     for match in _CALL.finditer(bare):
         kind, record, group, last = (part.decode("ascii", "replace") for part in match.groups())
         place = f"{file}:{bisect_left(breaks, match.start()) + 1}"
         at = compiled.at(match.start())
+        if at is None:
+            continue
         if kind == "MEMBER" and _PATH.fullmatch(match[4].strip()):
             yield Assertion(record, group, place, member=last.strip(), configuration=at)
         elif kind == "SIZE" and _SUM.fullmatch(match[4]):

@@ -62,7 +62,12 @@ def test_each_record_gets_one_intent() -> None:
         ("#ifdef CONFIG_XPS\n#endif", ()),
         ("#ifndef _NET_PIPE_H", ()),
         ("#if defined(CONFIG_XPS) || defined(CONFIG_RT)", ()),
-        ("#ifdef CONFIG_XPS\n#elif defined(CONFIG_RT)", ()),
+        ("#ifdef CONFIG_XPS\n#elif defined(CONFIG_RT)", ("!CONFIG_XPS", "CONFIG_RT")),
+        ("#if CONFIG_XPS > 1", ()),
+        ("#if defined(CONFIG_XPS) && \\\n\t!defined(CONFIG_RT)", ("CONFIG_XPS", "!CONFIG_RT")),
+        ("#if defined(CONFIG_XPS) || defined(CONFIG_RT)\n#else", ("!CONFIG_XPS", "!CONFIG_RT")),
+        ("#if 1", ()),
+        ("#if 0\n#elif 1", ()),
         ("#endif\n#else", ()),
     ],
 )
@@ -72,6 +77,41 @@ def test_an_assertion_is_for_the_configuration_that_it_is_compiled_in(opening: s
     (found,) = assertions(code.encode(), "net/pipe.c")
 
     assert found.configuration == symbols
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "#if 0",
+        "#if 0 && defined(CONFIG_XPS)",
+        "#if 1\n#else",
+        "#if 1\n#elif defined(CONFIG_XPS)",
+        "#if 0\n#ifdef CONFIG_XPS",
+        "#ifdef CONFIG_XPS\n#ifndef CONFIG_XPS",
+    ],
+)
+def test_what_is_never_compiled_asserts_nothing(opening: str) -> None:
+    ends = "#endif\n" * (opening.count("#if"))
+    code = f"{opening}\nCACHELINE_ASSERT_GROUP_MEMBER(struct pipe, rx, head);\n{ends}"
+
+    assert not list(assertions(code.encode(), "net/pipe.c"))
+
+
+@pytest.mark.parametrize(
+    ("opening", "symbols"),
+    [
+        ("#if defined(CONFIG_XPS) || defined(CONFIG_RT)", ()),
+        ("#if defined(CONFIG_RT) || IS_ENABLED(CONFIG_RPS)", None),
+        ("#if defined(CONFIG_RT) && (defined(CONFIG_RT) || defined(CONFIG_RPS))", None),
+        ("#ifdef CONFIG_RT", ("CONFIG_RT",)),
+    ],
+)
+def test_a_configuration_decides_what_symbols_alone_cannot_say(opening: str, symbols: tuple[str, ...] | None) -> None:
+    code = f"{opening}\nCACHELINE_ASSERT_GROUP_MEMBER(struct pipe, rx, head);\n#endif\n"
+
+    found = [one.configuration for one in assertions(code.encode(), "net/pipe.c", {"CONFIG_XPS"})]
+
+    assert found == ([] if symbols is None else [symbols])
 
 
 def test_each_configuration_has_an_entry_of_its_own() -> None:

@@ -66,6 +66,19 @@ def test_what_is_asserted_of_some_members_between_markers_holds(tmp_path: Path) 
     assert "struct pipe: head lies apart from the others of the group rx" in told
 
 
+def test_the_configuration_of_the_tree_decides_what_is_imported(tmp_path: Path) -> None:
+    check = (
+        "#if defined(CONFIG_A) || defined(CONFIG_B)\nCACHELINE_ASSERT_GROUP_MEMBER(struct pipe, rx, head);\n#endif\n"
+    )
+    (tmp_path / "check.c").write_text(check)
+    (tmp_path / ".config").write_text("CONFIG_C=y\n")
+    (tmp_path / "other").write_text("CONFIG_B=m\n")
+
+    assert "has no CACHELINE_ASSERT_GROUP_MEMBER()" in linesmith("intent", "--import", tmp_path).stderr
+    done = linesmith("intent", "--import", tmp_path, "--kconfig", tmp_path / "other")
+    assert 'members = ["head"]' in done.stdout
+
+
 def test_a_member_that_is_not_there_is_an_error_with_its_line(tmp_path: Path) -> None:
     elf = compiled(tmp_path)
     (tmp_path / "linesmith.toml").write_text(f'\n{ENTRY}hot = ["hed"]\n')
