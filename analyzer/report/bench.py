@@ -47,13 +47,20 @@ def told(result: Result) -> tuple[Comparison, ...]:
 
 
 def verdict_rows(result: Result) -> Iterator[str]:
-    """The best variant, or that none was confirmed; then what was confirmed of each, the best one first; what to do."""
+    """The best variant, or that none was confirmed; then what it changes and what was confirmed of each, what to do."""
     yield _sentence(result)
+    if result.best and (moves := moves_of(result, result.best)):
+        yield f"what {result.best} does: {'; '.join(moves)}"
     for one in sorted(result.confirmed, key=lambda one: one.variant != result.best):
         if not one.only_shown:
             change = f"{signed(one.change)} ({interval(one)})"
             yield f"{one.variant}: {one.verdict.value}, {change}, {metric(one)}{_but(one)}"
     yield from (f"next: {one}" for one in result.advice)
+
+
+def moves_of(result: Result, variant: str) -> tuple[str, ...]:
+    """What the variant changes in the layout, in words; nothing of a patch that was given."""
+    return next((one.moves for one in result.trials if one.variant == variant and one.moves), ())
 
 
 def _but(one: Comparison) -> str:

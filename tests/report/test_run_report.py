@@ -173,6 +173,11 @@ def test_the_headline_says_that_a_verdict_is_one_of_a_simulation() -> None:
     assert none == "no variant is confirmed to be better than baseline in simulation"
 
 
+def test_what_the_winner_does_stands_below_the_headline() -> None:
+    run = replace(RUN, best="v1")
+    assert list(bench.verdict_rows(run))[1] == "what v1 does: move `i_mmap_rwsem` behind `flags`"
+
+
 def test_the_headline_says_that_a_machine_was_emulated() -> None:
     run = replace(RUN, facts=(("machine", "QEMU, tcg"),))
     assert next(bench.verdict_rows(run)).startswith("moved is better than baseline in an emulated machine, confirmed")

@@ -78,6 +78,21 @@ def test_maps_of_a_search_have_the_heat_of_its_recording(browser: Browser, tuned
     ]
 
 
+def test_a_search_says_what_its_winner_does_and_why_that_helps(
+    browser: Browser, tuned_run: Path, tmp_path: Path
+) -> None:
+    linesmith("report", tuned_run, "--html", tmp_path / "out.html")
+    browser.open((tmp_path / "out.html").as_uri())
+    assert re.match(r"what v\d does: (move|align) ", browser.texts("#verdict ~ ul > li")[0])
+    assert browser.texts("#layouts ~ h4") == ["In which phases they meet", "Why: coherence step by step"]
+    assert re.match(
+        r"head \(upper\) and tail \(lower\) on one line of 64 bytes: always → ?becomes never", browser.texts("h5")[0]
+    )
+    assert browser.texts(".phase figcaption")[:2] == ["0: meet", "0: apart"]
+    assert "now" in browser.texts(".steps thead th")
+    assert browser.texts(".steps tfoot td.number")[1] == "0"
+
+
 def test_builds_that_are_gone_are_named() -> None:
     page = render_run(RUN, RunFiles("moved", "", (), "The build of moved is gone or has no debug information"))
     assert "<p>The build of moved is gone or has no debug information.</p>" in page

@@ -7,30 +7,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from linesmith.analyzer.line_map import heat_of
-from linesmith.analyzer.model import CoherenceStep, Finding, Profile, StepTable
-from linesmith.analyzer.report.answer import answer_rows, contended
+from linesmith.analyzer.model import Profile
+from linesmith.analyzer.report.answer import answer_rows
+from linesmith.analyzer.report.html.coherence_steps import Why, why
 from linesmith.analyzer.report.html.layout_pair import Emphasis, LayoutPair, layout_pair
 from linesmith.analyzer.report.html.memory_table import memory_rows
 from linesmith.analyzer.report.html.phase_strips import PairPhases, pair_phases
 from linesmith.analyzer.report.member_heat import MOST_HOT, member_heat
 from linesmith.analyzer.report.moves import change, concerned_names, moved_names
-from linesmith.analyzer.report.steps import sharing_title
 from linesmith.analyzer.report.suggested import Numbered, Suggested
 from linesmith.analyzer.report.suggested_line import notes_of, replayed_rows
 
 Fact = tuple[str, tuple[str, ...]]
 # What the page tells in tables and drawings of their own.
 _TOLD_ELSEWHERE = ("memory", "together")
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """One sharing, access by access: each step now and then."""
-
-    title: str
-    where: str
-    rows: tuple[tuple[CoherenceStep, CoherenceStep], ...]
-    cycles: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +33,12 @@ class CandidateSection:
     facts: tuple[Fact, ...]
     pair: LayoutPair
     phases: tuple[PairPhases, ...]
-    steps: tuple[Steps, ...]
-    step_notes: tuple[str, ...]
+    why: Why
     notes: tuple[str, ...]
 
 
 def candidate_section(one: Numbered, suggested: Suggested, profile: Profile) -> CandidateSection:
     """The section of a candidate, with the heat of all lines on which its record was found."""
-    notes = dict.fromkeys(note for table in one.steps for note in table.notes)
     return CandidateSection(
         one.number,
         change(one.candidate),
@@ -58,8 +46,7 @@ def candidate_section(one: Numbered, suggested: Suggested, profile: Profile) -> 
         tuple(_facts(one)),
         _layouts(one, suggested, profile),
         pair_phases(one.candidate, suggested.layouts),
-        tuple(_steps(table, one.line.finding) for table in one.steps),
-        tuple(notes),
+        why(one.steps, one.line.finding, f"with candidate {one.number}"),
         notes_of(one),
     )
 
@@ -88,11 +75,3 @@ def _layouts(one: Numbered, suggested: Suggested, profile: Profile) -> LayoutPai
         heat_of(candidate.before, layouts, suggested.findings, profile),
         memory_rows(candidate.costs[0].memory, candidate.costs[1].memory),
     )
-
-
-def _steps(table: StepTable, finding: Finding) -> Steps:
-    counted = "accesses" if finding.simulated else "loads"
-    title = sharing_title(table, f"of {contended(finding):,} contended {counted}")
-    where = f"An object that starts {table.phase} bytes into its line"
-    then = f", then {table.phase_after}" if table.phase_after != table.phase else ""
-    return Steps(title, f"{where}{then}", tuple(zip(table.before, table.after, strict=True)), table.cycles)

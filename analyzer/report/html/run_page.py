@@ -11,8 +11,8 @@ from linesmith.analyzer.report.bench import COSTLY, EXPLORED, confirmed_title, c
 from linesmith.analyzer.report.facts import merged
 from linesmith.analyzer.report.figures import duration
 from linesmith.analyzer.report.html.forest import Forest, forests
-from linesmith.analyzer.report.html.layout_pair import LayoutPair
 from linesmith.analyzer.report.html.page import render_page
+from linesmith.analyzer.report.html.record_change import RecordChange
 from linesmith.analyzer.report.html.strip import Scale, Strip, Tick, scale_for
 from linesmith.analyzer.report.line_map_svg import LINE_MAP_STYLE
 from linesmith.analyzer.report.unchecked import unchecked
@@ -31,7 +31,7 @@ class RunFiles:
 
     variant: str = ""
     patch: str = ""
-    changes: tuple[LayoutPair, ...] = ()
+    changes: tuple[RecordChange, ...] = ()
     no_layouts: str = ""
     folder: str = ""
 

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A record that two builds lay out otherwise: both layouts, who touches them, and what becomes of what met."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linesmith.analyzer.report.html.coherence_steps import Why
+from linesmith.analyzer.report.html.layout_pair import LayoutPair
+from linesmith.analyzer.report.html.phase_strips import PairPhases
+from linesmith.analyzer.report.html.touched_cells import TouchedCell
+
+
+@dataclass(frozen=True, slots=True)
+class RecordChange:
+    """``cells`` are of the layout before; ``phases`` and ``why`` are there where a profile shows who meets whom."""
+
+    pair: LayoutPair
+    cells: tuple[TouchedCell, ...] = ()
+    phases: tuple[PairPhases, ...] = ()
+    why: Why | None = None
