@@ -126,13 +126,10 @@ def attribute_to(
     one: Hypothesis, line: SharedLine, evidence: Evidence, containment: Containment, around: Neighbourhood
 ) -> LineObject | None:
     """The object ``one``, sure from elsewhere, if it explains most of the line too; else ``None``."""
-
-    def same(layouts: Column, starts: Column, _: Column) -> NDArray[np.bool_]:
-        allowed: NDArray[np.bool_] = (layouts == one.layout) & (starts == one.start)
-        return allowed
-
-    best = _best(clues_of(line.accesses, evidence), around, line, containment, same)
-    return None if best is None or best.score < MOSTLY else replace(best, outcome=Outcome.RESOLVED, reason="")
+    verdict = _judge(one, clues_of(line.accesses, evidence), line, containment, around.starts)
+    if verdict.explained < MOSTLY:
+        return None
+    return replace(_describe(verdict, line.bytes, containment), margin=1.0)
 
 
 def attribute_at(

@@ -84,12 +84,16 @@ def beside(analysis: Analysis) -> tuple[Finding, ...]:
 
 def with_offsets(analysis: Analysis) -> Analysis:
     """The same analysis; raises ``ProfileWithoutOffsets`` when its profile cannot name members."""
-    if not analysis.profile.has_offsets:
-        message = (
-            f"{analysis.profile.source} lists shared lines but no offsets, so members cannot be named; "
-            "paste the part headed 'Shared Cache Line Distribution Pareto' as well"
+    profile = analysis.profile
+    if not profile.has_offsets:
+        cut = any(line.accesses for line in profile.lines)
+        listed = "has rows whose offsets were cut out" if cut else "lists shared lines but no offsets"
+        advice = (
+            "paste them with the column 'Offset' as `perf c2c report --stdio` prints it"
+            if cut
+            else "paste the part headed 'Shared Cache Line Distribution Pareto' as well"
         )
-        raise ProfileWithoutOffsets(message)
+        raise ProfileWithoutOffsets(f"{profile.source} {listed}, so members cannot be named; {advice}")
     return analysis
 
 

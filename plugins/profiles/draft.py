@@ -40,7 +40,7 @@ class Block:
         """The line's number, when the counts are one more than the rows' shares."""
         if self.head is None or not self.head.counts:
             return None
-        shares = len(self.rows[0].shares) if self.rows else len(self.head.counts) - 1
+        shares = len(self.rows[0].shares) if self.rows else self.head.shares or len(self.head.counts) - 1
         return self.head.counts[0] if len(self.head.counts) == shares + 1 else None
 
     @property

@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+from linesmith.analyzer.model import CACHE_LINE_BYTES
 from linesmith.plugins.profiles.columns import TableForm, table_form
 from linesmith.plugins.profiles.pieces import LineHead, TableRow
 from linesmith.plugins.profiles.tokens import Cursor, Kind
 
 _INTEGER = frozenset((Kind.INTEGER,))
+_SHARE = frozenset((Kind.PERCENT,))
 _CELL = frozenset((Kind.INTEGER, Kind.NODE))
 _MOST_CELLS = 24
-_TOTALS = range(4, 8)
+_TOTALS = range(3, 8)
+_SURE_TOTALS = 4  # perf prints no fewer; authors who cut columns do
+_RULES = frozenset((Kind.RULE, Kind.DASHES))
+_SMALLEST_ADDRESS = 0x1000
 
 
 def read_table_row(cursor: Cursor, peer: bool | None) -> tuple[TableRow, int] | None:
@@ -75,10 +80,24 @@ def read_line_head(cursor: Cursor, behind_rule: bool) -> tuple[LineHead, int] | 
     if number not in _TOTALS:
         return None
     has_address = cursor.peek(number).kind is Kind.HEX
-    follower = cursor.peek(number + has_address)
-    closed = follower.kind is Kind.RULE or (has_address and follower.kind is Kind.PERCENT)
+    address = int(cursor.peek(number).text, 16) if has_address else None
+    follower = cursor.peek(number + has_address).kind
+    closed = follower in _RULES or (has_address and follower is Kind.PERCENT)
+    if number < _SURE_TOTALS and not (closed and (behind_rule if address is None else _begins_line(address))):
+        return None
     if not closed and not (behind_rule and has_address):
         return None
-    address = int(cursor.peek(number).text, 16) if has_address else None
     counts = tuple(int(cursor.peek(at).text) for at in range(number))
-    return LineHead(None, address, counts, cursor.peek().line), number + has_address
+    words = number + has_address
+    return LineHead(None, address, counts, cursor.peek().line, _shares_below(cursor, words)), words
+
+
+def _shares_below(cursor: Cursor, at: int) -> int:
+    """How many shares the row below the rule at ``at`` begins with, 0 where no row follows."""
+    at += cursor.run(_RULES, at, _MOST_CELLS)
+    return cursor.run(_SHARE, at, _TOTALS.stop)
+
+
+def _begins_line(address: int) -> bool:
+    """Whether this can be the address of a cache line; smaller ones are offsets."""
+    return address >= _SMALLEST_ADDRESS and address % CACHE_LINE_BYTES == 0

@@ -66,12 +66,16 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class LineHead:
-    """The raw counts of a cache line in the distribution; ``rank`` or ``address`` may have been cut off."""
+    """The raw counts of a cache line in the distribution; ``rank`` or ``address`` may have been cut off.
+
+    ``shares`` is how many the row below it has, 0 where that cannot be seen.
+    """
 
     rank: int | None
     address: int | None
     counts: tuple[int, ...]
     line: int
+    shares: int = 0
 
 
 @dataclass(frozen=True, slots=True)

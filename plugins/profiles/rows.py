@@ -97,7 +97,7 @@ def _named_by(heading: Columns, shares: int, cells: tuple[Token, ...], marked: b
     if any(column.shape is Shape.SHARE for column in values) or front[:shares] != heading[:shares]:
         return None
     names = sum(1 for cell in cells if cell.kind is Kind.WORD)
-    exact = marked or c.OBJECT in heading
+    exact = marked or c.SYMBOL in heading or c.OBJECT in heading
     if len(cells) - names < len(values) or (exact and len(cells) - names != len(values)):
         return None
     plain = [cell for cell in cells if cell.kind is not Kind.WORD]

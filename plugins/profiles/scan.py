@@ -10,6 +10,7 @@ from linesmith.plugins.profiles.callgraph import read_callers
 from linesmith.plugins.profiles.columns import Columns
 from linesmith.plugins.profiles.headings import read_heading, table_heading
 from linesmith.plugins.profiles.linetable import read_line_head, read_table_row
+from linesmith.plugins.profiles.own_heading import read_own_heading
 from linesmith.plugins.profiles.pieces import Banner, Callers, Headed, Piece, Prose, Section, Unread
 from linesmith.plugins.profiles.rows import Row, read_row, share_run
 from linesmith.plugins.profiles.summary import known_words, read_event, read_total
@@ -85,7 +86,8 @@ class Scanner:
             words, self._table_peer = table
             return words, Headed(self._table_peer, self._double())
         snooped = "Snoop" in self._recent and "Peer" in self._recent
-        if (heading := read_heading(self._cursor, snooped)) is not None:
+        heading = read_heading(self._cursor, snooped) or read_own_heading(self._cursor)
+        if heading is not None:
             self._columns = heading.columns
             return heading.words, Headed(heading.peer, self._double())
         if (total := read_total(self._cursor)) is not None:

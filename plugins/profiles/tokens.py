@@ -26,6 +26,7 @@ class Kind(IntEnum):
     THREAD = auto()
     MODE = auto()
     RULE = auto()
+    DASHES = auto()
     BANNER = auto()
     MARGIN = auto()
     GRAPH = auto()
@@ -54,6 +55,7 @@ _SHAPES = re.compile(
       | (?P<THREAD>\d{1,10}:.{0,64})$
       | (?P<MODE>\[[k.guH]\])$
       | (?P<RULE>\#?-{20,})$
+      | (?P<DASHES>-{5,19})$
       | (?P<BANNER>={10,})$
       | (?P<MARGIN>\#|\.{4,}|\#\.{4,})$
       | (?P<GRAPH>\|.*|--.*)$

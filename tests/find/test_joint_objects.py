@@ -26,11 +26,13 @@ struct dentry { long hash, seq; struct rw_semaphore d_sem; long name[12]; struct
 struct mm_struct { long users; struct rw_semaphore mmap_lock; long rest[20]; };
 struct file { long pos; struct rw_semaphore f_sem; long rest[20]; };
 struct task_struct { void *stack; struct mm_struct *mm; } task;
+struct domain { long spans, overloaded; struct rw_semaphore levels[100]; };
 struct nsproxy { long count, uts, all[9], net, last; };
 struct file *opened;
 long get_nsproxy(struct nsproxy *n) { n->count++; return n->uts; }
 long put_nsproxy(struct nsproxy *n) { n->net++; return n->last; }
 long d_lookup(struct dentry *d) { d->seq = d->hash; return d->hash; }
+long pull(struct domain *d) { d->overloaded = d->spans; return d->spans; }
 void down_write(struct rw_semaphore *s) { s->owner = s->count; s->count = 1; }
 """
 ENTRY = ((0, "d_lookup", 0), (8, "d_lookup", 50))
@@ -65,6 +67,15 @@ def test_a_sure_object_settles_the_line_behind_that_it_reaches_onto(kernel: Path
     assert (first.type, first.start) == ("dentry", 0)
     assert (second.type, second.start) == ("dentry", -128)
     assert second.reason == "it reaches over from a line close by, where it is sure"
+
+
+def test_a_sure_object_holds_the_last_elements_of_its_array(kernel: Path) -> None:
+    begin, end = PAGE + 8192, PAGE + 8192 + 1600
+    sure = _line(0, begin, ((0, "pull", 0), (8, "pull", 50)))
+    last = _line(1, end, _semaphore(0))
+    first, second = _objects(kernel, None, sure, last)
+    assert (first.type, first.start) == ("domain", 0)
+    assert (second.type, second.start) == ("domain", begin - end)
 
 
 def test_a_sure_type_owns_the_lock_that_only_it_can_have_there(kernel: Path) -> None:
