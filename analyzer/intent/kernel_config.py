@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import mmap
 import zlib
 from pathlib import Path
 
-from linesmith.analyzer.errors import ElfError
 from linesmith.analyzer.intent.configuration import symbols_in
+from linesmith.analyzer.slab.kernel_image import kernel_image
 
 _BEGIN = b"IKCFG_ST"
 _GZIP = b"\x1f\x8b\x08"
@@ -18,12 +17,9 @@ _MOST_BYTES = 1 << 24
 
 def configuration_of(elf: Path) -> frozenset[str] | None:
     """The symbols that the kernel in ``elf`` was built with; ``None`` where it does not say. Raises ``ElfError``."""
-    try:
-        with elf.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as image:
-            begin = image.find(_BEGIN + _GZIP)
-            packed = image[begin + len(_BEGIN) : begin + len(_BEGIN) + _MOST_BYTES] if begin >= 0 else b""
-    except (OSError, ValueError) as error:
-        raise ElfError(f"cannot read {elf}: {error}; give a vmlinux") from error
+    with kernel_image(elf) as image:
+        begin = image.find(_BEGIN + _GZIP)
+        packed = image[begin + len(_BEGIN) : begin + len(_BEGIN) + _MOST_BYTES] if begin >= 0 else b""
     try:
         text = zlib.decompressobj(wbits=31).decompress(packed, _MOST_BYTES)
     except zlib.error:

@@ -3,20 +3,16 @@
 
 from __future__ import annotations
 
-import mmap
 import re
 from pathlib import Path
 
-from linesmith.analyzer.errors import ElfError
+from linesmith.analyzer.slab.kernel_image import kernel_image
 
 _BANNER = re.compile(rb"Linux version (\d{1,3})\.(\d{1,3})\D")
 
 
 def release_of(elf: Path) -> tuple[int, int] | None:
     """Version and patch level of the kernel in ``elf``; ``None`` where it says none. Raises ``ElfError``."""
-    try:
-        with elf.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as image:
-            match = _BANNER.search(image)
-            return None if match is None else (int(match[1]), int(match[2]))
-    except (OSError, ValueError) as error:
-        raise ElfError(f"cannot read {elf}: {error}; give a vmlinux") from error
+    with kernel_image(elf) as image:
+        match = _BANNER.search(image)
+        return None if match is None else (int(match[1]), int(match[2]))
