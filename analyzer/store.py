@@ -70,6 +70,7 @@ class IndexedLayouts:
         self.head = head
         self.body = body
         self._decoded: dict[int, Layout] = {}
+        self._digest_bytes = len(head.digests) // max(len(head.ends), 1)
         self._decoder = msgspec.json.Decoder(Layout)
 
     def by_id(self, layout_id: int) -> Layout:
@@ -85,7 +86,7 @@ class IndexedLayouts:
 
     def digest(self, layout_id: int) -> bytes:
         """What is equal for layouts of two files that do not differ."""
-        each = len(self.head.digests) // len(self.head.ends)
+        each = self._digest_bytes
         return self.head.digests[layout_id * each : (layout_id + 1) * each]
 
     def variants(self, name: str) -> tuple[Layout, ...]:

@@ -7,7 +7,7 @@ from linesmith.analyzer.geometry.alignment import (
     inferred_packed,
     inferred_record_alignment,
 )
-from linesmith.analyzer.geometry.asked_alignment import AskedAlignment, asked_alignments
+from linesmith.analyzer.geometry.asked_alignment import AskedAlignment, asked_alignments, asked_at_least
 from linesmith.analyzer.geometry.gaps import BitHole, Gaps, Hole, gaps, inner_padding
 from linesmith.analyzer.geometry.leaves import flatten, leaf_at, leaves_at
 from linesmith.analyzer.geometry.lines import line_of, lines, lines_touched, straddles
@@ -22,6 +22,7 @@ __all__ = [
     "Named",
     "Span",
     "asked_alignments",
+    "asked_at_least",
     "flatten",
     "gaps",
     "inferred_alignment",

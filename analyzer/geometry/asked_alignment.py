@@ -40,6 +40,25 @@ def asked_alignments(layout: Layout, layouts: Layouts) -> Iterator[AskedAlignmen
     yield from islice(_of_members(layout, layouts, 1, _MOST_LEVELS), MOST_MEMBERS)
 
 
+def asked_at_least(least: int, layout: Layout, layouts: Layouts) -> list[AskedAlignment]:
+    """Those of the same that ask for ``least`` bytes, at least 2, or more; few records have any."""
+    if not _states(least, layout, layouts):
+        return []
+    return [one for one in asked_alignments(layout, layouts) if one.asked >= least]
+
+
+def _states(least: int, layout: Layout, layouts: Layouts) -> bool:
+    """Whether the record, a member or a part without a name states such an alignment: nothing else asks for it."""
+    waiting, seen = [layout], {layout.id}
+    for one in waiting:  # grows while it is walked
+        if (one.alignment or 1) >= least or any((member.alignment or 1) >= least for member in one.members):
+            return True
+        inner = {member.record for member in one.members if not member.name and member.record is not None} - seen
+        seen |= inner
+        waiting += [layouts.by_id(part) for part in inner]
+    return False
+
+
 def _of_members(layout: Layout, layouts: Layouts, around: int, levels: int) -> Iterator[AskedAlignment]:
     for member in layout.members:
         stated = member.alignment or 1

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
 
 from linesmith.analyzer.geometry.phase import Span
@@ -17,6 +18,8 @@ MOST_MEMBERS = 1 << 16
 MOST_LEVELS = 128
 # What somebody wrote has fewer parts.
 MOST_PARTS = 32
+# Whoever looks at a record asks for its members again and again, then goes on to the next one.
+MOST_KEPT = 64
 
 _PART = re.compile(r"(\w+)((?:\[\d{1,9}\])*)")
 _INDEX = re.compile(r"\d+")
@@ -47,7 +50,22 @@ class Named:
 
 def nameable(layout: Layout, layouts: Layouts) -> Iterator[Named]:
     """The members that ``object->name`` reaches, in order; an empty anonymous record is called by its number."""
-    return islice(_nameable(layout, layouts, 0, frozenset({layout.id})), MOST_MEMBERS)
+    kept = _kept(layouts)
+    found = kept.get(layout.id)
+    if found is not None and found[0] is layout:
+        return iter(found[1])
+    members = tuple(islice(_nameable(layout, layouts, 0, frozenset({layout.id})), MOST_MEMBERS))
+    if found is None:  # else it is another order of the members of the one that is kept
+        if len(kept) >= MOST_KEPT:
+            kept.clear()
+        kept[layout.id] = layout, members
+    return iter(members)
+
+
+@lru_cache(maxsize=2)
+def _kept(layouts: Layouts) -> dict[int, tuple[Layout, tuple[Named, ...]]]:  # noqa: ARG001 - one for each file
+    """The members of the records of a file that were asked for last, by id."""
+    return {}
 
 
 def named(layout: Layout, layouts: Layouts, path: str) -> Named | None:

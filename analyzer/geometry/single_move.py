@@ -14,6 +14,7 @@ from linesmith.analyzer.geometry.inference import with_inferred_alignment
 from linesmith.analyzer.geometry.placement import (
     BYTE,
     alignment_of,
+    end_of,
     first_bit,
     lay_out,
     place_shapes,
@@ -86,7 +87,7 @@ class _Sizes:
         self._shapes = [tuple(shape_of(member) for member in part.members) for part in parts]
         self._ends = [0]
         for shapes in self._shapes:
-            self._ends.append(place_shapes(shapes, end=self._ends[-1]).end)
+            self._ends.append(end_of(shapes, self._ends[-1]))
 
     def after(self, moved: int, target: int) -> int:
         """Bytes with ``moved`` behind ``target``; as many as now unless what lies between ends earlier then."""
@@ -103,7 +104,9 @@ class _Sizes:
         return place_shapes(shapes, self._layout.alignment).alignment
 
     def _end(self, order: Iterable[int], end: int) -> int:
-        return place_shapes((shape for one in order for shape in self._shapes[one]), end=end).end
+        for one in order:
+            end = end_of(self._shapes[one], end)
+        return end
 
 
 def _least_size(layout: Layout) -> int:

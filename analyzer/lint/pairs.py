@@ -53,7 +53,7 @@ def of_two(old: Layouts, new: Layouts, types: tuple[str, ...], asked_for: Collec
     gone = set(old.names()).difference(names)
     if gone and len(gone) == len(old.names()):
         raise TypeNotFound(_NOTHING_IN_COMMON)
-    differing = {name for name in names if _digests(old, name) != _digests(new, name) or not _digests(new, name)}
+    differing = {name for name in names if not _alike(_digests(old, name), _digests(new, name))}
     looked_at = sorted(differing.union(asked_for) - gone)
     found = {name: tuple(_partners(old.variants(name), new.variants(name))) for name in looked_at}
     changed = sum(_differ(pair, old, new) for name in differing for pair in found[name])
@@ -72,15 +72,22 @@ def _partners(old: tuple[Layout, ...], new: tuple[Layout, ...]) -> Iterator[Pair
 
 
 def _digests(layouts: Layouts, name: str) -> list[bytes]:
-    """Of every layout called so, sorted; none where the layouts come from no index."""
+    """Of every layout called so; none where the layouts come from no index."""
     if not isinstance(layouts, IndexedLayouts):
         return []
-    return sorted(layouts.digest(one) for one in layouts.head.names.get(name, ()))
+    return [layouts.digest(one) for one in layouts.head.names.get(name, ())]
+
+
+def _alike(old: list[bytes], new: list[bytes]) -> bool:
+    """Whether two indices tell that the layouts of a name are the same, in whatever order they come."""
+    return bool(new) and (old == new or sorted(old) == sorted(new))
 
 
 def _count(layouts: Layouts, name: str) -> int:
     """Of the layouts called so, none of which need be decoded where there is an index."""
-    return len(_digests(layouts, name)) or len(layouts.variants(name))
+    if isinstance(layouts, IndexedLayouts):
+        return len(layouts.head.names.get(name, ()))
+    return len(layouts.variants(name))
 
 
 def _differ(pair: Pair, old: Layouts, new: Layouts) -> bool:

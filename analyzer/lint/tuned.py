@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linesmith.analyzer.geometry import asked_alignments, nameable
+from linesmith.analyzer.geometry import asked_at_least, nameable
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.lint.kernel_types import KERNEL_TYPES
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member
@@ -50,7 +50,7 @@ def _members(layout: Layout, layouts: Layouts) -> Iterator[Member]:
 def _aligned(layout: Layout, layouts: Layouts) -> str:
     if (layout.alignment or 0) < CACHE_LINE_BYTES and not any(member.alignment for member in layout.members):
         return ""
-    asking = [one for one in asked_alignments(layout, layouts) if one.asked >= CACHE_LINE_BYTES]
+    asking = asked_at_least(CACHE_LINE_BYTES, layout, layouts)
     inside = next((one for one in asking if one.path), None)
     if inside is None:
         return f"is aligned to {asking[0].asked} bytes" if asking else ""

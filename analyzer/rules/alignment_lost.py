@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from linesmith.analyzer.geometry import AskedAlignment, asked_alignments
+from linesmith.analyzer.geometry import AskedAlignment, asked_alignments, asked_at_least
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Layout, Severity, Violation
 from linesmith.analyzer.rules.company import listed
@@ -17,7 +17,7 @@ def _check(subject: Subject) -> Iterator[Violation]:
     old, new = subject.old, subject.new
     if old is None or subject.base is None or not (old.file and new.file):  # BTF states no alignment
         return
-    asked = [one for one in asked_alignments(old, subject.base.layouts) if one.asked >= CACHE_LINE_BYTES]
+    asked = asked_at_least(CACHE_LINE_BYTES, old, subject.base.layouts)
     if asked:
         yield from _own(asked, new, subject.head.layouts)
     if subject.tuned:  # the type itself is told on all records

@@ -66,8 +66,11 @@ def new_neighbours(subject: Subject) -> tuple[Neighbours, ...]:
     old, base = subject.old, subject.base
     if old is None or base is None or not _changed(old, subject.new):
         return ()
+    touched = subject.head.accesses(subject.new).members
+    if not touched:
+        return ()
     members = _plain(nameable(subject.new, subject.head.layouts))
-    uses = _uses(subject.head.accesses(subject.new).members, members)
+    uses = _uses(touched, members)
     guards = frozenset(one.path for one in locks(subject.new, subject.head.layouts))
     updated = [one for one in members if one.path in guards or len(uses[one.path].updaters) >= UPDATERS]
     read = [one for one in members if one.path not in guards and _is_read(one, uses[one.path])]

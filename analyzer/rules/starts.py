@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
+from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.geometry import Span, lines_touched, meet, phases
 from linesmith.analyzer.geometry.inference import record_alignment, with_inferred_alignment
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, PhaseCount, SlabPlace
@@ -68,6 +70,20 @@ class Starts:
 
 def starts(layout: Layout, side: Side, line_bytes: int = CACHE_LINE_BYTES) -> tuple[Starts, ...]:
     """One for each cache that is known to hold such objects, alone or in others, by name; else one for all starts."""
+    kept = _kept(side.containment)
+    known = kept.get((layout.id, line_bytes))
+    if known is None or known[0] is not layout:
+        known = kept[layout.id, line_bytes] = layout, _starts(layout, side, line_bytes)
+    return known[1]
+
+
+@lru_cache(maxsize=2)
+def _kept(containment: Containment) -> dict[tuple[int, int], tuple[Layout, tuple[Starts, ...]]]:  # noqa: ARG001
+    """What is known of the records of a build, by id and bytes of a line: rule after rule asks for it."""
+    return {}
+
+
+def _starts(layout: Layout, side: Side, line_bytes: int) -> tuple[Starts, ...]:
     found: dict[str, Counter[int]] = {}
     for place in _places(layout, side):
         counted = found.setdefault(place.cache.name, Counter())

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from c_layouts import nested
 from c_source import compiled
@@ -61,6 +63,13 @@ def test_what_is_no_member_is_not_found(layouts: LayoutTable, path: str) -> None
 def test_every_name_is_given_in_order_and_with_its_place(layouts: LayoutTable) -> None:
     names = [one.path for one in nameable(layouts.variants("subject")[0], layouts)]
     assert names == ["head", "low", "word", "parts", "table", "one", "two", "own"]
+
+
+def test_another_order_of_the_members_has_places_of_its_own(layouts: LayoutTable) -> None:
+    layout = layouts.variants("subject")[0]
+    other = replace(layout, members=layout.members[::-1])
+    for looked_at, first in ((layout, "head"), (other, "own"), (layout, "head")):
+        assert next(nameable(looked_at, layouts)).path == first
 
 
 @given(nested())

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linesmith.analyzer.geometry.inference import with_inferred_alignment
-from linesmith.analyzer.geometry.placement import first_bit, place, refusal
+from linesmith.analyzer.geometry.placement import end_of, first_bit, place, place_shapes, refusal, shape_of
 from linesmith.analyzer.model import Layout, Member
 
 CHAR, SHORT, INT, LONG = (scalar(name, size) for name, size in (("c", 1), ("s", 2), ("i", 4), ("l", 8)))
@@ -135,6 +135,13 @@ def test_members_never_overlap_and_are_aligned(members: list[Member], align: int
 @given(st.lists(MEMBERS, max_size=12))
 def test_what_was_placed_is_never_refused(members: list[Member]) -> None:
     assert refusal(struct("s", *members)) is None
+
+
+@settings(deadline=None)
+@given(st.lists(MEMBERS, max_size=12), st.integers(0, 600))
+def test_the_end_alone_is_that_of_the_places(members: list[Member], end: int) -> None:
+    shapes = [shape_of(member) for member in members]
+    assert end_of(shapes, end) == place_shapes(shapes, end=end).end
 
 
 # (declaration with %s for the name, the member as the model has it)

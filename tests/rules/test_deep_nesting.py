@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from hand_made import held, scalar, struct, table
 
-from linesmith.analyzer.geometry import asked_alignments
+from linesmith.analyzer.geometry import asked_alignments, asked_at_least
 from linesmith.analyzer.geometry.naming import MOST_MEMBERS
 from linesmith.analyzer.model import Layout
 
@@ -21,3 +21,8 @@ def doubled(levels: int) -> tuple[Layout, ...]:
 def test_alignments_are_looked_for_in_a_bounded_number_of_members() -> None:
     layouts = doubled(40)
     assert sum(1 for _ in asked_alignments(layouts[-1], table(*layouts))) == MOST_MEMBERS + 1
+
+
+def test_parts_that_state_no_alignment_are_looked_at_once() -> None:
+    layouts = doubled(80)
+    assert asked_at_least(64, layouts[-1], table(*layouts)) == []
