@@ -29,6 +29,7 @@ from linesmith.tuner.cost.memory import memory_use
 from linesmith.tuner.premises import Premises
 from linesmith.tuner.space.hot_record import hot_records
 from linesmith.tuner.steps.step_table import step_tables
+from linesmith.tuner.tuning.run_profile import RunProfile
 
 # Records that hold the one that was changed may differ as well; so many are drawn.
 MOST_RECORDS = 6
@@ -43,7 +44,7 @@ class Variant:
     before: Reading
     after: Reading
     patch: str
-    profile: Path | None
+    profile: RunProfile | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def _seen(variant: Variant, layout: Layout) -> Analysis | None:
     if variant.profile is None or not layout.name:
         return None
     try:
-        return analyse(Path(variant.before.identity.path), variant.profile, 1, layout.name)
+        return analyse(Path(variant.before.identity.path), variant.profile.path, variant.profile.section, layout.name)
     except LinesmithError:
         return None
 

@@ -14,6 +14,7 @@ from linesmith.analyzer.model import Result
 from linesmith.analyzer.report.bench import told
 from linesmith.analyzer.report.html.run_page import RunFiles
 from linesmith.tuner.tuning.builds import read_build
+from linesmith.tuner.tuning.run_profile import run_profile
 
 
 def files_of(run: Path, result: Result) -> RunFiles:
@@ -31,15 +32,9 @@ def _of_variant(run: Path, result: Result) -> RunFiles:
     if before is None or after is None:
         gone = result.baseline if before is None else variant
         return RunFiles(variant, patch, (), f"The build of {gone} is gone or has no debug information")
-    changes, more = record_changes(Variant(variant, before, after, patch, _profile(run)))
+    changes, more = record_changes(Variant(variant, before, after, patch, run_profile(run)))
     left = f"{more} more records differ; `linesmith diff` shows them" if more > 0 else ""
     return RunFiles(variant, patch, changes, left if changes else f"Every record of {variant} is laid out as before")
-
-
-def _profile(run: Path) -> Path | None:
-    """What the run recorded of the baseline."""
-    recorded = run / "profile.json"
-    return recorded if recorded.is_file() else None
 
 
 def _chosen(result: Result) -> str:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from linesmith.analyzer.errors import JournalError, NothingToSuggest
 from linesmith.analyzer.model import Built, Comparison, Evidence, Result
-from linesmith.tuner.plan_file import plan_in
 from linesmith.tuner.recording_order import product_of
 from linesmith.tuner.tuning.builds import kept_build
 from linesmith.tuner.tuning.journal import Journal
 from linesmith.tuner.tuning.result import result_of
-from linesmith.tuner.tuning.run_directory import PLAN, journal_of
+from linesmith.tuner.tuning.run_directory import journal_of
+from linesmith.tuner.tuning.run_profile import RECORDED, RunProfile, plan_of, profile_given
 from linesmith.tuner.tuning.variants import moves_of
 
 
@@ -52,16 +52,17 @@ def winner(run: Path) -> Winner:
 def _winner(journal: Journal, run: Path, result: Result) -> Winner:
     if result.best is None:
         raise NothingToSuggest(f"{run} has no variant that was confirmed better; see `linesmith report {run}`")
-    plan = plan_in((run / PLAN).read_text("utf-8"), journal.folder)
+    plan = plan_of(run, journal)
     if plan.evidence is None:
         raise JournalError(f"the run in {run} went out from no profile; name a profile instead")
+    profile = profile_given(plan) or RunProfile(run / RECORDED)
     return Winner(
         result.title,
         result.best,
         _product(journal, result.baseline, plan.evidence, run),
         _product(journal, result.best, plan.evidence, run),
-        plan.evidence.profile or run / "profile.json",
-        plan.search.section,
+        profile.path,
+        profile.section,
         moves_of(journal).get(result.best, ()),
         _confirmed(result.confirmed, result.best),
     )
