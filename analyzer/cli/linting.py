@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from linesmith.analyzer.cli.lint_options import Judging
 
 _PATTERN = "*?["
+# Raw BTF does not say for which machine it is.
+_ANY_MACHINE = "any"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,8 @@ def _unseen(reading: Reading) -> Iterator[str]:
 
 def _unlike(base: Reading, head: Reading) -> Iterator[str]:
     old, new = base.identity, head.identity
-    if (old.machine, old.little_endian) != (new.machine, new.little_endian):
+    known = _ANY_MACHINE not in (old.machine, new.machine)
+    if (known and old.machine != new.machine) or old.little_endian != new.little_endian:
         machines = f"{old.machine} and {new.machine}"
         yield f"the builds are for {machines}, so much differs that no change made; build both alike"
 

@@ -14,7 +14,8 @@ _SAY = "if they are to stay apart, say so in linesmith.toml (`linesmith intent`)
 
 
 def _check(subject: Subject) -> Iterator[Violation]:
-    if any(intent.isolations for intent in subject.intents):
+    stated = subject.old is not None and bool(subject.old.file) == bool(subject.new.file)  # BTF states no alignment
+    if not stated or any(intent.isolations for intent in subject.intents):
         return
     yield from (_violation(subject, one) for one in newly_parted(subject))
 

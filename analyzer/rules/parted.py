@@ -39,7 +39,7 @@ def joined(subject: Subject) -> Iterator[Joined]:
     now = after.members()
     fallen = {wall for wall, owners in before.walls().items() if not _stand(owners, now)}
     kept = {0} if _is_aligned(subject.old) and _is_aligned(subject.new) else set()
-    yield from _meeting(before, after, set(before.walls()) - fallen | kept, fallen)
+    yield from _meeting(_both(before, after, now), set(before.walls()) - fallen | kept, fallen)
 
 
 def newly_parted(subject: Subject) -> Iterator[Joined]:
@@ -48,7 +48,9 @@ def newly_parted(subject: Subject) -> Iterator[Joined]:
         return
     was, now = _Version(subject.old, subject.base), _Version(subject.new, subject.head)
     walls = set(now.walls()) | ({0} if _is_aligned(subject.new) else set())
-    yield from _meeting(now, was, walls, set())
+    left = now.members()
+    met = {path: one for path, one in was.members().items() if path in left}
+    yield from _meeting(_both(now, was, met), walls, set())
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +72,8 @@ class _Version:
         return found
 
 
-def _meeting(parted: _Version, met: _Version, walls: set[int], fallen: set[int]) -> Iterator[Joined]:
+def _meeting(both: _Both, walls: set[int], fallen: set[int]) -> Iterator[Joined]:
     """Members that ``walls`` keep apart in the one version and that can meet in the other."""
-    both = _Both(parted, parted.members(), met.members(), starts(met.layout, met.side))
     told: set[str] = set()
     for one in _alone(tuple(both.before.values()), walls, fallen):
         found = both.newly_beside(one.path, both.now.values()) if one.path in both.now else None
@@ -100,6 +101,11 @@ class _Both:
         known = beside(self.before[path], self.before.values(), starts(self.parted.layout, self.parted.side))
         new = set(found.others).difference(() if known is None else known.others)
         return beside(self.now[path], (one for one in others if one.path in new), self.every)
+
+
+def _both(parted: _Version, met: _Version, members: dict[str, Named]) -> _Both:
+    """The two versions, with ``members`` of the one that lets them meet."""
+    return _Both(parted, parted.members(), members, starts(met.layout, met.side))
 
 
 def _is_aligned(layout: Layout) -> bool:

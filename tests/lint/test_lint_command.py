@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -37,6 +38,17 @@ def test_nothing_to_tell_is_exit_status_0(tmp_path: Path) -> None:
 def test_a_type_that_is_named_counts_as_tuned(tmp_path: Path) -> None:
     done = linesmith("lint", compiled(tmp_path, NOT_ALIGNED), "--type", "counter", cache=tmp_path / "cache")
     assert done.stdout == "no violations in 1 record, 1 watched\n"
+
+
+@pytest.mark.skipif(shutil.which("pahole") is None, reason="pahole is not installed (Debian package dwarves)")
+def test_raw_btf_says_no_machine_so_none_is_told_as_another(tmp_path: Path) -> None:
+    elf, blob = compiled(tmp_path, ALIGNED), tmp_path / "blob"
+    subprocess.run(["pahole", f"--btf_encode_detached={blob}", elf], check=True)
+    done = linesmith("lint", "--base", blob, "--head", elf, cache=tmp_path / "cache")
+    assert done.returncode == 0
+    assert [line for line in done.stdout.splitlines() if line.startswith("note: ")] == [
+        "note: BTF states no alignments and no places, so no alignment that was lost is told; give builds with DWARF"
+    ]
 
 
 def test_json_has_the_violation_as_it_is(tmp_path: Path, builds: tuple[str, Path, str, Path]) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from hand_made import scalar, struct
@@ -43,6 +44,20 @@ def test_what_was_parted_before_is_not_new(tmp_path: Path) -> None:
 def test_an_intent_that_isolates_says_it_already(tmp_path: Path) -> None:
     intent = TypeIntent("subject", "measured", isolations=(Isolation(("written",), ("read",)),))
     assert parted(tmp_path, TOGETHER, PARTED, intent) == []
+
+
+def test_who_is_alone_because_its_neighbour_is_gone_was_not_parted_from_it() -> None:
+    old = struct("bucket", scalar("lock", 4), scalar("list", 8), align=64)
+    new = struct("bucket", scalar("list", 8), align=64)
+    assert broken("isolation-new", before_and_now((old,), (new,), tuned="is aligned to 64 bytes")) == []
+
+
+def test_alignment_that_only_one_of_the_builds_states_is_not_new(tmp_path: Path) -> None:
+    both = subject(tmp_path, TOGETHER, PARTED)
+    assert both.old is not None
+    of_btf = replace(both, old=replace(both.old, file=""))
+    assert broken("isolation-new", both) != []
+    assert broken("isolation-new", of_btf) == []
 
 
 def test_a_single_build_has_nothing_new(tmp_path: Path) -> None:
