@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from linesmith.analyzer.cli.completing import prepare_completion
 from linesmith.analyzer.cli.garbage import seldom_collected
 from linesmith.analyzer.cli.group import LazyGroup
 from linesmith.analyzer.cli.interruption import interruptible
@@ -52,6 +53,7 @@ def main() -> None:
     """Run the command; every expected failure ends in one sentence and exit status 2."""
     try:
         with interruptible(), seldom_collected():
+            prepare_completion()
             status = linesmith(standalone_mode=False)
     except click.exceptions.Abort:
         sys.exit(130)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Names of types for a shell that completes a command line: from an index that is there already, or none."""
+"""Names for a shell that completes a command line: of types, from an index that is there already, and of rules."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # What no shell takes for anything but a word: names come from files that anyone may have written, and a shell puts them
 # on the line as they are. Templates of C++ have signs that redirect.
 _WORD = re.compile(r"[\w.:]+")
+# In which a shell asks; click makes its name of the program's.
+COMPLETE_VARIABLE = "_LINESMITH_COMPLETE"
 # More than anybody reads; a shell asks again with each letter.
 MOST_NAMES = 1000
 
@@ -33,22 +35,73 @@ class TypeName(click.types.StringParamType):
 
         with suppress(LinesmithError):
             settle_cache(ctx)
-        known = (name for elf in _given(ctx.params.values()) for name in _indexed(elf))
+        known = dict.fromkeys(name for elf in _given(ctx) for name in _indexed(elf))
         names = (name for name in known if name.startswith(incomplete) and _WORD.fullmatch(name))
         return [CompletionItem(name) for _, name in zip(range(MOST_NAMES), names, strict=False)]
 
 
-def complete_types(command: click.Command) -> None:
-    """Let the parameters of a command that take names of types be completed."""
+class RuleName(click.types.StringParamType):
+    """The name of a lint rule, or a pattern; taken as it is."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's signature
+        """Rules whose names begin so, with what they say where the shell shows that."""
+        from click.shell_completion import CompletionItem
+
+        from linesmith.analyzer.rules import RULES
+
+        return [CompletionItem(one.name, help=one.summary) for one in RULES if one.name.startswith(incomplete)]
+
+
+class CommandName(click.types.StringParamType):
+    """The name of a command of this program; taken as it is."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's signature
+        """Commands whose names begin so."""
+        from click.shell_completion import CompletionItem
+
+        root = ctx.find_root()
+        known = root.command.list_commands(root) if isinstance(root.command, click.Group) else []
+        return [CompletionItem(name) for name in known if name.startswith(incomplete)]
+
+
+class OneOf(click.types.StringParamType):
+    """One of the words that help shows as ``[WORD|WORD]``; taken as it is, for plugins add others."""
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self.words = words
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's signature
+        """Words that begin so."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
+
+
+_NAMES: dict[str, click.ParamType[str]] = {"TYPE": TypeName(), "RULE": RuleName(), "COMMAND": CommandName()}
+
+
+def complete_names(command: click.Command) -> None:
+    """Let the parameters of a command that take names be completed, by what its help calls them."""
     for param in command.params:
-        if (param.metavar or "").strip("[].") == "TYPE" and param.type is click.STRING:
-            param.type = TypeName()
+        if param.type is click.STRING:
+            called = (param.metavar or "").strip("[].")
+            words = tuple(called.split("|"))
+            param.type = OneOf(words) if len(words) > 1 else _NAMES.get(called, param.type)
 
 
-def _given(values: Iterable[object]) -> list[Path]:
-    """The files that the command line names so far."""
-    found = (one for value in values for one in (value if isinstance(value, tuple) else (value,)))
-    return [one for one in found if isinstance(one, Path) and one.is_file()]
+def prepare_completion() -> None:
+    """Where a shell asks, let click know how bash is answered."""
+    if COMPLETE_VARIABLE in os.environ:
+        from linesmith.analyzer.cli.bash_completion import register
+
+        register()
+
+
+def _given(ctx: click.Context) -> list[Path]:
+    """The files that the command line names so far; before an option without a value they are in ``args``."""
+    values = (one for value in ctx.params.values() for one in (value if isinstance(value, tuple) else (value,)))
+    found = [*(one for one in values if isinstance(one, Path)), *map(Path, ctx.args)]
+    return [one for one in found if os.path.isfile(one)]  # noqa: PTH113 - pathlib raises for a name too long
 
 
 def _indexed(elf: Path) -> tuple[str, ...]:

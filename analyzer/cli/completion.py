@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import click
 
+from linesmith.analyzer.cli.completing import COMPLETE_VARIABLE
+
 _SHELLS = ("bash", "zsh", "fish")
 
 
 @click.command()
 @click.argument("shell", metavar="SHELL", type=click.Choice(_SHELLS))
 def command(shell: str) -> None:
-    """Print the script that makes SHELL (bash, zsh or fish) complete commands, options, files and names of types.
+    """Print the script that makes SHELL (bash, zsh or fish) complete commands, options, files, types and rules.
 
     For bash and zsh, add one of these to ~/.bashrc or ~/.zshrc; for fish, write its script where fish looks for it:
 
@@ -24,7 +26,10 @@ def command(shell: str) -> None:
     """  # noqa: D301 - click's mark for lines to leave alone
     from click.shell_completion import get_completion_class
 
+    from linesmith.analyzer.cli.bash_completion import register
+
+    register()
     root = click.get_current_context().find_root()
     made = get_completion_class(shell)
     if made is not None:
-        click.echo(made(root.command, {}, "linesmith", "_LINESMITH_COMPLETE").source())
+        click.echo(made(root.command, {}, "linesmith", COMPLETE_VARIABLE).source())

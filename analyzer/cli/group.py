@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from linesmith.analyzer.cli.completing import complete_types
+from linesmith.analyzer.cli.completing import complete_names
 from linesmith.analyzer.cli.remarks import loudness_options
 from linesmith.analyzer.cli.settled import settle
 from linesmith.analyzer.cli.usage import no_command
@@ -18,8 +18,8 @@ from linesmith.analyzer.cli.usage import no_command
 class LazyGroup(click.Group):
     """Commands by group title; the module ``cli.NAME`` holds the command ``NAME`` as ``command``.
 
-    What all commands have in common is added here: ``-v`` and ``-q``, settings from variables and files, and names of
-    types that a shell completes.
+    What all commands have in common is added here: ``-v`` and ``-q``, settings from variables and files, and names
+    that a shell completes.
     """
 
     def __init__(self, *args: object, command_groups: Mapping[str, Sequence[str]], **kwargs: object) -> None:
@@ -40,7 +40,7 @@ class LazyGroup(click.Group):
             command: click.Command = import_module(f"linesmith.analyzer.cli.{cmd_name}").command
             command.params.extend(loudness_options())
             settle(command, cmd_name)
-            complete_types(command)
+            complete_names(command)
             self._found[cmd_name] = command
         return self._found[cmd_name]
 

@@ -14,6 +14,8 @@ import click
 from linesmith.analyzer.cli import options
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from linesmith.analyzer.cli.kernels import Running
 
 FORMATS = ("text", "json", "sarif", "github", "gitlab", "markdown")
@@ -68,6 +70,15 @@ class _Form(click.ParamType[tuple[str, Path]]):
             words = f"{value} is no FORMAT=FILE; write it like sarif=lint.sarif, with one of {', '.join(FORMATS)}"
             self.fail(words, param, ctx)
         return form, Path(file)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's signature
+        """The formats with their sign, behind it files."""
+        from click.shell_completion import CompletionItem
+
+        form, joined, file = incomplete.partition("=")
+        if joined:
+            return [CompletionItem(file, type="file")]
+        return [CompletionItem(f"{one}=") for one in FORMATS if one.startswith(form)]
 
 
 _ALSO = click.option(

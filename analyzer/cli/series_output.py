@@ -18,6 +18,8 @@ from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.errors import OutputError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from linesmith.analyzer.model import PatchSeries
     from linesmith.patches.series.files import PatchFile
 
@@ -48,6 +50,12 @@ class _PlaceType(click.ParamType):  # type: ignore[type-arg]
             return value
         path = Path(str(value))
         return Place(path, is_folder=str(value).endswith("/") or path.is_dir())
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's signature
+        """Files and folders."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
 
 
 @dataclass(frozen=True, slots=True)

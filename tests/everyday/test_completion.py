@@ -34,11 +34,14 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PATH": f"{LINESMITH.parent}:{os.environ['PATH']}", "TERM": "dumb"}
 
 
-def by_bash(words: Sequence[str]) -> set[str]:
-    """What bash offers for the last word."""
-    ask = 'eval "$(linesmith completion bash)"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _linesmith_completion "$1"'
-    show = 'printf "%s\\n" "${COMPREPLY[@]}"'
-    return offered(["bash", "-c", f"{ask}; {show}", "bash", *words])
+def by_bash(typed: str) -> set[str]:
+    """What bash offers for the last word of a line, of which it says but what stands behind its last ``=`` or ``:``."""
+    begin = "PS1=; bind 'set bell-style none'; eval \"$(linesmith completion bash)\"; echo READY$((1+1))\n"
+    # Meta-* puts all that it offers on the line, Ctrl-A goes to its begin, Ctrl-E to its end.
+    ask = f"{typed}\x1b*\x01printf '%s\\n' LINE$((1+1)) \x05 END$((1+1))\n"
+    shown = at_a_terminal(["bash", "--norc", "-i"], begin, ask).split()
+    before = typed.rpartition(" ")[0].split()
+    return {word.strip("'\"") for word in shown[len(before) :]}
 
 
 def by_fish(words: Sequence[str]) -> set[str]:
@@ -59,15 +62,21 @@ def by_zsh(typed: str) -> str:
     zsh = shutil.which("zsh")
     if zsh is None:
         pytest.skip("zsh is not installed")
-    terminal, theirs = pty.openpty()
     begin = 'PS1=; autoload -Uz compinit; compinit -u -D; eval "$(linesmith completion zsh)"; print READY$((1+1))\n'
+    ask = f"{typed}\t\x01print -r -- LINE$((1+1)) \x05 END$((1+1))\n"
+    return at_a_terminal([zsh, "-f", "-i"], begin, ask)
+
+
+def at_a_terminal(command: Sequence[str], begin: str, ask: str) -> str:
+    """What a shell at a terminal prints between ``LINE2`` and ``END2``, once it has said ``READY2``."""
+    terminal, theirs = pty.openpty()
     with subprocess.Popen(
-        [zsh, "-f", "-i"], stdin=theirs, stdout=theirs, stderr=theirs, env=environment(), start_new_session=True
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment(), start_new_session=True
     ) as shell:
         try:
             os.write(terminal, begin.encode())
             until(terminal, b"READY2")
-            os.write(terminal, f"{typed}\t\x01print -r -- LINE$((1+1)) \x05 END$((1+1))\n".encode())
+            os.write(terminal, ask.encode())
             shown = until(terminal, b"END2").partition(b"LINE2")[2].partition(b"END2")[0]
         finally:
             shell.kill()
@@ -84,19 +93,64 @@ def until(terminal: int, mark: bytes) -> bytes:
 
 
 def test_bash_completes_commands() -> None:
-    assert by_bash(["linesmith", "enc"]) == {"encapsulate"}
+    assert by_bash("linesmith enc") == {"encapsulate"}
 
 
 def test_bash_completes_options() -> None:
-    assert by_bash(["linesmith", "layout", "--exp"]) == {"--expand"}
+    assert by_bash("linesmith layout --exp") == {"--expand"}
 
 
 def test_bash_completes_what_an_option_takes() -> None:
-    assert by_bash(["linesmith", "layout", "--format", "j"]) == {"json"}
+    assert by_bash("linesmith layout --format j") == {"json"}
+
+
+def test_bash_completes_behind_the_sign_at_which_it_splits() -> None:
+    assert by_bash("linesmith lint --format=s") == {"--format=sarif"}
+
+
+def test_bash_completes_names_of_rules() -> None:
+    assert by_bash("linesmith explain isol") == {"isolation-broken", "isolation-new"}
+    assert by_bash("linesmith lint --select isolation-n") == {"isolation-new"}
+    assert by_bash("linesmith lint --ignore=alig") == {"--ignore=alignment-lost"}
+
+
+def test_bash_completes_names_of_commands_for_doctor() -> None:
+    assert by_bash("linesmith doctor layout re") == {"record", "report"}
+
+
+def test_bash_completes_words_that_help_shows() -> None:
+    assert by_bash("linesmith record --on qe") == {"qemu", "qemu-user"}
+
+
+def test_bash_completes_a_format_then_its_file(tmp_path: Path) -> None:
+    (tmp_path / "known.sarif").touch()
+    assert by_bash("linesmith lint --also gith") == {"github="}
+    assert by_bash(f"linesmith lint --also sarif={tmp_path}/kn") == {f"sarif={tmp_path}/known.sarif"}
+
+
+def test_bash_completes_the_place_of_a_patch(tmp_path: Path) -> None:
+    (tmp_path / "old.patch").touch()
+    assert by_bash(f"linesmith patch -o {tmp_path}/o") == {f"{tmp_path}/old.patch"}
+
+
+def test_a_type_of_two_builds_is_offered_once(program: Path) -> None:
+    assert by_bash(f"linesmith diff {program} {program} session_i") == {"session_index"}
+
+
+def test_bash_completes_the_type_that_an_option_takes(program: Path) -> None:
+    assert by_bash(f"linesmith access {program} --type session_i") == {"session_index"}
+    assert by_bash(f"linesmith access {program} --type=session_i") == {"--type=session_index"}
+
+
+def test_bash_completes_the_name_of_a_type_in_a_namespace(tmp_path: Path) -> None:
+    (tmp_path / "unit.cc").write_text("namespace outer { struct Inner { int a; }; } outer::Inner i;")
+    subprocess.run(["g++", "-g", "-c", "unit.cc", "-o", "unit.o"], cwd=tmp_path, check=True)
+    assert linesmith("index", tmp_path / "unit.o").returncode == 0
+    assert by_bash(f"linesmith layout {tmp_path}/unit.o outer::I") == {"outer::Inner"}
 
 
 def test_bash_completes_names_of_types_that_were_read(program: Path) -> None:
-    assert by_bash(["linesmith", "layout", str(program), "session"]) == {"session_index", "session_table"}
+    assert by_bash(f"linesmith layout {program} session") == {"session_index", "session_table"}
 
 
 def test_fish_completes_names_of_types_that_were_read(program: Path) -> None:
@@ -113,12 +167,12 @@ def test_a_name_that_a_shell_would_run_is_not_offered(tmp_path: Path) -> None:
     (tmp_path / "unit.c").write_text("struct hostile_$HOME { int a; } h; struct hostile_plain { int a; } p;")
     subprocess.run(["gcc", "-g", "-c", "unit.c", "-o", "unit.o"], cwd=tmp_path, check=True)
     assert linesmith("index", tmp_path / "unit.o").returncode == 0
-    assert by_bash(["linesmith", "layout", str(tmp_path / "unit.o"), "hostile"]) == {"hostile_plain"}
+    assert by_bash(f"linesmith layout {tmp_path}/unit.o hostile") == {"hostile_plain"}
 
 
 def test_a_file_is_not_read_for_its_types(program: Path, tmp_path: Path) -> None:
     fresh = {**environment(), "LINESMITH_CACHE_DIR": str(tmp_path / "cache")}
-    words = {"_LINESMITH_COMPLETE": "bash_complete", "COMP_WORDS": f"linesmith layout {program} s", "COMP_CWORD": "3"}
+    words = {"_LINESMITH_COMPLETE": "bash_complete", "COMP_LINE": f"linesmith layout {program} s"}
 
     done = subprocess.run([LINESMITH], capture_output=True, text=True, check=False, env=fresh | words)
 
@@ -129,7 +183,7 @@ def test_a_file_is_not_read_for_its_types(program: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize("content", [b"", b"no ELF file", b"\x7fELF\x02\x01\x01"])
 def test_what_is_no_elf_file_completes_to_nothing(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "file").write_bytes(content)
-    assert by_bash(["linesmith", "layout", str(tmp_path / "file"), "s"]) == set()
+    assert by_bash(f"linesmith layout {tmp_path}/file s") == {"s"}
 
 
 def test_an_unknown_shell_is_refused() -> None:
