@@ -53,3 +53,24 @@ class LayoutTable:
     def __iter__(self) -> Iterator[Layout]:
         """Every layout by id."""
         return iter(self._by_id.values())
+
+
+class ChangedLayouts:
+    """The layouts of a file with some of them changed; these have the ids that they had."""
+
+    def __init__(self, layouts: Layouts, changed: Iterable[Layout]) -> None:
+        self._layouts = layouts
+        self._changed = {layout.id: layout for layout in changed}
+        self.names = layouts.names
+
+    def by_id(self, layout_id: int) -> Layout:
+        """The layout with this id; raises ``KeyError`` when there is none."""
+        return self._changed.get(layout_id) or self._layouts.by_id(layout_id)
+
+    def variants(self, name: str) -> tuple[Layout, ...]:
+        """Every layout of records called ``name``, in the order of the file."""
+        return tuple(self._changed.get(one.id, one) for one in self._layouts.variants(name))
+
+    def __iter__(self) -> Iterator[Layout]:
+        """Every layout by id."""
+        return (self._changed.get(one.id, one) for one in self._layouts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linesmith.analyzer.geometry import lines_touched, nameable
+from linesmith.analyzer.geometry import asked_alignments, lines_touched, nameable
 from linesmith.analyzer.geometry.placement import alignment_of
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, TypeIntent
@@ -27,7 +27,10 @@ def company(name: str, guards: frozenset[str], layout: Layout, layouts: Layouts)
 
 def _paths(layout: Layout, layouts: Layouts, intents: tuple[TypeIntent, ...]) -> Iterator[str]:
     yield from (lock.path for lock in locks(layout, layouts))
-    yield from (one.name for one in layout.members if alignment_of(one) >= CACHE_LINE_BYTES and one.size)
+    every = (one for one in nameable(layout, layouts) if one.span.size)
+    yield from (one.path for one in every if alignment_of(one.member) >= CACHE_LINE_BYTES)
+    asked = asked_alignments(layout, layouts)
+    yield from (one.path for one in asked if one.part and one.path and one.asked >= CACHE_LINE_BYTES)
     for group in marked_groups(layout, layouts).values():
         yield from (one.path for one in group.members)
     for intent in intents:

@@ -8,7 +8,17 @@ from dataclasses import replace
 from hand_made import held, lock, scalar, struct
 from rule_cases import before_and_now, broken, figure
 
-from linesmith.analyzer.model import Isolation, Layout, Member, MemberGroup, Severity, TypeIntent, Violation
+from linesmith.analyzer.model import (
+    FactKind,
+    Isolation,
+    Layout,
+    Member,
+    MemberGroup,
+    Severity,
+    SourceFact,
+    TypeIntent,
+    Violation,
+)
 
 NAMED = "named by --type"
 STATE, LINKS = scalar("state", 4), scalar("links")
@@ -129,3 +139,46 @@ def test_what_a_lock_protects_by_its_name_stays_beside_it() -> None:
     guard, spinlock = lock("seq_lock", 4, "spinlock")
     old, new = struct("any", LINKS, guard, MASK, SEQ), struct("any", LINKS, guard, SEQ, scalar("seq_flags", 4))
     assert broken("avoidable-hole", before_and_now((old, spinlock), (new, spinlock), NAMED)) == []
+
+
+def within(*members: Member) -> tuple[Layout, ...]:
+    """A record with these members in a part without a name, and one of its own."""
+    part = struct("", *members)
+    return struct("any", scalar("own"), held("", part)), part
+
+
+def test_a_hole_in_a_part_without_a_name_is_closed_by_a_move_there() -> None:
+    old, new = within(LINKS, SEQ), within(LINKS, STATE, SEQ, FLAGS)
+    (one,) = broken("avoidable-hole", before_and_now(old, new, NAMED))
+    told = "behind state would make it 32 bytes instead of 40; there is a new hole of 4 bytes behind state"
+    assert (one.member, one.message) == ("flags", told)
+    assert figure(one, "unused") == (0, 8)
+
+
+def test_no_member_leaves_its_part() -> None:
+    """``own`` and ``late`` would fill both holes, were they in one record."""
+    part = struct("", SEQ, STATE)
+    old, new = struct("any", LINKS, held("", part)), struct("any", LINKS, held("", part), FLAGS)
+    assert broken("avoidable-hole", before_and_now((old, part), (new, part), NAMED)) == []
+
+
+def test_the_first_line_of_an_aligned_part_is_not_entered() -> None:
+    """Who asked for a line there cared for what is on it."""
+    words = tuple(scalar(f"word{number}") for number in range(15))
+
+    def grown(align: int | None) -> list[Violation]:
+        parts = (struct("", FLAGS, *words, *late, align=align) for late in ((), (scalar("tail", 4),)))
+        old, new = ((struct("any", held("", part), scalar("own")), part) for part in parts)
+        return broken("avoidable-hole", before_and_now(old, new, NAMED))
+
+    assert [one.member for one in grown(None)] == ["tail"]
+    assert grown(64) == []
+
+
+def test_what_is_relied_on_to_be_at_its_offset_is_not_shifted() -> None:
+    late = scalar("late")
+    old, new = struct("any", LINKS, SEQ, late), struct("any", LINKS, STATE, SEQ, FLAGS, late)
+    made_of = before_and_now((old,), (new,), NAMED)
+    assert [one.member for one in broken("avoidable-hole", made_of)] == ["flags"]
+    facts = (SourceFact(FactKind.OFFSET, ("late",), "asserted"),)
+    assert broken("avoidable-hole", replace(made_of, facts=facts)) == []
