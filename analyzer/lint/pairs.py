@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
 from linesmith.analyzer.diff import changes, paired
 from linesmith.analyzer.errors import TypeNotFound
 from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.lint.restated import is_restated
 from linesmith.analyzer.model import Layout
 from linesmith.analyzer.selection import select, select_both
 from linesmith.analyzer.store import IndexedLayouts
@@ -33,10 +34,12 @@ class Pairs:
 def of_one(new: Layouts, types: tuple[str, ...]) -> Pairs:
     """Every record of one build that has a name, if only by a typedef, or those of ``types``.
 
-    Raises ``TypeNotFound`` for one that is not there.
+    What Rust states of C's records is only looked at where it is named. Raises ``TypeNotFound`` for one that is not
+    there.
     """
     layouts = select(new, types) if types else tuple(one for name in new.names() for one in new.variants(name))
-    return Pairs(tuple((None, one) for one in layouts), len(layouts))
+    pairs: Iterator[Pair] = ((None, one) for one in layouts)
+    return Pairs(tuple(pairs) if types else _own(pairs, new, new), len(layouts))
 
 
 def of_two(old: Layouts, new: Layouts, types: tuple[str, ...], asked_for: Collection[str] = ()) -> Pairs:
@@ -59,7 +62,17 @@ def of_two(old: Layouts, new: Layouts, types: tuple[str, ...], asked_for: Collec
     changed = sum(_differ(pair, old, new) for name in differing for pair in found[name])
     compared = sum(_count(new, name) for name in names)
     lost = ((layout, None) for name in sorted(gone) for layout in old.variants(name))
-    return Pairs((*(pair for pairs in found.values() for pair in pairs), *lost), compared, changed)
+    kept = (pair for pairs in found.values() for pair in pairs)
+    return Pairs(_own((*kept, *lost), old, new), compared, changed)
+
+
+def _own(pairs: Iterable[Pair], old: Layouts, new: Layouts) -> tuple[Pair, ...]:
+    """Without the records that Rust states of C's."""
+    return tuple(
+        (before, after)
+        for before, after in pairs
+        if not (is_restated(after, new) if after else before and is_restated(before, old))
+    )
 
 
 def _partners(old: tuple[Layout, ...], new: tuple[Layout, ...]) -> Iterator[Pair]:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from c_source import compiled
+from hand_made import scalar, struct, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +17,7 @@ from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.errors import TypeNotFound
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.lint import of_one, of_two
+from linesmith.analyzer.model import Layout
 from linesmith.analyzer.selection import select_both
 
 BOTH = "struct same { int a; long b; } s; struct other { char c; } o;"
@@ -110,3 +113,35 @@ def test_digests_differ_if_and_only_if_the_comparison_finds_a_change(
     before, after = builds(folder, source(old), source(new))
     found = changes(before, after, paired(*select_both(before, after, ())))
     assert bool(of_two(before, after, ()).changed) == bool(found)
+
+
+def of_c(layout: Layout) -> Layout:
+    return replace(layout, file="counter.h", line=1)
+
+
+def test_what_rust_restates_of_a_record_of_c_is_judged_once() -> None:
+    counter = struct("counter", scalar("hits"), scalar("misses"))
+    grown = struct("counter", scalar("hits"), scalar("misses"), scalar("lost"))
+    old = table(of_c(counter), struct("bindings::raw::counter", *counter.members))
+    new = table(of_c(grown), struct("bindings::raw::counter", *grown.members))
+    assert [after.name for _, after in of_two(old, new, ()).pairs if after] == ["counter"]
+    assert [after.name for _, after in of_one(new, ()).pairs if after] == ["counter"]
+    assert of_one(new, ("bindings::raw::counter",)).pairs != ()
+
+
+def test_a_part_without_a_name_is_restated_with_its_record() -> None:
+    counter = of_c(struct("counter", scalar("hits"), scalar("misses")))
+    both = table(counter, struct("bindings::counter__bindgen_ty_1", scalar("hits")))
+    assert [after.name for _, after in of_one(both, ()).pairs if after] == ["counter"]
+
+
+def test_a_record_of_rust_that_c_does_not_know_is_judged() -> None:
+    alike = struct("queue::counter", scalar("hits"))
+    both = table(of_c(struct("counter", scalar("hits"), scalar("misses"))), alike)
+    assert [after.name for _, after in of_one(both, ()).pairs if after] == ["counter", "queue::counter"]
+
+
+def test_a_class_in_a_namespace_is_judged_beside_a_record_of_its_name() -> None:
+    counter = struct("counter", scalar("hits"))
+    both = table(of_c(counter), of_c(struct("queue::counter", *counter.members)))
+    assert [after.name for _, after in of_one(both, ()).pairs if after] == ["counter", "queue::counter"]
