@@ -17,6 +17,8 @@ from linesmith.analyzer.rules.starts import Starts, meeting, starts
 TOGETHER = 0.5
 
 _PUSHED = "nobody moved it: what grew or came in between pushed it off, and who takes the lock touches a line more"
+_SHIFTED = "nobody moved it: what is in front shifted both, so that a line ends between them, and its taker touches two"
+_SHRANK = "the lock itself is smaller, and only its end was on that line; its data may have stayed where they were"
 _LEFT = "right where others read the data without the lock; where only its holder touches them, it touches a line more"
 _CAME = "right where only the lock's holder touches the data; who waits for it disturbs those who read them without it"
 _ELSEWHERE = "see that its data are where its holder finds them, and that nobody reads those it is beside without it"
@@ -31,6 +33,20 @@ class _Change:
     left: bool
     before: Mapping[str, Named]
     now: Mapping[str, Named]
+
+    @property
+    def shrank(self) -> bool:
+        """Whether only the end of the lock was on the line of its data, and it is not as large any more."""
+        was, now = self.before[self.lock], self.now[self.lock]
+        begins = line_of(was.offset)
+        ended_there = all(line_of(self.before[one.path].offset) > begins for one in self.data)
+        return self.left and now.span.size < was.span.size and ended_there
+
+    @property
+    def shifted(self) -> bool:
+        """Whether the lock is as far from its data as it was, and all of them moved alike."""
+        ways = {self.now[path].offset - self.before[path].offset for path in (self.lock, *(d.path for d in self.data))}
+        return len(ways) == 1
 
     @property
     def rearranged(self) -> bool:
@@ -112,17 +128,25 @@ def _violation(subject: Subject, change: _Change) -> Violation:
     nearest = min(names, key=len)
     old, new = change.before[change.lock], change.now[change.lock]
     ways = f"it {_way(old, new)}, {nearest} {_way(change.before[nearest], change.now[nearest])}"
-    pushed = change.left and not change.rearranged
+    pushed = change.left and not (change.rearranged or change.shrank)
     return RULE.broken(
         subject.new,
         f"{'left' if change.left else 'came to'} the line of {listed(names)}: {ways}",
         member=change.lock,
         subject=", ".join(names),
-        advice=_PUSHED if pushed else _LEFT if change.left else _CAME,
+        advice=_advice(change, pushed),
         figures=(Figure("offset", old.offset, new.offset),),
         severity=RULE.severity if pushed else Severity.NOTE,
         line=new.member.line,
     )
+
+
+def _advice(change: _Change, pushed: bool) -> str:
+    if pushed:
+        return _SHIFTED if change.shifted else _PUSHED
+    if change.shrank and not change.rearranged:
+        return _SHRANK
+    return _LEFT if change.left else _CAME
 
 
 def _way(old: Named, new: Named) -> str:

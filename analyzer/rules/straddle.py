@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.geometry import Named, named, straddles
+from linesmith.analyzer.geometry import Named, Span, named, straddles
 from linesmith.analyzer.geometry.placement import alignment_of
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Layout, PhaseCount, Severity, Violation
+from linesmith.analyzer.rules.company import listed
 from linesmith.analyzer.rules.rule import Rule, Side, Subject, declared_on
 from linesmith.analyzer.rules.starts import Starts, starts
 from linesmith.analyzer.rules.watched import Watched, watched
@@ -40,14 +41,23 @@ def _check(subject: Subject) -> Iterator[Violation]:
         return
     phases = _phases(subject.new, subject.head)
     earlier = _phases(subject.old, subject.base) if subject.old and subject.base else ()
-    for one in able:
+    for one, *rest in _alternatives(able):
         now = _across(one.member, phases)
         old = _before(subject, one.member)
         was = _across(old, earlier) if old else _Across()
         if now.share >= was.share + NEWS_SHARE:
-            yield _violation(subject, one, was, now)
+            yield _violation(subject, one, (was, now), rest)
         elif one.wanted and now.share >= NEWS_SHARE:
-            yield _violation(subject, replace(one, why=f"{one.why}, as before", severity=Severity.NOTE), was, now)
+            known = replace(one, why=f"{one.why}, as before", severity=Severity.NOTE)
+            yield _violation(subject, known, (was, now), rest)
+
+
+def _alternatives(found: Iterable[Watched]) -> Iterable[Sequence[Watched]]:
+    """Those that lie on the same bytes, the alternatives of a union, together."""
+    by_span: dict[Span, list[Watched]] = {}
+    for one in found:
+        by_span.setdefault(one.member.span, []).append(one)
+    return by_span.values()
 
 
 def _may_lie_across(member: Named) -> bool:
@@ -77,13 +87,14 @@ def _in_cache(member: Named, objects: Starts) -> _Across:
     return _Across(share, tuple(one.phase for one in split), len(objects.phases), objects.cache)
 
 
-def _violation(subject: Subject, one: Watched, was: _Across, now: _Across) -> Violation:
-    old = _before(subject, one.member)
+def _violation(subject: Subject, one: Watched, share: tuple[_Across, _Across], others: Sequence[Watched]) -> Violation:
+    old, (was, now) = _before(subject, one.member), share
     first, last = one.member.offset, one.member.end - 1
     moved = f", it was at {old.offset}" if old and old.offset != first else ""
+    place = f", and shares its place with {listed([one.member.path for one in others])}" if others else ""
     return RULE.broken(
         subject.new,
-        f"lies across two lines{now.clause}, at bytes {first} to {last}{moved}; it is {one.why}",
+        f"lies across two lines{now.clause}, at bytes {first} to {last}{moved}; it is {one.why}{place}",
         member=one.member.path,
         advice=_advice(one.member, now),
         figures=(

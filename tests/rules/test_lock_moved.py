@@ -40,6 +40,20 @@ def test_growth_in_front_pushes_a_lock_over_the_boundary_as_well(tmp_path: Path)
     assert (one.severity, one.member) == (Severity.WARNING, "list_lock")
 
 
+def test_what_is_in_front_is_said_to_have_shifted_both(tmp_path: Path) -> None:
+    small = "struct spinlock list_lock; u64 list[2];"
+    (one,) = moved(tmp_path, f"{FRONT} u64 x[5]; {small}", f"{FRONT} u64 x[7]; {small}")
+    assert one.advice.startswith("nobody moved it: what is in front shifted both")
+
+
+def test_a_lock_whose_own_type_became_smaller_is_a_note(tmp_path: Path) -> None:
+    """As apic_map_lock of kvm_arch, when a mutex shrank from 32 to 24 bytes: its end was on the line of the data."""
+    old = f"{FRONT} u64 x[5]; struct mutex {{ u64 words[4]; }} map_lock; u64 map;"
+    (one,) = moved(tmp_path, old, old.replace("words[4]", "words[3]"))
+    assert one.message.startswith("left the line of map: it stays at byte 104")
+    assert (one.severity, one.advice.partition(",")[0]) == (Severity.NOTE, "the lock itself is smaller")
+
+
 def test_a_lock_that_came_to_its_data_is_a_note(tmp_path: Path) -> None:
     (one,) = moved(tmp_path, f"{FRONT} {TREE} u64 x[6]; {LOCK}", f"{FRONT} {TREE} {LOCK} u64 x[6];")
     assert one.message.startswith("came to the line of i_mmap: it went from byte 128")

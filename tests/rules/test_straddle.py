@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from hand_made import held, lock, scalar, struct
+from hand_made import held, lock, scalar, struct, union
 from rule_builds import subject
 from rule_cases import alone, before_and_now, broken, figure
 
@@ -134,3 +134,13 @@ def test_the_line_is_that_of_the_member_that_holds_it(tmp_path: Path) -> None:
     made = subject(tmp_path, old, f"u64 added;\n{old}")
     (one,) = broken("straddle", made)
     assert (one.member, one.line) == ("dev.sem", made.new.members[-1].line)
+
+
+def test_alternatives_of_a_union_are_told_once() -> None:
+    """As the timers of struct sock."""
+    either = union("", held("timer", PAIR), held("retransmit", PAIR))
+    begin, end = scalar("__cacheline_group_begin__tx", 0), scalar("__cacheline_group_end__tx", 0)
+    old, new = (struct("any", *words(count), begin, held("", either), end) for count in (6, 7))
+    (one,) = broken("straddle", before_and_now((old, either, PAIR), (new, either, PAIR), NAMED))
+    assert one.member == "timer"
+    assert one.message.endswith("it is in the group tx, and shares its place with retransmit")
