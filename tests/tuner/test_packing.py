@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, permutations
@@ -13,7 +15,10 @@ from hypothesis import strategies as st
 
 from linesmith.analyzer.geometry.placement import Shape
 from linesmith.tuner.packing.order import moved
+from linesmith.tuner.packing.positions import Positions
+from linesmith.tuner.packing.prices import UNITS
 from linesmith.tuner.packing.problem import Apart, Clash, Grid, Hotspot, Item, Problem
+from linesmith.tuner.packing.scene import Scene
 from linesmith.tuner.packing.solve import front, solve
 
 ANYWHERE = Grid(64, tuple((start, 1 / 8) for start in range(0, 64, 8)))
@@ -148,3 +153,12 @@ def test_the_fewest_moves_are_all_but_the_longest_rise() -> None:
     assert moved((3, 0, 1, 2)) == (3,)
     assert moved((3, 2, 1, 0)) != (3, 2, 1, 0)
     assert moved((1, 2, 3, 0), fixed=(0,)) == (1, 2, 3)
+
+
+def test_a_search_that_ended_leaves_nothing_in_memory() -> None:
+    scene = Scene(problem([item(8), item(16), *[item(8)] * 9], hot=(0, 1)))
+    Positions(scene, 1_000, UNITS).run()
+    known = weakref.ref(scene)
+    del scene
+    gc.collect()
+    assert known() is None

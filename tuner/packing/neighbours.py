@@ -6,7 +6,7 @@ Prices depend on a place modulo the longest line and the largest alignment only,
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from math import lcm
 
 import numpy as np
@@ -37,6 +37,7 @@ class Neighbours:
         spots = [scene.problem.hotspots[number].size * BYTE for number in scene.prices.partners]
         self._reach = scene.prices.reach * BYTE + max([0, *sizes]) + max([0, *spots])
         self._blocks: dict[tuple[int, int], NDArray[np.int64]] = {}
+        self._starts = lru_cache(maxsize=None)(self._starts_of)
 
     @property
     def _residues(self) -> range:
@@ -123,7 +124,6 @@ class Neighbours:
         found: Places = self._starts(number, 0)[places % self._period // self._step]
         return found
 
-    @cache  # noqa: B019  one instance for one search
-    def _starts(self, number: int, member: int) -> Places:
+    def _starts_of(self, number: int, member: int) -> Places:
         item = self._hot[number]
         return np.array([self._scene.placer.step(item, at).starts[member] for at in self._residues])
