@@ -16,7 +16,12 @@ _OWN_SETTINGS = "_hypothesis_internal_use_settings"
 
 
 def pytest_configure() -> None:
-    """Let interrupts through to what the tests start: a shell makes its background jobs ignore them."""
+    """Let interrupts through to what the tests start, and time no example of a property.
+
+    A shell makes its background jobs ignore interrupts.
+    """
+    settings.register_profile("untimed", settings(), deadline=None)
+    settings.load_profile("untimed")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
