@@ -24,7 +24,7 @@ from linesmith.analyzer.model import Layout
 FORMAT = b"linesmith-index2"
 SUFFIX = ".index"
 # Everything that is kept of a build; it shares the room there is.
-KEPT = ("*.index", "*.access", "*.scan", "*.units", "*.places")
+KEPT = ("*.index", "*.access", "*.scan", "*.units", "*.places", "*.held")
 MOST_CACHED_BYTES = 1 << 30
 LEFTOVER_SECONDS = 3600
 _PREFIX = struct.Struct("<16sII")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Changed files of a tree in a directory of their own that comes first wherever the compiler looks for a file.
 
-Beside each changed file lie links to its neighbours, so that what these include by quotes is looked for there too.
+Beside the changed files lie links to those neighbours that lead to them, so that what these include by quotes is looked
+for there too.
 Nothing is written to the tree.
 """
 
@@ -10,11 +11,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
+from threading import Lock
 
 from linesmith.patches.flags import Flags
+from linesmith.patches.neighbours import Neighbours, Quotes
 
-_INCLUDED = (".h", ".c", ".inc", ".def", ".hh", ".S", ".tbl")
 _TAKES_FILE = ("-include", "-imacros")
 
 Contents = Mapping[str, bytes | None]
@@ -24,27 +27,36 @@ Contents = Mapping[str, bytes | None]
 class Overlay:
     """``root`` holds ``files`` (relative to ``tree``) as they are to be compiled; ``gone`` are not to be there.
 
-    ``entered`` are the folders that are images of the tree's, with links to what they hold.
+    ``linked`` are files of the tree that lie beside them, ``entered`` the folders in which such were looked for.
     """
 
     root: Path
     tree: Path
     files: frozenset[str]
     gone: frozenset[str] = frozenset()
+    neighbours: Neighbours | None = field(default=None, compare=False)
     entered: set[str] = field(default_factory=set, compare=False)
+    linked: set[str] = field(default_factory=set, compare=False)
+    _lock: Lock = field(default_factory=Lock, compare=False)
 
-    def enter(self, folder: str) -> Path:
-        """The image of a folder of the tree, made now if it is not there; returns its path."""
-        target = self.root / folder
-        if folder not in self.entered:
-            self.entered.add(folder)
-            target.mkdir(parents=True, exist_ok=True)
-            self._link_neighbours(folder)
-        return target
+    def enter(self, folders: Iterable[str]) -> None:
+        """Link what has to lie beside the changed files, with the files of these folders taken into account."""
+        with self._lock:
+            fresh = [folder for folder in folders if folder not in self.entered]
+            if not fresh or self.neighbours is None:
+                return
+            self.entered.update(fresh)
+            self.neighbours.look_into(fresh)
+            for file in self.neighbours.needed():
+                if file not in self.linked:
+                    self.linked.add(file)
+                    self._link(file)
 
     def unit(self, file: str) -> Path:
-        """The path under which a file of the tree is given to the compiler, so that its folder is the image."""
-        return self.enter(str(PurePosixPath(file).parent)) / PurePosixPath(file).name
+        """The path by which a compiler is given a file of the tree, so that it finds changed files beside it."""
+        place = os.path.normpath(file)
+        self.enter([str(PurePosixPath(place).parent)])
+        return (self.root if place in self.files or place in self.linked else self.tree) / place
 
     def options(self, flags: Flags) -> tuple[str, ...]:
         """The options of ``flags`` with the image in front of each directory and file that it has an image of."""
@@ -83,7 +95,7 @@ class Overlay:
         return [self.root / folder for folder in folders if self._holds(folder)]
 
     def _holds(self, folder: str) -> bool:
-        return any(folder == "." or file.startswith(f"{folder}/") for file in self.files)
+        return folder in _folders(self.files)
 
     def _below(self, path: Path) -> list[PurePosixPath]:
         """``path`` relative to the tree: as it is written, which may lead through links, and as it is."""
@@ -93,25 +105,32 @@ class Overlay:
                 found[PurePosixPath(place.relative_to(base))] = None
         return list(found)
 
-    def _link_neighbours(self, folder: str) -> None:
-        origin = self.tree / folder
-        if not origin.is_dir():
-            return
-        for path in origin.iterdir():
-            place = os.path.normpath(f"{folder}/{path.name}")
-            own = self.files | self.gone
-            if place not in own and path.suffix in _INCLUDED and path.is_file():
-                (self.root / folder / path.name).symlink_to(path)
+    def _link(self, file: str) -> None:
+        place = self.root / file
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(self.tree / file)
 
 
-def lay_out(root: Path, tree: Path, contents: Contents, units: Sequence[str] = ()) -> Overlay:
-    """Write ``contents`` (by file of ``tree``; ``None`` is no file) below ``root``, for compiling ``units``."""
+@lru_cache(maxsize=8)
+def _folders(files: frozenset[str]) -> frozenset[str]:
+    """The folders that hold the files, at any depth."""
+    return frozenset(str(folder) for file in files for folder in PurePosixPath(file).parents)
+
+
+def lay_out(
+    root: Path, tree: Path, contents: Contents, units: Sequence[str] = (), quotes: Quotes | None = None
+) -> Overlay:
+    """Write ``contents`` (by file of ``tree``; ``None`` is no file) below ``root``, for compiling ``units``.
+
+    ``quotes`` saves reading files of the tree again where several are laid out over it.
+    """
     written = {os.path.normpath(file): text for file, text in contents.items()}
     gone = frozenset(file for file, text in written.items() if text is None)
-    overlay = Overlay(root, tree, frozenset(written) - gone, gone)
-    for file in (*written, *units):
-        overlay.enter(str(PurePosixPath(file).parent))
+    neighbours = Neighbours(quotes or Quotes(tree), written)
+    overlay = Overlay(root, tree, frozenset(written) - gone, gone, neighbours)
     for file, text in written.items():
         if text is not None:
+            (root / file).parent.mkdir(parents=True, exist_ok=True)
             (root / file).write_bytes(text)
+    overlay.enter(str(PurePosixPath(os.path.normpath(file)).parent) for file in (*written, *units))
     return overlay

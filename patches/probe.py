@@ -48,7 +48,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """The records of a probe unit, the command that compiled it, and the overlay (gone now) that it read."""
+    """The records of a probe unit, the command that compiled it, and the overlay (gone perhaps) that it read."""
 
     layouts: LayoutTable
     command: Command
@@ -70,12 +70,19 @@ def compiled_with(build: Build, probe: Probe, contents: Contents, readable: Sequ
     """
     with tempfile.TemporaryDirectory(prefix="linesmith-") as made:
         overlay = lay_out(Path(made).resolve(), build.tree, contents, (probe.file, probe.unit))
-        unit = _unit(overlay, probe)
-        output = overlay.root / "probe.o"
+        return compiled_in(overlay, build, probe, readable)
+
+
+def compiled_in(overlay: Overlay, build: Build, probe: Probe, readable: Sequence[Path] | None = None) -> Compiled:
+    """The same with what is laid out in ``overlay``, in which nothing is written but links."""
+    with tempfile.TemporaryDirectory(prefix="linesmith-") as made:
+        scratch = Path(made).resolve()
+        unit = _unit(scratch, overlay, probe)
+        output = scratch / "probe.o"
         argv = _argv(build, probe, overlay, unit, output)
-        within = None if readable is None else _confinement(build, overlay, readable)
+        within = None if readable is None else _confinement(build, (overlay.root, *readable), scratch)
         command = Command(argv, build.flags.directory, COMPILE_SECONDS, within)
-        check_reads(command, overlay.root / "reads.d")
+        check_reads(command, scratch / "reads.d")
         ended = run(command)
         if ended.status:
             raise VerificationFailed(_complaint(probe, ended.output))
@@ -86,17 +93,16 @@ def compiled_with(build: Build, probe: Probe, contents: Contents, readable: Sequ
             raise VerificationFailed(message) from error
 
 
-def _unit(overlay: Overlay, probe: Probe) -> Path:
+def _unit(scratch: Path, overlay: Overlay, probe: Probe) -> Path:
     """Write the unit that includes the file; returns its path."""
-    entry = overlay.unit(probe.unit)
-    unit = entry.parent / PROBE_NAME
+    unit = scratch / PROBE_NAME
     variable = f"{probe.variable} linesmith_probe;\n" if probe.variable else ""
-    unit.write_text(f'#include "{entry.name}"\n{variable}', encoding="utf-8")
+    unit.write_text(f'#include "{overlay.unit(probe.unit)}"\n{variable}', encoding="utf-8")
     return unit
 
 
-def _confinement(build: Build, overlay: Overlay, readable: Sequence[Path]) -> Confinement:
-    return Confinement((*readable, *toolchain_of(build.flags.compiler)), (overlay.root,))
+def _confinement(build: Build, readable: Sequence[Path], scratch: Path) -> Confinement:
+    return Confinement((*readable, *toolchain_of(build.flags.compiler)), (scratch,))
 
 
 def _argv(build: Build, probe: Probe, overlay: Overlay, unit: Path, output: Path) -> tuple[str, ...]:

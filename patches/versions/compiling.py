@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,8 +12,10 @@ from linesmith.analyzer.layouts import LayoutTable
 from linesmith.patches.kbuild import for_unit
 from linesmith.patches.matrix.environment import Environment
 from linesmith.patches.matrix.probing import probes
-from linesmith.patches.probe import Compiled, Probe, compiled_with
+from linesmith.patches.overlay import Overlay
+from linesmith.patches.probe import Compiled, Probe, compiled_in
 from linesmith.patches.versions.counterparts import Counterpart
+from linesmith.patches.versions.overlays import Overlays
 from linesmith.patches.versions.versions import Versions
 
 
@@ -32,63 +34,76 @@ class Both:
     remark: str = ""
 
 
-def compiled_both(
-    versions: Versions, environment: Environment, one: Counterpart, readable: Sequence[Path]
-) -> Both | str:
+@dataclass(frozen=True, slots=True)
+class Compiling:
+    """How files of the versions are compiled: in an environment, with the changes as ``laid`` out over its tree.
+
+    ``readable`` are the places that a compiler reaches beside its own and the changed files.
+    """
+
+    versions: Versions
+    environment: Environment
+    laid: Overlays
+    readable: Sequence[Path]
+
+    def before(self, probe: Probe) -> Compiled:
+        """What the first version shows; raises ``VerificationFailed``."""
+        return self._in(self.laid.before(self.environment.build.tree), probe)
+
+    def after(self, probe: Probe) -> Compiled:
+        """What the second version shows; raises ``VerificationFailed``."""
+        return self._in(self.laid.after(self.environment.build.tree), probe)
+
+    def _in(self, overlay: Overlay, probe: Probe) -> Compiled:
+        return compiled_in(overlay, for_unit(self.environment.build, probe.unit), probe, self.readable)
+
+
+def compiled_both(how: Compiling, one: Counterpart) -> Both | str:
     """What a compiler makes of a file as it was and as it is; why it can make nothing of either, if so.
 
     Raises ``VerificationFailed`` where only the second version cannot be compiled.
     """
+    versions = how.versions
     if not one.old:
-        return _compiled_after(versions, environment, one.new, readable, "")
+        return _compiled_after(how, one.new, "")
     complaints: list[VerificationFailed] = []
     reason = ""
-    for probe, then in _probes(versions, environment, one):
+    for probe, then in _probes(how, one):
         try:
-            before = _compiled(environment, probe, versions.before, readable)
+            before = how.before(probe)
         except VerificationFailed as failed:
             reason = reason or str(failed)
             continue
         try:
-            after = _compiled(environment, then, versions.after, readable)
+            after = how.after(then)
         except VerificationFailed as failed:
             complaints.append(failed)
             continue
         return Both(one.new, _own(before), _own(after), one.old != one.new)
     if complaints:
         raise VerificationFailed(f"in {versions.head}, {complaints[0]}; mend that, then its layouts can be judged")
-    return _compiled_after(versions, environment, one.new, readable, f"in {versions.base}, {reason}")
+    return _compiled_after(how, one.new, f"in {versions.base}, {reason}")
 
 
-def _probes(versions: Versions, environment: Environment, one: Counterpart) -> Iterator[tuple[Probe, Probe]]:
+def _probes(how: Compiling, one: Counterpart) -> Iterator[tuple[Probe, Probe]]:
     """Ways to compile the file, as it was and as it is; one that a record has left may include where it is now."""
-    for probe in probes(environment.build, one.old, "", None):
+    for probe in probes(how.environment.build, one.old, "", None):
         yield probe, replace(probe, file=one.new)
-    if one.old != one.new and versions.after.get(one.old) is not None:
+    if one.old != one.new and how.versions.after.get(one.old) is not None:
         yield Probe(one.old, ""), Probe(one.old, "")
 
 
-def _compiled_after(
-    versions: Versions, environment: Environment, file: str, readable: Sequence[Path], reason: str
-) -> Both | str:
+def _compiled_after(how: Compiling, file: str, reason: str) -> Both | str:
     """What the second version alone shows; ``reason`` says why the first shows nothing, empty where it has no file."""
-    for probe in probes(environment.build, file, "", None):
+    for probe in probes(how.environment.build, file, "", None):
         try:
-            after = _compiled(environment, probe, versions.after, readable)
+            after = how.after(probe)
         except VerificationFailed as failed:
-            reason = reason or f"in {versions.head}, {failed}"
+            reason = reason or f"in {how.versions.head}, {failed}"
             continue
         remark = f"{file} was compared with nothing: {reason}" if reason else ""
         return Both(file, LayoutTable(()), _own(after), True, remark)
     return f"{file} was not compiled: {reason}"
-
-
-def _compiled(
-    environment: Environment, probe: Probe, contents: Mapping[str, bytes | None], readable: Sequence[Path]
-) -> Compiled:
-    build = for_unit(environment.build, probe.unit)
-    own = {file: text for file, text in contents.items() if not file.endswith((".rst", ".toml"))}
-    return compiled_with(build, probe, own, readable)
 
 
 def _own(found: Compiled) -> LayoutTable:

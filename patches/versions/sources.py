@@ -19,7 +19,7 @@ from linesmith.patches.confinement import is_confinable
 from linesmith.patches.matrix.environment import Environment
 from linesmith.patches.matrix.workers import each
 from linesmith.patches.preparation import Progress
-from linesmith.patches.versions.compiling import Both, compiled_both
+from linesmith.patches.versions.compiling import Both, Compiling, compiled_both
 from linesmith.patches.versions.counterparts import Counterpart, counterparts
 from linesmith.patches.versions.declaring import declaring
 from linesmith.patches.versions.environments import EnvironmentOf, Recipe, environments, readable
@@ -27,6 +27,7 @@ from linesmith.patches.versions.holding import MOST_FILES as MOST_HOLDING
 from linesmith.patches.versions.holding import holding
 from linesmith.patches.versions.initialised import initialised
 from linesmith.patches.versions.join import Joined, joined, of_a_kernel
+from linesmith.patches.versions.overlays import Overlays, overlays
 from linesmith.patches.versions.vanished import gone_for_good, vanished, with_gone
 from linesmith.patches.versions.versions import Versions
 
@@ -47,6 +48,7 @@ class _Compiler:
     """Compiles files of both versions, each in its environment."""
 
     versions: Versions
+    laid: Overlays
     of: EnvironmentOf
     build: Path | None
     progress: Progress
@@ -71,7 +73,7 @@ class _Compiler:
     def _both(self, file: Counterpart) -> Both | str:
         environment = self._of(file)
         places = readable(environment, self.versions.root, self.build)
-        return compiled_both(self.versions, environment, file, places)
+        return compiled_both(Compiling(self.versions, environment, self.laid, places), file)
 
 
 def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], progress: Progress) -> Sources:
@@ -79,12 +81,13 @@ def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], prog
 
     Raises ``TreeError``, ``ToolMissing``, and ``VerificationFailed`` for a second version that does not compile.
     """
-    compiler = _Compiler(versions, environments(versions.root, recipe, progress), recipe.tree.build, progress)
     files = _files(versions, asked_for)
-    compiled, failed = compiler.compiled(files[:MOST_FILES])
-    both = joined(compiled, asked_for)
-    environment = compiler.environment(files)
-    further, missed = _holders(compiler, both, files, environment)
+    with overlays(versions) as laid:
+        compiler = _Compiler(versions, laid, environments(versions.root, recipe, progress), recipe.tree.build, progress)
+        compiled, failed = compiler.compiled(files[:MOST_FILES])
+        both = joined(compiled, asked_for)
+        environment = compiler.environment(files)
+        further, missed = _holders(compiler, both, files, environment)
     if further:
         both = joined((*compiled, *further), asked_for)
     linted = Linted(

@@ -76,10 +76,26 @@ def test_an_edited_unit_is_compiled_as_edited_and_a_new_one_too(tmp_path: Path) 
     assert [preprocessed(overlay, unit) for unit in ("src/a.c", "src/new.c")] == ["after", "new"]
 
 
-def test_a_removed_file_has_no_link_among_its_neighbours(tmp_path: Path) -> None:
-    tree = write_files(tmp_path / "tree", {"include/gone.h": "", "include/kept.h": "", "include/one.h": ""})
-    overlay = lay_out(tmp_path / "over", tree, {"include/gone.h": None, "include/one.h": b"after\n"})
-    assert sorted(path.name for path in overlay.enter("include").iterdir()) == ["kept.h", "one.h"]
+def test_only_what_leads_to_a_changed_file_or_is_led_to_lies_beside_it(tmp_path: Path) -> None:
+    kept = {
+        "include/leads.h": '#include "between.h"\n',
+        "include/between.h": '#include "gone.h"\n',
+        "include/led_to.h": '#include "last.h"\n',
+        "include/last.h": "",
+        "include/other.h": '#include "last.h"\n',
+        "include/by_path.h": "#include <one.h>\n",
+    }
+    tree = write_files(tmp_path / "tree", {**kept, "include/gone.h": "", "include/one.h": ""})
+    changed = {"include/gone.h": None, "include/one.h": b'#include "led_to.h"\n'}
+    lay_out(tmp_path / "over", tree, changed)
+    beside = sorted(path.name for path in (tmp_path / "over" / "include").iterdir())
+    assert beside == ["between.h", "last.h", "leads.h", "led_to.h", "one.h"]
+
+
+def test_all_lie_beside_a_changed_file_that_includes_by_a_macro(tmp_path: Path) -> None:
+    tree = write_files(tmp_path / "tree", {"a.c": "", "b.h": "between\n"})
+    overlay = lay_out(tmp_path / "over", tree, {"a.c": b'#define B "b.h"\n#include B\n'})
+    assert preprocessed(overlay, "a.c") == "between"
 
 
 def test_paths_that_the_compiler_names_become_those_of_the_tree(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from scan.trees import written
 
-from linesmith.patches.scan import text_scan
+from linesmith.patches.scan import stamped, text_scan
 from linesmith.patches.scan.text_scan import text_places
 
 READ = text_scan._read
@@ -18,7 +18,7 @@ READ = text_scan._read
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINESMITH_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(text_scan, "_SLACK_NS", 0)
+    monkeypatch.setattr(stamped, "_SLACK_NS", 0)
 
 
 @pytest.fixture
