@@ -132,6 +132,24 @@ def attribute_to(
     return replace(_describe(verdict, line.bytes, containment), margin=1.0)
 
 
+def attribute_begun(
+    one: Hypothesis, line: SharedLine, evidence: Evidence, containment: Containment
+) -> LineObject | None:
+    """The part ``one``, sure on the line behind, if most of this line is in it and no code that is known objects.
+
+    Code that the ELF file does not have is taken to touch it: where it begins is known.
+    """
+    clues = clues_of(line.accesses, evidence)
+    held, _ = within(clues, one, containment)
+    known = [clue for clue in held if clue.spots or clue.known.records]
+    fitting = [clue for clue in known if probability(clue, one.layout, clue.offset - one.start, containment)[1]]
+    share = sum(clue.samples for clue in held) / max(1, sum(clue.samples for clue in clues))
+    if not known or len(fitting) < len(known) or share < MOSTLY:
+        return None
+    described = _describe(_Verdict(one, 0.0, 0.0, share), line.bytes, containment)
+    return replace(described, outcome=Outcome.INNER_TYPE_ONLY, margin=1.0)
+
+
 def attribute_at(
     start: int,
     size: int,

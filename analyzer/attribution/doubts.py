@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import inf
 
 from linesmith.analyzer.attribution.code_touches import touching_leaves
 from linesmith.analyzer.attribution.evidence import INLINED, POINTS_INTO_ANOTHER, RETURNED
 from linesmith.analyzer.attribution.hypotheses import Hypothesis
-from linesmith.analyzer.attribution.likelihood import Clue, quality
+from linesmith.analyzer.attribution.likelihood import Clue, quality, touched
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.model import Entered, Leaf
 
@@ -17,6 +18,8 @@ from linesmith.analyzer.model import Entered, Leaf
 MOSTLY = 0.5
 # Share of the functions that may touch nothing of theirs in the object: optimisation loses a variable now and then.
 MOST_MISFITS = 0.25
+# Share of a function's accesses whose places are known, from which on it is told that it touches none of them.
+WELL_KNOWN = 0.7
 # A record held by value in this many others is a building block (a lock, a list head), not an object.
 BUILDING_BLOCK = 8
 # Distinct places on a line that a building block can have, in bytes from one to the next.
@@ -51,6 +54,22 @@ def contradiction(one: Hypothesis, clues: Sequence[Clue], containment: Containme
     if len(against) <= MOST_MISFITS * len(certain):
         return ""
     return f"what is touched at {against[0].offset:#x} hardly fits it: the type may be laid out otherwise there"
+
+
+def ill_fitting(one: Hypothesis, clues: Sequence[Clue], containment: Containment) -> str:
+    """Which places of the winner are touched by code that is known to touch others: they may lie elsewhere by now."""
+    certain = [clue for clue in clues if clue.weight >= MOSTLY]
+    samples: Counter[int] = Counter()
+    against: Counter[int] = Counter()
+    for clue in certain:
+        samples[clue.offset] += clue.samples
+        known = bool(clue.spots) and clue.mapped >= WELL_KNOWN
+        if known and not touched(clue, one.layout, clue.offset - one.start, containment):
+            against[clue.offset] += clue.samples
+    misfits = [f"{offset:#x}" for offset in sorted(samples) if 2 * against[offset] > samples[offset]]
+    if not misfits:
+        return ""
+    return f"what is touched at {', '.join(misfits)} hardly fits it: the type may be laid out otherwise there"
 
 
 def hearsay(one: Hypothesis, clues: Sequence[Clue], containment: Containment) -> str:

@@ -15,11 +15,11 @@ from linesmith.analyzer.addresses.object_map import ObjectMap, PlacedObject
 from linesmith.analyzer.attribution.agreement import agrees, instruction_of
 from linesmith.analyzer.attribution.attribute import attribute_at
 from linesmith.analyzer.attribution.evidence import Evidence, evidence_of
-from linesmith.analyzer.attribution.lock import has_lock, is_lock, takes_lock
+from linesmith.analyzer.attribution.lock import has_lock, takes_lock
 from linesmith.analyzer.attribution.neighbours import Neighbourhood
+from linesmith.analyzer.attribution.nested import narrowed, weight
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.model import (
-    CACHE_LINE_BYTES,
     Access,
     Layout,
     LineObject,
@@ -29,8 +29,6 @@ from linesmith.analyzer.model import (
     SharedLine,
 )
 
-# A nested record must hold this share of the accesses to stand for the whole object.
-NEARLY_ALL = 0.9
 # Below this agreement of the code with the snapshot's type, the report says that they disagree.
 AGREEMENT = 0.5
 _TYPELESS = (ObjectKind.STACK, ObjectKind.PAGE_TABLE, ObjectKind.PAGE_CACHE)
@@ -55,14 +53,10 @@ def identify(
         place = None if access.offset is None else known.element_at(line.address + access.offset)
         if place is not None:
             met.setdefault(place, []).append(access)
-    ordered = sorted(met.items(), key=lambda item: (-sum(map(_weight, item[1])), item[0].start))
+    ordered = sorted(met.items(), key=lambda item: (-sum(map(weight, item[1])), item[0].start))
     found = (_object(place, seen, line, evidence, containment, around) for place, seen in ordered)
     whole = zip(ordered, found, strict=True)
-    return tuple(_narrowed(one, seen, line, containment, wanted) for (_, seen), one in whole)
-
-
-def _weight(access: Access) -> int:
-    return access.contended + access.stores or access.records or 0
+    return tuple(narrowed(one, seen, line, containment, wanted) for (_, seen), one in whole)
 
 
 def _object(
@@ -152,52 +146,6 @@ def _typed(
     )
 
 
-def _narrowed(
-    one: LineObject, seen: Sequence[Access], line: SharedLine, containment: Containment, wanted: str | None
-) -> LineObject:
-    """The object as the nested record that says most, with the outer one as its container."""
-    if one.layout is None or one.outcome is not Outcome.RESOLVED or one.type == wanted:
-        return one
-    outer = containment.layouts.by_id(one.layout)
-    layout, begin = _innermost(outer, _enclosing(outer, one.start, seen, containment), seen, containment, wanted)
-    if layout.id == outer.id:
-        return one
-    start = one.start + begin
-    where = replace(one, start=start, phase=start % line.bytes, size=layout.size)
-    return replace(where, type=layout.name, layout=layout.id, containers=(outer.name,))
-
-
-def _enclosing(
-    outer: Layout, start: int, seen: Sequence[Access], containment: Containment
-) -> dict[tuple[str, int], int]:
-    """Samples within each nested record, by its name and its offset in ``outer``."""
-    enclosed: dict[tuple[str, int], int] = {}
-    for access in seen:
-        leaves = containment.leaves(outer.id, (access.offset or 0) - start)
-        for record in {step for leaf in leaves for step in leaf.chain}:
-            enclosed[record] = enclosed.get(record, 0) + _weight(access)
-    return enclosed
-
-
-def _innermost(
-    outer: Layout,
-    enclosed: dict[tuple[str, int], int],
-    seen: Sequence[Access],
-    containment: Containment,
-    wanted: str | None,
-) -> tuple[Layout, int]:
-    """A ``wanted`` record, else the smallest one longer than a line that holds nearly all accesses; and its offset."""
-    total = sum(map(_weight, seen))
-    best = outer, 0
-    for (name, begin), weight in enclosed.items():
-        smaller = [one for one in containment.layouts.variants(name) if CACHE_LINE_BYTES < one.size < best[0].size]
-        if name == wanted:
-            return containment.layouts.variants(name)[0], begin
-        if smaller and weight >= NEARLY_ALL * total and not is_lock(name):
-            best = smaller[0], begin
-    return best
-
-
 def _agreement(
     outer: Layout, start: int, seen: Sequence[Access], evidence: Evidence, containment: Containment
 ) -> float:
@@ -210,17 +158,17 @@ def _agreement(
     for access in seen:
         instruction = instruction_of(access, evidence)
         if instruction is not None:
-            judged += _weight(access)
-            agreeing += _weight(access) * agrees(instruction, access, whole, containment)
+            judged += weight(access)
+            agreeing += weight(access) * agrees(instruction, access, whole, containment)
             continue
         records = evidence_of(access, evidence).records
         if not records:
             continue
         leaves = containment.leaves(outer.id, (access.offset or 0) - start)
-        judged += _weight(access)
+        judged += weight(access)
         names = {name for leaf in leaves for name, _ in leaf.chain}
         if names & records.keys() or (has_lock(names) and takes_lock(access.function or "")):
-            agreeing += _weight(access)
+            agreeing += weight(access)
     return agreeing / judged if judged else 1.0
 
 

@@ -3,7 +3,8 @@
 
 Each line is first solved by itself, with every machine that slabs may have been laid out for. The objects that are sure
 then tell the machine, and the types that are not where the rules put them; lines that were not sure, or that
-contradict what the others say, are solved again with that. Last, what is sure settles some of the rest.
+contradict what the others say, are solved again with that. Then what is sure settles some of the rest. Last, of nested
+records the one is named that holds what is hot.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linesmith.analyzer.attribution.evidence import Evidence
-from linesmith.analyzer.attribution.line_objects import ground_of, line_objects
+from linesmith.analyzer.attribution.line_objects import ground_of, line_objects, with_misfits
+from linesmith.analyzer.attribution.nested import narrowed_all
 from linesmith.analyzer.attribution.settling import Objects, is_unsure, placed, settled, sure_objects
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.model import Outcome, Profile, SharedLine
@@ -38,7 +40,9 @@ def joint_objects(
         ground = ground_of(profile, evidence, containment, learnt)
         pairs = zip(lines, found, strict=True)
         found = tuple(one if _stands(line, one, learnt) else line_objects(line, ground, wanted) for line, one in pairs)
-    return settled(lines, found, ground, learnt)
+    told = zip(lines, settled(lines, found, ground, learnt), strict=True)
+    named = ((line, narrowed_all(objects, line, containment, wanted)) for line, objects in told)
+    return tuple(with_misfits(objects, line, ground) for line, objects in named)
 
 
 def cpus_of(profile: Profile) -> int | None:

@@ -6,10 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.addresses.object_map import ObjectMap
-from linesmith.analyzer.attribution.attribute import attribute, attribute_as, attribute_to
+from linesmith.analyzer.attribution.attribute import attribute, attribute_as, attribute_begun, attribute_to
+from linesmith.analyzer.attribution.doubts import ill_fitting
 from linesmith.analyzer.attribution.evidence import Evidence
-from linesmith.analyzer.attribution.hypotheses import Hypothesis
+from linesmith.analyzer.attribution.hypotheses import Hypothesis, within
 from linesmith.analyzer.attribution.identify import identify
+from linesmith.analyzer.attribution.likelihood import clues_of
 from linesmith.analyzer.attribution.neighbours import Neighbourhood
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.layouts import Layouts
@@ -59,6 +61,28 @@ def reaching(one: Hypothesis, line: SharedLine, ground: Ground) -> LineObject | 
     if one.start + ground.containment.layouts.by_id(one.layout).size <= 0:
         return None
     return attribute_to(one, _own(line, ground.kernel), ground.evidence, ground.containment, ground.neighbourhood)
+
+
+def begun(one: Hypothesis, line: SharedLine, ground: Ground) -> LineObject | None:
+    """A part that is sure on the line behind, on the line where it begins, if that line is about it."""
+    if not 0 <= one.start < line.bytes:
+        return None
+    return attribute_begun(one, _own(line, ground.kernel), ground.evidence, ground.containment)
+
+
+def with_misfits(objects: tuple[LineObject, ...], line: SharedLine, ground: Ground) -> tuple[LineObject, ...]:
+    """The objects of a line; of those that only code tells with what hardly fits them, as a reason."""
+    own = _own(line, ground.kernel)
+    return tuple(one if one.origin else _with_misfits(one, own, ground) for one in objects)
+
+
+def _with_misfits(one: LineObject, own: SharedLine, ground: Ground) -> LineObject:
+    if one.layout is None or one.outcome is not Outcome.RESOLVED:
+        return one
+    place = Hypothesis(one.layout, one.start)
+    held, _ = within(clues_of(own.accesses, ground.evidence), place, ground.containment)
+    misfits = ill_fitting(place, held, ground.containment)
+    return replace(one, reason="; ".join(filter(None, (one.reason, misfits))))
 
 
 def is_kernel(layouts: Layouts) -> bool:

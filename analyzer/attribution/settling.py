@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from linesmith.analyzer.attribution.hypotheses import Hypothesis
-from linesmith.analyzer.attribution.line_objects import Ground, reaching
+from linesmith.analyzer.attribution.line_objects import Ground, begun, reaching
 from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.model import LineObject, Outcome, SharedLine
 from linesmith.analyzer.slab import PlacedStart, SlabStarts
@@ -21,6 +21,7 @@ _UNSURE = (Outcome.CANNOT_TELL, Outcome.INNER_TYPE_ONLY)
 # Objects that begin last before a line, and may reach onto it.
 _NEAREST = 4
 _REACHES = "it reaches over from a line close by, where it is sure"
+_BEGINS_HERE = "it begins here and goes on on the line behind, where it is sure"
 _ALONE = "of the types that are sure on other lines it is the only one that can begin here"
 
 Objects = tuple[LineObject, ...]
@@ -31,7 +32,7 @@ def settled(
 ) -> tuple[Objects, ...]:
     """The objects ``found`` on each line; where they are not sure, what the sure ones on other lines say."""
     sure = sorted(set(sure_objects(lines, found)), key=lambda one: one.address)
-    told = _Told(sure, ground, starts)
+    told = _Told(sure, tuple(dict.fromkeys(_sure_parts(lines, found))), ground, starts)
     return tuple(told.of(line, objects) for line, objects in zip(lines, found, strict=True))
 
 
@@ -47,6 +48,15 @@ def sure_objects(lines: Sequence[SharedLine], found: Sequence[Objects]) -> Itera
             yield from placed(line, objects)
 
 
+def _sure_parts(lines: Sequence[SharedLine], found: Sequence[Objects]) -> Iterator[PlacedStart]:
+    """The locks and other parts that are sure, though not whose, and that begin before their line."""
+    for line, objects in zip(lines, found, strict=True):
+        first = objects[0]
+        part = first.outcome is Outcome.INNER_TYPE_ONLY or (first.outcome is Outcome.RESOLVED and is_lock(first.type))
+        if part and not first.origin and first.start < 0:
+            yield from placed(line, objects)
+
+
 def placed(line: SharedLine, objects: Objects) -> Iterator[PlacedStart]:
     """The first object of a line by its address, where that is known."""
     if line.address is not None and objects[0].layout is not None:
@@ -56,8 +66,11 @@ def placed(line: SharedLine, objects: Objects) -> Iterator[PlacedStart]:
 class _Told:
     """Sure objects by address, and their types."""
 
-    def __init__(self, sure: Sequence[PlacedStart], ground: Ground, starts: SlabStarts | None) -> None:
+    def __init__(
+        self, sure: Sequence[PlacedStart], parts: Sequence[PlacedStart], ground: Ground, starts: SlabStarts | None
+    ) -> None:
         self._sure = sure
+        self._parts = parts
         self._addresses = [one.address for one in sure]
         self._types = frozenset(one.layout for one in sure)
         self._ground = ground
@@ -75,7 +88,13 @@ class _Told:
                 whole = reaching(one, line, self._ground)
                 if whole is not None:
                     return (replace(whole, reason=reason),)
-        return objects
+        return self._begun(line.address, line, objects) if objects[0].outcome is Outcome.CANNOT_TELL else objects
+
+    def _begun(self, address: int, line: SharedLine, objects: Objects) -> Objects:
+        """The part that begins on the line and is sure on the one behind; ``objects`` where there is none."""
+        found = (begun(Hypothesis(one.layout, one.address - address), line, self._ground) for one in self._parts)
+        part = next((one for one in found if one is not None), None)
+        return objects if part is None else (replace(part, reason=_BEGINS_HERE),)
 
     def _reaching(self, address: int, line: SharedLine) -> Iterable[Hypothesis]:
         before = self._sure[: bisect_left(self._addresses, address + line.bytes)][-_NEAREST:]

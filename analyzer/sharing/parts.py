@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.attribution.lock import waits_for_lock
+from linesmith.analyzer.attribution.lock import is_lock, waits_for_lock
 from linesmith.analyzer.model import (
     ADJACENT_LINE_BYTES,
     CACHE_LINE_BYTES,
@@ -111,11 +111,14 @@ def top_names(members: Sequence[LineMember], objects: Sequence[LineObject]) -> M
 def _names(
     members: Sequence[LineMember], objects: Sequence[LineObject], named: Callable[[LineMember], str]
 ) -> Mapping[int, str]:
-    """Names by offset; bare words of a lock are one lock, and of objects behind the first it is told what they are."""
+    """Names by offset; the words of a lock are one lock, and of objects behind the first it is told what they are."""
     words = [member.offset for member in members if _is_bare_lock(member)]
-    lock = f"lock at {min(words, default=0):#x}"
+    bare = f"lock at {min(words, default=0):#x}"
+    locks: dict[int | None, str] = {one.start: one.type for one in objects if is_lock(one.type)}
     return {
-        member.offset: lock if _is_bare_lock(member) else named(member) + _whose(member, objects) for member in members
+        member.offset: (bare if _is_bare_lock(member) else locks.get(_begin(member)) or named(member))
+        + _whose(member, objects)
+        for member in members
     }
 
 
@@ -132,9 +135,14 @@ def _element(member: LineMember) -> str:
 
 def _whose(member: LineMember, objects: Sequence[LineObject]) -> str:
     """Which object a member belongs to, for those of objects behind the first."""
-    begin = None if member.object_offset is None else member.offset - member.object_offset
+    begin = _begin(member)
     others = [one for one in objects[1:] if one.type and one.start == begin]
     return f" of {_called(others[0])}" if others else ""
+
+
+def _begin(member: LineMember) -> int | None:
+    """Where the object begins that the member is of, counted from the line; ``None`` where that is not known."""
+    return None if member.object_offset is None else member.offset - member.object_offset
 
 
 def _called(one: LineObject) -> str:

@@ -16,7 +16,7 @@ from linesmith.analyzer.attribution.evidence import functions_asked
 from linesmith.analyzer.attribution.joint_objects import cpus_of
 from linesmith.analyzer.dwarf import operands, read_layouts, touched
 from linesmith.analyzer.findings import findings
-from linesmith.analyzer.model import Access, LineObject, Profile, Sampling, SharedLine, TriageKind
+from linesmith.analyzer.model import Access, LineObject, Outcome, Profile, Sampling, SharedLine, TriageKind
 from linesmith.analyzer.slab import Kernel
 
 PAGE = 0xFFFF_8880_0001_0000
@@ -26,6 +26,9 @@ struct dentry { long hash, seq; struct rw_semaphore d_sem; long name[12]; struct
 struct mm_struct { long users; struct rw_semaphore mmap_lock; long rest[20]; };
 struct file { long pos; struct rw_semaphore f_sem; long rest[20]; };
 struct task_struct { void *stack; struct mm_struct *mm; } task;
+struct big_mutex { long state, holder, waiters; };
+struct pool { long free; struct big_mutex m; long used; };
+struct bank { long open[3]; struct big_mutex m; };
 struct domain { long spans, overloaded; struct rw_semaphore levels[100]; };
 struct nsproxy { long count, uts, all[9], net, last; };
 struct file *opened;
@@ -33,6 +36,8 @@ long get_nsproxy(struct nsproxy *n) { n->count++; return n->uts; }
 long put_nsproxy(struct nsproxy *n) { n->net++; return n->last; }
 long d_lookup(struct dentry *d) { d->seq = d->hash; return d->hash; }
 long pull(struct domain *d) { d->overloaded = d->spans; return d->spans; }
+void take(struct big_mutex *m) { m->holder = m->state; m->state = 1; }
+void queue(struct big_mutex *m) { m->waiters = m->holder; }
 void down_write(struct rw_semaphore *s) { s->owner = s->count; s->count = 1; }
 """
 ENTRY = ((0, "d_lookup", 0), (8, "d_lookup", 50))
@@ -103,6 +108,21 @@ def test_a_line_with_the_end_of_one_object_and_the_start_of_the_next_has_both(ke
     found = findings(profile, layouts, touched(kernel, *asked), operands(kernel, *asked), kernel=Kernel())[0]
     assert [(one.type, one.start) for one in found.objects] == [("nsproxy", -64), ("nsproxy", 40)]
     assert TriageKind.SEVERAL_OBJECTS in found.triage.kinds
+
+
+def test_a_lock_that_goes_on_on_the_next_line_is_known_where_it_begins(kernel: Path) -> None:
+    """Its state ends a line, its holder begins the next; of the code that spins on the state this build has nothing."""
+    rows = (
+        Access(56, "spin", hitm_local=300),
+        Access(56, "take", hitm_local=100),
+        Access(8, "d_lookup", hitm_local=50),
+    )
+    first = SharedLine(0, PAGE, rows, hitm_local=450)
+    second = _line(1, PAGE + 64, ((0, "take", 50), (0, "queue", 0), (8, "queue", 50)))
+    one, other = _objects(kernel, None, first, second)
+    assert (other.type, other.start) == ("big_mutex", -8)
+    assert (one.type, one.start, one.outcome) == ("big_mutex", 56, Outcome.INNER_TYPE_ONLY)
+    assert one.reason == "it begins here and goes on on the line behind, where it is sure"
 
 
 def test_without_a_sure_object_nothing_is_settled(kernel: Path) -> None:

@@ -78,6 +78,15 @@ def test_what_a_function_touches_outweighs_what_it_declares(program: Path, acces
     assert (one.type, one.start, one.outcome) == ("account", 0, Outcome.RESOLVED)
 
 
+def test_a_place_that_is_touched_by_code_of_another_place_is_told(program: Path, accesses: AccessMap) -> None:
+    """In the build of the report the balance may lie at 8; here the function touches it at 32 and nothing else."""
+    fitting = load(0x20, "read_balance"), load(0x28, "unlink_account"), load(0x30, "unlink_account")
+    assert explain(program, accesses, *fitting).objects[0].reason == ""
+    one = explain(program, accesses, *fitting, load(8, "pay")).objects[0]
+    assert (one.type, one.start, one.outcome) == ("account", 0, Outcome.RESOLVED)
+    assert one.reason == "what is touched at 0x8 hardly fits it: the type may be laid out otherwise there"
+
+
 def test_a_sampled_store_is_met_by_one_that_writes(program: Path, accesses: AccessMap) -> None:
     one = explain(program, accesses, store(32, "pay")).objects[0]
     assert (one.type, one.start) == ("account", 0)

@@ -78,6 +78,18 @@ def test_two_words_of_one_lock_do_not_share_falsely() -> None:
     assert found.kinds == (TriageKind.LOCK_CONTENTION,)
 
 
+def test_the_members_of_a_lock_whose_owner_is_not_known_are_one_lock() -> None:
+    spinning = MemberFunction("rwsem_spin_on_owner", 90, 0)
+    members = [
+        LineMember("count", 8, 0, 8, 5, 5, (MemberFunction("down_write", 10, 5),), lock=True),
+        LineMember("owner", 16, 8, 8, 90, 0, (spinning,), lock=True, write_inferred="taking a lock writes it"),
+    ]
+    objects = (LineObject("rw_semaphore", 1, 8, 8, 1.0, Outcome.INNER_TYPE_ONLY),)
+    found = triage(SharedLine(0, None, ()), objects, members, Profile("test", "", "hitm", ()))
+    assert (found.kinds, found.pairs) == ((TriageKind.LOCK_CONTENTION,), ())
+    assert found.sentence.startswith("lock contention on rw_semaphore (100%")
+
+
 def test_elements_of_an_array_share_falsely_with_each_other() -> None:
     function = MemberFunction("worker", 50, 40)
     members = [LineMember(f"slot[{at}].count", 16 * at, 16 * at, 8, 50, 40, (function,)) for at in range(3)]
