@@ -83,7 +83,7 @@ def _forest(ones: Sequence[Comparison], equal: Sequence[Comparison]) -> Forest:
     first, floor = both[0], max(one.floor for one in both)
     return Forest(
         f"{first.name}, {scale(first)}",
-        meaning(first),
+        _meaning(first),
         first.baseline,
         drawn.at(0.0),
         drawn.ticks(),
@@ -92,6 +92,12 @@ def _forest(ones: Sequence[Comparison], equal: Sequence[Comparison]) -> Forest:
         tuple(_rows(equal, "equal", drawn)) + tuple(_rows(ones, "arm", drawn)),
         first.only_shown,
     )
+
+
+def _meaning(one: Comparison) -> str:
+    """What the numbers mean, as the beginning of a sentence."""
+    told = meaning(one)
+    return f"In {told}" if one.metric.unit else f"{told[:1].upper()}{told[1:]}"
 
 
 def _rows(ones: Sequence[Comparison], kind: str, drawn: Scale) -> Iterator[Row]:

@@ -69,6 +69,7 @@ def render_run(result: Result, files: RunFiles) -> str:
         "sections": tuple(_forests(result)),
         "trials": _trials(result, files.folder),
         "builds": tuple(_builds(result.builds)),
+        "configured": any(one.configuration for one in result.builds),
         "facts": merged(result.facts),
         "unchecked": unchecked(result, told(result)),
     }
