@@ -98,7 +98,7 @@ def _parts(layout: Layout, layouts: Layouts) -> tuple[Part, ...]:
 
 
 def _nested(layout: Layout, layouts: Layouts, holders: tuple[tuple[Layout, int], ...]) -> Iterator[Part]:
-    anonymous = [index for index, one in enumerate(layout.members) if _is_part(one)]
+    anonymous = [index for index, one in enumerate(layout.members) if _is_part(one, layouts)]
     if not anonymous or len(holders) >= _MOST_LEVELS:
         return
     explained = with_inferred_alignment(layout)
@@ -111,8 +111,10 @@ def _nested(layout: Layout, layouts: Layouts, holders: tuple[tuple[Layout, int],
         yield from _nested(inner, layouts, here)
 
 
-def _is_part(member: Member) -> bool:
-    return not member.name and member.record is not None and not member.dimensions
+def _is_part(member: Member, layouts: Layouts) -> bool:
+    """Whether it has no name, and its record neither: one with a tag (-fms-extensions) is others', too."""
+    bare = not member.name and member.record is not None and not member.dimensions
+    return bare and not layouts.by_id(member.record or 0).name
 
 
 def _is_explained(layout: Layout) -> bool:

@@ -89,8 +89,10 @@ def _behind(layout: Layout, layouts: Layouts, levels: int) -> Iterator[tuple[str
     yield from ((layout.members[hole.after].name, hole.size) for hole in gaps(layout).holes)
     least = max((one.size for one in layout.members), default=0) if layout.kind is RecordKind.UNION else 0
     for member in layout.members if levels else ():
-        if not member.name and member.record is not None and member.size >= least:
-            inner = layouts.by_id(member.record)
+        if member.name or member.record is None or member.size < least:
+            continue
+        inner = layouts.by_id(member.record)
+        if not inner.name:  # one with a tag, or a base, has its holes wherever it is
             yield from _behind(inner, layouts, levels - 1)
             yield inner.members[-1].name if inner.members else "", gaps(inner).padding
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import c_layouts
 import pytest
@@ -63,6 +64,12 @@ def test_what_alignment_fills_again_is_left() -> None:
 
 def test_a_part_that_is_there_twice_is_left() -> None:
     assert found(struct("any", held("", HOLEY), held("", HOLEY)), HOLEY) == set()
+
+
+def test_a_part_whose_record_has_a_tag_is_left() -> None:
+    """As with -fms-extensions: the record is there by itself, too, and so is a base of C++."""
+    tagged = struct("tagged", scalar("head", 4), LONG, TAIL)
+    assert found(struct("any", BEFORE, replace(held("", tagged), type="struct tagged")), tagged) == set()
 
 
 def test_the_result_has_all_members_and_the_part_as_it_is_then() -> None:
