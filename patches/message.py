@@ -18,6 +18,7 @@ from linesmith.analyzer.model import (
     StepTable,
 )
 from linesmith.patches.beyond import NOTHING_BEYOND, Beyond
+from linesmith.patches.expectation import expectation
 from linesmith.patches.narrow import narrow
 from linesmith.patches.pair_rows import line_sizes, pair_rows
 from linesmith.patches.paragraph import WIDTH, paragraph
@@ -77,7 +78,9 @@ def message(
     """
     blocks = [subject(candidate, title, usual), _problem(finding, title), _members(finding)]
     sizes = seen.verification.before.outer.size, seen.verification.after.outer.size
-    blocks += [change_text(candidate.moves, *sizes), reasons(steps) if seen.verification.exact else ""]
+    exact = seen.verification.exact
+    blocks += [change_text(candidate.moves, *sizes), expectation(candidate, finding, title, exact)]
+    blocks += [reasons(steps) if exact else ""]
     blocks += [_layouts(candidate, excerpt, seen.verification)]
     blocks += [_phases(title, finding, seen.verification), seen.beyond.configurations, seen.beyond.code]
     blocks += [_verified(candidate, seen), _unverified(seen)]
@@ -137,7 +140,8 @@ def _problem(finding: Finding, title: str) -> str:
         f"In a profile of shared cache lines, a line of {title} takes {finding.contended:,} contended loads{stores}"
         f" ({finding.share:.1%} of the contended loads of the profile): {finding.triage.sentence.strip().rstrip('.')}."
     )
-    return paragraph(text) + "\n\nSeen on the line, with sampled loads and stores:"
+    sampled = "sampled loads and stores" if finding.stores else "sampled loads (no store was sampled)"
+    return paragraph(text) + f"\n\nSeen on the line, with {sampled}:"
 
 
 def _simulated_evidence(finding: Finding, title: str) -> str:
@@ -151,16 +155,20 @@ def _simulated_evidence(finding: Finding, title: str) -> str:
 
 
 def _members(finding: Finding) -> str:
-    return listed(map(_member, finding.members))
+    stores = bool(finding.stores or finding.simulated)
+    return listed(_member(one, (one.reads, one.writes) if stores else (one.reads,)) for one in finding.members)
 
 
-def _member(member: LineMember) -> str:
+def _member(member: LineMember, counts: Sequence[int]) -> str:
+    """A member with its loads and, where they were sampled, its stores."""
     ranked = sorted(member.functions, key=lambda one: one.contended + one.stores, reverse=True)
     names = list(dict.fromkeys(one.name for one in ranked))
     more = f" and {len(names) - _FUNCTIONS} more" if len(names) > _FUNCTIONS else ""
     where = f" in {', '.join(names[:_FUNCTIONS])}{more}" if names else ""
     inferred = f" (written: {member.write_inferred})" if member.write_inferred and not member.writes else ""
-    return f"{member.path}: {member.reads:,} loads, {member.writes:,} stores{where}{inferred}"
+    things = zip(counts, ("load", "store"), strict=False)
+    seen = ", ".join(f"{count:,} {thing}{'s' * (count != 1)}" for count, thing in things)
+    return f"{member.path}: {seen}{where}{inferred}"
 
 
 def _layouts(candidate: Candidate, excerpt: Excerpt, seen: Verification) -> str:

@@ -47,8 +47,9 @@ def _pays(grown: Merit, level: Sequence[Merit]) -> bool:
 
 def reason(chosen: Merit, found: Sequence[Merit], counted: str) -> str:
     """Why this one of ``found``, in a sentence; ``counted`` are ``samples``, or ``misses`` of a simulation."""
-    clauses = [f"Takes away {_saved(chosen)} contended {counted}: {_effort(chosen)}"]
-    return f"{'; '.join([*clauses, *_smaller(chosen, found), *_larger(chosen, found)])}."
+    surely = "Perhaps takes" if chosen.saving.may_lose else "Likely takes"
+    clauses = [f"{surely} away {_saved(chosen)} contended {counted}: {_effort(chosen)}"]
+    return f"{'; '.join([*clauses, *_smaller(chosen, found), *_larger(chosen, found), *_beside(chosen, found)])}."
 
 
 def _saved(one: Merit) -> str:
@@ -77,6 +78,14 @@ def _larger(chosen: Merit, found: Sequence[Merit]) -> list[str]:
     larger = (one.saving.likely - chosen.saving.likely for one in found if one.effort > chosen.effort)
     more = max(larger, default=0.0)
     return [f"a larger one would take away {_amount(more)} more"] if more >= 1 else []
+
+
+def _beside(chosen: Merit, found: Sequence[Merit]) -> list[str]:
+    """Why not one that is as small, saves as much and moves others away from the lock."""
+    least = (1 - NEARLY) * chosen.saving.likely
+    around = (one for one in found if one.effort == chosen.effort and one.around_lock and one.saving.likely >= least)
+    leaves = "moving others away from the lock would leave it with all the rest"
+    return [leaves] if not chosen.around_lock and any(around) else []
 
 
 def _amount(samples: float) -> str:

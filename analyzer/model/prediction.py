@@ -107,6 +107,11 @@ class Saving:
         """Whether a run with the new layout could be told from one with the old."""
         return self.likely >= self.noise and self.likely > 0
 
+    @property
+    def may_lose(self) -> bool:
+        """Whether its limits hold a loss that would be no chance."""
+        return self.before > 0 and self.contended.least < -self.noise
+
 
 @dataclass(frozen=True, slots=True)
 class ReplayedSaving:

@@ -42,7 +42,7 @@ def _gain(candidate: Candidate, finding: Finding) -> Iterator[tuple[str, str]]:
         yield "saves", f"{gain.text} contended {counted} that the meeting explains"
         return
     chance = f"; up to {saving.noise:,.0f} may be chance" if saving.noise >= 1 else ""
-    yield "saves", f"likely {gain.text} contended {counted} of the record ({gain.limits_text}){chance}"
+    yield "saves", f"{gain.certainty} {gain.text} contended {counted} of the record ({gain.limits_text}){chance}"
     yield "cycles", f"{saving.cycles.least:,.0f} to {saving.cycles.most:,.0f} saved{_basis(finding)}"
     before, after = candidate.costs
     if abs(before.likely - saving.before) >= 1:

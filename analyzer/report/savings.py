@@ -10,16 +10,26 @@ from linesmith.analyzer.model import Bounds, Candidate
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """``likely`` saved ``of`` contended accesses, between ``limits``; ``None`` where nothing is known of those."""
+    """``likely`` saved ``of`` contended accesses, between ``limits``; ``None`` where nothing is known of those.
+
+    ``certainty`` is the word for it: ``likely``, or ``perhaps`` where the limits hold a loss.
+    """
 
     likely: float
     of: float
     limits: Bounds | None
+    certainty: str = "likely"
 
     @property
     def text(self) -> str:
         """``586 of 1,036``."""
         return f"{self.likely:,.0f} of {self.of:,.0f}"
+
+    @property
+    def in_brief(self) -> str:
+        """The same for an overview: ``likely 586 of 1,036``, with the limits where they hold a loss."""
+        limits = f" ({self.limits_text})" if self.certainty == "perhaps" else ""
+        return f"{self.certainty} {self.text}{limits}"
 
     @property
     def limits_text(self) -> str:
@@ -32,5 +42,5 @@ def saved(candidate: Candidate) -> Saved:
     saving, gain = candidate.saving, candidate.predicted
     if saving.before:
         limits = Bounds(saving.contended.least, min(saving.contended.most, saving.before))
-        return Saved(saving.likely, saving.before, limits)
+        return Saved(saving.likely, saving.before, limits, "perhaps" if saving.may_lose else "likely")
     return Saved(gain.before - gain.after, gain.before, None)

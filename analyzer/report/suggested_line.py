@@ -104,8 +104,7 @@ def notes_of(one: Numbered) -> tuple[str, ...]:
 
 def _reserve(one: Numbered) -> list[str]:
     """What to think of a saving whose limits hold a loss, unless misses were counted."""
-    loses = one.candidate.saving.before and one.candidate.saving.contended.least < -one.candidate.saving.noise
-    return [MAY_LOSE] if loses and (one.simulation is None or one.simulation.useless) else []
+    return [MAY_LOSE] if one.candidate.saving.may_lose and (one.simulation is None or one.simulation.useless) else []
 
 
 def _title(one: Numbered) -> str:

@@ -13,7 +13,7 @@ import jsonschema
 from hand_made import finding, held, hot, scalar, struct, table, union
 from proposals_by_hand import LINE, POOL, SPLIT, aligned, moved, proposed, suggested
 
-from linesmith.analyzer.model import SlabMachine
+from linesmith.analyzer.model import Bounds, SlabMachine
 from linesmith.analyzer.report import suggest, suggest_json
 from linesmith.analyzer.report.excerpt import excerpt
 from linesmith.analyzer.report.suggested import Proposed
@@ -166,6 +166,15 @@ def test_one_candidate_can_be_seen_in_full() -> None:
     assert "\ncandidate 2: align used to 64 bytes\n" in text
     assert "recommended:" not in text
     assert "Line 3" not in text
+
+
+def test_a_saving_that_may_be_a_loss_is_not_called_likely() -> None:
+    doubtful = replace(moved(), saving=replace(moved().saving, contended=Bounds(-90, 100)))
+    assert "\n  saves       perhaps 88 of 100 contended loads of the record (-90 to 100); " in text_of(
+        proposed(doubtful)
+    )
+    overview = text_of(proposed(doubtful), proposed(replace(aligned(), recommended="It is small.")))
+    assert "  saves perhaps 88 of 100 (-90 to 100)\n" in overview
 
 
 def test_the_machine_whose_slabs_hold_the_objects_is_told() -> None:

@@ -122,7 +122,7 @@ def _recommended(suggested: Suggested, told: set[int]) -> Iterator[Recommended]:
         before, after = candidate.before.size, candidate.after.size
         size = f"{after:,} bytes, unchanged" if before == after else f"{before:,} → {after:,} bytes"
         yield Recommended(
-            rank, rank in told, candidate.type, one.number, short_change(candidate), saved(candidate).text, size
+            rank, rank in told, candidate.type, one.number, short_change(candidate), saved(candidate).in_brief, size
         )
 
 

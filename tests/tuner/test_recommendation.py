@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is said of a recommended change: how sure its saving is, and why it is not another one as good."""
+
+from __future__ import annotations
+
+from linesmith.analyzer.model import Bounds, Move, MoveKind, Saving
+from linesmith.tuner.arrangement import Arrangement
+from linesmith.tuner.cost.conflict import Cost
+from linesmith.tuner.merit import Merit
+from linesmith.tuner.recommendation import reason
+from linesmith.tuner.search import Option
+
+SURE = Saving(Bounds(60, 100), likely=88, noise=28, before=100)
+DOUBTFUL = Saving(Bounds(-60, 100), likely=88, noise=28, before=100)
+
+
+def merit(member: str, saving: Saving, around_lock: bool = False) -> Merit:
+    """One member of a record of 128 bytes moves to its front."""
+    arrangement = Arrangement((1, 0), moves=(Move(MoveKind.MOVE, member),), moved=(1,))
+    option = Option(arrangement, (8, 0), 128, 8, Cost(0, 0))
+    return Merit(option, 100, 12, 12, 0, 0, 1, 0, 128, 0, 0, around_lock, (), saving)
+
+
+def test_a_saving_whose_limits_hold_no_loss_is_likely() -> None:
+    told = reason(merit("used", SURE), [], "samples")
+    assert told == "Likely takes away 88 of 100 contended samples: one member moves, the size stays."
+
+
+def test_a_saving_whose_limits_hold_a_loss_is_not_called_likely() -> None:
+    told = reason(merit("used", DOUBTFUL), [], "samples")
+    assert told.startswith("Perhaps takes away 88 of 100 contended samples: ")
+
+
+def test_a_loss_that_would_be_chance_takes_nothing_from_a_saving() -> None:
+    nothing_to_lose = Saving(Bounds(-28, 100), likely=88, noise=28, before=100)
+    assert reason(merit("used", nothing_to_lose), [], "samples").startswith("Likely ")
+
+
+def test_why_what_meets_a_lock_is_not_moved_instead() -> None:
+    """It would save as much, and with better limits."""
+    lock, beside = merit("lock", DOUBTFUL), merit("tree", SURE, around_lock=True)
+    leaves = "; moving others away from the lock would leave it with all the rest."
+    assert reason(lock, [lock, beside], "samples").endswith(leaves)
+    assert leaves not in reason(beside, [lock, beside], "samples")
+
+
+def test_what_saves_less_by_leaving_the_lock_needs_no_word() -> None:
+    lock = merit("lock", SURE)
+    beside = merit("tree", Saving(Bounds(0, 50), likely=40, noise=28, before=100), around_lock=True)
+    assert reason(lock, [lock, beside], "samples").endswith("the size stays.")
