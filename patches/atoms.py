@@ -27,6 +27,7 @@ from linesmith.patches.grammar import (
 )
 from linesmith.patches.headings import is_of_section
 from linesmith.patches.records import Record
+from linesmith.patches.tagged import given_names
 
 _GROUP_EDGE = re.compile(rb"\b__cacheline_group_(begin|end)(\w*)\s*\(\s*(\w+)")
 _FENCE_MACRO = re.compile(rb"\A\s*randomized_struct_fields_(?:start|end)\b")
@@ -60,7 +61,7 @@ class Declaration:
 class Atom:
     """Whole lines ``start`` … ``end`` (offsets in the file) of one body.
 
-    ``names`` are the members declared, ``inner`` those of anonymous records in it. ``region`` is equal for atoms
+    ``names`` are the members declared, ``inner`` those of parts without a name in it. ``region`` is equal for atoms
     that no fence keeps apart. ``scopes`` hold members that can move among themselves: those of an anonymous struct,
     of one arm of a conditional, of a group between its markers.
     """
@@ -125,7 +126,8 @@ def _atom(source: bytes, node: Node) -> Atom:
         return Atom(kind, start, end)
     direct = (name for one in scopes for atom in one.atoms for name in atom.names) if node.is_conditional else ()
     declared_names = tuple(dict.fromkeys((*direct, *names(node))))
-    return Atom(kind, start, end, declared_names, inner_names(node), declared, scopes=scopes)
+    inner = (*inner_names(node), *given_names(node, source))
+    return Atom(kind, start, end, declared_names, inner, declared, scopes=scopes)
 
 
 def _kind(source: bytes, node: Node) -> AtomKind:

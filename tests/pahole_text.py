@@ -13,6 +13,8 @@ _PLACED = re.compile(r"^\t+(.*?);? +/\* +(\d+)(?:: *(\d+))? +(\d+) \*/$")
 _HOLE = re.compile(r"^\t+/\* XXX (\d+) (byte|bit)s? hole, try to pack \*/$")
 _TRAILER = re.compile(r"^\t/\* (size|padding|bit_padding): (\d+)")
 _ATTRIBUTE = re.compile(r" __attribute__\(\(.*\)\)$")
+# A part that has a tag and no name (-fms-extensions).
+_TAGGED_PART = re.compile(r"^(?:const |volatile )*(?:struct|union) \w+ *$")
 _NAME = re.compile(r"\(\*+ *(?:const )?(\w+)|(\w+)(?:\[\d*\])*$")
 
 
@@ -86,7 +88,7 @@ def _note_hole(record: PaholeRecord, amount: int, unit: str) -> None:
 def _member(text: str, offset: str, bit_start: str | None, size: str) -> PaholeMember:
     text = _ATTRIBUTE.sub("", text.strip().lstrip("}").strip())
     declared, colon, bits = text.partition(":")
-    name = _NAME.search(declared)
+    name = None if _TAGGED_PART.match(declared) else _NAME.search(declared)
     member = PaholeMember((name[1] or name[2]) if name else "", int(offset), int(size))
     if colon:
         member.bit_start, member.bit_size = int(bit_start or 0), int(bits)

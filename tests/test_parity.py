@@ -79,6 +79,13 @@ def test_a_moved_member_would_be_noticed(tmp_path: Path) -> None:
     ]
 
 
+def test_a_part_with_a_tag_has_no_name(tmp_path: Path) -> None:
+    source = "struct head { long refs; char kind; };\nstruct queue { char tag; struct head; int last; } queue;"
+    record, layout, layouts = only(compiled(tmp_path, source, "-fms-extensions"), "queue")
+    assert [one.name for one in layout.members] == ["tag", "", "last"]
+    assert differences(record, layout, layouts) == []
+
+
 ATOMIC = "struct counter { int plain; _Atomic long hits; _Atomic(int *) last; } counter;"
 
 

@@ -138,8 +138,12 @@ def visible(member: Member, layouts: Layouts, entered: frozenset[int] = frozense
 
 
 def anonymous_struct(member: Member, layouts: Layouts) -> Layout | None:
-    """The layout of an anonymous struct (not union) whose members could be moved among themselves."""
+    """The layout of an anonymous struct (not union) whose members could be moved among themselves.
+
+    A part that has a tag is none: its members are declared elsewhere, perhaps for others too (-fms-extensions, a base
+    in C++).
+    """
     if member.name or member.record is None or member.dimensions:
         return None
     inner = layouts.by_id(member.record)
-    return inner if inner.kind is RecordKind.STRUCT else None
+    return inner if inner.kind is RecordKind.STRUCT and not inner.name else None

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from patch_cases import behind, edited, text
+from patch_cases import atoms_of, behind, edited, text
 
 from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.model import Move, MoveKind, RefusalCode
@@ -160,6 +160,41 @@ def test_members_of_an_anonymous_struct_move_inside_it() -> None:
         edited(source, [behind("a", "b")], "b a")
         == b"struct s {\n\tstruct {\n\t\tint b;\n\t\tint a;\n\t};\n\tint c;\n};\n"
     )
+
+
+TAGGED = """
+    struct head {
+        int a;
+        union {
+            int b;
+        };
+    };
+    struct s {
+        struct head;
+        int c;
+    };
+"""
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_a_part_with_a_tag_moves_by_a_name_inside(name: str) -> None:
+    source = text(TAGGED)
+    assert edited(source, [behind(name, "c")], "c").endswith(b"struct s {\n\tint c;\n\tstruct head;\n};\n")
+
+
+def test_members_of_a_part_with_a_tag_stay_with_their_record() -> None:
+    with pytest.raises(EditRefused, match="`a` and `b` are in a declaration and move as one"):
+        edited(text(TAGGED), [behind("a", "b")], "b a")
+
+
+def test_the_members_of_a_part_that_another_file_declares_are_not_known() -> None:
+    with pytest.raises(EditRefused, match="no declaration of `a` is written in the body"):
+        edited(b"struct s {\n\tstruct head;\n\tint c;\n};\n", [behind("a", "c")], "c")
+
+
+def test_a_part_that_holds_itself_ends() -> None:
+    source = b"struct s {\n" + 40 * b"\tstruct s;\n" + b"\tint c;\n};\n"
+    assert {one.inner for one in atoms_of(source)} == {("c",), ()}
 
 
 def test_a_cacheline_group_moves_as_one() -> None:

@@ -248,6 +248,15 @@ def test_members_of_an_anonymous_struct_move_inside_it() -> None:
     assert first.after.size == inner.size
 
 
+def test_members_of_a_part_with_a_tag_are_not_moved() -> None:
+    inner = struct("head", scalar("map_lock"), scalar("count"), *(scalar(f"cold{number}") for number in range(8)))
+    layout = struct("mm_struct", held("", inner), scalar("bitmap", 8, dimensions=(1,)))
+    seen = [hot("map_lock", 0, 8, writes=50, lock=True), hot("count", 8, 8, reads=50)]
+    line = finding(layout, seen, [ConflictPair("count", "map_lock", "map_lock", 50)])
+    with pytest.raises(NothingToSuggest, match=r"parts of one union or record .*, which moves as a whole"):
+        propose(line, table(layout, inner))
+
+
 def test_bit_fields_move_as_one() -> None:
     layout = struct("s", scalar("writer"), bits("a", 3), bits("b", 5), scalar("cold", 92))
     seen = [hot("writer", 0, 8, writes=50), hot("a", 8, 1, reads=50)]
