@@ -151,6 +151,12 @@ def test_an_interval_without_an_end_does_not_hide_the_others() -> None:
     assert plot.rows[0].strip.high - plot.rows[0].strip.low > 15
 
 
+def test_a_single_interval_without_an_end_leaves_the_scale_as_it_would_be() -> None:
+    (plot,) = forests((), (replace(comparison(0.04, variant="placebo-1"), low=0.0, high=1e9),))
+    assert plot.rows[0].strip.open_high
+    assert (plot.ticks[0].text, plot.ticks[-1].text) == ("-300%", "+300%")
+
+
 def test_a_scale_keeps_to_its_drawing() -> None:
     drawn = scale_for([0.1, -0.3], [-0.9, 0.4])
     assert drawn.at(-5.0) == EDGE
@@ -162,7 +168,7 @@ def test_a_scale_keeps_to_its_drawing() -> None:
 def test_nothing_measured_yet_is_a_page_too() -> None:
     empty = replace(RUN, trials=(), confirmed=(), explored=(), noise=(), best=None, finished=False, builds=(), facts=())
     page = render_run(empty, RunFiles())
-    assert "not yet: no variant has been confirmed" in page
+    assert "Not yet: no variant has been confirmed" in page
     assert "svg" not in Elements(page).names
 
 

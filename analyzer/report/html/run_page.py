@@ -64,7 +64,8 @@ def render_run(result: Result, files: RunFiles) -> str:
         "result": result,
         "files": files,
         "state": f"{counted(result)}, {duration(result.seconds)}, {'finished' if result.finished else 'not finished'}",
-        "verdict": verdict,
+        # A verdict begins with the name of a variant, or as a sentence does.
+        "verdict": verdict if result.best else f"{verdict[:1].upper()}{verdict[1:]}",
         "reasons": [row for row in rest if not row.startswith("next: ")],
         "sections": tuple(_forests(result)),
         "trials": _trials(result, files.folder),

@@ -66,8 +66,9 @@ def scale_for(estimates: Iterable[float], bounds: Sequence[float]) -> Scale:
 
 
 def _middle(bounds: Sequence[float]) -> float:
+    """Of an even number the smaller one: half of the bounds may have no end."""
     ordered = sorted(abs(one) for one in bounds)
-    return ordered[len(ordered) // 2] if ordered else 0.0
+    return ordered[(len(ordered) - 1) // 2] if ordered else 0.0
 
 
 def _round_step(reach: float) -> float:
