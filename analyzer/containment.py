@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import prod
@@ -11,6 +11,7 @@ from math import prod
 from linesmith.analyzer.geometry import flatten, leaves_at
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, Leaf, Member
+from linesmith.analyzer.store import IndexedLayouts, Outline
 
 # Elements of an embedded array that are tried as places of a record; a hash table's heads all look alike.
 ARRAY_ELEMENTS = 16
@@ -123,9 +124,12 @@ class Containment:
     @cached_property
     def _holders(self) -> dict[int, tuple[Place, ...]]:
         holders: dict[int, list[Place]] = {}
-        for layout in self.layouts:
-            for record, offset in _embedded(layout, self.layouts):
-                holders.setdefault(record, []).append(Place(layout.id, offset))
+        outlines: Iterable[Layout | Outline]
+        outlines = self.layouts.outlines() if isinstance(self.layouts, IndexedLayouts) else self.layouts
+        known = {one.id: one for one in outlines}
+        for one in known.values():
+            for record, offset in _embedded(one, known):
+                holders.setdefault(record, []).append(Place(one.id, offset))
         return {record: tuple(places) for record, places in holders.items()}
 
     def _places(self, layout_id: int) -> tuple[Place, ...]:
@@ -174,11 +178,11 @@ def _step(member: Member, layouts: Layouts) -> int:
     return member.size // max(prod(member.dimensions), 1) if member.dimensions else 0
 
 
-def _embedded(layout: Layout, layouts: Layouts) -> Iterator[tuple[int, int]]:
+def _embedded(layout: Layout | Outline, known: Mapping[int, Layout | Outline]) -> Iterator[tuple[int, int]]:
     for member in layout.members:
         if member.record is None:
             continue
         elements = prod(member.dimensions) if member.dimensions else 1
-        stride = layouts.by_id(member.record).size
+        stride = known[member.record].size
         for index in range(min(max(elements, 1), ARRAY_ELEMENTS)):
             yield member.record, member.offset + index * stride

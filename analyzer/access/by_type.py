@@ -42,7 +42,7 @@ def accesses_of(layout: Layout, layouts: Layouts, accesses: AccessMap) -> TypeAc
     return TypeAccesses(
         layout=layout.id,
         counts=accesses.counts(rows),
-        functions=len(np.unique(accesses.function[rows])),
+        functions=len(distinct(accesses.function[rows])),
         members=members,
         embeddings=_embeddings(entries, accesses),
         elsewhere=accesses.counts(elsewhere),
@@ -86,7 +86,13 @@ def _entries(layout_id: int, accesses: AccessMap) -> list[_Entry]:
 
 def _together(parts: list[Rows]) -> Rows:
     """Each row once, by address."""
-    return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.uint32)
+    return distinct(np.concatenate(parts)) if parts else np.zeros(0, np.uint32)
+
+
+def distinct(values: NDArray[np.uint32]) -> Rows:
+    """Each value once, in order; ``np.unique`` alone imports masked arrays, which takes as long as the rest."""
+    found: Rows = np.unique(values, return_counts=True)[0]
+    return found
 
 
 def _members(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from linesmith.analyzer.access.access_map import KINDS, OUTCOMES, AccessMap
+from linesmith.analyzer.access.by_type import distinct
 from linesmith.analyzer.model import AccessCounts, AccessSummary
 
 
@@ -16,7 +17,7 @@ def summary(accesses: AccessMap) -> AccessSummary:
     return AccessSummary(
         accesses=len(accesses),
         functions=len(accesses.functions),
-        types=len(np.unique(accesses.place_type[1:])),
+        types=len(distinct(accesses.place_type[1:])),
         kinds=AccessCounts(*kinds),
         outcomes=tuple(zip(OUTCOMES, outcomes, strict=True)),
     )

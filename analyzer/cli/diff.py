@@ -60,12 +60,13 @@ def _builds(old: Path, new: Path, types: tuple[str, ...], format_: str, output: 
     from linesmith.analyzer.cli.loading import load
     from linesmith.analyzer.diff import changes, paired
     from linesmith.analyzer.report import diff_json, diff_text
-    from linesmith.analyzer.report.line_maps import changed_maps
     from linesmith.analyzer.selection import select_both
 
     before, after = load(old), load(new)
     found = changes(before.layouts, after.layouts, paired(*select_both(before.layouts, after.layouts, types)))
     if format_ in map_output.DRAWN:
+        from linesmith.analyzer.report.line_maps import changed_maps  # imports numpy, which text does without
+
         map_output.refuse_many(len(found))
         map_output.write_maps([changed_maps(one, before.layouts, after.layouts) for one in found], format_, output)
         return 1 if found else 0

@@ -3,11 +3,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from linesmith.analyzer.cli import map_output, mapping, options, scanning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from linesmith.analyzer.access import AccessMap
+    from linesmith.analyzer.model import Layout
+    from linesmith.analyzer.report.pahole import Beside
 
 
 @click.command()
@@ -52,8 +61,14 @@ def command(
         text = layout_json.render_json(shown, reading, accesses, sources, maps)
     else:
         from linesmith.analyzer.report import pahole
-        from linesmith.analyzer.report.access import beside
 
-        behind = (lambda layout: beside(layout, accesses)) if accesses else pahole.nothing
+        behind = _beside(accesses) if accesses else pahole.nothing
         text = pahole.render_text(shown, reading.layouts, expand, behind) + scanning.told(sources)
     options.write(text, output)
+
+
+def _beside(accesses: AccessMap) -> Callable[[Layout], Beside]:
+    """What is written behind the members of a record."""
+    from linesmith.analyzer.report.access import beside  # imports numpy, which layouts do without
+
+    return partial(beside, accesses=accesses)

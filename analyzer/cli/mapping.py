@@ -125,10 +125,10 @@ def maps_of(
     Raises what ``analysis.analyse`` raises, ``click.UsageError`` for too many records, ``NothingToSuggest`` where the
     profile touches none of several.
     """
-    from linesmith.analyzer.line_map import NO_HEAT, line_map
-
     if not drawing.asked:
         return tuple(chosen), ()
+    from linesmith.analyzer.line_map import NO_HEAT, line_map  # imports numpy, which layouts do without
+
     layouts = reading.layouts
     if drawing.profile is not None:
         heats = _heats(elf, drawing.profile, reading, chosen, types, drawing)

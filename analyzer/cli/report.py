@@ -38,13 +38,14 @@ def command(
     it makes a page, given --html: the hot lines, who touches them, the changes that `suggest` proposes, each with its
     layouts, costs and phases. Options from --type on are for that.
     """
-    from linesmith.analyzer.cli.results import compare, show, show_page
-    from linesmith.tuner.tuning.result import read_result
-
     chosen = profile_report.chosen(inputs, elf, html)
     if isinstance(chosen, profile_report.OfProfile):
         options.write_page(profile_report.page(chosen, asked), chosen.html)
-    elif html:
+        return
+    from linesmith.analyzer.cli.results import compare, show, show_page
+    from linesmith.tuner.tuning.result import read_result  # imports scipy, which takes half a second
+
+    if html:
         show_page(read_result(chosen), chosen, html)
     elif against:
         compare(read_result(chosen), read_result(against), output)

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from c_source import compiled
 
 from linesmith.analyzer.cli import GROUPS
 
@@ -19,6 +21,10 @@ HEAVY = frozenset(
     )
 )
 COMMANDS = [name for names in GROUPS.values() for name in names]
+
+
+# What only profiles, access maps and judgements need.
+NUMBERS = frozenset(("numpy", "scipy"))
 
 
 def loaded(*words: str) -> set[str]:
@@ -54,3 +60,14 @@ def test_a_wrong_option_loads_nothing_heavy() -> None:
 def test_only_the_command_that_is_called_is_loaded() -> None:
     found = loaded("slab", "--help")
     assert {name for name in COMMANDS if f"linesmith.analyzer.cli.{name}" in found} == {"slab"}
+
+
+@pytest.mark.parametrize("words", [("layout",), ("diff",), ("slab",), ("lint", "--base", "--head"), ("index",)])
+def test_what_asks_for_layouts_alone_computes_nothing(words: tuple[str, ...], tmp_path: Path) -> None:
+    builds = [str(compiled(tmp_path, f"struct s {{ {kind} a; }} s;", name=kind)) for kind in ("int", "long")]
+    command, *options = words
+    given = [word for pair in zip(options, builds, strict=True) for word in pair] if options else builds[:1]
+    types = ["s"] if command in ("layout", "slab") else []
+    found = loaded(command, *(builds if command == "diff" else given), *types)
+    assert "linesmith.analyzer.dwarf" in found
+    assert found & NUMBERS == set()
