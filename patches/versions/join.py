@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from linesmith.analyzer.diff import paired
 from linesmith.analyzer.layouts import Layouts, LayoutTable
+from linesmith.analyzer.lint.renamed import renamed
 from linesmith.analyzer.model import Layout, Member, RecordKind
 from linesmith.patches.versions.compiling import Both
 
@@ -21,17 +22,24 @@ _MOST_LEVELS = 64
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The records that are paired, with what they hold and what holds them; ``compared`` were looked at."""
+    """The records that are paired, with what they hold and what holds them; ``compared`` were looked at.
+
+    Those ``renamed`` are the first version's names of records that seem to have another one in the second.
+    """
 
     old: LayoutTable
     new: LayoutTable
     pairs: tuple[Pair, ...]
     compared: int
     changed: int
+    renamed: frozenset[str] = frozenset()
 
 
 def joined(compiled: Sequence[Both], asked_for: Collection[str]) -> Joined:
-    """Records that differ, and those called ``asked_for``; one that several files show is taken from the first."""
+    """Records that differ, and those called ``asked_for``; one that several files show is taken from the first.
+
+    A record that may have got another name has no partner here: the lint judges whether it has.
+    """
     seen: set[tuple[str, str | None]] = set()
     olds: list[Layout] = []
     news: list[Layout] = []
@@ -45,10 +53,20 @@ def joined(compiled: Sequence[Both], asked_for: Collection[str]) -> Joined:
         ]
         chosen = differing + [pair for pair in fresh if pair[1].name in asked_for and pair not in differing]
         changed += sum(old is not None for old, _ in differing)
-        olds += _shifted(both.before, {old.id for old, _ in chosen if old}, number)
+        gone = [old for old in _renamed(both) if old.title not in {one.title for one in olds}]
+        olds += _shifted(both.before, {old.id for old in (*gone, *(old for old, _ in chosen)) if old}, number)
         news += _shifted(both.after, {new.id for _, new in chosen}, number)
         pairs += [(old and _moved(old, number), _moved(new, number)) for old, new in chosen]
-    return Joined(LayoutTable(olds), LayoutTable(news), tuple(pairs), len(seen), changed)
+        pairs += [(_moved(old, number), None) for old in gone]
+    names = frozenset(old.name for old, new in pairs if old and not new)
+    return Joined(LayoutTable(olds), LayoutTable(news), tuple(pairs), len(seen), changed, names)
+
+
+def _renamed(both: Both) -> tuple[Layout, ...]:
+    """The records of the first version that have another name in the second, whoever cares for them."""
+    gone: list[Pair] = [(one, None) for one in both.before if one.name]
+    fresh: list[Pair] = [(None, one) for one in both.after if one.name]
+    return tuple(one.old for one in renamed((*gone, *fresh), (both.before, both.after), lambda _: True))
 
 
 def of_a_kernel(layouts: LayoutTable) -> LayoutTable:

@@ -100,7 +100,13 @@ def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], prog
         both.changed,
         initialised(versions, both.pairs, progress),
         documented(versions),
-        (*versions.remarks, *failed, *missed, *vanished(versions.changes, asked_for), *_limits(files, environment)),
+        (
+            *versions.remarks,
+            *failed,
+            *missed,
+            *vanished(versions.changes, {*asked_for, *both.renamed}),
+            *_limits(files, environment),
+        ),
     )
     return Sources(linted, _symbols(environment))
 

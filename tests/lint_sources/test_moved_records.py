@@ -113,3 +113,22 @@ def test_an_intent_stands_while_another_file_declares_the_record(made: Commits) 
     files = {"arm/s.h": HEADER, "x86/s.h": HEADER, "linesmith.toml": BUDGET}
     old = made.commit(files)
     assert "intent-stale" not in lint(made, old, made.commit({**files, "arm/s.h": "int gone;\n"}, old)).stdout
+
+
+NAMED = "struct cache {\n\tlong uses, size;\n\tstruct cache *next;\n\tlong hits __attribute__((aligned(64)));\n};\n"
+ANEW = NAMED.replace("struct cache", "struct store")
+
+
+def test_a_record_with_another_name_is_judged_as_the_same(made: Commits) -> None:
+    old = made.commit({"s.h": NAMED})
+    done = lint(made, old, made.commit({"s.h": ANEW.replace(" __attribute__((aligned(64)))", "")}, old))
+    assert "WARNING: struct store: hits was aligned to 64 bytes and is not any more" in done.stdout
+    assert "struct cache is gone, and struct store, which is new, has 4 of its 4 members" in done.stdout
+    assert "compared with nothing" not in done.stdout
+
+
+def test_the_intent_of_a_renamed_record_is_told_the_new_name(made: Commits) -> None:
+    old = made.commit({"s.h": NAMED, "linesmith.toml": BUDGET})
+    done = lint(made, old, made.commit({"s.h": ANEW, "linesmith.toml": BUDGET}, old))
+    assert "no struct or union is called so; struct store, which is new, has 4 of its 4 members" in done.stdout
+    assert "struct store: has 128 bytes" in done.stdout
