@@ -60,13 +60,14 @@ def command(
         if profile is not None or access:
             raise click.UsageError("--profile and --access are of builds; give them with --base and --head")
         asking = lint_sources.Asking(tree, kconfig, running.cpus, judging, types)
-        linted, wanted = lint_sources.linted(sources, asking)
+        result = lint_sources.judged(sources, asking)
     else:
         builds = linting.builds(elves, base, head)
         wanted = linting.configured(linting.wanted(tree, kconfig, judging, types), builds[1])
         wanted = profiled(wanted, builds[0] or builds[1], profile)
         linted = linting.linted(builds, wanted, linting.sides(running, builds, followed=access))
-    found = linting.judged(linted, wanted)
-    report = lint_results.settled_report(found, linted.new.layouts.names(), wanted, judging)
+        names = frozenset(linted.new.layouts.names())
+        result = lint_sources.Judged(linting.judged(linted, wanted), names, wanted)
+    report = lint_results.settled_report(result.report, result.names, result.wanted, judging)
     lint_results.tell(report, telling)
     return lint_results.status(report, judging.fail_on)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.cli import options
+from linesmith.analyzer.cli import matrix_options, options
 
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.lint_options import Judging
     from linesmith.analyzer.cli.linting import Wanted
     from linesmith.analyzer.lint import Linted
-    from linesmith.analyzer.model import Layout
+    from linesmith.analyzer.model import Layout, LintReport
     from linesmith.patches.versions.versions import Versions
 
 _PATCH = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
@@ -39,6 +39,7 @@ _OPTIONS = (
     ),
     options.build,
     options.cflags,
+    matrix_options.ON,
 )
 
 
@@ -51,6 +52,7 @@ class Given:
     patches: tuple[Path, ...] = ()
     build: Path | None = None
     cflags: str = ""
+    on: tuple[str, ...] = ()
 
     def asked_beside(self, *builds: Path | None) -> bool:
         """Whether versions of sources are to be judged, not ``builds``.
@@ -66,9 +68,9 @@ class Given:
             raise click.UsageError("--patch and --base-ref both say what the change is; give one of them")
         if self.head_ref and not self.base_ref:
             raise click.UsageError("--head-ref names the change, but nothing what was before; add --base-ref REV")
-        if not asked and (self.build or self.cflags):
+        if not asked and (self.build or self.cflags or self.on):
             raise click.UsageError(
-                "--build and --cflags tell how to compile sources; add --base-ref REV or --patch FILE"
+                "--build, --cflags and --on tell how to compile sources; add --base-ref REV or --patch FILE"
             )
         return asked
 
@@ -104,9 +106,10 @@ def given(command: Callable[..., int]) -> Callable[..., int]:
         patches: tuple[Path, ...],
         build: Path | None,
         cflags: str,
+        on: tuple[str, ...],
         **others: object,
     ) -> int:
-        return command(sources=Given(base_ref, head_ref, patches, build, cflags), **others)
+        return command(sources=Given(base_ref, head_ref, patches, build, cflags, on), **others)
 
     for option in reversed(_OPTIONS):
         gathered = option(gathered)
@@ -124,26 +127,56 @@ class Asking:
     types: tuple[str, ...]
 
 
-def linted(sources: Given, asking: Asking) -> tuple[Linted, Wanted]:
-    """The records that differ between the versions, and what is wanted of them by the second one's own intents.
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The report on the versions, the names of records that were seen, and what was wanted."""
+
+    report: LintReport
+    names: frozenset[str]
+    wanted: Wanted
+
+
+def judged(sources: Given, asking: Asking) -> Judged:
+    """The records that differ between the versions, held against the intents of the second one.
 
     Raises what ``Given.versions`` does, ``IntentError``, and ``VerificationFailed`` for a change that does not compile.
     """
+    from linesmith.analyzer.cli.linting import judged as judged_once
     from linesmith.analyzer.cli.linting import root_of
+    from linesmith.analyzer.lint.configurations import merged
+    from linesmith.patches.matrix import check_names
+    from linesmith.patches.tree import Tree
+
+    tree = asking.tree or root_of(Path.cwd())
+    with sources.versions(tree) as versions:
+        check_names(Tree(versions.root), "", sources.on)
+        wanted = _wanted(versions, tree, asking)
+        found = [_compared(versions, wanted, name, sources, asking) for name in ("", *dict.fromkeys(sources.on))]
+    reports = [(title, judged_once(linted, each)) for title, linted, each in found]
+    names = frozenset(name for _, linted, _ in found for name in linted.new.layouts.names())
+    return Judged(merged(reports), names, wanted)
+
+
+def _compared(
+    versions: Versions, wanted: Wanted, name: str, sources: Given, asking: Asking
+) -> tuple[str, Linted, Wanted]:
+    """What a configuration is known by, the records that differ under it, and what is wanted of them there."""
     from linesmith.analyzer.cli.waiting import tell_who_waits
+    from linesmith.analyzer.errors import ToolMissing, TreeError, VerificationFailed
     from linesmith.patches.tree import Tree
     from linesmith.patches.versions.environments import Recipe
     from linesmith.patches.versions.sources import sources as compared
 
-    tree = asking.tree or root_of(Path.cwd())
-    with sources.versions(tree) as versions:
-        wanted = _wanted(versions, tree, asking)
-        recipe = Recipe(Tree(tree, sources.build, sources.cflags), asking.kconfig, asking.cpus)
+    recipe = Recipe(Tree(wanted.tree, sources.build, sources.cflags), asking.kconfig, asking.cpus, name)
+    try:
         found = compared(versions, recipe, wanted.records, tell_who_waits)
-    if wanted.configuration is None:
-        wanted = replace(wanted, configuration=found.configuration)
+    except (TreeError, ToolMissing, VerificationFailed) as error:
+        if name:
+            raise type(error)(f"with {name}: {error}") from error
+        raise
+    configuration = wanted.configuration if wanted.configuration is not None and not name else found.configuration
     pairs = tuple(pair for pair in found.linted.pairs if _is_asked_for(pair[1] or pair[0], asking.types))
-    return replace(found.linted, pairs=pairs), wanted
+    return found.title or name, replace(found.linted, pairs=pairs), replace(wanted, configuration=configuration)
 
 
 def _wanted(versions: Versions, tree: Path, asking: Asking) -> Wanted:

@@ -36,7 +36,7 @@ class _CountType(click.ParamType):  # type: ignore[type-arg]
 _MATRIX = click.option(
     "--matrix", "all_", is_flag=True, help="Check the change under other configurations and on other machines too."
 )
-_ON = click.option(
+ON = click.option(
     "--on",
     metavar="NAME",
     multiple=True,
@@ -82,6 +82,6 @@ def given(command: Callable[..., None]) -> Callable[..., None]:
     def gathered(*, all_: bool, on: tuple[str, ...], users: int, **others: object) -> None:
         command(checking=Checking(all_, on, users), **others)
 
-    for option in (_USERS, _ON, _MATRIX):
+    for option in (_USERS, ON, _MATRIX):
         gathered = option(gathered)
     return gathered

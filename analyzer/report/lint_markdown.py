@@ -61,7 +61,8 @@ def _fitting(rows: Iterable[str], count: int, most: int) -> Iterator[str]:
 
 
 def _row(one: Violation) -> str:
-    what = " ".join(filter(None, (code(one.member) if one.member else "", prose(one.message))))
+    under = f"(with {prose(one.configuration)})" if one.configuration else ""
+    what = " ".join(filter(None, (code(one.member) if one.member else "", prose(one.message), under)))
     advice = f"<br>{prose(one.advice)}" if one.advice else ""
     where = code(place(one)) if place(one) else ""
     return f"| {_WORDS[one.severity]} | {code(one.type)} | {what}{advice} | {code(one.rule)} | {where} |"

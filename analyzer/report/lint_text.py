@@ -40,7 +40,10 @@ def place(violation: Violation) -> str:
 
 def sentence(violation: Violation) -> str:
     """The violation with what it is about in front: ``struct inode: i_lock …``."""
-    return one_line(" ".join(part for part in (f"{violation.type}:", violation.member, violation.message) if part))
+    where = f"(with {violation.configuration})" if violation.configuration else ""
+    return one_line(
+        " ".join(part for part in (f"{violation.type}:", violation.member, violation.message, where) if part)
+    )
 
 
 def summary(report: LintReport) -> str:

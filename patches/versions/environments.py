@@ -31,12 +31,14 @@ class Recipe:
     """What the user says of the compile: ``tree`` with its build directory and options, and a kernel's configuration.
 
     ``configuration`` is a file, ``None`` for the ``.config`` of the build or the tree, or what the machine's defconfig
-    gives where there is none. ``cpus`` is the number of CPUs that slabs are worked out for.
+    gives where there is none. ``cpus`` is the number of CPUs that slabs are worked out for. Where a ``name`` is given,
+    it is that configuration of the matrix instead.
     """
 
     tree: Tree
     configuration: Path | None
     cpus: int
+    name: str = ""
 
 
 def environments(root: Path, recipe: Recipe, progress: Progress) -> EnvironmentOf:
@@ -45,14 +47,19 @@ def environments(root: Path, recipe: Recipe, progress: Progress) -> EnvironmentO
     One answer serves all files of a kernel.
     """
     sources = Tree(root, recipe.tree.build, recipe.tree.cflags)
+    name = "" if recipe.name == OWN else recipe.name
 
     @lru_cache(maxsize=1)
     def kernel() -> Environment:
+        if name:
+            made = Tree(root, (recipe.tree.build or recipe.tree.root).resolve(), recipe.tree.cflags)
+            return kernel_environment(name, made, recipe.cpus, progress)
         return kernel_environment(_configuration(root, recipe), sources, recipe.cpus, progress)
 
     @cache
     def program(file: str) -> Environment:
-        found = program_environment(TREE, sources, file, file if file.endswith(".c") else None)
+        unit = file if file.endswith(".c") else None
+        found = program_environment(TREE if is_kernel(root) else name or TREE, sources, file, unit)
         flags = moved(found.build.flags, recipe.tree.root.resolve(), root)
         return replace(found, build=replace(found.build, flags=flags))
 

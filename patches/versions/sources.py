@@ -37,10 +37,14 @@ MOST_FILES = 400
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What the lint looks at, and the symbols of the kernel's configuration (``None``: not known, or no kernel)."""
+    """What the lint looks at, and the symbols of the kernel's configuration (``None``: not known, or no kernel).
+
+    ``title`` is what a reader knows the configuration by, empty where nothing was compiled.
+    """
 
     linted: Linted
     configuration: frozenset[str] | None = None
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,12 @@ class _Compiler:
         told = [one.remark if isinstance(one, Both) else one for one in results]
         return [one for one in results if isinstance(one, Both)], [one for one in told if one]
 
+    def is_here(self, file: Counterpart) -> bool:
+        """Whether the machine that is compiled for has the file."""
+        name = file.old or file.new
+        folder = self._of(file).folder if name.startswith("arch/") else ""
+        return not folder or name.startswith(f"arch/{folder}/")
+
     def environment(self, files: Sequence[Counterpart]) -> Environment | None:
         """How the files are compiled, those of a kernel before the programs beside it."""
         return max((self._of(one) for one in files), key=lambda one: bool(one.folder), default=None)
@@ -84,10 +94,12 @@ def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], prog
     files = _files(versions, asked_for)
     with overlays(versions) as laid:
         compiler = _Compiler(versions, laid, environments(versions.root, recipe, progress), recipe.tree.build, progress)
-        compiled, failed = compiler.compiled(files[:MOST_FILES])
+        here = [one for one in files if compiler.is_here(one)]
+        compiled, failed = compiler.compiled(here[:MOST_FILES])
         both = joined(compiled, asked_for)
         environment = compiler.environment(files)
         further, missed = _holders(compiler, both, files, environment)
+        missed += _elsewhere(len(files) - len(here))
     if further:
         both = joined((*compiled, *further), asked_for)
     linted = Linted(
@@ -105,10 +117,10 @@ def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], prog
             *failed,
             *missed,
             *vanished(versions.changes, {*asked_for, *both.renamed}),
-            *_limits(files, environment),
+            *_limits(here, environment),
         ),
     )
-    return Sources(linted, _symbols(environment))
+    return Sources(linted, _symbols(environment), environment.title if environment else "")
 
 
 def _files(versions: Versions, asked_for: Collection[str]) -> tuple[Counterpart, ...]:
@@ -135,8 +147,9 @@ def _holders(
     """What holds a record by value that takes other room than before, as far as few files show it."""
     grown = {new.title for old, new in both.pairs if old and new and new.name and _room(old) != _room(new)}
     served = served_records(environment.slabs.release) if environment and environment.slabs else ()
-    found = holding(compiler.versions.root, grown, {name for one in known for name in (one.old, one.new)}, served)
-    compiled, _ = compiler.compiled([Counterpart(file, file) for file in found[:MOST_HOLDING]])
+    files = holding(compiler.versions.root, grown, {name for one in known for name in (one.old, one.new)}, served)
+    found = [one for one in (Counterpart(file, file) for file in files) if compiler.is_here(one)]
+    compiled, _ = compiler.compiled(found[:MOST_HOLDING])
     left = len(found) - len(compiled)
     named = ", ".join(sorted(grown)[:3])
     return compiled, [f"{left} more files that hold {named} by value were not compiled"] if left else []
@@ -144,6 +157,13 @@ def _holders(
 
 def _room(layout: Layout) -> tuple[int, int]:
     return layout.size, max(layout.natural_alignment, layout.alignment or 1)
+
+
+def _elsewhere(count: int) -> list[str]:
+    if not count:
+        return []
+    files = "1 file of another machine was" if count == 1 else f"{count} files of other machines were"
+    return [f"{files} not compiled; --on names one, such as arm64"]
 
 
 def _limits(files: Sequence[Counterpart], environment: Environment | None) -> Iterator[str]:
