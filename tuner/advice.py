@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.geometry.atoms import visible_places
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, LineObject, Outcome, TriageKind
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Layout, LineObject, Member, Outcome, TriageKind
+from linesmith.analyzer.sharing.triage import top_members
 from linesmith.tuner.cost.conflict import cost
 from linesmith.tuner.subject import Subject
 
@@ -51,6 +54,8 @@ def refuse_hopeless(finding: Finding, layouts: Layouts) -> None:
     if is_lock(target.type):
         raise _refusal(finding, TriageKind.LOCK_CONTENTION, f"the object is a {target.type}, a lock itself")
     if not finding.triage.pairs:
+        if array := _array(finding, layouts.by_id(target.layout)):
+            raise _refuse_elements(finding, array)
         kind = finding.triage.kinds[0] if finding.triage.kinds else TriageKind.UNKNOWN
         raise _refusal(finding, kind, REASONS[kind])
     layout = layouts.by_id(target.layout)
@@ -59,6 +64,23 @@ def refuse_hopeless(finding: Finding, layouts: Layouts) -> None:
         names = f"{finding.triage.pairs[0].first} and {finding.triage.pairs[0].second}"
         reason = f"{names} are not both members of one {layout.title}"
         raise _refusal(finding, TriageKind.SEVERAL_OBJECTS, reason)
+
+
+def _array(finding: Finding, layout: Layout) -> Member | None:
+    """The array whose elements disturb each other on the line, if it is of the object."""
+    tops = [top.name for top in top_members(finding.members, finding.objects) if top.between_elements]
+    return next((one for one in layout.members if one.name in tops and one.dimensions), None)
+
+
+def _refuse_elements(finding: Finding, array: Member) -> NothingToSuggest:
+    number = prod(array.dimensions)
+    each = array.size // number if number else 0
+    line = -(-each // CACHE_LINE_BYTES) * CACHE_LINE_BYTES
+    sizes = f" ({each} -> {line} bytes each, {array.size:,} -> {line * number:,} in all)" if each else ""
+    return NothingToSuggest(
+        f"Line {finding.rank}: moving members does not help, because elements of {array.name} meet. Instead: align each"
+        f" element to a line{sizes}; or make two arrays of it, one of what is written and one of what is only read."
+    )
 
 
 def _is_known(target: LineObject, layouts: Layouts) -> bool:

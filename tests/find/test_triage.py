@@ -98,6 +98,29 @@ def test_elements_of_an_array_share_falsely_with_each_other() -> None:
     assert found.sentence == "false sharing between slot[0], slot[1], slot[2]: pad or align the elements of slot"
 
 
+def test_words_of_one_element_that_meet_are_parted_by_its_own_record_only() -> None:
+    """Of an array of levels one element is hot: its mask is read, its count beside it is written."""
+    members = [
+        LineMember("level[9].count", 8, 144, 4, 20, 50, (MemberFunction("set_level", 20, 50),)),
+        LineMember("level[9].mask", 16, 152, 8, 90, 0, (MemberFunction("set_level", 90, 0),)),
+    ]
+    found = triage(SharedLine(0, None, ()), (), members, Profile("test", "", "hitm", ()))
+    assert found.kinds == (TriageKind.FALSE_SHARING,)
+    assert found.sentence == (
+        "false sharing of level[9].mask with level[9].count, which is written: only another layout of their own record"
+        " parts them"
+    )
+
+
+def test_a_record_whose_hot_words_are_all_written_is_truly_shared() -> None:
+    members = [
+        LineMember("tree.root", 8, 8, 8, 50, 50, (MemberFunction("insert", 50, 50),)),
+        LineMember("tree.first", 16, 16, 8, 60, 50, (MemberFunction("insert", 60, 50),)),
+    ]
+    found = triage(SharedLine(0, None, ()), (), members, Profile("test", "", "hitm", ()))
+    assert found.kinds == (TriageKind.TRUE_SHARING,)
+
+
 def test_lines_that_are_not_explained_still_count_in_shares_and_as_neighbours() -> None:
     hot = SharedLine(0, 0x1000, (Access(8, "read", hitm_local=30),), hitm_local=30)
     written = SharedLine(1, 0x1040, (), hitm_local=10, stores_l1_hit=9)

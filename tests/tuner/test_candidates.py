@@ -382,3 +382,14 @@ def test_a_single_move_stays_first_where_a_second_would_do_little_more() -> None
     first = propose(finding(layout, seen, pairs), table(layout))[0]
     assert [move.member for move in first.moves] == ["writer"]
     assert first.recommended.endswith("one member moves, the size stays; a larger one would take away 20 more.")
+
+
+def test_elements_of_an_array_that_meet_are_aligned_or_taken_apart() -> None:
+    level = struct("level", scalar("count", 4), scalar("mask"))
+    levels = replace(held("levels", level), size=16 * 100, dimensions=(100,))
+    layout = struct("cpupri", levels, scalar("places"))
+    seen = [hot("levels[97].count", 1552, 4, 100), hot("levels[99].count", 1584, 4, 100, 50)]
+    said = refused(finding(layout, seen), layout, level)
+    assert "elements of levels meet" in said
+    assert "align each element to a line (16 -> 64 bytes each, 1,600 -> 6,400 in all)" in said
+    assert "make two arrays of it" in said
