@@ -18,6 +18,7 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Access,
+    Conflict,
     Finding,
     LineMember,
     LineObject,
@@ -38,11 +39,12 @@ from linesmith.analyzer.slab import Kernel
 
 @dataclass(frozen=True, slots=True)
 class _Met:
-    """A line with what lies on it."""
+    """A line with what lies on it; ``unseen`` are members that conflicts name and no access of the line."""
 
     line: SharedLine
     objects: tuple[LineObject, ...]
     members: tuple[LineMember, ...]
+    unseen: tuple[LineMember, ...] = ()
 
 
 def findings(
@@ -97,7 +99,19 @@ def _met(
     line: SharedLine, objects: tuple[LineObject, ...], profile: Profile, evidence: Evidence, containment: Containment
 ) -> _Met:
     members = line_members(line, objects, evidence, containment)
-    return _Met(line, objects, infer_writers(members, profile))
+    unseen = line_members(replace(line, accesses=_untold(line)), objects, evidence, containment)
+    return _Met(line, objects, infer_writers(members, profile), unseen)
+
+
+def _untold(line: SharedLine) -> tuple[Access, ...]:
+    """One for each offset that only a conflict names: a recording keeps the last writer, if not all that it wrote."""
+    told = {access.offset for access in line.accesses}
+    sides = [side for one in line.conflicts for side in _sides(one)]
+    return tuple(Access(offset, function=function) for offset, function in dict(sides).items() if offset not in told)
+
+
+def _sides(one: Conflict) -> tuple[tuple[int, str | None], ...]:
+    return (one.offset, one.function), (one.writer_offset, one.writer_function)
 
 
 def _buddies(line: SharedLine, met: Mapping[int | None, _Met], profile: Profile) -> tuple[Part, ...]:
@@ -130,14 +144,14 @@ def _finding(
         line.stores,
         objects,
         members,
-        triage(line, objects, members, profile, straddling(line, objects, containment.layouts, profile)),
+        triage(line, objects, members, profile, straddling(line, objects, containment.layouts, profile), met.unseen),
         line.bytes,
         _outcomes(line, members, objects),
         line.apart,
         _simulated(profile),
         agreements(line, objects, evidence, containment),
         samples_by_outcome(_ended(line, members, objects)),
-        line_cost(line, objects, members, profile, buddies, waited),
+        line_cost(line, objects, members, profile, buddies, waited, met.unseen),
     )
 
 

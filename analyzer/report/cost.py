@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Bounds, LineCost, SharingCost, Side
+from linesmith.analyzer.report.counting import amount as counted_as
 from linesmith.analyzer.report.counting import runs
 
 MOST_SHARINGS = 6
@@ -27,7 +28,8 @@ def cost_rows(cost: LineCost, accesses: str) -> list[str]:
 
 
 def _removable(amount: Bounds, cycles: Bounds, contended: int, accesses: str) -> str:
-    return f"{count_range(amount)} of {contended:,} contended {accesses}, {count_range(cycles)} cycles"
+    of_all = counted_as(contended, f"contended {accesses}")
+    return f"{count_range(amount)} of {of_all}, {count_range(cycles)} cycles"
 
 
 def sharing_rows(cost: LineCost) -> list[str]:

@@ -11,6 +11,12 @@ def counted(count: int, thing: str) -> str:
     return f"{count:,} {thing}{'s' * (count != 1)}"
 
 
+def amount(count: int, things: str) -> str:
+    """The same with the word for several: ``1 access``, ``2,000 accesses``, ``1 load``."""
+    thing = things.removesuffix("es" if things.endswith("sses") else "s")
+    return f"{count:,} {things if count != 1 else thing}"
+
+
 def runs(numbers: Sequence[int]) -> str:
     """Rising numbers as a short list: ``0-3 8``."""
     found: list[list[int]] = []

@@ -17,9 +17,10 @@ from linesmith.analyzer.model import (
 from linesmith.analyzer.report.by_type import alike_row, examples, type_rows
 from linesmith.analyzer.report.chosen import Chosen
 from linesmith.analyzer.report.cost import cost_rows, sharing_rows
+from linesmith.analyzer.report.counting import amount
 from linesmith.analyzer.report.lock import lock_rows
 from linesmith.analyzer.report.prose import prose
-from linesmith.analyzer.report.recording import left_out_rows, object_rows, recording_rows
+from linesmith.analyzer.report.recording import left_out_rows, object_rows, recording_rows, stores_of
 from linesmith.analyzer.sharing.accounts import accounts
 
 MOST_FUNCTIONS = 3
@@ -53,7 +54,8 @@ def _head(elf: ElfIdentity, chosen: Chosen) -> str:
 
 
 def _order(profile: Profile) -> str:
-    rank = f"its rank by contended {_accesses(profile)}"
+    first = min((one.rank for one in profile.lines), default=0)
+    rank = f"its rank by contended {_accesses(profile)}{f', counted from {first}' if first in (0, 1) else ''}"
     return f"lines by the cost that a change of the layout can remove (its upper limit); the number of a line is {rank}"
 
 
@@ -78,9 +80,8 @@ def _finding(finding: Finding, accesses: str) -> str:
 
 def _title(finding: Finding, accesses: str) -> str:
     address = f" at {finding.address:#x}" if finding.address is not None else ""
-    stores = f"{finding.stores:,} stores" if finding.stores else "no stores sampled"
-    contended = f"{finding.contended:,} contended {accesses}"
-    return f"line {finding.rank}{address}: {finding.share:.1%} of all, {contended}, {stores}"
+    contended = amount(finding.contended, f"contended {accesses}")
+    return f"line {finding.rank}{address}: {finding.share:.1%} of all, {contended}, {stores_of(finding)}"
 
 
 def _object(one: LineObject, finding: Finding) -> str:

@@ -54,13 +54,13 @@ def share_of_phases(share: float, line_bytes: int, layout: Layout) -> str:
 def _places(residual: Residual, proofs: Sequence[PhaseProof]) -> Iterator[str]:
     """At the usual line only: pairs of lines are fetched together on some machines, and at times."""
     if residual.line_bytes == CACHE_LINE_BYTES and (told := by_place(residual, proofs)):
-        yield f"  of the objects in {told}"
+        yield f"  of the objects {told}"
 
 
 def by_place(residual: Residual, proofs: Sequence[PhaseProof]) -> str:
     """In how many of the objects of each cache the pair still meets, most first; empty where it never does.
 
-    Of caches that are alike one is named, and how many more there are: ``inode_cache +2 100%``.
+    Of caches that are alike one is named, and how many more there are: ``100% in inode_cache and 2 others``.
     """
     if not residual.after:
         return ""
@@ -69,14 +69,15 @@ def by_place(residual: Residual, proofs: Sequence[PhaseProof]) -> str:
     grouped: dict[str, list[str]] = {}
     for one in sorted(known, key=lambda one: -one.share):
         grouped.setdefault(_met(one), []).append(_cache(one, known))
-    told = [f"{caches[0]}{_others(caches)} {met}" for met, caches in grouped.items()]
+    told = [f"{met} in {caches[0]}{_others(caches)}" for met, caches in grouped.items()]
     more = f", {len(told) - MOST_PLACES} more" if len(told) > MOST_PLACES else ""
     return f"{', '.join(told[:MOST_PLACES])}{more}"
 
 
 def _others(caches: Sequence[str]) -> str:
-    """How many caches there are besides the first: ``+2``."""
-    return f" +{len(caches) - 1}" if len(caches) > 1 else ""
+    """How many caches there are besides the first: ``and 2 others``."""
+    more = len(caches) - 1
+    return f" and {more} other{'s' * (more != 1)}" if more else ""
 
 
 def _cache(one: PhaseProof, known: Sequence[PhaseProof]) -> str:

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from linesmith.analyzer.addresses.object_totals import ObjectTotal, object_totals
-from linesmith.analyzer.model import Profile, Recording, SharedLine
+from linesmith.analyzer.model import Finding, Profile, Recording, SharedLine
+from linesmith.analyzer.report.counting import amount
 
 MOST_OBJECTS = 12
 
@@ -25,6 +26,13 @@ def recording_rows(recording: Recording) -> list[str]:
     ]
     dropped = [f"{count:,} {name.removeprefix('dropped_')}" for name, count in _dropped(recording)]
     return rows + ([f"dropped for want of room: {', '.join(dropped)}"] if dropped else [])
+
+
+def stores_of(finding: Finding) -> str:
+    """How many stores the line has; that none was sampled does not say that there was none, but of a recording."""
+    if finding.stores or finding.simulated:
+        return amount(finding.stores, "stores")
+    return "no stores sampled"
 
 
 def object_rows(profile: Profile) -> list[str]:

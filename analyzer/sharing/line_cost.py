@@ -19,14 +19,16 @@ def line_cost(
     profile: Profile,
     buddies: Sequence[Part],
     waited: float,
+    unseen: Sequence[LineMember] = (),
 ) -> LineCost:
     """The cost of one line; ``members`` as ``line_members`` and ``infer_writers`` gave them.
 
-    ``buddies`` are the parts of the other line of its 128-byte pair, ``waited`` is ``profile_waited`` of the profile.
+    ``buddies`` are the parts of the other line of its 128-byte pair, ``waited`` is ``profile_waited`` of the profile;
+    ``unseen`` are members that only conflicts name.
     """
     here = parts(line.accesses, members, objects, line.bytes)
     if line.conflicts:
-        cost = recorded_cost(line, here, part_names(members, objects))
+        cost = recorded_cost(line, here, {**part_names(unseen, objects), **part_names(members, objects)})
     else:
         cost = sampled_cost(line, here, buddies, _rated(here, profile))
     return replace(cost, share=_share(cost, line, waited))

@@ -79,27 +79,10 @@ class TopMember:
         return len(self.elements) > 1 and "[" in self.elements[0] and self.written and not self.lock
 
     @property
-    def within(self) -> tuple[str, str] | None:
-        """The part that most wait on and nobody writes, and the one beside it in the same element that is written."""
-        read = [one for one in self.members if not one.written]
-        waiting = {one.path: sum(function.contended for function in one.functions) for one in read}
-        if self.lock or not read or 2 * sum(waiting.values()) < self.contended or not self.contended:
-            return None
-        victim = max(read, key=lambda one: waiting[one.path])
-        element = victim.path.partition(".")[0]
-        beside = [one for one in self.members if one.written and one.path.partition(".")[0] == element]
-        return (victim.path, max(beside, key=lambda one: one.writes).path) if beside else None
-
-    @property
     def waited_for(self) -> bool:
         """Whether a function that waits for a lock was seen here."""
         names = (function.name for member in self.members for function in member.functions)
         return self.lock and any(waits_for_lock(name) for name in names)
-
-
-def _is_one_place(top: TopMember) -> bool:
-    """Whether those who wait on the member wait for stores to the same words, as far as the samples show."""
-    return not top.between_elements and top.within is None
 
 
 def infer_writers(members: Sequence[LineMember], profile: Profile) -> tuple[LineMember, ...]:
@@ -120,19 +103,21 @@ def triage(
     members: Sequence[LineMember],
     profile: Profile,
     straddler: str = "",
+    unseen: Sequence[LineMember] = (),
 ) -> Triage:
     """Diagnose one line; ``members`` as ``line_members`` and ``infer_writers`` gave them.
 
-    ``straddler`` is the member that ``straddling`` found.
+    ``straddler`` is the member that ``straddling`` found; ``unseen`` are members that only conflicts name.
     """
     tops = top_members(members, objects)
-    told = blames(line.conflicts, {member.offset: top.name for top in tops for member in top.members})
+    told = blames(line.conflicts, {**top_names(unseen, objects), **top_names(members, objects)})
     pairs = recorded_pairs(told, tops) if told else conflict_pairs(tops)
     locks = frozenset(top.name for top in tops if top.lock)
     own = own_contention(told, locks) if told else {top.name: top.contended for top in tops}
     total = sum(one.misses for one in told) or sum(top.contended for top in tops) or 1
     buddy = _writing_buddy(line, profile)
-    kinds = _kinds(tops, own, total, pairs, objects, buddy)
+    written = frozenset(top.name for top in tops if top.written) | {one.writer for one in told}
+    kinds = _kinds(tops, own, total, written, pairs, objects, buddy)
     if straddler and own.get(straddler, 0) >= MAIN_SHARE * total:
         kinds = (TriageKind.STRADDLE, *kinds)
     reasons = (*_reasons(tops, line, profile), *_blame_reasons(told), *_writer_reasons(kinds, line, profile))
@@ -214,9 +199,10 @@ def _miss_words(one: Blame) -> str:
 
 
 def _shadow_words(one: Blame) -> str:
+    accesses = f"{one.false_shadowed:,} access{'es' * (one.false_shadowed != 1)} to {one.victim}"
     return (
-        f"{one.false_shadowed:,} accesses to {one.victim} ({one.victim_function}) came just behind such a miss"
-        f" and would miss in its place, after {one.writer} was written"
+        f"{accesses} ({one.victim_function}) came just behind such a miss and would miss in its place, after"
+        f" {one.writer} was written"
     )
 
 
@@ -238,20 +224,20 @@ def _kinds(
     tops: Sequence[TopMember],
     own: Mapping[str, int],
     total: int,
+    written: Collection[str],
     pairs: Sequence[ConflictPair],
     objects: Sequence[LineObject],
     buddy: SharedLine | None,
 ) -> tuple[TriageKind, ...]:
     half = MAIN_SHARE * total
     kinds = []
-    inside = [top for top in tops if top.within and own.get(top.name, 0) >= half]
-    if pairs or inside or any(top.between_elements for top in tops):
+    if pairs or any(top.between_elements for top in tops):
         kinds.append(TriageKind.FALSE_SHARING)
     if any(top.waited_for and own.get(top.name, 0) >= half for top in tops):
         kinds.append(TriageKind.LOCK_CONTENTION)
-    elif any(top.written and _is_one_place(top) and own.get(top.name, 0) >= half for top in tops):
+    elif any(top.name in written and not top.between_elements and own.get(top.name, 0) >= half for top in tops):
         kinds.append(TriageKind.TRUE_SHARING)
-    if not any(top.written for top in tops):
+    if not written:
         kinds.append(TriageKind.ADJACENT_LINE if buddy else TriageKind.NO_WRITER)
     if len(objects) > 1:
         kinds.append(TriageKind.SEVERAL_OBJECTS)
@@ -275,13 +261,15 @@ def _writer_reasons(kinds: Sequence[TriageKind], line: SharedLine, profile: Prof
     if TriageKind.NO_WRITER not in kinds:
         return ()
     half = f"line {buddy.rank}, the other half of its 128-byte pair, is hot too; " if buddy else ""
+    if profile.recording:
+        return (f"{half}no store to it was recorded since it was first contended",)
     elsewhere = "either the writer was not sampled, or it writes the other half of the 128-byte pair"
     return (f"{half}{elsewhere}, or clean lines were forwarded between caches, which some CPUs count as HITM",)
 
 
 def _reasons(tops: Sequence[TopMember], line: SharedLine, profile: Profile) -> tuple[str, ...]:
     reasons = []
-    if not line.stores:
+    if not line.stores and not profile.recording:
         reasons.append("no store was sampled on this line: writers are inferred, or not known")
     for top in tops:
         inferred = {member.write_inferred for member in top.members} - {""}
@@ -323,14 +311,10 @@ def _sentence(
             parts.append(f"false sharing between {', '.join(top.elements)}: pad or align the elements of {top.name}")
         if TriageKind.LOCK_CONTENTION in kinds and top.waited_for and share >= MAIN_SHARE:
             parts.append(f"lock contention on {part}, which moving members does not remove")
-        if top.within and share >= MAIN_SHARE:
-            victim, writer = top.within
-            remedy = "only another layout of their own record parts them"
-            parts.append(f"false sharing of {victim} with {writer}, which is written: {remedy}")
-        if TriageKind.TRUE_SHARING in kinds and top.written and _is_one_place(top) and share >= MAIN_SHARE:
+        if TriageKind.TRUE_SHARING in kinds and not top.between_elements and share >= MAIN_SHARE:
             parts.append(f"true sharing on {part}, which no layout removes")
     if TriageKind.NO_WRITER in kinds:
-        parts.append("only reads were sampled: the writer is unknown")
+        parts.append("only reads were seen: the writer is unknown")
     if TriageKind.ADJACENT_LINE in kinds:
         parts.append("no writer on this line, but in the other half of its 128-byte pair: adjacent-line sharing")
     return "; ".join(parts) or "nothing certain can be said about this line"

@@ -3,9 +3,22 @@
 
 from __future__ import annotations
 
+from hand_made import scalar, struct, table
+
 from linesmith.analyzer.findings import findings
 from linesmith.analyzer.layouts import LayoutTable
-from linesmith.analyzer.model import Access, Conflict, Profile, SharedLine, Triage, TriageKind
+from linesmith.analyzer.model import (
+    Access,
+    Conflict,
+    Finding,
+    ObjectArea,
+    ObjectKind,
+    Profile,
+    Recording,
+    SharedLine,
+    Triage,
+    TriageKind,
+)
 
 
 def conflict(victim: int, writer: int, misses: int, true_sharing: bool = False, shadowed: int = 0) -> Conflict:
@@ -69,3 +82,40 @@ def test_what_the_words_of_one_lock_do_to_each_other_is_contention_on_the_lock()
     waiting = (Access(0, "rwsem_spin_on_owner", hitm_local=60), Access(8, "down_write", hitm_local=40, taken=99))
     found = diagnose((*waiting, member(24, hitm=50)), conflict(0, 8, 60), conflict(8, 0, 40), conflict(24, 8, 50))
     assert TriageKind.LOCK_CONTENTION in found.kinds
+
+
+POOL = struct("pool", scalar("count"), scalar("guard"), scalar("limit"))
+
+
+def in_a_pool(accesses: tuple[Access, ...], *conflicts: Conflict) -> Finding:
+    """A recorded line that holds a pool, which the snapshot knows by its address."""
+    area = ObjectArea(ObjectKind.SLAB, "pool", 0x1000, 64, 64, 1, ("pool",))
+    hitm = sum(access.contended for access in accesses)
+    line = SharedLine(1, 0x1000, accesses, hitm_local=hitm, conflicts=conflicts)
+    recording = Recording("qemu-user", ("./bench",), (0, 0), "x86_64")
+    return findings(Profile("test", "", "hitm", (line,), areas=(area,), recording=recording), table(POOL), ())[0]
+
+
+def test_a_member_that_only_a_conflict_names_is_called_by_its_name() -> None:
+    """Nothing is recorded of a line before it is contended, but who wrote it last."""
+    found = in_a_pool((member(8, hitm=1, taken=1),), conflict(8, 0, 1))
+    assert "1 miss on guard (victim_8) after count was written (writer_0), 100% false sharing" in found.triage.reasons
+    assert [(one.victim.member, one.writer.member) for one in found.cost.sharings] == [("guard", "count")]
+
+
+def test_who_wrote_it_before_it_was_contended_is_a_writer() -> None:
+    found = in_a_pool((member(0, hitm=1),), conflict(0, 0, 1, true_sharing=True)).triage
+    assert found.kinds == (TriageKind.TRUE_SHARING,)
+    assert found.reasons == ("1 miss on count (victim_0) after count was written (writer_0), 0% false sharing",)
+
+
+def test_a_recorded_line_without_a_writer_says_nothing_of_samples() -> None:
+    found = in_a_pool((member(0, hitm=1),)).triage
+    assert found.kinds == (TriageKind.NO_WRITER,)
+    assert found.sentence == "only reads were seen: the writer is unknown"
+    assert found.reasons == ("no store to it was recorded since it was first contended",)
+
+
+def test_one_access_behind_a_miss_is_one() -> None:
+    found = in_a_pool((member(0, hitm=90), member(8, taken=9)), conflict(0, 8, 1), conflict(16, 8, 0, shadowed=1))
+    assert "1 access to limit (victim_16) came just behind such a miss" in found.triage.reasons[-1]

@@ -33,7 +33,7 @@ EXPECTED = """\
 report.txt (as measured on the build server)
 program.o
 lines by the cost that a change of the layout can remove (its upper limit); \
-the number of a line is its rank by contended loads
+the number of a line is its rank by contended loads, counted from 0
 
 line 0 at 0x7f2210: 100.0% of all, 200 contended loads, no stores sampled
   cost     16,400 cycles on contended loads and 6,110 on other slow loads (as sampled)

@@ -84,7 +84,7 @@ def test_a_pair_that_still_meets_is_told_by_place() -> None:
     assert meeting_rows(candidate) == [
         "phases on one line of  64 bytes          128 bytes",
         "limit and used         7 of 8 -> 3 of 8  15 of 16 -> 8 of 16",
-        "  of the objects in ext4_inode_cache +1 24%, xfs_inode none",
+        "  of the objects 24% in ext4_inode_cache and 1 other, none in xfs_inode",
     ]
 
 
@@ -174,7 +174,7 @@ def test_several_lines_begin_with_an_overview() -> None:
     other = replace(proposed(aligned(), advice=(SPLIT,)), finding=replace(LINE, rank=4))
     assert overview_rows(suggested(proposed(moved()), other)) == [
         "recommended:",
-        "  line 0  pool  candidate 1: move used behind id  saves 88 of 100",
+        "  line 0  pool  candidate 1: move used behind id  saves likely 88 of 100",
         "structure: pool (count per CPU)",
     ]
     assert render_text(suggested(proposed(moved()), other)).split("\n\n")[1].startswith("recommended:\n  line 0")

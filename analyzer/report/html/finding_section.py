@@ -22,10 +22,12 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.report.alternatives import alternative_cells
 from linesmith.analyzer.report.cost import cost_rows, count_range, heavy_sharings, places
+from linesmith.analyzer.report.counting import amount
 from linesmith.analyzer.report.html.candidate_section import CandidateSection, Fact, candidate_section
 from linesmith.analyzer.report.html.layout_pair import figure
 from linesmith.analyzer.report.html.touched_cells import TouchedCell, touched_cells
 from linesmith.analyzer.report.lock import lock_rows
+from linesmith.analyzer.report.recording import stores_of
 from linesmith.analyzer.report.structure import tables
 from linesmith.analyzer.report.suggested import Numbered, Suggested
 from linesmith.analyzer.sharing.type_totals import type_of
@@ -139,9 +141,8 @@ def _map(finding: Finding, suggested: Suggested, profile: Profile) -> tuple[Mark
 
 
 def _facts(finding: Finding, accesses: str) -> Iterator[tuple[str, str]]:
-    stores = f"{finding.stores:,} stores" if finding.stores else "no stores sampled"
     yield "share", f"{finding.share:.1%} of all contended {accesses} of the profile"
-    yield "samples", f"{finding.contended:,} contended {accesses}, {stores}"
+    yield "samples", f"{amount(finding.contended, f'contended {accesses}')}, {stores_of(finding)}"
     if finding.address is not None:
         yield "address", f"{finding.address:#x}"
     for row in cost_rows(finding.cost, accesses):

@@ -77,7 +77,7 @@ def _pair(one: Residual, candidate: Candidate, layouts: Layouts) -> PairPhases:
 
 def _places(one: Residual, proofs: Sequence[PhaseProof]) -> str:
     found = by_place(one, proofs)
-    return f"of the objects in {found}" if found else ""
+    return f"they meet in these shares of the objects: {found}" if found else ""
 
 
 def _drawings(one: Residual, layout: Layout, layouts: Layouts) -> Iterator[Drawing]:
