@@ -79,10 +79,27 @@ class TopMember:
         return len(self.elements) > 1 and "[" in self.elements[0] and self.written and not self.lock
 
     @property
+    def within(self) -> tuple[str, str] | None:
+        """The part that most wait on and nobody writes, and the one beside it in the same element that is written."""
+        read = [one for one in self.members if not one.written]
+        waiting = {one.path: sum(function.contended for function in one.functions) for one in read}
+        if self.lock or not read or 2 * sum(waiting.values()) < self.contended or not self.contended:
+            return None
+        victim = max(read, key=lambda one: waiting[one.path])
+        element = victim.path.partition(".")[0]
+        beside = [one for one in self.members if one.written and one.path.partition(".")[0] == element]
+        return (victim.path, max(beside, key=lambda one: one.writes).path) if beside else None
+
+    @property
     def waited_for(self) -> bool:
         """Whether a function that waits for a lock was seen here."""
         names = (function.name for member in self.members for function in member.functions)
         return self.lock and any(waits_for_lock(name) for name in names)
+
+
+def _is_one_place(top: TopMember) -> bool:
+    """Whether those who wait on the member wait for stores to the same words, as far as the samples show."""
+    return not top.between_elements and top.within is None
 
 
 def infer_writers(members: Sequence[LineMember], profile: Profile) -> tuple[LineMember, ...]:
@@ -122,7 +139,7 @@ def triage(
         kinds = (TriageKind.STRADDLE, *kinds)
     reasons = (*_reasons(tops, line, profile), *_blame_reasons(told), *_writer_reasons(kinds, line, profile))
     reasons += _object_reasons(tops, objects)
-    sentence = _sentence(kinds, tops, own, total, pairs)
+    sentence = _sentence(kinds, tops, own, total, written, pairs)
     if TriageKind.STRADDLE in kinds:
         sentence = f"{straddler} lies on this line and on another hot one, so both travel; {sentence}"
     return Triage(kinds, pairs, sentence, reasons)
@@ -231,11 +248,12 @@ def _kinds(
 ) -> tuple[TriageKind, ...]:
     half = MAIN_SHARE * total
     kinds = []
-    if pairs or any(top.between_elements for top in tops):
+    inside = [top for top in tops if top.within and own.get(top.name, 0) >= half]
+    if pairs or inside or any(top.between_elements for top in tops):
         kinds.append(TriageKind.FALSE_SHARING)
     if any(top.waited_for and own.get(top.name, 0) >= half for top in tops):
         kinds.append(TriageKind.LOCK_CONTENTION)
-    elif any(top.name in written and not top.between_elements and own.get(top.name, 0) >= half for top in tops):
+    elif any(top.name in written and _is_one_place(top) and own.get(top.name, 0) >= half for top in tops):
         kinds.append(TriageKind.TRUE_SHARING)
     if not written:
         kinds.append(TriageKind.ADJACENT_LINE if buddy else TriageKind.NO_WRITER)
@@ -299,6 +317,7 @@ def _sentence(
     tops: Sequence[TopMember],
     own: Mapping[str, int],
     total: int,
+    written: Collection[str],
     pairs: Sequence[ConflictPair],
 ) -> str:
     parts = []
@@ -311,7 +330,11 @@ def _sentence(
             parts.append(f"false sharing between {', '.join(top.elements)}: pad or align the elements of {top.name}")
         if TriageKind.LOCK_CONTENTION in kinds and top.waited_for and share >= MAIN_SHARE:
             parts.append(f"lock contention on {part}, which moving members does not remove")
-        if TriageKind.TRUE_SHARING in kinds and not top.between_elements and share >= MAIN_SHARE:
+        if top.within and share >= MAIN_SHARE:
+            victim, writer = top.within
+            remedy = "only another layout of their own record parts them"
+            parts.append(f"false sharing of {victim} with {writer}, which is written: {remedy}")
+        if TriageKind.TRUE_SHARING in kinds and top.name in written and _is_one_place(top) and share >= MAIN_SHARE:
             parts.append(f"true sharing on {part}, which no layout removes")
     if TriageKind.NO_WRITER in kinds:
         parts.append("only reads were seen: the writer is unknown")
