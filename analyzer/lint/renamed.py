@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from linesmith.analyzer.geometry import nameable
 from linesmith.analyzer.layouts import Layouts
@@ -15,6 +16,8 @@ from linesmith.analyzer.model import Layout
 
 # A record of fewer members is like too many others.
 _LEAST_ALIKE = 4
+# So many pairs of records are compared; a change that gives thousands of records other names is not followed.
+_MOST_COMPARED = 1 << 20
 # Of all members of both so many must be alike, by name and type, for one to be the other.
 _ALIKE = 0.75
 
@@ -52,7 +55,8 @@ def renamed(
     def like(one: Layout, other: Layout) -> int:
         return _alike(described(0, one), described(1, other), (one, other))
 
-    found = (_one(one, (gone, fresh), like) for one in gone if matters(one))
+    looked_at = islice(filter(matters, gone), _MOST_COMPARED // max(len(fresh), len(gone), 1))
+    found = (_one(one, (gone, fresh), like) for one in looked_at)
     return tuple(Renamed(*each, like(*each), len(described(0, each[0]))) for each in found if each)
 
 

@@ -12,8 +12,8 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout
 from linesmith.analyzer.rules.rule import Side
 
-# Nesting of real records is below 12; damaged debug information may go round.
-_MOST_LEVELS = 16
+# So many records are entered on the way to one; damaged debug information has them without end.
+_MOST_RECORDS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,29 +39,32 @@ def holders(layout: Layout, side: Side) -> Iterator[Holder]:
     for place in side.holders.places(layout.id):
         if place.container != layout.id:
             outer = side.layouts.by_id(place.container)
-            path, others = _around(outer, side.layouts, (layout, Span(place.offset, layout.size)), _MOST_LEVELS)
+            path, others = _around(outer, (layout, Span(place.offset, layout.size)), (side.layouts, set()))
             if path:
                 yield Holder(outer, path, place.offset, others)
 
 
 def _around(
-    record: Layout, layouts: Layouts, sought: tuple[Layout, Span], levels: int
+    record: Layout, sought: tuple[Layout, Span], known: tuple[Layouts, set[tuple[int, int]]]
 ) -> tuple[str, tuple[Named, ...]]:
-    """The path to the place that is ``sought``, empty where none leads there, and the members beside it."""
-    layout, span = sought
+    """The path to the place that is ``sought``, empty where none leads there, and the members beside it.
+
+    ``known`` are all layouts, and the records that were entered, each with where the place would be in it.
+    """
+    (layout, span), (layouts, entered) = sought, known
     path, others = "", []
     for one in nameable(record, layouts):
         element = _element(one, layouts, span)
         if element is None:
             others += [one] if one.span.size else []
             continue
-        inner = layouts.by_id(one.member.record or 0)
+        inner, way = layouts.by_id(one.member.record or 0), (one.member.record or 0, span.offset - element.offset)
         others += _elements(one, element)
         if inner.id == layout.id:
             path = element.path
-        elif levels:
-            place = layout, Span(span.offset - element.offset, span.size)
-            rest, deeper = _around(inner, layouts, place, levels - 1)
+        elif way not in entered and len(entered) < _MOST_RECORDS:
+            entered.add(way)
+            rest, deeper = _around(inner, (layout, Span(way[1], span.size)), known)
             path = f"{element.path}.{rest}" if rest else path
             others += [] if inner.name else [_moved(other, element) for other in deeper]
     apart = (one for one in others if one.end <= span.offset or span.offset + span.size <= one.offset)

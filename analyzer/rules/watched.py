@@ -5,17 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.geometry import Named, Span, nameable, named
-from linesmith.analyzer.geometry.naming import MOST_MEMBERS
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, Severity, TypeIntent
 from linesmith.analyzer.rules.marked_group import marked_groups
 
-# Records inside records are looked at this deep; damaged debug information may go round.
-_MOST_LEVELS = 16
+# So many records within one are looked at; damaged debug information has them without end.
+_MOST_RECORDS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +64,20 @@ def held_locks(layout: Layout, layouts: Layouts) -> Iterator[tuple[Named, Layout
 
     Paths and offsets are from the outermost record. Nothing is looked for in arrays and in locks.
     """
-    return islice(_held(layout, layouts, _MOST_LEVELS), MOST_MEMBERS)
+    waiting = list(_records(layout, layouts, "", 0))
+    for path, offset, inner in waiting:  # grows while it is walked
+        for lock in locks(inner, layouts):
+            span = Span(offset + lock.offset, lock.span.size)
+            yield Named(f"{path}.{lock.path}", offset + lock.base, lock.member, span), inner
+        if len(waiting) < _MOST_RECORDS:
+            waiting += _records(inner, layouts, f"{path}.", offset)
 
 
-def _held(layout: Layout, layouts: Layouts, levels: int) -> Iterator[tuple[Named, Layout]]:
-    for one in () if is_lock(layout.name) or not levels else nameable(layout, layouts):
-        if one.member.record is None or one.member.dimensions or not one.member.name:
-            continue
-        inner = layouts.by_id(one.member.record)
-        own = ((lock, inner) for lock in locks(inner, layouts))
-        for lock, record in (*own, *_held(inner, layouts, levels - 1)):
-            span = Span(one.offset + lock.offset, lock.span.size)
-            yield Named(f"{one.path}.{lock.path}", one.offset + lock.base, lock.member, span), record
+def _records(layout: Layout, layouts: Layouts, path: str, base: int) -> Iterator[tuple[str, int, Layout]]:
+    """The named members that are a record each, with where they begin; none of a lock."""
+    for one in () if is_lock(layout.name) else nameable(layout, layouts):
+        if one.member.record is not None and not one.member.dimensions and one.member.name:
+            yield f"{path}{one.path}", base + one.offset, layouts.by_id(one.member.record)
 
 
 def _said(intent: TypeIntent) -> Iterator[tuple[str, tuple[str, ...]]]:
