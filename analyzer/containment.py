@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import prod
@@ -11,7 +11,7 @@ from math import prod
 from linesmith.analyzer.geometry import flatten, leaves_at
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, Leaf, Member
-from linesmith.analyzer.store import IndexedLayouts, Outline
+from linesmith.analyzer.store import Outline, outlines_of
 
 # Elements of an embedded array that are tried as places of a record; a hash table's heads all look alike.
 ARRAY_ELEMENTS = 16
@@ -121,17 +121,6 @@ class Containment:
         found = {name: variants[0].id for name in PAGE_OVERLAYS if (variants := self.layouts.variants(name))}
         return found if "page" in found and "folio" in self.names_of_holders(found["page"]) else {}
 
-    @cached_property
-    def _holders(self) -> dict[int, tuple[Place, ...]]:
-        holders: dict[int, list[Place]] = {}
-        outlines: Iterable[Layout | Outline]
-        outlines = self.layouts.outlines() if isinstance(self.layouts, IndexedLayouts) else self.layouts
-        known = {one.id: one for one in outlines}
-        for one in known.values():
-            for record, offset in _embedded(one, known):
-                holders.setdefault(record, []).append(Place(one.id, offset))
-        return {record: tuple(places) for record, places in holders.items()}
-
     def _places(self, layout_id: int) -> tuple[Place, ...]:
         """Every named record that holds this one at any depth, itself first."""
         found = dict.fromkeys([Place(layout_id, 0)])
@@ -140,7 +129,7 @@ class Containment:
             frontier = [
                 Place(holder.container, holder.offset + inner.offset)
                 for inner in frontier
-                for holder in self._holders.get(inner.container, ())
+                for holder in _holders(self.layouts).get(inner.container, ())
             ]
             frontier = [place for place in dict.fromkeys(frontier) if place not in found]
             found.update(dict.fromkeys(frontier))
@@ -150,12 +139,23 @@ class Containment:
 
     def direct_holders(self, layout_id: int) -> int:
         """How many records have a member of this type, anonymous ones counted apart."""
-        return len({place.container for place in self._holders.get(layout_id, ())})
+        return len({place.container for place in _holders(self.layouts).get(layout_id, ())})
 
     def holders(self, layout_id: int) -> tuple[Layout, ...]:
         """The named records that hold this one by value and are not held by another that does."""
         ids = dict.fromkeys(place.container for place in self.places(layout_id) if place.container != layout_id)
         return tuple(self.layouts.by_id(one) for one in ids)
+
+
+@lru_cache(maxsize=4)
+def _holders(layouts: Layouts) -> Mapping[int, tuple[Place, ...]]:
+    """The places of each record in those that have a member of it, by its id."""
+    holders: dict[int, list[Place]] = {}
+    known = {one.id: one for one in outlines_of(layouts)}
+    for one in known.values():
+        for record, offset in _embedded(one, known):
+            holders.setdefault(record, []).append(Place(one.id, offset))
+    return {record: tuple(places) for record, places in holders.items()}
 
 
 def _member_at(layout: Layout, offset: int) -> Member | None:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import msgspec
 
+from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout
 
 FORMAT = b"linesmith-index2"
@@ -123,6 +124,11 @@ class IndexedLayouts:
     def __iter__(self) -> Iterator[Layout]:
         """Every layout by id."""
         return (self.by_id(layout_id) for layout_id in range(len(self.head.ends)))
+
+
+def outlines_of(layouts: Layouts) -> Iterable[Layout | Outline]:
+    """The outlines of all records of a file, by id; where there is no index, the records themselves."""
+    return layouts.outlines() if isinstance(layouts, IndexedLayouts) else layouts
 
 
 def built(stamp: Stamp, names: Sequence[str], documents: Sequence[bytes]) -> IndexedLayouts:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,6 +11,7 @@ from linesmith.analyzer.geometry.inference import with_inferred_alignment
 from linesmith.analyzer.geometry.placement import refusal
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, Member, RecordKind
+from linesmith.analyzer.store import Part, outlines_of
 from linesmith.tuner.constraints.constraint import Constraint, ConstraintKind
 from linesmith.tuner.constraints.freedom import Limit
 from linesmith.tuner.constraints.record import Fixed, Record, Remark
@@ -39,7 +40,7 @@ def bases(record: Record) -> Iterator[Remark]:
     """A record that others begin with is what code casts them to: whatever it becomes, it stays in front of them."""
     named = dict.fromkeys(
         held.holder.title
-        for held in _holders(record.layouts).get(record.layout.id, ())
+        for held in _held(record.layout.id, record.layouts)
         if not held.member.offset and held.holder.name and held.holder.kind is RecordKind.STRUCT
     )
     if named:
@@ -61,7 +62,7 @@ def common_beginnings(record: Record) -> Iterator[Fixed]:
 def _common_beginning(record: Record) -> tuple[int, str]:
     """How many members the record has in common with another one of a union, and the other's title."""
     best = 0, ""
-    for held in _holders(record.layouts).get(record.layout.id, ()):
+    for held in _held(record.layout.id, record.layouts):
         if held.holder.kind is RecordKind.UNION and not held.member.dimensions:
             for member in held.holder.members:
                 if member.record not in (None, record.layout.id):
@@ -86,7 +87,7 @@ def _rigid(layout: Layout, layouts: Layouts) -> Layout | None:
     """A record that holds ``layout`` at any depth and cannot be laid out around another size of it."""
     seen, waiting = {layout.id}, [layout.id]
     while waiting:
-        for held in _holders(layouts).get(waiting.pop(), ()):
+        for held in _held(waiting.pop(), layouts):
             if held.holder.id in seen:
                 continue
             if held.holder.kind is not RecordKind.UNION and refusal(with_inferred_alignment(held.holder)):
@@ -96,12 +97,20 @@ def _rigid(layout: Layout, layouts: Layouts) -> Layout | None:
     return None
 
 
+def _held(layout_id: int, layouts: Layouts) -> Iterator[Held]:
+    """Who has a member of the record."""
+    for number, at in _holders(layouts).get(layout_id, ()):
+        holder = layouts.by_id(number)
+        yield Held(holder, holder.members[at])
+
+
 @lru_cache(maxsize=1)
-def _holders(layouts: Layouts) -> Mapping[int, tuple[Held, ...]]:
-    """Who has a member of each record, by the record's id."""
-    found: dict[int, list[Held]] = {}
-    for layout in layouts:
-        for member in layout.members:
+def _holders(layouts: Layouts) -> Mapping[int, list[tuple[int, int]]]:
+    """The ids of those who have a member of each record, by the record's id, each with the number of the member."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for layout in outlines_of(layouts):
+        members: Sequence[Member | Part] = layout.members
+        for at, member in enumerate(members):
             if member.record is not None:
-                found.setdefault(member.record, []).append(Held(layout, member))
-    return {record: tuple(holders) for record, holders in found.items()}
+                found.setdefault(member.record, []).append((layout.id, at))
+    return found
