@@ -17,8 +17,8 @@ from linesmith.analyzer.lint import of_two
 from linesmith.analyzer.model import Candidate, Finding, Layout, MemoryUse
 from linesmith.analyzer.report.html.coherence_steps import why
 from linesmith.analyzer.report.html.layout_pair import Emphasis, layout_pair
+from linesmith.analyzer.report.html.meetings import meetings
 from linesmith.analyzer.report.html.memory_table import memory_rows
-from linesmith.analyzer.report.html.phase_strips import pair_phases
 from linesmith.analyzer.report.html.record_change import RecordChange
 from linesmith.analyzer.report.html.touched_cells import touched_cells
 from linesmith.analyzer.report.member_heat import MOST_HOT, member_heat
@@ -82,9 +82,7 @@ def _change(variant: Variant, old: Layout, new: Layout, anchor: str) -> RecordCh
     if told is None:
         return RecordChange(pair, cells)
     steps = step_tables(told.line, told.change, before.layouts)
-    return RecordChange(
-        pair, cells, pair_phases(told.change, before.layouts), why(steps, told.line, f"in {variant.name}")
-    )
+    return RecordChange(pair, cells, meetings(told.change, before.layouts), why(steps, told.line, f"in {variant.name}"))
 
 
 def _seen(variant: Variant, layout: Layout) -> Analysis | None:

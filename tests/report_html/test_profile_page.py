@@ -16,6 +16,7 @@ from report_html.profiled import built
 from linesmith.analyzer.geometry import lines
 from linesmith.analyzer.model import Candidate, ElfIdentity, Outcome, Prediction, Profile, Residual
 from linesmith.analyzer.report.chosen import Chosen
+from linesmith.analyzer.report.html.meetings import meetings
 from linesmith.analyzer.report.html.phase_strips import WIDTH, pair_phases
 from linesmith.analyzer.report.html.profile_page import render_profile
 from linesmith.analyzer.report.suggested import Proposed, Suggested
@@ -138,6 +139,17 @@ def test_phases_are_drawn_as_they_are_counted() -> None:
     assert [sum(one.meet for one in side.drawings) for side in (pair.before, pair.after)] == [6, 1]
     assert [one.phase for one in pair.before.drawings] == list(range(0, 64, 8))
     assert finding.triage.pairs
+
+
+def test_all_pairs_are_told_and_the_heaviest_are_drawn_in_the_open() -> None:
+    layout = struct("four", *(scalar(name) for name in ("one", "two", "three", "four")), scalar("rest", 40))
+    names = [("one", "two"), ("one", "three"), ("two", "three")]
+    pairs = [Residual(*pair, size, 1.0, 0.0) for pair in names for size in (64, 128)]
+    told = meetings(Candidate("four", layout, layout, (), tuple(pairs), Prediction(1, 0, 1, 1), 2), table(layout))
+    assert (told.sizes, [(row.first, row.second) for row in told.rows]) == ((64, 128), names)
+    assert told.rows[0].told == (("always", "never"), ("always", "never"))
+    assert [(one.first, one.second, one.line_bytes) for one in told.drawn] == [(*pair, 64) for pair in names[:2]]
+    assert len(told.folded) == 4
 
 
 def test_every_part_of_a_phase_is_within_its_drawing() -> None:

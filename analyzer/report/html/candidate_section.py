@@ -11,8 +11,8 @@ from linesmith.analyzer.model import Profile
 from linesmith.analyzer.report.answer import answer_rows
 from linesmith.analyzer.report.html.coherence_steps import Why, why
 from linesmith.analyzer.report.html.layout_pair import Emphasis, LayoutPair, layout_pair
+from linesmith.analyzer.report.html.meetings import Meetings, meetings
 from linesmith.analyzer.report.html.memory_table import memory_rows
-from linesmith.analyzer.report.html.phase_strips import PairPhases, pair_phases
 from linesmith.analyzer.report.member_heat import MOST_HOT, member_heat
 from linesmith.analyzer.report.moves import change, concerned_names, moved_names
 from linesmith.analyzer.report.suggested import Numbered, Suggested
@@ -32,7 +32,7 @@ class CandidateSection:
     because: str
     facts: tuple[Fact, ...]
     pair: LayoutPair
-    phases: tuple[PairPhases, ...]
+    meetings: Meetings
     why: Why
     notes: tuple[str, ...]
 
@@ -45,7 +45,7 @@ def candidate_section(one: Numbered, suggested: Suggested, profile: Profile) -> 
         one.candidate.recommended,
         tuple(_facts(one)),
         _layouts(one, suggested, profile),
-        pair_phases(one.candidate, suggested.layouts),
+        meetings(one.candidate, suggested.layouts),
         why(one.steps, one.line.finding, f"with candidate {one.number}"),
         notes_of(one),
     )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -11,7 +11,7 @@ from linesmith.analyzer.geometry import flatten
 from linesmith.analyzer.geometry.lines import line_of, lines_touched
 from linesmith.analyzer.geometry.phase import Span, meet, phases
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Candidate, Layout, PhaseProof, Residual
+from linesmith.analyzer.model import Candidate, Layout, Residual
 from linesmith.analyzer.report.meeting import by_place, share_of_phases
 from linesmith.analyzer.report.moves import MOST_PAIRS
 
@@ -72,12 +72,7 @@ def _pair(one: Residual, candidate: Candidate, layouts: Layouts) -> PairPhases:
         Meeting(share_of_phases(share, one.line_bytes, layout), tuple(_drawings(one, layout, layouts)))
         for layout, share in sides
     )
-    return PairPhases(one.first, one.second, one.line_bytes, before, after, _places(one, candidate.proofs))
-
-
-def _places(one: Residual, proofs: Sequence[PhaseProof]) -> str:
-    found = by_place(one, proofs)
-    return f"they meet in these shares of the objects: {found}" if found else ""
+    return PairPhases(one.first, one.second, one.line_bytes, before, after, by_place(one, candidate.proofs))
 
 
 def _drawings(one: Residual, layout: Layout, layouts: Layouts) -> Iterator[Drawing]:

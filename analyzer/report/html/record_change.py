@@ -3,19 +3,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from linesmith.analyzer.report.html.coherence_steps import Why
 from linesmith.analyzer.report.html.layout_pair import LayoutPair
-from linesmith.analyzer.report.html.phase_strips import PairPhases
+from linesmith.analyzer.report.html.meetings import Meetings
 from linesmith.analyzer.report.html.touched_cells import TouchedCell
 
 
 @dataclass(frozen=True, slots=True)
 class RecordChange:
-    """``cells`` are of the layout before; ``phases`` and ``why`` are there where a profile shows who meets whom."""
+    """``cells`` are of the layout before; ``meetings`` and ``why`` are there where a profile shows who meets whom."""
 
     pair: LayoutPair
     cells: tuple[TouchedCell, ...] = ()
-    phases: tuple[PairPhases, ...] = ()
+    meetings: Meetings = field(default_factory=Meetings)
     why: Why | None = None
