@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, Profile, SharedLine
-from linesmith.plugins.profiles.columns import SHARES
+from linesmith.plugins.profiles.columns import SHARES, STORES
 from linesmith.plugins.profiles.counts import counts_of, exceeds_whole
 from linesmith.plugins.profiles.display import display_of
 from linesmith.plugins.profiles.draft import Block, Draft
@@ -16,7 +16,6 @@ from linesmith.plugins.profiles.remarks import remarks_on
 from linesmith.plugins.profiles.rows import Row
 from linesmith.plugins.profiles.symbols import function_of, longest_symbol
 
-_STORES = ("stores_l1_hit", "stores_l1_miss", "stores_na")
 _CONTENDED_KEYS = {
     "hitm": ("Load Local HITM", "Load Remote HITM"),
     "peer": ("Load HIT Local Peer", "Load HIT Remote Peer"),
@@ -102,7 +101,7 @@ def _named(values: Iterable[tuple[str, int]], display: str) -> dict[str, Any]:
     for value, count in values:
         if value in ("remote", "local"):
             named[f"{display}_{value}"] = count
-        elif value in (*_STORES, "records", "loads"):
+        elif value in (*STORES, "records", "loads"):
             named[value] = count
     return named
 
@@ -122,6 +121,7 @@ def _line(
     nominal = not totals and bool(block.rows)
     if nominal:
         totals = _nominal_totals(block)
+    totals |= dict.fromkeys(block.uncounted_stores(totals), NOMINAL)
     counts |= _named(totals.items(), display)
     accesses = tuple(_accesses(block, totals, display, longest))
     contended = counts.get(f"{display}_remote", 0) + counts.get(f"{display}_local", 0)

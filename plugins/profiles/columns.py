@@ -71,6 +71,9 @@ UNNAMED_SHARE = Column("unnamed share", Shape.SHARE, "?")
 UNNAMED_COUNT = Column("unnamed count", Shape.COUNT)
 NUMBER = Column("cl_num_empty", Shape.COUNT, "", ("Num",))
 
+# What columns of stores count.
+STORES = tuple(column.value for column in (L1_HIT, L1_MISS, STORES_NA))
+
 # In the order in which perf prints them, so that "Node" is the offset's before it is the list of nodes.
 DISTRIBUTION: Columns = (
     LCL_HIT, RMT_HITM, LCL_HITM, ANY_PEER, LOAD_HIT, LOAD_MISS, L1_HIT, L1_MISS, STORES_NA, OFFSET, OFFSET_NODE,

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
+from linesmith.plugins.profiles.columns import STORES
 from linesmith.plugins.profiles.pieces import (
     Banner,
     Callers,
@@ -50,6 +51,11 @@ class Block:
             return ()
         counts = self.head.counts[1:] if self.rank is not None else self.head.counts
         return counts if not self.rows or len(counts) == len(self.rows[0].shares) else ()
+
+    def uncounted_stores(self, counted: Collection[str]) -> list[str]:
+        """Columns of stores with shares, where the counts of the line (of ``counted`` columns) were cut off before them."""
+        held = dict.fromkeys(value for row in self.rows for value, share in row.shares if share > 0)
+        return [value for value in held if value in STORES and value not in counted]
 
 
 @dataclass(slots=True)

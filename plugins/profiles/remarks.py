@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Remark, SharedLine
 from linesmith.plugins.profiles.counts import exceeds_whole
@@ -20,7 +20,7 @@ def remarks_on(draft: Draft, lines: tuple[SharedLine, ...], display_doubt: str) 
     yield from _on_offsets(draft)
     yield from _on_line_size(draft, lines)
     yield from _on_symbols(draft)
-    listed = {row.address for row in draft.table}
+    listed = {row.address: frozenset(name for name, _ in row.counts) for row in draft.table}
     for block in draft.blocks:
         yield from _on_totals(block, listed)
     yield from _on_cells(draft)
@@ -54,8 +54,8 @@ def _on_symbols(draft: Draft) -> Iterator[Remark]:
         )
 
 
-def _on_totals(block: Block, listed: set[int]) -> Iterator[Remark]:
-    """``listed``: the addresses whose raw counts are in the table."""
+def _on_totals(block: Block, listed: Mapping[int, Collection[str]]) -> Iterator[Remark]:
+    """``listed``: the addresses whose raw counts are in the table, with the columns of these counts."""
     if not block.rows:
         return
     line = block.head.line if block.head else block.rows[0].line
@@ -63,6 +63,8 @@ def _on_totals(block: Block, listed: set[int]) -> Iterator[Remark]:
         yield Remark("the line's raw counts are not as many as the shares of its rows", line)
     elif not block.totals and not (block.head and block.head.address in listed):
         yield Remark("rows without the raw counts of their line: their counts are as of 10,000 samples a column", line)
+    elif not block.totals and block.head and block.uncounted_stores(listed.get(block.head.address or 0, ())):
+        yield Remark("the table has no stores: those of its rows are counted as of 10,000 samples a column", line)
     columns = zip(*([share for _, share in row.shares] for row in block.rows), strict=False)
     if any(exceeds_whole(column) for column in columns):
         yield Remark("a column of shares adds up to more than 100 %: the rows are not of one line", line)

@@ -17,6 +17,7 @@ from linesmith.plugins.profiles.summary import known_words, read_event, read_tot
 from linesmith.plugins.profiles.tokens import Cursor, Kind, Token
 
 _MOST_PROSE = 40
+_MOST_CUT_WORDS = 3
 _MARKS = frozenset((Kind.RULE, Kind.BANNER, Kind.MARGIN))
 _SECTIONS = {section.value: section for section in Section}
 
@@ -89,7 +90,8 @@ class Scanner:
         heading = read_heading(self._cursor, snooped) or read_own_heading(self._cursor)
         if heading is not None:
             self._columns = heading.columns
-            return heading.words, Headed(heading.peer, self._double())
+            words = heading.words + self._rest_of_heading(heading.words)
+            return words, Headed(heading.peer, self._double())
         if (total := read_total(self._cursor)) is not None:
             return total[1], total[0]
         if (event := read_event(self._cursor)) is not None:
@@ -98,6 +100,13 @@ class Scanner:
         if known is not None and known[0] in _SECTIONS:
             return known[1], Banner(_SECTIONS[known[0]], self._cursor.peek().line)
         return None
+
+    def _rest_of_heading(self, at: int) -> int:
+        """Words behind the columns on the line of a heading: a pager cut the last one (``No>``)."""
+        words = 0
+        while words < _MOST_CUT_WORDS and self._cursor.peek(at + words).gap >= 0:
+            words += 1
+        return words if self._cursor.peek(at + words).gap < 0 else 0
 
     def _double(self) -> bool:
         return any(word.startswith("Double-C") for word in self._recent)

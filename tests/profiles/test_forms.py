@@ -366,3 +366,27 @@ def test_base64_body_that_ends_in_a_line_of_two_characters() -> None:
     assert [access.nodes for access in profile.lines[0].accesses] == [
         access.nodes for access in read_one(report).lines[0].accesses
     ]
+
+
+def test_a_heading_whose_last_word_a_pager_cut() -> None:
+    """``less -S`` shows a mark where the line goes on."""
+    heading = (
+        "#   Num  RmtHitm  LclHitm   L1 Hit  L1 Miss      N/A    Offset  Node  PA cnt        Code address"
+        "  rmt hitm  lcl hitm      load  records       cnt  Symbol  Object  Source:Line  No>\n"
+    )
+    profile = read_one(f"Two tickets:\n{heading}{REPORT}")
+    assert profile.title == "Two tickets"
+    assert [access.function for access in profile.lines[0].accesses] == ["take_ticket", "give_ticket"]
+
+
+def test_stores_are_kept_where_the_table_was_cut_before_them() -> None:
+    """Of a copied window the lines' counts are in the table, which ends with HITM here."""
+    table = (
+        "Index             Address  Node  PA cnt     Hitm    Total  LclHitm  RmtHitm\n"
+        "    0  0xffff888100000040     0      12   48.52%      440      400       40\n"
+    )
+    profile = read_one(f"{table}...\nCacheline 0xffff888100000040\n{FIRST}{SECOND}")
+    (line,) = profile.lines
+    assert [(access.hitm_remote, access.hitm_local) for access in line.accesses] == [(30, 200), (10, 200)]
+    assert [access.stores_l1_hit for access in line.accesses] == [10_000, 0]
+    assert remarks(profile) == "the table has no stores: those of its rows are counted as of 10,000 samples a column"
