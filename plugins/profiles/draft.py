@@ -53,7 +53,7 @@ class Block:
         return counts if not self.rows or len(counts) == len(self.rows[0].shares) else ()
 
     def uncounted_stores(self, counted: Collection[str]) -> list[str]:
-        """Columns of stores with shares, where the counts of the line (of ``counted`` columns) were cut off before them."""
+        """Columns of stores that have shares, but no count among the ``counted`` columns of the line."""
         held = dict.fromkeys(value for row in self.rows for value, share in row.shares if share > 0)
         return [value for value in held if value in STORES and value not in counted]
 
