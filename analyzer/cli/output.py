@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -28,10 +28,22 @@ def deliver(content: bytes, destination: Path | None, options: Collection[str] =
         return
     try:
         if destination.is_file():
-            _refuse_to_destroy(destination, _inputs(options))
+            _refuse_to_destroy(destination, options)
         destination.write_bytes(content)
     except OSError as error:
-        raise OutputError(f"cannot write {destination}: {error.strerror}; name another file with -o") from None
+        reason = _without_folder(destination) or f"{error.strerror}; name another file"
+        raise OutputError(f"cannot write {destination}: {reason} with {_named(options)}") from None
+
+
+def _without_folder(destination: Path) -> str:
+    """That the folder is missing that it would be in, and what to do; empty where it is there."""
+    folder = destination.parent
+    return "" if folder.is_dir() else f"the folder {folder} is not there; make it, or name another file"
+
+
+def _named(options: Collection[str]) -> str:
+    """The option that names a result, as a user writes it."""
+    return "-o" if "output" in options else " or ".join(f"--{one.replace('_', '-')}" for one in options)
 
 
 def check_destinations(destinations: Sequence[Path], options: Collection[str]) -> None:
@@ -43,23 +55,26 @@ def check_destinations(destinations: Sequence[Path], options: Collection[str]) -
     for place in places:
         if places.count(place) > 1:
             raise OutputError(f"{place} would be written twice; name different files")
+        if missing := _without_folder(place):
+            raise OutputError(f"cannot write {place}: {missing}")
         if not os.access(place if place.exists() else place.parent, os.W_OK):
             raise OutputError(f"cannot write {place}: no access to it; name another file")
         if place.is_file():
-            _refuse_to_destroy(place, _inputs(options))
+            _refuse_to_destroy(place, options)
 
 
-def _refuse_to_destroy(existing: Path, inputs: Iterable[Path]) -> None:
+def _refuse_to_destroy(existing: Path, options: Collection[str]) -> None:
+    another = f"name another file with {_named(options)}"
     with existing.open("rb") as file:
         begin = file.read(len(_OUR_PAGE))
     if begin.startswith(_BINARY):
-        raise OutputError(f"{existing} is an ELF or BTF file and stays as it is; name another file with -o")
-    for given in inputs:
+        raise OutputError(f"{existing} is an ELF or BTF file and stays as it is; {another}")
+    for given in _inputs(options):
         if given.is_file() and existing.samefile(given):
-            raise OutputError(f"{existing} is what this command reads and stays as it is; name another file with -o")
+            raise OutputError(f"{existing} is what this command reads and stays as it is; {another}")
         inside = given.is_dir() and existing.resolve().is_relative_to(given.resolve())
         if inside and existing.suffix not in _REPLACED_IN_A_TREE and begin != _OUR_PAGE:
-            raise OutputError(f"{existing} belongs to {given}, which is only read; name another file with -o")
+            raise OutputError(f"{existing} belongs to {given}, which is only read; {another}")
 
 
 def _inputs(results: Collection[str]) -> Iterator[Path]:

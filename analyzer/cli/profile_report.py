@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from linesmith.analyzer.cli import options, premises, scanning
+from linesmith.analyzer.cli.output import check_destinations
 
 INPUTS = click.argument(
     "inputs",
@@ -109,6 +110,7 @@ def page(files: OfProfile, asked: Asked) -> str:
     from linesmith.analyzer.report.chosen import Chosen
     from linesmith.analyzer.report.html.profile_page import render_profile
 
+    check_destinations([files.html], ("html",))
     found = with_offsets(
         analyse(files.elf, files.profile, asked.section, asked.type, snapshot=asked.snapshot, trust=asked.trust)
     )

@@ -40,6 +40,8 @@ def choose(machine: str, order: Order) -> Recorder:
     """
     if machine != "auto":
         return recorder(machine)
+    if not order.guest and shutil.which(order.command[0]) is None:
+        raise NotRecorded(f"{order.command[0]} is not found or cannot be run; name its path behind --")
     reasons = [kvm_verdict()] if order.guest else []
     for name in ("qemu",) if order.guest else _RECORDERS:
         found = recorder(name)

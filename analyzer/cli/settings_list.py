@@ -97,8 +97,9 @@ def _written(value: object) -> str:
 
 
 def render_text(rows: Sequence[Row], *, show_origin: bool) -> str:
-    """A line for each: name, value, where it comes from, and the commands that it is for."""
-    lines = [(row.name, row.value or "-", row.origin if show_origin else "", " ".join(row.commands)) for row in rows]
+    """A line for each: name, value, where it comes from, and the commands that it is for; above them what is what."""
+    lines = [("option", "value", "origin" if show_origin else "", "commands")]
+    lines += [(row.name, row.value or "-", row.origin if show_origin else "", " ".join(row.commands)) for row in rows]
     shown = [column for column in zip(*lines, strict=True) if any(column)]
     widths = [max(map(len, column)) for column in shown]
     return "".join(_line(cells, widths) for cells in zip(*shown, strict=True))

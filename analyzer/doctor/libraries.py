@@ -28,6 +28,7 @@ LIBRARIES = (
     Library("scikit-optimize", "search", "optimizer `scikit-optimize` of `tune`; `racing` stands in"),
     Library("distributed", "cluster", "`tune --executor dask`: many machines"),
     Library("pyarrow", "parquet", "profiles in Parquet"),
+    Library("resvg-py", "png", "line maps as PNG (`layout -o map.png`); SVG needs nothing"),
 )
 
 

@@ -9,6 +9,7 @@ from itertools import groupby
 import msgspec
 
 from linesmith.analyzer.model import Check, Readiness
+from linesmith.analyzer.report.prose import prose
 
 SCHEMA_VERSION = 1
 
@@ -56,8 +57,8 @@ def _answers(checks: Sequence[Check], command: str) -> Iterator[str]:
 
 
 def _lines(check: Check, width: int) -> Iterator[str]:
-    column = " " * (len("  missing  ") + width)
-    yield f"  {check.readiness.value:<8} {check.name:<{width}}  {check.found}"
-    yield f"{column}  for: {check.purpose}"
+    column = " " * (len("  missing    ") + width)
+    yield prose(check.found, f"  {check.readiness.value:<8} {check.name:<{width}}  ", column)
+    yield prose(check.purpose, f"{column}for: ", f"{column}     ")
     if check.remedy:
-        yield f"{column}  fix: {check.remedy}"
+        yield f"{column}fix: {check.remedy}"

@@ -42,7 +42,7 @@ def _painter() -> Callable[..., bytes]:
         from resvg_py import svg_to_bytes
     except ImportError:
         raise ToolMissing(
-            "PNG needs resvg-py; install it with `pip install linesmith[png]`, or use --format svg"
+            "PNG needs resvg-py; install it with `pip install 'linesmith[png]'`, or write SVG: -o map.svg"
         ) from None
     return lambda **settings: bytes(svg_to_bytes(**settings))
 

@@ -104,6 +104,14 @@ def test_each_command_that_was_asked_for_gets_its_answer() -> None:
     ]
 
 
+def test_a_long_answer_is_wrapped_below_where_it_begins() -> None:
+    wordy = Check("record", "PMU", Readiness.MISSING, " ".join(["word"] * 25), " ".join(["use"] * 30))
+    lines = render_text((wordy,), ()).splitlines()
+    assert max(map(len, lines)) <= 108
+    assert lines[2] == " " * 16 + " ".join(["word"] * 7)
+    assert lines[4].startswith(" " * 21 + "use")
+
+
 def test_what_another_command_needs_does_not_count() -> None:
     assert lacking((NEEDED,), ("inline",)) == ("coccinelle",)
     assert lacking((NEEDED,), ("layout", "record")) == ()

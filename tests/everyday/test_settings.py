@@ -187,6 +187,7 @@ def test_help_is_the_same_whatever_is_set(home: Home) -> None:
 def test_every_setting_is_listed_with_its_origin_and_its_commands(home: Home) -> None:
     home.user.write_text("[slab]\ncpus = 16\n")
     lines = home.run("config", "--show-origin").stdout.splitlines()
+    assert lines[0].split() == ["option", "value", "origin", "commands"]
     assert [line.split() for line in lines if line.startswith("cpus ")] == [
         ["cpus", "16", f"{home.user}:2", "slab"],
         ["cpus", "64", "default", "suggest", "patch", "report", "lint", "intent"],

@@ -156,7 +156,7 @@ def test_without_resvg_the_way_to_it_is_told(folder: Path, tmp_path: Path) -> No
     done = run(folder, "queue", "-o", tmp_path / "queue.png", PYTHONPATH=str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "linesmith: PNG needs resvg-py; install it with `pip install linesmith[png]`, or use --format svg\n"
+        "linesmith: PNG needs resvg-py; install it with `pip install 'linesmith[png]'`, or write SVG: -o map.svg\n"
     )
 
 

@@ -95,7 +95,8 @@ def test_the_profile_never_replaces_the_kernel(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_told_before_the_run(tmp_path: Path) -> None:
     said = refusal("--on", "qemu-user", "-o", tmp_path / "absent/profile", "--", "/bin/true")
-    assert said == f"linesmith: cannot write {tmp_path}/absent/profile: no access to it; name another file\n"
+    missing = f"the folder {tmp_path}/absent is not there; make it, or name another file"
+    assert said == f"linesmith: cannot write {tmp_path}/absent/profile: {missing}\n"
 
 
 def test_two_results_in_one_file_are_refused(tmp_path: Path) -> None:
@@ -121,3 +122,8 @@ def test_two_results_in_one_file_are_refused(tmp_path: Path) -> None:
 )
 def test_options_that_contradict_each_other_are_refused(tmp_path: Path, words: tuple[str, ...], message: str) -> None:
     assert message in refusal(*words, "-o", tmp_path / "profile", "--", "/bin/true")
+
+
+def test_a_program_that_is_not_there_is_told_before_the_recorders(tmp_path: Path) -> None:
+    said = refusal("-o", tmp_path / "profile", "--", "./nosuch")
+    assert said == "linesmith: ./nosuch is not found or cannot be run; name its path behind --\n"
