@@ -2,7 +2,8 @@
 """Caches of the kernel's own and what they are asked for with, where neither sysfs nor the caller says so.
 
 Each row names the function that creates the cache; read in Linux 6.1 and 6.12, and compared with what those kernels
-have in /sys/kernel/slab (docs/slab.md). Flags that do not move objects (SLAB_ACCOUNT, SLAB_PANIC ...) are left out.
+have in /sys/kernel/slab (docs/slab.md). Of Linux 7.3, the arguments in its code were read; what came between 6.18 and
+7.2 is given to 7.0. Flags that do not move objects (SLAB_ACCOUNT, SLAB_PANIC ...) are left out.
 """
 
 from __future__ import annotations
@@ -56,14 +57,14 @@ _CACHES = (
     KnownCache("mount", "mnt_cache", "mnt_init", _LINE),
     KnownCache("inode", "inode_cache", "inode_init", _CTOR),
     KnownCache("bdev_inode", "bdev_cache", "bdev_cache_init", _LINE | _CTOR),
-    KnownCache("socket_alloc", "sock_inode_cache", "init_inodecache", _LINE | _CTOR),
+    KnownCache("socket_alloc", "sock_inode_cache", "init_inodecache", _LINE | _CTOR, until=(7, 2)),
+    KnownCache("sockfs_inode", "sock_inode_cache", "sock_init", _LINE | _CTOR, since=(7, 0)),
     KnownCache("xfs_inode", "xfs_inode", "xfs_init_caches", _LINE | _CTOR),
     KnownCache("fuse_inode", "fuse_inode", "fuse_fs_init", _LINE | _CTOR),
     KnownCache("mqueue_inode_info", "mqueue_inode_cache", "init_mqueue_fs", _LINE | _CTOR),
     *made_by(
         "init_inodecache",
         _CTOR,
-        "ext4_inode_info:ext4_inode_cache",
         "nfs_inode:nfs_inode_cache",
         "btrfs_inode",
         "ovl_inode",
@@ -72,6 +73,8 @@ _CACHES = (
         "tracefs_inode:tracefs_inode_cache",
         "rpc_inode:rpc_inode_cache",
     ),
+    KnownCache("ext4_inode_info", "ext4_inode_cache", "init_inodecache", _CTOR, until=(7, 0)),
+    KnownCache("ext4_inode_info", "ext4_inode_cache", "init_inodecache", _CTOR | _INNER, since=(7, 0)),
     KnownCache("f2fs_inode_info", "f2fs_inode_cache", "init_inodecache", _NONE),
     KnownCache("shmem_inode_info", "shmem_inode_cache", "shmem_init_inodecache", _CTOR),
     KnownCache("hugetlbfs_inode_info", "hugetlbfs_inode_cache", "init_hugetlbfs_fs", _CTOR),
@@ -89,7 +92,11 @@ _CACHES = (
     KnownCache("request_queue", "request_queue", "blk_dev_init", _OWN, since=(6, 9)),
     # Networks.
     *made_by("skb_init", _LINE, "sk_buff:skbuff_head_cache", "sk_buff_fclones:skbuff_fclone_cache"),
-    *made_by("proto_register", _LINE | _RCU, "tcp_sock:TCP", "tcp6_sock:TCPv6", "mptcp_sock:MPTCP"),
+    KnownCache("tcp_sock", "TCP", "proto_register", _LINE | _RCU, until=(7, 0)),
+    KnownCache("tcp_sock", "TCP", "proto_register", _LINE | _RCU | _INNER, since=(7, 0)),
+    KnownCache("tcp6_sock", "TCPv6", "proto_register", _LINE | _RCU, until=(7, 0)),
+    KnownCache("tcp6_sock", "TCPv6", "proto_register", _LINE | _RCU | _INNER, since=(7, 0)),
+    KnownCache("mptcp_sock", "MPTCP", "proto_register", _LINE | _RCU),
     *made_by("proto_register", _LINE, "udp_sock:UDP", "udp6_sock:UDPv6", "raw_sock:RAW"),
     *made_by("proto_register", _LINE, "raw6_sock:RAWv6", "unix_sock:UNIX-STREAM", "netlink_sock:NETLINK"),
     KnownCache("rtable", "ip_dst_cache", "ip_rt_init", _LINE, until=(6, 9)),

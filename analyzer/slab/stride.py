@@ -46,10 +46,10 @@ def _with_free_pointer(request: CacheRequest, machine: SlabMachine) -> _Object:
 
 def _is_outside(request: CacheRequest, machine: SlabMachine) -> bool:
     """Whether the free pointer lies behind the object, because freed objects are still looked at."""
-    looked_at = request.typesafe_by_rcu and not request.inner_free_pointer
+    looked_at = (request.typesafe_by_rcu or request.constructor) and not request.inner_free_pointer
     keeps_size = request.kmalloc and request.store_user and machine.release >= _INNER_RED_ZONE
     small = request.red_zone and (request.object_bytes < machine.word_bytes or keeps_size)
-    return looked_at or request.constructor or request.poison or small
+    return looked_at or request.poison or small
 
 
 def _tracks(request: CacheRequest, machine: SlabMachine) -> int:

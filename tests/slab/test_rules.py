@@ -52,6 +52,11 @@ def test_so_does_safety_by_rcu_unless_the_object_has_room_for_it() -> None:
     assert geometry_of(inner, NEW).stride == 232
 
 
+def test_a_constructor_may_leave_the_free_pointer_room_in_the_object() -> None:
+    inner = CacheRequest("ext4_inode_cache", 1048, constructor=True, inner_free_pointer=True)
+    assert geometry_of(inner, SlabMachine(cpus=64, release=(7, 3))).stride == 1048
+
+
 def test_other_objects_hold_the_free_pointer_near_their_middle() -> None:
     assert geometry_of(CacheRequest("x", 152), OLD).free_pointer == 72
 

@@ -76,6 +76,22 @@ def test_a_part_lies_where_the_objects_around_it_do(kernel: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("release", "stride"), [("6.18", 120), ("7.2", 112)])
+def test_inodes_of_ext4_have_room_for_the_free_pointer_in_later_releases(
+    tmp_path: Path, release: str, stride: int
+) -> None:
+    kernel = compiled(tmp_path, "struct ext4_inode_info { long all[14]; } one;")
+    assert f"112 bytes, aligned to 8, {stride} apart" in _text(kernel, "ext4_inode_info", "--kernel", release)
+
+
+def test_an_inode_of_a_socket_is_larger_where_it_has_attributes_of_its_own(tmp_path: Path) -> None:
+    record = "struct socket_alloc { long all[16]; } __attribute__((aligned(64)));"
+    kernel = compiled(tmp_path, f"{record} struct sockfs_inode {{ long attributes; struct socket_alloc inode; }} one;")
+    text = _text(kernel, "socket_alloc", "--kernel", "7.2")
+    assert "place     sockfs_inode.inode, 64 bytes into each object" in text
+    assert "cache sock_inode_cache, computed from the cache's flags: as sock_init() creates it" in text
+
+
 def test_what_is_not_known_is_assumed_to_come_from_kmalloc(kernel: Path) -> None:
     assert "cache kmalloc-128, assumed: no cache of its own is known, so kmalloc() is assumed" in _text(
         kernel, "private"
