@@ -16,8 +16,8 @@ def command(asked: intent_options.Asked, given: premises.Given) -> int:
 
     --from calls the members that a profile shows hot, read-mostly or write-hot, has those isolated that the
     recommended change parts (or the best variant of a run), and sets a soft limit to the size. --check holds every
-    entry of the file against ELF: exit status 1 tells of entries to mend. --import takes groups from assertions in C
-    code, or from the markers in an ELF file.
+    entry of the file against ELF: exit status 1 tells of entries to mend. --update shows what the file has to say for
+    ELF to keep its limits. --import takes groups from assertions in C code, or from the markers in an ELF file.
     """
     from linesmith.analyzer.cli.intent_answers import answered
 

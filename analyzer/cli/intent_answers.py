@@ -6,12 +6,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import click
+
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.intent_options import Asked
 from linesmith.analyzer.cli.kernels import Running
 from linesmith.analyzer.cli.premises import Given
+from linesmith.analyzer.cli.remarks import remark
+from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.intent import written
-from linesmith.analyzer.intent.kept import add_to
+from linesmith.analyzer.intent.kept import add_to, put
 from linesmith.analyzer.model import Intent, Severity, TypeIntent
 
 
@@ -25,6 +29,8 @@ def answered(asked: Asked, given: Given) -> int:
         return 0  # the options make sense, so this is not met
     if asked.check:
         return _check(asked.elf, asked, given)
+    if asked.update:
+        return _update(asked.elf, asked, given)
     return _write_observed(asked.elf, asked, given)
 
 
@@ -35,6 +41,22 @@ def _write_observed(elf: Path, asked: Asked, given: Given) -> int:
         return 0
     origin = Origin(asked.origin, asked.section, asked.snapshot, asked.trust)
     return _write((intended(elf, asked.type_, origin, given),), asked)
+
+
+def _update(elf: Path, asked: Asked, given: Given) -> int:
+    """1 where something is out of date and nothing was written."""
+    from linesmith.analyzer.cli.intent_updating import updated
+
+    running = Running(given.cpus, given.page_bytes, given.release, given.slabinfo)
+    found = updated(elf, asked.tree, asked.into or asked.intent, asked.kconfig, running)
+    for sentence in found.by_hand:
+        remark(sentence)
+    click.echo(inert(found.diff), nl=False)
+    if asked.into is not None and found.diff:
+        put(asked.into, found.text)
+    elif asked.output is not None:
+        options.write(found.text, asked.output)
+    return int(bool(found.diff) and not (asked.into or asked.output))
 
 
 def _check(elf: Path, asked: Asked, given: Given) -> int:

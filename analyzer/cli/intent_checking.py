@@ -22,15 +22,20 @@ def check(elf: Path, tree: Path | None, file: Path | None, kconfig: Path | None,
     Raises ``IntentError`` where there are none, and what reading the files raises.
     """
     root = tree or root_of(Path.cwd())
-    path = file or root / FILE_NAME
-    if not path.exists() and not path.is_symlink():
-        raise IntentError(f"there is no {path}; name the folder that has it with --tree, or write one with --from")
-    intent = read_intent(path)
-    report = checked(intent, str(elf), side(running, load(elf)), _configuration(intent, elf, kconfig))
+    intent = read_intent(file_of(root, file))
+    report = checked(intent, str(elf), side(running, load(elf)), build_configuration(intent, elf, kconfig))
     return located(report, root)
 
 
-def _configuration(intent: Intent, elf: Path, kconfig: Path | None) -> frozenset[str] | None:
+def file_of(root: Path, file: Path | None) -> Path:
+    """The ``file`` with intents, else that of the tree at ``root``; raises ``IntentError`` where there is none."""
+    path = file or root / FILE_NAME
+    if not path.exists() and not path.is_symlink():
+        raise IntentError(f"there is no {path}; name the folder that has it with --tree, or write one with --from")
+    return path
+
+
+def build_configuration(intent: Intent, elf: Path, kconfig: Path | None) -> frozenset[str] | None:
     """The symbols that are set, where any intent asks: as told, or as the kernel in ``elf`` says itself."""
     if kconfig is not None:
         return symbols_in(kconfig.read_text("utf-8", "replace"))

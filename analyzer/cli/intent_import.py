@@ -12,8 +12,8 @@ from linesmith.analyzer.geometry.atoms import GROUP_BEGIN
 from linesmith.analyzer.intent import symbols_in
 from linesmith.analyzer.intent.assertions import asserted_in, asserted_intents
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Layout, MemberGroup, TypeIntent
-from linesmith.analyzer.rules.marked_group import marked_groups
+from linesmith.analyzer.lint.intent_update import MARKED, marker_groups
+from linesmith.analyzer.model import TypeIntent
 
 
 def imported(place: Path, kconfig: Path | None = None) -> tuple[TypeIntent, ...]:
@@ -42,14 +42,7 @@ def _marked(layouts: Layouts) -> Iterator[TypeIntent]:
     marked = {one.name for one in layouts if one.name and any(it.name.startswith(GROUP_BEGIN) for it in one.members)}
     for name in sorted(marked):
         layout = layouts.variants(name)[0]
-        groups = tuple(_groups(layout, layouts))
+        groups = tuple(marker_groups(layout, layouts))
         if groups:
             place = f" in {layout.place}" if layout.file else ""  # BTF tells none
-            yield TypeIntent(name, f"marked by __cacheline_group_begin(){place}", groups=groups)
-
-
-def _groups(layout: Layout, layouts: Layouts) -> Iterator[MemberGroup]:
-    for name, group in marked_groups(layout, layouts).items():
-        members = tuple(one.path for one in group.members if one.path.isidentifier())
-        if members:
-            yield MemberGroup(name, members, bytes=group.span.size)
+            yield TypeIntent(name, f"{MARKED}{place}", groups=groups)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The options of ``linesmith intent``, gathered: which of its three questions is asked, and where answers go."""
+"""The options of ``linesmith intent``, gathered: which of its questions is asked, and where answers go."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 _NEEDS = {
     "from": "--from needs ELF and TYPE, as in `linesmith intent vmlinux inode --from c2c.txt`",
     "check": "--check needs ELF and no TYPE, as in `linesmith intent vmlinux --check`",
+    "update": "--update needs ELF and no TYPE, as in `linesmith intent vmlinux --update`",
     "import": "--import names the tree or the ELF file itself; leave out ELF and TYPE",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked; one of ``origin``, ``check`` and ``imported`` is given."""
+    """What is asked; one of ``origin``, ``check``, ``update`` and ``imported`` is given."""
 
     elf: Path | None
     type_: str | None
     origin: Path | None
     check: bool
+    update: bool
     imported: Path | None
     into: Path | None
     section: int
@@ -42,10 +44,11 @@ class Asked:
 
     def require_sense(self) -> None:
         """Raise ``click.UsageError`` for what makes no question."""
-        asked = [name for name, one in (("from", self.origin), ("check", self.check), ("import", self.imported)) if one]
+        given = {"from": self.origin, "check": self.check, "update": self.update, "import": self.imported}
+        asked = [name for name, one in given.items() if one]
         if len(asked) != 1:
-            raise click.UsageError("say one of --from, --check and --import; see `linesmith intent --help`")
-        expected = {"from": (True, True), "check": (True, False), "import": (False, False)}[asked[0]]
+            raise click.UsageError("say one of --from, --check, --update and --import; see `linesmith intent --help`")
+        expected = (asked[0] != "import", asked[0] == "from")
         if (self.elf is not None, self.type_ is not None) != expected:
             raise click.UsageError(_NEEDS[asked[0]])
         if self.into and (self.check or self.output):
@@ -60,6 +63,11 @@ _OPTIONS = (
         "--from", "origin", metavar="PROFILE|RUN", type=_PATH, help="Write what a profile, or a run of `tune`, shows."
     ),
     click.option("--check", is_flag=True, help="Hold every entry of linesmith.toml against ELF."),
+    click.option(
+        "--update",
+        is_flag=True,
+        help="Show what linesmith.toml has to say for ELF to keep its limits; --into writes it.",
+    ),
     click.option(
         "--import",
         "imported",
@@ -76,8 +84,8 @@ _OPTIONS = (
     options.section,
     options.snapshot,
     options.other_build,
-    click.option("--tree", metavar="DIR", type=_DIRECTORY, help="The folder that has linesmith.toml, for --check."),
-    click.option("--intent", metavar="FILE", type=_READ, help="The file to check instead of that in --tree."),
+    click.option("--tree", metavar="DIR", type=_DIRECTORY, help="Where linesmith.toml is, for --check and --update."),
+    click.option("--intent", metavar="FILE", type=_READ, help="The file to check or update instead of that in --tree."),
     click.option("--kconfig", metavar="FILE", type=_READ, help="The .config, where ELF or TREE has none of its own."),
     options.output,
 )
@@ -93,6 +101,7 @@ def given(command: Callable[..., int]) -> Callable[..., int]:
         type_: str | None,
         origin: Path | None,
         check: bool,
+        update: bool,
         imported: Path | None,
         into: Path | None,
         section: int,
@@ -105,7 +114,7 @@ def given(command: Callable[..., int]) -> Callable[..., int]:
         **others: object,
     ) -> int:
         read = section, snapshot, trust, tree, intent, kconfig
-        return command(asked=Asked(elf, type_, origin, check, imported, into, *read, output), **others)
+        return command(asked=Asked(elf, type_, origin, check, update, imported, into, *read, output), **others)
 
     for option in reversed(_OPTIONS):
         gathered = option(gathered)

@@ -23,11 +23,15 @@ def add_to(path: Path, wanted: Sequence[TypeIntent]) -> None:
         text = known.decode()
     except UnicodeDecodeError:
         raise IntentError(f"{path} is no UTF-8; save it as UTF-8, or name another file") from None
-    content = added(text, wanted, str(path)).encode()
+    put(path, added(text, wanted, str(path)))
+
+
+def put(path: Path, text: str) -> None:
+    """Make ``text`` the whole of the file at ``path``, which keeps its mode; raises ``OutputError``."""
     part = path.with_name(f".{path.name}.part")
     try:
-        part.write_bytes(content)
-        if known:
+        part.write_bytes(text.encode())
+        if path.exists():
             part.chmod(path.stat().st_mode & 0o777)
         part.replace(path)
     except OSError as error:

@@ -70,6 +70,24 @@ def statements(text: str) -> Iterator[Statement]:
         yield Statement(table if opening else (*table, *parts), line, start, at, bool(opening))
 
 
+def value_span(text: str, statement: Statement) -> tuple[int, int]:
+    """Where the value of a key begins and ends, without blanks and comments around it."""
+    _, behind = _key(text, statement.start, statement.line)
+    begin = _BLANK.match(text, text.index("=", behind) + 1).end()  # type: ignore[union-attr] # it matches nothing, too
+    at, depth, end = begin, 0, statement.end
+    while (mark := _MARK.search(text, at, statement.end)) is not None:
+        sign, at = mark.group(), mark.end()
+        depth += (sign in "[{") - (sign in "]}")
+        if sign in _STRINGS:
+            at = _STRINGS[sign].match(text, at).end()  # type: ignore[union-attr] # statements() has read it
+        elif sign == "#" and depth > 0:
+            at = _end_of_line(text, at)
+        elif sign in "#\n" and depth <= 0:
+            end = mark.start()
+            break
+    return begin, begin + len(text[begin:end].rstrip())
+
+
 def _key(text: str, at: int, line: int) -> tuple[tuple[str, ...], int]:
     """The parts of a dotted key and where it ends; no parts where there is no key."""
     parts: list[str] = []

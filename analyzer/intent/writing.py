@@ -80,11 +80,12 @@ def _suppression(one: Suppression) -> str:
 
 def _table(header: str, values: dict[str, Value]) -> str:
     """A header with the keys that have a value."""
-    kept = (f"{key} = {_value(key, value)}" for key, value in values.items() if value not in (None, "", ()))
+    kept = (f"{key} = {spelt(key, value)}" for key, value in values.items() if value not in (None, "", ()))
     return "".join(f"{line}\n" for line in (header, *kept))
 
 
-def _value(key: str, value: Value) -> str:
+def spelt(key: str, value: Value) -> str:
+    """The value as it stands behind ``key``."""
     if isinstance(value, str):
         return _quoted(value)
     if isinstance(value, int | float):

@@ -131,9 +131,9 @@ def test_a_kernel_that_carries_its_configuration_needs_none(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "say one of --from, --check and --import"),
+        ((), "say one of --from, --check, --update and --import"),
         (("--check",), "--check needs ELF and no TYPE"),
-        (("{elf}", "--check", "--import", "{elf}"), "say one of --from, --check and --import"),
+        (("{elf}", "--check", "--import", "{elf}"), "say one of --from, --check, --update and --import"),
         (("{elf}", "--from", "{elf}"), "--from needs ELF and TYPE"),
         (("{elf}", "--import", "{elf}"), "--import names the tree or the ELF file itself"),
         (("--import", "{elf}", "--into", "{folder}/a", "-o", "{folder}/b"), "-o does not; leave out one of them"),
