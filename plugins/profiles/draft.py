@@ -26,6 +26,12 @@ from linesmith.plugins.profiles.rows import Row
 _SENTENCE = re.compile(r"(?<=[.!?]) +")
 _RULED = re.compile(r"(?:^|\s)#?[-=]{2,}(?:\s|$)")
 _LONGEST_TITLE = 120
+# What authors write above the lines of two kernels, where the numbers of the lines go on.
+_BEFORE = re.compile(r"\b(?:before|baseline|base|without|original|unpatched|vanilla|stock|old)\b", re.IGNORECASE)
+_AFTER = re.compile(
+    r"\b(?:after|patched|new kernel|with (?:(?:this|the|that|my|our) )?(?:change|patch|patches|series|fix))\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(slots=True)
@@ -81,7 +87,8 @@ class Draft:
 def drafts(pieces: Iterable[Piece]) -> list[Draft]:
     """The reports among the pieces, in order; the last one may hold no lines.
 
-    A new report begins where a section comes again, or where the numbers of the lines start over.
+    A new report begins where a section comes again, where the numbers of the lines start over, or where the words
+    above a line say that it is of a changed program, and the title that the others are not.
     """
     sorter = _Sorter()
     for piece in pieces:
@@ -167,9 +174,15 @@ class _Sorter:
     def _head(self, head: LineHead) -> None:
         block = Block(head)
         rank = block.rank
-        starts_over = rank is not None and bool(self.drafts[-1].blocks) and rank <= self._rank
+        again = rank is not None and rank <= self._rank
+        starts_over = bool(self.drafts[-1].blocks) and (again or self._is_after())
         (self._begin() if starts_over else self._touch()).blocks.append(block)
         self._rank = rank if rank is not None else self._rank
+
+    def _is_after(self) -> bool:
+        """Whether the words above announce what a change did to the lines of the report so far."""
+        announced = self._above.rstrip().endswith(":")
+        return announced and bool(_BEFORE.search(self.drafts[-1].title) and _AFTER.search(_title(self._above)))
 
     def _row(self, row: Row) -> None:
         draft = self._touch()

@@ -6,35 +6,9 @@ from __future__ import annotations
 import base64
 
 import pytest
+from profiles.posted import FIRST, HEAD, REPORT, RULE, SECOND, read, read_one, remarks
 
 from linesmith.analyzer.errors import ProfileError
-from linesmith.analyzer.model import Profile
-from linesmith.plugins.profiles.c2c import reports_in
-
-RULE = "  " + "-" * 70
-HEAD = f"{RULE}\n      0       40      400       30       20       10  0xffff888100000040\n{RULE}\n"
-FIRST = (
-    "          75.00%   50.00%  100.00%    0.00%    0.00%                 0x8     0       1  0xffffffff81200010"
-    "       300       200       100      900        64  [k] take_ticket   [kernel.kallsyms]  take_ticket+16   0  1\n"
-)
-SECOND = (
-    "          25.00%   50.00%    0.00%  100.00%  100.00%                0x10     0       1  0xffffffff81200020"
-    "       310       210       110      800        63  [k] give_ticket   [kernel.kallsyms]  give_ticket+32   0\n"
-)
-REPORT = HEAD + FIRST + SECOND
-
-
-def read(text: str) -> tuple[Profile, ...]:
-    return reports_in(text, "report.txt")
-
-
-def read_one(text: str) -> Profile:
-    (profile,) = read(text)
-    return profile
-
-
-def remarks(profile: Profile) -> str:
-    return "\n".join(remark.text for remark in profile.remarks)
 
 
 def test_shares_become_the_counts_that_perf_had() -> None:
@@ -56,28 +30,6 @@ def test_rules_may_be_missing_in_collapsed_text() -> None:
 def test_words_behind_a_collapsed_row_are_no_nodes() -> None:
     profile = read_one(" ".join(REPORT.split()) + " 12 more lines follow.")
     assert profile.lines[0].accesses[-1].source == "give_ticket+32"
-
-
-def test_reports_before_and_after_take_the_words_above() -> None:
-    before, after = read(f"Some words.\nWithout the patch:\n{REPORT}\nWith it applied:\n\n{REPORT}")
-    assert (before.title, after.title) == ("Without the patch", "With it applied")
-
-
-def test_numbers_that_start_over_begin_a_new_report() -> None:
-    assert len(read(REPORT + REPORT)) == 2
-
-
-def test_heading_of_the_first_report_holds_for_the_second() -> None:
-    heading = (
-        "#   Num      Rmt      Lcl   L1 Hit  L1 Miss      N/A    Offset  Node  PA cnt        Code address"
-        "  rmt peer  lcl peer      load  records       cnt  Symbol  Object  Source:Line  Node\n"
-    )
-    assert [profile.display for profile in read(f"Before:\n{heading}{REPORT}After:\n{REPORT}")] == ["peer", "peer"]
-
-
-def test_title_of_collapsed_text_is_the_last_sentence() -> None:
-    text = " ".join(f"It is slow. See below. Before the change: {REPORT} And after it: {REPORT}".split())
-    assert [profile.title for profile in read(text)] == ["Before the change", "And after it"]
 
 
 def test_notes_between_rows_are_passed_over() -> None:
@@ -353,7 +305,7 @@ def test_the_events_of_the_details_are_kept() -> None:
     details = "  Events        : cpu_core/mem-loads,ldlat=30/P\n                : cpu_core/mem-stores/P\n"
     row = "  100.00%  100.00%  100.00%  0.00%  0x8  0  1  0x40  1  1  1  1  1  [k] f  v  f+1  0\n"
     report = details + "  0  1  2  3  0  0x1000\n" + row
-    events = reports_in(report, "mail")[0].events
+    events = read(report)[0].events
     assert events == ("cpu_core/mem-loads,ldlat=30/P", "cpu_core/mem-stores/P")
 
 
