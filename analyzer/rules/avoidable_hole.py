@@ -143,7 +143,7 @@ def _harmless(subject: Subject, found: Iterable[Move]) -> Iterator[Move]:
         moved, seen = move.result
         now = _offsets(moved, seen) if fixed else at
         same_company = company(move.name, guards, moved, seen) == company(move.name, guards, new, layouts)
-        if same_company and _across(moved, seen) <= across and all(at[name] == now[name] for name in fixed):
+        if same_company and _across(moved, seen) <= across and all(at[name] == now.get(name) for name in fixed):
             yield move
 
 
@@ -153,6 +153,7 @@ def _across(layout: Layout, layouts: Layouts) -> frozenset[str]:
 
 
 def _offsets(layout: Layout, layouts: Layouts) -> dict[str, int]:
+    """Bytes by name; what damaged debug information has no name of goes by its number, which a move changes."""
     return {one.path: one.offset for one in nameable(layout, layouts)}
 
 
@@ -163,7 +164,7 @@ def _simplest(subject: Subject, found: tuple[Move, ...]) -> Move:
 
     def price(move: Move) -> tuple[int, bool, int, int, str, str]:
         now = _offsets(*move.result)
-        elsewhere = sum(line_of(now[name]) != line_of(at[name]) for name in now)
+        elsewhere = sum(line_of(now[name]) != line_of(at[name]) for name in now.keys() & at.keys())
         way = abs(now[move.name] - at[move.name])
         return move.size, move.name in known, elsewhere, way, move.name, move.after
 

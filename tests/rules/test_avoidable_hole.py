@@ -182,3 +182,10 @@ def test_what_is_relied_on_to_be_at_its_offset_is_not_shifted() -> None:
     assert [one.member for one in broken("avoidable-hole", made_of)] == ["flags"]
     facts = (SourceFact(FactKind.OFFSET, ("late",), "asserted"),)
     assert broken("avoidable-hole", replace(made_of, facts=facts)) == []
+
+
+def test_members_that_damaged_debug_information_has_no_names_of() -> None:
+    """They go by their numbers, which a move changes."""
+    nameless = scalar("")
+    (one,) = made(struct("any", LINKS, SEQ, nameless), struct("any", LINKS, STATE, SEQ, nameless, FLAGS))
+    assert one.member == "flags"
