@@ -10,6 +10,8 @@ from linesmith.analyzer.model import CACHE_LINE_BYTES, ConfigurationCheck, Sourc
 from linesmith.patches.matrix import paragraphs, unchecked
 from linesmith.patches.relied import LEFT, relied
 
+# Of a profile that is not of the ELF file's build.
+OF_ANOTHER_BUILD = "The profile is of another build: its code addresses are not those of the ELF file."
 _CODE = "code that relies on the order of members (initialisers by position, ranges from one member to another, casts)"
 
 
@@ -17,13 +19,15 @@ _CODE = "code that relies on the order of members (initialisers by position, ran
 class Beyond:
     """``configurations`` and ``code`` are blocks of a message, wrapped; empty where nothing was looked at.
 
-    ``builds_left`` and ``code_left`` are clauses: what the checks did not reach.
+    ``builds_left`` and ``code_left`` are clauses: what the checks did not reach. ``profile`` is a sentence about the
+    profile where it is of another build than the ELF file.
     """
 
     configurations: str = ""
     builds_left: str = ""
     code: str = ""
     code_left: str = ""
+    profile: str = ""
 
     def other_builds(self, usual: str) -> str:
         """The builds that were not checked: ``usual`` where none but the one at hand was."""

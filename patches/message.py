@@ -212,13 +212,14 @@ def _verified(candidate: Candidate, seen: Confirmation) -> str:
     text = f"{_COMPILED} {seen.compiler} and {flags}, and the debug information read back: "
     check = seen.verification
     if check.exact:
-        return paragraph(text + "the layout before is that of the ELF file, the layout after is as predicted.")
+        text += "the layout before is that of the ELF file, the layout after is as predicted."
+        return paragraph(f"{text} {seen.beyond.profile}".rstrip())
     text += (
         f"the moved members stand where they should, and the layouts shown are those of this configuration. The ELF "
         f"file given with the profile was built with another one ({check.difference}; {candidate.before.size} bytes "
         f"there, {check.before.moved.size} here)."
     )
-    return paragraph(text)
+    return paragraph(f"{text} {seen.beyond.profile}".rstrip())
 
 
 def _unverified(seen: Confirmation) -> str:

@@ -34,6 +34,8 @@ NAMELESS = 12
 
 _INTO = re.compile(r"(?P<name>[\w.$]+)\+(?P<bytes>0x[0-9a-fA-F]+|\d+)")
 
+_ANOTHER_BUILD = "the code addresses are not those of the ELF file; functions are matched by name"
+
 
 @dataclass(frozen=True, slots=True)
 class _Row:
@@ -71,14 +73,18 @@ def with_linked_code(profile: Profile, accesses: AccessMap, kernel: bool) -> tup
         return _with_names(profile, accesses) if kernel else (profile, False)
     distance = _distance(rows, accesses)
     if distance is None:
-        words = "the code addresses are not those of the ELF file; functions are matched by name"
-        return _remarked(profile, words, profile.lines), False
+        return _remarked(profile, _ANOTHER_BUILD, profile.lines), False
     fitting = {row.address for row in rows if row.fits(distance)}
     words = (
         f"{len(fitting)} of {len(rows)} code addresses are those of the ELF file, moved by {distance:#x}: "
         "what each instruction touches is known"
     )
     return _remarked(profile, words, tuple(_moved(line, distance, fitting) for line in profile.lines)), True
+
+
+def is_of_another_build(profile: Profile) -> bool:
+    """Whether ``with_linked_code`` found that the report was taken on another build than the ELF file is of."""
+    return any(remark.text == _ANOTHER_BUILD for remark in profile.remarks)
 
 
 def _with_names(profile: Profile, accesses: AccessMap) -> tuple[Profile, bool]:

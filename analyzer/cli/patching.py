@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 
+from linesmith.analyzer.addresses.same_code import is_of_another_build
 from linesmith.analyzer.cli import output
 from linesmith.analyzer.cli.analysis import Analysis
 from linesmith.analyzer.cli.blocks import objects
@@ -24,7 +25,7 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Candidate, ConfigurationCheck, Finding, SourceFact, SourceScan, StepTable
 from linesmith.analyzer.report import patch as report
 from linesmith.analyzer.report.excerpt import excerpt
-from linesmith.patches.beyond import beyond, is_worse
+from linesmith.patches.beyond import OF_ANOTHER_BUILD, beyond, is_worse
 from linesmith.patches.confirmed import Confirmed, confirm
 from linesmith.patches.matrix import Change, check, holders_of
 from linesmith.patches.patch import draft, told
@@ -40,7 +41,8 @@ from linesmith.tuner.suggestions import Suggestion, reasons
 class Chosen:
     """A candidate, its number in the list of ``linesmith suggest``, the finding it answers, and why it helps.
 
-    ``facts`` are those of its record that it keeps to.
+    ``facts`` are those of its record that it keeps to; ``of_another_build`` tells that the profile is not of the ELF
+    file's build.
     """
 
     number: int
@@ -48,6 +50,7 @@ class Chosen:
     finding: Finding
     steps: tuple[StepTable, ...] = ()
     facts: tuple[SourceFact, ...] = ()
+    of_another_build: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,8 @@ def choose(found: Analysis, premises: Premises, trace: Path | None, number: int 
     check_number(place + 1, len(known))
     answer, candidate = known[place]
     steps = step_tables(answer.finding, candidate, found.reading.layouts)
-    return Chosen(place + 1, candidate, answer.finding, steps, premises.facts.of(candidate.type))
+    facts = premises.facts.of(candidate.type)
+    return Chosen(place + 1, candidate, answer.finding, steps, facts, is_of_another_build(found.profile))
 
 
 def _recommended(known: Sequence[tuple[Suggestion, Candidate]]) -> int:
@@ -131,6 +135,7 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
     checks = _checks(candidate, confirmed, tree, asked, layouts, _users(scan))
     title = confirmed.original.declared.record.title
     said = beyond(checks, scan, title, chosen.facts)
+    said = replace(said, profile=OF_ANOTHER_BUILD) if chosen.of_another_build else said
     parts = chosen.number, excerpt, confirmed, chosen.steps, said
     patch = told(candidate, chosen.finding, tree, *parts)
     in_steps = asked.in_steps

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from linesmith.analyzer.access import AccessMap, accesses_in, read_accesses
-from linesmith.analyzer.addresses.same_code import with_linked_code
+from linesmith.analyzer.addresses.same_code import is_of_another_build, with_linked_code
 from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.explain import explain
 from linesmith.analyzer.model import Access, Agreement, Profile, SharedLine
@@ -84,6 +84,7 @@ def test_another_build_of_the_same_source_is_told_from_it(compiled: Callable[...
         profile, same = with_linked_code(report(rows(other, MOVED)), own, kernel=False)
         assert not same, options
         assert told(profile) == ["the code addresses are not those of the ELF file; functions are matched by name"]
+        assert is_of_another_build(profile)
 
 
 def test_a_distance_that_is_not_one_is_no_distance(compiled: Callable[..., Path]) -> None:

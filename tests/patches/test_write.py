@@ -15,7 +15,9 @@ from patch_cases import behind, candidate, finding, layout, write_files
 from linesmith.analyzer.errors import EditRefused, TreeError, VerificationFailed
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Candidate, Layout, Move, MoveKind, Patch, Residual
-from linesmith.patches.patch import Tree, draft, file_text, write
+from linesmith.patches.beyond import OF_ANOTHER_BUILD, Beyond
+from linesmith.patches.confirmed import confirm
+from linesmith.patches.patch import Tree, draft, file_text, told, write
 
 HEADER = """\
 #ifndef CACHE_H
@@ -87,6 +89,26 @@ def test_the_message_tells_what_is_known_and_what_is_not(tmp_path: Path) -> None
     assert "No benchmark has been run." in flowing
     assert "Signed-off-by" not in message
     assert all(len(line) <= 75 for line in message.splitlines())
+
+
+def test_the_message_counts_no_stores_where_none_was_sampled(tmp_path: Path) -> None:
+    unsampled = replace(finding(), stores=0, members=tuple(replace(one, writes=0) for one in finding().members))
+    tree = Tree(write_files(tmp_path, FILES))
+    message = write(proposal(), unsampled, tree, 1, excerpt, lambda _: None).message
+    assert "\n\nSeen on the line, with sampled loads (no store was sampled):\n\n" in message
+    assert "stores" not in message
+
+
+def test_the_message_says_that_the_profile_is_of_another_build(tmp_path: Path) -> None:
+    """As the code addresses of a pasted report tell; the layout before is that of the file all the same."""
+    tree = Tree(write_files(tmp_path, FILES))
+    confirmed = confirm(proposal(), tree, lambda _: None)
+    said = Beyond(profile=OF_ANOTHER_BUILD)
+    flowing = " ".join(told(proposal(), finding(), tree, 1, excerpt, confirmed, beyond=said).message.split())
+    assert (
+        "the layout after is as predicted. The profile is of another build: its code addresses are not those of the ELF"
+        " file. Not checked:"
+    ) in flowing
 
 
 def test_a_pair_has_one_line_in_a_message_and_many_pairs_are_counted(tmp_path: Path) -> None:
