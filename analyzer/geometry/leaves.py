@@ -35,7 +35,10 @@ class _Place:
 
     def at(self, member: Member) -> _Place:
         path = f"{self.path}.{member.name}" if self.path and member.name else self.path or member.name
-        return replace(self, path=path, offset=self.offset + member.offset)
+        return self.moved(path, self.offset + member.offset)
+
+    def moved(self, path: str, offset: int) -> _Place:
+        return _Place(path, offset, self.chain, self.entered)
 
 
 def flatten(layout: Layout, layouts: Layouts) -> tuple[Leaf, ...]:
@@ -72,14 +75,11 @@ def _walk(layout: Layout, layouts: Layouts, place: _Place) -> Iterator[Leaf]:
             yield _leaf(here, member, member.size, inner)
         else:
             index = "[0]" * len(member.dimensions)
-            yield from _walk(inner, layouts, replace(here, path=here.path + index).inside(inner))
+            yield from _walk(inner, layouts, here.moved(here.path + index, here.offset).inside(inner))
 
 
 def _walk_at(layout: Layout, layouts: Layouts, place: _Place, offset: int) -> Iterator[Leaf]:
-    for member in layout.members:
-        inside = not member.flexible and _holds(member, place.offset, offset)
-        if not inside and (offset < place.offset + member.offset or not _is_open(member, layout, layouts)):
-            continue
+    for member, inside in _around(layout, layouts, offset - place.offset):
         here = place.at(member)
         inner = _record_of(member, layouts, here)
         stride = _stride(member, inner)
@@ -90,6 +90,25 @@ def _walk_at(layout: Layout, layouts: Layouts, place: _Place, offset: int) -> It
             yield _with_wrappers(_leaf(element, member, size, inner), inner, layouts)
         else:
             yield from _walk_at(inner, layouts, element.inside(inner), offset)
+
+
+def _around(layout: Layout, layouts: Layouts, offset: int) -> Iterator[tuple[Member, bool]]:
+    """The members that hold the byte, with ``True``, and those that go on behind their ends and so up to it.
+
+    Written for the many members that do neither: an access map asks about a hundred thousand bytes of large records.
+    """
+    last = None if layout.kind is RecordKind.UNION or not layout.members else layout.members[-1]
+    for member in layout.members:
+        if member.bit_size is not None:
+            inside = not member.flexible and _holds(member, offset)
+        elif offset < member.offset:
+            continue
+        else:
+            inside = offset < member.offset + member.size and not member.flexible
+        if inside:
+            yield member, True
+        elif (last is None or member is last) and offset >= member.offset and _is_open(member, layout, layouts):
+            yield member, False
 
 
 def _record_of(member: Member, layouts: Layouts, place: _Place) -> Layout | None:
@@ -133,12 +152,12 @@ def _stride(member: Member, inner: Layout | None) -> int:
     return 0 if member.record is not None else member.natural_alignment
 
 
-def _holds(member: Member, base: int, offset: int) -> bool:
-    """Whether byte ``offset`` is the member's; ``base`` is where its record begins."""
+def _holds(member: Member, offset: int) -> bool:
+    """Whether byte ``offset`` of the record is the member's, of a bit-field whether one of its bits is in it."""
     if member.bit_offset is not None and member.bit_size is not None:
         first, last = member.bit_offset // 8, (member.bit_offset + member.bit_size - 1) // 8
-        return base + first <= offset <= base + last
-    return base + member.offset <= offset < base + member.offset + member.size
+        return first <= offset <= last
+    return member.offset <= offset < member.end
 
 
 def _is_open(member: Member, layout: Layout, layouts: Layouts) -> bool:
@@ -170,7 +189,7 @@ def _element(place: _Place, member: Member, offset: int, stride: int) -> tuple[_
         return place, member.size
     number = (offset - place.offset) // stride
     path = place.path + "".join(f"[{index}]" for index in _indices(number, member.dimensions))
-    return replace(place, path=path, offset=place.offset + number * stride), stride
+    return place.moved(path, place.offset + number * stride), stride
 
 
 def _indices(number: int, dimensions: tuple[int, ...]) -> tuple[int, ...]:
