@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from pathlib import Path
 
-_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
+from linesmith.patches.included import IncludePath
+
 _MOST_BYTES = 4 << 20
 
 
@@ -19,9 +18,7 @@ class Includes:
     def __init__(self, tree: Path, directories: Sequence[Path]) -> None:
         """``directories`` are those of the include path, in order."""
         self._tree = str(tree)
-        self._directories = tuple(str(one) for one in directories)
-        self._of = lru_cache(maxsize=None)(self._read)
-        self._found = lru_cache(maxsize=None)(self._search)
+        self._of = IncludePath([str(one) for one in directories], _content, os.path.isfile).of
 
     def including(self, units: Iterable[str], files: Iterable[str], forced: Sequence[str] = ()) -> frozenset[str]:
         """The ``units`` that reach one of ``files``, all relative to the tree; ``forced`` are included by all."""
@@ -53,18 +50,10 @@ class Includes:
                     waiting.append(path)
         return reached
 
-    def _read(self, path: str) -> tuple[str, ...]:
-        try:
-            with open(path, "rb") as file:  # noqa: PTH123 - thousands of files, and their names are text here
-                text = file.read(_MOST_BYTES)
-        except OSError:
-            return ()
-        folder = os.path.dirname(path)  # noqa: PTH120
-        named = ((match[1], os.fsdecode(match[2])) for match in _INCLUDE.finditer(text))
-        found = (self._found(folder if mark == b'"' else "", name) for mark, name in named)
-        return tuple(dict.fromkeys(one for one in found if one))
 
-    def _search(self, folder: str, name: str) -> str:
-        """Where an include file lies; empty where it is nowhere."""
-        places = (os.path.normpath(f"{place}/{name}") for place in (folder, *self._directories) if place)
-        return next((place for place in places if os.path.isfile(place)), "")  # noqa: PTH113
+def _content(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - thousands of files, and their names are text here
+            return file.read(_MOST_BYTES)
+    except OSError:
+        return None

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from linesmith.patches.included import IncludePath
 from linesmith.patches.scan.files import Files
 from linesmith.patches.scan.unit import Unit
 
-_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?[ \t]*(["<])([^">\n]+)[">]', re.MULTILINE)
 _OPTION = re.compile(r"(-I|-isystem|-iquote|-idirafter|-include|-imacros)(?:\s*|=)(\S+)")
+_FORCED = ("-include", "-imacros")
 _OF_THE_SYSTEM = ("/usr/local/include", "/usr/include")
 
 
@@ -24,7 +25,7 @@ _OF_THE_SYSTEM = ("/usr/local/include", "/usr/include")
 class _Search:
     """Where a compiler call looks for files: ``forced`` ones come first of all."""
 
-    folders: tuple[str, ...]
+    path: IncludePath
     forced: tuple[str, ...]
 
 
@@ -34,7 +35,6 @@ class IncludeWalk:
     def __init__(self, files: Files) -> None:
         self.files = files
         self._searches: dict[tuple[str, str], _Search] = {}
-        self._direct: dict[tuple[_Search, str], tuple[str, ...]] = {}
         self._is_file: dict[str, bool] = {}
 
     def followed(self, units: Iterable[Unit]) -> Iterator[Unit]:
@@ -48,7 +48,7 @@ class IncludeWalk:
         waiting = [unit.file, *search.forced]
         seen.update(search.forced)
         while waiting:
-            fresh = set(self._includes(search, waiting.pop())) - seen
+            fresh = set(search.path.of(waiting.pop())) - seen
             seen |= fresh
             waiting += fresh
         return frozenset(seen - {unit.file})
@@ -58,25 +58,17 @@ class IncludeWalk:
         key = str(unit.directory), options
         found = self._searches.get(key)
         if found is None:
-            found = self._searches[key] = _searched(unit)
+            found = self._searches[key] = self._searched(unit)
         return found
 
-    def _includes(self, search: _Search, file: str) -> tuple[str, ...]:
-        key = search, file
-        found = self._direct.get(key)
-        if found is None:
-            found = self._direct[key] = tuple(self._resolved(search, file))
-        return found
-
-    def _resolved(self, search: _Search, file: str) -> Iterator[str]:
-        beside = os.path.dirname(file)  # noqa: PTH120 - a path for each of 100,000 lines
-        for quote, name in _INCLUDE.findall(self.files.content(file) or b""):
-            folders = (beside, *search.folders) if quote == b'"' else search.folders
-            for folder in folders:
-                path = os.path.normpath(f"{folder}/{os.fsdecode(name)}")
-                if self._exists(path):
-                    yield path
-                    break
+    def _searched(self, unit: Unit) -> _Search:
+        text = _text(unit)
+        places = [(name, os.path.normpath(unit.directory / value)) for name, value in _OPTION.findall(text)]
+        forced = tuple(place for name, place in places if name in _FORCED)
+        folders = [place for name, place in places if name not in _FORCED]
+        system = () if "-nostdinc" in text else _OF_THE_SYSTEM
+        path = IncludePath((*dict.fromkeys(folders), *system), self.files.content, self._exists)
+        return _Search(path, forced)
 
     def _exists(self, path: str) -> bool:
         found = self._is_file.get(path)
@@ -87,12 +79,3 @@ class IncludeWalk:
 
 def _text(unit: Unit) -> str:
     return unit.command if isinstance(unit.command, str) else " ".join(unit.command)
-
-
-def _searched(unit: Unit) -> _Search:
-    text = _text(unit)
-    places = [(name, os.path.normpath(unit.directory / value)) for name, value in _OPTION.findall(text)]
-    forced = tuple(place for name, place in places if name in ("-include", "-imacros"))
-    folders = [place for name, place in places if name not in ("-include", "-imacros")]
-    system = () if "-nostdinc" in text else _OF_THE_SYSTEM
-    return _Search((*dict.fromkeys(folders), *system), forced)
