@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from linesmith.analyzer.layouts import Layouts
@@ -51,10 +52,12 @@ NO_GAPS = Gaps((), (), 0, 0)
 class _Sweep:
     """Walks the members in order; ``seen`` is the first bit behind everything passed so far.
 
-    ``unit_end`` is the last bit (exclusive) of the bit-field storage unit being filled, if one is.
+    ``last`` is the index of the member passed last, ``unit_end`` the last bit (exclusive) of the bit-field storage unit
+    being filled, if one is.
     """
 
     def __init__(self) -> None:
+        self.last = -1
         self.seen = 0
         self.unit_bits = 0
         self.unit_end = 0
@@ -74,21 +77,22 @@ class _Sweep:
         """Record the gaps between what was seen and ``member``, then pass it."""
         start = member.offset * 8 if member.bit_offset is None else member.bit_offset
         bits = self.close_unit(start)
-        self._note_bits(index, self.seen - bits, bits)
+        self._note_bits(self.seen - bits, bits)
         if member.bit_size is None:
-            self._note_bytes(index, start // 8 - self.seen // 8)
+            self._note_bytes(start // 8 - self.seen // 8)
             self.in_unit, self.unit_bits = False, 0
             self.seen = self.unit_end = start + member.size * 8
         else:
-            self._enter_bit_field(index, member, start)
+            self._enter_bit_field(member, start)
             self.seen = start + member.bit_size
+        self.last = index
 
-    def _enter_bit_field(self, index: int, member: Member, start: int) -> None:
+    def _enter_bit_field(self, member: Member, start: int) -> None:
         unit_start = member.offset * 8
         if self.seen < unit_start <= start:
-            self._note_bytes(index, member.offset - self.seen // 8)
+            self._note_bytes(member.offset - self.seen // 8)
             self.seen = unit_start
-        self._note_bits(index, self.seen, start - self.seen)
+        self._note_bits(self.seen, start - self.seen)
         end = start + (member.bit_size or 0)
         if not self.in_unit or end > self.unit_end or member.size * 8 > self.unit_bits:
             self.unit_bits = member.size * 8
@@ -97,28 +101,35 @@ class _Sweep:
                 self.unit_end = -(-end // 8) * 8
         self.in_unit = True
 
-    def _note_bytes(self, index: int, size: int) -> None:
+    def _note_bytes(self, size: int) -> None:
         if size > 0:
-            self.holes.append(Hole(self.seen // 8, size, index - 1))
+            self.holes.append(Hole(self.seen // 8, size, self.last))
 
-    def _note_bits(self, index: int, bit_offset: int, bits: int) -> None:
+    def _note_bits(self, bit_offset: int, bits: int) -> None:
         if bits > 0:
-            self.bit_holes.append(BitHole(bit_offset, bits, index - 1))
+            self.bit_holes.append(BitHole(bit_offset, bits, self.last))
 
 
 def gaps(layout: Layout) -> Gaps:
     """Holes and padding of a struct; a union has none, because its members all start at its first byte.
 
-    Overlapping members (damaged debug information) give no negative gaps.
+    Members that lie in another order than they were declared in (Rust) are walked as they lie. Overlapping members
+    (damaged debug information) give no negative gaps.
     """
     if layout.kind is RecordKind.UNION:
         return NO_GAPS
     sweep = _Sweep()
-    for index, member in enumerate(layout.members):
-        sweep.step(index, member)
+    for index in _as_they_lie(layout):
+        sweep.step(index, layout.members[index])
     bit_padding = max(0, sweep.close_unit(layout.size * 8))
     padding = max(0, layout.size - sweep.seen // 8)
     return Gaps(tuple(sweep.holes), tuple(sweep.bit_holes), padding, bit_padding)
+
+
+def _as_they_lie(layout: Layout) -> Iterable[int]:
+    places = [(one.offset * 8 if one.bit_offset is None else one.bit_offset, one.size) for one in layout.members]
+    order = range(len(places))
+    return order if places == sorted(places) else sorted(order, key=places.__getitem__)
 
 
 def inner_padding(member: Member, layouts: Layouts) -> int:

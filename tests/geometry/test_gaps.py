@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from random import Random
+
 from c_layouts import Declared, struct, structs, union
 from hypothesis import given, settings
+from hypothesis.strategies import randoms
 
 from linesmith.analyzer.geometry import BitHole, Gaps, Hole, gaps
 from linesmith.analyzer.model import Layout, Member, RecordKind
@@ -32,10 +36,30 @@ def test_every_bit_is_used_by_one_member_or_lies_in_one_gap(layout: Layout) -> N
 
 
 @settings(deadline=None)
+@given(structs, randoms())
+def test_the_order_of_declaration_makes_no_gap(layout: Layout, chance: Random) -> None:
+    """rustc places members in an order of its own, and members of no size where others begin."""
+    members = list(layout.members)
+    chance.shuffle(members)
+    shuffled = replace(layout, members=tuple(members))
+    assert gap_bits(shuffled, gaps(shuffled)) == gap_bits(layout, gaps(layout))
+
+
+@settings(deadline=None)
 @given(structs)
 def test_bit_holes_never_reach_a_storage_unit(layout: Layout) -> None:
     units = {one.size * 8 for one in layout.members if one.is_bit_field}
     assert all(hole.bits < max(units) for hole in gaps(layout).bit_holes)
+
+
+def test_a_hole_names_the_member_that_lies_before_it() -> None:
+    members = (
+        Member("late", "u8", "late", 9, 1),
+        Member("first", "u64", "first", 0, 8),
+        Member("next", "u8", "n", 12, 1),
+    )
+    found = gaps(Layout(0, "rust", RecordKind.STRUCT, 16, members))
+    assert (found.holes, found.padding) == ((Hole(8, 1, 1), Hole(10, 2, 0)), 3)
 
 
 def test_a_hole_names_the_member_before_it() -> None:
@@ -73,4 +97,4 @@ def test_a_union_has_no_gaps() -> None:
 def test_overlapping_members_of_damaged_debug_information_give_no_negative_gap() -> None:
     members = (Member("a", "long", "a", 8, 8), Member("b", "long", "b", 4, 8))
     found = gaps(Layout(0, "damaged", RecordKind.STRUCT, 8, members))
-    assert found == Gaps((Hole(0, 8, -1),), (), 0, 0)
+    assert found == Gaps((Hole(0, 4, -1),), (), 0, 0)
