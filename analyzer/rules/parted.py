@@ -14,7 +14,7 @@ from itertools import islice
 from linesmith.analyzer.geometry import Named, lines_touched, nameable
 from linesmith.analyzer.geometry.naming import MOST_MEMBERS
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member
 from linesmith.analyzer.rules.beside import Beside, beside
 from linesmith.analyzer.rules.rule import Side, Subject
 from linesmith.analyzer.rules.starts import Starts, starts
@@ -109,7 +109,16 @@ def _both(parted: _Version, met: _Version, members: dict[str, Named]) -> _Both:
 
 
 def _is_aligned(layout: Layout) -> bool:
-    return (layout.alignment or 0) >= CACHE_LINE_BYTES
+    """Whether objects begin at lines because somebody asked for it, not for the data behind them."""
+    asked = layout.alignment or 0
+    return asked >= CACHE_LINE_BYTES and not any(
+        asked == one.alignment for one in layout.members if _is_data(one, layout)
+    )
+
+
+def _is_data(member: Member, layout: Layout) -> bool:
+    """Whether it is an array of open length that ends the record: a device wants its alignment (ARCH_DMA_MINALIGN)."""
+    return member is layout.members[-1] and not member.size and member.record is None
 
 
 def _stand(owners: set[str], now: dict[str, Named]) -> bool:
@@ -120,6 +129,8 @@ def _stand(owners: set[str], now: dict[str, Named]) -> bool:
 def _asked(layout: Layout, layouts: Layouts, base: int, levels: int) -> Iterator[tuple[int, str]]:
     for member in layout.members:
         start, inner = base + member.offset, layouts.by_id(member.record) if member.record is not None else None
+        if _is_data(member, layout):
+            continue
         if (member.alignment or 0) >= CACHE_LINE_BYTES and start % CACHE_LINE_BYTES == 0:
             yield start, member.name if member.size else ""
             if inner is not None and (inner.alignment or 0) >= CACHE_LINE_BYTES:

@@ -146,6 +146,12 @@ def test_a_line_that_is_full_gets_no_company(tmp_path: Path) -> None:
     assert met(tmp_path, old, new) == []
 
 
+def test_the_head_of_aligned_data_has_no_line_to_itself(tmp_path: Path) -> None:
+    """As struct devres has it on arm64, for devices that write what is behind it."""
+    data = "unsigned char data[] __attribute__((aligned(128)));"
+    assert met(tmp_path, f"u64 node; {data}", f"u64 node, release; {data}") == []
+
+
 @pytest.mark.parametrize("old", ["u64 hot, x;", f"{ALIGNED} u64 hot, x;"])
 def test_what_nothing_parted_may_meet(old: str, tmp_path: Path) -> None:
     assert met(tmp_path, old, f"{old} u64 added;") == []
