@@ -35,6 +35,7 @@ class Exploration:
         self._finished = list(trials(journal))
         self._unkept: list[Trial] = []
         self._told: dict[Ask, Told] = {}
+        self._cut_off = False
         for trial in self._finished:
             self._hear(trial)
 
@@ -69,7 +70,9 @@ class Exploration:
         if rung.fidelity in COSTLY:
             self._keep()
         trial = await rung.judge(ask.point)
-        if trial is not None:
+        if trial is None:
+            self._cut_off = True
+        else:
             self._tell(replace(trial, seconds=time.monotonic() - begin))
 
     def _tell(self, trial: Trial) -> None:
@@ -105,8 +108,8 @@ class Exploration:
         self._narration.score(spent, self._budget, best)
 
     def _note_the_rest(self) -> None:
-        """Say so when the time was over before the optimizer had asked all that it would."""
+        """Say so when the time was over before the optimizer had an answer to all that it would ask."""
         spent = len({one.point for one in self._finished if one.fidelity in COSTLY})
-        if self._search.ask(1):
+        if self._cut_off or self._search.ask(1):
             made = f"after {spent} of {self._budget} trials" if spent else "before the first trial came to its end"
             remark(self._journal, f"the time was over {made}; the search goes on with --resume and more --minutes")
