@@ -23,10 +23,12 @@ class Slow:
     """A rung on which every build takes longer than there is time; ``left`` says whether there is any."""
 
     left: bool = True
+    answer: Trial | None = None
     fidelity: Fidelity = Fidelity.SIMULATION
 
     async def judge(self, point: Point) -> Trial | None:  # noqa: ARG002 - as rungs have it
         self.left = False
+        return self.answer
 
 
 def test_points_that_were_built_and_never_measured_are_told_to_be_cut_off(tmp_path: Path) -> None:
