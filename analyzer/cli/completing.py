@@ -90,9 +90,9 @@ def complete_names(command: click.Command) -> None:
 
 
 def prepare_completion() -> None:
-    """Where a shell asks, let click know how bash is answered."""
+    """Where a shell asks, let click know how shells are answered."""
     if COMPLETE_VARIABLE in os.environ:
-        from linesmith.analyzer.cli.bash_completion import register
+        from linesmith.analyzer.cli.shells import register
 
         register()
 

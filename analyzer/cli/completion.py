@@ -26,7 +26,7 @@ def command(shell: str) -> None:
     """  # noqa: D301 - click's mark for lines to leave alone
     from click.shell_completion import get_completion_class
 
-    from linesmith.analyzer.cli.bash_completion import register
+    from linesmith.analyzer.cli.shells import register
 
     register()
     root = click.get_current_context().find_root()

@@ -162,6 +162,22 @@ def test_zsh_completes_the_name_of_a_type_that_was_read(program: Path) -> None:
     assert by_zsh(typed) == f"linesmith layout {program} session_table"
 
 
+def test_zsh_and_fish_complete_behind_an_option_and_its_sign(program: Path) -> None:
+    assert by_zsh("linesmith lint --format=sa") == "linesmith lint --format=sarif"
+    assert by_zsh(f"linesmith lint --head={program.parent}/uni") == f"linesmith lint --head={program.parent}/unit."
+    assert by_fish(["linesmith", "lint", "--format=sa"]) == {"--format=sarif"}
+    assert by_fish(["linesmith", "lint", f"--head={program.parent}/uni"]) == {
+        f"--head={program.parent}/unit.c",
+        f"--head={program.parent}/unit.o",
+    }
+
+
+def test_zsh_and_fish_complete_names_of_rules() -> None:
+    assert by_zsh("linesmith explain isolation-n") == "linesmith explain isolation-new"
+    assert by_zsh("linesmith lint --select=isolation-n") == "linesmith lint --select=isolation-new"
+    assert by_fish(["linesmith", "lint", "--select", "isolation"]) == {"isolation-broken", "isolation-new"}
+
+
 def test_a_name_that_a_shell_would_run_is_not_offered(tmp_path: Path) -> None:
     """gcc takes dollars in names; debug information can hold any character."""
     (tmp_path / "unit.c").write_text("struct hostile_$HOME { int a; } h; struct hostile_plain { int a; } p;")
