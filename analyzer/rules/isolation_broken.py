@@ -15,6 +15,9 @@ from linesmith.analyzer.rules.starts import starts
 
 _MOVE = "move the others off its line, or say in linesmith.toml that they may be there"
 _KEEP = "keep them apart in all phases: by the distance between them, or by alignment of the record and the member"
+_FROM = "name in linesmith.toml whom it is to be kept from, where it need not be alone in everything that holds it"
+# Of more places where a record is held these are told, by name, and the others counted.
+_MOST_HOLDERS = 32
 
 
 def _check(subject: Subject) -> Iterator[Violation]:
@@ -49,11 +52,16 @@ def _companies(isolation: Isolation, layout: Layout, side: Side) -> Iterator[Bes
 def _in_holders(subject: Subject, isolation: Isolation) -> Iterator[Violation]:
     """Who came onto the line of an isolated member in a record that holds this one; not what was so in the base."""
     before = _beside_holders(isolation, subject.old, subject.base) if subject.old and subject.base else {}
-    for key, (holder, found) in _beside_holders(isolation, subject.new, subject.head).items():
-        was = before[key][1].worst.share if key in before else None
-        if was is None or was < found.worst.share:
-            message = f"{_meets(isolation, found)}; {subject.new.title} wants it isolated wherever it is held"
-            yield told(RULE, holder, found, message, _KEEP, was)
+    now = _beside_holders(isolation, subject.new, subject.head)
+    known = {key: found.worst.share for key, (_, found) in before.items()}
+    worse = [key for key, (_, found) in sorted(now.items()) if known.get(key, -1.0) < found.worst.share]
+    for key in worse[:_MOST_HOLDERS]:
+        holder, found = now[key]
+        message = f"{_meets(isolation, found)}; {subject.new.title} wants it isolated wherever it is held"
+        yield told(RULE, holder, found, message, _KEEP, known.get(key))
+    if len(worse) > _MOST_HOLDERS:
+        more = f"is not alone in {len(worse) - _MOST_HOLDERS} more places where other records hold it"
+        yield RULE.broken(subject.new, more, member=isolation.members[0], subject="where it is held", advice=_FROM)
 
 
 def _beside_holders(isolation: Isolation, layout: Layout, side: Side) -> dict[tuple[str, str], tuple[Layout, Beside]]:

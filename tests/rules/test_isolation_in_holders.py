@@ -102,6 +102,17 @@ def test_more_objects_than_before_are_told() -> None:
     assert one.message.startswith("can share a line with near in 7 of 8 phases")
 
 
+def test_of_many_holders_the_others_are_counted() -> None:
+    record = struct("subject", scalar("hot"))
+    many = [struct(f"holder{number}", held("first", record), scalar("near")) for number in range(40)]
+    *each, last = broken("isolation-broken", alone(record, *many, tuned="asked", intents=ALONE))
+    assert len({one.type for one in each}) == 32
+    assert (last.type, last.message) == (
+        "struct subject",
+        "is not alone in 8 more places where other records hold it",
+    )
+
+
 @given(st.integers(0, 20), st.sampled_from((64, 128)))
 def test_a_neighbour_is_told_for_exactly_the_gaps_that_allow_it(words: int, size: int) -> None:
     record = struct("subject", scalar("hot"))
