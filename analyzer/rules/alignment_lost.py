@@ -48,7 +48,7 @@ def _inherited(layout: Layout, lost: Inherited) -> Violation:
     return RULE.broken(
         layout,
         f"{was} aligned to {lost.bytes} bytes because {lost.origin} was, and {'are' if many else 'is'} {now}",
-        member=names[0],
+        member="" if many else names[0],
         subject=lost.origin,
         advice=f"give {'these members' if many else 'the member'} the alignment, where it was counted on",
         figures=(Figure("alignment", lost.bytes, lost.now if lost.now > 1 else None),),

@@ -78,6 +78,7 @@ def test_records_that_nobody_tuned_leave_it_to_the_type(tmp_path: Path) -> None:
 def test_all_members_of_the_type_are_told_at_once(tmp_path: Path) -> None:
     (one,) = lost(tmp_path, f"{TYPED} {LINE} a; struct inner b, c[2];", f"{TYPED} a; struct inner b, c[2];")
     assert one.message == "a, b and c were aligned to 64 bytes because struct inner was, and are not any more"
+    assert (one.member, one.subject) == ("", "struct inner")
 
 
 def test_the_member_that_asked_is_found_in_what_is_held(tmp_path: Path) -> None:
