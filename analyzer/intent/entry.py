@@ -26,6 +26,8 @@ from linesmith.analyzer.slab import Kernel, own_cache
 # A record may grow by this part of its size, rounded up to whole lines, before its budget tells.
 MARGIN = 16
 _MOST_PAIRS = 3
+# Of the contention on the record's lines; less is no reason for its layout.
+_LEAST_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +75,11 @@ def budget(layout: Layout, kernel: Kernel | None, largest: int = 0) -> SizeBudge
 
 def _named_apart(grounds: Grounds) -> list[Parted]:
     """The parted members that C code can name: not those of an object on the neighbouring line."""
-    return [
-        one
-        for one in grounds.parted
-        if all(told_path(name, grounds.layout, grounds.layouts) for name in (one.first, one.second))
-    ]
+    return [one for one in grounds.parted if _are_named(grounds, one.first, one.second)]
+
+
+def _are_named(grounds: Grounds, *names: str) -> bool:
+    return all(told_path(name, grounds.layout, grounds.layouts) for name in names)
 
 
 def _reason(grounds: Grounds) -> str:
@@ -87,17 +89,18 @@ def _reason(grounds: Grounds) -> str:
     weight = "" if grounds.nominal else f", with {contended:,} contended accesses"
     said = [f"{grounds.profile}: {held} a {grounds.layout.title}{weight}"]
     if contended:
-        pairs = _heaviest(grounds.lines)
+        pairs = [one for one in _heaviest(grounds) if one.weight >= contended * _LEAST_SHARE]
         said += [f"{_meeting(one)} (in {min(one.weight / contended, 1):.0%} of its contention)" for one in pairs]
     return "; ".join((*said, *([grounds.change] if grounds.change else [])))
 
 
-def _heaviest(lines: Sequence[Finding]) -> list[ConflictPair]:
-    """The pairs that cost most over all lines."""
+def _heaviest(grounds: Grounds) -> list[ConflictPair]:
+    """The pairs that cost most over all lines, of members that C code can name."""
     weights: dict[tuple[str, str, str], int] = {}
-    for pair in (pair for line in lines for pair in line.triage.pairs):
+    for pair in (pair for line in grounds.lines for pair in line.triage.pairs):
         key = pair.first, pair.second, pair.writer
-        weights[key] = weights.get(key, 0) + pair.weight
+        if _are_named(grounds, pair.first, pair.second):
+            weights[key] = weights.get(key, 0) + pair.weight
     ranked = sorted(weights.items(), key=lambda item: -item[1])[:_MOST_PAIRS]
     return [ConflictPair(*names, weight) for names, weight in ranked]
 

@@ -137,6 +137,16 @@ def test_the_reason_has_the_figures() -> None:
     )
 
 
+def test_what_code_cannot_name_and_what_hardly_waits_is_no_reason() -> None:
+    line = meeting(PIPE, "head", "ops", samples=150)
+    pairs = (ConflictPair("head", "0x28", "head", 90), ConflictPair("head", "tail", "tail", 1))
+    found = replace(line, contended=200, triage=replace(line.triage, pairs=(*line.triage.pairs, *pairs)))
+    assert entry(Grounds(PIPE, LAYOUTS, (found,), "c2c.txt")).reason == (
+        "c2c.txt: 1 line holds a struct pipe, with 200 contended accesses; "
+        "head is written beside ops (in 75% of its contention)"
+    )
+
+
 def test_shares_alone_give_no_number_of_accesses() -> None:
     reason = entry(replace(grounds(PIPE, "c2c.txt"), nominal=True)).reason
 
