@@ -85,7 +85,7 @@ def proposal(finding: Finding, layouts: Layouts, limit: int, others: Iterable[Fi
     if not found:
         raise nothing_helps(finding, target)
     front = [_told(target, one) for one in sorted(undominated(_varied(target, found)), key=smallest_first)]
-    counted = "misses" if finding.simulated else "samples"
+    counted = "accesses" if finding.simulated else "loads"
     best = recommended(front)
     made = [candidate(finding, target, one.option, layouts) for one in _handful(front, best, limit)]
     if best is None:

@@ -46,7 +46,7 @@ def _pays(grown: Merit, level: Sequence[Merit]) -> bool:
 
 
 def reason(chosen: Merit, found: Sequence[Merit], counted: str) -> str:
-    """Why this one of ``found``, in a sentence; ``counted`` are ``samples``, or ``misses`` of a simulation."""
+    """Why this one of ``found``, in a sentence; ``counted`` are ``loads``, or ``accesses`` of a recording."""
     surely = "Perhaps takes" if chosen.saving.may_lose else "Likely takes"
     clauses = [f"{surely} away {_saved(chosen)} contended {counted}: {_effort(chosen)}"]
     return f"{'; '.join([*clauses, *_smaller(chosen, found), *_larger(chosen, found), *_beside(chosen, found)])}."

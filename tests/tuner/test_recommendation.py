@@ -22,29 +22,29 @@ def merit(member: str, saving: Saving, around_lock: bool = False) -> Merit:
 
 
 def test_a_saving_whose_limits_hold_no_loss_is_likely() -> None:
-    told = reason(merit("used", SURE), [], "samples")
-    assert told == "Likely takes away 88 of 100 contended samples: one member moves, the size stays."
+    told = reason(merit("used", SURE), [], "loads")
+    assert told == "Likely takes away 88 of 100 contended loads: one member moves, the size stays."
 
 
 def test_a_saving_whose_limits_hold_a_loss_is_not_called_likely() -> None:
-    told = reason(merit("used", DOUBTFUL), [], "samples")
-    assert told.startswith("Perhaps takes away 88 of 100 contended samples: ")
+    told = reason(merit("used", DOUBTFUL), [], "loads")
+    assert told.startswith("Perhaps takes away 88 of 100 contended loads: ")
 
 
 def test_a_loss_that_would_be_chance_takes_nothing_from_a_saving() -> None:
     nothing_to_lose = Saving(Bounds(-28, 100), likely=88, noise=28, before=100)
-    assert reason(merit("used", nothing_to_lose), [], "samples").startswith("Likely ")
+    assert reason(merit("used", nothing_to_lose), [], "loads").startswith("Likely ")
 
 
 def test_why_what_meets_a_lock_is_not_moved_instead() -> None:
     """It would save as much, and with better limits."""
     lock, beside = merit("lock", DOUBTFUL), merit("tree", SURE, around_lock=True)
     leaves = "; moving others away from the lock would leave it with all the rest."
-    assert reason(lock, [lock, beside], "samples").endswith(leaves)
-    assert leaves not in reason(beside, [lock, beside], "samples")
+    assert reason(lock, [lock, beside], "loads").endswith(leaves)
+    assert leaves not in reason(beside, [lock, beside], "loads")
 
 
 def test_what_saves_less_by_leaving_the_lock_needs_no_word() -> None:
     lock = merit("lock", SURE)
     beside = merit("tree", Saving(Bounds(0, 50), likely=40, noise=28, before=100), around_lock=True)
-    assert reason(lock, [lock, beside], "samples").endswith("the size stays.")
+    assert reason(lock, [lock, beside], "loads").endswith("the size stays.")
