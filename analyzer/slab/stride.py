@@ -15,10 +15,10 @@ _INNER_RED_ZONE = (6, 2)
 
 @dataclass(frozen=True, slots=True)
 class _Object:
-    """``bytes`` that one object takes before it is aligned, and where its free pointer lies."""
+    """``bytes`` that one object takes before it is aligned, and where its free pointer lies, if that is known."""
 
     bytes: int
-    free_pointer: int
+    free_pointer: int | None
 
 
 def geometry_of(request: CacheRequest, machine: SlabMachine) -> SlabGeometry:
@@ -41,6 +41,8 @@ def _with_free_pointer(request: CacheRequest, machine: SlabMachine) -> _Object:
         used += machine.word_bytes
     if _is_outside(request, machine):
         return _Object(used + machine.word_bytes, used)
+    if request.inner_free_pointer:  # where, only the code that creates the cache says
+        return _Object(used, None)
     return _Object(used, request.object_bytes // 2 // machine.word_bytes * machine.word_bytes)
 
 

@@ -49,7 +49,7 @@ def test_a_constructor_keeps_the_free_pointer_out_of_the_object() -> None:
 def test_so_does_safety_by_rcu_unless_the_object_has_room_for_it() -> None:
     assert geometry_of(CacheRequest("x", 232, typesafe_by_rcu=True), NEW).stride == 240
     inner = CacheRequest("x", 232, typesafe_by_rcu=True, inner_free_pointer=True)
-    assert geometry_of(inner, NEW).stride == 232
+    assert (geometry_of(inner, NEW).stride, geometry_of(inner, NEW).free_pointer) == (232, None)
 
 
 def test_a_constructor_may_leave_the_free_pointer_room_in_the_object() -> None:
