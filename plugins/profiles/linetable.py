@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES
-from linesmith.plugins.profiles.columns import TableForm, table_form
+from linesmith.plugins.profiles.columns import TABLE_FORMS, TableForm, table_form
 from linesmith.plugins.profiles.pieces import LineHead, TableRow
 from linesmith.plugins.profiles.tokens import Cursor, Kind
 
@@ -12,6 +12,10 @@ _INTEGER = frozenset((Kind.INTEGER,))
 _SHARE = frozenset((Kind.PERCENT,))
 _CELL = frozenset((Kind.INTEGER, Kind.NODE))
 _MOST_CELLS = 24
+# Up to 5.10 the records stand in front of the share.
+_OLD_CELLS = {len(form.before): form.before for form in TABLE_FORMS if "records" in form.before}
+_OLD_VALUES = ("total", "local", "remote", "stores", "stores_l1_hit", "stores_l1_miss")
+_NEW_VALUES = ("total", "local", "remote", "records", "loads", "stores")
 _TOTALS = range(3, 8)
 _SURE_TOTALS = 4  # perf prints no fewer; authors who cut columns do
 _RULES = frozenset((Kind.RULE, Kind.DASHES))
@@ -28,9 +32,9 @@ def read_table_row(cursor: Cursor, peer: bool | None) -> tuple[TableRow, int] | 
         return None
     form, count = _form(cursor, before, peer)
     cells = [int(cursor.peek(3 + before + at).text) for at in range(count)]
-    values = form.values if form else _first_values(cells)
+    values = form.values if form else _first_values(before, cells)
     counts = [(value, cell) for value, cell in zip(values, cells, strict=False) if value]
-    for at, value in enumerate(form.before if form else ()):
+    for at, value in enumerate(form.before if form else _OLD_CELLS.get(before, ()) if values else ()):
         if value:
             counts.append((value, int(cursor.peek(2 + at).text)))
     row = TableRow(
@@ -62,9 +66,17 @@ def _form(cursor: Cursor, before: int, peer: bool | None) -> tuple[TableForm | N
     return None, on_line
 
 
-def _first_values(cells: list[int]) -> tuple[str, ...]:
-    """In every generation total, local and remote stand first behind the share."""
-    return ("total", "local", "remote") if len(cells) > 2 and cells[0] == cells[1] + cells[2] else ()
+def _first_values(before: int, cells: list[int]) -> tuple[str, ...]:
+    """What the counts of a row are that was cut, as far as their sums prove it.
+
+    In every generation total, local and remote stand first behind the share; then stores and their kinds, or, from
+    5.11 on, records, loads and stores.
+    """
+    if len(cells) < 3 or cells[0] != cells[1] + cells[2]:
+        return ()
+    values = _OLD_VALUES if before in _OLD_CELLS else _NEW_VALUES
+    proven = len(cells) > 5 and cells[3] == cells[4] + cells[5]
+    return values[: 6 if proven else 3]
 
 
 def read_line_head(cursor: Cursor, behind_rule: bool) -> tuple[LineHead, int] | None:

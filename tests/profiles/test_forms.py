@@ -342,3 +342,24 @@ def test_stores_are_kept_where_the_table_was_cut_before_them() -> None:
     assert [(access.hitm_remote, access.hitm_local) for access in line.accesses] == [(30, 200), (10, 200)]
     assert [access.stores_l1_hit for access in line.accesses] == [10_000, 0]
     assert remarks(profile) == "the table has no stores: those of its rows are counted as of 10,000 samples a column"
+
+
+@pytest.mark.parametrize(
+    ("heading", "row", "stores"),
+    [
+        ("Index  Cacheline  records  Hitm  Total  Lcl  Rmt", "0  0x7f10c0  3242  53.67%  440  400  40", None),
+        (
+            "Index  Address  Node  PA cnt  records  Hitm  Total  Lcl  Rmt  Total  L1Hit  L1Miss  Lc",
+            "0  0x7f10c0  0  114  3242  94.23%  440  400  40  60  35  25  7",
+            35,
+        ),
+        (
+            "Index  Address  Node  PA cnt  Hitm  Total  LclHitm  RmtHitm  records  Loads  Stores",
+            "0  0x7f10c0  0  114  94.23%  440  400  40  3242  3182  60",
+            None,
+        ),
+    ],
+)
+def test_a_table_that_a_window_cut_keeps_what_its_sums_prove(heading: str, row: str, stores: int | None) -> None:
+    (line,) = read_one(f"Shared Data Cache Line Table     (2 entries)\n{heading}\n  {row}\n").lines
+    assert (line.hitm_local, line.hitm_remote, line.records, line.stores_l1_hit) == (400, 40, 3242, stores)
