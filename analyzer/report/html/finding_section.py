@@ -22,7 +22,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.report.alternatives import alternative_cells
 from linesmith.analyzer.report.cost import cost_rows, count_range, heavy_sharings, places
-from linesmith.analyzer.report.counting import amount
+from linesmith.analyzer.report.counting import amount, counted
 from linesmith.analyzer.report.html.candidate_section import CandidateSection, Fact, candidate_section
 from linesmith.analyzer.report.html.layout_pair import figure
 from linesmith.analyzer.report.html.touched_cells import TouchedCell, touched_cells
@@ -185,7 +185,7 @@ def _member(one: LineMember, finding: Finding) -> MemberRow:
 def _function(one: MemberFunction) -> str:
     """``down_write: 300 contended, 12 stores, on 8 CPUs``."""
     parts = [f"{one.contended:,} contended"] if one.contended else []
-    parts += [f"{one.stores:,} stores"] if one.stores else []
+    parts += [counted(one.stores, "store")] if one.stores else []
     parts += [f"on {one.cpus} CPU{'s' * (one.cpus != 1)}"] if one.cpus else []
     parts += [one.writes_inferred] if one.writes_inferred else []
     return f"{one.name}: {', '.join(parts)}" if parts else one.name
