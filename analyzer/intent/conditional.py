@@ -6,12 +6,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from linesmith.analyzer.intent.condition import (
     UNKNOWN,
     Condition,
-    Every,
     Known,
     Symbol,
     condition,
@@ -22,8 +21,9 @@ from linesmith.analyzer.intent.condition import (
     value,
 )
 
-# Nobody nests deeper or writes more arms; conditions within are taken for none.
+# Nobody nests deeper; conditions within are taken for none. Nor do that many symbols decide about one line.
 _MOST_LEVELS = 32
+_MOST_SYMBOLS = 64
 
 _DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*(ifdef|ifndef|if|elif|else|endif)\b[ \t]*((?:\\\r?\n|[^\n])*)", re.MULTILINE)
 _CONTINUED = re.compile(rb"\\\r?\n")
@@ -48,23 +48,30 @@ class Conditions:
         return self.symbols[number] if number >= 0 else ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Needs:
+    """What conditions that must all hold need, and whether they ``never`` do."""
+
+    symbols: Symbols = ()
+    never: bool = False
+
+    def with_(self, other: _Needs) -> _Needs:
+        """Those of both."""
+        symbols = dict.fromkeys((*self.symbols, *other.symbols))
+        contradict = any(f"!{one}" in symbols for one in symbols)
+        return _Needs(tuple(symbols)[:_MOST_SYMBOLS], self.never or other.never or contradict)
+
+
 @dataclass(slots=True)
 class _Open:
-    """An ``#if`` that is open: the condition of its present arm, and the opposites of those before."""
+    """An ``#if`` that is open: what the code ``around`` it needs with its earlier arms not taken, and its present arm.
 
+    ``all`` is what the code in that arm needs.
+    """
+
+    around: _Needs
     arm: Condition
-    others: list[Condition] = field(default_factory=list)
-
-    def turn(self, to: Condition) -> None:
-        """Go on with the next arm."""
-        if len(self.others) < _MOST_LEVELS:
-            self.others.append(negated(self.arm))
-        self.arm = to
-
-    @property
-    def whole(self) -> Condition:
-        """When the present arm is compiled."""
-        return Every((*self.others, self.arm))
+    all: _Needs
 
 
 def conditions(text: bytes, configuration: Collection[str] | None = None) -> Conditions:
@@ -81,14 +88,24 @@ def _changes(text: bytes, configuration: Collection[str] | None) -> Iterator[tup
     stack: list[_Open] = []
     for match in _DIRECTIVE.finditer(text):
         word, rest = match[1], _CONTINUED.sub(b" ", match[2]).strip()
+        around = stack[-1].all if stack else _Needs()
         if word == b"endif":
             del stack[-1:]
         elif word in (b"else", b"elif"):
             if stack:
-                stack[-1].turn(Known(True) if word == b"else" else condition(rest))
+                _turn(stack[-1], Known(True) if word == b"else" else condition(rest), configuration)
         else:
-            stack.append(_Open(_opening(word, rest)))
-        yield match.end(), _symbols(Every(tuple(one.whole for one in stack[:_MOST_LEVELS])), configuration)
+            arm = _opening(word, rest) if len(stack) < _MOST_LEVELS else UNKNOWN
+            stack.append(_Open(around, arm, around.with_(_needs(arm, configuration))))
+        now = stack[-1].all if stack else _Needs()
+        yield match.end(), None if now.never else now.symbols
+
+
+def _turn(one: _Open, arm: Condition, configuration: Collection[str] | None) -> None:
+    """Go on with the next arm, which is compiled where those before it are not."""
+    one.around = one.around.with_(_needs(negated(one.arm), configuration))
+    one.arm = arm
+    one.all = one.around.with_(_needs(arm, configuration))
 
 
 def _opening(word: bytes, rest: bytes) -> Condition:
@@ -98,10 +115,7 @@ def _opening(word: bytes, rest: bytes) -> Condition:
     return found if word == b"ifdef" else negated(found)
 
 
-def _symbols(whole: Condition, configuration: Collection[str] | None) -> Symbols | None:
-    """What it needs; ``None`` where it never holds, or where the configuration denies what no symbols alone can say."""
-    if value(whole, None) is False or any(
-        value(one, configuration) is False for one in parts(whole) if not isinstance(one, Symbol)
-    ):
-        return None
-    return tuple(dict.fromkeys(needed(whole)))
+def _needs(one: Condition, configuration: Collection[str] | None) -> _Needs:
+    """What it needs; it never holds, either, where the configuration denies what no symbols alone can say."""
+    denied = (value(part, configuration) is False for part in parts(one) if not isinstance(part, Symbol))
+    return _Needs(tuple(dict.fromkeys(needed(one))), value(one, None) is False or any(denied))

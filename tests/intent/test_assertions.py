@@ -114,6 +114,13 @@ def test_a_configuration_decides_what_symbols_alone_cannot_say(opening: str, sym
     assert found == ([] if symbols is None else [symbols])
 
 
+def test_each_of_many_arms_is_judged_once() -> None:
+    condition = " && ".join(f"!defined(CONFIG_{number})" for number in range(40))
+    code = "#if 0\n" * 30 + f"#elif {condition}\n" * 1_000
+
+    assert not list(assertions(f"{code}CACHELINE_ASSERT_GROUP_MEMBER(struct pipe, rx, head);\n".encode(), "a.c"))
+
+
 def test_each_configuration_has_an_entry_of_its_own() -> None:
     code = CODE + b"#ifdef CONFIG_XPS\nCACHELINE_ASSERT_GROUP_MEMBER(struct pipe, rx, maps);\n#endif\n"
 
