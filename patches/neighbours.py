@@ -25,6 +25,8 @@ class Quotes:
         """``tree`` stays as it is while this is used."""
         self._tree = tree
         self.of = lru_cache(maxsize=None)(self._read)
+        # Those of which a macro makes a name.
+        self.by_macro: set[str] = set()
         self.files = lru_cache(maxsize=None)(self._listed)
 
     def _listed(self, folder: str) -> tuple[str, ...]:
@@ -39,9 +41,12 @@ class Quotes:
     def _read(self, file: str) -> tuple[str, ...]:
         try:
             with open(self._tree / file, "rb") as opened:  # noqa: PTH123 - thousands of files
-                return quoted(file, opened.read(_MOST_BYTES))
+                text = opened.read(_MOST_BYTES)
         except OSError:
             return ()
+        if includes_by_macro(text):
+            self.by_macro.add(file)
+        return quoted(file, text)
 
 
 def quoted(file: str, text: bytes) -> tuple[str, ...]:
@@ -58,6 +63,7 @@ class Neighbours:
         """``contents`` are the changed files; ``None`` is no file."""
         self._quotes = quotes
         self._own = {file: quoted(file, text) if text else () for file, text in contents.items()}
+        self._changed = {_folder(file) for file in contents}
         self._whole = {_folder(file) for file, text in contents.items() if text and includes_by_macro(text)}
         self._known: dict[str, tuple[str, ...]] = {}
 
@@ -67,6 +73,9 @@ class Neighbours:
             for file in self._quotes.files(folder):
                 if file not in self._own:
                     self._known[file] = self._quotes.of(file)
+                    # It may name a changed file, or anything that lies beside it.
+                    if folder in self._changed and file in self._quotes.by_macro:
+                        self._whole.add(folder)
 
     def needed(self) -> Iterator[str]:
         """The files that are not changed and have to lie in their places beside those that are."""

@@ -74,6 +74,12 @@ class Overlay:
                 return os.path.normpath(path[len(str(base)) + 1 :])
         return path
 
+    def stale(self, paths: Iterable[str]) -> str | None:
+        """A changed file to which one of the ``paths``, as the compiler names files, leads as it is in the tree."""
+        changed = self.files | self.gone
+        own = (path for path in paths if not path.startswith(f"{self.root}/"))
+        return next((place for path in own if (place := os.path.normpath(self.original(path))) in changed), None)
+
     def _seen(self, flags: Flags) -> Iterator[str]:
         options = iter(flags.options)
         for option in options:

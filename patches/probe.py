@@ -87,10 +87,14 @@ def compiled_in(overlay: Overlay, build: Build, probe: Probe, readable: Sequence
         if ended.status:
             raise VerificationFailed(_complaint(probe, ended.output))
         try:
-            return Compiled(read_unindexed(output), command, overlay)
+            layouts = read_unindexed(output)
         except LinesmithError as error:
             message = f"what {build.flags.compiler} made of {probe.file} cannot be read back: {error}"
             raise VerificationFailed(message) from error
+    stale = overlay.stale(one.file for one in layouts if one.file)
+    if stale:
+        raise VerificationFailed(f"{probe.file} includes {stale} by a path that leads past the change")
+    return Compiled(layouts, command, overlay)
 
 
 def _unit(scratch: Path, overlay: Overlay, probe: Probe) -> Path:

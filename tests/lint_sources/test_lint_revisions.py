@@ -162,6 +162,18 @@ def test_what_never_compiled_is_a_remark(made: Commits) -> None:
     assert any("a.h was not compiled" in one for one in found["remarks"])
 
 
+def test_a_file_that_is_only_seen_by_a_path_past_the_change_is_not_said_to_be_clean(made: Commits) -> None:
+    files = {
+        "c/user.c": '#include "way.h"\n#include "cache.h"\nstruct cache cache;\n',
+        "c/way.h": 'typedef long word;\n#include "../b/between.h"\n',
+        "b/between.h": '#include "../c/cache.h"\n',
+        "c/cache.h": HEADER.replace("long", "word"),
+    }
+    old = made.commit(files)
+    done = lint(made, old, made.commit({**files, "c/cache.h": UNALIGNED.replace("long", "word")}, old))
+    assert "note: c/cache.h was not compiled" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -92,6 +92,23 @@ def test_only_what_leads_to_a_changed_file_or_is_led_to_lies_beside_it(tmp_path:
     assert beside == ["between.h", "last.h", "leads.h", "led_to.h", "one.h"]
 
 
+def test_a_neighbour_that_includes_by_a_macro_lies_beside_what_it_may_name(tmp_path: Path) -> None:
+    macro = '#define OWN "one.h"\n#include OWN\n'
+    tree = write_files(
+        tmp_path / "tree", {"src/one.h": "before\n", "src/way.h": macro, "src/a.c": "#include <src/way.h>\n"}
+    )
+    overlay = lay_out(tmp_path / "over", tree, {"src/one.h": b"after\n"}, ("src/a.c",))
+    assert preprocessed(overlay, "src/a.c", "-I.") == "after"
+
+
+def test_what_is_read_past_a_change_is_known_by_its_path(tmp_path: Path) -> None:
+    tree = write_files(tmp_path / "tree", {"a/one.h": "", "a/two.h": ""})
+    overlay = lay_out(tmp_path / "over", tree, {"a/one.h": b"after\n"})
+    assert overlay.stale([f"{overlay.root}/a/one.h", f"{tree}/a/two.h", "/usr/include/stdio.h"]) is None
+    assert overlay.stale([f"{tree}/b/../a/one.h"]) == "a/one.h"
+    assert overlay.stale(["./a/one.h"]) == "a/one.h"
+
+
 def test_all_lie_beside_a_changed_file_that_includes_by_a_macro(tmp_path: Path) -> None:
     tree = write_files(tmp_path / "tree", {"a.c": "", "b.h": "between\n"})
     overlay = lay_out(tmp_path / "over", tree, {"a.c": b'#define B "b.h"\n#include B\n'})
