@@ -16,7 +16,7 @@ from linesmith.analyzer.rules import Rule, Side, Subject
 def lint(linted: Linted, policy: Policy) -> LintReport:
     """Every violation of the policy's rules, before baselines and suppressions, in the fixed order."""
     names = _renamed(linted, policy)
-    linted = replace(linted, pairs=joined(linted.pairs, names))
+    linted = replace(linted, pairs=joined(linted.pairs, names), changed=linted.changed + len(names))
     subjects = tuple(_subjects(linted, policy))
     found = [violation for subject in subjects for violation in _violations(subject, policy.rules)]
     return LintReport(

@@ -49,6 +49,7 @@ def test_a_tuned_record_with_another_name_is_judged_as_the_same(tmp_path: Path) 
     assert "struct session: lock was aligned to 64 bytes and is not any more [alignment-lost]" in text
     same = "struct s is gone, and struct session, which is new, has 5 of its 5 members: it is judged as the same record"
     assert text.count(same) == 1
+    assert "1 warning in 2 records, 1 changed, 1 watched" in text
     assert "have another name that nothing guards" not in text
 
 
