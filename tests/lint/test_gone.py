@@ -61,7 +61,7 @@ def test_intents_of_the_old_name_hold_for_the_new_one(tmp_path: Path) -> None:
     assert "struct session: lock can share a line with a in 6 of 8 phases [isolation-broken]" in text
 
 
-def test_two_records_that_are_as_like_are_none_the_same(tmp_path: Path) -> None:
+def test_of_two_records_that_are_like_it_none_is_the_same(tmp_path: Path) -> None:
     second = named_anew(SESSION % "").replace("session", "circle").replace("} s;", "} c;").partition("struct other")[0]
     _, text = told(tmp_path, SESSION % LINE, second + named_anew(SESSION % ""))
     assert "have another name that nothing guards: s" in text
