@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from linesmith.analyzer.attribution.attribute import ASKED_FOR
 from linesmith.analyzer.attribution.hypotheses import Hypothesis
 from linesmith.analyzer.attribution.line_objects import Ground, begun, reaching
 from linesmith.analyzer.attribution.lock import is_lock
@@ -33,7 +34,26 @@ def settled(
     """The objects ``found`` on each line; where they are not sure, what the sure ones on other lines say."""
     sure = sorted(set(sure_objects(lines, found)), key=lambda one: one.address)
     told = _Told(sure, tuple(dict.fromkeys(_sure_parts(lines, found))), ground, starts)
-    return tuple(told.of(line, objects) for line, objects in zip(lines, found, strict=True))
+    pairs = list(zip(lines, found, strict=True))
+    firm = {one for line, objects in pairs if not _is_asked_for(objects) for one in sure_objects((line,), (objects,))}
+    return tuple(
+        _where_it_is(line, objects, firm, ground) if _is_asked_for(objects) else told.of(line, objects)
+        for line, objects in pairs
+    )
+
+
+def _is_asked_for(objects: Objects) -> bool:
+    return ASKED_FOR in objects[0].reason
+
+
+def _where_it_is(line: SharedLine, objects: Objects, firm: Iterable[PlacedStart], ground: Ground) -> Objects:
+    """The object of a type that was asked for, where such an object that is sure on another line reaches this one."""
+    near = [one for one in firm if one.layout == objects[0].layout and line.address is not None]
+    for one in sorted(near, key=lambda one: -one.address):
+        whole = reaching(Hypothesis(one.layout, one.address - (line.address or 0)), line, ground)
+        if whole is not None:
+            return (replace(whole, reason=_REACHES),)
+    return objects
 
 
 def is_unsure(objects: Objects) -> bool:

@@ -58,11 +58,11 @@ def _semaphore(offset: int) -> tuple[tuple[int, str, int], ...]:
     return (offset, "down_write", 50), (offset + 8, "down_write", 50)
 
 
-def _objects(elf: Path, slabs: Kernel | None, *lines: SharedLine) -> list[LineObject]:
+def _objects(elf: Path, slabs: Kernel | None, *lines: SharedLine, wanted: str | None = None) -> list[LineObject]:
     profile = Profile("test", "", "hitm", lines)
     asked = functions_asked(profile)
     layouts = read_layouts(elf).layouts
-    found = findings(profile, layouts, touched(elf, *asked), operands(elf, *asked), kernel=slabs)
+    found = findings(profile, layouts, touched(elf, *asked), operands(elf, *asked), wanted, kernel=slabs)
     return [one.objects[0] for one in found]
 
 
@@ -81,6 +81,14 @@ def test_a_sure_object_holds_the_last_elements_of_its_array(kernel: Path) -> Non
     first, second = _objects(kernel, None, sure, last)
     assert (first.type, first.start) == ("domain", 0)
     assert (second.type, second.start) == ("domain", begin - end)
+
+
+def test_a_type_that_was_asked_for_lies_where_another_line_is_sure_of_it(kernel: Path) -> None:
+    """Asked for by itself, the lock of the last line would be one of the first of a domain of its own."""
+    begin, end = PAGE + 8192, PAGE + 8192 + 1600
+    sure, last = _line(0, begin, ((0, "pull", 0), (8, "pull", 50))), _line(1, end, _semaphore(0))
+    assert _objects(kernel, None, last, wanted="domain")[0].start > begin - end
+    assert [one.start for one in _objects(kernel, None, sure, last, wanted="domain")] == [0, begin - end]
 
 
 def test_a_sure_type_owns_the_lock_that_only_it_can_have_there(kernel: Path) -> None:
