@@ -45,7 +45,7 @@ def renamed(
 ) -> tuple[Renamed, ...]:
     """Of the old records without a partner those that ``matters`` says, each with the one new record that is like it.
 
-    Where a second record of either build is like it, even if less, nothing is taken for a renaming; nor are names of both.
+    Where a second record of either build is like it at all, nothing is taken for a renaming; nor are names in both.
     """
     old, new = sides
     gone = [one for one, other in pairs if one and not other and not new.variants(one.name)]
