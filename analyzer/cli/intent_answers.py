@@ -51,7 +51,7 @@ def _update(elf: Path, asked: Asked, given: Given) -> int:
     found = updated(elf, asked.tree, asked.into or asked.intent, asked.kconfig, running)
     for sentence in found.by_hand:
         remark(sentence)
-    click.echo(inert(found.diff), nl=False)
+    click.echo(inert(found.diff.replace("\r\n", "\n")), nl=False)
     if asked.into is not None and found.diff:
         put(asked.into, found.text)
     elif asked.output is not None:

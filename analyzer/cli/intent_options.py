@@ -51,6 +51,8 @@ class Asked:
         expected = (asked[0] != "import", asked[0] == "from")
         if (self.elf is not None, self.type_ is not None) != expected:
             raise click.UsageError(_NEEDS[asked[0]])
+        if self.into and self.update and self.intent:
+            raise click.UsageError("--into and --intent both name the file to update; leave out one of them")
         if self.into and (self.check or self.output):
             other = "-o" if self.output else "--check"
             raise click.UsageError(f"--into adds what is written to a file, {other} does not; leave out one of them")

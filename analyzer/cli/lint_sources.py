@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from linesmith.patches.versions.versions import Versions
 
 _PATCH = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+# What --on calls the configuration that is judged in any case.
+_OWN = "tree"
 _OPTIONS = (
     click.option("--base-ref", metavar="REV", help="The revision of --tree before the change."),
     click.option(
@@ -149,12 +151,13 @@ def judged(sources: Given, asking: Asking) -> Judged:
 
     tree = asking.tree or root_of(Path.cwd())
     with sources.versions(tree) as versions:
-        check_names(Tree(versions.root), "", sources.on)
+        check_names(Tree(versions.root), "", sources.on, tree)
         wanted = _wanted(versions, tree, asking)
-        found = [_compared(versions, wanted, name, sources, asking) for name in ("", *dict.fromkeys(sources.on))]
+        names = ("", *(name for name in dict.fromkeys(sources.on) if name != _OWN))
+        found = [_compared(versions, wanted, name, sources, asking) for name in names]
     reports = [(title, judged_once(linted, each)) for title, linted, each in found]
-    names = frozenset(name for _, linted, _ in found for name in linted.new.layouts.names())
-    return Judged(merged(reports), names, wanted)
+    seen = frozenset(name for _, linted, _ in found for name in linted.new.layouts.names())
+    return Judged(merged(reports), seen, wanted)
 
 
 def _compared(

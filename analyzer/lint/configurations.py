@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from linesmith.analyzer.model import LintReport, Violation
+from linesmith.analyzer.model import LintReport
 
 _What = TypeVar("_What")
 
@@ -17,35 +17,27 @@ def merged(reports: Sequence[tuple[str, LintReport]]) -> LintReport:
 
     A violation or a remark that not all of them have names those that do. Counts are of the one that has most.
     """
-    titles = tuple(title for title, _ in reports)
     only = [report for _, report in reports]
     if len(only) == 1:
         return only[0]
-    violations = tuple(_violations(_by_what(titles, [one.violations for one in only]), len(only)))
+    violations = _under([(title, report.violations) for title, report in reports])
+    remarks = _under([(title, report.remarks) for title, report in reports])
+    named = (replace(one, configuration=where) for one, where in violations)
     return replace(
         only[0],
-        violations=tuple(sorted(violations, key=lambda one: one.order)),
+        violations=tuple(sorted(named, key=lambda one: one.order)),
         compared=max(one.compared for one in only),
         changed=max(one.changed for one in only),
         watched=max(one.watched for one in only),
-        remarks=tuple(_remarks(_by_what(titles, [one.remarks for one in only]), len(only))),
+        remarks=tuple(f"{where}: {one}" if where else one for one, where in remarks),
     )
 
 
-def _by_what(titles: Sequence[str], told: Sequence[Iterable[_What]]) -> dict[_What, dict[str, None]]:
-    """Under which configurations each is told."""
-    found: dict[_What, dict[str, None]] = {}
-    for title, some in zip(titles, told, strict=True):
+def _under(told: Sequence[tuple[str, Iterable[_What]]]) -> Iterator[tuple[_What, str]]:
+    """Each with the configurations under which it is told; empty where these are all."""
+    found: dict[_What, dict[int, str]] = {}
+    for number, (title, some) in enumerate(told):
         for one in some:
-            found.setdefault(one, {})[title] = None
-    return found
-
-
-def _violations(found: dict[Violation, dict[str, None]], count: int) -> Iterator[Violation]:
+            found.setdefault(one, {})[number] = title
     for one, titles in found.items():
-        yield one if len(titles) == count else replace(one, configuration=", ".join(titles))
-
-
-def _remarks(found: dict[str, dict[str, None]], count: int) -> Iterator[str]:
-    for one, titles in found.items():
-        yield one if len(titles) == count else f"{', '.join(titles)}: {one}"
+        yield one, "" if len(titles) == len(told) else ", ".join(dict.fromkeys(titles.values()))

@@ -33,12 +33,17 @@ def names(tree: Tree, file: str) -> tuple[str, ...]:
     return tuple(kernels.RECIPES if _is_kernel(tree, file) else programs.VARIANTS)
 
 
-def check_names(tree: Tree, file: str, asked: Sequence[str]) -> None:
-    """Raise ``TreeError`` for a name that is neither known for a change of ``file`` nor a file."""
+def check_names(tree: Tree, file: str, asked: Sequence[str], shown: Path | None = None) -> None:
+    """Raise ``TreeError`` for a name that is neither known for a change of ``file`` nor a file.
+
+    ``shown`` is what a reader knows the tree by, where that is not its root.
+    """
     known = names(tree, file)
     unknown = [one for one in asked if one not in known and not (_is_kernel(tree, file) and Path(one).is_file())]
     if unknown:
-        raise TreeError(f"there is no configuration {unknown[0]!r} for {tree.root}; known are {', '.join(known)}")
+        raise TreeError(
+            f"there is no configuration {unknown[0]!r} for {shown or tree.root}; known are {', '.join(known)}"
+        )
 
 
 def check(change: Change, tree: Tree, asked: Asked, progress: Progress) -> tuple[ConfigurationCheck, ...]:

@@ -94,6 +94,27 @@ def test_the_whole_file_goes_where_it_is_wanted(tmp_path: Path) -> None:
     assert (tmp_path / "linesmith.toml").read_text() == BUDGET
 
 
+def test_one_file_is_updated(tmp_path: Path) -> None:
+    file = tmp_path / "linesmith.toml"
+    file.write_text(BUDGET)
+
+    done = linesmith("intent", compiled(tmp_path, SOURCE), "--update", "--into", file, "--intent", file)
+
+    assert done.returncode == 2
+    assert "--into and --intent both name the file to update" in done.stderr
+
+
+def test_the_line_ends_of_the_file_stay_and_are_not_shown(tmp_path: Path) -> None:
+    file = tmp_path / "linesmith.toml"
+    file.write_bytes(BUDGET.replace("\n", "\r\n").encode())
+    grown = compiled(tmp_path, SOURCE.replace("name[48]", "name[60]"))
+
+    done = linesmith("intent", grown, "--update", "--into", file)
+
+    assert "+bytes = 128  # was 56\n" in done.stdout
+    assert b"bytes = 128  # was 56\r\nlines = 2\r\n" in file.read_bytes()
+
+
 def test_what_has_to_be_done_by_hand_is_told(tmp_path: Path) -> None:
     text = '[[type]]\nname = "pipe"\nreason = "marked by __cacheline_group_begin()"\n'
     (tmp_path / "linesmith.toml").write_text(text + '[[type.group]]\nname = "rx"\nmembers = [\n"head" # first\n]\n')

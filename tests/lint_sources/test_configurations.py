@@ -45,6 +45,15 @@ def test_what_all_show_names_none(made: Commits) -> None:
     assert found["configuration"] == ""
 
 
+@pytest.mark.parametrize("names", [("tree",), ("release", "release")])
+def test_a_configuration_that_is_named_twice_is_one(made: Commits, names: tuple[str, ...]) -> None:
+    old = made.commit({"cache.h": ALIGNED})
+    new = made.commit({"cache.h": UNALIGNED}, old)
+    options = [part for name in names for part in ("--on", name)]
+    done = lint(made, old, new, "--cflags=-DNDEBUG", *options)
+    assert f"WARNING: {LOST} [alignment-lost]" in done.stdout
+
+
 def test_a_configuration_is_part_of_a_comment_too(made: Commits) -> None:
     old = made.commit({"cache.h": ALIGNED})
     new = made.commit({"cache.h": UNALIGNED}, old)
@@ -63,5 +72,5 @@ def test_a_name_that_is_not_known_is_an_error_that_lists_those_that_are(made: Co
     old = made.commit({"cache.h": ALIGNED})
     done = lint(made, old, old, "--on", "vax")
     assert done.returncode == 2
-    assert "there is no configuration 'vax'" in done.stderr
-    assert "known are tree, debug, release" in done.stderr
+    assert f"there is no configuration 'vax' for {made.root}; known" in done.stderr
+    assert "are tree, debug, release" in done.stderr
