@@ -56,20 +56,35 @@ class _Told:
 
 
 def record_changes(variant: Variant) -> tuple[tuple[RecordChange, ...], int]:
-    """The records that differ, those with the most moved members first, and how many of them are left out."""
+    """The records that differ, those that the patch is about first, and how many of them are left out."""
     before, after = variant.before.layouts, variant.after.layouts
     pairs = of_two(before, after, ()).pairs
     found = [(one.old, one.new, len(one.members)) for one in changes(before, after, iter(pairs)) if one.old and one.new]
-    ranked = sorted(found, key=lambda one: -one[2])[:MOST_RECORDS]
-    made = (_change(variant, old, new, f"record-{place}") for place, (old, new, _) in enumerate(ranked))
-    return tuple(made), len(found) - len(ranked)
+    changed = frozenset(old.id for old, _, _ in found)
+    ranked = sorted(((_is_own(old, new, changed), old, new, count) for old, new, count in found), key=_rank)
+    made = (
+        _change(variant, (old, new), f"record-{place}", own)
+        for place, (own, old, new, _) in enumerate(ranked[:MOST_RECORDS])
+    )
+    return tuple(made), max(0, len(found) - MOST_RECORDS)
 
 
-def _change(variant: Variant, old: Layout, new: Layout, anchor: str) -> RecordChange:
-    before, after = variant.before, variant.after
+def _rank(one: tuple[bool, Layout, Layout, int]) -> tuple[bool, int]:
+    own, _, _, moved = one
+    return not own, -moved
+
+
+def _is_own(old: Layout, new: Layout, changed: frozenset[int]) -> bool:
+    """Whether its own declaration was changed; others differ because they hold a record that did."""
+    reordered = [one.name for one in old.members] != [one.name for one in new.members]
+    return reordered or not any(one.record in changed for one in old.members)
+
+
+def _change(variant: Variant, sides: tuple[Layout, Layout], anchor: str, own: bool) -> RecordChange:
+    (old, new), before, after = sides, variant.before, variant.after
     seen = _seen(variant, old)
     heat = heat_of(old, before.layouts, seen.findings, seen.profile) if seen else NO_HEAT
-    told = _told(variant, seen, old, new) if seen else None
+    told = _told(variant, seen, old, new) if seen and own else None
     pair = layout_pair(
         anchor,
         (old, before.layouts),
@@ -80,9 +95,9 @@ def _change(variant: Variant, old: Layout, new: Layout, anchor: str) -> RecordCh
     )
     cells = touched_cells(line_map(old, before.layouts, heat)) if heat.known else ()
     if told is None:
-        return RecordChange(pair, cells)
-    steps = step_tables(told.line, told.change, before.layouts)
-    return RecordChange(pair, cells, meetings(told.change, before.layouts), why(steps, told.line, f"in {variant.name}"))
+        return RecordChange(pair, own, cells)
+    steps = why(step_tables(told.line, told.change, before.layouts), told.line, f"in {variant.name}")
+    return RecordChange(pair, own, cells, meetings(told.change, before.layouts), steps)
 
 
 def _seen(variant: Variant, layout: Layout) -> Analysis | None:
@@ -121,8 +136,9 @@ def _emphasis(patch: str, new: Layout, seen: Analysis | None, told: _Told | None
 
 def _moved(patch: str, layout: Layout) -> frozenset[str]:
     """Members that stand on lines which the patch adds: of two that changed places a layout alone cannot tell which."""
-    added = (line for line in patch.splitlines() if line.startswith("+") and not line.startswith("+++"))
-    words = {word for line in added for word in _NAME.findall(line)}
+    added = (line[1:].strip() for line in patch.splitlines() if line.startswith("+") and not line.startswith("+++"))
+    code = (line.partition("/*")[0].partition("//")[0] for line in added if not line.startswith("*"))
+    words = {word for line in code for word in _NAME.findall(line)}
     return frozenset(one.name for one in layout.members if one.name in words)
 
 

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from linesmith.analyzer.geometry.inference import record_alignment
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.line_map.fields import Field, fields
 from linesmith.analyzer.line_map.heat import NO_HEAT, Heat, Spot
@@ -34,7 +35,10 @@ def compared_maps(
     marked = _named(moved, (*old, *new)) if moved else _moved(old, new)
     phase = heat.phases[0][0] if heat.phases else 0
     first = line_map(*before, heat, phase, line_bytes, "before")
-    second = line_map(*after, _carried(heat, old, new), phase, line_bytes, _AFTER if heat.known else "after")
+    carried = _carried(heat, old, new)
+    if record_alignment(after[0]) > record_alignment(before[0]) and phase % record_alignment(after[0]):
+        phase, carried = 0, replace(carried, phases=())
+    second = line_map(*after, carried, phase, line_bytes, _AFTER if heat.known else "after")
     return _marked(first, marked), _marked(second, marked)
 
 

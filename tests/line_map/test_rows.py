@@ -136,6 +136,15 @@ def changed() -> tuple[LineMap, LineMap]:
     return compared_maps((before, table(before)), (after, table(after)), heat)
 
 
+def test_an_object_that_is_aligned_now_starts_with_a_line() -> None:
+    before = struct("pool", scalar("used"), scalar("spare", 64))
+    after = struct("pool", scalar("used", align=64), scalar("spare", 64))
+    heat = heat_of(before, table(before), [meeting(before, "used", "spare", phase=48)])
+    maps = compared_maps((before, table(before)), (after, table(after)), heat)
+    assert [one.phase for one in maps] == [48, 0]
+    assert not any(cell.straddles for line in maps[1].lines for cell in line.cells if cell.path == "used")
+
+
 def test_of_two_maps_only_what_moved_is_marked_and_heat_goes_along() -> None:
     before, after = changed()
     assert [cell.path for line in before.lines for cell in line.cells if cell.moved] == ["j"]

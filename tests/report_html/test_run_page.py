@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,6 +14,8 @@ from linesmith_command import linesmith
 from measured import comparison
 from report_html.browser import Browser
 
+from linesmith.analyzer.cli.loading import load
+from linesmith.analyzer.cli.run_changes import Variant, record_changes
 from linesmith.analyzer.model import Better, MemoryUse, Metric, SlabBasis, VerdictKind
 from linesmith.analyzer.report.html.forest import forests
 from linesmith.analyzer.report.html.memory_table import memory_rows
@@ -189,3 +192,26 @@ def test_a_long_search_is_not_all_shown() -> None:
     page = render_run(replace(RUN, trials=trials), RunFiles())
     assert "800 more are in the JSON report" in page
     assert len(page) < 1_000_000
+
+
+def test_records_that_only_hold_a_changed_one_stand_behind_it(tmp_path: Path) -> None:
+    """An alignment in a record makes whatever holds it larger; its own declaration is what the reader looks for."""
+    before, after = (_pool(tmp_path / name, align) for name, align in (("old", ""), ("new", "__aligned")))
+    found, more = record_changes(Variant("v1", load(before), load(after), "", None))
+    assert ([(one.pair.title, one.own) for one in found], more) == ([("struct lock", True), ("struct pool", False)], 0)
+    page = render_run(RUN, RunFiles("moved", "", found))
+    assert "<td>16 bytes, 1 line</td><td><strong>64 bytes, 1 line</strong></td>" in page
+    assert page.index("Both layouts of struct pool") > page.index("struct lock: 16 bytes")
+
+
+def _pool(folder: Path, aligned: str) -> Path:
+    """A program in which a pool holds a lock whose first member is aligned to a line, or is not."""
+    folder.mkdir()
+    source = folder / "pool.c"
+    source.write_text(
+        "#define __aligned __attribute__((aligned(64)))\n"
+        f"struct lock {{ long count {aligned}; long owner; }};\n"
+        "struct pool { long used; struct lock lock; } pool;\n"
+    )
+    subprocess.run(("gcc", "-g", "-c", "pool.c", "-o", "pool.o"), cwd=folder, check=True)
+    return folder / "pool.o"

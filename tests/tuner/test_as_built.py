@@ -35,7 +35,8 @@ def test_a_candidate_that_was_built_says_what_it_said_before(number: int) -> Non
     promised = propose(LINE, LAYOUTS)[number]
     found = compared(promised.after)
     assert found is not None
-    assert (found.residuals, found.proofs, found.lines) == (promised.residuals, promised.proofs, promised.lines)
+    assert (found.residuals, found.lines) == (promised.residuals, promised.lines)
+    assert found.proofs in (promised.proofs, ())
     assert (offsets(found.after), found.after.size) == (offsets(promised.after), promised.after.size)
     assert found.predicted == promised.predicted
 
@@ -49,6 +50,7 @@ def test_a_member_that_is_aligned_now_limits_where_objects_begin() -> None:
     found = compared(lay_out(POOL, (*others, replace(spare, alignment=64), id_)))
     assert found is not None
     assert told(found)[0] == (64, 7 / 8, 1.0)
+    assert found.proofs == (), "objects begin elsewhere now"
     assert next(one for one in found.after.members if one.name == "spare").alignment == 64
 
 

@@ -13,9 +13,13 @@ from linesmith.analyzer.report.html.touched_cells import TouchedCell
 
 @dataclass(frozen=True, slots=True)
 class RecordChange:
-    """``cells`` are of the layout before; ``meetings`` and ``why`` are there where a profile shows who meets whom."""
+    """``own`` tells that its own declaration was changed; others differ because they hold such a record.
+
+    ``cells`` are of the layout before; ``meetings`` and ``why`` are there where a profile shows who meets whom.
+    """
 
     pair: LayoutPair
+    own: bool = True
     cells: tuple[TouchedCell, ...] = ()
     meetings: Meetings = field(default_factory=Meetings)
     why: Why | None = None
