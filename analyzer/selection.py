@@ -48,6 +48,11 @@ def _called(layouts: Layouts, text: str) -> list[Layout]:
     return [layout for layout in found if _is_kind(layout, kind)]
 
 
+def bare_name(text: str) -> str:
+    """The name of a record without the word that says its kind; it may hold blanks (``queue<long int>``)."""
+    return _kind_and_name(text)[1]
+
+
 def _kind_and_name(text: str) -> tuple[str, str]:
     first, _, rest = text.strip().partition(" ")
     return (first, rest.strip()) if rest and first in _KINDS else ("", text.strip())

@@ -15,6 +15,7 @@ from linesmith.analyzer.access.access_map import OUTCOMES
 from linesmith.analyzer.addresses.elf_symbols import ElfSymbols, Symbol
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Access, AccessOutcome, ObjectArea, ObjectKind, Profile, SharedLine
+from linesmith.analyzer.selection import bare_name
 
 Shift = Callable[[int, int | None], int | None]
 # The kernel gives every CPU's copy whole pages (mm/percpu.c).
@@ -108,7 +109,7 @@ def _seen(profile: Profile, accesses: AccessMap) -> dict[int, list[tuple[int, st
 
 def _bare(spelling: str) -> str:
     """The name of a record without ``struct``; nothing for pointers."""
-    return "" if spelling.endswith("*") else spelling.split()[-1]
+    return "" if spelling.endswith("*") else bare_name(spelling)
 
 
 def _types_of(name: str, accesses: AccessMap) -> Counter[str]:

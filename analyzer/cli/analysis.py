@@ -17,6 +17,7 @@ from linesmith.analyzer.errors import NothingToSuggest, ProfileError, ProfileWit
 from linesmith.analyzer.explain import TOP, Explanation, explain, holding, refuse_unfit
 from linesmith.analyzer.explain import beside as explained_beside
 from linesmith.analyzer.model import Finding, Profile, SharedLine
+from linesmith.analyzer.selection import bare_name
 from linesmith.plugins.registry import read_named_profiles, read_profiles
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def analyse(
     reading = load(elf)
     if snapshot is not None:
         chosen = with_snapshot(chosen, snapshot, reading.identity)
-    wanted = type_.split()[-1] if type_ else None
+    wanted = bare_name(type_) if type_ else None
     trusted = Trust(trust or Trust.BUILD_ID)
     refuse_unfit(reading, elf, chosen, trusted)
     accesses = load_accesses_if_any(elf)

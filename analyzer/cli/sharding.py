@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from linesmith.analyzer.model import Sharded
+from linesmith.analyzer.selection import bare_name
 
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.analysis import Analysis
@@ -40,7 +41,7 @@ def sharded(found: Analysis, type_: str | None, trace: Path | None, shard: str, 
     members = tuple(name.strip() for name in shard.split(",") if name.strip())
     if not members:
         raise click.UsageError("--shard names no member; give those of a lock and what it protects")
-    wanted = type_.split()[-1]
+    wanted = bare_name(type_)
     sharding = Sharding(members, ways, ShardBy(by))
     simulation = simulate_shards(wanted, sharding, found.profile.areas, found.reading.layouts, trace)
     return Sharded(wanted, members, ways, by, simulation)

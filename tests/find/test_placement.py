@@ -121,6 +121,19 @@ def test_elements_of_an_array_are_typed_by_the_code_that_touches_them(kernel: Pa
     assert (area.types, area.stride, area.count) == (("account",), 16, 8)
 
 
+def test_the_name_of_a_class_may_hold_blanks(tmp_path: Path) -> None:
+    source = (
+        "template <class T> struct pair { T first, second; }; pair<long> both; int main() { return both.second++; }"
+    )
+    (tmp_path / "pair.cc").write_text(source)
+    link = ("-no-pie", "-Wl,--build-id", "-Wl,--defsym=_text=__executable_start")
+    subprocess.run(["g++", "-g", "-O1", *link, "pair.cc", "-o", "pair"], check=True, cwd=tmp_path)
+    file = File(tmp_path / "pair")
+    profile = sampled(file.data("both") + 8 + MOVED, file.code("main") + MOVED, of_kernel(file))
+    (area,) = (one for one in file.place(profile, kernel=True).areas if one.name == "both")
+    assert area.types == ("pair<long int>",)
+
+
 def test_a_variable_that_is_no_record_has_its_name(kernel: Path) -> None:
     file = File(kernel)
     profile = sampled(file.data("visits") + MOVED, file.code("visit") + MOVED, of_kernel(file))
