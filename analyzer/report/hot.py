@@ -56,7 +56,10 @@ def _head(elf: ElfIdentity, chosen: Chosen) -> str:
 def _order(profile: Profile) -> str:
     first = min((one.rank for one in profile.lines), default=0)
     rank = f"its rank by contended {_accesses(profile)}{f', counted from {first}' if first in (0, 1) else ''}"
-    return f"lines by the cost that a change of the layout can remove (its upper limit); the number of a line is {rank}"
+    return prose(
+        f"lines by the cost that a change of the layout can remove (its upper limit); the number of a line is {rank}",
+        then="  ",
+    )
 
 
 def _accesses(profile: Profile) -> str:
@@ -86,7 +89,8 @@ def _title(finding: Finding, accesses: str) -> str:
 
 def _object(one: LineObject, finding: Finding) -> str:
     if not one.type:
-        return f"  object   {': '.join(words for words in (one.outcome.value, one.origin, one.reason) if words)}"
+        words = ": ".join(words for words in (one.outcome.value, one.origin, one.reason) if words)
+        return prose(words, "  object   ", " " * 11)
     where = f"{-one.start} bytes before the line" if one.start < 0 else f"{one.start} bytes into the line"
     if not one.start:
         where = "with the line"
@@ -104,7 +108,7 @@ def _confidence(one: LineObject, counted: str) -> list[str]:
     rival = one.runner_up
     against = f"; runner-up {rival.type} (phase {rival.phase:#x}), confidence {one.margin:.1%}" if rival else ""
     rows = [f"  {one.outcome.value}: {one.score:.0%} of the {counted} explained{against}"]
-    return [*rows, f"           {one.reason}"] if one.reason else rows
+    return [*rows, prose(one.reason, " " * 11, " " * 11)] if one.reason else rows
 
 
 def _members_head(width: int) -> str:
@@ -172,7 +176,7 @@ def _remarks(remarks: Sequence[Remark]) -> list[str]:
         return []
     rows = [f"line {one.text_line} of the text: {one.text}" if one.text_line else one.text for one in remarks]
     more = [f"… and {len(rows) - MOST_REMARKS} more remarks"] if len(rows) > MOST_REMARKS else []
-    return ["\n".join(["remarks:", *(f"  {row}" for row in rows[:MOST_REMARKS] + more)])]
+    return ["\n".join(["remarks:", *(prose(row, "  ", "    ") for row in rows[:MOST_REMARKS] + more)])]
 
 
 def _counted(count: int, thing: str) -> str:
