@@ -52,6 +52,22 @@ bool IsProfile(std::string_view head) {
          beginning.find("Trace Event Information") != beginning.npos;
 }
 
+// The program that unpacks what begins so; distributions keep modules compressed.
+const char* Unpacker(std::string_view head) {
+  if (head.starts_with("\3757zXZ")) return "xz -dk";
+  if (head.starts_with("\x1f\x8b")) return "gunzip -k";
+  if (head.starts_with("\x28\xb5\x2f\xfd")) return "zstd -d";
+  return nullptr;
+}
+
+// Linux as it boots: Documentation/arch/x86/boot.rst, Documentation/arch/arm64/booting.rst.
+bool IsBootImage(std::string_view head) {
+  constexpr std::size_t kX86Magic = 0x202;
+  constexpr std::size_t kArm64Magic = 0x38;
+  return (head.size() > kX86Magic && head.substr(kX86Magic).starts_with("HdrS")) ||
+         (head.size() > kArm64Magic && head.substr(kArm64Magic).starts_with("ARM\x64"));
+}
+
 // What builds leave beside ELF objects, told by its first bytes.
 std::string NotElf(Bytes image) {
   const std::string_view head(reinterpret_cast<const char*>(image.data()), image.size());
@@ -65,6 +81,13 @@ std::string NotElf(Bytes image) {
     return "is LLVM bitcode, not machine code; give the linked file, or build without -flto";
   }
   if (IsProfile(head)) return "is a profile, not an ELF file; the ELF file comes first, the profile second";
+  if (const char* unpacker = Unpacker(head)) {
+    return std::string("is compressed; unpack it with `") + unpacker + "` and give the result";
+  }
+  if (IsBootImage(head)) {
+    return "is a kernel as it boots, without its types; "
+           "give the vmlinux of the same build (distributions put it into the debug package)";
+  }
   return "is not an ELF file; give a vmlinux, a module, an object file or a program";
 }
 

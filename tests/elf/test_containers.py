@@ -56,6 +56,24 @@ def test_empty_file(tmp_path: Path) -> None:
     assert refusal(written(tmp_path, b"")) == Refusal("ElfError", expected)
 
 
+@pytest.mark.parametrize("program", ["xz -dk", "gunzip -k", "zstd -d"])
+def test_compressed_file_names_what_unpacks_it(tmp_path: Path, program: str) -> None:
+    packer = {"xz -dk": ["xz"], "gunzip -k": ["gzip"], "zstd -d": ["zstd", "-q"]}[program]
+    packed = subprocess.run([*packer, "-c"], input=b"\x7fELF", capture_output=True, check=True, timeout=60).stdout
+    expected = f"FILE: is compressed; unpack it with `{program}` and give the result"
+    assert refusal(written(tmp_path, packed)) == Refusal("ElfError", expected)
+
+
+@pytest.mark.parametrize(("place", "magic"), [(0x202, b"HdrS"), (0x38, b"ARM\x64")])
+def test_kernel_as_it_boots(tmp_path: Path, place: int, magic: bytes) -> None:
+    image = bytes(place) + magic + bytes(100)
+    expected = (
+        "FILE: is a kernel as it boots, without its types; give the vmlinux of the same build (distributions put it "
+        "into the debug package)"
+    )
+    assert refusal(written(tmp_path, image)) == Refusal("ElfError", expected)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_random_bytes(tmp_path: Path, seed: int) -> None:
     noise = random.Random(seed).randbytes(5000)  # noqa: S311
