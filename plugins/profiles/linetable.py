@@ -35,7 +35,7 @@ def read_table_row(cursor: Cursor, peer: bool | None) -> tuple[TableRow, int] | 
     values = form.values if form else _first_values(before, cells)
     counts = [(value, cell) for value, cell in zip(values, cells, strict=False) if value]
     for at, value in enumerate(form.before if form else _OLD_CELLS.get(before, ()) if values else ()):
-        if value:
+        if value and cursor.peek(2 + at).kind is Kind.INTEGER:
             counts.append((value, int(cursor.peek(2 + at).text)))
     row = TableRow(
         int(cursor.peek().text),

@@ -94,15 +94,21 @@ def _named_by(heading: Columns, shares: int, cells: tuple[Token, ...], marked: b
     """The heading's columns in front of the symbol, if the row has just these cells."""
     front = tuple(column for column in heading if column.shape in _CELLS)
     values = front[shares:]
-    if any(column.shape is Shape.SHARE for column in values) or front[:shares] != heading[:shares]:
+    in_place = ((column.shape is Shape.SHARE) == (at < shares) for at, column in enumerate(front))
+    if front[:shares] != heading[:shares] or not all(in_place):
         return None
     names = sum(1 for cell in cells if cell.kind is Kind.WORD)
     exact = marked or c.SYMBOL in heading or c.OBJECT in heading
     if len(cells) - names < len(values) or (exact and len(cells) - names != len(values)):
         return None
     plain = [cell for cell in cells if cell.kind is not Kind.WORD]
-    fits = all(cell.kind in _CELLS[column.shape] for column, cell in zip(values, plain, strict=False))
+    fits = all(_holds(column, cell) for column, cell in zip(values, plain, strict=False))
     return front if fits else None
+
+
+def _holds(column: Column, cell: Token) -> bool:
+    inside = column is not c.OFFSET or cell.kind is not Kind.HEX or int(cell.text, 16) < _LARGEST_LINE
+    return inside and cell.kind in _CELLS[column.shape]
 
 
 def _inferred(shares: int, cells: tuple[Token, ...], marked: bool) -> Columns | None:

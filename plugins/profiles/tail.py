@@ -91,7 +91,7 @@ def _is_node(token: Token) -> bool:
 def _complete(found: list[Token], wanted: tuple[bool, bool, bool]) -> bool:
     """Whether the words so far end in the last column that is expected."""
     symbol, has_object, source = wanted
-    if len(found) < symbol + has_object:
+    if len(found) < max(symbol + has_object, 1):
         return False
     last = found[-1].text
     if source:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from profiles.c2c_text import Generation, LineSpec, Options, ReportSpec, RowSpec, render
 from profiles.given import profiles_of
@@ -21,9 +21,9 @@ WORDS = (
     "99999999999999999999", "0x8", "0x40", "0x100", "0xffffffff81200010", "[k]", "[.]", "[unknown]",
     "[kernel.kallsyms]", "down_write", "down_write+12", "a.c:1", "??:0", "7:web", "server", "-" * 61, "=" * 49,
     "#", "....", "|", "---down_write", "|--50.00%--up", "Num", "RmtHitm", "LclHitm", "L1", "Hit", "Miss",
-    "Offset", "Node", "PA", "cnt", "Code", "address", "load", "records", "Symbol", "Object", "Index", "Address",
-    "Cacheline", "Snoop", "Total", "Pareto", "Load", "Operations", ":", ">", "=3D", "<pre>", "&gt;", "Before:",
-    "Double-CL", "٣", "²", "\x00", "\x1b[1m", "\u00a0", "\ud800",
+    "Offset", "Node", "PA", "cnt", "Code", "address", "load", "records", "lcl", "Symbol", "Object", "Source:Line",
+    "Index", "Address", "Cacheline", "Snoop", "Total", "Pareto", "Load", "Operations", ":", ">", "=3D", "<pre>", "&gt;",
+    "Before:", "Double-CL", "٣", "²", "\x00", "\x1b[1m", "\u00a0", "\ud800",
 )  # fmt: skip
 SPACES = (" ", "  ", "\n", "\n\n", "\r\n", "\t", "=\n", "\n> ", "\n   3\t")
 TEXTS = st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(SPACES)), max_size=120).map(
@@ -73,6 +73,9 @@ def test_any_text(text: str) -> None:
 
 @MANY
 @given(TEXTS)
+@example("Pareto\nN/A Offset Node Source:Line\n75.57% 0x401018 0 4\n")  # a source, and no symbol in front of it
+@example("0 0xffff888100000040 0 9 N/A 50.00% 3 3 0\n")  # a word where perf up to 5.10 has the records
+@example("Pareto\nlcl records cnt Symbol\n25.00% 50.38% 0.00%\n")  # more shares than the heading has
 def test_words_of_the_format_in_any_order(text: str) -> None:
     assert_sound(read_or_refused(text))
 
