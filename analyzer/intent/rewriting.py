@@ -14,6 +14,7 @@ from linesmith.analyzer.intent.statements import Path, Statement, statements, va
 from linesmith.analyzer.intent.writing import spelt
 
 Value = int | tuple[str, ...]
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def rewritten(text: str, rewrites: Iterable[Rewrite], shown: str) -> Rewritten:
     """The text of the file called ``shown`` with the rewrites in it; raises ``IntentError`` where it is none."""
     intent_in(text, shown)
     places = {one.path: one for one in statements(text)}
-    spans = {one: _span(text, places, one) for one in rewrites}
+    spans = _whole_groups({one: _span(text, places, one) for one in rewrites})
     result = text
     for one, span in sorted(spans.items(), key=lambda item: item[1] or (0, 0), reverse=True):
         if span is not None:
@@ -45,7 +46,13 @@ def rewritten(text: str, rewrites: Iterable[Rewrite], shown: str) -> Rewritten:
     return Rewritten(result, tuple(one for one, span in spans.items() if span is None))
 
 
-def _span(text: str, places: Mapping[Path, Statement], one: Rewrite) -> tuple[int, int] | None:
+def _whole_groups(spans: Mapping[Rewrite, Span | None]) -> dict[Rewrite, Span | None]:
+    """Limits of a group whose members stay as they are stay, too: they were measured on other members."""
+    kept = {one.path[:-1] for one, span in spans.items() if span is None and one.path[-1] == "members"}
+    return {one: None if one.path[:-1] in kept else span for one, span in spans.items()}
+
+
+def _span(text: str, places: Mapping[Path, Statement], one: Rewrite) -> Span | None:
     """Where the value stands that is to be replaced; ``None`` where more than it would be lost."""
     found = places.get(one.path)
     if found is not None:

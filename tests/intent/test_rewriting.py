@@ -69,6 +69,16 @@ def test_names_with_comments_between_them_are_left(members: str) -> None:
     assert (found.text, found.left) == (text, (wanted,))
 
 
+def test_limits_of_members_that_are_left_are_left() -> None:
+    text = '[[type]]\nname = "s"\nreason = "r"\n[[type.group]]\nname = "g"\nmembers = ["a", # hot\n"b"]\nbytes = 16\n'
+    group = ("type", 0, "group", 0)
+    wanted = Rewrite((*group, "members"), ("a", "b", "c")), Rewrite((*group, "bytes"), 24)
+
+    found = rewritten(text, wanted, "linesmith.toml")
+
+    assert (found.text, found.left) == (text, wanted)
+
+
 def test_groups_of_inline_tables_are_left() -> None:
     text = '[[type]]\nname = "s"\nreason = "r"\ngroup = [{ name = "g", members = ["a"], bytes = 8 }]\n'
     wanted = Rewrite(("type", 0, "group", 0, "bytes"), 16)
