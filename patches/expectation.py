@@ -7,7 +7,7 @@ from linesmith.analyzer.model import Candidate, Finding
 from linesmith.patches.paragraph import paragraph
 
 
-def expectation(candidate: Candidate, finding: Finding, title: str, exact: bool) -> str:
+def expectation(candidate: Candidate, finding: Finding, title: str, *, exact: bool) -> str:
     """A paragraph about the contended accesses that go away; empty where none were priced.
 
     ``title`` is the type as C names it; ``exact`` tells that the tree's layouts are those that the figures are of.

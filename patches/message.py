@@ -79,7 +79,7 @@ def message(
     blocks = [subject(candidate, title, usual), _problem(finding, title), _members(finding)]
     sizes = seen.verification.before.outer.size, seen.verification.after.outer.size
     exact = seen.verification.exact
-    blocks += [change_text(candidate.moves, *sizes), expectation(candidate, finding, title, exact)]
+    blocks += [change_text(candidate.moves, *sizes), expectation(candidate, finding, title, exact=exact)]
     blocks += [reasons(steps) if exact else ""]
     blocks += [_layouts(candidate, excerpt, seen.verification)]
     blocks += [_phases(title, finding, seen.verification), seen.beyond.configurations, seen.beyond.code]

@@ -63,7 +63,7 @@ def record_changes(variant: Variant) -> tuple[tuple[RecordChange, ...], int]:
     changed = frozenset(old.id for old, _, _ in found)
     ranked = sorted(((_is_own(old, new, changed), old, new, count) for old, new, count in found), key=_rank)
     made = (
-        _change(variant, (old, new), f"record-{place}", own)
+        _change(variant, (old, new), f"record-{place}", own=own)
         for place, (own, old, new, _) in enumerate(ranked[:MOST_RECORDS])
     )
     return tuple(made), max(0, len(found) - MOST_RECORDS)
@@ -80,7 +80,7 @@ def _is_own(old: Layout, new: Layout, changed: frozenset[int]) -> bool:
     return reordered or not any(one.record in changed for one in old.members)
 
 
-def _change(variant: Variant, sides: tuple[Layout, Layout], anchor: str, own: bool) -> RecordChange:
+def _change(variant: Variant, sides: tuple[Layout, Layout], anchor: str, *, own: bool) -> RecordChange:
     (old, new), before, after = sides, variant.before, variant.after
     seen = _seen(variant, old)
     heat = heat_of(old, before.layouts, seen.findings, seen.profile) if seen else NO_HEAT

@@ -134,14 +134,14 @@ def _violation(subject: Subject, change: _Change) -> Violation:
         f"{'left' if change.left else 'came to'} the line of {listed(names)}: {ways}",
         member=change.lock,
         subject=", ".join(names),
-        advice=_advice(change, pushed),
+        advice=_advice(change, pushed=pushed),
         figures=(Figure("offset", old.offset, new.offset),),
         severity=RULE.severity if pushed else Severity.NOTE,
         line=new.member.line,
     )
 
 
-def _advice(change: _Change, pushed: bool) -> str:
+def _advice(change: _Change, *, pushed: bool) -> str:
     if pushed:
         return _SHIFTED if change.shifted else _PUSHED
     if change.shrank and not change.rearranged:
