@@ -15,6 +15,7 @@ _WIDEST_TYPE = 34
 _DECLARED = re.compile(
     r"(?P<lead>[> ] *)(?P<type>[^\s/}].*?(?= +\S+?(?: __attribute__|;)))? *(?P<name>\}?.*?;) *(?P<place>/\* .*)"
 )
+_ATTRIBUTE = " __attribute__"
 _BLANKS = re.compile(r" +")
 
 
@@ -32,7 +33,7 @@ def narrow(lines: Sequence[str], width: int) -> list[str]:
     """The lines of an excerpt, which begin with a mark of two characters and have tabs of eight, in ``width`` columns.
 
     Where that takes more than narrow tabs, columns are as wide as they have to be, and a place that still has no room
-    stands on a line of its own.
+    stands on a line of its own, as an attribute does that makes a declaration too long.
     """
     shifted = [_shifted(line) for line in lines]
     if all(len(line) <= width for line in shifted):
@@ -65,7 +66,18 @@ def _closer(rows: Sequence[_Row | str], width: int) -> Iterator[str]:
         elif len(line := f"{code[row]:<{end}} {row.place}") <= width:
             yield line
         else:
-            yield from (code[row], f"{_BLANKS.sub(' ', row.place):>{width}}")
+            yield from (*_broken(row, code[row], width), f"{_BLANKS.sub(' ', row.place):>{width}}")
+
+
+def _broken(row: _Row, code: str, width: int) -> Iterator[str]:
+    """The code of a row without columns where those leave no room, and its attribute below where that is too long."""
+    code = code if len(code) <= width or not row.type else f"{row.lead}{row.type} {row.name}"
+    head, attribute, rest = code.partition(_ATTRIBUTE)
+    if len(code) <= width or not attribute:
+        yield code
+        return
+    yield head
+    yield f"{' ' * (len(row.lead) + _NARROW_TAB)}{attribute.strip()}{rest}"
 
 
 def _declared(row: _Row, widest: int) -> str:

@@ -145,7 +145,7 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
         output.deliver(report.render_json(patch, files, checks), asked.mailing.file)
     else:
         asked.mailing.write(files)
-    tell(series, tree.root, files)
+    tell(series, tree.root, files, "" if asked.format == "json" else asked.mailing.whole)
     if scanned.reason:
         remark(f"code that relies on the order was not looked for: {scanned.reason}")
     return is_worse(checks)

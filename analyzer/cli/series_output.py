@@ -87,6 +87,11 @@ class Mailing:
         """The one file for all, where there is one."""
         return None if self.place is None or self.place.is_folder else self.place.path
 
+    @property
+    def whole(self) -> str:
+        """What the text that holds all patches is called; empty where each has a file of its own."""
+        return "" if self.place is not None and self.place.is_folder else str(self.file or "standard output")
+
     def check(self, tree: Path) -> None:
         """Raise what ``files`` and ``deliver`` would for a commit or a place, before the long work is done."""
         from linesmith.patches.series.trailers import trailers
@@ -110,7 +115,7 @@ class Mailing:
         """
         files = self.files(series, tree)
         self.write(files)
-        tell(series, tree, files)
+        tell(series, tree, files, self.whole)
         return files
 
     def write(self, files: Sequence[PatchFile]) -> None:
@@ -121,11 +126,14 @@ class Mailing:
             deliver(b"\n".join(file.content for file in files), self.file)
 
 
-def tell(series: PatchSeries, tree: Path, files: Sequence[PatchFile]) -> None:
-    """Say on standard error what a person has to look at: notes, refusals, and what the tree's checkpatch.pl says."""
+def tell(series: PatchSeries, tree: Path, files: Sequence[PatchFile], whole: str = "") -> None:
+    """Say on standard error what a person has to look at: notes, refusals, and what the tree's checkpatch.pl says.
+
+    ``whole`` is what the text that holds all patches is called, where one does.
+    """
     from linesmith.patches.series.checkpatch import complaints
 
-    for told in (*series.notes, *map(str, series.refusals), *complaints(tree, files)):
+    for told in (*series.notes, *map(str, series.refusals), *complaints(tree, files, whole)):
         remark(told)
 
 

@@ -58,3 +58,23 @@ def test_columns_move_together_where_a_line_is_too_long() -> None:
               /* XXX 8 bytes hole, try to pack */
           };
         """)
+
+
+def test_a_declaration_that_is_too_long_gives_up_its_column_and_then_its_attribute() -> None:
+    wide = """
+          struct s {
+                struct name_of_thirty_characters * a; /*     0     8 */
+        >       atomic_long_t              load_average __attribute__((__aligned__(64))); /*    64     8 */
+                struct name_of_thirty_characters * behind_it __attribute__((__aligned__(64))); /*   128     8 */
+          };
+        """
+    assert narrow(lines(wide), 73) == lines("""
+          struct s {
+              struct name_of_thirty_characters * a; /*     0     8 */
+        >     atomic_long_t load_average __attribute__((__aligned__(64)));
+                                                                       /* 64 8 */
+              struct name_of_thirty_characters * behind_it
+                  __attribute__((__aligned__(64)));
+                                                                      /* 128 8 */
+          };
+        """)

@@ -25,7 +25,9 @@ print "a\@lists.example.org (open list:A (B))\n", "all\@lists.example.org (open 
 """
 CHECKPATCH = r"""
 open(my $notes, '>', '.notes') or die;
-print ":3: WARNING:LONG: too long\n", "a.c:7: CHECK:SPACE: blanks\n", "a.c:7: ERROR:MISSING_SIGN_OFF: none\n";
+grep { $_ eq '--emacs' } @ARGV or die;
+print map { "$ARGV[-1]:$_\n" }
+  "3: WARNING:LONG: too long", "7: CHECK:SPACE: x.c:1: blanks", "7: ERROR:MISSING_SIGN_OFF: no";
 """
 
 pytestmark = pytest.mark.skipif(shutil.which("perl") is None, reason="perl is not installed")
@@ -47,10 +49,20 @@ def test_nobody_is_named_where_nobody_is_known(tmp_path: Path, files: dict[str, 
 def test_complaints_name_patch_and_place_and_no_sign_off(tmp_path: Path) -> None:
     tree = write_files(tmp_path, {"scripts/checkpatch.pl": CHECKPATCH})
     assert complaints(tree, FILES) == (
-        "0001-b.patch: 3: WARNING:LONG: too long",
-        "0001-b.patch: a.c:7: CHECK:SPACE: blanks",
+        "0001-b.patch:3: WARNING:LONG: too long",
+        "0001-b.patch:7: CHECK:SPACE: x.c:1: blanks",
     )
     assert [path.name for path in tree.iterdir()] == ["scripts"]
+
+
+def test_complaints_name_the_file_and_the_line_that_a_person_has(tmp_path: Path) -> None:
+    tree = write_files(tmp_path, {"scripts/checkpatch.pl": CHECKPATCH})
+    written = b"\n".join(file.content for file in FILES).splitlines()
+    ahead = written.index(b"--- a/a.c")
+    assert complaints(tree, FILES, "both.patch") == (
+        f"both.patch:{ahead + 3}: WARNING:LONG: too long",
+        f"both.patch:{ahead + 7}: CHECK:SPACE: x.c:1: blanks",
+    )
 
 
 def test_a_tree_without_the_script_has_no_complaints(tmp_path: Path) -> None:
