@@ -14,6 +14,7 @@ from linesmith.analyzer.model import Move, RefusalCode
 from linesmith.patches.atoms import Atom, AtomKind, Scope
 from linesmith.patches.body import Body
 from linesmith.patches.declarators import apart
+from linesmith.patches.gap import without_gap
 from linesmith.patches.pieces import Piece, find
 from linesmith.patches.sections import parted
 from linesmith.patches.styles import fitted
@@ -115,10 +116,12 @@ def _put(body: Body, member: str, after: str | None) -> Body:
         raise _inseparable(body, cut[index], member, after)
     _check_fences(body, cut[index], cut[target])
     old = _beside(cut, index, index + 1)
-    piece = cut.pop(index)
+    piece = cut[index]
+    rest, gap = without_gap(cut, index)
     place = (target if after is None else target + 1) - (index < target)
-    piece = fitted(piece, old, _beside(cut, place, place))
-    return body.rewritten(inside, [*cut[:place], piece, *cut[place:]])
+    piece = fitted(piece, old, _beside([*cut[:index], *cut[index + 1 :]], place, place))
+    arrived = (piece, *gap) if after is None else (*gap, piece)
+    return body.rewritten(inside, [*rest[:place], *arrived, *rest[place:]])
 
 
 def _meeting(body: Body, member: str, after: str | None) -> tuple[Scope, str | None]:

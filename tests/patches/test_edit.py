@@ -40,6 +40,54 @@ def test_a_member_moves_with_its_comments_and_nothing_else_changes() -> None:
     """)
 
 
+def test_a_block_between_empty_lines_takes_one_along_so_that_no_two_meet() -> None:
+    source = text("""
+        struct s {
+            int a;
+
+        #ifdef B
+            int b;
+        #endif
+
+            int c;
+            int d;
+        };
+    """)
+    assert edited(source, [behind("b", "c")], "a c b d") == text("""
+        struct s {
+            int a;
+
+            int c;
+
+        #ifdef B
+            int b;
+        #endif
+            int d;
+        };
+    """)
+
+
+def test_no_empty_line_is_left_in_front_of_the_closing_brace() -> None:
+    source = text("""
+        struct s {
+            int a;
+            int b;
+
+            /* three */
+            int c;
+        };
+    """)
+    assert edited(source, [behind("c", "a")], "a c b") == text("""
+        struct s {
+            int a;
+
+            /* three */
+            int c;
+            int b;
+        };
+    """)
+
+
 def test_a_comment_that_heads_a_block_of_members_stays_with_it() -> None:
     source = text("""
         struct s {
