@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from linesmith.analyzer.cli import matrix_options, options
+from linesmith.analyzer.cli.settled import is_given
 
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.lint_options import Judging
@@ -70,7 +71,7 @@ class Given:
             raise click.UsageError("--patch and --base-ref both say what the change is; give one of them")
         if self.head_ref and not self.base_ref:
             raise click.UsageError("--head-ref names the change, but nothing what was before; add --base-ref REV")
-        if not asked and (self.build or self.cflags or self.on):
+        if not asked and any(map(is_given, ("build", "cflags", "on"))):
             raise click.UsageError(
                 "--build, --cflags and --on tell how to compile sources; add --base-ref REV or --patch FILE"
             )

@@ -12,6 +12,7 @@ import click
 
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.remarks import remark
+from linesmith.analyzer.cli.settled import is_given
 from linesmith.analyzer.cli.waiting import shown, tell_who_waits
 from linesmith.analyzer.errors import ScanFailed, ToolMissing
 
@@ -78,15 +79,23 @@ def scan_layouts(
 
 
 def scan_findings(tree: Path | None, build: Path | None, found: Analysis) -> tuple[SourceScan, ...]:
-    """The same for the records of the findings, nothing without a tree."""
+    """The same for the records of the findings, nothing without a tree.
+
+    A tree that is set for all commands need not be that of this program: then a scan that fails is a remark.
+    """
     if tree is None:
         _refuse_build_alone(build)
         return ()
-    return scan(tree, build, records_of(found))
+    if is_given("tree"):
+        return scan(tree, build, records_of(found))
+    scanned = scan_if_possible(tree, build, records_of(found))
+    if scanned.reason:
+        remark(f"code that relies on the order was not looked for: {scanned.reason}")
+    return scanned.scans
 
 
 def _refuse_build_alone(build: Path | None) -> None:
-    if build is not None:
+    if build is not None and is_given("build"):
         raise click.UsageError("--build is a build of the sources that --tree names; give both")
 
 

@@ -31,6 +31,8 @@ class Setting(NamedTuple):
 
 
 _CHANGING = ("patch", "encapsulate", "inline")
+# `layout` is not among these: whether it scans sources, for a minute or more, is said where it is called.
+_OF_A_TREE = (*_CHANGING, "suggest", "report", "lint", "intent", "diff", "doctor")
 _SLABS = ("slab", "suggest", "patch", "lint", "intent", "report")
 _RUNS = ("bench", "tune")
 SETTINGS = (
@@ -42,9 +44,9 @@ SETTINGS = (
     Setting("top"),
     Setting("limit"),
     Setting("fail-on"),
-    Setting("tree", commands=_CHANGING),
-    Setting("build", commands=_CHANGING),
-    Setting("cflags", commands=_CHANGING),
+    Setting("tree", commands=_OF_A_TREE),
+    Setting("build", commands=_OF_A_TREE),
+    Setting("cflags", commands=_OF_A_TREE),
     Setting("compile-users", commands=_CHANGING),
     Setting("on", commands=("record",)),
     Setting("smp", commands=("record",)),

@@ -7,7 +7,7 @@ The second one comes with a tree that anybody may have written, so it may set li
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -66,8 +66,8 @@ def tree_file(tree: Path | None) -> Path | None:
     return None
 
 
-def read_user(path: Path, commands: Collection[str]) -> SettingsFile:
-    """The settings of a user: a table for each command, and ``defaults`` for all.
+def read_user(path: Path, commands: Collection[str], names_of: Callable[[str], Collection[str]]) -> SettingsFile:
+    """The settings of a user: a table for each command, with ``names_of`` it alone, and ``defaults`` for all.
 
     Raises ``ConfigurationError`` for what cannot be set.
     """
@@ -82,7 +82,7 @@ def read_user(path: Path, commands: Collection[str]) -> SettingsFile:
             text.refuse((name,), f"{name} stands in no table; put it below [{DEFAULTS}]")
         if name != DEFAULTS and name not in commands:
             text.refuse((name,), f"there is no command {name}; call tables like commands, or {DEFAULTS} for all")
-    return _checked(text, text.tables, _USER_SETTINGS)
+    return _checked(text, text.tables, lambda table: _USER_SETTINGS if table == DEFAULTS else names_of(table))
 
 
 def read_tree(path: Path) -> SettingsFile:
@@ -95,17 +95,19 @@ def read_tree(path: Path) -> SettingsFile:
     if not os.path.lexists(path):
         return NO_FILE
     text = _Text(path, read_regular(path, MOST_BYTES))
-    return _checked(text, {DEFAULTS: text.tables.get(DEFAULTS, {})}, _TREE_SETTINGS)
+    return _checked(text, {DEFAULTS: text.tables.get(DEFAULTS, {})}, lambda _: _TREE_SETTINGS)
 
 
-def _checked(text: _Text, tables: Mapping[str, object], known: Collection[str]) -> SettingsFile:
+def _checked(text: _Text, tables: Mapping[str, object], names_of: Callable[[str], Collection[str]]) -> SettingsFile:
     values = {}
     for table, content in tables.items():
         if not isinstance(content, dict):
             text.refuse((table,), f"{table} is no table; write it as [{table}]")
+        known = names_of(table) if content else ()
         for name, value in content.items():
             if name not in known:
-                text.refuse((table, name), f"{name} cannot be set here; what can is {', '.join(sorted(known))}")
+                can = ", ".join(sorted(known)) or "nothing"
+                text.refuse((table, name), f"{name} cannot be set here; what can is {can}")
             if isinstance(value, bool) or not isinstance(value, (str, int, float)):
                 text.refuse((table, name), f"{name} is no text or number; give one, as on the command line")
             if isinstance(value, float) and name not in _FRACTIONS:

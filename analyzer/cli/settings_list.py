@@ -52,8 +52,8 @@ def _of_command(root: click.Context, group: click.Group, name: str, words: list[
     context = SettledContext(command, info_name=name, parent=root)
     with context.scope():
         given, _, _ = command.make_parser(context).parse_args(words)
-    tree = given.get("tree")
-    context.params["tree"] = Path(tree) if isinstance(tree, str) else None
+    if isinstance(tree := given.get("tree"), str):
+        context.params["tree"] = Path(tree)
     for param in command.params:
         if setting := setting_of(name, param):
             value, source = param.consume_value(context, given)

@@ -6,11 +6,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from linesmith.analyzer.cli.settings import CACHE_DIRECTORY, Setting, setting_of, variable, variables
 
@@ -62,6 +63,11 @@ def in_files(context: click.Context, param: click.Parameter) -> Value | None:
     return _user(context).look_up(command, setting.name) or _in_tree(context, command, setting)
 
 
+def is_given(name: str) -> bool:
+    """Whether a parameter stands on the command line, where it has to be of use; what is set once for all need not."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
 def origin_in_files(context: click.Context, param: click.Parameter) -> str:
     """Where a file sets it; empty where none does."""
     found = in_files(context, param)
@@ -101,13 +107,21 @@ def _in_tree(context: click.Context, command: str, setting: Setting) -> Value | 
 
     if not setting.in_tree:
         return None
-    tree = context.params.get("tree")
-    path = tree_file(tree if isinstance(tree, Path) else None)
+    path = tree_file(_tree_of(context))
     found: SettingsFile | None = context.meta.get(f"{_FILES}.{path}")
     if path is None or found is not None:
         return found.look_up(command, setting.name) if found else None
     context.meta[f"{_FILES}.{path}"] = read = read_tree(path)
     return read.look_up(command, setting.name)
+
+
+def _tree_of(context: click.Context) -> Path | None:
+    """The tree that is given or set; a command may declare ``--tree`` behind what its file decides."""
+    tree = context.params.get("tree")
+    param = next((one for one in context.command.params if one.name == "tree"), None)
+    if param is not None and "tree" not in context.params:
+        tree, _ = param.consume_value(context, {})
+    return Path(tree) if isinstance(tree, (str, Path)) else None
 
 
 def _user(context: click.Context) -> SettingsFile:
@@ -117,5 +131,12 @@ def _user(context: click.Context) -> SettingsFile:
     if known is None:
         root = context.find_root()
         commands = root.command.list_commands(root) if isinstance(root.command, click.Group) else ()
-        context.meta[_FILES] = known = read_user(user_file(), commands)
+        context.meta[_FILES] = known = read_user(user_file(), commands, partial(_names_of, root))
     return known
+
+
+def _names_of(root: click.Context, command: str) -> frozenset[str]:
+    """The settings that a command has."""
+    found = root.command.get_command(root, command) if isinstance(root.command, click.Group) else None
+    known = (setting_of(command, param) for param in found.params) if found else ()
+    return frozenset(setting.name for setting in known if setting)

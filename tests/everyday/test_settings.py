@@ -161,6 +161,49 @@ def test_what_makes_no_sense_is_told_with_its_place(home: Home, text: str, said:
     assert home.run("config").stderr.startswith(f"linesmith: {home.user}{said}")
 
 
+@pytest.mark.parametrize("command", ["suggest", "patch", "encapsulate", "report", "lint", "intent", "diff", "doctor"])
+def test_a_tree_can_be_set_for_every_command_that_works_on_one(home: Home, command: str) -> None:
+    home.user.write_text(f'[defaults]\ntree = "{home.here}"\n')
+    assert home.setting("tree", command) == (str(home.here), f"{home.user}:2")
+    assert home.setting("tree", command, LINESMITH_TREE="/usr") == ("/usr", "LINESMITH_TREE")
+
+
+def test_lint_judges_the_revisions_of_the_tree_that_is_set(home: Home, tmp_path: Path) -> None:
+    home.user.write_text(f'[lint]\ntree = "{tmp_path}/config"\n')
+    done = home.run("lint", "--base-ref", "v1")
+    assert f"{tmp_path}/config is in no repository that git reads" in done.stderr
+
+
+def test_compiler_options_that_are_set_do_not_keep_lint_from_builds(home: Home) -> None:
+    home.user.write_text('[defaults]\ncflags = "-O2"\n')
+    given = home.run("lint", "--cflags=-O2", "none.elf")
+    assert "none.elf" in given.stderr
+    (home.here / "none.elf").touch()
+    assert "--cflags" in home.run("lint", "--cflags=-O2", "none.elf").stderr
+    assert "--cflags" not in home.run("lint", "none.elf").stderr
+
+
+def test_the_file_of_a_tree_that_is_set_counts_instead_of_the_one_around(home: Home, tmp_path: Path) -> None:
+    home.tree.write_text("[defaults]\ncpus = 8\n")
+    named = tmp_path / "named"
+    named.mkdir()
+    (named / "linesmith.toml").write_text("[defaults]\ncpus = 4\n")
+    for command in ("suggest", "patch"):
+        assert home.setting("cpus", command, LINESMITH_TREE=str(named)) == ("4", f"{named}/linesmith.toml:2")
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "can"),
+    [("layout", "tree", "format"), ("slab", "cflags", "cpus, format, kernel, page-size, slabinfo")],
+)
+def test_what_a_command_does_not_take_from_a_file_is_refused_in_its_table(
+    home: Home, command: str, name: str, can: str
+) -> None:
+    home.user.write_text(f'[{command}]\n{name} = "x"\n')
+    done = home.run("config")
+    assert done.stderr == f"linesmith: {home.user}:2: {name} cannot be set here; what can is {can}\n"
+
+
 def test_a_value_that_an_option_does_not_take_is_told_with_its_place(home: Home) -> None:
     home.user.write_text("[slab]\ncpus = 0\n")
     (home.here / "elf").touch()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -117,3 +118,14 @@ def offsets_of_guard(document: dict[str, Any]) -> set[int]:
     """Where the candidates put the member, in bytes."""
     members = (member for one in document["candidates"] for member in one["after"]["members"])
     return {member["offset"] for member in members if member["name"] == "guard"}
+
+
+def test_a_tree_that_is_set_for_all_commands_need_not_be_that_of_the_profiled_program(tmp_path: Path) -> None:
+    directory = program.unpack(tmp_path / "sources")
+    program.build(directory, program.find_compiler())
+    (tmp_path / "other").mkdir()
+    words = "suggest", directory / "bench", directory / "bench.c2c"
+    environment = {**os.environ, "LINESMITH_TREE": str(tmp_path / "other")}
+    done = subprocess.run([LINESMITH, *words], capture_output=True, text=True, check=True, env=environment)
+    assert done.stderr.startswith(f"linesmith: code that relies on the order was not looked for: {tmp_path}/other has")
+    assert linesmith(*words, "--tree", tmp_path / "other").returncode == 2
