@@ -21,17 +21,39 @@ _AT_A_LINE = Starts(CACHE_LINE_BYTES, (PhaseCount(0, 1),))
 
 @dataclass(frozen=True, slots=True)
 class _Across:
-    """A member lies across two lines in these ``phases`` of ``among``, which is ``share`` of the objects."""
+    """In ``cache`` a member lies across two lines in these ``phases`` of ``among``, which is ``share`` of the objects.
+
+    That is the cache where most objects have it so: in ``apart`` of all known ``caches`` some have, in ``whole`` all.
+    ``aligned`` tells that objects of every cache begin at a line.
+    """
 
     share: float = 0.0
     phases: tuple[int, ...] = ()
     among: int = 1
     cache: str = ""
+    apart: int = 1
+    whole: int = 1
+    caches: int = 1
+    aligned: bool = True
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether every object that is known of has it so."""
+        return self.whole == self.caches
 
     @property
     def clause(self) -> str:
-        """`` in 2 of 8 phases of ext4_inode_cache``; empty where objects begin at one phase."""
-        return f" in {len(self.phases)} of {self.among} phases of {self.cache}" if self.among > 1 else ""
+        """`` in 2 of 8 phases of ext4_inode_cache``; empty where every object begins at a line."""
+        if self.aligned:
+            return ""
+        return f" in {self.apart} of its {self.caches} caches, as{self._here}" if self.caches > 1 else self._here
+
+    @property
+    def _here(self) -> str:
+        if self.among > 1:
+            return f" in {len(self.phases)} of {self.among} phases of {self.cache}"
+        begin = f"byte {self.phases[0]} of a line" if self.phases[0] else "a line"
+        return f" in all objects of {self.cache}, which begin at {begin}"
 
 
 def _check(subject: Subject) -> Iterator[Violation]:
@@ -46,10 +68,15 @@ def _check(subject: Subject) -> Iterator[Violation]:
         old = _before(subject, one.member)
         was = _across(old, earlier) if old else _Across()
         if now.share >= was.share + NEWS_SHARE:
-            yield _violation(subject, one, (was, now), rest)
+            yield _violation(subject, _as_severe(one, now), (was, now), rest)
         elif one.wanted and now.share >= NEWS_SHARE:
             known = replace(one, why=f"{one.why}, as before", severity=Severity.NOTE)
             yield _violation(subject, known, (was, now), rest)
+
+
+def _as_severe(one: Watched, now: _Across) -> Watched:
+    """No place is good in all phases of all caches, so what only some of the objects have is a note."""
+    return one if now.everywhere else replace(one, severity=Severity.NOTE)
 
 
 def _alternatives(found: Iterable[Watched]) -> Iterable[Sequence[Watched]]:
@@ -77,8 +104,12 @@ def _phases(layout: Layout, side: Side) -> tuple[Starts, ...]:
 
 
 def _across(member: Named, phases: tuple[Starts, ...]) -> _Across:
-    """In the cache where most objects have it so."""
-    return max((_in_cache(member, one) for one in phases), key=lambda one: one.share)
+    """As it is in the cache where most objects have it so, with how many of the caches have it, too."""
+    each = [_in_cache(member, one) for one in phases]
+    most = max(each, key=lambda one: one.share)
+    apart, whole = sum(one.share > 0 for one in each), sum(len(one.phases) == one.among for one in each)
+    aligned = not any(begin.phase for one in phases for begin in one.phases)
+    return replace(most, apart=apart, whole=whole, caches=len(each), aligned=aligned)
 
 
 def _in_cache(member: Named, objects: Starts) -> _Across:
@@ -111,7 +142,8 @@ def _advice(member: Named, now: _Across) -> str:
     if now.among > 1:
         return "align the objects of its cache to lines, or move it so that fewer phases part it"
     behind = member.span.size - before
-    return f"with {behind} bytes less or {before} more before it, it would be on one line"
+    there = "" if now.aligned or now.caches == 1 else f" in {now.cache}"
+    return f"with {behind} bytes less or {before} more before it, it would be on one line{there}"
 
 
 RULE = Rule(

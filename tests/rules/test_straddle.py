@@ -100,10 +100,39 @@ def test_the_phases_of_the_cache_are_counted() -> None:
     (one,) = broken("straddle", before_and_now((old, *parts), (new, *parts), NAMED, intents))
     assert "in 1 of 4 phases of pid_namespace" in one.message
     assert figure(one, "objects in which it lies across") == (0, 25)
+    assert one.severity is Severity.NOTE
 
 
 LATE = tuple(scalar(f"late{number}") for number in range(16))
 CASES = ((0, LATE), (1, LATE[:15]))
+
+
+def in_block_devices(name: str, *late: Member) -> list[Violation]:
+    """Block devices hold the record behind a word, so that it begins at byte 8 of a line."""
+    record = struct(name, *words(6), held("pair", PAIR), *late)
+    holder = struct("bdev_inode", scalar("bdev"), held("vfs_inode", record))
+    intents = (TypeIntent(name, "measured", hot=("pair",), place="linesmith.toml:4"),)
+    return broken("straddle", alone(record, holder, PAIR, KMEM_CACHE, tuned=NAMED, intents=intents))
+
+
+def test_the_cache_and_its_only_phase_are_named() -> None:
+    """Its bytes alone, 48 to 63, are those of one line."""
+    (one,) = in_block_devices("mapping")
+    assert one.message.startswith(
+        "lies across two lines in all objects of bdev_cache, which begin at byte 8 of a line, at bytes 48 to 63; "
+    )
+    assert one.advice == "with 8 bytes less or 8 more before it, it would be on one line"
+    assert one.severity is Severity.WARNING
+
+
+def test_what_is_so_in_some_of_the_caches_is_a_note() -> None:
+    """Of ``inode_cache`` all objects, 128 bytes apart, begin at a line, and the member lies on one."""
+    (one,) = in_block_devices("inode", *LATE[:7])
+    assert one.message.startswith(
+        "lies across two lines in 1 of its 2 caches, as in all objects of bdev_cache, which begin at byte 8 of a line, "
+    )
+    assert one.advice == "with 8 bytes less or 8 more before it, it would be on one line in bdev_cache"
+    assert one.severity is Severity.NOTE
 
 
 def test_a_larger_member_than_a_line_is_left() -> None:
