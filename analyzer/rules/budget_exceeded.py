@@ -83,9 +83,9 @@ def _violation(subject: Subject, intent: TypeIntent, now: _Spent, was: _Spent | 
     cause = f"; what grew: {told(grown)}" if grown and not known else ""
     return RULE.broken(
         subject.new,
-        f"{now} ({intent.place or 'an intent'}: {intent.reason}){', as before' if known else ''}",
+        f"{now} ({intent.place or 'an intent'}){', as before' if known else ''}",
         subject=now.name,
-        advice=f"make room, or raise the budget and say why{cause}",
+        advice=f"make room, or raise the budget and say why{cause}; its reason: {intent.reason}",
         figures=(Figure(now.name, was.amount if was else None, now.amount, now.name.partition(" per ")[0]),),
         severity=Severity.NOTE if known else RULE.severity,
     )
