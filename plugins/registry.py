@@ -37,7 +37,7 @@ from linesmith.plugins.api import (
     SnapshotSource,
 )
 from linesmith.plugins.printable import printable, printable_profile
-from linesmith.plugins.text import ADVICE, MOST_BYTES, read_text, too_large
+from linesmith.plugins.text import ADVICE, MOST_BYTES, read_text, refuse_known, too_large
 
 P = TypeVar("P")
 
@@ -169,10 +169,12 @@ def _heads(path: Path, name: str) -> Iterator[bytes]:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             for start in range(0, max(size, 1), _HEAD_BYTES // 2):
-                if start and size > MOST_BYTES:
-                    raise ProfileError(too_large(name))
                 file.seek(start)
-                yield file.read(_HEAD_BYTES)
+                head = file.read(_HEAD_BYTES)
+                yield head
+                if size > MOST_BYTES:
+                    refuse_known(head, name)
+                    raise ProfileError(too_large(name))
     except OSError as error:
         raise ProfileError(f"cannot read the profile {name}: {error.strerror or error}") from error
 

@@ -53,6 +53,13 @@ def too_large(name: str) -> str:
     return f"{name} is larger than {MOST_BYTES >> 20} MiB, too large for a report; {ADVICE}"
 
 
+def refuse_known(head: bytes, name: str) -> None:
+    """Raise ``ProfileError`` where a file that begins so is known to be no profile, with what it is instead."""
+    for magic, words in _MAGICS.items():
+        if head.startswith(magic):
+            raise ProfileError(f"{name} {words}")
+
+
 def head_text(head: bytes) -> str:
     """The text of a part of a file, which may begin and end within a character; nothing where it is no text."""
     if head.startswith((*_MAGICS, *WIDE_MARKS)):
@@ -71,9 +78,7 @@ def decode(data: bytes, name: str) -> str:
 
     Raises ``ProfileError`` for data that is no text, with what it is instead.
     """
-    for magic, words in _MAGICS.items():
-        if data.startswith(magic):
-            raise ProfileError(f"{name} {words}")
+    refuse_known(data, name)
     if data.startswith(WIDE_MARKS):
         return data.decode("utf-16", "replace")
     if data.count(b"\0") * 100 > len(data):

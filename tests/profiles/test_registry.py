@@ -135,6 +135,16 @@ def test_broken_plugin_is_a_sentence_and_hinders_no_other(
         profiles_of(b"nothing", "report.txt")
 
 
+def test_what_a_file_is_comes_before_its_size(tmp_path: Path) -> None:
+    """As a kernel with debug information that is given in place of the profile."""
+    huge = tmp_path / "vmlinux"
+    with huge.open("wb") as file:
+        file.write(b"\x7fELF")
+        file.truncate(1 << 40)
+    with pytest.raises(ProfileError, match="vmlinux is an ELF file, not a profile; the ELF comes first"):
+        read_profiles(huge)
+
+
 def test_a_file_too_large_for_a_report_is_refused_unread(tmp_path: Path) -> None:
     huge = tmp_path / "core"
     with huge.open("wb") as file:
