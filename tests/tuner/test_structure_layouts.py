@@ -101,12 +101,19 @@ def test_a_cache_that_aligns_to_words_must_be_told_to_align_to_lines() -> None:
     ("name", "message"),
     [
         ("vm_file", "vm_file of struct vm_area_struct is no pointer to a record whose layout is known"),
-        ("lock", "struct vm_area_struct has no member lock: its members are vm_start, vm_mm"),
+        ("nobody", "struct vm_area_struct has no member nobody: its members are vm_start, vm_mm"),
+        ("lock", "struct vm_area_struct has no member lock: did you mean vm_lock"),
     ],
 )
 def test_what_cannot_be_pulled_in_is_refused(name: str, message: str) -> None:
     with pytest.raises(StructureRefused, match=message):
         pulled(Pulling(name))
+
+
+def test_of_many_members_some_are_told() -> None:
+    many = struct("task_struct", *(scalar(f"m{number}") for number in range(15)))
+    with pytest.raises(StructureRefused, match=r"its members are m0, .*, m11 and 3 more$"):
+        without(many, ("nosuch",))
 
 
 def test_another_configuration_lacks_members() -> None:

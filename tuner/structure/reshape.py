@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 
 from linesmith.analyzer.errors import StructureRefused
 from linesmith.analyzer.geometry.inference import record_alignment, with_inferred_alignment
@@ -17,6 +18,8 @@ from linesmith.analyzer.model import Layout, Member, MemberCategory, RecordKind
 from linesmith.tuner.relocation import DEPTH, elements, holds
 
 WORD = 8
+# Members that a message lists.
+_MOST_TOLD = 12
 
 
 def explained(layout: Layout) -> Layout:
@@ -31,10 +34,18 @@ def at(layout: Layout, name: str) -> int:
     """The position of the member called ``name``; raises ``StructureRefused`` with the names there are."""
     names = [member.name for member in layout.members]
     if name not in names:
-        told = ", ".join(one for one in names if one)
-        inside = ", and what lies in its anonymous records cannot be changed so" if "" in names else ""
-        raise StructureRefused(f"{layout.title} has no member {name}: its members are {told}{inside}")
+        raise StructureRefused(f"{layout.title} has no member {name}: {_offer(name, names)}")
     return names.index(name)
+
+
+def _offer(name: str, names: Sequence[str]) -> str:
+    """The nearest names, else the first ones and how many there are: a record may have hundreds."""
+    known = [one for one in names if one]
+    if near := get_close_matches(name, known, 3, 0.6):
+        return f"did you mean {', '.join(near)}?"
+    more = f" and {len(known) - _MOST_TOLD} more" if len(known) > _MOST_TOLD else ""
+    inside = ", and what lies in its anonymous records cannot be changed so" if "" in names else ""
+    return f"its members are {', '.join(known[:_MOST_TOLD])}{more}{inside}"
 
 
 def without(layout: Layout, names: Collection[str]) -> Layout:
