@@ -17,6 +17,7 @@ from c_source import compiled
 from contended_queue import REPORT, program, report
 from linesmith_command import LINESMITH, linesmith
 
+from linesmith.analyzer.extras import install_command
 from linesmith.analyzer.report import layout_json
 
 EXPECTED = """\
@@ -156,7 +157,7 @@ def test_without_resvg_the_way_to_it_is_told(folder: Path, tmp_path: Path) -> No
     done = run(folder, "queue", "-o", tmp_path / "queue.png", PYTHONPATH=str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "linesmith: PNG needs resvg-py; install it with `pip install 'linesmith[png]'`, or write SVG: -o map.svg\n"
+        f"linesmith: PNG needs resvg-py; install it with `{install_command('png')}`, or write SVG: -o map.svg\n"
     )
 
 
@@ -201,6 +202,7 @@ def test_a_picture_is_not_thrown_at_a_terminal(folder: Path) -> None:
     ("arguments", "complaint"),
     [
         (("--phase", "8"), "--phase is where an object is drawn; give --profile, or --format map"),
+        (("--section", "2"), "--section is which report of a profile; give --profile"),
         (("--by-symbol",), "are about a profile; give --profile"),
         (("--expand", "--format", "svg"), "--expand cannot be drawn on a map"),
         (("--access", "--profile", "-"), "--access tells what the code can do, --profile what it was seen to do"),
