@@ -25,6 +25,7 @@ APART = ("tools/", "scripts/", "Documentation/")
 _TRIAL = re.compile(r"(?:^|/)(?:tests?|testing|testsuite|examples?|demos?|samples?|benchmarks?)/")
 _LINKAGE = re.compile(rb"\bextern\s*\Z")
 _BLANKS = re.compile(r"\s+")
+_COMMENT_BELOW = re.compile(rb"(?:[ \t]+(?:/\*(?:[^*]|\*(?!/))*\*/|//[^\n]*)[ \t]*\r?\n)+(?=[ \t]*(?:\r?\n|\Z))")
 
 
 class Shape(StrEnum):
@@ -167,7 +168,10 @@ def _spelt(text: bytes, declarator: tree_sitter.Node) -> str:
 
 
 def position_behind(source: bytes, record: Record) -> int:
-    """The offset behind the line on which the outermost declaration around the record ends."""
+    """The offset behind the line on which the outermost declaration around the record ends.
+
+    A comment right below it that is indented, with an empty line behind, belongs to it.
+    """
     code = without_directives(without_comments(source))
     end = record.closing
     opening = _opening_around(code, record.start)
@@ -175,7 +179,12 @@ def position_behind(source: bytes, record: Record) -> int:
         end = closing(code, opening) or end
         opening = _opening_around(code, opening)
     line_end = source.find(b"\n", code.find(b";", end))
-    return line_end + 1 if line_end >= 0 else len(source)
+    if line_end < 0:
+        return len(source)
+    start = source.rfind(b"\n", 0, line_end) + 1
+    is_indented = source[start : start + 1].isspace()
+    told_below = None if is_indented else _COMMENT_BELOW.match(source, line_end + 1)
+    return told_below.end() if told_below else line_end + 1
 
 
 def _opening_around(code: bytes, offset: int) -> int | None:

@@ -71,6 +71,13 @@ struct car""",
     )
 
 
+def test_a_comment_below_the_closing_brace_that_belongs_to_it_stays_with_the_record(tmp_path: Path) -> None:
+    closing = "};\n\t/*\n\t * Aligned for the sake of one\n\t * architecture.\n\t */\n\nstruct car"
+    header = HEADER.replace("};\n\nstruct car", closing)
+    made = hidden(program(tmp_path, car_h=header, f_c=_USER), "wheel", "turns", "wheel_turns")
+    assert closing.removesuffix("struct car") + "/* Users go through this" in after(made, "car.h")
+
+
 @pytest.mark.parametrize(
     ("declaration", "signature"),
     [
