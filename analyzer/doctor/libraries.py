@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+from linesmith.analyzer.extras import install_command
 from linesmith.analyzer.model import Check, Readiness
 
 AREA = "libraries"
@@ -39,5 +40,5 @@ def checks() -> Iterator[Check]:
             readiness, said, remedy = Readiness.READY, version(library.name), ""
         except PackageNotFoundError:
             readiness, said = Readiness.MISSING, "not installed"
-            remedy = f"pip install 'linesmith[{library.extra}]'"
+            remedy = install_command(library.extra)
         yield Check(AREA, library.name, readiness, said, library.purpose, remedy, library.needed_by)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from linesmith.analyzer.errors import OutputError, ToolMissing
+from linesmith.analyzer.extras import install_command
 from linesmith.analyzer.model import LineMap
 from linesmith.analyzer.report.line_map_svg import line_maps_svg, picture_height
 from linesmith.analyzer.report.map_palette import LIGHT_STYLE
@@ -42,7 +43,7 @@ def _painter() -> Callable[..., bytes]:
         from resvg_py import svg_to_bytes
     except ImportError:
         raise ToolMissing(
-            "PNG needs resvg-py; install it with `pip install 'linesmith[png]'`, or write SVG: -o map.svg"
+            f"PNG needs resvg-py; install it with `{install_command('png')}`, or write SVG: -o map.svg"
         ) from None
     return lambda **settings: bytes(svg_to_bytes(**settings))
 

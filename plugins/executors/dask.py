@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from linesmith.analyzer.errors import ExecutorFailed, ToolMissing, WorkerLost
+from linesmith.analyzer.extras import install_command
 from linesmith.plugins.api import BENCH, BUILD, Settings
 from linesmith.plugins.executors.dask_task import run_task
 
@@ -141,7 +142,7 @@ def _connected(address: str) -> Client:
     try:
         distributed = importlib.import_module("distributed")
     except ImportError as error:
-        raise ToolMissing("Dask distributed is not installed; run: pip install 'linesmith[cluster]'") from error
+        raise ToolMissing(f"Dask distributed is not installed; run: {install_command('cluster')}") from error
     try:
         client: Client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:

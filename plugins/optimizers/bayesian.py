@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from linesmith.analyzer.extras import install_command
 from linesmith.analyzer.model import Point, Space
 from linesmith.plugins.optimizers.forecast import DOUBT, LEAST_NOISE, TRUST, Forecast, Observation, Vector
 from linesmith.plugins.optimizers.ladder import Ladder
@@ -39,13 +40,12 @@ class Bayesian:
     def obstacle(self) -> str | None:
         """The library that is missing or does not load."""
         if find_spec("skopt") is None:
-            return "scikit-optimize is not installed: pip install 'linesmith[search]'"
+            return f"scikit-optimize is not installed: {install_command('search')}"
         try:
             _library()
         except Exception as error:
-            return (
-                f"scikit-optimize does not load ({type(error).__name__}: {error}): pip install -U 'linesmith[search]'"
-            )
+            newer = f"{install_command('search')} --upgrade"
+            return f"scikit-optimize does not load ({type(error).__name__}: {error}): {newer}"
         return None
 
     def search(self, space: Space, rungs: int, seed: int, trials: int, costly: int = 2) -> RacingSearch:

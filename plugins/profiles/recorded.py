@@ -11,6 +11,7 @@ from types import ModuleType
 import msgspec
 
 from linesmith.analyzer.errors import ProfileError, ToolMissing
+from linesmith.analyzer.extras import install_command
 from linesmith.analyzer.model import ObjectArea, Profile
 from linesmith.plugins.printable import printable_profile
 from linesmith.plugins.profiles.plausible import is_plausible
@@ -93,7 +94,7 @@ def _parquet() -> ModuleType:
     try:
         return import_module("linesmith.plugins.profiles.parquet_profile")
     except ImportError as error:
-        message = "profiles in Parquet need pyarrow, which is not installed; run: pip install 'linesmith[parquet]'"
+        message = f"profiles in Parquet need pyarrow, which is not installed; run: {install_command('parquet')}"
         raise ToolMissing(message) from error
 
 

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from linesmith.analyzer.errors import SnapshotError, ToolMissing
+from linesmith.analyzer.extras import install_command
 from linesmith.analyzer.model import Snapshot
 
 
@@ -23,7 +24,7 @@ class DrgnMemory:
             import drgn
         except ImportError as error:
             raise ToolMissing(
-                f"naming objects in memory needs drgn ({error}); install it with: pip install 'linesmith[snapshot]'"
+                f"naming objects in memory needs drgn ({error}); install it with: {install_command('snapshot')}"
             ) from error
         from linesmith.plugins.snapshots.identify import snapshot
 

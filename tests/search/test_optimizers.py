@@ -8,6 +8,7 @@ from statistics import mean
 import pytest
 from search.conformance import SMALL, Conformance, Cost, answer, interacting, run, separable
 
+from linesmith.analyzer.extras import install_command
 from linesmith.analyzer.model import Ask, Dimension, Point, Space, Told
 from linesmith.plugins.api import Optimizer
 from linesmith.plugins.optimizers.bayesian import Bayesian
@@ -90,7 +91,7 @@ def test_a_space_too_large_to_look_at_is_sampled() -> None:
 
 def test_a_missing_library_is_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linesmith.plugins.optimizers.bayesian.find_spec", lambda _: None)
-    assert Bayesian().obstacle() == "scikit-optimize is not installed: pip install 'linesmith[search]'"
+    assert Bayesian().obstacle() == f"scikit-optimize is not installed: {install_command('search')}"
 
 
 def test_a_library_that_no_longer_loads_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
