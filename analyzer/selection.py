@@ -69,9 +69,14 @@ def _is_kind(layout: Layout, kind: str) -> bool:
     return not kind or (layout.kind.value == kind and not layout.typedef)
 
 
-def _not_found(layouts: Layouts, text: str) -> str:
+def nearest_names(layouts: Layouts, text: str) -> list[str]:
+    """The names of records that ``text`` may be a slip of, the nearest first."""
     from difflib import get_close_matches  # only a mistake needs it
 
-    near = get_close_matches(_kind_and_name(text)[1], layouts.names(), n=MOST_OFFERED, cutoff=0.6)
+    return get_close_matches(_kind_and_name(text)[1], layouts.names(), n=MOST_OFFERED, cutoff=0.6)
+
+
+def _not_found(layouts: Layouts, text: str) -> str:
+    near = nearest_names(layouts, text)
     offer = f"did you mean {', '.join(near)}?" if near else "patterns such as 'tcp_*' show what there is"
     return f"no struct or union is called {text!r} in the debug information; {offer}"

@@ -17,11 +17,12 @@ from linesmith.analyzer.errors import NothingToSuggest, ProfileError, ProfileWit
 from linesmith.analyzer.explain import TOP, Explanation, explain, holding, refuse_unfit
 from linesmith.analyzer.explain import beside as explained_beside
 from linesmith.analyzer.model import Finding, Profile, SharedLine
-from linesmith.analyzer.selection import bare_name
+from linesmith.analyzer.selection import bare_name, nearest_names
 from linesmith.plugins.registry import read_named_profiles, read_profiles
 
 if TYPE_CHECKING:
     from linesmith.analyzer.access import AccessMap
+    from linesmith.analyzer.layouts import Layouts
 
 # Lines that are looked at where a type is named: a recording has many that may hold it.
 TOP_OF_A_TYPE = 200
@@ -101,8 +102,18 @@ def with_offsets(analysis: Analysis) -> Analysis:
 def _holding(analysis: Analysis, wanted: str) -> Analysis:
     kept = holding(analysis.findings, wanted)
     if not kept:
-        raise NothingToSuggest(f"no line of {analysis.profile.source} was found to hold {wanted}; {_held(analysis)}")
+        nowhere = f"no line of {analysis.profile.source} was found to hold {wanted}"
+        raise NothingToSuggest(f"{nowhere}{_not_called(analysis.reading.layouts, wanted)}; {_held(analysis)}")
     return replace(analysis, findings=kept)
+
+
+def _not_called(layouts: Layouts, wanted: str) -> str:
+    """That there is no such record at all, where so, with the names that are nearest."""
+    if layouts.variants(wanted):
+        return ""
+    near = nearest_names(layouts, wanted)
+    meant = f" (did you mean {', '.join(near)}?)" if near else ""
+    return f": no struct or union is called so in the debug information{meant}"
 
 
 def _held(analysis: Analysis) -> str:

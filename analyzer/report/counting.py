@@ -18,11 +18,12 @@ def amount(count: int, things: str) -> str:
 
 
 def runs(numbers: Sequence[int]) -> str:
-    """Rising numbers as a short list: ``0-3 8``."""
+    """Rising numbers as a short list: ``0-3 and 8``, ``0, 2-4 and 9``."""
     found: list[list[int]] = []
     for one in numbers:
         if found and found[-1][1] == one - 1:
             found[-1][1] = one
         else:
             found.append([one, one])
-    return " ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in found)
+    told = [f"{first}-{last}" if last > first else f"{first}" for first, last in found]
+    return " and ".join(filter(None, (", ".join(told[:-1]), *told[-1:])))

@@ -86,7 +86,7 @@ def description(cell: Cell) -> str:
         return place
     told = [f"{place}, {visible(cell.type)}", *marks(cell), *_seen(cell), *map(toucher, cell.touchers[:MOST_TOUCHERS])]
     more = len(cell.touchers) - MOST_TOUCHERS
-    return "; ".join([*told, *([f"and {more} more functions"] if more > 0 else [])])
+    return "; ".join([*told, *([f"and {more} more {'function' if more == 1 else 'functions'}"] if more > 0 else [])])
 
 
 def _seen(cell: Cell) -> Iterator[str]:

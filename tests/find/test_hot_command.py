@@ -128,7 +128,8 @@ def test_the_schema_beside_the_page_is_that_of_the_code() -> None:
 def test_a_type_that_no_line_holds_is_refused_with_those_found(folder: Path) -> None:
     ran = linesmith("hot", folder / "program.o", folder / "report.txt", "--type", "inode", cache=folder / "cache")
     assert ran.returncode == 2
-    assert ran.stderr.endswith("was found to hold inode; found: mapping\n")
+    missing = "no struct or union is called so in the debug information (did you mean node, file_node?)"
+    assert ran.stderr.endswith(f"was found to hold inode: {missing}; found: mapping\n")
 
 
 def test_a_report_of_totals_only_names_no_members(folder: Path) -> None:

@@ -50,7 +50,13 @@ def test_types_that_may_be_asked_for_instead_are_also_those_of_variables(server:
     """Lines in ``per_thread`` cannot hold the type, so that nobody looked for an object on them."""
     ran = asked(server, "--type", "nosuch")
     assert ran.returncode == 2
-    assert ran.stderr.endswith("was found to hold nosuch; found: connection, counters\n")
+    missing = "no struct or union is called so in the debug information"
+    assert ran.stderr.endswith(f"was found to hold nosuch: {missing}; found: connection, counters\n")
+
+
+def test_a_slip_of_the_pen_in_the_type_gets_the_nearest_names(server: Path) -> None:
+    ran = asked(server, "--type", "conection")
+    assert "is called so in the debug information (did you mean connection?); found: connection" in ran.stderr
 
 
 def test_another_build_is_refused_before_its_code_is_followed(server: Path, tmp_path: Path) -> None:

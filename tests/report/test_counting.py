@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from linesmith.analyzer.report.counting import amount
+from linesmith.analyzer.report.counting import amount, runs
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,11 @@ from linesmith.analyzer.report.counting import amount
 )
 def test_one_of_several_things(count: int, things: str, told: str) -> None:
     assert amount(count, things) == told
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [((), ""), ((0,), "0"), ((0, 1, 2), "0-2"), ((0, 3), "0 and 3"), ((0, 2, 3, 4, 9), "0, 2-4 and 9")],
+)
+def test_nodes_of_a_machine_in_a_sentence(numbers: tuple[int, ...], told: str) -> None:
+    assert runs(numbers) == told
