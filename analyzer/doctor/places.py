@@ -44,12 +44,16 @@ def cache(folder: Path) -> Check:
 def sources(tree: Path, build: Path) -> Iterator[Check]:
     """The tree and its configuration."""
     purpose = "what `patch`, `encapsulate`, `inline`, `bench` and `tune` work on; only read"
+    workers = ("patch", "encapsulate", "inline", "bench", "tune")
     release = _release(tree)
     if not release:
         remedy = "linesmith doctor --tree DIR"
-        yield Check(AREA, "kernel tree", Readiness.MISSING, f"{tree.resolve()} is none", purpose, remedy)
+        said = f"{tree.resolve()} is none"
+        yield Check(AREA, "kernel tree", Readiness.MISSING, said, purpose, remedy, worked_on_by=workers)
         return
-    yield Check(AREA, "kernel tree", Readiness.READY, f"Linux {release} in {tree.resolve()}", purpose)
+    yield Check(
+        AREA, "kernel tree", Readiness.READY, f"Linux {release} in {tree.resolve()}", purpose, worked_on_by=workers
+    )
     config = build / ".config"
     place = f"-C {shlex.quote(str(tree))}" + (f" O={shlex.quote(str(build.absolute()))}" if build != tree else "")
     purpose = "says what a build has: commands compile under it"

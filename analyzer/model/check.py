@@ -19,7 +19,8 @@ class Readiness(Enum):
 class Check:
     """One part of a machine: what was found, what it is for, and the command that would mend it (empty: none would).
 
-    ``needed_by`` are the commands that do not work at all without it.
+    ``needed_by`` are the commands that do not work at all without it, ``worked_on_by`` those that work on what it is,
+    but on others of its kind as well.
     """
 
     area: str
@@ -29,3 +30,4 @@ class Check:
     purpose: str
     remedy: str = ""
     needed_by: tuple[str, ...] = ()
+    worked_on_by: tuple[str, ...] = ()

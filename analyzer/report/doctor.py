@@ -53,7 +53,10 @@ def _answers(checks: Sequence[Check], command: str) -> Iterator[str]:
     missing = lacking(checks, (command,))
     yield from (f"{command}: {name} is missing" for name in missing)
     if not missing:
-        yield f"{command}: all it needs is here"
+        places = (one.name for one in checks if one.readiness is Readiness.MISSING and command in one.worked_on_by)
+        absent = " and no ".join(places)
+        of = f" of this machine is here; to work on, no {absent} was found" if absent else " is here"
+        yield f"{command}: all it needs{of}"
 
 
 def _lines(check: Check, width: int) -> Iterator[str]:

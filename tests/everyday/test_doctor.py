@@ -104,6 +104,14 @@ def test_each_command_that_was_asked_for_gets_its_answer() -> None:
     ]
 
 
+def test_a_command_without_a_tree_to_work_on_is_told_so(tmp_path: Path) -> None:
+    told = render_text(tuple(sources(tmp_path, tmp_path)), ("patch", "layout")).splitlines()[-2:]
+    assert told == [
+        "patch: all it needs of this machine is here; to work on, no kernel tree was found",
+        "layout: all it needs is here",
+    ]
+
+
 def test_a_long_answer_is_wrapped_below_where_it_begins() -> None:
     wordy = Check("record", "PMU", Readiness.MISSING, " ".join(["word"] * 25), " ".join(["use"] * 30))
     lines = render_text((wordy,), ()).splitlines()
