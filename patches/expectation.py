@@ -16,7 +16,7 @@ def expectation(candidate: Candidate, finding: Finding, title: str, *, exact: bo
     if not saving.before:
         return ""
     counted = "accesses" if finding.simulated else "loads"
-    surely = "perhaps" if saving.may_lose else "likely"
+    surely = "perhaps" if saving.may_lose or candidate.doubt else "likely"
     most = min(saving.contended.most, saving.before)
     text = (
         f"Predicted{'' if exact else ' for the layout of the ELF file'}: {surely} {saving.likely:,.0f} of the"

@@ -77,6 +77,7 @@ def message(
     ``steps`` say why the candidate helps; they hold for the layouts of the profiled build only.
     """
     blocks = [subject(candidate, title, usual), _problem(finding, title), _members(finding)]
+    blocks += [paragraph(candidate.doubt) if candidate.doubt else ""]
     sizes = seen.verification.before.outer.size, seen.verification.after.outer.size
     exact = seen.verification.exact
     blocks += [change_text(candidate.moves, *sizes), expectation(candidate, finding, title, exact=exact)]

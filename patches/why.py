@@ -69,6 +69,8 @@ def _sentence(kind: MoveKind, name: str, pairs: Sequence[_Pair], finding: Findin
     head = "Kept off the cache line of" if all(pair.never for pair in pairs) else "Kept away from"
     if kind is MoveKind.ALIGN:
         head = "Begins a cache line, away from"
+    if finding.objects and finding.objects[0].doubt:
+        return f"{head} {_listed(others)}."
     if name in written and any(other in read for other in others):
         return f"{head} {_listed(others)}: readers there would wait for writers of this."
     if any(other in written for other in others):

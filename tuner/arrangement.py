@@ -105,6 +105,21 @@ def placed(subject: Subject, start: Arrangement, atom: int, place: int) -> Arran
     return start if order == start.order else _moved(subject, start, atom, order)
 
 
+def lightest(subject: Subject, made: Arrangement, hot: Iterable[int]) -> Arrangement:
+    """The same order, made by the one ``hot`` atom that a block of more members passes: a diff shows that one move."""
+    if len(made.moves) != 1 or made.moves[0].kind is not MoveKind.MOVE or made.purpose is not None:
+        return made
+    block = made.moved[0]
+    rest = [other for other in made.order if other != block]
+    place = made.order.index(block)
+    passed = rest[min(block, place) : max(block, place)]
+    if len(passed) != 1 or passed[0] not in hot:
+        return made
+    if len(subject.parts[passed[0]].members) >= len(subject.parts[block].members):
+        return made
+    return placed(subject, unchanged(subject), passed[0], made.order.index(passed[0])) or made
+
+
 def gathered(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Arrangement | None:
     """``start`` with each of ``atoms`` behind the one before it; the first stays where it is."""
     now: Arrangement | None = start

@@ -28,7 +28,7 @@ from linesmith.analyzer.model import (
     Strategy,
 )
 from linesmith.tuner.advice import nothing_helps, refuse_hopeless
-from linesmith.tuner.arrangement import moves, unchanged
+from linesmith.tuner.arrangement import lightest, moves, unchanged
 from linesmith.tuner.churn import churn
 from linesmith.tuner.configurations import refused_elsewhere
 from linesmith.tuner.constraints import Constraint
@@ -37,7 +37,7 @@ from linesmith.tuner.cost.layout_cost import layout_cost
 from linesmith.tuner.cost.proofs import proofs
 from linesmith.tuner.cost.saving import saving
 from linesmith.tuner.merit import Merit, best_first, disturbed, left, merit, smallest_first
-from linesmith.tuner.notes import notes
+from linesmith.tuner.notes import doubt, notes
 from linesmith.tuner.pareto import undominated
 from linesmith.tuner.premises import NO_PREMISES, Premises
 from linesmith.tuner.recommendation import declined, reason, recommended
@@ -90,7 +90,7 @@ def proposal(finding: Finding, layouts: Layouts, limit: int, others: Iterable[Fi
     made = [candidate(finding, target, one.option, layouts) for one in _handful(front, best, limit)]
     if best is None:
         return Proposal(tuple(made), declined(front, counted))
-    return Proposal((replace(made[0], recommended=reason(best, front, counted)), *made[1:]))
+    return Proposal((replace(made[0], recommended=reason(best, front, counted, made[0].doubt)), *made[1:]))
 
 
 def _told(target: Subject, one: Merit) -> Merit:
@@ -151,6 +151,7 @@ def _price(target: Subject, option: Option) -> tuple[float, ...]:
 def candidate(finding: Finding, target: Subject, option: Option, layouts: Layouts) -> Candidate:
     """The option with its layout and all that is said of it."""
     before = layouts.by_id(target.layout.id)
+    option = replace(option, arrangement=lightest(target, option.arrangement, hot_atoms(target)))
     after = _after(target, option, before)
     moves_made = _named(target, option)
     return Candidate(
@@ -163,6 +164,7 @@ def candidate(finding: Finding, target: Subject, option: Option, layouts: Layout
         lines=lines(after),
         constraints=tuple(str(one) for one in target.freedom.constraints if _binds(target, option, one)),
         notes=notes(finding, target, option),
+        doubt=doubt(finding, target),
         considered=_considered(target, option),
         strategy=replace(option.arrangement, moves=moves_made).strategy,
         costs=(_costs(target), layout_cost(target, option.starts, option.size, option.granule)),

@@ -23,6 +23,7 @@ IN_THE_SOURCE = "#if blocks, offset assertions, initialisers by position and mem
 def notes(finding: Finding, target: Subject, option: Option) -> tuple[str, ...]:
     """Sentences on what stays, what it costs, what is assumed and what was not checked."""
     return (
+        *filter(None, (doubt(finding, target),)),
         *_phases(target, option),
         *_new_contacts(target, option),
         *_locks(target),
@@ -33,6 +34,12 @@ def notes(finding: Finding, target: Subject, option: Option) -> tuple[str, ...]:
         *told_elsewhere(target, option.arrangement.moves),
         _unchecked(target),
     )
+
+
+def doubt(finding: Finding, target: Subject) -> str:
+    """A sentence on what speaks against the record on the line; empty where nothing does."""
+    against = finding.objects[0].doubt
+    return f"Whether {target.title} lies on the line as told is in doubt: {against}." if against else ""
 
 
 def _unchecked(target: Subject) -> str:

@@ -45,9 +45,12 @@ def _pays(grown: Merit, level: Sequence[Merit]) -> bool:
     return more >= wanted and (not level or more > grown.saving.noise)
 
 
-def reason(chosen: Merit, found: Sequence[Merit], counted: str) -> str:
-    """Why this one of ``found``, in a sentence; ``counted`` are ``loads``, or ``accesses`` of a recording."""
-    surely = "Perhaps takes" if chosen.saving.may_lose else "Likely takes"
+def reason(chosen: Merit, found: Sequence[Merit], counted: str, doubt: str = "") -> str:
+    """Why this one of ``found``, in a sentence; ``counted`` are ``loads``, or ``accesses`` of a recording.
+
+    ``doubt`` is that of the candidate.
+    """
+    surely = "Perhaps takes" if chosen.saving.may_lose or doubt else "Likely takes"
     clauses = [f"{surely} away {_saved(chosen)} contended {counted}: {_effort(chosen)}"]
     return f"{'; '.join([*clauses, *_smaller(chosen, found), *_larger(chosen, found), *_beside(chosen, found)])}."
 

@@ -119,7 +119,8 @@ def attribute_as(
     best = _best(clues, around, line, containment, lambda layouts, _, __: np.isin(layouts, only))
     if best is None or best.score < MOSTLY:
         return found
-    return (replace(best, outcome=Outcome.RESOLVED, reason=f"because {wanted} {ASKED_FOR}; {best.reason}".strip("; ")),)
+    reason = f"because {wanted} {ASKED_FOR}; {best.reason}".strip("; ")
+    return (replace(best, outcome=Outcome.RESOLVED, reason=reason, doubt=best.reason),)
 
 
 def attribute_to(

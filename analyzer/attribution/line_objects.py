@@ -82,7 +82,8 @@ def _with_misfits(one: LineObject, own: SharedLine, ground: Ground) -> LineObjec
     place = Hypothesis(one.layout, one.start)
     held, _ = within(clues_of(own.accesses, ground.evidence), place, ground.containment)
     misfits = ill_fitting(place, held, ground.containment)
-    return replace(one, reason="; ".join(filter(None, (one.reason, misfits))))
+    reason, doubt = ("; ".join(filter(None, (said, misfits))) for said in (one.reason, one.doubt))
+    return replace(one, reason=reason, doubt=doubt)
 
 
 def is_kernel(layouts: Layouts) -> bool:

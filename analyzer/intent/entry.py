@@ -91,7 +91,8 @@ def _reason(grounds: Grounds) -> str:
     if contended:
         pairs = [one for one in _heaviest(grounds) if one.weight >= contended * _LEAST_SHARE]
         said += [f"{_meeting(one)} (in {min(one.weight / contended, 1):.0%} of its contention)" for one in pairs]
-    return "; ".join((*said, *([grounds.change] if grounds.change else [])))
+    doubts = dict.fromkeys(one.doubt for line in grounds.lines for one in line.objects[:1] if one.doubt)
+    return "; ".join((*said, *(f"in doubt: {one}" for one in doubts), *filter(None, (grounds.change,))))
 
 
 def _heaviest(grounds: Grounds) -> list[ConflictPair]:

@@ -107,7 +107,7 @@ class Candidate:
 
     ``before`` and ``after`` are the record whose members move: that called ``type``, or an anonymous struct inside it.
     ``costs`` are those of both layouts, ``saving`` what one saves of the other; ``recommended`` is the reason why this
-    one is, empty for all others.
+    one is, empty for all others. ``doubt`` is a sentence, the first of ``notes``, where the record may not be there.
     ``optimality`` is of a packing. ``proofs`` hold every place where objects are known to lie, and every start.
     """
 
@@ -128,6 +128,7 @@ class Candidate:
     proofs: tuple[PhaseProof, ...] = ()
     optimality: Optimality | None = None
     recommended: str = ""
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,8 @@ class LineObject:
     ``phase`` is ``start`` modulo the line size; ``score`` and ``margin`` (to the runner-up) are shares 0 … 1.
     Of an object that a snapshot knows, ``origin`` is what it calls the memory (``slab inode_cache``), ``variable``
     the symbol of one whose type is no record, and ``size`` the bytes from ``start`` that belong to it; ``by_address``
-    tells that it names the type too, not only the place.
+    tells that it names the type too, not only the place. ``doubt`` is the part of ``reason`` that speaks against an
+    object which is taken for known all the same.
     """
 
     type: str
@@ -56,6 +57,7 @@ class LineObject:
     variable: str = ""
     size: int | None = None
     by_address: bool = False
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)

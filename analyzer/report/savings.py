@@ -12,7 +12,7 @@ from linesmith.analyzer.model import Bounds, Candidate
 class Saved:
     """``likely`` saved ``of`` contended accesses, between ``limits``; ``None`` where nothing is known of those.
 
-    ``certainty`` is the word for it: ``likely``, or ``perhaps`` where the limits hold a loss.
+    ``certainty`` is the word for it: ``likely``, or ``perhaps`` where the limits hold a loss or the record is in doubt.
     """
 
     likely: float
@@ -42,5 +42,6 @@ def saved(candidate: Candidate) -> Saved:
     saving, gain = candidate.saving, candidate.predicted
     if saving.before:
         limits = Bounds(saving.contended.least, min(saving.contended.most, saving.before))
-        return Saved(saving.likely, saving.before, limits, "perhaps" if saving.may_lose else "likely")
+        certainty = "perhaps" if saving.may_lose or candidate.doubt else "likely"
+        return Saved(saving.likely, saving.before, limits, certainty)
     return Saved(gain.before - gain.after, gain.before, None)

@@ -84,7 +84,7 @@ def test_a_place_that_is_touched_by_code_of_another_place_is_told(program: Path,
     assert explain(program, accesses, *fitting).objects[0].reason == ""
     one = explain(program, accesses, *fitting, load(8, "pay")).objects[0]
     assert (one.type, one.start, one.outcome) == ("account", 0, Outcome.RESOLVED)
-    assert one.reason == "what is touched at 0x8 hardly fits it: the type may be laid out otherwise there"
+    assert one.reason == one.doubt == "what is touched at 0x8 hardly fits it: the type may be laid out otherwise there"
 
 
 def test_a_sampled_store_is_met_by_one_that_writes(program: Path, accesses: AccessMap) -> None:

@@ -137,6 +137,15 @@ def test_the_reason_has_the_figures() -> None:
     )
 
 
+def test_the_reason_keeps_the_doubt_whose_line_it_is() -> None:
+    told = grounds(PIPE, "c2c.txt")
+    (line,) = told.lines
+    doubted = replace(line, objects=(replace(line.objects[0], doubt="what is touched at 0x8 hardly fits it"),))
+    assert (
+        "; in doubt: what is touched at 0x8 hardly fits it; kept apart" in entry(replace(told, lines=(doubted,))).reason
+    )
+
+
 def test_what_code_cannot_name_and_what_hardly_waits_is_no_reason() -> None:
     line = meeting(PIPE, "head", "ops", samples=150)
     pairs = (ConflictPair("head", "0x28", "head", 90), ConflictPair("head", "tail", "tail", 1))

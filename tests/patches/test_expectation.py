@@ -30,13 +30,20 @@ def test_what_may_be_a_loss_is_told_as_such() -> None:
     )
 
 
+def test_a_record_that_is_perhaps_another_is_not_promised_a_saving() -> None:
+    doubted = replace(saving(60), doubt="Whether struct pool lies on the line as told is in doubt.")
+    told = expectation(doubted, replace(LINE, stores=80), "struct pool", exact=True)
+    assert told.startswith("Predicted: perhaps 88 of the 100 contended loads ")
+
+
 def test_a_line_without_sampled_stores_says_what_that_leaves_open() -> None:
     told = " ".join(expectation(saving(-60), replace(LINE, stores=0), "struct pool", exact=True).split())
     assert told.endswith("No store was sampled on the line, so how often its members are written is not known.")
 
 
 def test_a_recording_counts_accesses_and_knows_its_stores() -> None:
-    told = " ".join(expectation(saving(60), replace(LINE, simulated="4 CPUs", stores=0), "struct pool", True).split())
+    told = expectation(saving(60), replace(LINE, simulated="4 CPUs", stores=0), "struct pool", exact=True)
+    told = " ".join(told.split())
     assert told == "Predicted: likely 88 of the 100 contended accesses of struct pool go away (60 to 100)."
 
 

@@ -61,6 +61,16 @@ def test_a_folder_gets_a_mail_that_git_takes(bench: Path, tmp_path: Path) -> Non
     assert git(tree, "status", "--porcelain") == ""
 
 
+def test_a_doubt_about_the_record_stands_in_the_message(bench: Path, tmp_path: Path) -> None:
+    """A function that touches the members at 0 and 8 is seen at 0x20: the members may lie otherwise there."""
+    tree, odd = bench.parent / "tree", tmp_path / "odd.c2c"
+    odd.write_text((tree / program.PROFILE).read_text().replace(" 0x8     0", "0x20     0"))
+    done = linesmith("patch", bench, odd, "--tree", tree, "--cflags=-std=c11", "--no-scan")
+    told = " ".join(done.stdout.split())
+    assert "is in doubt: what is touched at 0x20 hardly fits it: the type may be laid out otherwise there." in told
+    assert "Predicted: perhaps " in told
+
+
 def test_the_comment_can_be_left_out(bench: Path) -> None:
     assert "\n+   * Kept off the cache line of root" in patch(bench).stdout
     assert "Kept off" not in patch(bench, "--no-comment").stdout
@@ -104,3 +114,13 @@ def test_a_tree_without_the_record_is_told_before_the_search(bench: Path, tmp_pa
     assert done.returncode == 2
     assert "session_index" in done.stderr
     assert "--candidate 99" not in done.stderr
+
+
+def test_a_candidate_that_facts_of_the_source_limit_is_named(bench: Path, tmp_path: Path) -> None:
+    facts = tmp_path / "facts.toml"
+    facts.write_text('[[session_index]]\ntogether = ["leftmost", "guard"]\nplace = "bench.c:9"\n')
+    done = patch(bench, "--constraints", facts, "--candidate", "1", "--dry-run")
+    assert done.returncode == 0
+    assert done.stderr.startswith("linesmith: candidate 1 of `linesmith suggest` with the same --tree: ")
+    shown = linesmith("suggest", bench, bench.parent / "tree" / program.PROFILE, "--constraints", facts)
+    assert f"candidate 1: {done.stderr.splitlines()[0].partition('--tree: ')[2]}\n" in shown.stdout

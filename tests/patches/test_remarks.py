@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from patch_cases import behind, candidate, edited, finding, ordered, text
 
-from linesmith.analyzer.model import Finding, LineMember, Move, MoveKind, Residual
+from linesmith.analyzer.model import Finding, LineMember, LineObject, Move, MoveKind, Outcome, Residual
 from linesmith.patches.why import why
 
 SHORT = {"a": "Kept away from c."}
@@ -124,6 +124,14 @@ def parting(*pairs: tuple[str, str], after: float = 0.0) -> list[Residual]:
 def test_it_says_who_would_wait_for_whom(written: dict[str, bool], after: float, sentence: str) -> None:
     proposal = candidate(ordered("a b c"), ordered("b c a"), [behind("a", "c")], parting(("a", "c"), after=after))
     assert why(proposal, line_of(**written)) == {"a": sentence}
+
+
+def test_of_a_record_in_doubt_it_says_only_where_the_member_stands() -> None:
+    """Who reads and who writes is then perhaps said of other members."""
+    proposal = candidate(ordered("a b c"), ordered("b c a"), [behind("a", "c")], parting(("a", "c")))
+    seen = LineObject("s", 1, 0, 0, 1.0, Outcome.RESOLVED, doubt="what is touched at 0x8 hardly fits it")
+    doubted = replace(line_of(a=True, c=False), objects=(seen,))
+    assert why(proposal, doubted) == {"a": "Kept off the cache line of c."}
 
 
 def test_one_of_a_pair_says_it() -> None:

@@ -21,6 +21,7 @@ from linesmith.analyzer.model import (
     Triage,
     TriageKind,
 )
+from linesmith.analyzer.report.savings import saved
 from linesmith.tuner.candidates import propose
 
 I_MMAP_RWSEM, RWSEM = lock("i_mmap_rwsem", 40)
@@ -98,6 +99,18 @@ def test_waiting_for_the_lock_itself_is_not_promised_to_end() -> None:
     notes = contended_address_space()[0].notes
     assert "i_mmap_rwsem is a lock and stays in one piece: waiting for it does not become shorter." in notes
     assert "3,000 of the line's 3,700 contended samples have other causes and stay." in notes
+
+
+def test_a_record_that_is_perhaps_another_is_in_doubt_wherever_the_candidate_is_told() -> None:
+    layout, layouts = address_space()
+    line = meeting(layout, "i_mmap_rwsem", "i_mmap", phase=16, samples=3700)
+    misfit = "what is touched at 0x8 hardly fits it: the type may be laid out otherwise there"
+    found = propose(replace(line, objects=(replace(line.objects[0], doubt=misfit),)), layouts)[0]
+    assert found.doubt == f"Whether struct address_space lies on the line as told is in doubt: {misfit}."
+    assert found.notes[0] == found.doubt
+    assert saved(found).certainty == "perhaps"
+    assert found.recommended.startswith("Perhaps ")
+    assert propose(line, layouts)[0].doubt == ""
 
 
 def test_one_contended_access_with_another_cause_has_the_words_for_one() -> None:

@@ -36,6 +36,11 @@ def test_a_loss_that_would_be_chance_takes_nothing_from_a_saving() -> None:
     assert reason(merit("used", nothing_to_lose), [], "loads").startswith("Likely ")
 
 
+def test_a_record_that_is_perhaps_another_is_not_promised_a_saving() -> None:
+    told = reason(merit("used", SURE), [], "loads", "Whether the record lies there is in doubt.")
+    assert told.startswith("Perhaps takes away 88 of 100 contended loads: ")
+
+
 def test_why_what_meets_a_lock_is_not_moved_instead() -> None:
     """It would save as much, and with better limits."""
     lock, beside = merit("lock", DOUBTFUL), merit("tree", SURE, around_lock=True)
