@@ -220,6 +220,19 @@ def test_a_block_changes_places_with_nothing_for_a_swap_names_one_member() -> No
     assert swapped == {frozenset(("c", "d"))}
 
 
+def test_a_block_that_passes_one_member_is_told_as_the_move_of_that_member() -> None:
+    layout = struct(
+        "s", scalar("head", 200), scalar("a", 56), scalar("w"), scalar("r", 16), scalar("rest", 64), align=64
+    )
+    together = fact(FactKind.TOGETHER, "a", "w")
+    blocked = SourceFacts((("s", (fact(FactKind.FIRST, "head"), together)),))
+    found = propose(meeting(layout, "w", "r"), table(layout), premises=Premises(blocked))
+    orders = {tuple(member.name for member in one.after.members): one for one in found}
+    passing = orders["head", "r", "a", "w", "rest"]
+    assert [(move.member, move.after) for move in passing.moves] == [("r", "head")]
+    assert passing.churn.members == 1
+
+
 def test_members_that_meet_within_a_range_change_places_inside_it() -> None:
     layout = struct("s", A, B, C, D, *(scalar(f"cold{number}") for number in range(8)))
     cleared = SourceFacts((("s", (fact(FactKind.RANGE, "a", "cold7"), fact(FactKind.RANGE, "b", "c"))),))
