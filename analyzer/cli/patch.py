@@ -18,7 +18,7 @@ from linesmith.analyzer.cli import dressing_options, matrix_options, options, pr
 @options.cflags
 @options.type_
 @click.option(
-    "--candidate", metavar="N", type=click.IntRange(min=1), help="Its number in `suggest`; else the recommended one."
+    "--candidate", metavar="N", type=click.IntRange(min=1), help="Its number in `suggest --tree`; else the recommended."
 )
 @options.section
 @premises.given
@@ -66,6 +66,7 @@ def command(
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
     from linesmith.analyzer.cli.blocks import with_blocks
     from linesmith.analyzer.cli.interruption import interruptible
+    from linesmith.analyzer.cli.proposing import tell_choice
     from linesmith.patches.tree import Tree
 
     sources = Tree(tree, build, cflags)
@@ -76,6 +77,8 @@ def command(
         scanned = patching.survey(found, sources, asked)
         known = with_blocks(given.premises(elf, found.reading, scanned.scans), found, tree)
         chosen = patching.choose(found, known, trace, candidate)
+        if chosen.facts:
+            tell_choice(chosen.number, chosen.candidate)
         if dry_run:
             patching.show_draft(chosen, sources, asked)
         elif patching.deliver(chosen, sources, asked, scanned, found.reading.layouts):

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linesmith.analyzer.cli.analysis import beside
+from linesmith.analyzer.cli.remarks import remark
 from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.report.moves import change
 from linesmith.analyzer.report.suggested import Proposed, Suggested
 from linesmith.tuner.cost.replayed_saving import replayed_saving
 from linesmith.tuner.steps.step_table import step_tables
@@ -19,7 +21,7 @@ from linesmith.tuner.suggestions import Suggestion, answers, first_candidates, r
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.analysis import Analysis
     from linesmith.analyzer.layouts import Layouts
-    from linesmith.analyzer.model import ReplayedSaving, Sharded, Simulation, StructuralAdvice
+    from linesmith.analyzer.model import Candidate, ReplayedSaving, Sharded, Simulation, StructuralAdvice
     from linesmith.tuner.premises import Premises
 
 
@@ -123,6 +125,11 @@ def _lines(
 def _proposed(one: Suggestion, advice: tuple[StructuralAdvice, ...], layouts: Layouts) -> Proposed:
     steps = tuple(step_tables(one.finding, candidate, layouts) for candidate in one.candidates)
     return Proposed(one.finding, one.candidates, steps, one.refusal, one.declined, advice)
+
+
+def tell_choice(number: int, candidate: Candidate) -> None:
+    """Say which candidate is taken; for those to whom ``suggest``, knowing less of the source, numbers others so."""
+    remark(f"candidate {number} of `linesmith suggest` with the same --tree: {change(candidate)}")
 
 
 def check_number(number: int | None, offered: int) -> None:
