@@ -96,7 +96,7 @@ def _seen(cell: Cell) -> Iterator[str]:
         yield "nobody was seen to touch it"
         return
     if cell.heat is not None:
-        yield f"{percent(cell.heat)} of the contended samples"
+        yield f"{percent(cell.heat)} of the record's contended samples"
     yield counts(cell)
 
 
@@ -129,4 +129,4 @@ def summary(drawn: LineMap) -> str:
 def _hot_line(line: MapLine) -> str:
     cells = sorted((cell for cell in line.cells if level(cell)), key=lambda cell: -(cell.heat or 0))
     names = ", ".join(f"{name(cell)} ({percent(cell.heat or 0)})" for cell in cells[:MOST_TOUCHERS])
-    return f"Line {line.number} has {percent(line.heat or 0)} of the contended samples: {names}."
+    return f"Line {line.number} of the object has {percent(line.heat or 0)} of the record's contended samples: {names}."

@@ -94,7 +94,8 @@ def test_who_cannot_see_the_drawing_is_told_the_hottest_lines() -> None:
     )
     told = ET.fromstring(drawn)[1].text  # noqa: S314
     assert told == (
-        "struct s: 16 bytes on 1 cache line. Line 0 has 100% of the contended samples: reads (100%), writes (0%)."
+        "struct s: 16 bytes on 1 cache line. Line 0 of the object has 100% of the record's contended samples: reads"
+        " (100%), writes (0%)."
     )
 
 

@@ -71,6 +71,14 @@ def test_readers_and_writers_are_told_with_cpus_and_nodes(browser: Browser, page
     assert "7 CPUs after 1 CPU, node 0" in waits
 
 
+def test_shares_and_lines_say_of_what_they_are(browser: Browser, page: Path) -> None:
+    """The map's are of the record and its lines, those of the table below of the line of the profile."""
+    browser.open(page.as_uri())
+    heads = browser.texts("th[scope=col]")
+    assert {"line of the object", "heat of the record", "share of the line"} <= set(heads)
+    assert {"heat", "share"}.isdisjoint(heads)
+
+
 def test_the_steps_stand_side_by_side(browser: Browser, page: Path) -> None:
     browser.open(page.as_uri())
     head = browser.texts(".steps thead tr:first-child th")[:4]

@@ -71,7 +71,7 @@ def test_a_page_does_not_tell_where_the_run_lies(benched_run: Path, tmp_path: Pa
 def test_maps_of_a_search_have_the_heat_of_its_recording(browser: Browser, tuned_run: Path, tmp_path: Path) -> None:
     linesmith("report", tuned_run, "--html", tmp_path / "out.html")
     browser.open((tmp_path / "out.html").as_uri())
-    hot = [one for one in browser.texts(".lm-cell > title") if "of the contended samples" in one]
+    hot = [one for one in browser.texts(".lm-cell > title") if "of the record's contended samples" in one]
     assert [one.partition(":")[0] for one in hot] == ["head", "tail"] * 2
     assert browser.texts("h2")[:4] == [
         "Verdict",
