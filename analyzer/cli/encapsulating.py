@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from linesmith.analyzer.cli.treewide_options import Request
-from linesmith.analyzer.cli.waiting import tell_who_waits
+from linesmith.analyzer.cli.waiting import Steps
 from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.report import encapsulate as report
 from linesmith.patches.encapsulation.confirm import change_of, confirmed
@@ -23,7 +23,7 @@ _USERS_OF_HEADERS = 4
 def run(wish: Wish, request: Request) -> None:
     """Make the series and write it; raises ``EditRefused`` where it does not compile, or that cannot be told."""
     asked = request.asked()
-    made = encapsulate(wish, request.tree.root, tell_who_waits)
+    made = encapsulate(wish, request.tree.root, Steps())
     if not request.dry_run:
         made = _compiled(made, request.tree, asked)
     request.deliver_rules(made.rules)
@@ -40,4 +40,4 @@ def _compiled(made: Encapsulated, tree: Tree, asked: Asked | None) -> Encapsulat
     change = change_of(made)
     asked = asked or Asked(usual_configurations(tree, made.declared.file))
     asked = replace(asked, users=len(change.prefer) or _USERS_OF_HEADERS) if asked.users == 0 else asked
-    return confirmed(made, check(change, tree, asked, tell_who_waits))
+    return confirmed(made, check(change, tree, asked, Steps()))

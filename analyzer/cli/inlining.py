@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from linesmith.analyzer.cli.treewide_options import Request
-from linesmith.analyzer.cli.waiting import tell_who_waits
+from linesmith.analyzer.cli.waiting import Steps
 from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.model import ConfigurationCheck
 from linesmith.analyzer.report import inline as report
@@ -25,7 +25,7 @@ _MORE_USERS = 4
 def run(wanted: Wanted, request: Request) -> None:
     """Make the series and write it, or tell what stands in its way; raises ``EditRefused`` then."""
     asked = request.asked()
-    made = inlined(wanted, tell_who_waits)
+    made = inlined(wanted, Steps())
     if not (made.standing or request.dry_run):
         made = _compiled(made, request.tree, asked)
     request.deliver_rules(made.study.rules)
@@ -50,8 +50,8 @@ def _compiled(made: Inlined, tree: Tree, asked: Asked | None) -> Inlined:
 def _checked(change: Change, name: str, tree: Tree, asked: Asked) -> ConfigurationCheck:
     """What one configuration says; where it has no layout of the record, at least what becomes of the units."""
     one = replace(asked, names=(name,))
-    found = check(change, tree, one, tell_who_waits)[0]
+    found = check(change, tree, one, Steps())[0]
     if not found.failed:
         return found
-    units = check(replace(change, record="", others=()), tree, one, tell_who_waits)[0]
+    units = check(replace(change, record="", others=()), tree, one, Steps())[0]
     return found if units.failed else replace(units, remarks=(*units.remarks, found.failed))

@@ -19,7 +19,7 @@ from linesmith.analyzer.cli.proposing import check_number, offered
 from linesmith.analyzer.cli.remarks import remark
 from linesmith.analyzer.cli.scanning import Scanned, records_of, scan_if_possible
 from linesmith.analyzer.cli.series_output import Mailing, tell
-from linesmith.analyzer.cli.waiting import tell_who_waits
+from linesmith.analyzer.cli.waiting import Steps
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Candidate, ConfigurationCheck, Finding, SourceFact, SourceScan, StepTable
@@ -130,7 +130,7 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
     ``layouts`` are those of the ELF file. Returns whether a configuration that was asked for has it worse than before.
     """
     candidate = asked.dressing.dressed(chosen.candidate, chosen.facts)
-    confirmed = confirm(candidate, tree, tell_who_waits, asked.dressing.remarks(candidate, chosen.finding))
+    confirmed = confirm(candidate, tree, Steps(), asked.dressing.remarks(candidate, chosen.finding))
     scan = next((one for one in scanned.scans if one.record == candidate.type), None)
     checks = _checks(candidate, confirmed, tree, asked, layouts, _users(scan))
     title = confirmed.original.declared.record.title
@@ -139,7 +139,7 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
     parts = chosen.number, excerpt, confirmed, chosen.steps, said
     patch = told(candidate, chosen.finding, tree, *parts)
     in_steps = asked.in_steps
-    series = stepwise(candidate, patch, confirmed, tree, tell_who_waits) if in_steps else whole(patch, confirmed)
+    series = stepwise(candidate, patch, confirmed, tree, Steps()) if in_steps else whole(patch, confirmed)
     files = asked.mailing.files(series, tree.root)
     if asked.format == "json":
         output.deliver(report.render_json(patch, files, checks), asked.mailing.file)
@@ -168,7 +168,7 @@ def _checks(
         holders=holders_of(layouts, candidate.type),
         prefer=users,
     )
-    return check(change, tree, wanted, tell_who_waits)
+    return check(change, tree, wanted, Steps())
 
 
 def _users(scan: SourceScan | None) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import click
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.remarks import remark
 from linesmith.analyzer.cli.settled import is_given
-from linesmith.analyzer.cli.waiting import shown, tell_who_waits
+from linesmith.analyzer.cli.waiting import Steps, shown
 from linesmith.analyzer.errors import ScanFailed, ToolMissing
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def scan(tree: Path, build: Path | None, records: Sequence[str]) -> tuple[Source
     from linesmith.patches.scan.scan import Watch, scanned
 
     with shown(f"scanning {tree.name or tree} for {_named(records)}") as progress:
-        found = scanned(tree, build, records, Watch(progress, tell_who_waits))
+        found = scanned(tree, build, records, Watch(progress, Steps()))
     failed = dict(pair for one in found for pair in one.failed)
     if failed:
         unit, complaint = next(iter(failed.items()))

@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a person who waits is told of work that takes time; a log is told nothing."""
+"""What a person who waits is told of work that takes time; a log is told of the steps that take long, and no more."""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 
 import click
 
-from linesmith.analyzer.cli.remarks import quiet
+from linesmith.analyzer.cli.remarks import quiet, remark
 from linesmith.analyzer.cli.terminal import inert
 
 CLEAR_LINE = "\r\x1b[K"
+_NUMBER = re.compile(r"\d+")
+# Seconds for which nobody wonders what a command does.
+_PATIENCE = 15.0
+# About when the command began: this is loaded for it.
+_BEGUN = monotonic()
 
 
 def tell_who_waits(progress: str) -> None:
@@ -21,11 +28,32 @@ def tell_who_waits(progress: str) -> None:
         click.echo(inert(progress), err=True)
 
 
+class Steps:
+    """Tells of steps of long work; where standard error is no terminal, of each once, and only when it takes long.
+
+    That is after ``patience`` seconds of the command.
+    """
+
+    def __init__(self, patience: float = _PATIENCE) -> None:
+        self._patience = patience
+        self._told: set[str] = set()
+
+    def __call__(self, step: str) -> None:
+        """Say ``step``; the same with other numbers in it tells how far it is, which no log needs."""
+        if sys.stderr.isatty():
+            tell_who_waits(step)
+            return
+        kind = _NUMBER.sub("", step)
+        if kind not in self._told and monotonic() - _BEGUN >= self._patience:
+            self._told.add(kind)
+            remark(step)
+
+
 @contextmanager
 def shown(doing: str) -> Iterator[Callable[[int, int], None]]:
-    """Progress for whoever looks; the line is cleared in the end."""
+    """Progress for whoever looks; the line is cleared in the end. A log has one line of it, where it takes long."""
     if quiet() or not sys.stderr.isatty():
-        yield _unwatched
+        yield _logged(doing, Steps())
         return
     try:
         yield _Progress(doing)
@@ -33,8 +61,9 @@ def shown(doing: str) -> Iterator[Callable[[int, int], None]]:
         click.echo(CLEAR_LINE, err=True, nl=False)
 
 
-def _unwatched(done: int, total: int) -> None:
+def _logged(doing: str, steps: Steps) -> Callable[[int, int], None]:
     """Progress nobody looks at; being called at all lets an interrupt end the work."""
+    return lambda done, total: steps(f"{doing}, which can take minutes the first time") if done < total else None
 
 
 class _Progress:
