@@ -17,9 +17,7 @@ from linesmith.analyzer.cli.terminal import inert
 CLEAR_LINE = "\r\x1b[K"
 _NUMBER = re.compile(r"\d+")
 # Seconds for which nobody wonders what a command does.
-_PATIENCE = 15.0
-# About when the command began: this is loaded for it.
-_BEGUN = monotonic()
+_PATIENCE = 30.0
 
 
 def tell_who_waits(progress: str) -> None:
@@ -31,11 +29,12 @@ def tell_who_waits(progress: str) -> None:
 class Steps:
     """Tells of steps of long work; where standard error is no terminal, of each once, and only when it takes long.
 
-    That is after ``patience`` seconds of the command.
+    That is ``patience`` seconds after this was made, where the work begins.
     """
 
     def __init__(self, patience: float = _PATIENCE) -> None:
         self._patience = patience
+        self._begun = monotonic()
         self._told: set[str] = set()
 
     def __call__(self, step: str) -> None:
@@ -44,7 +43,7 @@ class Steps:
             tell_who_waits(step)
             return
         kind = _NUMBER.sub("", step)
-        if kind not in self._told and monotonic() - _BEGUN >= self._patience:
+        if kind not in self._told and monotonic() - self._begun >= self._patience:
             self._told.add(kind)
             remark(step)
 
