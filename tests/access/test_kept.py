@@ -23,7 +23,7 @@ STAMP = store.Stamp("/usr/lib/debug/program", 100, 7, "core")
 CODE = (Code("füllen", 0x100, 0x140), Code("main", 0x140, 0x180))
 MAP = build(raw((Row(0x100, 0, 1), Row(0x140, 1, 2, 24, 4, chain=1)), CODE, ((), ("inner",))), LAYOUTS)
 
-on_disk = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+on_disk = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
 
 
 def same(one: AccessMap, other: AccessMap) -> bool:

@@ -67,7 +67,7 @@ def test_silence_is_nonsense(tested: Benchmark, case: Case) -> None:
     conformance.check_silence(tested, case)
 
 
-@settings(max_examples=SOME, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=SOME, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_garbled_output_gives_values_or_a_named_error(tested: Benchmark, case: Case, data: st.DataObject) -> None:
     conformance.check_garbled(tested, case, data.draw(conformance.garbled(case)))

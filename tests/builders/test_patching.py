@@ -175,7 +175,7 @@ def test_a_hunk_that_is_cut_off(cut: str) -> None:
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "\n", "-- c\n", "+++ d\n", "@@ -1 +1 @@\n"]), max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(LINES, LINES)
 def test_what_diff_writes_leads_from_old_to_new(old: list[str], new: list[str]) -> None:
     patch = "".join(unified_diff(old, new, "a/f", "b/f"))
@@ -183,7 +183,7 @@ def test_what_diff_writes_leads_from_old_to_new(old: list[str], new: list[str]) 
     assert applied(patch, f="".join(old)) == {"f": "".join(new)}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 9), min_size=8, max_size=30), st.data())
 def test_git_makes_the_same_of_it(numbers: list[int], data: st.DataObject) -> None:
     """Also where the file has changed elsewhere meanwhile; what git refuses, we refuse."""

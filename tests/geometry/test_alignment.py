@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from c_layouts import Declared, aligned, plain, struct, up
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from linesmith.analyzer.geometry import inferred_alignment, inferred_packed, inferred_record_alignment
@@ -22,7 +22,6 @@ def without_attributes(layout: Layout) -> Layout:
 declared = st.lists(plain | aligned, min_size=1, max_size=8)
 
 
-@settings(deadline=None)
 @given(declared)
 def test_what_is_inferred_explains_the_offset(members: list[Declared]) -> None:
     layout = without_attributes(struct(members))
@@ -32,7 +31,6 @@ def test_what_is_inferred_explains_the_offset(members: list[Declared]) -> None:
         assert up(end, need) == member.offset
 
 
-@settings(deadline=None)
 @given(st.lists(plain, min_size=1, max_size=8))
 def test_natural_gaps_infer_nothing(members: list[Declared]) -> None:
     layout = struct(members)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from c_layouts import Declared, struct, structs, union
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis.strategies import randoms
 
 from linesmith.analyzer.geometry import BitHole, Gaps, Hole, gaps
@@ -29,13 +29,11 @@ def gap_bits(layout: Layout, found: Gaps) -> list[int]:
     return holes + beside + list(tail)
 
 
-@settings(deadline=None)
 @given(structs)
 def test_every_bit_is_used_by_one_member_or_lies_in_one_gap(layout: Layout) -> None:
     assert sorted(used_bits(layout) + gap_bits(layout, gaps(layout))) == list(range(8 * layout.size))
 
 
-@settings(deadline=None)
 @given(structs, randoms())
 def test_the_order_of_declaration_makes_no_gap(layout: Layout, chance: Random) -> None:
     """rustc places members in an order of its own, and members of no size where others begin."""
@@ -45,7 +43,6 @@ def test_the_order_of_declaration_makes_no_gap(layout: Layout, chance: Random) -
     assert gap_bits(shuffled, gaps(shuffled)) == gap_bits(layout, gaps(layout))
 
 
-@settings(deadline=None)
 @given(structs)
 def test_bit_holes_never_reach_a_storage_unit(layout: Layout) -> None:
     units = {one.size * 8 for one in layout.members if one.is_bit_field}

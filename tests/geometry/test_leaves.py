@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from c_layouts import nested
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from linesmith.analyzer.geometry import flatten, leaf_at, leaves_at
@@ -168,7 +168,6 @@ def test_records_that_double_at_every_level_come_to_an_end() -> None:
     assert len(flatten(tower[-1], LayoutTable(tower))) == 1 << 16
 
 
-@settings(deadline=None)
 @given(nested())
 def test_every_byte_of_a_leaf_leads_back_to_it(table: LayoutTable) -> None:
     outermost = list(table)[-1]
@@ -178,7 +177,6 @@ def test_every_byte_of_a_leaf_leads_back_to_it(table: LayoutTable) -> None:
             assert leaf.path.partition("[")[0] in found
 
 
-@settings(deadline=None)
 @given(nested(), st.integers(-1, 2000))
 def test_a_leaf_found_at_an_offset_holds_it(table: LayoutTable, offset: int) -> None:
     outermost = list(table)[-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from c_layouts import structs
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from linesmith.analyzer.geometry import (
@@ -30,13 +30,11 @@ def bytes_meet(first: Span, second: Span, line_bytes: int, start: int) -> bool:
     return any((start + second.offset + byte) // line_bytes in mine for byte in range(second.size))
 
 
-@settings(deadline=None)
 @given(structs, line_sizes)
 def test_a_record_covers_the_lines_of_its_bytes(layout: Layout, line_bytes: int) -> None:
     assert lines(layout, line_bytes) == len({line_of(byte, line_bytes) for byte in range(layout.size)})
 
 
-@settings(deadline=None)
 @given(spans, line_sizes)
 def test_a_span_touches_the_lines_of_its_bytes(span: Span, line_bytes: int) -> None:
     touched = {line_of(span.offset + byte, line_bytes) for byte in range(span.size)}
@@ -50,7 +48,6 @@ def test_only_what_would_fit_on_a_line_straddles(offset: int, size: int, expecte
     assert straddles(offset, size) is expected
 
 
-@settings(deadline=None)
 @given(spans, spans, line_sizes, granules)
 def test_the_share_counts_object_starts(first: Span, second: Span, line_bytes: int, granule: int) -> None:
     starts = [number * granule for number in range(line_bytes)]
@@ -58,7 +55,6 @@ def test_the_share_counts_object_starts(first: Span, second: Span, line_bytes: i
     assert meeting_phases(first, second, line_bytes, granule) == met / len(starts)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 40), st.integers(1, 4), st.integers(0, 20), st.integers(1, 4), line_sizes, st.integers(0, 6))
 def test_a_gap_of_a_line_less_a_granule_parts_two_members(
     offset: int, size: int, gap: int, other: int, line_bytes: int, power: int
@@ -70,7 +66,6 @@ def test_a_gap_of_a_line_less_a_granule_parts_two_members(
     assert never == (gap * granule >= line_bytes - granule)
 
 
-@settings(deadline=None)
 @given(spans, spans, line_sizes, granules)
 def test_equal_weights_give_the_uniform_share(first: Span, second: Span, line_bytes: int, granule: int) -> None:
     weights = dict.fromkeys(range(0, 64 * granule, granule), 3.0)

@@ -109,7 +109,7 @@ PARTS = st.sampled_from(
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(c_layouts.lists_of_plain, PARTS)
 def test_a_compiler_gives_the_size_that_is_promised(
     tmp_path_factory: pytest.TempPathFactory, declared: list[c_layouts.Declared], part: str

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from hand_made import bits, flexible, held, offsets, scalar, struct, union
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from linesmith.analyzer.geometry.inference import with_inferred_alignment
@@ -117,7 +117,6 @@ MEMBERS = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(MEMBERS, max_size=12), st.sampled_from([None, 8, 64]))
 def test_members_never_overlap_and_are_aligned(members: list[Member], align: int | None) -> None:
     layout = struct("s", *members, align=align)
@@ -131,13 +130,11 @@ def test_members_never_overlap_and_are_aligned(members: list[Member], align: int
     assert layout.size % (align or 1) == 0
 
 
-@settings(deadline=None)
 @given(st.lists(MEMBERS, max_size=12))
 def test_what_was_placed_is_never_refused(members: list[Member]) -> None:
     assert refusal(struct("s", *members)) is None
 
 
-@settings(deadline=None)
 @given(st.lists(MEMBERS, max_size=12), st.integers(0, 600))
 def test_the_end_alone_is_that_of_the_places(members: list[Member], end: int) -> None:
     shapes = [shape_of(member) for member in members]

@@ -143,7 +143,7 @@ def test_members_kept_stay_in_their_order(layout: Layout) -> None:
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(c_layouts.lists_of_plain.map(c_layouts.struct))
 def test_a_compiler_gives_the_size_that_is_promised(tmp_path_factory: pytest.TempPathFactory, layout: Layout) -> None:
     found = list(shrinking_moves(layout, table(layout)))

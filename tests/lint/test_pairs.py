@@ -100,7 +100,7 @@ def test_of_one_build_every_record_is_looked_at(tmp_path: Path) -> None:
 MEMBERS = st.lists(st.sampled_from(("char", "int", "long", "short")), min_size=1, max_size=6)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(old=MEMBERS, new=MEMBERS)
 def test_digests_differ_if_and_only_if_the_comparison_finds_a_change(
     tmp_path_factory: pytest.TempPathFactory, old: list[str], new: list[str]

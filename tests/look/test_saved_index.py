@@ -62,7 +62,7 @@ def test_the_elf_file_is_not_overwritten(tmp_path: Path) -> None:
     assert (done.returncode, elf.read_bytes()) == (2, before)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.integers(0, 3000), byte=st.integers(0, 255), end=st.integers(0, 3000))
 def test_damage_is_refused_or_harmless(saved: Path, tmp_path: Path, at: int, byte: int, end: int) -> None:
     content = bytearray(saved.read_bytes())

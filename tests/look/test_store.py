@@ -104,7 +104,7 @@ def test_a_changed_file_is_read_again(cache: Path, elf: Path, tmp_path: Path) ->
     assert len(list(cache.iterdir())) == 2
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
 @given(place=st.floats(0, 1, exclude_max=True), flip=st.integers(1, 255))
 def test_no_flipped_byte_is_ever_believed(cache: Path, elf: Path, place: float, flip: int) -> None:
     expected = list(read_layouts(elf).layouts)
@@ -117,7 +117,7 @@ def test_no_flipped_byte_is_ever_believed(cache: Path, elf: Path, place: float, 
     assert read_layouts(elf).cached
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @given(share=st.floats(0, 1, exclude_max=True))
 def test_a_cut_index_is_built_again(cache: Path, elf: Path, share: float) -> None:
     read_layouts(elf)

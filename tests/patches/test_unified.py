@@ -57,7 +57,7 @@ LINES = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(LINES, LINES, st.booleans(), st.randoms(use_true_random=False))
 def test_git_and_patch_make_the_new_file(
     start: list[bytes], extra: list[bytes], cut: bool, chance: random.Random

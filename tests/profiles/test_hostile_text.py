@@ -29,7 +29,7 @@ SPACES = (" ", "  ", "\n", "\n\n", "\r\n", "\t", "=\n", "\n> ", "\n   3\t")
 TEXTS = st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(SPACES)), max_size=120).map(
     lambda pairs: "".join(word + space for word, space in pairs)
 )
-MANY = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 REPORT = render(
     ReportSpec(
         tuple(

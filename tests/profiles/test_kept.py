@@ -63,7 +63,7 @@ def changed(folder: Path, change: str, column: str = "") -> Path:
     return path
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(PROFILES)
 @pytest.mark.parametrize("name", ["kept.parquet", "kept.json"])
 def test_whatever_was_kept_comes_back(name: str, tmp_path_factory: pytest.TempPathFactory, profile: Profile) -> None:

@@ -140,7 +140,7 @@ def assert_same_code(access: Access, row: RowSpec, options: Options) -> None:
     assert access.source == (source if options.source and by_code else None)
 
 
-MANY = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 
 
 @settings(MANY, max_examples=100)

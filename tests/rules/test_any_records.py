@@ -75,7 +75,7 @@ INTENTS = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.tuples(renamed(), renamed()) | st.tuples(damaged(), damaged()), INTENTS)
 def test_no_rule_fails_on_any_two_builds(builds: tuple[LayoutTable, LayoutTable], intent: TypeIntent) -> None:
     old, new = (Side(layouts, KERNEL) for layouts in builds)
@@ -87,7 +87,7 @@ def test_no_rule_fails_on_any_two_builds(builds: tuple[LayoutTable, LayoutTable]
             assert {one.rule for one in found} <= {rule.name}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.tuples(renamed(), renamed()) | st.tuples(damaged(), damaged()))
 def test_a_record_beside_itself_breaks_no_rule_of_two_builds(builds: tuple[LayoutTable, LayoutTable]) -> None:
     side = Side(builds[0], KERNEL)

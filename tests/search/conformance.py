@@ -157,6 +157,7 @@ class Conformance:
         twice.tell(broken(ask))
         assert once.ask(3) == twice.ask(3)
 
+    # No deadline here either: optimizers of others inherit this, under settings of their own.
     @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.data())
     def test_a_search_that_is_told_the_same_goes_on_in_the_same_way(self, data: st.DataObject) -> None:

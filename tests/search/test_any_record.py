@@ -56,7 +56,7 @@ def searched(case: Case) -> Proposals:
         raise
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(cases())
 def test_points_are_layouts(case: Case) -> None:
     proposed = searched(case)
@@ -70,7 +70,7 @@ def test_points_are_layouts(case: Case) -> None:
         assert proposed.describe(point)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(cases())
 def test_each_layout_is_one_point(case: Case) -> None:
     proposed = searched(case)

@@ -87,7 +87,7 @@ def in_one_line(case: Case) -> bool:
     return judged(case, [member.name for member in case.layout.members])[0] == SAMPLES * len(case.readers)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(cases())
 def test_no_single_move_that_helps_is_missed(case: Case) -> None:
     assume(in_one_line(case))
@@ -102,7 +102,7 @@ def test_no_single_move_that_helps_is_missed(case: Case) -> None:
     }
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(cases())
 def test_every_candidate_does_what_it_says(case: Case) -> None:
     assume(in_one_line(case))
@@ -124,7 +124,7 @@ def test_every_candidate_does_what_it_says(case: Case) -> None:
         assert candidate.predicted.after < candidate.predicted.before
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(cases())
 def test_the_recommended_candidate_is_first_and_the_others_smallest_change_first(case: Case) -> None:
     assume(in_one_line(case))

@@ -84,7 +84,7 @@ def hot_records(draw: st.DrawFn) -> Subject:
     return subject(meeting(layout, hot[0], *hot[1 : draw(st.integers(2, 3))], phase=phase), table(layout))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(hot_records())
 def test_packed_orders_are_legal_cheaper_and_cost_what_was_said(target: Subject) -> None:
     present = tuple(range(len(target.parts)))

@@ -89,7 +89,7 @@ def problems(draw: st.DrawFn) -> Problem:
     return replace(base, clashes=clashes, base=draw(st.sampled_from([0, 0, 8, 20])))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(problems())
 def test_the_answer_costs_as_little_as_the_cheapest_of_all_orders(problem: Problem) -> None:
     costs = [cost for order in orders(problem) if (cost := judged(problem, order)) is not None]
@@ -103,7 +103,7 @@ def test_the_answer_costs_as_little_as_the_cheapest_of_all_orders(problem: Probl
     assert judged(problem, answer.order) == pytest.approx(answer.cost, abs=1e-6)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(problems())
 def test_each_answer_of_the_front_is_the_cheapest_with_so_many_moves(problem: Problem) -> None:
     by_moves: dict[int, float] = {}

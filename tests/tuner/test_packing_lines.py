@@ -66,7 +66,7 @@ def problems(draw: st.DrawFn) -> Problem:
     return problem(sizes, hot, weights, draw(st.integers(0, 31)))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(problems())
 def test_the_answer_costs_as_little_as_the_cheapest_of_all_orders(problem: Problem) -> None:
     answer = solve(problem)
