@@ -10,6 +10,7 @@ from linesmith.analyzer.geometry.naming import Named, nameable
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout
 from linesmith.analyzer.rules.rule import Subject
+from linesmith.analyzer.rules.unshared import unshared
 
 MOST_NAMED = 3
 MOST_LEVELS = 16
@@ -17,29 +18,36 @@ MOST_LEVELS = 16
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """A member that is new (``old`` is 0) or larger than it was; ``path`` from the record under lint, in bytes."""
+    """A member that is new (``old`` is 0) or larger than it was, in ``unit``; ``path`` from the record under lint.
+
+    One that left a union had no bytes of its own before, and shared them ``with_`` another.
+    """
 
     path: str
     old: int
     new: int
+    unit: str = "byte"
+    with_: str = ""
 
     @property
-    def bytes(self) -> int:
+    def added(self) -> int:
         """How much it adds."""
         return self.new - self.old
 
     def __str__(self) -> str:
-        """``i_new (8 bytes)``, ``i_data (16 bytes more)``."""
-        return f"{self.path} ({self.bytes} byte{'s' * (self.bytes != 1)}{' more' if self.old else ''})"
+        """``i_new (8 bytes)``, ``i_data (16 bytes more)``, ``i_rcu (16 bytes, which it shared with i_list)``."""
+        shared = f", which it shared with {self.with_}" if self.with_ else ""
+        return f"{self.path} ({self.added} {self.unit}{'s' * (self.added != 1)}{' more' if self.old else ''}{shared})"
 
 
 def growth(subject: Subject) -> tuple[Growth, ...]:
-    """The members that are new or grew, largest addition first; bit-fields are not counted."""
+    """The members that are new or grew or left a union, largest addition first; bit-fields where nothing else did."""
     old, new, base = subject.old, subject.new, subject.base
     if old is None or base is None:
         return ()
-    found = _grown((old, base.layouts), (new, subject.head.layouts), "", MOST_LEVELS)
-    return tuple(sorted(found, key=lambda one: (-one.bytes, one.path)))
+    sides = (old, base.layouts), (new, subject.head.layouts)
+    found = (*_grown(*sides, "", MOST_LEVELS),) or (*_wider_bits(*sides),)
+    return tuple(sorted(found, key=lambda one: (-one.added, one.path)))
 
 
 def told(grown: tuple[Growth, ...]) -> str:
@@ -53,13 +61,23 @@ def told(grown: tuple[Growth, ...]) -> str:
 
 def _grown(before: tuple[Layout, Layouts], after: tuple[Layout, Layouts], prefix: str, levels: int) -> Iterator[Growth]:
     was = {one.path: one for one in nameable(*before)}
+    parted = unshared(was, {one.path: one for one in nameable(*after)})
     for now in nameable(*after):
         earlier = was.get(now.path)
-        old = earlier.member.size if earlier else 0
+        old = 0 if earlier is None or now.path in parted else earlier.member.size
         if now.member.is_bit_field or now.member.size <= old:
             continue
         inside = tuple(_inside((earlier, before[1]), (now, after[1]), prefix, levels)) if earlier and levels else ()
-        yield from inside or (Growth(f"{prefix}{now.path}", old, now.member.size),)
+        partner = f"{prefix}{parted[now.path]}" if now.path in parted else ""
+        yield from inside or (Growth(f"{prefix}{now.path}", old, now.member.size, with_=partner),)
+
+
+def _wider_bits(before: tuple[Layout, Layouts], after: tuple[Layout, Layouts]) -> Iterator[Growth]:
+    was = {one.path: one.member.bit_size or 0 for one in nameable(*before)}
+    for now in nameable(*after):
+        old, new = was.get(now.path, 0), now.member.bit_size or 0
+        if new > old:
+            yield Growth(now.path, old, new, "bit")
 
 
 def _inside(before: tuple[Named, Layouts], after: tuple[Named, Layouts], prefix: str, levels: int) -> Iterator[Growth]:

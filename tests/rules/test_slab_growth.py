@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hand_made import flexible, held, scalar, struct
+from hand_made import bits, flexible, held, scalar, struct, union
 from rule_cases import before_and_now, broken, figure
 
 from linesmith.analyzer.model import Layout, Member, Severity, Violation
@@ -109,6 +109,29 @@ def test_a_line_more_of_very_many_is_no_news() -> None:
 
 def test_a_record_that_shrinks_breaks_nothing() -> None:
     assert grown(struct("vmap_area", *words(9)), struct("vmap_area", *words(8)), NAMED) == []
+
+
+def test_a_member_that_left_a_union_is_what_grew() -> None:
+    """It has the size that it had, and so has what it shared its bytes with."""
+    shared = union("", scalar("free"), scalar("links"), scalar("users"))
+    old = struct("vmap_area", *words(7), held("", shared))
+    rest = union("", scalar("free"), scalar("users"))
+    new = struct("vmap_area", *words(7), scalar("links"), held("", rest))
+    (one,) = broken("slab-growth", before_and_now((old, shared), (new, rest)))
+    assert one.advice == "what grew: links (8 bytes, which it shared with free)"
+
+
+def test_the_later_of_two_that_were_a_union_is_what_grew() -> None:
+    shared = union("", scalar("free"), scalar("links"))
+    old, new = struct("vmap_area", *words(7), held("", shared)), struct("vmap_area", *words(7, *shared.members))
+    (one,) = broken("slab-growth", before_and_now((old, shared), (new,)))
+    assert one.advice == "what grew: links (8 bytes, which it shared with free)"
+
+
+def test_bits_for_which_there_was_no_room_are_what_grew() -> None:
+    old, new = struct("vmap_area", *words(8)), struct("vmap_area", *words(8), bits("dirty", 1, 8))
+    (one,) = grown(old, new)
+    assert one.advice == "what grew: dirty (1 bit)"
 
 
 def test_a_wider_alignment_is_growth() -> None:
