@@ -15,9 +15,10 @@ from linesmith.analyzer.cli.terminal import inert
 
 if TYPE_CHECKING:
     from linesmith.analyzer.report.map_rows import Row
+    from linesmith.analyzer.report.page_text import Line
 
 NARROWEST, USUAL = 40, 80
-_RESET = "\x1b[0m"
+_BOLD, _RESET = "\x1b[1m", "\x1b[0m"
 # Ground and letter of each level of heat, of the 256 colours; the ground says it on dark and light terminals alike.
 _HEAT = ((0, 7), (230, 16), (222, 16), (215, 16), (203, 16), (124, 231))
 
@@ -61,6 +62,12 @@ def painted(rows: Iterable[Row], colour: bool) -> str:
     """The rows as text; whatever names hold, only the colours are escape sequences."""
     lines = ("".join(_piece(inert(piece.text), piece.level if colour else 0) for piece in row) for row in rows)
     return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def headed(lines: Iterable[Line], colour: bool) -> str:
+    """The lines as text, headings in bold where there is ``colour``."""
+    shown = ((inert(line.text), colour and line.heads) for line in lines)
+    return "".join(f"{_BOLD}{text}{_RESET}\n" if bold else f"{text}\n" for text, bold in shown)
 
 
 def _piece(text: str, level: int) -> str:

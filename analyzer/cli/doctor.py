@@ -16,10 +16,13 @@ _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.argument("commands", metavar="[COMMAND]...", nargs=-1)
 @click.option("--tree", metavar="DIR", type=_DIRECTORY, default=Path(), help="The source tree; else where you are.")
 @options.build
+@click.option("--all", "whole", is_flag=True, help="Tell of each part that is ready as well; JSON always does.")
 @options.format_
 @options.output
-def command(commands: tuple[str, ...], tree: Path, build: Path | None, format_: str, output: Path | None) -> int:
-    """Say what this machine can do, and for what is missing the command that would mend it.
+def command(
+    commands: tuple[str, ...], tree: Path, build: Path | None, whole: bool, format_: str, output: Path | None
+) -> int:
+    """Say what this machine cannot do, with the command that would mend it, and what it can.
 
     perf and KVM are tried by running them, which takes some seconds. Exit status 1 tells that one of the commands named
     (`linesmith doctor record`) cannot work here.
@@ -30,7 +33,7 @@ def command(commands: tuple[str, ...], tree: Path, build: Path | None, format_: 
 
     _refuse_unknown(commands)
     checks = examine(Place(tree, build), tell_who_waits)
-    render = doctor.render_json if format_ == "json" else doctor.render_text
+    render = doctor.render_json if format_ == "json" else doctor.render_all if whole else doctor.render_text
     options.write(render(checks, commands), output)
     return 1 if doctor.lacking(checks, commands) else 0
 

@@ -13,6 +13,13 @@ from linesmith.analyzer.cli.terminal import inert
 def command(rule: str | None) -> None:
     """Show the page of a lint rule; without RULE, list them all."""
     from linesmith.analyzer import rules
+    from linesmith.analyzer.cli.colour import headed, screen
     from linesmith.analyzer.report.lint_rules import render_rules
+    from linesmith.analyzer.report.page_text import page_lines
 
-    click.echo(inert(rules.page(rule) if rule else render_rules(rules.RULES)), nl=False)
+    shown = screen(None)
+    if rule:
+        text = headed(page_lines(rules.page(rule), shown.columns), shown.colour)
+    else:
+        text = inert(render_rules(rules.RULES))
+    click.echo(text, nl=False)

@@ -36,16 +36,32 @@ def render_json(checks: Sequence[Check], commands: Sequence[str]) -> str:
 
 
 def render_text(checks: Sequence[Check], commands: Sequence[str]) -> str:
-    """A block for each area: state, part, what was found and what it is for, and below it what would mend it.
+    """What is missing or limited by area, the names of what is ready, and last an answer for each of ``commands``."""
+    amiss = [one for one in checks if one.readiness is not Readiness.READY]
+    ready = [one.name for one in checks if one.readiness is Readiness.READY]
+    lines = _areas(amiss)
+    if ready:
+        lines += [prose(f"ready: {'; '.join(ready)} (`linesmith doctor --all` tells of each)", then="  "), ""]
+    return _ended(lines, checks, commands)
 
-    An answer for each of ``commands`` stands last.
-    """
+
+def render_all(checks: Sequence[Check], commands: Sequence[str]) -> str:
+    """Every part by area, what is ready as well, and last an answer for each of ``commands``."""
+    return _ended(_areas(checks), checks, commands)
+
+
+def _ended(lines: Sequence[str], checks: Sequence[Check], commands: Sequence[str]) -> str:
+    answers = (line for command in dict.fromkeys(commands) for line in _answers(checks, command))
+    return "\n".join((*lines, *answers)).rstrip("\n") + "\n"
+
+
+def _areas(checks: Sequence[Check]) -> list[str]:
+    """A block for each area: state, part, what was found and what it is for, and below it what would mend it."""
     width = max((len(one.name) for one in checks), default=0)
     lines = []
     for area, ones in groupby(checks, key=lambda one: one.area):
         lines += [f"{area}:", *(line for one in ones for line in _lines(one, width)), ""]
-    lines += [line for command in dict.fromkeys(commands) for line in _answers(checks, command)]
-    return "\n".join(lines).rstrip("\n") + "\n"
+    return lines
 
 
 def _answers(checks: Sequence[Check], command: str) -> Iterator[str]:

@@ -8,8 +8,8 @@ import textwrap
 WIDTH = 108
 
 
-def prose(text: str, first: str = "", then: str = "") -> str:
-    """``text`` in lines of at most ``WIDTH`` columns, the first one behind ``first``, the others behind ``then``."""
+def prose(text: str, first: str = "", then: str = "", columns: int = WIDTH) -> str:
+    """``text`` in lines of at most ``columns``, the first one behind ``first``, the others behind ``then``."""
     return textwrap.fill(
-        text, WIDTH, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
+        text, columns, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
     )

@@ -19,9 +19,10 @@ from linesmith.analyzer.doctor.recorders import check
 from linesmith.analyzer.doctor.running import ended
 from linesmith.analyzer.doctor.sampling import events
 from linesmith.analyzer.model import Check, Readiness
-from linesmith.analyzer.report.doctor import lacking, render_text
+from linesmith.analyzer.report.doctor import lacking, render_all, render_text
 
 DEBIAN = Distribution(("debian",), root=False)
+READY = Check("change", "QEMU, programs", Readiness.READY, "qemu-x86_64 7.2", "records programs")
 NEEDED = Check("change", "coccinelle", Readiness.MISSING, "not installed", "edits", "install it", ("inline",))
 
 
@@ -186,6 +187,29 @@ def test_the_cache_is_told_with_its_size(tmp_path: Path) -> None:
 def test_a_cache_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert cache(tmp_path / "file" / "cache").readiness is Readiness.MISSING
+
+
+def test_of_what_is_ready_the_name_is_told() -> None:
+    assert render_text((READY, NEEDED), ()).splitlines() == [
+        *render_text((NEEDED,), ()).splitlines(),
+        "",
+        "ready: QEMU, programs (`linesmith doctor --all` tells of each)",
+    ]
+
+
+def test_all_tells_what_was_found_of_each() -> None:
+    assert render_all((READY, NEEDED), ()).splitlines()[1:4] == [
+        "  ready    QEMU, programs  qemu-x86_64 7.2",
+        "                           for: records programs",
+        "  missing  coccinelle      not installed",
+    ]
+
+
+def test_the_command_tells_all_where_it_is_asked_to(tmp_path: Path) -> None:
+    short, whole = (linesmith("doctor", "--tree", tmp_path, *words).stdout for words in ((), ("--all",)))
+    assert "  ready    cache" in whole
+    assert "  ready    " not in short
+    assert "cache" in short
 
 
 def test_the_text_has_state_purpose_and_remedy() -> None:

@@ -14,7 +14,9 @@ def test_without_a_rule_all_are_listed() -> None:
 
 
 def test_a_rule_is_explained_by_its_page() -> None:
-    assert linesmith("explain", "alignment-lost").stdout.startswith("# `alignment-lost`\n")
+    page = linesmith("explain", "alignment-lost").stdout
+    assert page.startswith("alignment-lost\n\n  A record, or one of its members, asked for an alignment")
+    assert "\nWhat to do\n\n  Keep the attribute." in page
 
 
 @pytest.mark.parametrize(
