@@ -13,10 +13,10 @@ from linesmith.analyzer.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.model import Layout, Refusal, RefusalCode
 from linesmith.patches.atoms import scope
 from linesmith.patches.records import Record, records_named
+from linesmith.patches.source_bytes import source_bytes
 
 # A declaration with fewer of the layout's members is another record of the same name.
 ENOUGH_MEMBERS = 0.5
-_MOST_BYTES = 32 << 20
 _SUFFIXES = (".h", ".c", ".inc", ".hh", ".def")
 _LAST = ("tools", "Documentation", "samples", "scripts")
 _SKIPPED = frozenset((".git", ".svn", ".hg", "node_modules", "__pycache__"))
@@ -72,7 +72,7 @@ def recorded_file(tree: Path, recorded: str | None) -> str | None:
 
 
 def _declared(tree: Path, file: str, name: str, layout: Layout) -> Iterator[Declared]:
-    source = _read(tree / file)
+    source = source_bytes(tree / file)
     if source is None:
         return
     wanted = {member.name for member in layout.members if member.name}
@@ -80,16 +80,6 @@ def _declared(tree: Path, file: str, name: str, layout: Layout) -> Iterator[Decl
         atoms = scope(source, record)[0].atoms
         present = {declared for atom in atoms for declared in (*atom.names, *atom.inner)}
         yield Declared(file, source, record, len(wanted & present) / len(wanted) if wanted else 1.0)
-
-
-def _read(path: Path) -> bytes | None:
-    """The file's bytes; ``None`` for what is no regular file, cannot be read, or is no source for its size."""
-    try:
-        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
-            return None
-        return path.read_bytes()
-    except OSError:
-        return None
 
 
 def _fitting(found: Iterable[Declared]) -> list[Declared]:

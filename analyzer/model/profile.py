@@ -55,13 +55,12 @@ class Access:
 
         A recording also knows the stores that took the line from another CPU.
         """
-        hitm = (self.hitm_remote or 0) + (self.hitm_local or 0)
-        return (hitm or (self.peer_remote or 0) + (self.peer_local or 0)) + (self.taken or 0)
+        return _contended(self)
 
     @property
     def stores(self) -> int:
         """Stores sampled on any level."""
-        return (self.stores_l1_hit or 0) + (self.stores_l1_miss or 0) + (self.stores_na or 0)
+        return _stores(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +98,12 @@ class SharedLine:
     @property
     def contended(self) -> int:
         """HITM loads of the line, or peer snoops where the profile has no HITM, and stores that took it."""
-        hitm = (self.hitm_remote or 0) + (self.hitm_local or 0)
-        return (hitm or (self.peer_remote or 0) + (self.peer_local or 0)) + (self.taken or 0)
+        return _contended(self)
 
     @property
     def stores(self) -> int:
         """Stores sampled on the line, any level."""
-        return (self.stores_l1_hit or 0) + (self.stores_l1_miss or 0) + (self.stores_na or 0)
+        return _stores(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +136,12 @@ class Profile:
     recording: Recording | None = None
     areas: tuple[ObjectArea, ...] = ()
     sampling: Sampling | None = None
+
+
+def _contended(counts: Access | SharedLine) -> int:
+    hitm = (counts.hitm_remote or 0) + (counts.hitm_local or 0)
+    return (hitm or (counts.peer_remote or 0) + (counts.peer_local or 0)) + (counts.taken or 0)
+
+
+def _stores(counts: Access | SharedLine) -> int:
+    return (counts.stores_l1_hit or 0) + (counts.stores_l1_miss or 0) + (counts.stores_na or 0)

@@ -9,37 +9,10 @@ from dataclasses import replace
 from linesmith.analyzer.diff import RecordChange
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.line_map import Heat, compared_maps, heat_of, line_map
+from linesmith.analyzer.line_map import compared_maps, heat_of, line_map
 from linesmith.analyzer.model import Candidate, Finding, LineMap, Profile
 from linesmith.analyzer.report.moves import moved_names
 from linesmith.analyzer.report.suggested import Suggested
-from linesmith.analyzer.sharing.type_totals import type_of
-
-# Objects in slabs start at up to 16 places of a line; the maps of the first few tell what differs.
-MOST_PHASES = 4
-
-
-def finding_maps(
-    finding: Finding, findings: Sequence[Finding], layouts: Layouts, profile: Profile | None = None
-) -> tuple[LineMap, ...]:
-    """Maps of the finding's first object, one for each place in a line where such objects start, the hottest first.
-
-    Heat is that of the record on all ``findings``, the same in each map. None where the type is not known
-    or a guess.
-    """
-    record = finding.objects[0].layout if finding.objects else None
-    if record is None or not type_of(finding):
-        return ()
-    layout = layouts.by_id(record)
-    heat = heat_of(layout, layouts, findings, profile)
-    starts = [phase for phase, _ in heat.phases[:MOST_PHASES]] or [finding.objects[0].phase]
-    drawn = (line_map(layout, layouts, heat, phase) for phase in starts)
-    return tuple(replace(one, caption=_seen_at(heat, one.phase)) for one in drawn)
-
-
-def _seen_at(heat: Heat, phase: int) -> str:
-    count = dict(heat.phases).get(phase, 0)
-    return f"{count / heat.contended:.0%} of the contended samples are on objects that start here" if count else ""
 
 
 def candidate_maps(

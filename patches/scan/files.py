@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from linesmith.patches.scan.header_text import HeaderText, header_text
+from linesmith.patches.source_bytes import source_bytes
 
 _WORD = re.compile(rb"[A-Za-z_]\w*")
-_MOST_BYTES = 32 << 20
 
 
 class Files:
@@ -26,7 +26,7 @@ class Files:
     def content(self, path: str) -> bytes | None:
         """The bytes of the file; ``None`` where there is none, or where it is no source for its size."""
         if path not in self._contents:
-            self._contents[path] = _read(Path(path))
+            self._contents[path] = source_bytes(Path(path))
         return self._contents[path]
 
     def digest(self, path: str) -> bytes:
@@ -62,12 +62,3 @@ class Files:
 def digest_of(files: Files, paths: Iterable[str]) -> str:
     """One digest of several files."""
     return hashlib.blake2b(b"".join(map(files.digest, paths)), digest_size=16).hexdigest()
-
-
-def _read(path: Path) -> bytes | None:
-    try:
-        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
-            return None
-        return path.read_bytes()
-    except OSError:
-        return None

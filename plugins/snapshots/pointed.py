@@ -21,7 +21,6 @@ BUCKET_BYTES = 64
 
 # Records that a word at an address may point to.
 Declared = Callable[[int], tuple[str, ...]]
-Votes = Mapping[int, Counter[str]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,43 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from c_layouts import Declared, aligned, plain, struct, up
+from c_source import compiled
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.geometry import inferred_alignment, inferred_packed, inferred_record_alignment
+from linesmith.analyzer.geometry.alignment import used_end
+from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.model import Layout, Member, MemberCategory, RecordKind
+
+# Compiled as DWARF 4, which has no word for an alignment.
+SOURCE = """
+#define ALIGNED(bytes) __attribute__((aligned(bytes)))
+#define PACKED __attribute__((packed))
+struct either { char head[40]; long far ALIGNED(64); };
+struct least { char head[40]; char far ALIGNED(32); char rest[31]; } ALIGNED(32);
+struct even { char only; } ALIGNED(2);
+struct bits { unsigned low : 5, high : 12; char next; };
+struct beyond { unsigned low : 5, high : 30; };
+struct torn { unsigned low : 5, high : 30; } PACKED;
+struct late { char tag; int value; char rest[3]; } PACKED;
+struct wire { char tag; long value; } PACKED;
+struct bytes { char first, second; };
+struct holder { char tag; struct bytes bytes; struct wire table[4]; int counts[2][3]; int open[]; };
+struct holder_at_odds { int tag; struct wire table[4]; int last; } PACKED;
+struct either either; struct least least; struct even even; struct bits bits; struct beyond beyond; struct torn torn;
+struct late late; struct holder holder; struct holder_at_odds at_odds;
+"""
+
+
+@pytest.fixture(scope="module", params=["gcc", "clang-19"])
+def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> LayoutTable:
+    folder = tmp_path_factory.mktemp("alignment")
+    built = compiled(folder, SOURCE, "-gdwarf-4", "-gstrict-dwarf", compiler=request.param)
+    return LayoutTable(read_layouts(built).layouts)
 
 
 def without_attributes(layout: Layout) -> Layout:
@@ -72,3 +103,54 @@ def test_a_record_that_holds_a_packed_one_need_not_be_packed() -> None:
     inner = Member("inner", "struct wire", "inner", 4, 9, 8, category=MemberCategory.RECORD)
     members = (Member("tag", "u32", "tag", 0, 4, 4), inner, Member("last", "char", "last", 13, 1))
     assert not inferred_packed(Layout(0, "holder", RecordKind.STRUCT, 16, members))
+
+
+def test_of_several_that_fit_the_largest_is_named(built: LayoutTable) -> None:
+    assert inferred_alignment(built.variants("either")[0], 1) == 64
+
+
+def test_no_more_is_inferred_than_the_size_of_the_record_allows(built: LayoutTable) -> None:
+    least = built.variants("least")[0]
+    assert (least.members[1].offset, least.size) == (64, 96)
+    assert inferred_alignment(least, 1) == 32
+
+
+def test_a_gap_that_no_alignment_leaves_infers_none() -> None:
+    members = (Member("first", "char", "first", 0, 1), Member("next", "char", "next", 3, 1))
+    assert inferred_alignment(Layout(0, "cut", RecordKind.STRUCT, 4, members), 1) is None
+
+
+def test_an_alignment_of_two_explains_one_byte_of_padding(built: LayoutTable) -> None:
+    assert inferred_record_alignment(built.variants("even")[0]) == 2
+
+
+def test_a_record_that_states_its_alignment_infers_none() -> None:
+    assert inferred_record_alignment(replace(struct([Declared(8)]), size=64, alignment=64)) is None
+
+
+def test_a_bit_field_ends_behind_the_byte_of_its_last_bit(built: LayoutTable) -> None:
+    bits = built.variants("bits")[0]
+    assert [used_end(member) for member in bits.members] == [1, 3, 4]
+    assert [inferred_alignment(bits, index) for index in range(3)] == [None] * 3
+
+
+@pytest.mark.parametrize(("name", "packed"), [("bits", False), ("beyond", False), ("torn", True)])
+def test_a_bit_field_in_two_storage_units_tells_of_packing(built: LayoutTable, name: str, packed: bool) -> None:
+    assert inferred_packed(built.variants(name)[0]) == packed
+
+
+def test_one_member_out_of_place_tells_of_packing_though_the_size_fits(built: LayoutTable) -> None:
+    late = built.variants("late")[0]
+    assert late.size == 8
+    assert inferred_packed(late)
+
+
+def test_arrays_of_packed_records_and_open_arrays_need_no_packing(built: LayoutTable) -> None:
+    assert not inferred_packed(built.variants("holder")[0])
+    assert not inferred_packed(built.variants("holder_at_odds")[0])
+
+
+def test_an_empty_class_is_not_packed() -> None:
+    empty = Layout(0, "empty", RecordKind.STRUCT, 1, ())
+    assert not inferred_packed(empty)
+    assert inferred_record_alignment(empty) is None

@@ -9,7 +9,6 @@ from hand_made import held, meeting, scalar, struct, table
 
 from linesmith.analyzer.line_map import heat_of, line_map
 from linesmith.analyzer.model import Access, Outcome, Profile, SharedLine
-from linesmith.analyzer.report.line_maps import finding_maps
 
 QUEUE = struct("queue", scalar("head"), scalar("tail"))
 DEVICE = struct("device", *(scalar(f"word{number}") for number in range(4)), held("queue", QUEUE))
@@ -32,8 +31,6 @@ def test_a_guess_at_what_lies_on_a_line_heats_nothing() -> None:
     finding = meeting(QUEUE, "tail", "head")
     guess = replace(finding, objects=(replace(finding.objects[0], outcome=Outcome.CANNOT_TELL),))
     assert heat_of(QUEUE, LAYOUTS, [guess]).spots == ()
-    assert finding_maps(guess, [guess], LAYOUTS) == ()
-    assert len(finding_maps(finding, [finding], LAYOUTS)) == 1
 
 
 def test_a_line_that_does_not_count_heats_nothing() -> None:
@@ -46,7 +43,6 @@ def test_the_place_in_a_line_with_most_samples_is_drawn_and_the_others_are_named
     drawn = line_map(QUEUE, LAYOUTS, heat_of(QUEUE, LAYOUTS, findings))
     assert (drawn.phase, drawn.lines[0].cells[0].heat) == (32, 1.0)
     assert drawn.caption == "objects start at byte 32 (75%), 0 (25%) of a line"
-    assert [one.phase for one in finding_maps(findings[0], findings, LAYOUTS)] == [32, 0]
 
 
 def test_the_profile_tells_on_which_cpus_and_nodes_a_function_ran() -> None:

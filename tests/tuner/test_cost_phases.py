@@ -12,7 +12,7 @@ from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.model import Layout, PlacePhases, SlabBasis, SlabMachine
 from linesmith.analyzer.slab import Kernel
 from linesmith.tuner.cost.conflict import cost
-from linesmith.tuner.cost.phase_mix import even_mix, phase_mix
+from linesmith.tuner.cost.phase_mix import every_start, phase_mix
 from linesmith.tuner.cost.phase_mixes import PhaseMixes
 from linesmith.tuner.premises import Premises
 from linesmith.tuner.subject import subject
@@ -78,7 +78,7 @@ def test_a_record_that_kmalloc_is_assumed_for_may_also_be_elsewhere() -> None:
 
 @pytest.mark.parametrize(("last", "first", "share"), [(7, 8, 7 / 8), (7, 40, 3 / 8), (7, 64, 0), (7, 71, 0), (9, 3, 1)])
 def test_the_share_of_objects_in_which_two_bytes_meet(last: int, first: int, share: float) -> None:
-    assert even_mix(8).share(last, first) == share
+    assert phase_mix([every_start(8, 64)]).share(last, first) == share
 
 
 def test_what_no_object_has_is_exactly_nothing() -> None:

@@ -15,8 +15,6 @@ from linesmith.tuner.cost.uses import Scope, agents
 
 # Functions that a profile must name to tell those who write from those who read.
 LEAST_AGENTS = 2
-# What of the contended samples is left to the turns at least where a lock is held for longer.
-MOST_HELD = 0.5
 
 
 def turns_of(lines: Sequence[Finding], scope: Scope, heat: Heat, code: TypeAccesses | None) -> Turns | None:

@@ -54,11 +54,6 @@ def phase_mix(places: Iterable[PlacePhases]) -> PhaseMix:
     return PhaseMix(known, {size: _summed([one for one in known if one.line_bytes == size], size) for size in sizes})
 
 
-def even_mix(granule: int, line_bytes: int = CACHE_LINE_BYTES) -> PhaseMix:
-    """Objects that may start at each multiple of ``granule`` bytes, all alike."""
-    return phase_mix(every_start(granule, size) for size in line_sizes(line_bytes))
-
-
 def line_sizes(line_bytes: int) -> tuple[int, ...]:
     """Sizes of lines to look at where those of the profile are of ``line_bytes``: 64, 128 and these."""
     return tuple(dict.fromkeys((*LINE_SIZES, line_bytes)))

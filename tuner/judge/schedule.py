@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from random import Random
 
 from linesmith.tuner.judge.seeds import seed_of
@@ -17,17 +16,6 @@ def order(baseline: str, variant: str, block: int, seed: int) -> tuple[str, ...]
     """
     first, second = _turned((baseline, variant), block, seed)
     return (first, second, second, first)
-
-
-def order_of_several(baseline: str, variants: Sequence[str], block: int, seed: int) -> tuple[str, ...]:
-    """The runs of a block that several variants share: all sides once in a drawn order, then once more backwards.
-
-    The baseline runs as often as each variant, and each variant is compared with the baseline of its own block.
-    """
-    sides = [baseline, *variants]
-    Random(seed_of(seed, block // 2, *sides)).shuffle(sides)  # noqa: S311 - a repeatable order, no secret
-    forth = sides if block % 2 == 0 else sides[::-1]
-    return (*forth, *reversed(forth))
 
 
 def _turned(sides: tuple[str, str], block: int, seed: int) -> tuple[str, str]:
