@@ -17,6 +17,7 @@ from linesmith.analyzer.cli.terminal import inert
 
 _LOUDNESS = "linesmith.loudness"
 _START = "subprocess.Popen"
+_GIT = "git"
 
 
 class Loudness(IntEnum):
@@ -95,12 +96,13 @@ class _Clock:
 
     def __init__(self) -> None:
         self._begin = time.monotonic()
+        self._settings: set[tuple[str, ...]] = set()
 
     def hear(self, event: str, arguments: tuple[object, ...]) -> None:
         """An audit hook of the interpreter: it hears whatever module starts a process. See sys.addaudithook()."""
         if event == _START:
             with suppress(OSError, ValueError):
-                self._say(f"runs {_as_for_a_shell(arguments[1])}")
+                self._say(f"runs {shlex.join(self._not_told_yet(_words(arguments[1])))}")
 
     def end(self) -> None:
         """The time since the beginning, and the processor time here and in children that have ended."""
@@ -108,10 +110,27 @@ class _Clock:
         children = used.children_user + used.children_system
         self._say(f"done; processor time {used.user + used.system:.2f} s here, {children:.2f} s in child processes")
 
+    def _not_told_yet(self, words: list[str]) -> list[str]:
+        """The words; a run of git has some thirty before its command, which are told the first time alone."""
+        settings = _settings_of(words)
+        if settings in self._settings:
+            return [_GIT, "...", *words[1 + len(settings) :]]
+        if settings:
+            self._settings.add(settings)
+        return words
+
     def _say(self, what: str) -> None:
         click.echo(inert(f"linesmith: {time.monotonic() - self._begin:8.3f} s: {what}".replace("\n", " ")), err=True)
 
 
-def _as_for_a_shell(command: object) -> str:
+def _words(command: object) -> list[str]:
     words = command if isinstance(command, Sequence) and not isinstance(command, (str, bytes)) else [command]
-    return shlex.join(os.fsdecode(word) if isinstance(word, (str, bytes, os.PathLike)) else str(word) for word in words)
+    return [os.fsdecode(word) if isinstance(word, (str, bytes, os.PathLike)) else str(word) for word in words]
+
+
+def _settings_of(words: Sequence[str]) -> tuple[str, ...]:
+    """What git is told before its command: options, of which ``-c`` and ``-C`` have a value behind them."""
+    end = 1
+    while words[:1] == [_GIT] and end < len(words) and words[end].startswith("-"):
+        end += 2 if words[end] in ("-c", "-C") else 1
+    return tuple(words[1:end])
