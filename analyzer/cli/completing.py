@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Names for a shell that completes a command line: of types, from an index that is there already, and of rules."""
+"""Names for a shell that completes a command line: of types and members that an index has, of rules and revisions."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,9 +18,13 @@ from linesmith.analyzer.errors import LinesmithError
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from linesmith.analyzer.layouts import Layouts
+    from linesmith.analyzer.model import Layout
+
 # What no shell takes for anything but a word: names come from files that anyone may have written, and a shell puts them
 # on the line as they are. Templates of C++ have signs that redirect.
 _WORD = re.compile(r"[\w.:]+")
+_REVISION = re.compile(r"\w[\w./+-]*")
 # In which a shell asks; click makes its name of the program's.
 COMPLETE_VARIABLE = "_LINESMITH_COMPLETE"
 # More than anybody reads; a shell asks again with each letter.
@@ -38,6 +43,38 @@ class TypeName(click.types.StringParamType):
         known = dict.fromkeys(name for elf in _given(ctx) for name in _indexed(elf))
         names = (name for name in known if name.startswith(incomplete) and _WORD.fullmatch(name))
         return [CompletionItem(name) for _, name in zip(range(MOST_NAMES), names, strict=False)]
+
+
+class MemberName(click.types.StringParamType):
+    """The name of a member, or several with commas; taken as it is, completed from the types that stand on the line."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Members that begin as the last of the names does; ``NAME=BYTES`` gets its sign."""
+        from click.shell_completion import CompletionItem
+
+        before, comma, begun = incomplete.rpartition(",")
+        sign = "=" if "=" in (param.metavar or "") else ""
+        known = dict.fromkeys(name for layout in _records(ctx) for name in _members(layout))
+        names = (name for name in known if name.startswith(begun) and _WORD.fullmatch(name))
+        return [CompletionItem(f"{before}{comma}{name}{sign}") for name in names]
+
+
+class Revision(click.types.StringParamType):
+    """A revision of a git tree; taken as it is, completed by the names of its branches and tags."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's signature
+        """Branches and tags that begin so, of the tree that is named or else the one around."""
+        from click.shell_completion import CompletionItem
+
+        from linesmith.patches.versions.git import repository_of
+
+        tree = ctx.params.get("tree")
+        try:
+            known = repository_of(tree if isinstance(tree, Path) else Path.cwd()).names()
+        except (LinesmithError, OSError):
+            return []
+        found = (name for name in known if name.startswith(incomplete) and _REVISION.fullmatch(name))
+        return [CompletionItem(name) for _, name in zip(range(MOST_NAMES), found, strict=False)]
 
 
 class RuleName(click.types.StringParamType):
@@ -77,7 +114,15 @@ class OneOf(click.types.StringParamType):
         return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
 
 
-_NAMES: dict[str, click.ParamType[str]] = {"TYPE": TypeName(), "RULE": RuleName(), "COMMAND": CommandName()}
+_NAMES: dict[str, click.ParamType[str]] = {
+    "TYPE": TypeName(),
+    "MEMBER": MemberName(),
+    "MEMBER,": MemberName(),
+    "MEMBER=BYTES": MemberName(),
+    "RULE": RuleName(),
+    "REV": Revision(),
+    "COMMAND": CommandName(),
+}
 
 
 def complete_names(command: click.Command) -> None:
@@ -105,11 +150,32 @@ def _given(ctx: click.Context) -> list[Path]:
 
 
 def _indexed(elf: Path) -> tuple[str, ...]:
-    """The names of its records, where its layouts are kept; only its headers are looked at."""
+    """The names of its records, where its layouts are kept."""
+    layouts = _kept(elf)
+    return layouts.names() if layouts else ()
+
+
+def _kept(elf: Path) -> Layouts | None:
+    """Its layouts where they are kept; only its headers are looked at."""
     from linesmith.analyzer.dwarf import indexed
 
     try:
-        layouts = indexed(elf)
+        return indexed(elf)
     except (LinesmithError, OSError):
-        return ()
-    return layouts.names() if layouts else ()
+        return None
+
+
+def _records(ctx: click.Context) -> Iterator[Layout]:
+    """What the line names of the records of its files; a name may stand anywhere."""
+    from linesmith.analyzer.selection import bare_name
+
+    with suppress(LinesmithError):
+        settle_cache(ctx)
+    values = (one for value in ctx.params.values() for one in (value if isinstance(value, tuple) else (value,)))
+    words = [bare_name(one) for one in (*values, *ctx.args) if isinstance(one, str)]
+    for layouts in filter(None, map(_kept, _given(ctx))):
+        yield from (layout for word in words for layout in layouts.variants(word))
+
+
+def _members(layout: Layout) -> Iterator[str]:
+    return (member.name for member in layout.members if member.name)

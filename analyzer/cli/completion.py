@@ -13,7 +13,9 @@ _SHELLS = ("bash", "zsh", "fish")
 @click.command()
 @click.argument("shell", metavar="SHELL", type=click.Choice(_SHELLS))
 def command(shell: str) -> None:
-    """Print the script that makes SHELL (bash, zsh or fish) complete commands, options, files, types and rules.
+    """Print the script that makes SHELL (bash, zsh or fish) complete commands, options, files and names.
+
+    Names are those of types, members, rules, and revisions of git.
 
     For bash and zsh, add one of these to ~/.bashrc or ~/.zshrc; for fish, write its script where fish looks for it:
 
@@ -22,7 +24,7 @@ def command(shell: str) -> None:
         eval "$(linesmith completion zsh)"
         linesmith completion fish > ~/.config/fish/completions/linesmith.fish
 
-    Names of types are those of ELF files whose layouts have been read before; `linesmith index ELF` reads them ahead.
+    Types and members are those of ELF files whose layouts have been read before: `linesmith index ELF` does that.
     """  # noqa: D301 - click's mark for lines to leave alone
     from click.shell_completion import get_completion_class
 

@@ -46,15 +46,19 @@ _ZSH = (
     ("compadd -U ", "compadd "),
     ("completions_with_descriptions -U", "completions_with_descriptions"),
 )
-# What fish gets: its own words for files and directories know nothing of an option in front.
+# What fish gets: its own words for files and directories know nothing of an option in front, and a value, or what is
+# said of it, may have commas.
 _PLACES = """\
 set -l option (string replace -r -- '^(--[^=]*=)?.*' '$1' $metadata[2]);
             for place in ({} (string replace -r -- '^--[^=]*=' '' $metadata[2]));
                 echo "$option$place";
             end;"""
-_FISH = tuple(
-    (f"{words} $metadata[2];", _PLACES.format(words))
-    for words in ("__fish_complete_directories", "__fish_complete_path")
+_FISH = (
+    ('string split ","', 'string split -m 1 ","'),
+    *(
+        (f"{words} $metadata[2];", _PLACES.format(words))
+        for words in ("__fish_complete_directories", "__fish_complete_path")
+    ),
 )
 
 

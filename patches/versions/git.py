@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reads revisions out of a repository with git's plumbing, in a way that no file of a revision can steer.
 
-Only the commands rev-parse, diff-tree, diff-index, ls-files, ls-tree and cat-file run. As they are asked, none of them
-looks at attributes, filters, hooks or textconv, a pager and the network are out of reach, and nothing is checked out or
-written.
+Only the commands rev-parse, for-each-ref, diff-tree, diff-index, ls-files, ls-tree and cat-file run. As they are asked,
+none of them looks at attributes, filters, hooks or textconv, a pager and the network are out of reach, and nothing is
+checked out or written.
 """
 
 from __future__ import annotations
@@ -108,6 +108,11 @@ class Git:
         if not found:
             raise TreeError(f"{self.top} has no revision {name!r}; fetch it, with its history, or name another")
         return found[0].decode()
+
+    def names(self) -> tuple[str, ...]:
+        """``HEAD``, and what branches and tags are called for short."""
+        found = self._lines("for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags", "refs/remotes")
+        return ("HEAD", *(name.decode("utf-8", "replace") for name in found))
 
     def differences(self, old: str, new: str) -> tuple[Difference, ...]:
         """What differs below the folder between two commits, renames as one path that goes and one that comes."""

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from linesmith_command import LINESMITH, linesmith
 
-SOURCE = "struct session_index { int a; } i; struct session_table { long b; } t;"
+SOURCE = "struct session_index { int a; } i; struct session_table { long b, bits; void *next; } t;"
 # What a shell is given at most to start and to complete.
 PATIENCE = 20.0
 
@@ -200,6 +200,57 @@ def test_a_file_is_not_read_for_its_types(program: Path, tmp_path: Path) -> None
 def test_what_is_no_elf_file_completes_to_nothing(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "file").write_bytes(content)
     assert by_bash(f"linesmith layout {tmp_path}/file s") == {"s"}
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A git tree with a branch, a tag, and a tag of a name that a shell would run."""
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+    commands = (
+        ("init", "-q", "-b", "main"),
+        (*identity, "commit", "-qm", "one", "--allow-empty"),
+        ("branch", "topic/one"),
+        ("tag", "v6.1-rc2"),
+        ("tag", "v$(id)"),
+    )
+    for words in commands:
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+def test_bash_completes_branches_and_tags_of_the_tree(repository: Path) -> None:
+    assert by_bash(f"linesmith lint --tree {repository} --base-ref v") == {"v6.1-rc2"}
+    assert by_bash(f"linesmith lint --tree {repository} --base-ref v6.1-rc2 --head-ref=top") == {"--head-ref=topic/one"}
+
+
+def test_without_a_tree_it_is_the_one_around(repository: Path) -> None:
+    words = {"_LINESMITH_COMPLETE": "bash_complete", "COMP_LINE": "linesmith lint --base-ref "}
+    done = subprocess.run(
+        [LINESMITH], capture_output=True, text=True, check=False, cwd=repository, env={**environment(), **words}
+    )
+    assert done.stdout.splitlines() == ["plain,HEAD", "plain,main", "plain,topic/one", "plain,v6.1-rc2"]
+
+
+def test_zsh_and_fish_complete_revisions(repository: Path) -> None:
+    typed = f"linesmith lint --tree {repository} --base-ref=v"
+    assert by_zsh(typed) == f"{typed}6.1-rc2"
+    assert by_fish(["linesmith", "lint", "--tree", str(repository), "--base-ref", "topic"]) == {"topic/one"}
+
+
+def test_no_revision_is_offered_where_git_reads_none(tmp_path: Path) -> None:
+    assert by_bash(f"linesmith lint --tree {tmp_path} --base-ref v") == {"v"}
+
+
+def test_bash_completes_members_of_the_type_on_the_line(program: Path) -> None:
+    assert by_bash(f"linesmith slab {program} session_table --pull-in n") == {"next"}
+    assert by_bash(f"linesmith slab {program} session_table --pull-in next --cold b,bi") == {"b,bits"}
+    assert by_bash(f"linesmith slab {program} session_table --shrink=bi") == {"--shrink=bits="}
+
+
+def test_fish_and_zsh_complete_the_last_of_several_members(program: Path) -> None:
+    words = ["linesmith", "slab", str(program), "session_table", "--pull-in", "next", "--cold", "b,bi"]
+    assert by_fish(words) == {"b,bits"}
+    assert by_zsh(" ".join(words)) == f"{' '.join(words[:-1])} b,bits"
 
 
 def test_an_unknown_shell_is_refused() -> None:
