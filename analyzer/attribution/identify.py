@@ -96,11 +96,22 @@ def _untyped(area: ObjectArea, start: int, line: SharedLine) -> LineObject:
 
 
 def _told(area: ObjectArea, containment: Containment) -> Layout | None:
-    """The layout of the only type that a snapshot names, if the ELF file has one that fits."""
+    """The layout of the only type that a snapshot names, if the ELF file has one that fits.
+
+    drgn tells a type in a C++ namespace without it: the one record of just that size with such a last name is meant.
+    """
     if len(area.types) != 1:
         return None
     fitting = [layout for layout in containment.layouts.variants(area.types[0]) if layout.size <= area.size]
-    return fitting[0] if fitting else None
+    if fitting and fitting[0].size == area.size:
+        return fitting[0]
+    scoped = [_exact(name, area.size, containment) for name in containment.by_last_name.get(area.types[0], ())]
+    exact = [layout for layout in scoped if layout is not None]
+    return exact[0] if len(exact) == 1 else next(iter(fitting), None)
+
+
+def _exact(name: str, size: int, containment: Containment) -> Layout | None:
+    return next((layout for layout in containment.layouts.variants(name) if layout.size == size), None)
 
 
 def _voted(

@@ -12,6 +12,7 @@ from linesmith.analyzer.model import CACHE_LINE_BYTES, ObjectArea, ObjectKind, P
 from linesmith.plugins.machines.elf_image import ElfImage
 from linesmith.plugins.machines.mappings import Mapping, load_address
 from linesmith.plugins.machines.symbols import Symbol, data_symbols
+from linesmith.plugins.recorders.scoped_names import scoped_name
 
 # The objects that a variable is made of, at the addresses where it is linked.
 Typing = Callable[[Symbol], tuple[ObjectArea, ...]]
@@ -55,8 +56,9 @@ def _typing(path: Path) -> Typing:
     program.extra_module(path.name, create=True).try_file(path)
 
     def typed(symbol: Symbol) -> tuple[ObjectArea, ...]:
+        name = scoped_name(symbol.name)
         try:
-            variable = program.variable(symbol.name)
+            variable = program.variable(name)
         except (LookupError, drgn.BadDataError):
             return _untyped(symbol)
         # A static variable shares its name with others; only the address tells which one DWARF describes.
@@ -65,7 +67,7 @@ def _typing(path: Path) -> Typing:
         return tuple(
             ObjectArea(
                 kind=ObjectKind.GLOBAL,
-                name=f"{symbol.name}{shape.path}",
+                name=f"{name}{shape.path}",
                 address=symbol.address + shape.offset,
                 size=shape.size,
                 stride=shape.size,
@@ -80,4 +82,4 @@ def _typing(path: Path) -> Typing:
 
 
 def _untyped(symbol: Symbol) -> tuple[ObjectArea, ...]:
-    return (ObjectArea(ObjectKind.GLOBAL, symbol.name, symbol.address, symbol.size, symbol.size),)
+    return (ObjectArea(ObjectKind.GLOBAL, scoped_name(symbol.name), symbol.address, symbol.size, symbol.size),)

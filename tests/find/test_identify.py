@@ -116,3 +116,37 @@ def test_every_object_of_a_line_keeps_its_accesses(program: Path) -> None:
     found = explain(program, areas, load(0, "who_knows"), load(0x10 + 0x18, "tree_insert"))
     assert [one.origin.split()[1] for one in found.objects] == ["names", "mapping"]
     assert dict(found.outcomes) == {Outcome.NO_TYPE: 1, Outcome.RESOLVED: 1}
+
+
+@pytest.fixture(scope="module")
+def scoped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two records called ``node`` in namespaces of their own, one called so in none, and a template."""
+    folder = tmp_path_factory.mktemp("scoped")
+    (folder / "scoped.cc").write_text(
+        "struct node { long a; } plain;\n"
+        "namespace app { struct node { long a[4]; } far; template <class T> struct queue { T head, tail; };\n"
+        "queue<node> all; }\nnamespace net { struct node { long a[4]; char b; } near; struct peer { long a; } own; }\n"
+        "namespace ip { struct peer { char a[8]; } other; }\n"
+    )
+    subprocess.run(["g++", "-g", "-c", "scoped.cc"], cwd=folder, check=True)
+    return folder / "scoped.o"
+
+
+@pytest.mark.parametrize(
+    ("told", "size", "meant"),
+    [
+        ("node", 8, "node"),
+        ("node", 32, "app::node"),
+        ("node", 40, "net::node"),
+        ("queue<app::node>", 64, "app::queue<app::node>"),
+    ],
+)
+def test_a_type_told_without_its_namespace_is_known_by_its_size(scoped: Path, told: str, size: int, meant: str) -> None:
+    area = ObjectArea(ObjectKind.GLOBAL, "one", LINE, size, size, 1, (told,))
+    one = explain(scoped, (area,), load(0x0, None)).objects[0]
+    assert (one.type, one.outcome) == (meant, Outcome.RESOLVED)
+
+
+def test_a_last_name_that_two_records_of_one_size_have_tells_none(scoped: Path) -> None:
+    area = ObjectArea(ObjectKind.GLOBAL, "one", LINE, 8, 8, 1, ("peer",))
+    assert explain(scoped, (area,), load(0x0, None)).objects[0].outcome is Outcome.NO_TYPE
