@@ -18,12 +18,19 @@ def command(show_origin: bool, format_: str, output: object, words: tuple[str, .
 
     Values are taken from the command line, then LINESMITH_COMMAND_OPTION, LINESMITH_OPTION, the user's config.toml (in
     $XDG_CONFIG_HOME/linesmith or ~/.config/linesmith), the table `defaults` in the linesmith.toml of the source tree,
-    and last the default. With COMMAND only its options are listed, as they would be for the words behind it.
+    and last the default. With COMMAND only its options are listed, as they would be for the words behind it. Of
+    variables that are set and change nothing, a remark tells why.
     """
+    import os
     from pathlib import Path
 
+    from linesmith.analyzer.cli.idle_variables import idle_variables
+    from linesmith.analyzer.cli.remarks import remark
     from linesmith.analyzer.cli.settings_list import render_json, render_text, settings_of
 
-    rows = settings_of(click.get_current_context().find_root(), words)
+    root = click.get_current_context().find_root()
+    rows = settings_of(root, words)
     text = render_json(rows) if format_ == "json" else render_text(rows, show_origin=show_origin)
     options.write(text, output if isinstance(output, Path) else None)
+    for sentence in idle_variables(root, words[0] if words else "", os.environ):
+        remark(sentence)

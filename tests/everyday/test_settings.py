@@ -239,3 +239,27 @@ def test_every_setting_is_listed_with_its_origin_and_its_commands(home: Home) ->
 
 def test_origins_are_left_out_unless_asked_for(home: Home) -> None:
     assert "default" not in home.run("config").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "said"),
+    [
+        ((), {"LINESMITH_FROMAT": "json"}, "names no option that can be; did you mean LINESMITH_FORMAT?"),
+        (("slab",), {"LINESMITH_SLAP_CPUS": "8"}, "names no option that can be; did you mean LINESMITH_SLAB_CPUS?"),
+        ((), {"LINESMITH_XYZZY": "x"}, "names no option that can be; `linesmith config` lists the options"),
+        ((), {"LINESMITH_CPUS": ""}, "is empty and so sets nothing; give it a value, or unset it"),
+        (("lint",), {"LINESMITH_TOP": "9"}, "is set and lint does not take it; those that do are hot, compare"),
+    ],
+)
+def test_a_variable_that_changes_nothing_is_told_of(
+    home: Home, words: tuple[str, ...], variables: dict[str, str], said: str
+) -> None:
+    (name,) = variables
+    told = [line for line in home.run("config", *words, **variables).stderr.splitlines() if f": {name} " in line]
+    assert [said in line for line in told] == [True]
+
+
+def test_a_variable_of_one_command_is_nothing_to_tell_of_another(home: Home) -> None:
+    told = home.run("config", "layout", LINESMITH_SLAB_CPUS="8", LINESMITH_SOURCE_SCAN="scan").stderr
+    assert "LINESMITH_SLAB_CPUS" not in told
+    assert "LINESMITH_SOURCE_SCAN" not in told
