@@ -45,11 +45,12 @@ def _write_observed(elf: Path, asked: Asked, given: Given) -> int:
 
 def _update(elf: Path, asked: Asked, given: Given) -> int:
     """1 where something is out of date and nothing was written."""
-    from linesmith.analyzer.cli.intent_updating import updated
+    from linesmith.analyzer.cli.intent_updating import Wish, updated
 
     running = Running(given.cpus, given.page_bytes, given.release, given.slabinfo)
-    found = updated(elf, asked.tree, asked.into or asked.intent, asked.kconfig, running)
-    for sentence in found.by_hand:
+    wish = Wish(asked.tree, asked.into or asked.intent, asked.kconfig, asked.base, asked.tighten)
+    found = updated(elf, wish, running)
+    for sentence in found.remarks:
         remark(sentence)
     click.echo(inert(found.diff.replace("\r\n", "\n")), nl=False)
     if asked.into is not None and found.diff:

@@ -40,6 +40,8 @@ class Asked:
     tree: Path | None
     intent: Path | None
     kconfig: Path | None
+    base: Path | None
+    tighten: bool
     output: Path | None
 
     def require_sense(self) -> None:
@@ -51,6 +53,9 @@ class Asked:
         expected = (asked[0] != "import", asked[0] == "from")
         if (self.elf is not None, self.type_ is not None) != expected:
             raise click.UsageError(_NEEDS[asked[0]])
+        if (self.base or self.tighten) and not self.update:
+            option = "--base" if self.base else "--tighten"
+            raise click.UsageError(f"{option} says how --update goes about it; add --update, or leave {option} out")
         if self.into and self.update and self.intent:
             raise click.UsageError("--into and --intent both name the file to update; leave out one of them")
         if self.into and (self.check or self.output):
@@ -70,6 +75,10 @@ _OPTIONS = (
         is_flag=True,
         help="Show what linesmith.toml has to say for ELF to keep its limits; --into writes it.",
     ),
+    click.option(
+        "--base", metavar="OLD", type=_READ, help="The build before the change: --update follows what it renamed."
+    ),
+    click.option("--tighten", is_flag=True, help="Let --update lower limits to what ELF has, too."),
     click.option(
         "--import",
         "imported",
@@ -112,10 +121,12 @@ def given(command: Callable[..., int]) -> Callable[..., int]:
         tree: Path | None,
         intent: Path | None,
         kconfig: Path | None,
+        base: Path | None,
+        tighten: bool,
         output: Path | None,
         **others: object,
     ) -> int:
-        read = section, snapshot, trust, tree, intent, kconfig
+        read = section, snapshot, trust, tree, intent, kconfig, base, tighten
         return command(asked=Asked(elf, type_, origin, check, update, imported, into, *read, output), **others)
 
     for option in reversed(_OPTIONS):

@@ -12,38 +12,66 @@ from linesmith.analyzer.cli.linting import root_of, side
 from linesmith.analyzer.cli.loading import load
 from linesmith.analyzer.intent import read_intent
 from linesmith.analyzer.intent.rewriting import Rewrite, rewritten
+from linesmith.analyzer.lint.intent_following import Followed, followed
 from linesmith.analyzer.lint.intent_update import stale
 from linesmith.analyzer.model import Intent
 from linesmith.patches.unified import unified_diff
 
 
 @dataclass(frozen=True, slots=True)
+class Wish:
+    """Where the intents and the configuration are, the build before the change if any, and whether limits go down."""
+
+    tree: Path | None = None
+    file: Path | None = None
+    kconfig: Path | None = None
+    base: Path | None = None
+    tighten: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Updated:
-    """The whole text as it would be, the ``diff`` that leads there, and sentences on what is left ``by_hand``."""
+    """The whole text as it would be, the ``diff`` that leads there, and ``remarks`` on names and on what is left."""
 
     text: str
     diff: str
-    by_hand: tuple[str, ...]
+    remarks: tuple[str, ...]
 
 
-def updated(elf: Path, tree: Path | None, file: Path | None, kconfig: Path | None, running: Running) -> Updated:
-    """The intents in ``file``, else in the tree, else in the tree around us, as ``elf`` would have them.
+def updated(elf: Path, wish: Wish, running: Running) -> Updated:
+    """The intents in the file that is named, else in the tree, else in the tree around us, as ``elf`` would have them.
 
     Raises ``IntentError`` where there are none, and what reading the files raises.
     """
-    path = file_of(tree or root_of(Path.cwd()), file)
+    path = file_of(wish.tree or root_of(Path.cwd()), wish.file)
     intent = read_intent(path)
-    wanted = stale(intent, side(running, load(elf)), build_configuration(intent, elf, kconfig))
+    reading = load(elf)
+    names = followed(intent, load(wish.base).layouts, reading.layouts) if wish.base else Followed(intent)
+    symbols = build_configuration(intent, elf, wish.kconfig)
+    limits = stale(names.intent, side(running, reading), symbols, tightened=wish.tighten)
+    # What markers say now comes after what was only renamed.
+    wanted = {one.path: one for one in (*names.rewrites, *limits)}
     before = path.read_bytes().decode()
-    found = rewritten(before, wanted, str(path))
+    found = rewritten(before, wanted.values(), str(path))
     diff = unified_diff(before.encode(), found.text.encode(), path.name).decode()
-    return Updated(found.text, diff, tuple(_by_hand(intent, one) for one in found.left))
+    return Updated(found.text, diff, (*names.told, *(_by_hand(intent, one) for one in found.left)))
 
 
 def _by_hand(intent: Intent, one: Rewrite) -> str:
     """What a user has to write, and where."""
-    entry = next((part for part in one.path if isinstance(part, int)), 0)
-    value = one.value if isinstance(one.value, int) else ", ".join(one.value)
-    record = intent.types[entry]
-    keys = ".".join(str(part) for part in one.path[2:] if isinstance(part, str))
-    return f"{record.place}: {keys} of {record.record} stays as it is, for more than it would change; make it {value}"
+    place, about = _entry(intent, one)
+    value = ", ".join(one.value) if isinstance(one.value, tuple) else one.value
+    keys = ".".join(part for part in one.path[1:] if isinstance(part, str))
+    return f"{place}: {keys} of {about} stays as it is, for more than it would change; make it {value}"
+
+
+def _entry(intent: Intent, one: Rewrite) -> tuple[str, str]:
+    """Where what it changes stands, and what that is about."""
+    table, *rest = one.path
+    number = next((part for part in rest if isinstance(part, int)), 0)
+    if table == "suppress":
+        accepted = intent.suppressions[number]
+        return accepted.place, f"what is accepted of {accepted.record}"
+    if table == "type":
+        return intent.types[number].place, intent.types[number].record
+    return intent.path, f"[{table}]"

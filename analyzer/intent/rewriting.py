@@ -13,7 +13,7 @@ from linesmith.analyzer.intent.reading import intent_in
 from linesmith.analyzer.intent.statements import Path, Statement, statements, value_span
 from linesmith.analyzer.intent.writing import spelt
 
-Value = int | tuple[str, ...]
+Value = int | str | tuple[str, ...]
 Span = tuple[int, int]
 
 
@@ -80,7 +80,7 @@ def _check(result: str, done: Iterable[Rewrite], shown: str) -> None:
 
 
 def _plain(value: Value) -> object:
-    return value if isinstance(value, int) else list(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _at(values: object, path: Path) -> object:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from linesmith.analyzer.geometry.placement import round_up
 from linesmith.analyzer.intent import applies
@@ -14,26 +15,40 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.lint.linted import Linted, Policy
 from linesmith.analyzer.lint.linting import lint
 from linesmith.analyzer.lint.pairs import of_one
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Intent, Layout, MemberGroup, TypeIntent, Violation
+from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
+    Intent,
+    Layout,
+    MemberGroup,
+    SizeBudget,
+    TypeIntent,
+    Violation,
+)
 from linesmith.analyzer.rules import Side, budget_exceeded, group_overflow
 from linesmith.analyzer.rules.marked_group import marked_groups
 
 MARKED = "marked by __cacheline_group_begin()"
 _LIMITS = (budget_exceeded.RULE, group_overflow.RULE)
-_KEYS = {"bytes": "bytes", "cache lines": "lines", budget_exceeded.OBJECTS: "objects-per-slab"}
+_OBJECTS = "objects-per-slab"
+_KEYS = {"bytes": "bytes", "cache lines": "lines", budget_exceeded.OBJECTS: _OBJECTS}
+# No slab holds so many.
+_NEVER = 1 << 32
 
 
-def stale(intent: Intent, side: Side, configuration: frozenset[str] | None) -> tuple[Rewrite, ...]:
+def stale(
+    intent: Intent, side: Side, configuration: frozenset[str] | None, *, tightened: bool = False
+) -> tuple[Rewrite, ...]:
     """What is to be written instead, in the order of the file.
 
-    Limits that the build exceeds become what it has, bytes with the room to grow that a new entry gets. Groups that
-    were imported from markers become what lies between these now. Which members are wanted where is not changed.
+    Limits that the build exceeds become what it has, bytes with the room to grow that a new entry gets; ``tightened``,
+    those become it too that are wider. Groups that were imported from markers become what lies between these now. Which
+    members are wanted where is not changed.
     """
     holds = applies(configuration)
     found: dict[Path, Rewrite] = {}
     for number, one in enumerate(intent.types):
         if holds(one) and side.layouts.variants(one.record):
-            for rewrite in (*_limits(one, number, side), *_groups(one, number, side.layouts)):
+            for rewrite in (*_limits(one, number, side, tightened=tightened), *_groups(one, number, side.layouts)):
                 found[rewrite.path] = rewrite
     return tuple(found.values())
 
@@ -46,19 +61,44 @@ def marker_groups(layout: Layout, layouts: Layouts) -> Iterator[MemberGroup]:
             yield MemberGroup(name, members, bytes=group.span.size)
 
 
-def _limits(one: TypeIntent, number: int, side: Side) -> Iterator[Rewrite]:
-    policy = Policy(_LIMITS, lambda *_: "", Intent(types=(one,)))
-    pairs = of_one(side.layouts, (one.record,)).pairs
-    worst: dict[Path, int] = {}
-    for violation in lint(Linted("", side, pairs), policy).violations:
-        path = _path(violation, one, number)
-        if path is not None:
-            now = int(violation.figures[0].new or 0)
-            least = path[-1] == "objects-per-slab"
-            worst[path] = (min if least else max)(now, worst.get(path, now))
-    for path, now in worst.items():
+def _limits(one: TypeIntent, number: int, side: Side, *, tightened: bool) -> Iterator[Rewrite]:
+    limits = dict(_limited(one, number))
+    for path, now in _taken(one, number, side).items():
         roomy = path[2:] == ("budget", "bytes")
-        yield Rewrite(path, round_up(now + now // MARGIN, CACHE_LINE_BYTES) if roomy else now)
+        wanted = round_up(now + now // MARGIN, CACHE_LINE_BYTES) if roomy else now
+        least = path[-1] == _OBJECTS
+        exceeded = now < limits[path] if least else now > limits[path]
+        wide = wanted > limits[path] if least else wanted < limits[path]
+        if exceeded or (tightened and wide):
+            yield Rewrite(path, wanted)
+
+
+def _limited(one: TypeIntent, number: int) -> Iterator[tuple[Path, int]]:
+    """Each limit that the entry sets, with its key."""
+    budget: Path = ("type", number, "budget")
+    said: list[tuple[Path, int | None]] = [
+        ((*budget, "bytes"), one.budget.bytes),
+        ((*budget, "lines"), one.budget.lines),
+        ((*budget, _OBJECTS), one.budget.objects_per_slab),
+    ]
+    for place, group in enumerate(one.groups):
+        said += [(("type", number, "group", place, key), getattr(group, key)) for key in ("lines", "bytes")]
+    return ((path, limit) for path, limit in said if limit is not None)
+
+
+def _taken(one: TypeIntent, number: int, side: Side) -> Mapping[Path, int]:
+    """What the build takes of each limit: what the rules tell of limits that nothing keeps."""
+    groups = tuple(replace(each, lines=0, bytes=0) for each in one.groups)
+    wanting = replace(one, budget=SizeBudget(0, 0, _NEVER), groups=groups)
+    policy = Policy(_LIMITS, lambda *_: "", Intent(types=(wanting,)))
+    limits = dict(_limited(one, number))
+    worst: dict[Path, int] = {}
+    for violation in lint(Linted("", side, of_one(side.layouts, (one.record,)).pairs), policy).violations:
+        path = _path(violation, one, number)
+        if path in limits:
+            now = int(violation.figures[0].new or 0)
+            worst[path] = (min if path[-1] == _OBJECTS else max)(now, worst.get(path, now))
+    return worst
 
 
 def _path(violation: Violation, one: TypeIntent, number: int) -> Path | None:
