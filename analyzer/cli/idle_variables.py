@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import click
 
@@ -22,12 +22,18 @@ def idle_variables(root: click.Context, command: str, environment: Mapping[str, 
     for name in ours:
         of = takers.get(name)
         if of is None:
-            step = nearest(name, takers) or "`linesmith config` lists the options that can be set"
-            yield f"{name} is set and names no option that can be; {step}"
+            yield f"{name} is set and names no option that can be; {_meant(name, takers)}"
         elif not environment[name]:
             yield f"{name} is empty and so sets nothing; give it a value, or unset it"
         elif command and len(of) > 1 and command not in of:
             yield f"{name} is set and {command} does not take it; those that do are {', '.join(of)}"
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """What to do about a name; its likeness to others is judged without the beginning that all of them have."""
+    begin = f"{PREFIX}_"
+    near = nearest(name.removeprefix(begin), (one.removeprefix(begin) for one in known if one.startswith(begin)))
+    return near.replace("mean ", f"mean {begin}") or "`linesmith config` lists the options that can be set"
 
 
 def _takers(root: click.Context) -> dict[str, list[str]]:
