@@ -55,8 +55,6 @@ SURE = 0.85
 # How likely two objects in a row are both hot, where one is.
 TWO_IN_A_ROW = 0.1
 LEFT_OVER = 0.15
-# In the reason of an object that is one because its type was asked for.
-ASKED_FOR = "was asked for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +117,8 @@ def attribute_as(
     best = _best(clues, around, line, containment, lambda layouts, _, __: np.isin(layouts, only))
     if best is None or best.score < MOSTLY:
         return found
-    reason = f"because {wanted} {ASKED_FOR}; {best.reason}".strip("; ")
-    return (replace(best, outcome=Outcome.RESOLVED, reason=reason, doubt=best.reason),)
+    reason = f"because {wanted} was asked for; {best.reason}".strip("; ")
+    return (replace(best, outcome=Outcome.RESOLVED, reason=reason, doubt=best.reason, asked_for=True),)
 
 
 def attribute_to(

@@ -11,7 +11,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from linesmith.analyzer.attribution.attribute import ASKED_FOR
 from linesmith.analyzer.attribution.hypotheses import Hypothesis
 from linesmith.analyzer.attribution.line_objects import Ground, begun, reaching
 from linesmith.analyzer.attribution.lock import is_lock
@@ -35,15 +34,11 @@ def settled(
     sure = sorted(set(sure_objects(lines, found)), key=lambda one: one.address)
     told = _Told(sure, tuple(dict.fromkeys(_sure_parts(lines, found))), ground, starts)
     pairs = list(zip(lines, found, strict=True))
-    firm = {one for line, objects in pairs if not _is_asked_for(objects) for one in sure_objects((line,), (objects,))}
+    firm = {one for line, objects in pairs if not objects[0].asked_for for one in sure_objects((line,), (objects,))}
     return tuple(
-        _where_it_is(line, objects, firm, ground) if _is_asked_for(objects) else told.of(line, objects)
+        _where_it_is(line, objects, firm, ground) if objects[0].asked_for else told.of(line, objects)
         for line, objects in pairs
     )
-
-
-def _is_asked_for(objects: Objects) -> bool:
-    return ASKED_FOR in objects[0].reason
 
 
 def _where_it_is(line: SharedLine, objects: Objects, firm: Iterable[PlacedStart], ground: Ground) -> Objects:

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import islice
+from weakref import WeakKeyDictionary
 
 from linesmith.analyzer.geometry.phase import Span
 from linesmith.analyzer.layouts import Layouts
@@ -21,6 +21,8 @@ MOST_PARTS = 32
 # Whoever looks at a record asks for its members again and again, then goes on to the next one.
 MOST_KEPT = 64
 
+# The members of the records that were asked for last, by id: of each file for as long as its layouts are there.
+_KEPT: WeakKeyDictionary[Layouts, dict[int, tuple[Layout, tuple[Named, ...]]]] = WeakKeyDictionary()
 _PART = re.compile(r"(\w+)((?:\[\d{1,9}\])*)")
 _INDEX = re.compile(r"\d+")
 
@@ -50,7 +52,7 @@ class Named:
 
 def nameable(layout: Layout, layouts: Layouts) -> Iterator[Named]:
     """The members that ``object->name`` reaches, in order; an empty anonymous record is called by its number."""
-    kept = _kept(layouts)
+    kept = _KEPT.setdefault(layouts, {})
     found = kept.get(layout.id)
     if found is not None and found[0] is layout:
         return iter(found[1])
@@ -60,12 +62,6 @@ def nameable(layout: Layout, layouts: Layouts) -> Iterator[Named]:
             kept.clear()
         kept[layout.id] = layout, members
     return iter(members)
-
-
-@lru_cache(maxsize=2)
-def _kept(layouts: Layouts) -> dict[int, tuple[Layout, tuple[Named, ...]]]:  # noqa: ARG001 - one for each file
-    """The members of the records of a file that were asked for last, by id."""
-    return {}
 
 
 def named(layout: Layout, layouts: Layouts, path: str) -> Named | None:

@@ -38,17 +38,24 @@ class Spot:
 class Heat:
     """All spots of one record; ``phases`` says how many contended samples fell on objects that start so in a line.
 
-    ``known`` tells that there is a profile at all: without one, that nobody touched a member says nothing.
+    ``unplaced`` are those of its lines that stand in no row of the profile: they may be of any member. ``known`` tells
+    that there is a profile at all: without one, that nobody touched a member says nothing.
     """
 
     spots: tuple[Spot, ...] = ()
     phases: tuple[tuple[int, int], ...] = ()
     known: bool = True
+    unplaced: int = 0
 
     @property
     def contended(self) -> int:
-        """Contended samples of the record."""
+        """Contended samples that are known to be of the record."""
         return sum(spot.contended for spot in self.spots)
+
+    @property
+    def whole(self) -> int:
+        """Contended samples that are, or may be, of the record: what shares are of."""
+        return self.contended + self.unplaced
 
 
 NO_HEAT = Heat(known=False)
@@ -63,14 +70,23 @@ def heat_of(layout: Layout, layouts: Layouts, findings: Iterable[Finding], profi
     lines = {(one.rank, one.address): one for one in (profile.lines if profile else ())}
     spots: list[Spot] = []
     phases: Counter[int] = Counter()
+    unplaced = 0
     for finding in findings:
         if finding.apart:
             continue
         met = list(_met(finding, layout, layouts, lines))
         spots += [spot for spot, _ in met]
+        unplaced += _in_no_row(finding) if met else 0
         for spot, start in met:
             phases[start % finding.bytes] += spot.contended
-    return Heat(tuple(spots), tuple(sorted(phases.items(), key=lambda pair: (-pair[1], pair[0]))))
+    ordered = sorted(phases.items(), key=lambda pair: (-pair[1], pair[0]))
+    return Heat(tuple(spots), tuple(ordered), unplaced=unplaced)
+
+
+def _in_no_row(finding: Finding) -> int:
+    """Contended samples of the line of which no member is known."""
+    placed = sum(function.contended for member in finding.members for function in member.functions)
+    return max(finding.contended - placed, 0)
 
 
 def _met(

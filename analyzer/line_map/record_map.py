@@ -17,6 +17,8 @@ from linesmith.analyzer.sharing.origin import origin
 # Records of more lines hold buffers; the map ends there and says so.
 MOST_LINES = 1024
 MOST_PHASES = 4
+# A smaller share of samples of no known member is an error of rounding.
+LEAST_UNPLACED = 0.01
 
 
 def line_map(
@@ -30,7 +32,7 @@ def line_map(
     """The record as an object of it lies that starts ``phase`` bytes into a line of ``line_bytes``.
 
     Without a phase that of most contended samples is taken, 0 where there are none. ``caption`` stands before what is
-    said of the phases. Heat is a share of the record's contended samples.
+    said of the phases. Heat is a share of the record's contended samples, with those of its lines that may be of it.
     """
     start = (heat.phases[0][0] if heat.phases else 0) if phase is None else phase
     start %= line_bytes
@@ -38,7 +40,7 @@ def line_map(
     canvas = _canvas(heat, start, line_bytes)
     found = fields(layout, layouts, (spot.path for spot in heat.spots))
     cells = [one for run in _runs(found, size) for one in _cells(run, canvas)]
-    told = "; ".join(part for part in (caption, _phases(heat, line_bytes)) if part)
+    told = "; ".join(part for part in (caption, _phases(heat, line_bytes), _unplaced(heat)) if part)
     whole = -(-(start + layout.size) // line_bytes)
     lines = tuple(_lines(cells))
     return LineMap(layout.title, layout.size, start, lines, line_bytes, told, layout.place, whole - len(lines))
@@ -52,6 +54,12 @@ def _phases(heat: Heat, line_bytes: int) -> str:
     shown = ", ".join(f"{phase} ({count / total:.0%})" for phase, count in heat.phases[:MOST_PHASES])
     more = len(heat.phases) - MOST_PHASES
     return f"objects start at byte {shown}{f' and {more} more' if more > 0 else ''} of a line"
+
+
+def _unplaced(heat: Heat) -> str:
+    """What is missing in the shares of all members together."""
+    share = heat.unplaced / heat.whole if heat.unplaced else 0.0
+    return f"{share:.0%} of the contended samples stand in no row" if share >= LEAST_UNPLACED else ""
 
 
 def _runs(found: Sequence[Field], size: int) -> Iterator[tuple[Field | CellKind, int, int]]:
@@ -71,7 +79,7 @@ def _runs(found: Sequence[Field], size: int) -> Iterator[tuple[Field | CellKind,
 
 @dataclass(frozen=True, slots=True)
 class _Canvas:
-    """What cells are drawn on: ``spots`` by ``offsets``, of ``total`` contended samples (``None``: no profile)."""
+    """What cells are drawn on: ``spots`` by ``offsets``; shares are of ``total`` samples (``None``: no profile)."""
 
     phase: int
     line_bytes: int
@@ -91,7 +99,7 @@ class _Canvas:
 def _canvas(heat: Heat, phase: int, line_bytes: int) -> _Canvas:
     spots = tuple(sorted(heat.spots, key=lambda spot: spot.offset))
     offsets = tuple(spot.offset for spot in spots)
-    return _Canvas(phase, line_bytes, spots, offsets, heat.contended if heat.known else None)
+    return _Canvas(phase, line_bytes, spots, offsets, heat.whole if heat.known else None)
 
 
 def _cells(run: tuple[Field | CellKind, int, int], canvas: _Canvas) -> Iterator[Cell]:

@@ -40,7 +40,7 @@ class LineObject:
     Of an object that a snapshot knows, ``origin`` is what it calls the memory (``slab inode_cache``), ``variable``
     the symbol of one whose type is no record, and ``size`` the bytes from ``start`` that belong to it; ``by_address``
     tells that it names the type too, not only the place. ``doubt`` is the part of ``reason`` that speaks against an
-    object which is taken for known all the same.
+    object which is taken for known all the same; ``asked_for`` tells that it is one because its type was asked for.
     """
 
     type: str
@@ -58,6 +58,7 @@ class LineObject:
     size: int | None = None
     by_address: bool = False
     doubt: str = ""
+    asked_for: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,8 +75,7 @@ def _finding(finding: Finding, accesses: str) -> str:
         rows += ["", _members_head(width), *_member_rows(finding, width), ""]
     if sharings := sharing_rows(finding.cost):
         rows += [*sharings, ""]
-    kinds = ", ".join(kind.value for kind in finding.triage.kinds)
-    rows.append(prose(f"{kinds}: {finding.triage.sentence}", "  ", "      "))
+    rows.append(prose(finding.triage.sentence, "  ", "      "))
     reasons = (*lock_rows(finding.lock), *finding.triage.reasons, *finding.cost.notes)
     return "\n".join([*rows, *(prose(reason, "    - ", "      ") for reason in reasons)])
 
@@ -94,7 +93,7 @@ def _object(one: LineObject, finding: Finding) -> str:
     where = f"{-one.start} bytes before the line" if one.start < 0 else f"{one.start} bytes into the line"
     if not one.start:
         where = "with the line"
-    rows = [f"  object   {one.type}, begins {where} (phase {one.phase:#x} of {finding.bytes})"]
+    rows = [f"  object   {one.type}, begins {where} (phase {one.phase} of {finding.bytes})"]
     rows += [f"  memory   {one.origin}"] if one.origin else []
     rows += _confidence(one, "accesses" if finding.simulated else "samples")
     if one.containers and one.outcome is not Outcome.INNER_TYPE_ONLY:
@@ -106,7 +105,7 @@ def _object(one: LineObject, finding: Finding) -> str:
 
 def _confidence(one: LineObject, counted: str) -> list[str]:
     rival = one.runner_up
-    against = f"; runner-up {rival.type} (phase {rival.phase:#x}), confidence {one.margin:.1%}" if rival else ""
+    against = f"; runner-up {rival.type} (phase {rival.phase}), confidence {one.margin:.1%}" if rival else ""
     rows = [f"  {one.outcome.value}: {one.score:.0%} of the {counted} explained{against}"]
     return [*rows, prose(one.reason, " " * 11, " " * 11)] if one.reason else rows
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from linesmith.analyzer.geometry import Named, nameable
 from linesmith.analyzer.model import Layout, MemberAccesses, MemberCategory
 from linesmith.analyzer.rules.rule import Side, Subject
-from linesmith.analyzer.rules.starts import meeting, starts
+from linesmith.analyzer.rules.starts import meeting
 from linesmith.analyzer.rules.watched import locks
 
 # Functions that must update a member atomically, and that must read a neighbour.
@@ -144,7 +144,7 @@ def _use(parts: Sequence[MemberAccesses]) -> _Use:
 
 
 def _beside(one: Named, others: Sequence[Named], layout: Layout, side: Side) -> Iterator[Named]:
-    every = starts(layout, side)
+    every = side.starts.of(layout)
     for other in others:
         apart = other.end <= one.offset or one.end <= other.offset
         if apart and meeting(every, one.span, other.span).share >= TOGETHER:

@@ -11,7 +11,6 @@ from linesmith.analyzer.rules.company import found_members, listed, others
 from linesmith.analyzer.rules.holders import holders
 from linesmith.analyzer.rules.parted import Joined, joined
 from linesmith.analyzer.rules.rule import Rule, Side, Subject
-from linesmith.analyzer.rules.starts import starts
 
 _MOVE = "move the others off its line, or say in linesmith.toml that they may be there"
 _KEEP = "keep them apart in all phases: by the distance between them, or by alignment of the record and the member"
@@ -39,7 +38,7 @@ def _check(subject: Subject) -> Iterator[Violation]:
 def _companies(isolation: Isolation, layout: Layout, side: Side) -> Iterator[Beside]:
     """Each isolated member with each of those it must be kept from, or with all others together."""
     own = found_members(layout, side.layouts, isolation.members)
-    every = starts(layout, side, isolation.bytes)
+    every = side.starts.of(layout, isolation.bytes)
     if isolation.apart_from:
         named_ones = found_members(layout, side.layouts, isolation.apart_from)
         found = (beside(member, (other,), every, isolation.phases) for member in own for other in named_ones)
@@ -72,7 +71,7 @@ def _beside_holders(isolation: Isolation, layout: Layout, side: Side) -> dict[tu
     own = found_members(layout, side.layouts, isolation.members)
     met: dict[tuple[str, str], tuple[Layout, Beside]] = {}
     for holder in holders(layout, side) if own else ():
-        every = starts(holder.record, side, isolation.bytes)
+        every = side.starts.of(holder.record, isolation.bytes)
         for member in map(holder.held, own):
             found = beside(member, holder.others, every, isolation.phases)
             if found is not None:

@@ -11,7 +11,7 @@ from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Layout, Severity,
 from linesmith.analyzer.rules.company import listed
 from linesmith.analyzer.rules.lock_data import LockData, locks_with_data
 from linesmith.analyzer.rules.rule import Rule, Side, Subject
-from linesmith.analyzer.rules.starts import Starts, meeting, starts
+from linesmith.analyzer.rules.starts import Starts, meeting
 
 # In so many of the objects they must be on one line to count as together.
 TOGETHER = 0.5
@@ -80,7 +80,7 @@ class _Build:
 
 def _build(layout: Layout, side: Side, locks: Mapping[str, LockData]) -> _Build:
     members = {one.path: one for one in nameable(layout, side.layouts) if one.span.size}
-    return _Build(locks, members, starts(layout, side))
+    return _Build(locks, members, side.starts.of(layout))
 
 
 def _check(subject: Subject) -> Iterator[Violation]:

@@ -17,7 +17,7 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member
 from linesmith.analyzer.rules.beside import Beside, beside
 from linesmith.analyzer.rules.rule import Side, Subject
-from linesmith.analyzer.rules.starts import Starts, starts
+from linesmith.analyzer.rules.starts import Starts
 
 _LEVELS = 16
 
@@ -98,14 +98,14 @@ class _Both:
         found = beside(self.now[path], others, self.every)
         if found is None:
             return None
-        known = beside(self.before[path], self.before.values(), starts(self.parted.layout, self.parted.side))
+        known = beside(self.before[path], self.before.values(), self.parted.side.starts.of(self.parted.layout))
         new = set(found.others).difference(() if known is None else known.others)
         return beside(self.now[path], (one for one in others if one.path in new), self.every)
 
 
 def _both(parted: _Version, met: _Version, members: dict[str, Named]) -> _Both:
     """The two versions, with ``members`` of the one that lets them meet."""
-    return _Both(parted, parted.members(), members, starts(met.layout, met.side))
+    return _Both(parted, parted.members(), members, met.side.starts.of(met.layout))
 
 
 def _is_aligned(layout: Layout) -> bool:

@@ -20,6 +20,7 @@ from linesmith.analyzer.model import (
     TypeIntent,
     Violation,
 )
+from linesmith.analyzer.rules.starts import KnownStarts
 from linesmith.analyzer.slab import Kernel, Served
 
 
@@ -34,7 +35,8 @@ class Side:
 
     ``accesses`` reads the access map when first called; where there is none, all its counts are 0. ``slabs`` tells
     whether it is a kernel or a module at all, so that objects come from slabs. ``containment`` is of the records that
-    slab caches are known to serve and what these hold, ``holders`` of all records; both are computed when first asked.
+    slab caches are known to serve and what these hold, ``holders`` of all records, ``starts`` where objects begin in
+    their lines; all are computed when first asked.
     """
 
     layouts: Layouts
@@ -43,11 +45,13 @@ class Side:
     slabs: bool = True
     containment: Containment = field(init=False, repr=False, compare=False)
     holders: Containment = field(init=False, repr=False, compare=False)
+    starts: KnownStarts = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Nothing is read yet."""
         object.__setattr__(self, "containment", Containment(Served(self.layouts, self.kernel)))
         object.__setattr__(self, "holders", Containment(self.layouts))
+        object.__setattr__(self, "starts", KnownStarts(self.containment, self.kernel if self.slabs else None))
 
 
 @dataclass(frozen=True, slots=True)

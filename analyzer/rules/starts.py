@@ -6,14 +6,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.geometry import Span, lines_touched, meet, phases
 from linesmith.analyzer.geometry.inference import record_alignment, with_inferred_alignment
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, PhaseCount, SlabPlace
-from linesmith.analyzer.rules.rule import Side
-from linesmith.analyzer.slab import own_cache, slab_places
+from linesmith.analyzer.slab import Kernel, own_cache, slab_places
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.rules.rule import Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,30 +70,44 @@ class Starts:
         return max(len(lines_touched(span.offset + one.phase, span.size, self.line_bytes)) for one in self.phases)
 
 
-def starts(layout: Layout, side: Side, line_bytes: int = CACHE_LINE_BYTES) -> tuple[Starts, ...]:
-    """One for each cache that is known to hold such objects, alone or in others, by name; else one for all starts."""
-    kept = _kept(side.containment)
-    known = kept.get((layout.id, line_bytes))
-    if known is None or known[0] is not layout:
-        known = kept[layout.id, line_bytes] = layout, _starts(layout, side, line_bytes)
-    return known[1]
+class KnownStarts:
+    """The starts of the records of one build, each worked out when it is first asked for: rule after rule asks.
 
+    ``containment`` are the records that slab caches of the ``kernel`` serve, and what these hold; without a kernel
+    objects come from no slabs.
+    """
 
-@lru_cache(maxsize=2)
-def _kept(containment: Containment) -> dict[tuple[int, int], tuple[Layout, tuple[Starts, ...]]]:  # noqa: ARG001
-    """What is known of the records of a build, by id and bytes of a line: rule after rule asks for it."""
-    return {}
+    def __init__(self, containment: Containment, kernel: Kernel | None) -> None:
+        self._containment = containment
+        self._kernel = kernel
+        self._kept: dict[tuple[int, int], tuple[Layout, tuple[Starts, ...]]] = {}
 
+    def of(self, layout: Layout, line_bytes: int = CACHE_LINE_BYTES) -> tuple[Starts, ...]:
+        """One for each cache that is known to hold such objects, alone or in others, by name; else one for all starts.
 
-def _starts(layout: Layout, side: Side, line_bytes: int) -> tuple[Starts, ...]:
-    found: dict[str, Counter[int]] = {}
-    for place in _places(layout, side):
-        counted = found.setdefault(place.cache.name, Counter())
-        counted.update({one.phase: one.objects for one in _phases(place, line_bytes)})
-    if found:
-        return tuple(Starts(line_bytes, _counts(found[name]), name) for name in sorted(found))
-    granule = record_alignment(with_inferred_alignment(layout))
-    return (Starts(line_bytes, _counts(Counter(phases(granule, line_bytes)))),)
+        Another order of a record's members has its id, too.
+        """
+        known = self._kept.get((layout.id, line_bytes))
+        if known is None or known[0] is not layout:
+            known = self._kept[layout.id, line_bytes] = layout, self._found(layout, line_bytes)
+        return known[1]
+
+    def _found(self, layout: Layout, line_bytes: int) -> tuple[Starts, ...]:
+        found: dict[str, Counter[int]] = {}
+        for place in self._places(layout):
+            counted = found.setdefault(place.cache.name, Counter())
+            counted.update({one.phase: one.objects for one in _phases(place, line_bytes)})
+        if found:
+            return tuple(Starts(line_bytes, _counts(found[name]), name) for name in sorted(found))
+        granule = record_alignment(with_inferred_alignment(layout))
+        return (Starts(line_bytes, _counts(Counter(phases(granule, line_bytes)))),)
+
+    def _places(self, layout: Layout) -> tuple[SlabPlace, ...]:
+        """The known ones: that kmalloc() may serve a record is no knowledge of where its objects begin."""
+        if self._kernel is None:
+            return ()
+        own = own_cache(layout, self._kernel) is not None
+        return tuple(one for one in slab_places(layout, self._containment, self._kernel) if one.path or own)
 
 
 def meeting(all_starts: Sequence[Starts], first: Span, second: Span) -> Meeting:
@@ -113,16 +129,8 @@ def _counts(counted: Counter[int]) -> tuple[PhaseCount, ...]:
 
 def most_lines(layout: Layout, side: Side, span: Span) -> int:
     """The most lines that the span lies on in any phase; offsets alone tell where phases are not known."""
-    every = [one for one in starts(layout, side) if one.cache]
+    every = [one for one in side.starts.of(layout) if one.cache]
     return max((one.lines(span) for one in every), default=len(lines_touched(span.offset, span.size)))
-
-
-def _places(layout: Layout, side: Side) -> tuple[SlabPlace, ...]:
-    """The known ones: that kmalloc() may serve a record is no knowledge of where its objects begin."""
-    if not side.slabs:
-        return ()
-    own = own_cache(layout, side.kernel) is not None
-    return tuple(one for one in slab_places(layout, side.containment, side.kernel) if one.path or own)
 
 
 def _phases(place: SlabPlace, line_bytes: int) -> tuple[PhaseCount, ...]:

@@ -11,7 +11,7 @@ from linesmith.analyzer.geometry.placement import alignment_of
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Layout, PhaseCount, Severity, Violation
 from linesmith.analyzer.rules.company import listed
 from linesmith.analyzer.rules.rule import Rule, Side, Subject, declared_on
-from linesmith.analyzer.rules.starts import Starts, starts
+from linesmith.analyzer.rules.starts import Starts
 from linesmith.analyzer.rules.watched import Watched, watched
 
 # A change by less is what any growth of an object brings whose starts are spread over the phases.
@@ -100,7 +100,7 @@ def _before(subject: Subject, member: Named) -> Named | None:
 
 def _phases(layout: Layout, side: Side) -> tuple[Starts, ...]:
     """Where objects of the known caches begin; where none is known, an object begins at a line."""
-    return tuple(one for one in starts(layout, side) if one.cache) or (_AT_A_LINE,)
+    return tuple(one for one in side.starts.of(layout) if one.cache) or (_AT_A_LINE,)
 
 
 def _across(member: Named, phases: tuple[Starts, ...]) -> _Across:

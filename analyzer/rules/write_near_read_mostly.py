@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.geometry import Named
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Isolation, Layout, Severity, TypeIntent, Violation
+from linesmith.analyzer.model import Isolation, Layout, Severity, TypeIntent, Violation
 from linesmith.analyzer.rules.beside import Beside, beside, shares, told
 from linesmith.analyzer.rules.code_neighbours import Neighbours, new_neighbours
 from linesmith.analyzer.rules.company import found_members, listed
 from linesmith.analyzer.rules.rule import Rule, Side, Subject
-from linesmith.analyzer.rules.starts import starts
 
 _ADVICE = "move the written member beside others that are written, or into a hole on a line that nobody only reads"
 
@@ -36,7 +35,7 @@ def _wanted(subject: Subject, intent: TypeIntent) -> Iterator[Violation]:
 
 def _meetings(intent: TypeIntent, isolations: Sequence[Isolation], layout: Layout, side: Side) -> Iterator[Beside]:
     """Each written member with those that are read mostly and can be on its line."""
-    every = starts(layout, side, CACHE_LINE_BYTES)
+    every = side.starts.of(layout)
     read = found_members(layout, side.layouts, intent.read_mostly)
     for member in found_members(layout, side.layouts, intent.write_hot):
         found = beside(member, (one for one in read if not _isolated(one, member, isolations)), every)

@@ -139,7 +139,9 @@ def triage(
         kinds = (TriageKind.STRADDLE, *kinds)
     reasons = (*_reasons(tops, line, profile), *_blame_reasons(told), *_writer_reasons(kinds, line, profile))
     reasons += _object_reasons(tops, objects)
-    sentence = _sentence(kinds, tops, own, total, written, pairs)
+    shares = {name: count / max(total, line.contended) for name, count in own.items()}
+    main = frozenset(name for name, count in own.items() if count >= MAIN_SHARE * total)
+    sentence = _sentence(kinds, tops, shares, main, written, pairs)
     if TriageKind.STRADDLE in kinds:
         sentence = f"{straddler} lies on this line and on another hot one, so both travel; {sentence}"
     return Triage(kinds, pairs, sentence, reasons)
@@ -315,26 +317,26 @@ def _object_reasons(tops: Sequence[TopMember], objects: Sequence[LineObject]) ->
 def _sentence(
     kinds: Sequence[TriageKind],
     tops: Sequence[TopMember],
-    own: Mapping[str, int],
-    total: int,
+    shares: Mapping[str, float],
+    main: Collection[str],
     written: Collection[str],
     pairs: Sequence[ConflictPair],
 ) -> str:
+    """The diagnosis in words; ``shares`` are of the line's contended accesses, ``main`` what the line is about."""
     parts = []
     if TriageKind.FALSE_SHARING in kinds:
         parts += [_pair_words(pair) for pair in pairs[:3]]
     for top in tops:
-        share = own.get(top.name, 0) / total
-        part = f"{top.name} ({share:.0%} of what its rows show)"
+        part = f"{top.name} ({shares.get(top.name, 0):.0%} of the line)"
         if top.between_elements:
             parts.append(f"false sharing between {', '.join(top.elements)}: pad or align the elements of {top.name}")
-        if TriageKind.LOCK_CONTENTION in kinds and top.waited_for and share >= MAIN_SHARE:
+        if TriageKind.LOCK_CONTENTION in kinds and top.waited_for and top.name in main:
             parts.append(f"lock contention on {part}, which moving members does not remove")
-        if top.within and share >= MAIN_SHARE:
+        if top.within and top.name in main:
             victim, writer = top.within
             remedy = "only another layout of their own record parts them"
             parts.append(f"false sharing of {victim} with {writer}, which is written: {remedy}")
-        if TriageKind.TRUE_SHARING in kinds and top.name in written and _is_one_place(top) and share >= MAIN_SHARE:
+        if TriageKind.TRUE_SHARING in kinds and top.name in written and _is_one_place(top) and top.name in main:
             parts.append(f"true sharing on {part}, which no layout removes")
     if TriageKind.NO_WRITER in kinds:
         parts.append("only reads were seen: the writer is unknown")

@@ -136,11 +136,13 @@ def test_asking_for_a_type_settles_what_cannot_be_told(program: Path) -> None:
     found = explain(program, load(0x28, "update_share", 5), wanted="group")
     one = found.objects[0]
     assert (one.type, one.start, one.outcome) == ("group", 0, Outcome.RESOLVED)
+    assert one.asked_for
     assert one.reason.startswith("because group was asked for")
 
 
 def test_asking_for_a_type_does_not_overrule_a_sure_answer(program: Path) -> None:
-    assert explain(program, *ALL, wanted="other").objects[0].type == "mapping"
+    one = explain(program, *ALL, wanted="other").objects[0]
+    assert (one.type, one.asked_for) == ("mapping", False)
 
 
 def test_asking_for_the_container_sees_the_object_from_outside(program: Path) -> None:

@@ -50,7 +50,7 @@ def test_both_directions_of_a_pair_add_up_and_the_one_to_blame_is_named() -> Non
 def test_misses_on_bytes_that_were_written_are_true_sharing() -> None:
     found = diagnose((member(0, 100, 1),), conflict(0, 0, 100, true_sharing=True))
     assert found.kinds == (TriageKind.TRUE_SHARING,)
-    assert "true sharing on 0x0 (100% of what its rows show)" in found.sentence
+    assert "true sharing on 0x0 (99% of the line)" in found.sentence
 
 
 def test_a_miss_caused_by_a_neighbour_is_no_pair_if_the_own_bytes_were_written_too() -> None:

@@ -39,7 +39,7 @@ the number of a line is its rank
 line 0 at 0x7f2210: 100.0% of all, 200 contended loads, no stores sampled
   cost     16,400 cycles on contended loads and 6,110 on other slow loads (as sampled)
   removable 0 to 200 of 200 contended loads, 0 to 22,510 cycles: 0.0% to 100.0% of the profile
-  object   mapping, begins with the line (phase 0x0 of 64)
+  object   mapping, begins with the line (phase 0 of 64)
   resolved: 100% of the samples explained; runner-up WHAT, confidence SURE
   held by  file_node
 
@@ -55,8 +55,8 @@ line 0 at 0x7f2210: 100.0% of all, 200 contended loads, no stores sampled
   tree                     lock                            0 to 40           0 to 3,280  4 CPUs after 4 CPUs, node 0
   tree                     itself                          0 to 40           0 to 3,280  4 CPUs after 4 CPUs, node 0
 
-  false sharing, lock contention: false sharing of tree with lock, which is written; lock contention on lock
-      (80% of what its rows show), which moving members does not remove
+  false sharing of tree with lock, which is written; lock contention on lock (80% of the line), which moving
+      members does not remove
     - the lock is mapping.lock (sleep_lock); what it protects the code does not tell
     - what can help: shard the lock with what it protects, per CPU or per node (`suggest --shard` replays
       that on a recording)

@@ -61,7 +61,7 @@ def test_what_a_program_touches_itself_is_not_inside_a_lock_of_the_library(progr
         row(0x3C, 30, 0, "__pthread_rwlock_rdlock", "libc.so.6"),
     )
 
-    assert "object   book, begins 24 bytes into the line (phase 0x18 of 64)\n  resolved:" in shown
+    assert "object   book, begins 24 bytes into the line (phase 24 of 64)\n  resolved:" in shown
     assert "false sharing of root with lock" in shown
 
 

@@ -76,7 +76,9 @@ def test_unresolved_symbols_leave_the_object_unknown(vmlinux: Path, corpus: Path
 
 
 def test_every_row_ends_in_one_outcome(vmlinux: Path, corpus: Path) -> None:
-    for line in lines_of(vmlinux, next(corpus.glob("c2c/010-*"))):
+    lines = lines_of(vmlinux, next(corpus.glob("c2c/010-*")))
+    assert lines
+    for line in lines:
         rows = sum(line["outcomes"].values())
         functions = sum(len(member["functions"]) for member in line["members"])
         assert rows >= functions

@@ -90,6 +90,16 @@ def test_the_members_of_a_lock_whose_owner_is_not_known_are_one_lock() -> None:
     assert found.sentence.startswith("lock contention on rw_semaphore (100%")
 
 
+def test_shares_are_of_the_line_also_where_a_paste_left_rows_out() -> None:
+    """The rows show 90 of 150: of these the lock has all, of the line 60 %."""
+    spinning = MemberFunction("rwsem_spin_on_owner", 90, 0)
+    member = LineMember("count", 8, 0, 8, 90, 5, (spinning,), lock=True)
+    line = SharedLine(0, None, (Access(8, "rwsem_spin_on_owner", hitm_local=90),), hitm_local=150)
+    found = triage(line, (), [member], Profile("test", "", "hitm", (line,)))
+    assert found.kinds == (TriageKind.LOCK_CONTENTION,)
+    assert "(60% of the line)" in found.sentence
+
+
 def test_elements_of_an_array_share_falsely_with_each_other() -> None:
     function = MemberFunction("worker", 50, 40)
     members = [LineMember(f"slot[{at}].count", 16 * at, 16 * at, 8, 50, 40, (function,)) for at in range(3)]

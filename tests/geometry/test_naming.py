@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import replace
 
 import pytest
@@ -14,6 +16,7 @@ from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.geometry import Span
 from linesmith.analyzer.geometry.naming import nameable, named
 from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.model import Layout, Member, RecordKind
 
 SOURCE = """
 struct pair { int first, second; };
@@ -70,6 +73,15 @@ def test_another_order_of_the_members_has_places_of_its_own(layouts: LayoutTable
     other = replace(layout, members=layout.members[::-1])
     for looked_at, first in ((layout, "head"), (other, "own"), (layout, "head")):
         assert next(nameable(looked_at, layouts)).path == first
+
+
+def test_what_is_kept_goes_with_the_layouts() -> None:
+    layouts = LayoutTable([Layout(0, "any", RecordKind.STRUCT, 8, (Member("word", "long", "", 0, 8, 8),))])
+    assert [one.path for one in nameable(layouts.by_id(0), layouts)] == ["word"]
+    there = weakref.ref(layouts)
+    del layouts
+    gc.collect()
+    assert there() is None
 
 
 @given(nested())

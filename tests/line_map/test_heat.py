@@ -45,6 +45,14 @@ def test_the_place_in_a_line_with_most_samples_is_drawn_and_the_others_are_named
     assert drawn.caption == "objects start at byte 32 (75%), 0 (25%) of a line"
 
 
+def test_shares_are_of_the_line_also_where_a_paste_left_rows_out() -> None:
+    """As the table of the line has them: 100 of 160 samples stand in a row, 60 may be of any member."""
+    finding = replace(meeting(QUEUE, "tail", "head", samples=100), contended=160)
+    drawn = line_map(QUEUE, LAYOUTS, heat_of(QUEUE, LAYOUTS, [finding]))
+    assert (drawn.lines[0].cells[0].heat, drawn.lines[0].heat) == (0.625, 0.625)
+    assert drawn.caption == "38% of the contended samples stand in no row"
+
+
 def test_the_profile_tells_on_which_cpus_and_nodes_a_function_ran() -> None:
     finding = replace(meeting(QUEUE, "tail", "head"), address=0x1000)
     accesses = (

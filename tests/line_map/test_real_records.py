@@ -52,10 +52,11 @@ def test_the_load_of_a_task_group_is_written_by_all_cpus_of_both_nodes(vmlinux: 
     assert {one.nodes for one in cell.touchers} == {(0, 1)}
 
 
-@pytest.mark.parametrize("record", CASES)
-def test_the_cells_are_the_object(vmlinux: Path, corpus: Path, record: str) -> None:
+@pytest.mark.parametrize(("record", "listed"), [("address_space", 6084 / 9520), ("task_group", 1.0)])
+def test_the_cells_are_the_object(vmlinux: Path, corpus: Path, record: str, listed: float) -> None:
+    """The rows of the first report were trimmed: 3,436 of its contended samples may be of any member."""
     drawn = seen(vmlinux, corpus, record)
     cells = [cell for line in drawn.lines for cell in line.cells]
     assert sum(cell.bytes for cell in cells) == drawn.size
-    assert sum(cell.heat or 0 for cell in cells if cell.kind is CellKind.MEMBER) == pytest.approx(1)
+    assert sum(cell.heat or 0 for cell in cells if cell.kind is CellKind.MEMBER) == pytest.approx(listed)
     assert all(len(row) <= 80 for row in plain(map_rows(drawn, 80)).splitlines())

@@ -20,8 +20,8 @@ PLANTED = {
     "mailbox": ("mailbox", "message lies on this line and on another hot one, so both travel"),
     "routes": ("route_table", "false sharing of mask with lock, which is written"),
     "server": ("server", "false sharing of settings with accepted, which is written"),
-    "tallies": ("tally", "false sharing, several objects: false sharing of "),
-    "traffic": ("traffic", "false sharing: false sharing of packets_"),
+    "tallies": ("tally", "false sharing of "),
+    "traffic": ("traffic", "false sharing of packets_"),
 }
 
 

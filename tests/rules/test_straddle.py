@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import replace
 from pathlib import Path
 
 from hand_made import held, lock, scalar, struct, union
 from rule_builds import subject
-from rule_cases import alone, before_and_now, broken, figure
+from rule_cases import alone, before_and_now, broken, figure, side
 
 from linesmith.analyzer.model import Isolation, Layout, Member, MemberGroup, Severity, TypeIntent, Violation
 
@@ -173,3 +175,12 @@ def test_alternatives_of_a_union_are_told_once() -> None:
     (one,) = broken("straddle", before_and_now((old, either, PAIR), (new, either, PAIR), NAMED))
     assert one.member == "timer"
     assert one.message.endswith("it is in the group tx, and shares its place with retransmit")
+
+
+def test_what_is_known_of_a_build_goes_with_it() -> None:
+    build = side(behind(7, scalar("late")))
+    assert len(build.starts.of(build.layouts.variants("any")[0])) == 1
+    there = weakref.ref(build.containment)
+    del build
+    gc.collect()
+    assert there() is None
