@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -144,10 +144,10 @@ def judged(sources: Given, asking: Asking) -> Judged:
 
     Raises what ``Given.versions`` does, ``IntentError``, and ``VerificationFailed`` for a change that does not compile.
     """
-    from linesmith.analyzer.cli.linting import judged as judged_once
     from linesmith.analyzer.cli.linting import root_of
     from linesmith.analyzer.lint.configurations import merged
     from linesmith.patches.matrix import check_names
+    from linesmith.patches.matrix.processes import each_apart
     from linesmith.patches.tree import Tree
 
     tree = asking.tree or root_of(Path.cwd())
@@ -155,17 +155,32 @@ def judged(sources: Given, asking: Asking) -> Judged:
         check_names(Tree(versions.root), "", sources.on, tree)
         wanted = _wanted(versions, tree, asking)
         names = ("", *(name for name in dict.fromkeys(sources.on) if name != _OWN))
-        found = [_compared(versions, wanted, name, sources, asking) for name in names]
-    reports = [(title, judged_once(linted, each)) for title, linted, each in found]
-    seen = frozenset(name for _, linted, _ in found for name in linted.new.layouts.names())
-    return Judged(merged(reports), seen, wanted)
+        under = partial(_judged_under, versions, wanted, sources, asking)
+        found = each_apart(under, names) if len(names) > 1 else [under(names[0])]
+    seen = frozenset(name for one in found for name in one.names)
+    return Judged(merged([(one.title, one.report) for one in found]), seen, wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Under:
+    """The report under one configuration, what that is known by, and the names of records that were seen."""
+
+    title: str
+    report: LintReport
+    names: frozenset[str]
+
+
+def _judged_under(versions: Versions, wanted: Wanted, sources: Given, asking: Asking, name: str) -> _Under:
+    from linesmith.analyzer.cli.linting import judged as judged_once
+
+    title, linted, each = _compared(versions, wanted, name, sources, asking)
+    return _Under(title, judged_once(linted, each), frozenset(linted.new.layouts.names()))
 
 
 def _compared(
     versions: Versions, wanted: Wanted, name: str, sources: Given, asking: Asking
 ) -> tuple[str, Linted, Wanted]:
     """What a configuration is known by, the records that differ under it, and what is wanted of them there."""
-    from linesmith.analyzer.cli.waiting import tell_who_waits
     from linesmith.analyzer.errors import ToolMissing, TreeError, VerificationFailed
     from linesmith.patches.tree import Tree
     from linesmith.patches.versions.environments import Recipe
@@ -173,7 +188,7 @@ def _compared(
 
     recipe = Recipe(Tree(wanted.tree, sources.build, sources.cflags), asking.kconfig, asking.cpus, name)
     try:
-        found = compared(versions, recipe, wanted.records, tell_who_waits)
+        found = compared(versions, recipe, wanted.records, partial(_tell, name or _OWN if sources.on else ""))
     except (TreeError, ToolMissing, VerificationFailed) as error:
         if name:
             raise type(error)(f"with {name}: {error}") from error
@@ -181,6 +196,12 @@ def _compared(
     configuration = wanted.configuration if wanted.configuration is not None and not name else found.configuration
     pairs = tuple(pair for pair in found.linted.pairs if _is_asked_for(pair[1] or pair[0], asking.types))
     return found.title or name, replace(found.linted, pairs=pairs), replace(wanted, configuration=configuration)
+
+
+def _tell(configuration: str, progress: str) -> None:
+    from linesmith.analyzer.cli.waiting import tell_who_waits
+
+    tell_who_waits(f"{configuration}: {progress}" if configuration else progress)
 
 
 def _wanted(versions: Versions, tree: Path, asking: Asking) -> Wanted:
