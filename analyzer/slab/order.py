@@ -2,7 +2,8 @@
 """How many pages SLUB takes for a slab (mm/slub.c, calculate_order).
 
 At least ``4 * (bits of the number of CPUs + 1)`` objects should share a slab, and at most a sixteenth of it be left
-over; what cannot be had is given up step by step, in another manner before Linux 6.7.
+over; what cannot be had is given up step by step, in another manner before Linux 6.7. The limit of 32,767 objects is
+left out: the largest pages that linesmith knows, of 64 KiB, hold 8,192 of the smallest.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from linesmith.analyzer.model import SlabMachine
 # PAGE_ALLOC_COSTLY_ORDER: larger slabs are made only for objects that need them.
 MOST = 3
 # The page counts its objects in 15 bits.
-MOST_OBJECTS = 32767
 _SIMPLER = (6, 7)
 
 
@@ -40,8 +40,6 @@ def least_order(size: int, page_bytes: int) -> int:
 def _by_waste(stride: int, wanted: int, machine: SlabMachine) -> int:
     """Since 6.7: the number of objects stands, ever more waste is accepted."""
     least = least_order(wanted * stride, machine.page_bytes)
-    if _objects(least, stride, machine) > MOST_OBJECTS:
-        return least_order(stride * MOST_OBJECTS, machine.page_bytes) - 1
     for fraction in (16, 8, 4, 2):
         order = _first_fit(stride, least, fraction, machine)
         if order is not None:
@@ -51,8 +49,6 @@ def _by_waste(stride: int, wanted: int, machine: SlabMachine) -> int:
 
 def _by_objects(stride: int, wanted: int, machine: SlabMachine) -> int:
     """Before 6.7: up to a quarter of waste is accepted, then fewer objects are."""
-    if _objects(0, stride, machine) > MOST_OBJECTS:
-        return least_order(stride * MOST_OBJECTS, machine.page_bytes) - 1
     for objects in range(wanted, 1, -1):
         for fraction in (16, 8, 4):
             order = _first_fit(stride, least_order(objects * stride, machine.page_bytes), fraction, machine)

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 from c_layouts import Declared, struct, structs, union
+from c_source import compiled
 from hypothesis import given
 from hypothesis.strategies import randoms
 
+from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.geometry import BitHole, Gaps, Hole, gaps
 from linesmith.analyzer.model import Layout, Member, RecordKind
 
@@ -76,6 +79,16 @@ def test_a_bit_field_leaves_bits_then_bytes() -> None:
 def test_a_plain_member_may_take_the_rest_of_a_storage_unit() -> None:
     found = gaps(struct([Declared(4, bits=13), Declared(2), Declared(4)]))
     assert found == Gaps((), (BitHole(13, 3, 0),), 0, 0)
+
+
+def test_a_bit_field_that_needs_the_next_unit_leaves_bytes() -> None:
+    assert gaps(struct([Declared(1, count=7), Declared(4, bits=30)])) == Gaps((Hole(7, 1, 0),), (), 0, 2)
+
+
+def test_a_packed_bit_field_leaves_the_bits_of_its_last_byte(tmp_path: Path) -> None:
+    source = "struct torn { unsigned low : 5, high : 30; char next; } __attribute__((packed)) torn;"
+    (torn,) = read_layouts(compiled(tmp_path, source)).layouts
+    assert gaps(torn) == Gaps((), (BitHole(35, 5, 1),), 0, 0)
 
 
 def test_bits_left_at_the_end_are_bit_padding() -> None:

@@ -42,10 +42,15 @@ def test_a_span_touches_the_lines_of_its_bytes(span: Span, line_bytes: int) -> N
 
 
 @pytest.mark.parametrize(
-    ("offset", "size", "expected"), [(56, 8, False), (60, 8, True), (0, 65, False), (64, 0, False)]
+    ("offset", "size", "expected"),
+    [(56, 8, False), (60, 8, True), (32, 64, True), (0, 64, False), (0, 65, False), (64, 0, False)],
 )
 def test_only_what_would_fit_on_a_line_straddles(offset: int, size: int, expected: bool) -> None:
     assert straddles(offset, size) is expected
+
+
+def test_no_bytes_touch_no_line() -> None:
+    assert list(lines_touched(8, 0)) == []
 
 
 @given(spans, spans, line_sizes, granules)

@@ -89,6 +89,7 @@ def test_the_result_has_all_members_and_the_part_as_it_is_then() -> None:
     "told",
     [
         fact(FactKind.POSITIONAL, "behind"),
+        fact(FactKind.POSITIONAL, "before", "behind"),
         fact(FactKind.RANGE, "tail", "behind"),
         fact(FactKind.TOGETHER, "before", "head"),
         fact(FactKind.OFFSET, "l", "tail"),

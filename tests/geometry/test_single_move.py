@@ -62,13 +62,24 @@ def test_the_first_member_stays() -> None:
 )
 def test_nothing_moves_past_what_parts_a_record(wall: Member) -> None:
     layout = struct("any", scalar("head", 4), LONG, wall, scalar("b"), TAIL, scalar("e"))
-    assert all("behind head" not in move for move in moves(layout))
+    assert all("behind head" not in move and not move.startswith("l ") for move in moves(layout))
 
 
 def test_nothing_moves_behind_an_open_array() -> None:
     layout = struct("any", LONG, scalar("middle", 4), scalar("b"), scalar("n", 4), flexible("rest", 1))
     assert "n behind middle: 24" in moves(layout)
     assert all("behind rest" not in move for move in moves(layout))
+
+
+def test_nothing_moves_past_a_record_that_ends_in_an_open_array() -> None:
+    part = struct("part", scalar("n", 4), scalar("flags", 4), flexible("rest"))
+    assert moves(struct("any", scalar("head", 4), LONG, held("part", part), TAIL), part) == set()
+
+
+def test_a_marker_inside_a_record_does_not_keep_others_from_passing_it() -> None:
+    part = struct("part", scalar("n", 4), scalar("mark", 0, dimensions=(0,)), scalar("flags", 4))
+    layout = struct("any", scalar("head", 4), LONG, held("part", part), TAIL)
+    assert moves(layout, part) == {"tail behind head: 32"}
 
 
 def test_nothing_moves_into_a_cacheline_group() -> None:

@@ -12,6 +12,7 @@ from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.slab import Kernel, Machines, PlacedStart, SlabStarts, any_machine
+from linesmith.analyzer.slab.observed import observed_geometry
 
 PAGE = 0xFFFF_8880_0001_0000
 SOURCE = """
@@ -80,6 +81,37 @@ def test_an_impossible_start_is_unlikely_but_not_forbidden(layouts: Layouts) -> 
     assert exp(impossible) == pytest.approx(0.1 / 32, rel=0.01)
 
 
+def test_an_assumed_cache_leaves_a_record_of_single_bytes_nearly_anywhere(layouts: Layouts) -> None:
+    prior = _starts(layouts).log_prior(layouts.variants("task_struct")[0].id, 1, PAGE, 64)
+    assert prior is not None
+    assert exp(prior) == pytest.approx(0.6 / 8064, rel=0.01)
+
+
+@pytest.mark.parametrize(("offset", "byte"), [(0, 0), (191, 191), (192, 0), (200, 8), (-8, 184)])
+def test_beside_an_object_lie_bytes_of_the_next_one(layouts: Layouts, offset: int, byte: int) -> None:
+    assert _starts(layouts).in_row(layouts.variants("dentry")[0].id, offset) == byte
+
+
+@pytest.mark.parametrize("name", ["address_space", "task_struct"])
+def test_what_lies_beside_a_part_or_an_assumed_object_is_not_known(layouts: Layouts, name: str) -> None:
+    assert _starts(layouts).in_row(layouts.variants(name)[0].id, 9000) == 9000
+
+
+def test_what_lies_beside_an_object_that_is_distrusted_is_not_known(layouts: Layouts) -> None:
+    dentry = layouts.variants("dentry")[0].id
+    assert _starts(layouts, Machines(((8, 1.0),), frozenset((dentry,)))).in_row(dentry, 200) == 200
+
+
+def test_only_caches_that_are_sure_allow_an_object_its_place(layouts: Layouts) -> None:
+    starts = _starts(layouts)
+    dentry, task = layouts.variants("dentry")[0].id, layouts.variants("task_struct")[0].id
+    assert starts.allows(dentry, -128, PAGE + 128, 64)
+    assert not starts.allows(dentry, -64, PAGE + 128, 64)
+    assert not starts.allows(dentry, 0, None, 64)
+    assert starts.starts(task, PAGE, 64)
+    assert not starts.allows(task, 0, PAGE, 64)
+
+
 def test_with_an_unknown_number_of_cpus_all_sizes_of_slabs_count(layouts: Layouts) -> None:
     """In the second page of a slab of several pages objects begin elsewhere than in the first."""
     assert set(_at(layouts, "dentry", PAGE + 4096, any_machine())) == {-64, 0}
@@ -118,6 +150,18 @@ def test_objects_anywhere_tell_no_stride(layouts: Layouts) -> None:
     learnt = _starts(layouts).learnt(PlacedStart(task, PAGE + one) for one in (8, 1000, 5000, 9008, 30000))
     assert learnt.machines.observed == ()
     assert learnt.machines.distrusted == {task}
+
+
+def test_one_object_of_a_slab_tells_no_stride() -> None:
+    """The first objects of four slabs, and the second of one of them."""
+    starts = [*(PAGE + 32768 * slab for slab in range(4)), PAGE + 192]
+    assert observed_geometry(starts, 192, 4096) is None
+
+
+def test_of_slabs_that_explain_the_objects_alike_the_smallest_is_taken() -> None:
+    found = observed_geometry([PAGE + 192 * number for number in (1, 5, 7)], 192, 4096)
+    assert found is not None
+    assert (found.stride, found.order, found.objects) == (192, 0, 21)
 
 
 def test_two_objects_elsewhere_prove_nothing(layouts: Layouts) -> None:

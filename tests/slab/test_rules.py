@@ -11,6 +11,7 @@ import pytest
 
 from linesmith.analyzer.model import CacheRequest, SlabGeometry, SlabMachine
 from linesmith.analyzer.slab import geometry_of, pages_for, phase_counts
+from linesmith.analyzer.slab.kmalloc import kmalloc_classes, kmalloc_request
 
 LIVE = Path("/sys/kernel/slab")
 OLD = SlabMachine(cpus=8, release=(6, 1))
@@ -88,6 +89,18 @@ def test_what_leaves_over_a_quarter_is_placed_otherwise_since_6_7() -> None:
     assert _shape(CacheRequest("x", 11_000), SlabMachine(cpus=1, release=(6, 7))) == (8, 11_000, 2, 3)
 
 
+def test_a_sixteenth_of_a_slab_may_be_left_over_and_no_byte_more() -> None:
+    """12 objects of 320 bytes leave 256 of 4,096 bytes, 11 of 344 leave 312."""
+    assert _shape(CacheRequest("x", 320), SlabMachine(cpus=1)) == (8, 320, 12, 0)
+    assert _shape(CacheRequest("x", 344), SlabMachine(cpus=1)) == (8, 344, 23, 1)
+
+
+def test_before_6_7_a_quarter_is_left_over_rather_than_objects_given_up() -> None:
+    old = SlabMachine(cpus=1, release=(6, 1))
+    assert _shape(CacheRequest("x", 8232), old) == (8, 8232, 3, 3)
+    assert _shape(CacheRequest("x", 12368), old) == (8, 12368, 2, 3)
+
+
 def test_an_object_too_large_for_eight_pages_has_a_slab_of_its_own() -> None:
     assert _shape(CacheRequest("x", 40_000), NEW) == (8, 40_000, 1, 4)
 
@@ -101,6 +114,46 @@ def test_red_zones_lie_on_both_sides_of_an_object() -> None:
     request = CacheRequest("vm_area_struct", 152, red_zone=True, poison=True, store_user=True)
     found = geometry_of(request, SlabMachine(cpus=8, release=(6, 1), track_bytes=32))
     assert (found.stride, found.objects, found.order, found.lead) == (248, 33, 1, 8)
+
+
+@pytest.mark.parametrize(("release", "free_pointer"), [((6, 1), 32), ((6, 2), 72)])
+def test_red_zones_in_kmalloc_memory_keep_the_free_pointer_out_since_6_2(
+    release: tuple[int, int], free_pointer: int
+) -> None:
+    machine = SlabMachine(cpus=8, release=release)
+    kept = CacheRequest("kmalloc-64", 64, kmalloc=True, red_zone=True, store_user=True)
+    assert geometry_of(kept, machine).free_pointer == free_pointer
+
+
+@pytest.mark.parametrize("flags", [{"kmalloc": True}, {"store_user": True}])
+def test_where_no_size_is_kept_for_red_zones_the_free_pointer_stays_inside(flags: dict[str, bool]) -> None:
+    assert geometry_of(CacheRequest("x", 64, red_zone=True, **flags), NEW).free_pointer == 32
+
+
+def test_red_zones_keep_the_free_pointer_out_of_objects_that_are_smaller() -> None:
+    assert geometry_of(CacheRequest("x", 4, red_zone=True), OLD).free_pointer == 8
+    assert geometry_of(CacheRequest("x", 4), OLD).free_pointer == 0
+
+
+@pytest.mark.parametrize(
+    ("least", "classes"),
+    [(8, (8, 16, 32, 64, 96, 128, 192, 256)), (64, (64, 128, 192, 256)), (128, (128, 256))],
+)
+def test_general_caches_between_powers_of_two_need_a_smaller_alignment(least: int, classes: tuple[int, ...]) -> None:
+    made = kmalloc_classes(SlabMachine(kmalloc_alignment=least))
+    assert made == (*classes, 512, 1024, 2048, 4096, 8192)
+
+
+@pytest.mark.parametrize(("size", "name"), [(1, "kmalloc-8"), (512, "kmalloc-512"), (513, "kmalloc-1k")])
+def test_the_smallest_general_cache_that_holds_a_size_serves_it(size: int, name: str) -> None:
+    request = kmalloc_request(size, NEW)
+    assert request is not None
+    assert request.name == name
+
+
+def test_no_general_cache_serves_more_than_two_pages() -> None:
+    assert kmalloc_request(8192, NEW) is not None
+    assert kmalloc_request(8193, NEW) is None
 
 
 def test_phases_follow_from_the_stride() -> None:
