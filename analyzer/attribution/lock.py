@@ -15,11 +15,12 @@ LOCK_WORDS = frozenset(
     )
 )
 _LOCK_FUNCTION = re.compile(
-    r"(?:^|_)(?:un|try|rd|wr)?lock(?:$|_)|slowpath|spin_on_owner|(?:^|_)(?:osq|mcs|rwsem|mutex|lll)_"
+    r"(?:^|_)(?:un|try|rd|wr|rt|slow)?lock(?:$|_)|slowpath|spin_on_owner|(?:^|_)(?:osq|mcs|rwsem|mutex|lll)_"
     r"|^_*(?:down|up)(?:$|_(?:read|write|killable|interruptible|trylock|timeout))"
 )
 _WAITING = re.compile(
     r"slowpath|slow_path|queued_spin_lock_sl|spin_on_owner|osq_lock|optimistic_spin|lll_lock_wait|mcs_spin|_wait$|rwlock_(?:rd|wr)lock"
+    r"|_slowlock|blocks_on_rt_mutex"  # of PREEMPT_RT (kernel/locking/rtmutex.c)
 )
 _WORD = re.compile(r"[a-z0-9]+")
 # Only the C library's own code reads and writes these; POSIX gives them no members (pthread.h, semaphore.h).

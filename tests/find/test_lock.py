@@ -35,3 +35,15 @@ def test_functions_that_only_read_and_write(function: str) -> None:
 @pytest.mark.parametrize("function", ["rwsem_spin_on_owner", "native_queued_spin_lock_sl", "__lll_lock_wait"])
 def test_functions_that_wait(function: str) -> None:
     assert waits_for_lock(function)
+
+
+@pytest.mark.parametrize("function", ["rtlock_slowlock_locked", "rt_mutex_slowlock_block.constprop.0"])
+def test_functions_that_wait_for_a_lock_of_a_real_time_kernel(function: str) -> None:
+    assert takes_lock(function)
+    assert waits_for_lock(function)
+
+
+@pytest.mark.parametrize("function", ["rt_spin_lock", "rt_spin_unlock", "rwbase_write_lock", "rt_mutex_slowunlock"])
+def test_functions_of_a_real_time_kernel_that_need_not_wait(function: str) -> None:
+    assert takes_lock(function)
+    assert not waits_for_lock(function)
