@@ -41,6 +41,8 @@ def test_more_lines_than_allowed() -> None:
 def test_fewer_objects_than_wanted_in_the_cache_of_the_record() -> None:
     (one,) = judged(sized(9, "vmap_area"), intent("vmap_area", objects_per_slab=64))
     assert one.message.startswith("fits 56 times into a slab of vmap_area where the budget is 64 at least")
+    assert figure(one, "objects per slab") == (None, 56)
+    assert [each.unit for each in one.figures] == ["objects"]
     assert judged(sized(9, "vmap_area"), intent("vmap_area", objects_per_slab=56)) == []
 
 

@@ -113,6 +113,13 @@ def test_of_many_holders_the_others_are_counted() -> None:
     )
 
 
+def test_as_many_holders_as_are_told_leave_none_to_count() -> None:
+    record = struct("subject", scalar("hot"))
+    many = [struct(f"holder{number}", held("first", record), scalar("near")) for number in range(32)]
+    found = broken("isolation-broken", alone(record, *many, tuned="asked", intents=ALONE))
+    assert sorted(one.type for one in found) == sorted(one.title for one in many)
+
+
 @given(st.integers(0, 20), st.sampled_from((64, 128)))
 def test_a_neighbour_is_told_for_exactly_the_gaps_that_allow_it(words: int, size: int) -> None:
     record = struct("subject", scalar("hot"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hand_made import bits, flexible, held, scalar, struct, union
 from rule_cases import before_and_now, broken, figure
 
@@ -91,9 +92,14 @@ def test_the_size_class_of_kmalloc_is_named_where_no_cache_is_known() -> None:
     assert figure(one, "allocated by kmalloc()") == (192, 256)
 
 
-def test_an_open_array_leaves_the_size_class_open() -> None:
-    old, new = struct("any", *words(24, flexible("more"))), struct("any", *words(25, flexible("more")))
-    (one,) = grown(old, new, NAMED)
+def test_growth_within_a_size_class_is_free() -> None:
+    """Of 72 and of 80 bytes each takes two lines, and 96 bytes of kmalloc()."""
+    assert grown(struct("any", *words(9)), struct("any", *words(10)), NAMED) == []
+
+
+@pytest.mark.parametrize("more", [flexible("more"), scalar("more", 0, dimensions=(0,))], ids=["[]", "[0]"])
+def test_an_open_array_leaves_the_size_class_open(more: Member) -> None:
+    (one,) = grown(struct("any", *words(24, more)), struct("any", *words(25, more)), NAMED)
     assert "kmalloc()" not in one.message
 
 
@@ -126,6 +132,13 @@ def test_the_later_of_two_that_were_a_union_is_what_grew() -> None:
     old, new = struct("vmap_area", *words(7), held("", shared)), struct("vmap_area", *words(7, *shared.members))
     (one,) = broken("slab-growth", before_and_now((old, shared), (new,)))
     assert one.advice == "what grew: links (8 bytes, which it shared with free)"
+
+
+def test_a_word_that_left_a_union_with_bits_is_what_grew() -> None:
+    shared = union("", bits("dirty", 1, 8), scalar("links"))
+    old, new = struct("vmap_area", *words(7), held("", shared)), struct("vmap_area", *words(7, *shared.members))
+    (one,) = broken("slab-growth", before_and_now((old, shared), (new,)))
+    assert one.advice == "what grew: links (8 bytes, which it shared with dirty)"
 
 
 def test_bits_for_which_there_was_no_room_are_what_grew() -> None:
