@@ -59,7 +59,9 @@ def test_the_commands_of_the_page_read_its_log(package: Path) -> None:
     program.unpack(package / "analyzer" / "demo" / "sources")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "PYTHONPATH": str(package), "COLUMNS": "120"}
-    for step in shown_commands(PAGE):
+    steps = shown_commands(PAGE)
+    assert steps
+    for step in steps:
         command = ["bash", "-c", step.command]
         done = subprocess.run(command, cwd=package, env=environment, capture_output=True, text=True, check=False)
         printed = without_trailing_blanks(done.stdout)

@@ -84,7 +84,9 @@ def test_commands_to_type_keep_their_lines(manual: Path) -> None:
 def test_formatters_have_nothing_to_say(manual: Path, formatter: tuple[str, ...]) -> None:
     if shutil.which(formatter[0]) is None:
         pytest.skip(f"{formatter[0]} is not installed")
-    for page in sorted(manual.iterdir()):
+    pages = sorted(manual.iterdir())
+    assert pages
+    for page in pages:
         done = subprocess.run([*formatter, page], capture_output=True, text=True, check=True)
         said = done.stdout if formatter[0] == "mandoc" else done.stderr
         assert said == "", page.name

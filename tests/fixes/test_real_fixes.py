@@ -62,7 +62,9 @@ def of_release(kernel: RealKernel) -> list[Scenario]:
 
 
 def test_scenarios_are_about_code_that_the_kernel_has(kernel: RealKernel) -> None:
-    for scenario in of_release(kernel):
+    scenarios = of_release(kernel)
+    assert scenarios
+    for scenario in scenarios:
         missing = [key for key, address in course(scenario, kernel, 100).code.code.items() if not address]
         assert (scenario.name, missing) == (scenario.name, [])
 

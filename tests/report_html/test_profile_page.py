@@ -165,6 +165,7 @@ def test_every_part_of_a_phase_is_within_its_drawing() -> None:
     residual = Residual("first", "second", 64, 1.0, 1.0)
     candidate = Candidate("pair", layout, layout, (), (residual,), Prediction(1, 0, 1, 1), lines(layout))
     (pair,) = pair_phases(candidate, table(layout))
+    assert pair.before.drawings
     for one in pair.before.drawings:
         for bar in (*one.lines, *one.shared, one.first, one.second):
             assert 0 <= bar.left < bar.left + bar.width <= WIDTH + 0.2

@@ -80,6 +80,7 @@ class Conformance:
         for ask in run(self.optimizer.search(SMALL, rungs, 1, 10, costly), lambda ask: answer(ask, separable), slots=4):
             assert ask.rung == 0 or Ask(ask.point, ask.rung - 1) in seen
             seen.add(ask)
+        assert {ask.rung for ask in seen} == set(range(rungs))
 
     @pytest.mark.parametrize(("rungs", "costly"), LADDERS)
     @pytest.mark.parametrize("trials", [0, 1, 7])

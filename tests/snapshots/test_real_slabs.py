@@ -50,6 +50,7 @@ def test_listed_objects_are_found_at_their_starts_with_their_records(
 def test_inodes_lie_within_what_their_file_systems_allocate(memory: Path, vmlinux: Path, program: drgn.Program) -> None:
     inodes = [one for one in listed(program) if one.record == "inode"]
     snapshot = read(memory, vmlinux, map(middle, inodes))
+    assert inodes
     for inode in inodes:
         area = area_at(snapshot, middle(inode))
         start = start_at(area, middle(inode))

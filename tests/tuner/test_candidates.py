@@ -280,7 +280,9 @@ def test_bit_fields_move_as_one() -> None:
 
 
 def test_every_candidate_holds_every_member_once() -> None:
-    for candidate in contended_address_space():
+    candidates = contended_address_space()
+    assert candidates
+    for candidate in candidates:
         assert sorted(offsets(candidate.before)) == sorted(offsets(candidate.after))
 
 

@@ -41,7 +41,9 @@ def test_one_move_is_enough_where_only_two_members_meet() -> None:
 
 def test_the_moves_lead_from_the_present_order_to_the_new_one() -> None:
     target = subject_of(QUEUE, "head", "tail", "flags")
-    for answer in packed(target):
+    answers = packed(target)
+    assert answers
+    for answer in answers:
         order = names(target, tuple(range(len(target.parts))))
         for move in answer.arrangement.moves:
             order.remove(move.member)

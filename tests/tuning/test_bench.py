@@ -54,6 +54,7 @@ def test_a_patch_that_does_not_compile_is_a_result(result: Result) -> None:
 
 def test_the_baseline_is_in_every_block_twice(result: Result) -> None:
     blocks = {sample.block for sample in result.samples}
+    assert blocks
     for block in blocks:
         sides = [sample.variant for sample in result.samples if sample.block == block]
         assert sides == [sides[0], sides[1], sides[1], sides[0]]
