@@ -82,13 +82,15 @@ class Given:
         """The versions, for as long as the block lasts; raises ``TreeError``, ``PatchRefused``, ``ToolMissing``."""
         from linesmith.analyzer.cli.waiting import tell_who_waits
         from linesmith.patches.versions.git import repository_of
-        from linesmith.patches.versions.mails import mails_of, patched
+        from linesmith.patches.versions.mail_texts import mails_of
+        from linesmith.patches.versions.mails import patched
         from linesmith.patches.versions.uncommitted import uncommitted
         from linesmith.patches.versions.versions import revisions
 
         if self.patches:
             texts = (
-                (one.name, sys.stdin.buffer.read() if str(one) == "-" else one.read_bytes()) for one in self.patches
+                ("standard input", sys.stdin.buffer.read()) if str(one) == "-" else (one.name, one.read_bytes())
+                for one in self.patches
             )
             yield patched(tree, [mail for name, text in texts for mail in mails_of(name, text)])
         else:

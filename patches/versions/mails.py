@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,76 +16,124 @@ from linesmith.analyzer.errors import PatchRefused
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.child import Command, run
 from linesmith.patches.confinement import Confinement
+from linesmith.patches.versions.mail_texts import Mail
 from linesmith.patches.versions.paths import is_of_interest, is_of_the_build, plain, read_inside
 from linesmith.patches.versions.versions import MOST_BYTES, Versions
 
-_NAMES = re.compile(
-    rb"^(?:(?:---|\+\+\+) [ab]/|(?:rename|copy) (?:from|to) )([^\t\r\n]+)|^diff --git a/(\S+) b/(\S+)$", re.MULTILINE
-)
-_MAIL = re.compile(rb"^From [0-9a-f]{40,64} Mon Sep 17 00:00:00 2001$", re.MULTILINE)
-_ENCODED = re.compile(rb"^Content-Transfer-Encoding:\s*(?:base64|quoted-printable)", re.MULTILINE | re.IGNORECASE)
-_HEADER_BYTES = 1 << 16
-_MOST_PATCH_BYTES = 64 << 20
+_HEADS = re.compile(rb"^(?:---|\+\+\+) ([^\t\r\n]+)", re.MULTILINE)
+_MOVED = re.compile(rb"^(?:rename|copy) (?:from|to) ([^\t\r\n]+)", re.MULTILINE)
+_PAIRS = re.compile(rb"^diff --git ([^\s/]\S*) ([^\s/]\S*)$", re.MULTILINE)
+_COMPLAINT = re.compile(r"^error: ([^\n]{1,200})", re.MULTILINE)
+# Of a series of more patches, the tree has all or none.
+_MOST_PARTS = 100
 _SECONDS = 120
 _GIT = ("git", "--no-pager", "apply", "--whitespace=nowarn")
 _ENVIRONMENT = (
     "env", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1",
 )  # fmt: skip
 
+_Files = Mapping[str, bytes | None]
+
 
 @dataclass(frozen=True, slots=True)
-class Mail:
-    """A patch, and what a reader knows it by."""
+class _Failed:
+    """The mail that does not apply, and what git says of it."""
 
-    name: str
-    text: bytes
+    mail: Mail
+    reason: str
 
 
-def mails_of(name: str, content: bytes) -> tuple[Mail, ...]:
-    """The patches of a file, one for each mail in it; raises ``PatchRefused`` for what cannot be read as it is."""
-    if len(content) > _MOST_PATCH_BYTES:
-        raise PatchRefused(f"{name} is larger than {_MOST_PATCH_BYTES >> 20} MiB; give the patch alone")
-    starts = [match.start() for match in _MAIL.finditer(content)] or [0]
-    texts = [content[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
-    for text in texts:
-        if _ENCODED.search(text[:_HEADER_BYTES].partition(b"\n\n")[0]):
-            raise PatchRefused(f"{name} is encoded for mail; decode it with `git mailinfo`, or give git's own file")
-    return tuple(Mail(name if len(texts) == 1 else f"{name}[{number}]", text) for number, text in enumerate(texts, 1))
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """The files that the patches name, as the tree has them, and the options with which git applies such patches."""
+
+    files: _Files
+    options: tuple[str, ...]
+
+    def with_(self, mails: Sequence[Mail]) -> _Files | _Failed:
+        """The files with the patches, or the first one that does not apply."""
+        return _applied(mails, self.files, self.options)
+
+    def without(self, mails: Sequence[Mail]) -> _Files | _Failed:
+        """The files as they were before the patches, or the last one that the tree does not have."""
+        return _applied(mails[::-1], self.files, (*self.options, "--reverse"))
 
 
 def patched(tree: Path, mails: Sequence[Mail]) -> Versions:
-    """The tree without and with the patches, whether it has them or not.
+    """The tree without and with the patches, whether it has them, the first of them, or none.
 
-    Raises ``PatchRefused`` where they apply neither way, or where the tree has them and they change its build.
+    Raises ``PatchRefused`` where they do not apply, or where the tree has some that change its build.
     """
     root = tree.resolve()
-    named = [name for mail in mails for name in _named(mail.text)]
-    names = tuple(dict.fromkeys(name for one in named if (name := plain(one)) is not None))
+    given = [mail for mail in mails if _PAIRS.search(mail.text) or _HEADS.search(mail.text)]
+    strip = _strip(root, given)
+    names = tuple(dict.fromkeys(name for mail in given for name in _named(mail.text, strip)))
     if not names:
-        raise PatchRefused(f"this is no patch of files in {tree}; give one as `git format-patch` writes it")
-    now = {name: read_inside(root, name, MOST_BYTES) for name in names}
+        raise PatchRefused(_no_patch(tree, mails))
     build = sorted(name for name in names if is_of_the_build(name.encode()))
-    other = _applied(mails, now, ())
-    if other is not None:
-        return _versions(root, mails, (now, other), build)
-    other = _applied(mails[::-1], now, ("--reverse",))
-    if other is None:
-        message = f"{mails[0].name} applies to {tree} neither forwards nor backwards"
-        raise PatchRefused(f"{message}; name the tree it is for with --tree DIR")
-    if build:
-        message = f"{tree} has {mails[0].name} already, which changes {build[0]} of the build; give the tree without it"
+    moved = {name.decode("utf-8", "replace") for mail in given for name in _MOVED.findall(mail.text)}
+    excluded = (f"--exclude={name}" for name in names if name not in moved and _is_of_no_use(name.encode()))
+    files = {name: read_inside(root, name, MOST_BYTES) for name in names}
+    here = _Here(files, (f"-p{strip}", *excluded))
+    before, after, had = _sides(tree, here, given)
+    if had and build:
+        message = f"{tree} has {given[0].name} already, which changes {build[0]} of the build; give the tree without it"
         raise PatchRefused(message)
-    return _versions(root, mails, (other, now), build)
+    return _versions(root, given, (before, after), (*_remarks(build), *_had(tree, had, len(given))))
 
 
-def _versions(root: Path, mails: Sequence[Mail], sides: tuple[_Files, _Files], build: Sequence[str]) -> Versions:
+def _is_of_no_use(name: bytes) -> bool:
+    """Whether a file says nothing of layouts nor of a build: pictures may come without what it takes to apply them."""
+    return not (is_of_interest(name) or is_of_the_build(name))
+
+
+def _had(tree: Path, count: int, of: int) -> Iterator[str]:
+    if 0 < count < of:
+        yield f"{tree} has the first {count} of the {of} patches already: all are judged"
+
+
+def _sides(tree: Path, here: _Here, mails: Sequence[Mail]) -> tuple[_Files, _Files, int]:
+    """The files before and after, and how many of the patches the tree has."""
+    after = here.with_(mails)
+    if not isinstance(after, _Failed):
+        return here.files, after, 0
+    before = here.without(mails)
+    if not isinstance(before, _Failed):
+        return before, here.files, len(mails)
+    for count in range(1, len(mails)) if len(mails) <= _MOST_PARTS else ():
+        if isinstance(here.without(mails[count - 1 : count]), _Failed):
+            continue
+        before, rest = here.without(mails[:count]), here.with_(mails[count:])
+        if not isinstance(before, _Failed) and not isinstance(rest, _Failed):
+            return before, rest, count
+    raise PatchRefused(_refusal(tree, mails, after))
+
+
+def _refusal(tree: Path, mails: Sequence[Mail], failed: _Failed) -> str:
+    said = f"{failed.mail.name} applies to {tree} neither forwards nor backwards: {failed.reason}"
+    number, count = failed.mail.part or (0, 0)
+    if {*range(1, number)} - {one.part[0] for one in mails if one.part}:
+        return f"{said}; it is part {number} of {count}: give those before it, too, in their order"
+    return f"{said}; name the tree it is for with --tree DIR"
+
+
+def _no_patch(tree: Path, mails: Sequence[Mail]) -> str:
+    name = mails[0].name if mails else "standard input"
+    if not any(mail.text.strip() for mail in mails):
+        return f"{name} is empty; give a patch as `git format-patch` writes it"
+    if all(mail.part and mail.part[0] == 0 for mail in mails):
+        return f"{name} is a cover letter; give the patches behind it"
+    return f"{name} is no patch of files in {tree}; give one as `git format-patch` writes it"
+
+
+def _versions(root: Path, mails: Sequence[Mail], sides: tuple[_Files, _Files], remarks: tuple[str, ...]) -> Versions:
     before, after = sides
     names = sorted({*before, *after})
     changes = tuple(
         FileChange(name, before.get(name), after.get(name)) for name in names if is_of_interest(name.encode())
     )
     title = mails[0].name if len(mails) == 1 else f"{mails[0].name} … {mails[-1].name}"
-    return Versions(root.name, title, root, changes, tuple(_remarks(build)))
+    return Versions(root.name, title, root, changes, remarks)
 
 
 def _remarks(build: Sequence[str]) -> Iterator[str]:
@@ -96,17 +144,41 @@ def _remarks(build: Sequence[str]) -> Iterator[str]:
         )
 
 
-def _named(text: bytes) -> Iterator[bytes]:
+def _strip(root: Path, mails: Sequence[Mail]) -> int:
+    """How many parts of the names are none of the tree's: 1, as in ``a/mm.h``, unless it has the names as they are."""
+    heads = [head for mail in mails for head in _heads(mail.text)]
+    usual = any(_is_in(root, _behind(head)) for head in heads) or not any(_is_in(root, head) for head in heads)
+    return int(usual)
+
+
+def _heads(text: bytes) -> Iterator[bytes]:
+    yield from _HEADS.findall(text)
+    for pair in _PAIRS.findall(text):
+        yield from pair
+
+
+def _behind(head: bytes) -> bytes:
+    """A name without its first part, empty where that is all."""
+    first, _, rest = head.partition(b"/")
+    return rest if first else b""
+
+
+def _is_in(root: Path, name: bytes) -> bool:
+    kept = plain(name)
+    return kept is not None and (root / kept).is_file()
+
+
+def _named(text: bytes, strip: int) -> Iterator[str]:
     """The paths that a patch may mean; whatever else it names does not lie beside it when it is applied."""
-    for one, first, second in _NAMES.findall(text):
-        yield from filter(None, (one, first, second))
+    heads = (_behind(head) if strip else head for head in _heads(text))
+    for name in (*heads, *_MOVED.findall(text)):
+        kept = plain(name) if name else None
+        if kept is not None:
+            yield kept
 
 
-_Files = dict[str, bytes | None]
-
-
-def _applied(mails: Sequence[Mail], files: _Files, options: tuple[str, ...]) -> _Files | None:
-    """The files after all patches; ``None`` where one does not apply."""
+def _applied(mails: Sequence[Mail], files: _Files, options: tuple[str, ...]) -> _Files | _Failed:
+    """The files after all patches, or the first one that does not apply."""
     with tempfile.TemporaryDirectory(prefix="linesmith-patch-") as made:
         scratch = Path(made).resolve()
         folder = scratch / "tree"
@@ -119,8 +191,10 @@ def _applied(mails: Sequence[Mail], files: _Files, options: tuple[str, ...]) -> 
             (scratch / "patch").write_bytes(mail.text)
             alone = f"GIT_CEILING_DIRECTORIES={scratch}"
             argv = (*_ENVIRONMENT, alone, *_GIT, *options, str(scratch / "patch"))
-            if run(Command(argv, folder, _SECONDS, Confinement((scratch,), (scratch,)))).status:
-                return None
+            ended = run(Command(argv, folder, _SECONDS, Confinement((scratch,), (scratch,))))
+            if ended.status:
+                said = _COMPLAINT.search(ended.output)
+                return _Failed(mail, said[1].removeprefix("patch failed: ") if said else "git apply fails")
         return dict(_read(folder, files))
 
 

@@ -81,7 +81,7 @@ def test_files_that_come_go_and_change_their_names(tmp_path: Path, made: Commits
         (b"--- a/a.h\n+++ b/a.h\n@@ -1 +1 @@\n-int x;\n+int y;\n", "neither forwards nor backwards"),
         (b"--- a/../out.h\n+++ b/../out.h\n@@ -0,0 +1 @@\n+int y;\n", "is no patch of files"),
         (b"--- /etc/passwd\n+++ /etc/passwd\n@@ -0,0 +1 @@\n+int y;\n", "is no patch of files"),
-        (b"From x\nContent-Transfer-Encoding: base64\n\nLS0t\n", "encoded for mail"),
+        (b"nothing\n", "standard input is no patch"),
     ],
 )
 def test_what_is_no_patch_of_the_tree_is_an_error(tmp_path: Path, patch: bytes, said: str) -> None:

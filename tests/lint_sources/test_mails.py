@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Patches in all the forms in which people have them, on the way into two versions of a tree."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import quopri
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from lint_commits import Commits, repository
+from patch_cases import write_files
+
+from linesmith.analyzer.errors import PatchRefused
+from linesmith.patches.versions.mail_texts import mails_of
+from linesmith.patches.versions.mails import patched
+
+HEADER = "struct cache {\n\tlong uses;\n\tlong hits;\n};\n"
+STEPS = (
+    HEADER,
+    HEADER.replace("hits;", "hits, misses;"),
+    HEADER.replace("hits;", "hits, misses, evicted;"),
+    HEADER.replace("hits;", "hits, misses, evicted, kept;"),
+)
+MIME = b"\nMIME-Version: 1.0\nContent-Transfer-Encoding: "
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Commits:
+    """A repository with a commit for each step, the last one checked out nowhere."""
+    found = repository(tmp_path / "made")
+    last = ""
+    for step in STEPS:
+        last = found.commit({"mm/cache.h": step}, last)
+    found.git("update-ref", "refs/heads/topic", last)
+    return found
+
+
+def printed(made: Commits, *arguments: str) -> bytes:
+    return subprocess.run(["git", *arguments], cwd=made.root, capture_output=True, check=True).stdout
+
+
+def series(made: Commits, *options: str) -> bytes:
+    return printed(made, "format-patch", "--stdout", *options, "topic~3..topic")
+
+
+def tree(folder: Path, text: str = HEADER) -> Path:
+    return write_files(folder / "tree", {"mm/cache.h": text})
+
+
+def judged(root: Path, *files: bytes) -> tuple[bytes | None, bytes | None]:
+    """The header before and after."""
+    mails = [mail for number, text in enumerate(files) for mail in mails_of(f"{number}.patch", text)]
+    found = patched(root, mails)
+    return found.before["mm/cache.h"], found.after["mm/cache.h"]
+
+
+WHOLE = (STEPS[0].encode(), STEPS[3].encode())
+
+
+def test_a_cover_letter_in_front_of_a_series_changes_nothing(tmp_path: Path, made: Commits) -> None:
+    mails = series(made, "--cover-letter")
+    assert mails.count(b"\nSubject: ") == 4
+    assert judged(tree(tmp_path), mails) == WHOLE
+
+
+def test_several_series_in_a_mailbox_are_applied_one_after_the_other(tmp_path: Path, made: Commits) -> None:
+    second = series(made).replace(b"cache.h", b"other.h")
+    root = write_files(tmp_path / "tree", {"mm/cache.h": HEADER, "mm/other.h": HEADER})
+    mails = mails_of("box", series(made, "--cover-letter") + second)
+    assert patched(root, mails).after == {"mm/cache.h": WHOLE[1], "mm/other.h": WHOLE[1]}
+
+
+@pytest.mark.parametrize(
+    "separator", [b"From mboxrd@z Thu Jan  1 00:00:00 1970", b"From me@here Tue Nov 17 09:00:01 2026"]
+)
+def test_mailboxes_of_archives_and_readers_are_parted_too(tmp_path: Path, made: Commits, separator: bytes) -> None:
+    mails = b"\n".join(
+        separator if line.startswith(b"From ") and line.endswith(b" 2001") else line
+        for line in series(made, "--cover-letter").split(b"\n")
+    )
+    assert len(mails_of("box", mails)) == 4
+    assert judged(tree(tmp_path), mails) == WHOLE
+
+
+def with_line_ends_of_mail(text: bytes) -> bytes:
+    return text.replace(b"\n", b"\r\n")
+
+
+def quoted(text: bytes) -> bytes:
+    head, _, body = text.partition(b"\n\n")
+    return head + MIME + b"quoted-printable\n\n" + quopri.encodestring(body)
+
+
+def encoded(text: bytes) -> bytes:
+    head, _, body = text.partition(b"\n\n")
+    return head + MIME + b"base64\n\n" + base64.encodebytes(with_line_ends_of_mail(body))
+
+
+@pytest.mark.parametrize("sent", [with_line_ends_of_mail, quoted, encoded])
+def test_what_the_mail_did_to_a_patch_is_undone(tmp_path: Path, made: Commits, sent: Callable[[bytes], bytes]) -> None:
+    patch = printed(made, "format-patch", "--stdout", "-1", "topic~2")
+    assert judged(tree(tmp_path), sent(patch)) == (STEPS[0].encode(), STEPS[1].encode())
+
+
+def test_line_ends_that_are_the_trees_own_stay(tmp_path: Path) -> None:
+    """Git's own lines of such a patch end as lines of git do."""
+    root = tree(tmp_path)
+    (root / "mm/cache.h").write_bytes(b"int a;\r\n")
+    patch = b"--- a/mm/cache.h\n+++ b/mm/cache.h\n@@ -1 +1 @@\n-int a;\r\n+int b;\r\n"
+    assert judged(root, patch) == (b"int a;\r\n", b"int b;\r\n")
+
+
+@pytest.mark.parametrize(
+    "prefixes",
+    [("--no-prefix",), ("--src-prefix=linux.orig/", "--dst-prefix=linux/"), ("--src-prefix=i/", "--dst-prefix=w/")],
+)
+def test_names_in_a_patch_have_any_first_part_or_none(tmp_path: Path, made: Commits, prefixes: tuple[str, ...]) -> None:
+    patch = printed(made, "diff", *prefixes, "topic~3", "topic")
+    assert judged(tree(tmp_path), patch) == WHOLE
+    plain = b"\n".join(line for line in patch.split(b"\n") if not line.startswith((b"diff", b"index")))
+    assert judged(tree(tmp_path / "other"), plain) == WHOLE
+
+
+@pytest.mark.parametrize("had", [0, 1, 2, 3])
+def test_the_tree_may_have_any_number_of_a_series_already(tmp_path: Path, made: Commits, had: int) -> None:
+    found = patched(tree(tmp_path, STEPS[had]), mails_of("series", series(made, "--cover-letter")))
+    assert (found.before["mm/cache.h"], found.after["mm/cache.h"]) == WHOLE
+    told = [one for one in found.remarks if f"has the first {had} of the 3 patches already" in one]
+    assert bool(told) == (had in (1, 2))
+
+
+def test_a_picture_of_which_the_patch_has_no_bytes_is_left_out(tmp_path: Path, made: Commits) -> None:
+    picture = b"diff --git a/l.gif b/l.gif\nindex 1234567..89abcde 100644\nBinary files a/l.gif and b/l.gif differ\n"
+    assert judged(tree(tmp_path), picture + printed(made, "diff", "topic~3", "topic")) == WHOLE
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ((1,), "2.patch applies to TREE neither forwards nor backwards: mm/cache.h:1; it is part 2 of 3: give those"),
+        ((0, 2), "3.patch applies to TREE neither forwards nor backwards: mm/cache.h:1; it is part 3 of 3: give those"),
+        ((0, 0), "1.patch applies to TREE neither forwards nor backwards: mm/cache.h:1; name the tree it is for"),
+    ],
+)
+def test_what_does_not_apply_is_named_with_its_place(
+    tmp_path: Path, made: Commits, numbers: tuple[int, ...], said: str
+) -> None:
+    mails = mails_of("series", series(made))
+    root = tree(tmp_path)
+    chosen = [mail for number in numbers for mail in mails_of(f"{number + 1}.patch", mails[number].text)]
+    with pytest.raises(PatchRefused) as refused:
+        patched(root, chosen)
+    assert str(refused.value).replace(str(root), "TREE").startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"", "0.patch is empty"),
+        (b"From: x\nSubject: [PATCH v3 0/2] caches\n\nWhat this is about.\n", "0.patch is a cover letter"),
+        (b"> --- a/a.h\n> +++ b/a.h\n", "0.patch is no patch of files"),
+        (gzip.compress(b"--- a/a.h\n"), "0.patch is compressed"),
+        ("--- a/a.h\n".encode("utf-16"), "0.patch is UTF-16"),
+        (b"From: x\nContent-Transfer-Encoding: base64\n\nLS0tI\n", "0.patch is encoded for mail, and damaged"),
+    ],
+)
+def test_what_is_no_patch_is_named_for_what_it_is(tmp_path: Path, text: bytes, said: str) -> None:
+    with pytest.raises(PatchRefused, match=said):
+        judged(tree(tmp_path), text)
