@@ -155,6 +155,14 @@ def test_the_fewest_moves_are_all_but_the_longest_rise() -> None:
     assert moved((1, 2, 3, 0), fixed=(0,)) == (1, 2, 3)
 
 
+@given(st.permutations(range(8)))
+def test_no_fewer_moves_lead_to_an_order(order: list[int]) -> None:
+    longest = [1] * len(order)
+    for place, item in enumerate(order):
+        longest[place] = 1 + max((longest[at] for at in range(place) if order[at] < item), default=0)
+    assert len(moved(order)) == len(order) - max(longest)
+
+
 def test_a_search_that_ended_leaves_nothing_in_memory() -> None:
     scene = Scene(problem([item(8), item(16), *[item(8)] * 9], hot=(0, 1)))
     Positions(scene, 1_000, UNITS).run()

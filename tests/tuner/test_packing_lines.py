@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linesmith.analyzer.geometry.placement import Shape
+from linesmith.tuner.packing.companies import Companies, most
 from linesmith.tuner.packing.problem import Company, Grid, Hotspot, Item, Problem
 from linesmith.tuner.packing.solve import solve
 
@@ -74,6 +75,27 @@ def test_the_answer_costs_as_little_as_the_cheapest_of_all_orders(problem: Probl
     assert answer.proven
     assert answer.cost == pytest.approx(least, abs=1e-6)
     assert judged(problem, answer.order) == pytest.approx(least, abs=1e-6)
+
+
+WRITTEN = st.integers(0, 7)
+WEIGHTS = st.lists(st.integers(1, 9), min_size=3, max_size=3)
+PARTITIONS = ((0b111,), (0b001, 0b110), (0b010, 0b101), (0b100, 0b011), (0b001, 0b010, 0b100))
+
+
+@given(WEIGHTS, WRITTEN)
+def test_no_order_is_below_the_cheapest_way_to_share_lines(weights: list[int], written: int) -> None:
+    """Each of eight phases of each hotspot may be rounded by half a unit; both grids count."""
+    company = fetches(weights, written)
+    made = problem([8, 8, 8], hot=(0, 2), weights=weights, written=written)
+    cheapest = min(sum(map(company.price, parts)) for parts in PARTITIONS)
+    assert Companies(made, company, 1e-3).least() == pytest.approx(2 * cheapest * 1000 - 3 * 8, abs=1)
+
+
+@given(WEIGHTS, WRITTEN)
+def test_no_order_costs_as_much_as_the_most(weights: list[int], written: int) -> None:
+    made = problem([8, 40, 8], hot=(0, 2), weights=weights, written=written)
+    dearest = max(judged(made, order) for order in permutations(range(3)))
+    assert most(made, fetches(weights, written)) > dearest
 
 
 def test_members_that_cost_less_together_come_together() -> None:

@@ -14,11 +14,13 @@ from packing_cases import cheapest
 
 from linesmith.analyzer.geometry.placement import Shape
 from linesmith.tuner.packing.anneal import anneal
+from linesmith.tuner.packing.chain import undone
 from linesmith.tuner.packing.cpsat import place_hot
 from linesmith.tuner.packing.fill import Filling
 from linesmith.tuner.packing.positions import Positions
 from linesmith.tuner.packing.prices import UNITS
 from linesmith.tuner.packing.problem import Clash, Grid, Hotspot, Item, Problem
+from linesmith.tuner.packing.rooms import rooms
 from linesmith.tuner.packing.scene import Scene
 from linesmith.tuner.packing.solve import front, solve
 
@@ -98,6 +100,31 @@ def test_what_is_not_proven_says_what_it_may_miss_and_the_same_problem_has_the_s
     assert not answer.proven
     assert 0 <= answer.bound < answer.cost
     assert answer == solve(dense, work=2000)
+
+
+def test_a_bound_counts_what_members_gain_by_being_together() -> None:
+    dense = crowded([8] * 24, hot=range(4, 20))
+    signed = tuple(replace(one, weight=one.weight * (-1) ** number) for number, one in enumerate(dense.clashes))
+    answer = solve(replace(dense, clashes=signed), work=500)
+    assert not answer.proven
+    assert -sum(one.weight for one in dense.clashes) < answer.bound < answer.cost
+
+
+def test_a_move_that_saves_nothing_is_taken_back() -> None:
+    scene = Scene(SEVEN)
+    one_moved = scene.judge((0, 2, 3, 4, 5, 1, 6))
+    assert one_moved is not None
+    assert undone(scene, one_moved).order == (0, 1, 2, 3, 4, 5, 6)
+
+
+def test_an_item_has_the_room_that_those_before_and_behind_it_leave() -> None:
+    """Two items, one that lies at byte 32, and two more, in 64 bytes."""
+    sizes, segments = (8, 16, 8, 8, 8), (0, 0, 1, 2, 2)
+    items = tuple(Item((Shape(size * 8, 64),), segment) for size, segment in zip(sizes, segments, strict=True))
+    pinned = (*items[:2], replace(items[2], pinned=32), *items[3:])
+    scene = Scene(replace(crowded(sizes, hot=(0, 3)), items=pinned, size_limit=64))
+    before, behind = (0, 33 * 8 - 1), (40 * 8, 64 * 8)
+    assert rooms(scene) == (before, before, (24 * 8, 48 * 8), behind, behind)
 
 
 def test_items_that_do_not_move_keep_their_order() -> None:
