@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from linesmith.analyzer.cli import dressing_options, matrix_options, options, premises, series_output
+from linesmith.analyzer.cli.candidate_choice import CandidateChoice
 
 
 @click.command()
@@ -18,7 +19,10 @@ from linesmith.analyzer.cli import dressing_options, matrix_options, options, pr
 @options.cflags
 @options.type_
 @click.option(
-    "--candidate", metavar="N", type=click.IntRange(min=1), help="Its number in `suggest --tree`; else the recommended."
+    "--candidate",
+    metavar="N|NAME",
+    type=CandidateChoice(),
+    help="Its name in `suggest`, or number in `suggest --tree`; else the recommended.",
 )
 @options.section
 @premises.given
@@ -43,7 +47,7 @@ def command(
     build: Path | None,
     cflags: str,
     type_: str | None,
-    candidate: int | None,
+    candidate: int | str | None,
     section: int,
     given: premises.Given,
     snapshot: Path | None,

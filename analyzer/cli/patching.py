@@ -13,9 +13,10 @@ from linesmith.analyzer.addresses.same_code import is_of_another_build
 from linesmith.analyzer.cli import output
 from linesmith.analyzer.cli.analysis import Analysis
 from linesmith.analyzer.cli.blocks import objects
+from linesmith.analyzer.cli.candidate_choice import number_of
 from linesmith.analyzer.cli.dressing_options import Dressing
 from linesmith.analyzer.cli.matrix_options import Checking
-from linesmith.analyzer.cli.proposing import check_number, offered
+from linesmith.analyzer.cli.proposing import offered
 from linesmith.analyzer.cli.remarks import remark
 from linesmith.analyzer.cli.scanning import Scanned, records_of, scan_if_possible
 from linesmith.analyzer.cli.series_output import Mailing, tell
@@ -23,6 +24,7 @@ from linesmith.analyzer.cli.waiting import Steps
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Candidate, ConfigurationCheck, Finding, SourceFact, SourceScan, StepTable
+from linesmith.analyzer.model.candidate_name import candidate_name
 from linesmith.analyzer.report import patch as report
 from linesmith.analyzer.report.excerpt import excerpt
 from linesmith.patches.beyond import OF_ANOTHER_BUILD, beyond, is_worse
@@ -66,28 +68,27 @@ class Asked:
     cpus: int
 
 
-def choose(found: Analysis, premises: Premises, trace: Path | None, number: int | None) -> Chosen:
-    """The candidate with that number, or the first that is recommended.
+def choose(found: Analysis, premises: Premises, trace: Path | None, wanted: int | str | None) -> Chosen:
+    """The candidate with that number or name, or the first that is recommended.
 
-    Raises ``NothingToSuggest`` when there are not so many, when none is recommended, and what a replay raises.
+    Raises ``NothingToSuggest`` when there is no such one, when none is recommended, and what a replay raises.
     """
     answers = offered(found, premises, trace).answers
     known = [(one, candidate) for one in answers for candidate in one.candidates]
     if not known:
         raise NothingToSuggest(reasons(answers))
-    place = _recommended(known) if number is None else number - 1
-    check_number(place + 1, len(known))
-    answer, candidate = known[place]
+    number = number_of(wanted, [candidate for _, candidate in known]) or _recommended(known)
+    answer, candidate = known[number - 1]
     steps = step_tables(answer.finding, candidate, found.reading.layouts)
     facts = premises.facts.of(candidate.type)
-    return Chosen(place + 1, candidate, answer.finding, steps, facts, is_of_another_build(found.profile))
+    return Chosen(number, candidate, answer.finding, steps, facts, is_of_another_build(found.profile))
 
 
 def _recommended(known: Sequence[tuple[Suggestion, Candidate]]) -> int:
-    """The place of the first recommended candidate."""
-    for place, (_, candidate) in enumerate(known):
+    """The number of the first recommended candidate."""
+    for number, (_, candidate) in enumerate(known, 1):
         if candidate.recommended:
-            return place
+            return number
     raise NothingToSuggest(f"{known[0][0].declined} `linesmith patch --candidate 1` takes the first all the same")
 
 
@@ -137,7 +138,7 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
     said = beyond(checks, scan, title, chosen.facts)
     said = replace(said, profile=OF_ANOTHER_BUILD) if chosen.of_another_build else said
     parts = chosen.number, excerpt, confirmed, chosen.steps, said
-    patch = told(candidate, chosen.finding, tree, *parts)
+    patch = replace(told(candidate, chosen.finding, tree, *parts), name=candidate_name(chosen.candidate))
     in_steps = asked.in_steps
     series = stepwise(candidate, patch, confirmed, tree, Steps()) if in_steps else whole(patch, confirmed)
     files = asked.mailing.files(series, tree.root)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from linesmith.analyzer.cli.analysis import beside
 from linesmith.analyzer.cli.remarks import remark
 from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.model.candidate_name import candidate_name
 from linesmith.analyzer.report.moves import change
 from linesmith.analyzer.report.suggested import Proposed, Suggested
 from linesmith.tuner.cost.replayed_saving import replayed_saving
@@ -129,11 +130,5 @@ def _proposed(one: Suggestion, advice: tuple[StructuralAdvice, ...], layouts: La
 
 def tell_choice(number: int, candidate: Candidate) -> None:
     """Say which candidate is taken; for those to whom ``suggest``, knowing less of the source, numbers others so."""
-    remark(f"candidate {number} of `linesmith suggest` with the same --tree: {change(candidate)}")
-
-
-def check_number(number: int | None, offered: int) -> None:
-    """Raise ``NothingToSuggest`` where a number is given and there are not so many candidates."""
-    if number is not None and number > offered:
-        known = f"there are only {offered} candidates" if offered != 1 else "there is only 1 candidate"
-        raise NothingToSuggest(f"{known}, so there is no --candidate {number}; see `linesmith suggest`")
+    name = candidate_name(candidate)
+    remark(f"candidate {number} ({name}) of `linesmith suggest` with the same --tree: {change(candidate)}")

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from linesmith.analyzer.cli import map_output, options, premises, scanning, sharding
+from linesmith.analyzer.cli.candidate_choice import CandidateChoice, number_of
 
 
 @click.command()
@@ -16,7 +17,7 @@ from linesmith.analyzer.cli import map_output, options, premises, scanning, shar
 @options.type_
 @options.section
 @click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Show the first N candidates only.")
-@click.option("--candidate", metavar="N", type=click.IntRange(min=1), help="Show this candidate in full.")
+@click.option("--candidate", metavar="N|NAME", type=CandidateChoice(), help="Show this candidate in full.")
 @premises.given
 @scanning.given
 @options.snapshot
@@ -33,7 +34,7 @@ def command(
     type_: str | None,
     section: int,
     limit: int | None,
-    candidate: int | None,
+    candidate: int | str | None,
     given: premises.Given,
     tree: Path | None,
     build: Path | None,
@@ -48,12 +49,12 @@ def command(
 ) -> None:
     """Propose the smallest changes of the structs on the hot lines of PROFILE, with what each gains and costs.
 
-    Of each line the recommended change is shown in full, the others in a table; numbers are those that `patch` takes.
+    Of each line the recommended change is shown in full, the others in a table; `patch` takes their names.
     As map, svg, png or markdown, the cache lines are drawn before and after: of --candidate, or of what is recommended.
     """
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
     from linesmith.analyzer.cli.blocks import with_blocks
-    from linesmith.analyzer.cli.proposing import check_number, suggested
+    from linesmith.analyzer.cli.proposing import suggested
     from linesmith.analyzer.report import suggest, suggest_json
     from linesmith.analyzer.report.line_maps import suggested_maps
 
@@ -62,13 +63,13 @@ def command(
     scans = scanning.scan_findings(tree, build, found)
     known = with_blocks(given.premises(elf, found.reading, scans), found, tree)
     answers = suggested(found, known, limit, trace, split)
-    check_number(candidate, sum(len(line.candidates) for line in answers.lines))
+    number = number_of(candidate, [one.candidate for one in answers.numbered()])
     wanted = map_output.chosen_format(format_, output)
     if wanted in map_output.DRAWN:
-        map_output.write_maps(suggested_maps(answers, found.profile, candidate), wanted, output)
+        map_output.write_maps(suggested_maps(answers, found.profile, number), wanted, output)
         return
     if wanted == "json":
         text = suggest_json.render_json(answers)
     else:
-        text = suggest.render_candidate(answers, candidate) if candidate else suggest.render_text(answers)
+        text = suggest.render_candidate(answers, number) if number else suggest.render_text(answers)
     options.write(text, output)

@@ -137,6 +137,7 @@ class Patch:
 
     ``verified`` says by what the edit was confirmed, empty when it was not. ``exact`` tells that the tree's layouts are
     those of the ELF file, so that the candidate's layout came out to the bit. ``commands`` were run, or would be.
+    ``candidate`` is its number, ``name`` what it is called in any list.
     A byte of ``diff`` that is no UTF-8 is a lone surrogate, as ``surrogateescape`` makes it.
     """
 
@@ -149,3 +150,4 @@ class Patch:
     exact: bool = True
     notes: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
+    name: str = ""

@@ -18,7 +18,7 @@ MOST_LINES = 4
 
 
 def render_text(suggested: Suggested) -> str:
-    """Every line's answer; the numbers of candidates are those of ``linesmith patch --candidate``.
+    """Every line's answer; numbers and names of candidates are those of ``linesmith patch --candidate``.
 
     A line's candidates come in the order in which the simulations have them.
     """

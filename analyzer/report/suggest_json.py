@@ -126,9 +126,10 @@ class StepsDocument(msgspec.Struct, frozen=True):
 
 
 class CandidateDocument(msgspec.Struct, frozen=True):
-    """One candidate; ``number`` is what ``linesmith patch --candidate`` takes, ``line`` the rank of the hot line."""
+    """One candidate; ``linesmith patch --candidate`` takes ``number`` or ``name``; ``line`` is the hot line's rank."""
 
     number: int
+    name: str
     line: int
     type: str
     moves: tuple[Move, ...]
@@ -215,6 +216,7 @@ def _candidate(one: Numbered) -> CandidateDocument:
     candidate = one.candidate
     return CandidateDocument(
         number=one.number,
+        name=one.name,
         line=one.line.finding.rank,
         type=candidate.type,
         moves=candidate.moves,

@@ -18,6 +18,7 @@ from linesmith.analyzer.model import (
     StepTable,
     StructuralAdvice,
 )
+from linesmith.analyzer.model.candidate_name import candidate_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,10 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """A candidate with its number, as ``linesmith patch --candidate`` takes it, and what belongs to it."""
+    """A candidate with its number in the list and what belongs to it.
+
+    ``linesmith patch --candidate`` takes the number, where it is given what the list rests on, or the ``name``.
+    """
 
     number: int
     candidate: Candidate
@@ -51,6 +55,11 @@ class Numbered:
     steps: tuple[StepTable, ...]
     simulation: Simulation | None
     replayed: ReplayedSaving | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called in every list that has it."""
+        return candidate_name(self.candidate)
 
 
 @dataclass(frozen=True, slots=True)

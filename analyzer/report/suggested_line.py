@@ -108,7 +108,7 @@ def _reserve(one: Numbered) -> list[str]:
 
 
 def _title(one: Numbered) -> str:
-    said = f"candidate {one.number}: {change(one.candidate)}"
+    said = f"candidate {one.number} ({one.name}): {change(one.candidate)}"
     if one.candidate.recommended:
         because = prose(one.candidate.recommended, f"  {'because':<{LABEL}}", " " * (LABEL + 2))
         return f"recommended: {said}\n{because}"

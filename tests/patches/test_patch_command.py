@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from email import message_from_bytes
 from pathlib import Path
@@ -121,6 +122,22 @@ def test_a_candidate_that_facts_of_the_source_limit_is_named(bench: Path, tmp_pa
     facts.write_text('[[session_index]]\ntogether = ["leftmost", "guard"]\nplace = "bench.c:9"\n')
     done = patch(bench, "--constraints", facts, "--candidate", "1", "--dry-run")
     assert done.returncode == 0
-    assert done.stderr.startswith("linesmith: candidate 1 of `linesmith suggest` with the same --tree: ")
+    assert re.match(r"linesmith: candidate 1 \(\w+\) of `linesmith suggest` with the same --tree: ", done.stderr)
     shown = linesmith("suggest", bench, bench.parent / "tree" / program.PROFILE, "--constraints", facts)
-    assert f"candidate 1: {done.stderr.splitlines()[0].partition('--tree: ')[2]}\n" in shown.stdout
+    assert f": {done.stderr.splitlines()[0].partition('--tree: ')[2]}\n" in shown.stdout
+
+
+def test_a_name_means_one_change_whatever_else_is_offered(bench: Path, tmp_path: Path) -> None:
+    """The first number is of another change where the source's facts rule out what was first without them."""
+    facts, profile = tmp_path / "facts.toml", bench.parent / "tree" / program.PROFILE
+    facts.write_text('[[session_index]]\ntogether = ["leftmost", "guard"]\nplace = "bench.c:9"\n')
+    free, bound = (
+        json.loads(linesmith("suggest", bench, profile, *more, "--format", "json").stdout)["candidates"]
+        for more in ((), ("--constraints", facts))
+    )
+    assert free[0]["name"] != bound[0]["name"]
+    done = patch(bench, "--constraints", facts, "--candidate", bound[-1]["name"], "--dry-run")
+    assert (done.returncode, f"candidate {len(bound)} ({bound[-1]['name']})" in done.stderr) == (0, True)
+    done = patch(bench, "--constraints", facts, "--candidate", free[0]["name"], "--dry-run")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"no candidate is called {free[0]['name']} here" in done.stderr

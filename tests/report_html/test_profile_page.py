@@ -45,7 +45,7 @@ def test_the_line_is_told_from_what_lies_on_it_to_what_to_do(browser: Browser, p
         "The object on its lines",
         "Who touches this line",
         "Who waits for whom",
-        "Recommended: candidate 1: move guard behind name",
+        "Recommended: candidate 1 (qlkgp): move guard behind name",
     ]
 
 

@@ -66,7 +66,8 @@ def test_text_tells_what_is_recommended_first(example: Path) -> None:
     assert done.returncode == 0
     blocks = done.stdout.split("\n\n")
     assert blocks[1].startswith("line 0, struct session_index: false sharing")
-    assert blocks[2].startswith("recommended: candidate 1: move guard behind")
+    assert blocks[2].startswith("recommended: candidate 1 (")
+    assert "): move guard behind" in blocks[2]
     assert blocks[3].startswith("why: ")
 
 
@@ -76,10 +77,22 @@ def test_a_limit_cuts_the_list(example: Path) -> None:
     assert first == every[:1] != []
 
 
-def test_one_candidate_is_shown_in_full(example: Path) -> None:
+def test_one_candidate_is_shown_in_full_by_its_number_and_by_its_name(example: Path) -> None:
+    first = json.loads(suggest(example, "bench", "bench.c2c", "--format", "json").stdout)["candidates"][0]
     shown = suggest(example, "bench", "bench.c2c", "--candidate", "1").stdout
-    assert "candidate 1: " in shown
+    assert f"candidate 1 ({first['name']}): " in shown
     assert "\n\nbefore:\n" in shown
+    assert suggest(example, "bench", "bench.c2c", "--candidate", first["name"].upper()).stdout == shown
+
+
+def test_a_name_that_no_candidate_has_is_refused_with_those_there_are(example: Path) -> None:
+    first = json.loads(suggest(example, "bench", "bench.c2c", "--format", "json").stdout)["candidates"][0]
+    said = refused(example, "bench", "bench.c2c", "--candidate", "other")
+    assert said.startswith("linesmith: no candidate is called other here, ")
+    assert f"there are: {first['name']} (move guard behind" in said
+    for no_choice in ("0", "-1", "1.5", "a-b"):
+        told = refused(example, "bench", "bench.c2c", "--candidate", no_choice)
+        assert "is neither the number of a candidate, from 1 on, nor its name" in told
 
 
 def test_a_number_beyond_the_candidates_is_refused(example: Path) -> None:
@@ -149,9 +162,10 @@ def test_a_program_has_no_slabs_unless_a_kernel_is_named(example: Path) -> None:
 
 def test_the_recommended_candidate_is_the_one_that_patch_takes(example: Path) -> None:
     document = json.loads(suggest(example, "bench", "bench.c2c", "--format", "json").stdout)
-    number = next(one["number"] for one in document["candidates"] if one["recommended"])
+    chosen = next(one for one in document["candidates"] if one["recommended"])
     words = ("bench", "bench.c2c", "--tree", ".", "--cflags=-std=c11", "--format", "json")
-    assert json.loads(linesmith(example, "patch", *words).stdout)["candidate"] == number
+    taken = json.loads(linesmith(example, "patch", *words).stdout)
+    assert (taken["candidate"], taken["name"]) == (chosen["number"], chosen["name"])
 
 
 def test_output_goes_where_it_was_asked(example: Path, tmp_path: Path) -> None:

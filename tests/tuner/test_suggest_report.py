@@ -120,8 +120,8 @@ line 0, struct pool: false sharing in pool
 {NOISE}
 
 candidates, in full with --candidate 1 and so on (saves contended loads, of 100):
-     change               saves     limits  size  pages/1,000  moved  diff
-  1  move used behind id     88  60 to 100   128           32      1     2
+           change               saves     limits  size  pages/1,000  moved  diff
+  1 cjrcg  move used behind id     88  60 to 100   128           32      1     2
 """
     )
 
@@ -163,7 +163,7 @@ def test_other_lines_of_the_record_are_named_with_the_one_that_is_told() -> None
 
 def test_one_candidate_can_be_seen_in_full() -> None:
     text = suggest.render_candidate(suggested(proposed(moved(), aligned()), HOPELESS), 2)
-    assert "\ncandidate 2: align used to 64 bytes\n" in text
+    assert "\ncandidate 2 (jssbg): align used to 64 bytes\n" in text
     assert "recommended:" not in text
     assert "Line 3" not in text
 
@@ -188,7 +188,7 @@ vmlinux build-id c0ffee
 
 line 0, struct pool: false sharing in pool
 
-recommended: candidate 1: move used behind id
+recommended: candidate 1 (cjrcg): move used behind id
   because     The smallest change that leaves nothing.
   saves       likely 88 of 100 contended loads of the record (60 to 100); up to 28 may be chance
   cycles      27,000 to 45,600 saved, as sampled
@@ -245,9 +245,9 @@ after:
     };
 
 candidates (saves contended loads, of 100):
-       change                  saves     limits  size  pages/1,000  moved  diff
-  * 1  move used behind id        88  60 to 100   128           32      1     2
-    2  align used to 64 bytes    100              192     32 -> 48      1     2
+             change                  saves     limits  size  pages/1,000  moved  diff
+  * 1 cjrcg  move used behind id        88  60 to 100   128           32      1     2
+    2 jssbg  align used to 64 bytes    100              192     32 -> 48      1     2
 """
 
 

@@ -28,6 +28,7 @@ class CandidateSection:
     """Everything that is told of one candidate; ``because`` is empty where it is not the recommended one."""
 
     number: int
+    name: str
     change: str
     because: str
     facts: tuple[Fact, ...]
@@ -41,6 +42,7 @@ def candidate_section(one: Numbered, suggested: Suggested, profile: Profile) -> 
     """The section of a candidate, with the heat of all lines on which its record was found."""
     return CandidateSection(
         one.number,
+        one.name,
         change(one.candidate),
         one.candidate.recommended,
         tuple(_facts(one)),

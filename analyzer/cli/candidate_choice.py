@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which candidate a user means: by its number in a list, or by its name, which holds in every list that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from linesmith.analyzer.errors import NothingToSuggest
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.model import Candidate
+
+MOST_LISTED = 5
+
+
+class CandidateChoice(click.ParamType):  # type: ignore[type-arg]
+    """A number from 1 on, or a name."""
+
+    name = "candidate"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        """The number, or the name in small letters; fails on anything else."""
+        if isinstance(value, int):
+            return value
+        text = str(value).lower()
+        if text.isascii() and text.isalpha():
+            return text
+        if not (text.isascii() and text.isdecimal()) or not int(text):
+            self.fail(f"{value!r} is neither the number of a candidate, from 1 on, nor its name.", param, ctx)
+        return int(text)
+
+
+def number_of(chosen: int | str | None, candidates: Sequence[Candidate]) -> int | None:
+    """The number of the chosen one of ``candidates``, from 1 on; ``None`` where none is chosen.
+
+    Raises ``NothingToSuggest`` where there is no such candidate, or several have the name.
+    """
+    from linesmith.analyzer.model.candidate_name import candidate_name
+
+    if chosen is None:
+        return None
+    if isinstance(chosen, int):
+        if chosen <= len(candidates):
+            return chosen
+        known = f"there are only {len(candidates)} candidates" if len(candidates) != 1 else "there is only 1 candidate"
+        raise NothingToSuggest(f"{known}, so there is no --candidate {chosen}; see `linesmith suggest`")
+    names = [candidate_name(one) for one in candidates]
+    if names.count(chosen) == 1:
+        return names.index(chosen) + 1
+    raise NothingToSuggest(_ambiguous(chosen, names) if chosen in names else _unknown(chosen, names, candidates))
+
+
+def _ambiguous(chosen: str, names: Sequence[str]) -> str:
+    numbers = " and ".join(str(number) for number, name in enumerate(names, 1) if name == chosen)
+    return f"candidates {numbers} are both called {chosen}; give the number"
+
+
+def _unknown(chosen: str, names: Sequence[str], candidates: Sequence[Candidate]) -> str:
+    from linesmith.analyzer.report.moves import short_change
+
+    there = [f"{name} ({short_change(one)})" for name, one in zip(names, candidates, strict=True)]
+    more = [f"{len(there) - MOST_LISTED} more"] if len(there) > MOST_LISTED else []
+    return (
+        f"no candidate is called {chosen} here, where --tree, --growth, --constraints and others may rule it out; "
+        f"there are: {', '.join([*there[:MOST_LISTED], *more])}"
+    )
