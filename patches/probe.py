@@ -93,7 +93,8 @@ def compiled_in(overlay: Overlay, build: Build, probe: Probe, readable: Sequence
             raise VerificationFailed(message) from error
     stale = overlay.stale(one.file for one in layouts if one.file)
     if stale:
-        raise VerificationFailed(f"{probe.file} includes {stale} by a path that leads past the change")
+        how = ", which the change takes away" if stale in overlay.gone else " by a path that leads past the change"
+        raise VerificationFailed(f"{probe.file} includes {stale}{how}")
     return Compiled(layouts, command, overlay)
 
 

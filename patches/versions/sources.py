@@ -147,12 +147,17 @@ def _holders(
     """What holds a record by value that takes other room than before, as far as few files show it."""
     grown = {new.title for old, new in both.pairs if old and new and new.name and _room(old) != _room(new)}
     served = served_records(environment.slabs.release) if environment and environment.slabs else ()
-    files = holding(compiler.versions.root, grown, {name for one in known for name in (one.old, one.new)}, served)
-    found = [one for one in (Counterpart(file, file) for file in files) if compiler.is_here(one)]
+    others = holding(compiler.versions.root, grown, {name for one in known for name in (one.old, one.new)}, served)
+    found = [one for one in (Counterpart(file, file) for file in others) if compiler.is_here(one)]
     compiled, _ = compiler.compiled(found[:MOST_HOLDING])
     left = len(found) - len(compiled)
-    named = ", ".join(sorted(grown)[:3])
-    return compiled, [f"{left} more files that hold {named} by value were not compiled"] if left else []
+    return compiled, [_uncompiled(left, ", ".join(sorted(grown)[:3]))] if left else []
+
+
+def _uncompiled(count: int, held: str) -> str:
+    if count == 1:
+        return f"1 more file that holds {held} by value was not compiled"
+    return f"{count} more files that hold {held} by value were not compiled"
 
 
 def _room(layout: Layout) -> tuple[int, int]:

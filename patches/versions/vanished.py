@@ -58,8 +58,11 @@ def _aligned(text: bytes) -> frozenset[bytes]:
     if not _MARKED.search(text):
         return frozenset()
     marked = (one for one in record_texts(without_comments(text)) if _MARKED.search(one))
+    # Behind a record that has a name there may be an attribute alone.
     return frozenset(
-        name for one in marked for name in declared(one[: one.find(b"{") + 1] + one[one.rfind(b"}") :] + b";")
+        name
+        for one in marked
+        for name in declared(one[: one.find(b"{") + 1]) or declared(one[one.rfind(b"}") :] + b";")
     )
 
 

@@ -10,6 +10,9 @@ import pytest
 from linesmith_command import linesmith
 from lint_commits import Commits, repository
 
+from linesmith.analyzer.model import FileChange
+from linesmith.patches.versions.vanished import vanished
+
 HEADER = "struct cache {\n\tlong uses;\n\tlong hits __attribute__((aligned(64)));\n};\n"
 UNALIGNED = HEADER.replace(" __attribute__((aligned(64)))", "")
 NAMELESS = "typedef struct {\n\tlong uses;\n} __attribute__((aligned(64))) cache;\n"
@@ -99,6 +102,20 @@ def test_an_aligned_record_that_is_gone_is_told(made: Commits, head: dict[str, s
     assert done.returncode == 0
     assert "1 record with an alignment in no changed file any more" in done.stdout + done.stderr
     assert "cache of s.h" in done.stdout + done.stderr
+
+
+def test_an_attribute_behind_a_record_is_not_its_name() -> None:
+    attributed = b"struct cache {\n\tlong hits;\n} ____cacheline_aligned;\n"
+    (told,) = vanished((FileChange("s.h", attributed, None),), ())
+    assert told == "1 record with an alignment in no changed file any more, compared with nothing: cache of s.h"
+
+
+def test_a_header_that_the_change_takes_from_what_includes_it_is_named(made: Commits) -> None:
+    user = '#include "s.h"\nstruct user {\n\tstruct cache cache;\n};\n'
+    old = made.commit({"s.h": HEADER, "user.h": user})
+    done = lint(made, old, made.commit({"t.h": HEADER.replace("uses;", "uses[64];"), "user.h": user}, old))
+    assert done.returncode == 2
+    assert "user.h includes s.h, which the change takes away" in done.stderr
 
 
 def test_an_intent_of_a_record_that_is_gone_is_stale(made: Commits) -> None:
