@@ -48,6 +48,7 @@ _NOTED = re.compile(
 )
 # The user asked git not to look at the file, or it is left out of a sparse checkout.
 _NOT_LOOKED_AT = 0x8000 | 0x40000000
+_SUBMODULE = "160000"
 _REGULAR = ("100644", "100755", "100664")
 
 
@@ -64,6 +65,11 @@ class Entry:
         """Whether it is a file, no symbolic link and no submodule."""
         return self.mode in _REGULAR
 
+    @property
+    def is_submodule(self) -> bool:
+        """Whether it names a commit of another repository."""
+        return self.mode == _SUBMODULE
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -76,6 +82,11 @@ class Difference:
     def path(self) -> bytes:
         """The path, relative to the root of the repository."""
         return (self.new or self.old or Entry("", "", b"")).path
+
+    @property
+    def is_submodule(self) -> bool:
+        """Whether either side is one."""
+        return any(side.is_submodule for side in (self.old, self.new) if side)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import hashlib
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.errors import TreeError
@@ -23,6 +23,7 @@ from linesmith.patches.versions.paths import kept_inside, stays_inside
 _MOST_BYTES = 256 << 20
 _LINK = "120000"
 _EXECUTABLE = "100755"
+_MODULES = ".gitmodules"
 
 Progress = Callable[[str], None]
 
@@ -50,8 +51,11 @@ class Image:
 
     def bring(self, git: Git, commit: str, progress: Progress) -> None:
         """Make the files those of ``commit``; raises ``TreeError`` where git cannot read them."""
-        if self.kept() == commit:
-            return
+        if self.kept() != commit:
+            self._bring(git, commit, progress)
+        self._complete(git, commit)
+
+    def _bring(self, git: Git, commit: str, progress: Progress) -> None:
         gone, wanted = self._steps(git, commit)
         progress(f"copying {len(wanted)} files of {commit[:12]} to {self.tree}")
         self._note.unlink(missing_ok=True)
@@ -59,6 +63,24 @@ class Image:
         for entry in gone:
             self._remove(entry)
         self._write(git, wanted)
+        self._note.write_text(commit, encoding="ascii")
+
+    def _complete(self, git: Git, commit: str) -> None:
+        """Add the submodules that the user has checked out, each at the commit that the revision names."""
+        if not (self.tree / _MODULES).is_file():
+            return
+        modules = [(one, kept_inside(one.path)) for one in git.entries(commit) if one.is_submodule]
+        missing = [(one, name) for one, name in modules if name and not (self.tree / name).exists()]
+        for entry, name in missing:
+            inner = Git(git.top / name)
+            if (inner.top / ".git").exists():
+                with suppress(TreeError):  # the commit may not be there
+                    self._add_submodule(inner, entry, commit)
+
+    def _add_submodule(self, inner: Git, module: Entry, commit: str) -> None:
+        files = [replace(one, path=module.path + b"/" + one.path) for one in inner.entries(module.blob)]
+        self._note.unlink(missing_ok=True)
+        self._write(inner, files)
         self._note.write_text(commit, encoding="ascii")
 
     def _steps(self, git: Git, commit: str) -> tuple[Sequence[Entry], Sequence[Entry]]:
@@ -77,6 +99,8 @@ class Image:
         if name is None:
             return
         place = self.tree / name
+        if entry.is_submodule:
+            shutil.rmtree(place, ignore_errors=True)
         with suppress(OSError):
             place.unlink()
         for parent in place.relative_to(self.tree).parents:

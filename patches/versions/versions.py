@@ -68,7 +68,7 @@ def _title(name: str, commit: str) -> str:
 
 def _taken(git: Git, found: Sequence[Difference]) -> tuple[tuple[FileChange, ...], tuple[str, ...]]:
     """The changes that are looked at, and remarks on those that are not."""
-    wanted = [one for one in found if is_of_interest(one.path)]
+    wanted = [one for one in found if is_of_interest(one.path) or one.is_submodule]
     if len(wanted) > MOST_FILES:
         message = f"{len(wanted)} files of C differ, and {MOST_FILES} are compared at most; name revisions nearer by"
         raise TreeError(message)

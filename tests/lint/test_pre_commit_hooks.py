@@ -76,3 +76,16 @@ def test_what_is_staged_is_linted_without_a_build(tmp_path: Path, change: Change
     assert done.returncode == 1
     assert "new.c:1: WARNING: struct counter: " in done.stdout
     assert "[budget-exceeded]" in done.stdout
+
+
+def test_the_first_commit_of_a_repository_is_linted_too(tmp_path: Path, change: Change) -> None:
+    shutil.rmtree(change.tree / ".git")
+    subprocess.run(["git", "init", "--quiet", change.tree], check=True)
+    (change.tree / "linesmith.toml").write_text(
+        '[[type]]\nname = "counter"\nreason = "one line"\nbudget = {lines = 1}\n'
+    )
+    (change.tree / "new.c").write_text("struct counter { long hits[9]; }; struct counter c;")
+    subprocess.run(["git", "add", "new.c", "linesmith.toml"], cwd=change.tree, check=True)
+    done = run_hook(tmp_path, change.tree, "linesmith-lint-staged")
+    assert done.returncode == 1
+    assert "[budget-exceeded]" in done.stdout

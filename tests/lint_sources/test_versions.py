@@ -103,6 +103,36 @@ def test_a_changed_link_or_submodule_is_not_followed(tmp_path: Path) -> None:
     assert found.remarks == ("2 symbolic links or submodules (a.h, …) not followed",)
 
 
+def with_submodule(folder: Path, text: str) -> tuple[Commits, Commits, str]:
+    """A repository, one that is checked out in it, and a commit of the first that names a commit of the second."""
+    made, inner = repository(folder), repository(folder / "lib")
+    first = inner.commit({"inner.h": text})
+    return made, inner, made.commit({".gitmodules": "[submodule]\n", "lib": (MODULE, first.encode())})
+
+
+def test_a_submodule_is_read_at_the_commit_that_the_base_names(tmp_path: Path) -> None:
+    made, inner, old = with_submodule(tmp_path, "1")
+    second = inner.commit({"inner.h": "2"})
+    inner.git("update-ref", "HEAD", second)
+    assert compare(made, old, old)[1]["lib/inner.h"] == "1"
+    new = made.commit({".gitmodules": "[submodule]\n", "lib": (MODULE, second.encode())}, old)
+    assert compare(made, new, new)[1]["lib/inner.h"] == "2"
+
+
+def test_a_submodule_may_be_checked_out_later(tmp_path: Path) -> None:
+    made, inner, old = with_submodule(tmp_path, "1")
+    inner.root.rename(tmp_path / "later")
+    assert "lib/inner.h" not in compare(made, old, old)[1]
+    (tmp_path / "later").rename(inner.root)
+    assert compare(made, old, old)[1]["lib/inner.h"] == "1"
+
+
+def test_another_commit_of_a_submodule_is_told(tmp_path: Path) -> None:
+    made, inner, old = with_submodule(tmp_path, "1")
+    new = made.commit({".gitmodules": "[submodule]\n", "lib": (MODULE, inner.commit({"inner.h": "2"}).encode())}, old)
+    assert compare(made, old, new)[0].remarks == ("1 symbolic link or submodule (lib) not followed",)
+
+
 def test_a_giant_file_is_left_out(tmp_path: Path) -> None:
     made = repository(tmp_path)
     found, _ = compare(made, made.commit({"a.h": "1"}), made.commit({"a.h": b" " * (MOST_BYTES + 1)}))
