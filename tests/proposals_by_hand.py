@@ -103,7 +103,7 @@ def moved() -> Candidate:
         lines(after),
         notes=("Only the layout was checked.",),
         costs=(now, then),
-        saving=Saving(Bounds(60, 100), Bounds(27000, 45600), likely=88.0, noise=27.5, before=100),
+        saving=Saving(Bounds(60, 100), Bounds(27000, 45600), likely=88.0, noise=27.5, before=100, cycles_before=45600),
         churn=Churn(1, 2),
         proofs=proofs,
         recommended="The smallest change that leaves nothing.",

@@ -92,8 +92,8 @@ class Saving:
     """What one layout saves of another's ``contended`` accesses and ``cycles``; negative where it may cost more.
 
     Counted in the phases of the profile's objects, where those are known. ``likely`` lies between the limits; what is
-    below ``noise`` is less than two runs of one and the same layout differ by. ``before`` is what the record's
-    lines cost now.
+    below ``noise`` is less than two runs of one and the same layout differ by. ``before`` and ``cycles_before`` are
+    what the record's lines cost now.
     """
 
     contended: Bounds = NOTHING
@@ -101,6 +101,12 @@ class Saving:
     likely: float = 0.0
     noise: float = 0.0
     before: float = 0.0
+    cycles_before: float = 0.0
+
+    @property
+    def likely_cycles(self) -> float:
+        """What is likely in cycles, each access taking as long as those of now on average."""
+        return self.likely * self.cycles_before / self.before if self.before else 0.0
 
     @property
     def tells(self) -> bool:

@@ -43,7 +43,8 @@ def _gain(candidate: Candidate, finding: Finding) -> Iterator[tuple[str, str]]:
         return
     chance = f"; up to {saving.noise:,.0f} may be chance" if saving.noise >= 1 else ""
     yield "saves", f"{gain.certainty} {gain.text} contended {counted} of the record ({gain.limits_text}){chance}"
-    yield "cycles", f"{saving.cycles.least:,.0f} to {saving.cycles.most:,.0f} saved{_basis(finding)}"
+    of = f"{gain.certainty} {saving.likely_cycles:,.0f} of {saving.cycles_before:,.0f}"
+    yield "cycles", f"{of} ({saving.cycles.least:,.0f} to {saving.cycles.most:,.0f}){_basis(finding)}"
     before, after = candidate.costs
     if abs(before.likely - saving.before) >= 1:
         yield "everywhere", f"{before.likely:,.0f} -> {after.likely:,.0f} {counted}, over all places of the objects"

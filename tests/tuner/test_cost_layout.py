@@ -109,7 +109,18 @@ def test_misses_of_a_recording_count_as_far_as_a_layout_can_remove_them() -> Non
 def test_cycles_are_those_of_the_profile() -> None:
     target = two_writers(shared(("reader", "writer", 400, 400)))
     found = saving(target, NEVER, 136, 8)
-    assert found.cycles == Bounds(40_000, 40_000)
+    assert (found.cycles.most, found.likely_cycles, found.cycles_before) == (40_000, 40_000, 40_000)
+
+
+@pytest.mark.parametrize("starts", [ONE_AWAY, BOTH_AWAY])
+def test_cycles_have_the_limits_of_the_accesses(starts: list[int]) -> None:
+    """A loss that a member without samples, or chance, can bring is one of cycles too: 100 for each access here."""
+    found = saving(two_writers(BOTH_WRITE), starts, 128, 8)
+    assert (found.cycles.least, found.cycles.most) == pytest.approx(
+        (100 * found.contended.least, 100 * found.contended.most)
+    )
+    assert found.cycles.least <= found.likely_cycles == 100 * found.likely <= found.cycles.most
+    assert saving(two_writers(BOTH_WRITE), ONE_AWAY, 128, 8).cycles.least < 0
 
 
 def test_what_is_saved_has_limits_on_both_sides() -> None:

@@ -23,18 +23,19 @@ def saving(target: Subject, starts: Sequence[int], size: int, granule: int) -> S
     ``size`` is that of the record whose members move, ``granule`` the alignment of the objects, both in bytes.
     """
     before, after = present(target), placed(target, starts, size, granule)
-    noise = noise_floor(target)
-    known = saved(before, after)
-    likely = likely_savings(target, after).here
-    limits = around(with_exposed(known.contended, target, after), likely)
+    noise, likely = noise_floor(target), likely_savings(target, after).here
+    known, exposed = saved(before, after), _exposed(target, after)
     total, each = contended_now(target.heat), mean_cycles(target.heat)
-    return Saving(
-        _within(Bounds(limits.least - noise, limits.most + noise), max(total, noise)),
-        _within(around(known.cycles, likely * each), total * each),
-        likely,
-        noise,
-        total,
-    )
+    contended = _limits(known.contended, exposed, likely, noise)
+    cycles = _limits(known.cycles, exposed * each, likely * each, noise * each)
+    most = max(total, noise)
+    return Saving(_within(contended, most), _within(cycles, most * each), likely, noise, total, total * each)
+
+
+def _limits(known: Bounds, exposed: float, likely: float, noise: float) -> Bounds:
+    """Those of what is known, of what members without samples may cost, of what is likely, and of chance."""
+    limits = around(Bounds(known.least - exposed, known.most), likely)
+    return Bounds(limits.least - noise, limits.most + noise)
 
 
 def _within(limits: Bounds, total: float) -> Bounds:
@@ -80,10 +81,14 @@ def likely_savings(target: Subject, after: Placed) -> Cost:
 
 
 def with_exposed(limits: Bounds, target: Subject, after: Placed) -> Bounds:
-    """The limits, when members without samples that newly meet a written one may be as hot as any that was seen."""
+    """The limits, when members without samples that newly meet a written one cost what they may."""
+    return Bounds(limits.least - _exposed(target, after), limits.most)
+
+
+def _exposed(target: Subject, after: Placed) -> float:
+    """What members without samples that newly meet a written one may cost: as much as any that was seen."""
     hottest = max((victim.whole.most for line in target.heat.lines for victim in line.victims), default=0.0)
-    exposed = min(exposure(target, after.starts, after.granule), 1.0)
-    return Bounds(limits.least - exposed * hottest, limits.most)
+    return min(exposure(target, after.starts, after.granule), 1.0) * hottest
 
 
 def around(limits: Bounds, likely: float) -> Bounds:
