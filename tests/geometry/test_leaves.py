@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pytest
 from c_layouts import nested
 from hypothesis import given
 from hypothesis import strategies as st
@@ -184,3 +185,11 @@ def test_a_leaf_found_at_an_offset_holds_it(table: LayoutTable, offset: int) -> 
     assert all(leaf.offset <= offset < leaf.offset + leaf.size for leaf in found)
     assert all(leaf.chain[0] == (outermost.name, 0) for leaf in found)
     assert offset < outermost.size or not found
+
+
+@pytest.mark.parametrize(("offset", "found"), [(7, False), (8, True), (10, True), (11, False)])
+def test_a_bit_field_is_on_the_bytes_that_its_bits_touch(offset: int, found: bool) -> None:
+    """Bits 70 to 81 of the record, in a word that begins with bit 64."""
+    field = Member("field", "long", "field", 8, 8, 8, bit_offset=70, bit_size=12)
+    layout, table = outer(field)
+    assert bool(leaves_at(layout, table, offset)) == found

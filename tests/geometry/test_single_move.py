@@ -102,6 +102,11 @@ def test_facts_of_the_source_keep_members() -> None:
     assert moves(holey(), facts=(together,)) == set()
 
 
+def test_an_initialiser_of_the_first_members_alone_keeps_these_alone() -> None:
+    ordered = SourceFact(FactKind.POSITIONAL, ("head",), "an initialiser without names")
+    assert moves(holey(), facts=(ordered,)) == moves(holey())
+
+
 def test_unions_packed_records_and_those_of_user_space_are_left() -> None:
     assert moves(union("any", INT, LONG)) == set()
     assert moves(Layout(1, "packed", holey().kind, 15, (*holey().members[:2], scalar("t", 3)))) == set()

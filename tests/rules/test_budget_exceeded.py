@@ -54,6 +54,14 @@ def test_a_record_without_a_cache_is_counted_where_it_is_held() -> None:
     assert one.message.startswith("fits 56 times into a slab of vmap_area, as vmap_area.part,")
 
 
+def test_where_a_record_has_a_cache_those_that_hold_it_do_not_count() -> None:
+    """A slab holds 56 of it, and 27 of what holds it."""
+    inner = sized(9, "vmap_area")
+    outer = struct("taskstats", *(scalar(f"word{number}") for number in range(64)), held("part", inner))
+    wanted = intent("vmap_area", objects_per_slab=56)
+    assert broken("budget-exceeded", alone(inner, outer, tuned="has intents", intents=wanted)) == []
+
+
 def test_kmalloc_is_said_to_be_assumed() -> None:
     (one,) = judged(sized(9), intent(objects_per_slab=64))
     assert "a slab of kmalloc-96, if kmalloc() allocates it, where" in one.message

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from rule_builds import subject
 from rule_cases import broken
 
@@ -64,6 +65,12 @@ def test_code_tells_where_nothing_else_does(tmp_path: Path) -> None:
         "which 10 functions read and none writes once set up"
     )
     assert (one.member, one.subject, one.severity) == ("count", "ops", Severity.NOTE)
+
+
+@pytest.mark.parametrize(("words", "told"), [(3, True), (4, False)])
+def test_code_tells_of_what_meets_in_half_of_the_objects(tmp_path: Path, words: int, told: bool) -> None:
+    old, new = "u64 ops, x[16], count;", f"u64 ops, x[{words}], count;"
+    assert bool(near(tmp_path, old, new, around=touching("ops", "count"))) == told
 
 
 def test_neighbours_of_old_are_not_told_by_code(tmp_path: Path) -> None:

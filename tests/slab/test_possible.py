@@ -11,6 +11,7 @@ from c_source import compiled
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import SlabBasis, SlabCache, SlabGeometry
 from linesmith.analyzer.slab import Kernel, Machines, PlacedStart, SlabStarts, any_machine
 from linesmith.analyzer.slab.observed import observed_geometry
 
@@ -21,6 +22,7 @@ struct vm_area_struct { long all[19]; };
 struct address_space { long all[4]; };
 struct inode { long before[10]; struct address_space i_data; long behind[8]; };
 struct task_struct { char all[8000]; };
+struct odd { char all[65]; } odd;
 struct { struct dentry a; struct vm_area_struct b; struct inode c; struct task_struct d; } all;
 """
 EIGHT_CPUS = Machines(((8, 1.0),))
@@ -39,6 +41,19 @@ def _at(layouts: Layouts, name: str, line: int | None, machines: Machines = EIGH
     """What is possible on a line, less what smaller slabs make possible besides."""
     found = _starts(layouts, machines).starts(layouts.variants(name)[0].id, line, 64)
     return {start: round(share, 2) for start, share in sorted(found.items()) if share > 0.05}
+
+
+def test_a_red_zone_in_front_moves_all_objects(layouts: Layouts) -> None:
+    measured = SlabCache("dentry", SlabGeometry(192, 8, 216, 0, 18, lead=8), SlabBasis.MEASURED)
+    starts = SlabStarts(Containment(layouts), Kernel(measured={"dentry": measured}), EIGHT_CPUS)
+    assert starts.starts(layouts.variants("dentry")[0].id, PAGE, 64) == {8: 1.0}
+
+
+def test_the_last_byte_of_an_object_is_enough_to_be_on_a_line(layouts: Layouts) -> None:
+    """Objects of 65 bytes, 72 apart: the second line has the end of the first one and most of the second."""
+    measured = SlabCache("odd", SlabGeometry(65, 8, 72, 0, 56), SlabBasis.MEASURED)
+    starts = SlabStarts(Containment(layouts), Kernel(measured={"odd": measured}), EIGHT_CPUS)
+    assert starts.starts(layouts.variants("odd")[0].id, PAGE + 64, 64) == {-64: 0.5, 8: 0.5}
 
 
 def test_an_object_that_covers_the_line_has_one_start(layouts: Layouts) -> None:
@@ -162,6 +177,13 @@ def test_of_slabs_that_explain_the_objects_alike_the_smallest_is_taken() -> None
     found = observed_geometry([PAGE + 192 * number for number in (1, 5, 7)], 192, 4096)
     assert found is not None
     assert (found.stride, found.order, found.objects) == (192, 0, 21)
+
+
+def test_objects_of_half_the_size_that_is_known_share_the_smallest_slab() -> None:
+    """As where a configuration leaves half of a record out."""
+    found = observed_geometry([PAGE + 1056, PAGE + 2112], 2100, 4096)
+    assert found is not None
+    assert (found.stride, found.order) == (1056, 0)
 
 
 def test_two_objects_elsewhere_prove_nothing(layouts: Layouts) -> None:

@@ -69,6 +69,10 @@ def test_ten_digits_are_still_a_number(told: Callable[[dict[str, str]], SlabCach
     assert told({"aliases": "1234567890"}).aliases == 1234567890
 
 
+def test_a_slab_may_hold_one_object(told: Callable[[dict[str, str]], SlabCache]) -> None:
+    assert told({"objs_per_slab": "1"}).geometry.objects == 1
+
+
 @pytest.mark.parametrize("changed", [{"slab_size": "0"}, {"objs_per_slab": "0"}, {"order": "none"}])
 def test_a_cache_without_objects_or_without_an_order_is_none(
     told: Callable[[dict[str, str]], SlabCache], changed: dict[str, str]
