@@ -23,6 +23,16 @@ std::string AbsoluteDirectory(const std::string& path) {
   return failure ? "" : absolute.parent_path().string();
 }
 
+constexpr std::string_view kSystemDirectory = "/usr/lib/debug";
+
+// The debug directory that `path` lies in, when a package was unpacked somewhere else; "" for none.
+std::string OwnDebugDirectory(const std::string& path) {
+  const std::string home = AbsoluteDirectory(path) + "/";
+  if (const std::size_t end = home.rfind("/.build-id/"); end != std::string::npos) return home.substr(0, end);
+  const std::size_t start = home.rfind(std::string(kSystemDirectory) + "/");
+  return start == std::string::npos ? "" : home.substr(0, start + kSystemDirectory.size());
+}
+
 bool HasBuildId(const std::string& path, const std::string& build_id) {
   try {
     return ElfFile::Open(path).build_id() == build_id;
@@ -150,6 +160,11 @@ std::optional<std::string> FindSupplement(ElfFile& elf, const std::vector<std::s
   for (const std::string& directory : directories) {
     if (build_id.size() >= 4) candidates.push_back(BuildIdPath(directory, build_id));
     if (link->file.starts_with('/')) candidates.push_back(directory + link->file);
+  }
+  if (const std::string own = OwnDebugDirectory(elf.path()); !own.empty()) {
+    if (build_id.size() >= 4) candidates.push_back(BuildIdPath(own, build_id));
+    if (link->file.starts_with(kSystemDirectory))
+      candidates.push_back(own + link->file.substr(kSystemDirectory.size()));
   }
   for (const std::string& candidate : candidates) {
     if (IsReadableFile(candidate) && (build_id.empty() || HasBuildId(candidate, build_id))) return candidate;

@@ -15,8 +15,9 @@ namespace linesmith {
 // agrees.
 std::optional<std::string> FindDebugFile(ElfFile& elf, const std::vector<std::string>& directories);
 
-// The dwz file that .gnu_debugaltlink (or DWARF 5's .debug_sup) of `elf` names; nothing when it has no such
-// section. Throws Error("DebugInfoMissing") when it names a file that cannot be found.
+// The dwz file that .gnu_debugaltlink (or DWARF 5's .debug_sup) of `elf` names, at that place, below each
+// directory or in the unpacked debug package that `elf` is of; nothing when it has no such section. Throws
+// Error("DebugInfoMissing") when it names a file that cannot be found.
 std::optional<std::string> FindSupplement(ElfFile& elf, const std::vector<std::string>& directories);
 
 // `path` when it is absolute, else `path` below the directory of `origin`.

@@ -102,6 +102,31 @@ def test_dwz_supplement(gcc: Bench) -> None:
     assert places(only(layouts, "node")) == PLACES
 
 
+@pytest.mark.parametrize("kept", [".dwz/x86_64-linux-gnu/pair.debug", ".build-id/{folder}/{name}.debug"])
+def test_dwz_supplement_of_a_debug_package_unpacked_elsewhere(gcc: Bench, kept: str) -> None:
+    parts = [gcc.build(TEXT.replace("root", name), name=name) for name in ("one", "two")]
+    shared, directory = gcc.directory / "shared.debug", gcc.directory / "unpacked/usr/lib/debug"
+    run("dwz", "-m", shared, "-M", "/usr/lib/debug/.dwz/x86_64-linux-gnu/pair.debug", *parts)
+    build_id = msgspec.json.decode(_native.identify(str(shared)), type=ElfIdentity).build_id or ""
+    own = directory / ".build-id/ab/cdef.debug"
+    for file, place in ((parts[0], own), (shared, directory / kept.format(folder=build_id[:2], name=build_id[2:]))):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        file.rename(place)
+    assert places(only(records(own), "node")) == PLACES
+
+
+def test_a_supplement_that_another_build_left_is_not_taken(gcc: Bench) -> None:
+    parts = [gcc.build(TEXT.replace("root", name), name=name) for name in ("one", "two")]
+    shared, directory = gcc.directory / "shared.debug", gcc.directory / "unpacked/usr/lib/debug"
+    run("dwz", "-m", shared, "-M", "/usr/lib/debug/.dwz/pair.debug", *parts)
+    foreign = directory / ".dwz/pair.debug"
+    foreign.parent.mkdir(parents=True)
+    gcc.build(TEXT, "-Wl,--build-id=0x0123456789abcdef").rename(foreign)
+    own = parts[0].rename(directory / "one.debug")
+    with pytest.raises(_native.NativeError, match=r"shares debug information with /usr/lib/debug/\.dwz/pair\.debug"):
+        records(own)
+
+
 def test_debug_file_by_build_id(gcc: Bench) -> None:
     program = gcc.build(TEXT, "-Wl,--build-id=0x0123456789abcdef")
     kept = gcc.directory / "debug" / ".build-id" / "01" / "23456789abcdef.debug"
