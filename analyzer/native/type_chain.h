@@ -42,6 +42,8 @@ struct TypeShape {
 
 bool IsRecordTag(std::uint16_t tag);
 bool IsQualifierTag(std::uint16_t tag);
+// An array type that __attribute__((vector_size)) made (DW_AT_GNU_vector).
+bool IsVector(const TypeDie& die);
 
 // Walks along type references; never further than a fixed number of steps.
 class TypeChain {
@@ -56,6 +58,7 @@ class TypeChain {
   TypeDie Next(const TypeDie& die);
   ArrayBounds Bounds(const TypeDie& array);
   TypeShape ShapeOf(UnitContext& from, std::uint64_t reference);
+  TypeShape ShapeOf(const TypeDie& die);
   // The name under which a record is known: qualified, or its typedef's; "" for an anonymous one.
   std::string RecordName(const TypeDie& record);
   // Alignment that the members of a record need.
@@ -63,9 +66,8 @@ class TypeChain {
   std::uint64_t RecordAlignment(const TypeDie& record);
 
  private:
-  struct Walk;
-
   void Resolve(TypeDie die, TypeShape& shape, unsigned depth);
+  void ResolveVector(const TypeDie& vector, TypeShape& shape, unsigned depth);
   void ResolvePointer(const TypeDie& pointer, TypeShape& shape);
   void ResolveNamed(const TypeDie& die, TypeShape& shape);
   std::uint64_t ScalarAlignment(const TypeDie& die, std::uint64_t size) const;

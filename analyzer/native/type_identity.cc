@@ -86,7 +86,8 @@ std::uint64_t TypeIdentity::Describe(DieRef die, bool deep, unsigned depth) {
   unit.ReadType(*head.abbreviation, cursor, attributes);
   std::uint64_t hash = MixHash(tag, attributes.Get(Slot::kByteSize));
   hash = MixHash(hash, Name(attributes.Text(Slot::kName)));
-  hash = MixHash(hash, attributes.Get(Slot::kAlignment) << 16 | attributes.Get(Slot::kEncoding));
+  const std::uint64_t vector = attributes.Get(Slot::kVector) << 8;
+  hash = MixHash(hash, attributes.Get(Slot::kAlignment) << 16 | vector | attributes.Get(Slot::kEncoding));
   if (attributes.Has(Slot::kType)) {
     const std::uint64_t inner = attributes.Get(Slot::kType);
     hash = MixHash(hash, deep && HoldsByValue(tag) ? Deep(unit, inner, depth) : Shallow(unit, inner, depth));

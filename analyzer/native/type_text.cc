@@ -38,6 +38,11 @@ std::string_view Keyword(std::uint16_t tag) {
   }
 }
 
+// Behind the type of the lanes: there C takes it for arrays of vectors and pointers to them, too.
+std::string VectorWord(std::uint64_t bytes) {
+  return " __attribute__((__vector_size__(" + std::to_string(bytes) + ")))";
+}
+
 }  // namespace
 
 Columns TypeText::Of(UnitContext& from, const Attributes& member, std::string_view name) {
@@ -48,12 +53,15 @@ Columns TypeText::Of(UnitContext& from, const Attributes& member, std::string_vi
 
 Columns TypeText::Write(TypeDie die, std::string_view name, unsigned depth) {
   Declarator declarator(name);
+  std::string vector;
   for (unsigned steps = 0; die && steps < kLongestChain; ++steps) {
     const std::uint16_t tag = die.tag();
     if (IsQualifierTag(tag)) {
       declarator.AddQualifier(QualifierWord(tag));
     } else if (tag == DW_TAG_pointer_type) {
       declarator.AddPointer();
+    } else if (IsVector(die)) {
+      vector = VectorWord(chain_.ShapeOf(die).size);
     } else if (tag == DW_TAG_array_type) {
       const ArrayBounds bounds = chain_.Bounds(die);
       declarator.AddArray(bounds.dimensions, bounds.flexible);
@@ -64,7 +72,7 @@ Columns TypeText::Write(TypeDie die, std::string_view name, unsigned depth) {
     }
     die = chain_.Next(die);
   }
-  return declarator.Finish(die ? Specifier(die) : "void");
+  return declarator.Finish((die ? Specifier(die) : "void") + vector);
 }
 
 std::string TypeText::Specifier(const TypeDie& die) {

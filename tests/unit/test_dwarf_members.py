@@ -134,3 +134,45 @@ def test_a_packed_record_aligns_its_holder_to_what_it_states(bench: Bench) -> No
     walk, loose = (member(only(bench.read(text), "bio"), name) for name in ("walk", "loose"))
     assert (walk.offset, walk.natural_alignment) == (4, 4)
     assert (loose.offset, loose.natural_alignment) == (25, 1)
+
+
+def test_a_vector_is_one_value_aligned_to_its_size(bench: Bench) -> None:
+    layout = only(bench.read("struct s { char a; float v __attribute__((vector_size(32))); char b; } x;"), "s")
+    vector = member(layout, "v")
+    assert line(vector) == "float __attribute__((__vector_size__(32))) v"
+    assert (vector.offset, vector.size, vector.dimensions, vector.category) == (32, 32, (), MemberCategory.FLOAT)
+    assert (layout.size, layout.natural_alignment, vector.natural_alignment) == (96, 32, 32)
+
+
+def test_an_array_of_vectors_and_a_pointer_to_one(bench: Bench) -> None:
+    text = "typedef long pair __attribute__((vector_size(16))); struct s { char a; pair rows[3]; const pair *at; } x;"
+    rows, at = only(bench.read(text), "s").members[1:]
+    assert (line(rows), rows.offset, rows.size, rows.dimensions) == ("pair rows[3]", 16, 48, (3,))
+    assert (rows.natural_alignment, at.offset, at.natural_alignment) == (16, 64, 8)
+
+
+def test_three_lanes_take_as_much_as_four(bench: Bench) -> None:
+    if bench.producer.compiler == "gcc":
+        pytest.skip("an extension of clang")
+    text = "typedef float xyz __attribute__((ext_vector_type(3))); struct s { char a; xyz v; char b; } x;"
+    assert places(only(bench.read(text), "s")) == [("a", 0, 1), ("v", 16, 16), ("b", 32, 1)]
+
+
+@pytest.mark.parametrize(
+    ("target", "offset"),
+    [("aarch64-linux-gnu", 16), ("armv7-linux-gnueabihf", 8), ("riscv64-linux-gnu", 64), ("i386-linux-gnu", 64)],
+)
+def test_vectors_of_other_machines(bench: Bench, target: str, offset: int) -> None:
+    if bench.producer.compiler == "gcc":
+        pytest.skip("needs a cross compiler")
+    text = "struct s { char a; float v __attribute__((vector_size(64))); } x;"
+    layout = only(bench.read(text, f"--target={target}"), "s")
+    assert (layout.members[1].offset, layout.members[1].natural_alignment, layout.natural_alignment) == (offset,) * 3
+
+
+def test_vectors_of_s390x_need_8_bytes_where_it_has_vector_registers(bench: Bench) -> None:
+    if bench.producer.compiler == "gcc":
+        pytest.skip("needs a cross compiler")
+    text = "struct s { char a; int v __attribute__((vector_size(16))); } x;"
+    vector = member(only(bench.read(text, "--target=s390x-linux-gnu", "-march=z13"), "s"), "v")
+    assert (vector.offset, vector.natural_alignment) == (8, 8)

@@ -57,6 +57,15 @@ def test_one_name_with_two_layouts_gives_both(bench: Bench) -> None:
     assert sorted((each.size, each.place) for each in variants) == [(4, "one.c:1"), (16, "two.c:2")]
 
 
+def test_a_vector_and_an_array_of_one_size_make_two_layouts(bench: Bench) -> None:
+    (bench.directory / "s.h").write_text("struct s { row v; };\n")
+    texts = {"one": "typedef int row[4];", "two": "typedef int row __attribute__((vector_size(16)));"}
+    parts = [bench.build(f'{text}\n#include "s.h"\nstruct s {name};', "-c", name=name) for name, text in texts.items()]
+    whole = bench.directory / "whole.o"
+    subprocess.run(["ld", "-r", "-o", whole, *parts], check=True)
+    assert sorted(each.natural_alignment for each in records(whole).variants("s")) == [4, 16]
+
+
 def test_layouts_that_differ_only_in_a_nested_record_are_told_apart(bench: Bench) -> None:
     inner = {"one": "struct in { int a; int b; };", "two": "struct in { int b; int a; };"}
     (bench.directory / "s.h").write_text("struct s { char c; struct in in; };\n")
