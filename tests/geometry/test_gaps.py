@@ -91,6 +91,12 @@ def test_a_packed_bit_field_leaves_the_bits_of_its_last_byte(tmp_path: Path) -> 
     assert gaps(torn) == Gaps((), (BitHole(35, 5, 1),), 0, 0)
 
 
+def test_behind_the_last_byte_of_a_packed_bit_field_lie_whole_bytes(tmp_path: Path) -> None:
+    members = "unsigned low : 5, high : 30; long next __attribute__((aligned(8)));"
+    (torn,) = read_layouts(compiled(tmp_path, f"struct torn {{ {members} }} __attribute__((packed)) torn;")).layouts
+    assert gaps(torn) == Gaps((Hole(5, 3, 1),), (BitHole(35, 5, 1),), 0, 0)
+
+
 def test_bits_left_at_the_end_are_bit_padding() -> None:
     assert gaps(struct([Declared(8), Declared(4, bits=5)])) == Gaps((), (), 4, 27)
 

@@ -71,6 +71,16 @@ def test_nothing_moves_behind_an_open_array() -> None:
     assert all("behind rest" not in move for move in moves(layout))
 
 
+def test_a_move_may_end_in_front_of_what_parts_a_record() -> None:
+    mark = scalar("mark", 0, dimensions=(0,))
+    assert "l behind tail: 24" in moves(struct("any", scalar("head", 4), LONG, TAIL, mark, scalar("b")))
+
+
+def test_no_hole_in_front_of_what_parts_a_record_is_filled_from_behind() -> None:
+    mark = scalar("mark", 0, dimensions=(0,))
+    assert moves(struct("any", scalar("head", 4), mark, LONG, TAIL)) == set()
+
+
 def test_nothing_moves_past_a_record_that_ends_in_an_open_array() -> None:
     part = struct("part", scalar("n", 4), scalar("flags", 4), flexible("rest"))
     assert moves(struct("any", scalar("head", 4), LONG, held("part", part), TAIL), part) == set()

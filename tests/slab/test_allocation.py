@@ -49,6 +49,16 @@ def test_of_a_cache_asked_for_by_name_another_size_is_told(object_bytes: int, to
     assert found.reason == f"in sysfs{told}"
 
 
+def test_a_known_cache_of_another_record_lends_its_flags() -> None:
+    found = cache_of(record(96), Kernel(), Asked("dentry"))
+    assert found.reason == "as dcache_init() creates it for dentry, but with the size of private"
+    assert (found.basis, found.geometry.object_bytes) == (SlabBasis.ASSUMED, 96)
+
+
+def test_any_machine_has_some_number_of_cpus() -> None:
+    assert sum(share for _, share in any_machine().cpus) == pytest.approx(1)
+
+
 @pytest.mark.parametrize("cpus", [None, 0])
 def test_machines_without_a_number_of_cpus_are_any(cpus: int | None) -> None:
     assert machines_with(cpus) == any_machine()

@@ -68,6 +68,7 @@ def test_a_line_may_have_the_end_of_one_object_and_the_start_of_the_next(layouts
 
 def test_behind_the_last_object_there_is_none(layouts: Layouts) -> None:
     """21 objects of 192 bytes fill 4,032 bytes of a page."""
+    assert _at(layouts, "dentry", PAGE + 3840) == {0: 1.0}
     assert _at(layouts, "dentry", PAGE + 4032) == {}
 
 

@@ -132,6 +132,7 @@ def test_where_no_size_is_kept_for_red_zones_the_free_pointer_stays_inside(flags
 
 def test_red_zones_keep_the_free_pointer_out_of_objects_that_are_smaller() -> None:
     assert geometry_of(CacheRequest("x", 4, red_zone=True), OLD).free_pointer == 8
+    assert geometry_of(CacheRequest("x", 8, red_zone=True), OLD).free_pointer == 0
     assert geometry_of(CacheRequest("x", 4), OLD).free_pointer == 0
 
 
