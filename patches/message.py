@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.layouts import Layouts
@@ -17,6 +17,7 @@ from linesmith.analyzer.model import (
     Outcome,
     StepTable,
 )
+from linesmith.analyzer.sharing.triage import doubted
 from linesmith.patches.beyond import NOTHING_BEYOND, Beyond
 from linesmith.patches.expectation import expectation
 from linesmith.patches.narrow import narrow
@@ -49,16 +50,18 @@ class Confirmation:
     beyond: Beyond = NOTHING_BEYOND
 
 
-def subject(candidate: Candidate, title: str, usual: Style) -> str:
-    """The first line: imperative, at most 75 characters where the names allow it."""
-    apart = next(((one.first, one.second) for one in candidate.residuals if one.after < one.before), None)
+def subject(candidate: Candidate, title: str, usual: Style, in_doubt: Collection[str] = ()) -> str:
+    """The first line: imperative, at most 75 characters where the names allow it; not naming those ``in_doubt``."""
+    parted = [(one.first, one.second) for one in candidate.residuals if one.after < one.before]
+    apart = next((pair for pair in parted if not any(name in in_doubt for name in pair)), None)
     move = candidate.moves[0]
+    sure = (name for pair in parted for name in pair if name not in in_doubt and name in move.members)
     if move.kind is MoveKind.ALIGN:
         choices = [f"align {move.member} in {title}", f"align members of {title}"]
     elif apart:
         choices = [f"separate {apart[0]} from {apart[1]} in {title}", f"move {move.member} in {title}"]
     else:
-        choices = [f"move {move.member} in {title}"] if len(candidate.moves) == 1 else []
+        choices = [f"move {next(sure, move.member)} in {title}"] if len(candidate.moves) == 1 else []
     lines = [usual.subject(choice) for choice in (*choices, f"reorder {title}")]
     return next((line for line in lines if len(line) <= _SUBJECT_WIDTH), lines[-1])
 
@@ -76,7 +79,7 @@ def message(
 
     ``steps`` say why the candidate helps; they hold for the layouts of the profiled build only.
     """
-    blocks = [subject(candidate, title, usual), _problem(finding, title), _members(finding)]
+    blocks = [subject(candidate, title, usual, doubted(finding)), _problem(finding, title), _members(finding)]
     blocks += [paragraph(candidate.doubt) if candidate.doubt else ""]
     sizes = seen.verification.before.outer.size, seen.verification.after.outer.size
     exact = seen.verification.exact
@@ -169,7 +172,7 @@ def _member(member: LineMember, counts: Sequence[int]) -> str:
     inferred = f" (written: {member.write_inferred})" if member.write_inferred and not member.writes else ""
     things = zip(counts, ("load", "store"), strict=False)
     seen = ", ".join(f"{count:,} {thing}{'s' * (count != 1)}" for count, thing in things)
-    return f"{member.path}: {seen}{where}{inferred}"
+    return f"{member.called}: {seen}{where}{inferred}"
 
 
 def _layouts(candidate: Candidate, excerpt: Excerpt, seen: Verification) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.model import Candidate, Finding, Move, MoveKind, Residual
+from linesmith.analyzer.sharing.triage import doubted
 from linesmith.patches.remarks import Remarks
 
 _SHOWN = 3
@@ -29,8 +30,10 @@ def why(candidate: Candidate, finding: Finding) -> Remarks:
     """A sentence for each member that the candidate takes off the line of others.
 
     Where none of the members that move is one of a pair that it parts, the first of them says what it keeps apart.
+    Nothing is said of members of which it is in doubt that they were sampled.
     """
-    pairs = _parted(candidate.residuals)
+    in_doubt = doubted(finding)
+    pairs = [pair for pair in _parted(candidate.residuals) if not in_doubt & {pair.first, pair.second}]
     said: dict[str, str] = {}
     for move in candidate.moves:
         for name in _moved(move):

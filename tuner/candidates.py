@@ -27,6 +27,7 @@ from linesmith.analyzer.model import (
     PhaseProof,
     Strategy,
 )
+from linesmith.analyzer.sharing.triage import doubted
 from linesmith.tuner.advice import nothing_helps, refuse_hopeless
 from linesmith.tuner.arrangement import lightest, moves, unchanged
 from linesmith.tuner.churn import churn
@@ -36,6 +37,7 @@ from linesmith.tuner.cost.conflict import prediction, residuals
 from linesmith.tuner.cost.layout_cost import layout_cost
 from linesmith.tuner.cost.proofs import proofs
 from linesmith.tuner.cost.saving import saving
+from linesmith.tuner.doubted import nothing_sure, rests_on_doubt
 from linesmith.tuner.merit import Merit, best_first, disturbed, left, merit, smallest_first
 from linesmith.tuner.notes import doubt, notes
 from linesmith.tuner.pareto import undominated
@@ -76,20 +78,22 @@ def proposal(finding: Finding, layouts: Layouts, limit: int, others: Iterable[Fi
 
     ``others`` are the profile's other findings: where they show members of the same record hot, candidates keep clear
     of them. Raises ``NothingToSuggest`` when no legal change lowers the predicted cost, with the reason and what else
-    can be done.
+    can be done. Where it is in doubt that one end of a pair was sampled, candidates move the other one.
     """
     refuse_hopeless(finding, layouts)
     target = subject(finding, layouts, others, premises)
     legal = [one for one in options(target) if refused_elsewhere(target, one.arrangement.moves) is None]
-    found = _worthwhile(target, legal)
+    names = doubted(finding)
+    sure = [one for one in legal if not rests_on_doubt(target, one, names)]
+    found = _worthwhile(target, sure) or _worthwhile(target, legal)
     if not found:
         raise nothing_helps(finding, target)
     front = [_told(target, one) for one in sorted(undominated(_varied(target, found)), key=smallest_first)]
     counted = "accesses" if finding.simulated else "loads"
-    best = recommended(front)
+    best = recommended(front) if sure else None
     made = [candidate(finding, target, one.option, layouts) for one in _handful(front, best, limit)]
     if best is None:
-        return Proposal(tuple(made), declined(front, counted))
+        return Proposal(tuple(made), declined(front, counted) if sure else nothing_sure(names))
     return Proposal((replace(made[0], recommended=reason(best, front, counted, made[0].doubt)), *made[1:]))
 
 

@@ -53,11 +53,17 @@ def contradiction(one: Hypothesis, clues: Sequence[Clue], containment: Containme
     ]
     if len(against) <= MOST_MISFITS * len(certain):
         return ""
-    return f"what is touched at {against[0].offset:#x} hardly fits it: the type may be laid out otherwise there"
+    return misfit_words([against[0].offset])
 
 
-def ill_fitting(one: Hypothesis, clues: Sequence[Clue], containment: Containment) -> str:
-    """Which places of the winner are touched by code that is known to touch others: they may lie elsewhere by now."""
+def misfit_words(offsets: Sequence[int]) -> str:
+    """What is told of places in the line that hardly fit."""
+    places = ", ".join(f"{offset:#x}" for offset in offsets)
+    return f"what is touched at {places} hardly fits it: the type may be laid out otherwise there"
+
+
+def ill_fitting(one: Hypothesis, clues: Sequence[Clue], containment: Containment) -> tuple[int, ...]:
+    """Offsets in the line where the code is known to touch other places of the winner: those may lie elsewhere."""
     certain = [clue for clue in clues if clue.weight >= MOSTLY]
     samples: Counter[int] = Counter()
     against: Counter[int] = Counter()
@@ -66,10 +72,7 @@ def ill_fitting(one: Hypothesis, clues: Sequence[Clue], containment: Containment
         known = bool(clue.spots) and clue.mapped >= WELL_KNOWN
         if known and not touched(clue, one.layout, clue.offset - one.start, containment):
             against[clue.offset] += clue.samples
-    misfits = [f"{offset:#x}" for offset in sorted(samples) if 2 * against[offset] > samples[offset]]
-    if not misfits:
-        return ""
-    return f"what is touched at {', '.join(misfits)} hardly fits it: the type may be laid out otherwise there"
+    return tuple(offset for offset in sorted(samples) if 2 * against[offset] > samples[offset])
 
 
 def hearsay(one: Hypothesis, clues: Sequence[Clue], containment: Containment) -> str:

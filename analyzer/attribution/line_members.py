@@ -52,10 +52,21 @@ def line_members(
         if access.offset is not None:
             grouped.setdefault(_spot(access, objects, evidence, containment), []).append(access)
     members = [
-        replace(_member(spot, accesses, evidence), instructions=disagreeing(accesses, objects, evidence, containment))
+        replace(
+            _member(spot, accesses, evidence),
+            instructions=disagreeing(accesses, objects, evidence, containment),
+            doubted=_is_misfit(spot, objects),
+        )
         for spot, accesses in grouped.items()
     ]
     return tuple(sorted(members, key=lambda member: (member.offset, member.path)))
+
+
+def _is_misfit(spot: _Spot, objects: Sequence[LineObject]) -> bool:
+    """Whether the object whose member this would be says that those who touch the place hardly mean it."""
+    if spot.object_offset is None:
+        return False
+    return any(spot.offset in one.misfits for one in objects if one.start == spot.offset - spot.object_offset)
 
 
 def _spot(access: Access, objects: Sequence[LineObject], evidence: Evidence, containment: Containment) -> _Spot:

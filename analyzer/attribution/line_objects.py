@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from linesmith.analyzer.addresses.object_map import ObjectMap
 from linesmith.analyzer.attribution.attribute import attribute, attribute_as, attribute_begun, attribute_to
-from linesmith.analyzer.attribution.doubts import ill_fitting
+from linesmith.analyzer.attribution.doubts import ill_fitting, misfit_words
 from linesmith.analyzer.attribution.evidence import Evidence
 from linesmith.analyzer.attribution.hypotheses import Hypothesis, within
 from linesmith.analyzer.attribution.identify import identify
@@ -82,8 +82,9 @@ def _with_misfits(one: LineObject, own: SharedLine, ground: Ground) -> LineObjec
     place = Hypothesis(one.layout, one.start)
     held, _ = within(clues_of(own.accesses, ground.evidence), place, ground.containment)
     misfits = ill_fitting(place, held, ground.containment)
-    reason, doubt = ("; ".join(filter(None, (said, misfits))) for said in (one.reason, one.doubt))
-    return replace(one, reason=reason, doubt=doubt)
+    against = misfit_words(misfits) if misfits else ""
+    reason, doubt = ("; ".join(filter(None, (said, against))) for said in (one.reason, one.doubt))
+    return replace(one, reason=reason, doubt=doubt, misfits=misfits)
 
 
 def is_kernel(layouts: Layouts) -> bool:

@@ -21,6 +21,7 @@ from linesmith.analyzer.model import (
     SlabBasis,
     TypeIntent,
 )
+from linesmith.analyzer.sharing.triage import doubted
 from linesmith.analyzer.slab import Kernel, own_cache
 
 # A record may grow by this part of its size, rounded up to whole lines, before its budget tells.
@@ -74,8 +75,10 @@ def budget(layout: Layout, kernel: Kernel | None, largest: int = 0) -> SizeBudge
 
 
 def _named_apart(grounds: Grounds) -> list[Parted]:
-    """The parted members that C code can name: not those of an object on the neighbouring line."""
-    return [one for one in grounds.parted if _are_named(grounds, one.first, one.second)]
+    """The parted members that C code can name, not those of an object beside, and that surely were sampled."""
+    perhaps = frozenset[str]().union(*map(doubted, grounds.lines))
+    sure = (one for one in grounds.parted if not perhaps & {one.first, one.second})
+    return [one for one in sure if _are_named(grounds, one.first, one.second)]
 
 
 def _are_named(grounds: Grounds, *names: str) -> bool:

@@ -52,10 +52,10 @@ class _Tally:
 
 
 def usage(lines: Iterable[Finding], layout: Layout, layouts: Layouts) -> Usage:
-    """What the lines' first objects, each such a record, were seen to be used for."""
+    """What the lines' first objects, each such a record, were surely seen to be used for."""
     tallies: dict[str, _Tally] = {}
     for line in lines:
-        for member in own_members(line):
+        for member in (one for one in own_members(line) if not one.doubted):
             path = told_path(member.path, layout, layouts)
             if path:
                 tallies.setdefault(path, _Tally()).add(member)

@@ -41,6 +41,7 @@ class LineObject:
     the symbol of one whose type is no record, and ``size`` the bytes from ``start`` that belong to it; ``by_address``
     tells that it names the type too, not only the place. ``doubt`` is the part of ``reason`` that speaks against an
     object which is taken for known all the same; ``asked_for`` tells that it is one because its type was asked for.
+    ``misfits`` are offsets in the line whose functions are known to touch other places of the object than those there.
     """
 
     type: str
@@ -59,6 +60,7 @@ class LineObject:
     by_address: bool = False
     doubt: str = ""
     asked_for: bool = False
+    misfits: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,8 @@ class LineMember:
     """A member met on a line. ``offset`` is in the line, ``object_offset`` in the object (``None``: not known).
 
     ``instructions`` are what the instructions sampled here touch (``struct inode.i_lock``) where they do not agree with
-    the object or where no object is known.
+    the object or where no object is known. ``doubted`` tells that this is one of the object's misfits: the member is
+    there in the ELF file, but what was sampled is probably another one.
     """
 
     path: str
@@ -91,6 +94,12 @@ class LineMember:
     lock: bool = False
     write_inferred: str = ""
     instructions: tuple[str, ...] = ()
+    doubted: bool = False
+
+    @property
+    def called(self) -> str:
+        """The path, with a question mark where it is in doubt."""
+        return f"{self.path} (?)" if self.doubted else self.path
 
     @property
     def top(self) -> str:

@@ -71,7 +71,7 @@ def _finding(finding: Finding, accesses: str) -> str:
     rows = [_title(finding, accesses), *cost_rows(finding.cost, accesses)]
     rows += [_object(one, finding) for one in finding.objects]
     if finding.members:
-        width = max(MEMBER_COLUMN, *(len(one.path) for one in finding.members))
+        width = max(MEMBER_COLUMN, *(len(one.called) for one in finding.members))
         rows += ["", _members_head(width), *_member_rows(finding, width), ""]
     if sharings := sharing_rows(finding.cost):
         rows += [*sharings, ""]
@@ -129,7 +129,7 @@ def _member(member: LineMember, finding: Finding, width: int) -> str:
     names = [function.name for function in member.functions]
     more = f" and {len(names) - MOST_FUNCTIONS} more" if len(names) > MOST_FUNCTIONS else ""
     return (
-        f"  {member.offset:>#6x}  {member.path:<{width}} {member.reads:>9,} {_writes(member):>8} {share:>7}  "
+        f"  {member.offset:>#6x}  {member.called:<{width}} {member.reads:>9,} {_writes(member):>8} {share:>7}  "
         f"{', '.join(names[:MOST_FUNCTIONS])}{more}"
     )
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from linesmith.analyzer.attribution.lock import waits_for_lock
 from linesmith.analyzer.model import (
     ConflictPair,
+    Finding,
     LineMember,
     LineObject,
     Profile,
@@ -61,6 +62,11 @@ class TopMember:
     def written(self) -> bool:
         """Whether somebody writes the member, sampled or inferred."""
         return any(member.written for member in self.members)
+
+    @property
+    def doubted(self) -> bool:
+        """Whether it is in doubt that what was sampled is this member at all."""
+        return all(member.doubted for member in self.members)
 
     @property
     def begin(self) -> int | None:
@@ -155,6 +161,11 @@ def top_members(members: Sequence[LineMember], objects: Sequence[LineObject] = (
         grouped.setdefault(names[member.offset], []).append(member)
     tops = [TopMember(name, tuple(group)) for name, group in grouped.items()]
     return tuple(sorted(tops, key=lambda top: (-top.contended, -top.writes, top.name)))
+
+
+def doubted(finding: Finding) -> frozenset[str]:
+    """Names of the members that pairs of the line are told of, though it is in doubt that they were sampled."""
+    return frozenset(top.name for top in top_members(finding.members, finding.objects) if top.doubted)
 
 
 def conflict_pairs(tops: Sequence[TopMember]) -> tuple[ConflictPair, ...]:
@@ -325,7 +336,8 @@ def _sentence(
     """The diagnosis in words; ``shares`` are of the line's contended accesses, ``main`` what the line is about."""
     parts = []
     if TriageKind.FALSE_SHARING in kinds:
-        parts += [_pair_words(pair) for pair in pairs[:3]]
+        doubted = frozenset(top.name for top in tops if top.doubted)
+        parts += [_pair_words(pair, doubted) for pair in pairs[:3]]
     for top in tops:
         part = f"{top.name} ({shares.get(top.name, 0):.0%} of the line)"
         if top.between_elements:
@@ -345,6 +357,7 @@ def _sentence(
     return "; ".join(parts) or "nothing certain can be said about this line"
 
 
-def _pair_words(pair: ConflictPair) -> str:
+def _pair_words(pair: ConflictPair, doubted: Collection[str]) -> str:
     other = pair.second if pair.writer == pair.first else pair.first
-    return f"false sharing of {other} with {pair.writer}, which is written"
+    named, written = (f"{name} (?)" if name in doubted else name for name in (other, pair.writer))
+    return f"false sharing of {named} with {written}, which is written"

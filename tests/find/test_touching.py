@@ -27,6 +27,7 @@ from linesmith.analyzer.model import (
     SharedLine,
     TriageKind,
 )
+from linesmith.analyzer.sharing.triage import doubted
 
 SOURCE = Path(__file__).with_name("touching.c")
 LINE = 0x1000
@@ -85,6 +86,15 @@ def test_a_place_that_is_touched_by_code_of_another_place_is_told(program: Path,
     one = explain(program, accesses, *fitting, load(8, "pay")).objects[0]
     assert (one.type, one.start, one.outcome) == ("account", 0, Outcome.RESOLVED)
     assert one.reason == one.doubt == "what is touched at 0x8 hardly fits it: the type may be laid out otherwise there"
+
+
+def test_the_member_that_stands_at_such_a_place_is_named_with_a_question_mark(
+    program: Path, accesses: AccessMap
+) -> None:
+    fitting = load(0x20, "read_balance"), load(0x28, "unlink_account"), load(0x30, "unlink_account")
+    line = explain(program, accesses, *fitting, load(8, "pay"))
+    assert [one.called for one in line.members if one.doubted] == [f"{line.members[0].path} (?)"]
+    assert doubted(line) == {line.members[0].top}
 
 
 def test_a_sampled_store_is_met_by_one_that_writes(program: Path, accesses: AccessMap) -> None:

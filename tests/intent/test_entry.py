@@ -174,3 +174,13 @@ def test_members_that_code_cannot_name_are_not_isolated() -> None:
     parted = (Parted("head", "ops of line 7", 64, 0.0),)
 
     assert entry(replace(grounds(PIPE, "c2c.txt"), parted=parted)).isolations == ()
+
+
+def test_members_in_doubt_are_no_part_of_what_is_wanted() -> None:
+    """Perhaps another member of the profiled build stands there."""
+    told = grounds(PIPE, "c2c.txt")
+    assert ("ops" in entry(told).read_mostly, bool(entry(told).isolations)) == (True, True)
+    (line,) = told.lines
+    doubtful = tuple(replace(one, doubted=one.path == "ops") for one in line.members)
+    given = entry(replace(told, lines=(replace(line, members=doubtful),)))
+    assert ("ops" in given.hot, given.read_mostly, given.isolations) == (False, (), ())

@@ -134,6 +134,13 @@ def test_of_a_record_in_doubt_it_says_only_where_the_member_stands() -> None:
     assert why(proposal, doubted) == {"a": "Kept off the cache line of c."}
 
 
+def test_of_a_member_in_doubt_it_says_nothing() -> None:
+    proposal = candidate(ordered("a b c"), ordered("b c a"), [behind("a", "c")], parting(("a", "c")))
+    written, read = line_of(a=True, c=False).members
+    perhaps = written, replace(read, offset=8, doubted=True)
+    assert why(proposal, replace(finding(), members=perhaps)) == {}
+
+
 def test_one_of_a_pair_says_it() -> None:
     moves = [Move(MoveKind.SWAP, "a", partner="c")]
     proposal = candidate(ordered("a b c"), ordered("c b a"), moves, parting(("a", "c"), ("c", "b")))

@@ -22,7 +22,8 @@ from linesmith.analyzer.model import (
     TriageKind,
 )
 from linesmith.analyzer.report.savings import saved
-from linesmith.tuner.candidates import propose
+from linesmith.tuner.candidates import proposal, propose
+from linesmith.tuner.premises import NO_PREMISES
 
 I_MMAP_RWSEM, RWSEM = lock("i_mmap_rwsem", 40)
 
@@ -111,6 +112,41 @@ def test_a_record_that_is_perhaps_another_is_in_doubt_wherever_the_candidate_is_
     assert saved(found).certainty == "perhaps"
     assert found.recommended.startswith("Perhaps ")
     assert propose(line, layouts)[0].doubt == ""
+
+
+def doubtful(line: Finding, *names: str) -> Finding:
+    """The line, with members that may be others in the build that was profiled."""
+    return replace(line, members=tuple(replace(one, doubted=one.path in names) for one in line.members))
+
+
+def counters() -> tuple[Layout, LayoutTable]:
+    """A counter behind cold members, with a hole before it that holds what others read behind it."""
+    layout = struct("group", scalar("name", 104), scalar("load", align=64), scalar("rcu", 16), scalar("tail", 104))
+    return layout, table(layout)
+
+
+def test_of_a_pair_with_one_member_in_doubt_the_other_one_moves() -> None:
+    """Whatever else stands beside the counter in the build of the profile, it stays off the counter's line then."""
+    layout, layouts = counters()
+    line = meeting(layout, "load", "rcu")
+    assert "rcu" in [one.moves[0].member for one in propose(line, layouts)]
+    movers = [
+        {name for move in one.moves for name in (move.member, *move.members)}
+        for one in propose(doubtful(line, "rcu"), layouts)
+    ]
+    assert movers
+    assert all("load" in names for names in movers)
+
+
+def test_nothing_is_recommended_that_rests_on_members_in_doubt_alone() -> None:
+    layout, layouts = counters()
+    line = doubtful(meeting(layout, "load", "rcu"), "rcu", "load")
+    given = proposal(line, layouts, 5, (), NO_PREMISES)
+    assert not any(one.recommended for one in given.candidates)
+    assert given.declined == (
+        "Nothing is recommended: the candidates rest on load, rcu, and it is in doubt that load, rcu were sampled;"
+        " give the vmlinux of the kernel that was profiled."
+    )
 
 
 def test_one_contended_access_with_another_cause_has_the_words_for_one() -> None:
