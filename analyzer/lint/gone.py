@@ -12,6 +12,7 @@ from linesmith.analyzer.lint.renamed import Renamed
 from linesmith.analyzer.model import Violation
 
 _MOST_NAMED = 8
+_FOLLOWING = "call it so in the file, as `linesmith intent NEW --update --base OLD` does of two builds"
 
 
 def stale_types(linted: Linted, policy: Policy, names: Sequence[Renamed] = ()) -> Iterator[Violation]:
@@ -22,7 +23,8 @@ def stale_types(linted: Linted, policy: Policy, names: Sequence[Renamed] = ()) -
     intents = (one for one in policy.intent.types if policy.applies(one) and had.variants(one.record))
     known = {one.old.name: one.told for one in names}
     for one in unknown_types(intents, linted.new.layouts):
-        yield replace(one, message=f"{one.subject}; {known[one.type]}") if one.type in known else one
+        told = known.get(one.type)
+        yield replace(one, message=f"{one.subject}; {told}", advice=_FOLLOWING) if told else one
 
 
 def gone_remarks(linted: Linted, policy: Policy, names: Sequence[Renamed] = ()) -> Iterator[str]:

@@ -2,7 +2,7 @@
 """A revision as files in the cache: made once, later brought from one revision to the next.
 
 Nothing of the user's is touched, and git checks nothing out: neither filters nor hooks can run. One image is kept for
-each repository; whoever uses it holds its lock.
+each working tree; whoever uses it holds its lock.
 """
 
 from __future__ import annotations

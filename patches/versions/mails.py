@@ -110,6 +110,8 @@ def _sides(tree: Path, here: _Here, mails: Sequence[Mail]) -> tuple[_Files, _Fil
 
 
 def _refusal(tree: Path, mails: Sequence[Mail], failed: _Failed) -> str:
+    if failed.reason.startswith("corrupt"):
+        return f"{failed.mail.name} is damaged, {failed.reason}; give the file that git wrote"
     said = f"{failed.mail.name} applies to {tree} neither forwards nor backwards: {failed.reason}"
     number, count = failed.mail.part or (0, 0)
     if {*range(1, number)} - {one.part[0] for one in mails if one.part}:

@@ -171,3 +171,9 @@ def test_what_does_not_apply_is_named_with_its_place(
 def test_what_is_no_patch_is_named_for_what_it_is(tmp_path: Path, text: bytes, said: str) -> None:
     with pytest.raises(PatchRefused, match=said):
         judged(tree(tmp_path), text)
+
+
+def test_a_patch_that_was_cut_off_is_damaged(tmp_path: Path, made: Commits) -> None:
+    patch = printed(made, "diff", "topic~3", "topic")
+    with pytest.raises(PatchRefused, match=r"0\.patch is damaged, corrupt patch at line \d+; give the file"):
+        judged(tree(tmp_path), patch[: patch.index(b"+\tlong") + 8])
