@@ -18,6 +18,7 @@ from linesmith.analyzer.model import (
     StepTable,
 )
 from linesmith.analyzer.sharing.triage import doubted
+from linesmith.patches.around import around
 from linesmith.patches.beyond import NOTHING_BEYOND, Beyond
 from linesmith.patches.expectation import expectation
 from linesmith.patches.narrow import narrow
@@ -30,6 +31,7 @@ from linesmith.patches.verify import Verification
 _INDENT = "  "
 _FUNCTIONS = 3
 _SUBJECT_WIDTH = 75
+_CACHES = 3
 
 # Stands at the end of a message until a benchmark has been run.
 _NOT_MEASURED = "No benchmark has been run."
@@ -83,10 +85,11 @@ def message(
     blocks += [paragraph(candidate.doubt) if candidate.doubt else ""]
     sizes = seen.verification.before.outer.size, seen.verification.after.outer.size
     exact = seen.verification.exact
-    blocks += [change_text(candidate.moves, *sizes), expectation(candidate, finding, title, exact=exact)]
+    blocks += [change_text(candidate.moves, *sizes), around(candidate.holders, exact=exact)]
+    blocks += [expectation(candidate, finding, title, exact=exact)]
     blocks += [reasons(steps) if exact else ""]
     blocks += [_layouts(candidate, excerpt, seen.verification)]
-    blocks += [_phases(title, finding, seen.verification), seen.beyond.configurations, seen.beyond.code]
+    blocks += [_phases(candidate, title, finding, seen.verification), seen.beyond.configurations, seen.beyond.code]
     blocks += [_verified(candidate, seen), _unverified(seen)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -190,17 +193,27 @@ def _indented(lines: Sequence[str]) -> Iterator[str]:
         yield f"{_INDENT}{line}".rstrip()
 
 
-def _phases(title: str, finding: Finding, seen: Verification) -> str:
+def _phases(candidate: Candidate, title: str, finding: Finding, seen: Verification) -> str:
     """How often members meet, for the heaviest pairs and for all that meet more often than before."""
     if not seen.residuals:
         return ""
     sizes = line_sizes(seen.residuals)
     text = (
         f"Which members share a line also depends on where an object starts; a {title} can start at any multiple of "
-        f"{seen.after.granule} bytes{_seen_at(finding)}. The members meet in these shares of the possible starts, "
+        f"{seen.granules[1]} bytes{_seen_at(finding)}.{_loose(candidate, seen)} "
+        "The members meet in these shares of the possible starts, "
         f"before -> after, on {' and on '.join(f'{size} bytes' for size in sizes)}:"
     )
-    return paragraph(text) + "\n\n" + listed(pair_rows(seen.residuals, (seen.before.granule, seen.after.granule)))
+    return paragraph(text) + "\n\n" + listed(pair_rows(seen.residuals, seen.granules))
+
+
+def _loose(candidate: Candidate, seen: Verification) -> str:
+    """The slab caches that do not keep to the alignment, where that is why objects start elsewhere."""
+    if not candidate.loose or seen.granules[1] == seen.after.granule:
+        return ""
+    few = ", ".join(candidate.loose[:_CACHES])
+    more = f" and {len(candidate.loose) - _CACHES} more" if len(candidate.loose) > _CACHES else ""
+    return f" The alignment of {seen.after.granule} bytes is not kept in slabs of {few}{more}."
 
 
 def _seen_at(finding: Finding) -> str:

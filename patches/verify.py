@@ -9,6 +9,7 @@ the same order, the members must be parted as well as predicted, and the record 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 
 from linesmith.analyzer.errors import VerificationFailed
 from linesmith.analyzer.geometry import meeting_phases
@@ -23,29 +24,32 @@ class Verification:
     """A confirmed edit: the record in the tree before and after, and how often the pairs meet there.
 
     ``exact`` tells that the tree gives the layouts of the ELF file; otherwise ``difference`` says how it differs.
+    ``granules`` are the bytes between the places at which objects start, before and after.
     """
 
     before: Located
     after: Located
     residuals: tuple[Residual, ...]
     exact: bool
+    granules: tuple[int, int]
     difference: str = ""
 
 
 def verify(candidate: Candidate, before: Located, after: Located) -> Verification:
     """Compare; raises ``VerificationFailed`` with the first thing that is not as promised."""
     difference = first_difference(candidate.before, before.moved)
-    residuals = tuple(measure(residual, before, after) for residual in candidate.residuals)
+    granules = granules_of(candidate, before, after)
+    residuals = tuple(measure(residual, before, after, granules) for residual in candidate.residuals)
     if not difference:
         wrong = first_difference(candidate.after, after.moved)
         if wrong:
             raise VerificationFailed(f"the patched {candidate.type} compiles to another layout than predicted: {wrong}")
-        return Verification(before, after, residuals, exact=True)
+        return Verification(before, after, residuals, exact=True, granules=granules)
     _check_order(candidate, after.moved)
     _check_size(candidate, before.outer, after.outer)
     for promised, measured in zip(candidate.residuals, residuals, strict=True):
         _check_parting(promised, measured, difference)
-    return Verification(before, after, residuals, exact=False, difference=difference)
+    return Verification(before, after, residuals, exact=False, granules=granules, difference=difference)
 
 
 def first_difference(expected: Layout, found: Layout) -> str:
@@ -101,8 +105,14 @@ def _check_size(candidate: Candidate, before: Layout, after: Layout) -> None:
         raise VerificationFailed(message)
 
 
-def measure(residual: Residual, before: Located, after: Located) -> Residual:
-    """The shares of phases in which the pair meets in the compiled layouts.
+def granules_of(candidate: Candidate, before: Located, after: Located) -> tuple[int, int]:
+    """Bytes between the places at which objects start: fewer than aligned to, where a slab cache is known to do so."""
+    known = candidate.granules or (0, 0)
+    return gcd(before.granule, known[0]), gcd(after.granule, known[1])
+
+
+def measure(residual: Residual, before: Located, after: Located, granules: tuple[int, int]) -> Residual:
+    """The shares of phases in which the pair meets in the compiled layouts; objects start at multiples of ``granules``.
 
     Raises ``VerificationFailed`` where one of them has no such member.
     """
@@ -110,17 +120,17 @@ def measure(residual: Residual, before: Located, after: Located) -> Residual:
         residual.first,
         residual.second,
         residual.line_bytes,
-        _share(residual, before),
-        _share(residual, after),
+        _share(residual, before, granules[0]),
+        _share(residual, after, granules[1]),
     )
 
 
-def _share(residual: Residual, located: Located) -> float:
+def _share(residual: Residual, located: Located, granule: int) -> float:
     first, second = located.span(residual.first), located.span(residual.second)
     if first is None or second is None:
         name = residual.second if first else residual.first
         raise VerificationFailed(f"the tree's configuration has no member `{name}`; configure it like the ELF file")
-    return meeting_phases(first, second, residual.line_bytes, located.granule)
+    return meeting_phases(first, second, residual.line_bytes, granule)
 
 
 def _check_parting(promised: Residual, measured: Residual, difference: str) -> None:

@@ -40,18 +40,21 @@ def as_built(target: Subject, outer: Layout, layouts: Layouts, built: Layout, th
         target.growth(target.layout.size + built.size - outer.size),
     )
     granule = record_alignment(with_inferred_alignment(built))
-    before = layouts.by_id(target.layout.id)
+    mixes, before = target.heat.mixes, layouts.by_id(target.layout.id)
+    granules = mixes.step(target.heat.granule), mixes.step(granule, growth)
     after = _rebuilt(before, known, built if before.id == outer.id else None, built.size - outer.size)
     return Candidate(
         target.type,
         before,
         after,
         (),
-        residuals(target.heat, target.starts, starts, granule),
+        residuals(target.heat, target.starts, starts, granules),
         prediction(target.heat, target.starts, starts, granule, growth),
         lines(after),
-        # What else holds the record is known as it was: with another alignment its objects begin elsewhere.
-        proofs=proofs(target.heat, starts, granule, growth) if granule == target.heat.granule else (),
+        proofs=proofs(target.heat, starts, granule, growth),
+        holders=target.holders.changes(granule, built.size - outer.size),
+        granules=granules,
+        loose=mixes.loose(granule, growth),
     )
 
 

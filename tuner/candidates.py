@@ -131,7 +131,7 @@ def _effort(target: Subject, option: Option) -> tuple[bool, int]:
 
 
 def _grows(target: Subject, option: Option) -> bool:
-    return option.size > target.layout.size
+    return target.grown(option.size, option.granule) > 0
 
 
 def _varied(target: Subject, found: Sequence[Option]) -> list[Merit]:
@@ -157,13 +157,14 @@ def candidate(finding: Finding, target: Subject, option: Option, layouts: Layout
     before = layouts.by_id(target.layout.id)
     option = replace(option, arrangement=lightest(target, option.arrangement, hot_atoms(target)))
     after = _after(target, option, before)
-    moves_made = _named(target, option)
+    moves_made, more = _named(target, option), option.size - target.layout.size
+    granules = _granules(target, option)
     return Candidate(
         type=target.type,
         before=before,
         after=after,
         moves=moves_made,
-        residuals=residuals(target.heat, target.starts, option.starts, option.granule),
+        residuals=residuals(target.heat, target.starts, option.starts, granules),
         predicted=prediction(target.heat, target.starts, option.starts, option.granule),
         lines=lines(after),
         constraints=tuple(str(one) for one in target.freedom.constraints if _binds(target, option, one)),
@@ -176,6 +177,9 @@ def candidate(finding: Finding, target: Subject, option: Option, layouts: Layout
         churn=churn(target, option.arrangement),
         proofs=_proofs(target, option),
         optimality=option.arrangement.optimality,
+        holders=target.holders.changes(option.granule, more),
+        granules=granules,
+        loose=target.heat.mixes.loose(option.granule, more),
     )
 
 
@@ -187,6 +191,12 @@ def _costs(target: Subject) -> LayoutCost:
 def _proofs(target: Subject, option: Option) -> tuple[PhaseProof, ...]:
     """In which phases the sampled pairs still meet, at each place of the objects and at every start."""
     return proofs(target.heat, option.starts, option.granule, option.size - target.layout.size)
+
+
+def _granules(target: Subject, option: Option) -> tuple[int, int]:
+    """Bytes between the places at which objects start, before and after."""
+    step = target.heat.mixes.step
+    return step(target.heat.granule), step(option.granule, option.size - target.layout.size)
 
 
 def _after(target: Subject, option: Option, before: Layout) -> Layout:
@@ -230,7 +240,7 @@ def _considered(target: Subject, chosen: Option) -> tuple[Considered, ...]:
         Considered(
             option.arrangement.moves[0].after,
             option.size,
-            residuals(target.heat, target.starts, option.starts, option.granule),
+            residuals(target.heat, target.starts, option.starts, _granules(target, option)),
             _proofs(target, option),
         )
         for option in places

@@ -40,7 +40,8 @@ class Merit:
     it is; the best option leaves ``best``. ``paired`` are those of members on one pair of
     lines. ``exposed`` is how many members without samples newly meet a writer, as much as each is probably read.
     ``members`` move, ``disturbed`` is the share of the others whose offsets change. ``growth``, of ``size`` bytes, may
-    be negative; it makes objects take a share of ``heavier`` more memory. ``around_lock`` tells that others move
+    be negative; ``held`` is by how much the record around it grows that grows most. Both make objects take a share of
+    ``heavier`` more memory. ``around_lock`` tells that others move
     away from a lock that stays. ``details`` decide between equals.
     ``saving`` is what a user is told, once it is worked out.
     """
@@ -59,6 +60,12 @@ class Merit:
     around_lock: bool
     details: tuple[float, ...]
     saving: Saving = NO_SAVING
+    held: int = 0
+
+    @property
+    def grown(self) -> int:
+        """Bytes by which the record or one around it becomes larger, negative where all shrink."""
+        return max(self.growth, self.held)
 
     @property
     def cost(self) -> float:
@@ -73,20 +80,23 @@ class Merit:
     @property
     def price(self) -> float:
         """What is left of what can be saved, as a share, with what churn and growth must earn; doing nothing has 1."""
-        grown = self.growth / self.size + (WORTH_GROWING if self.growth > 0 else 0.0)
+        share = self.growth / self.size if self.growth else self.heavier
+        grown = share + (WORTH_GROWING if self.grown > 0 else 0.0)
         changed = WORTH_A_MOVE * self.members + WORTH_DISTURBING * self.disturbed
         around = AROUND_A_LOCK if self.around_lock else 0.0
         return (self.cost - self.best) / (self.now - self.best) + changed + around + min(grown, MOST_FOR_GROWING)
 
     @property
     def effort(self) -> tuple[bool, int]:
-        """Whether the record grows, and how many members move: the smaller change has less of it."""
-        return self.growth > 0, self.members
+        """Whether a record grows, and how many members move: the smaller change has less of it."""
+        return self.grown > 0, self.members
 
 
 def merit(target: Subject, option: Option, best: float) -> Merit:
     """The merits of a priced option; the best of all leaves ``best`` contended samples."""
-    paired = adjacent_cost(target.heat, option.starts, option.granule)
+    growth = option.size - target.layout.size
+    step = target.heat.mixes.step(option.granule, target.growth(option.size))
+    paired = adjacent_cost(target.heat, option.starts, step)
     return Merit(
         option=option,
         now=left(target.now),
@@ -97,18 +107,19 @@ def merit(target: Subject, option: Option, best: float) -> Merit:
         members=churn(target, option.arrangement).members,
         disturbed=_disturbance(target, option),
         size=target.layout.size,
-        growth=option.size - target.layout.size,
+        growth=growth,
         heavier=_heavier(target, option),
         around_lock=_around_lock(target, option),
         details=(
             option.cost.anywhere,
-            hot_neighbours(target.heat, option.starts, option.granule),
+            hot_neighbours(target.heat, option.starts, step),
             option.size,
             not _moves_writer(target, option),
             hot_lines(target.heat, option.starts, option.granule),
             paired,
             disturbed(target, option),
         ),
+        held=target.holders.growth(option.granule, growth),
     )
 
 
@@ -129,12 +140,16 @@ def best_first(one: Merit) -> tuple[float, ...]:
 
 def _heavier(target: Subject, option: Option) -> float:
     """By what share objects need more memory: slabs of all caches that hold one, else bytes."""
-    if option.size <= target.layout.size:
+    if target.grown(option.size, option.granule) <= 0:
         return 0.0
     mixes, growth = target.heat.mixes, target.growth(option.size)
     before = sum(one.pages_per_1000 for one in memory(mixes, target.heat.granule))
     after = sum(one.pages_per_1000 for one in memory(mixes, option.granule, growth))
-    return after / before - 1 if before else option.size / target.layout.size - 1
+    if before:
+        return after / before - 1
+    largest = target.holders.largest(option.granule, option.size - target.layout.size)
+    of_holder = largest.after / largest.before - 1 if largest else 0.0
+    return max(option.size / target.layout.size - 1, of_holder)
 
 
 def _moves_writer(target: Subject, option: Option) -> bool:

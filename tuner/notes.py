@@ -52,24 +52,30 @@ def _unchecked(target: Subject) -> str:
 
 
 def _phases(target: Subject, option: Option) -> Iterator[str]:
-    count = len(phases(option.granule, target.heat.line_bytes))
+    step = _step(target, option)
+    count = len(phases(step, target.heat.line_bytes))
     if count > 1:
-        starts = f"{count} are possible, at multiples of {option.granule} bytes"
+        starts = f"{count} are possible, at multiples of {step} bytes"
         yield f"A phase is where an object starts within a line: {starts}."
 
 
 def _new_contacts(target: Subject, option: Option) -> Iterator[str]:
     """Hot pairs that the profile did not see meet and that come closer, the heaviest ones by name."""
-    closer = []
+    closer, step = [], _step(target, option)
     for contact in sorted(target.heat.contacts, key=lambda one: -one.weight):
         old = residual_share(contact, target.starts, target.heat.line_bytes, target.heat.granule)
-        new = residual_share(contact, option.starts, target.heat.line_bytes, option.granule)
+        new = residual_share(contact, option.starts, target.heat.line_bytes, step)
         if new > old and not contact.sampled:
             names = f"{contact.first.name} and {contact.second.name}"
             closer.append(f"Brings {names}, both hot, closer: {_percent(old, new)}.")
     yield from closer[:MOST_CLOSER]
     if len(closer) > MOST_CLOSER:
         yield f"Brings {len(closer) - MOST_CLOSER} more pairs closer, of which less was sampled."
+
+
+def _step(target: Subject, option: Option) -> int:
+    """Bytes between the places at which objects start in the new layout."""
+    return target.heat.mixes.step(option.granule, option.size - target.layout.size)
 
 
 def _percent(old: float, new: float) -> str:
@@ -108,6 +114,15 @@ def _size(target: Subject, option: Option) -> Iterator[str]:
             f"Holds only where objects are allocated at multiples of {option.granule} bytes: KMEM_CACHE() and static"
             " objects are, kmalloc() and malloc() need not be."
         )
+        yield from _loose(target, option)
+
+
+def _loose(target: Subject, option: Option) -> Iterator[str]:
+    """The caches that do not keep to the alignment."""
+    loose = target.heat.mixes.loose(option.granule, option.size - target.layout.size)
+    if loose:
+        more = f" and {len(loose) - MOST_CONTAINERS} more" if len(loose) > MOST_CONTAINERS else ""
+        yield f"Not so in {', '.join(loose[:MOST_CONTAINERS])}{more}: they are not created with that alignment."
 
 
 def _containers(finding: Finding) -> Iterator[str]:

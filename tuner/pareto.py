@@ -27,7 +27,7 @@ def _beats(one: Merit, other: Merit) -> bool:
         (other.left - one.left) / (EQUAL * now),
         (other.paired - one.paired) / (PAIRED_EQUAL * now),
         2.0 * (other.exposed - one.exposed),
-        2.0 * (other.growth - one.growth),
+        2.0 * (other.grown - one.grown),
         2.0 * (other.members - one.members),
     )
     return max(leads) > 1 and min(leads) >= -1

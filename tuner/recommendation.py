@@ -24,8 +24,8 @@ WORTH_MEMORY = 0.5
 def recommended(found: Sequence[Merit]) -> Merit | None:
     """The one to take, ``None`` where what can be saved may be chance, or is too little."""
     worth = [one for one in found if one.saving.tells and one.saving.likely >= LEAST_SAVING * one.saving.before]
-    level = [one for one in worth if one.growth <= 0]
-    return _best([one for one in worth if one.growth > 0 and _pays(one, level)]) or _best(level)
+    level = [one for one in worth if one.grown <= 0]
+    return _best([one for one in worth if one.grown > 0 and _pays(one, level)]) or _best(level)
 
 
 def _best(found: Sequence[Merit]) -> Merit | None:
@@ -64,9 +64,13 @@ def _effort(chosen: Merit) -> str:
     moved = "one member moves" if chosen.members == 1 else f"{chosen.members} members move"
     if chosen.option.arrangement.strategy is Strategy.ALIGN:
         moved = "one member is aligned"
+    around = f", a record around it by {chosen.held}" if chosen.held > max(chosen.growth, 0) else ""
     if chosen.growth > 0:
-        return f"{moved} and the record grows by {chosen.growth} bytes"
-    return f"{moved} and the record shrinks by {-chosen.growth} bytes" if chosen.growth else f"{moved}, the size stays"
+        return f"{moved} and the record grows by {chosen.growth} bytes{around}"
+    if chosen.growth:
+        return f"{moved} and the record shrinks by {-chosen.growth} bytes"
+    grows = f", but a record around it grows by {chosen.held} bytes" if around else ""
+    return f"{moved}, the size stays{grows}"
 
 
 def _smaller(chosen: Merit, found: Sequence[Merit]) -> list[str]:

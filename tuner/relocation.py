@@ -78,7 +78,7 @@ def relocation(outer: Layout, layouts: Layouts, after: Mapping[int, Layout]) -> 
         return unmoved(outer)
     inner = {} if outer.id in after else _inner(outer, layouts, after)
     explained = with_inferred_alignment(outer)
-    changed = after[outer.id] if outer.id in after else _around(explained, inner)
+    changed = after[outer.id] if outer.id in after else around(explained, inner)
     pairs = _matched(outer.members, changed.members)
     moved = [piece for position, (old, new) in enumerate(pairs) for piece in _pieces(old, new, inner.get(position))]
     if len(moved) > MOST_PIECES:
@@ -94,8 +94,11 @@ def _inner(outer: Layout, layouts: Layouts, after: Mapping[int, Layout]) -> dict
     return {at: relocation(record, layouts, after) for at, record in records.items() if holds(record, layouts, ids)}
 
 
-def _around(outer: Layout, inner: Mapping[int, Relocation]) -> Layout:
-    """``outer`` around members of other sizes; itself when all of them fit where they are."""
+def around(outer: Layout, inner: Mapping[int, Relocation]) -> Layout:
+    """``outer`` around members of other sizes, by position; itself when all of them fit where they are.
+
+    Raises ``NotSimulated`` where it cannot be laid out by C's rules.
+    """
     if all(one.fits for one in inner.values()):
         return outer
     members = tuple(_resized(member, inner.get(position)) for position, member in enumerate(outer.members))

@@ -76,10 +76,10 @@ def options(subject: Subject) -> tuple[Option, ...]:
     start = unchanged(subject)
     now = price(subject, start)
     single = _helpful(subject, now, _single(subject, start))
-    if any(option.cost.anywhere == 0 and option.size <= now.size for option in single):
+    if any(option.cost.anywhere == 0 and _grown(subject, option) <= 0 for option in single):
         return single
     several = _helpful(subject, now, _several(subject, start))
-    more = (option for option in several if not any(_as_good(one, option) for one in single))
+    more = (option for option in several if not any(_as_good(subject, one, option) for one in single))
     return _distinct((*single, *more, *_helpful(subject, now, _packed(subject))))
 
 
@@ -98,9 +98,14 @@ def _packed(subject: Subject) -> Iterator[Arrangement]:
         yield replace(one.arrangement, purpose=several, optimality=one.optimality)
 
 
-def _as_good(one: Option, two: Option) -> bool:
+def _as_good(subject: Subject, one: Option, two: Option) -> bool:
     """Whether a single step already does what several do."""
-    return one.cost.here <= two.cost.here and one.cost.anywhere <= two.cost.anywhere and one.size <= two.size
+    cheaper = one.cost.here <= two.cost.here and one.cost.anywhere <= two.cost.anywhere
+    return cheaper and one.size <= two.size and _grown(subject, one) <= _grown(subject, two)
+
+
+def _grown(subject: Subject, option: Option) -> int:
+    return subject.grown(option.size, option.granule)
 
 
 def _several(subject: Subject, start: Arrangement) -> Iterator[Arrangement]:
@@ -149,8 +154,11 @@ def _single(subject: Subject, start: Arrangement) -> Iterator[Arrangement]:
 
 
 def fits(subject: Subject, option: Option) -> bool:
-    """Whether the layout is legal, and as large as it may be."""
+    """Whether the layout is legal, and neither it nor a record around it larger than it may be."""
     if option.size != subject.layout.size and not subject.may_resize:
+        return False
+    allowed = subject.premises.growth
+    if allowed is not None and _grown(subject, option) > allowed:
         return False
     return subject.freedom.refuses(option.arrangement.order, option.starts, option.size) is None
 

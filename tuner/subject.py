@@ -21,6 +21,7 @@ from linesmith.tuner.cost.phase_mixes import PhaseMixes
 from linesmith.tuner.cost.record_heat import record_heat
 from linesmith.tuner.cost.turns import Turns
 from linesmith.tuner.cost.uses import Scope, code_of
+from linesmith.tuner.holders import Holders
 from linesmith.tuner.premises import NO_PREMISES, Premises
 
 
@@ -32,7 +33,7 @@ class Subject:
     members, ``owners`` the atom of each position, ``shapes`` those of each atom's members.
     ``inferred`` names the members (or the record) whose alignment the debug information does not say. ``turns`` tell
     who fetches lines, ``None`` where the profile does not say who writes; ``now`` is what the present layout costs.
-    ``interest`` is how much each member is probably read, by position.
+    ``interest`` is how much each member is probably read, by position. ``holders`` are the records around the object.
     """
 
     type: str
@@ -45,6 +46,7 @@ class Subject:
     positions: tuple[tuple[int, ...], ...]
     owners: tuple[int, ...]
     shapes: tuple[tuple[Shape, ...], ...]
+    holders: Holders
     inferred: tuple[str, ...] = ()
     premises: Premises = NO_PREMISES
     turns: Turns | None = None
@@ -61,6 +63,14 @@ class Subject:
         """Whether another size of the record is legal: nothing follows it, and nobody holds it to this one."""
         ceiling = self.freedom.ceiling
         return ceiling is None or self.freedom.floor < ceiling
+
+    def grown(self, size: int, granule: int) -> int:
+        """Bytes by which the record of ``size``, or that of its holders which grows most, is larger than now.
+
+        Objects of the record are aligned to ``granule`` bytes.
+        """
+        more = size - self.layout.size
+        return max(more, self.holders.growth(granule, more))
 
     def growth(self, size: int) -> int:
         """Bytes by which objects become larger when the record has ``size``; of a program nothing begins elsewhere."""
@@ -114,6 +124,7 @@ def subject(
         positions,
         owners,
         shapes,
+        Holders(outer, layouts, premises.kernel),
         inferred,
         premises,
         turns,

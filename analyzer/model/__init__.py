@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model.order import Emulation, Guest, Order, Recorded
     from linesmith.analyzer.model.prediction import (
         CoAccess,
+        HolderChange,
         LayoutCost,
         MemoryUse,
         PhaseProof,
@@ -168,7 +169,7 @@ _NAMES = {
     "machine": "Done Session Setting Site Step",
     "measurement": "SIMULATED Better Metric Sample Use",
     "order": "Emulation Guest Order Recorded",
-    "prediction": "CoAccess LayoutCost MemoryUse PhaseProof PlacePhases ReplayedSaving Saving",
+    "prediction": "CoAccess HolderChange LayoutCost MemoryUse PhaseProof PlacePhases ReplayedSaving Saving",
     "profile": "Access Profile Remark SharedLine",
     "profile_change": "Change Exposure Fate LineChange MemberChange ProfileChange",
     "recording": "Conflict Recording",
@@ -255,6 +256,7 @@ __all__ = [
     "Gain",
     "GroupDoc",
     "Guest",
+    "HolderChange",
     "Intent",
     "Interval",
     "Isolation",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from linesmith.analyzer.model.layout import Layout
-from linesmith.analyzer.model.prediction import LayoutCost, PhaseProof, Saving
+from linesmith.analyzer.model.prediction import HolderChange, LayoutCost, PhaseProof, Saving
 
 
 class MoveKind(StrEnum):
@@ -109,6 +109,9 @@ class Candidate:
     ``costs`` are those of both layouts, ``saving`` what one saves of the other; ``recommended`` is the reason why this
     one is, empty for all others. ``doubt`` is a sentence, the first of ``notes``, where the record may not be there.
     ``optimality`` is of a packing. ``proofs`` hold every place where objects are known to lie, and every start.
+    ``holders`` are the records around it that get another size, the costliest first. ``granules`` are the bytes
+    between the places at which objects start before and after, ``None`` where only the record's alignment tells; the
+    caches ``loose`` put them elsewhere than that alignment allows.
     """
 
     type: str
@@ -129,6 +132,17 @@ class Candidate:
     optimality: Optimality | None = None
     recommended: str = ""
     doubt: str = ""
+    holders: tuple[HolderChange, ...] = ()
+    granules: tuple[int, int] | None = None
+    loose: tuple[str, ...] = ()
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        """Bytes between the places at which objects can start, before and after, as far as it is known."""
+        if self.granules is not None:
+            return self.granules
+        before, after = (max(one.natural_alignment, one.alignment or 1) for one in (self.before, self.after))
+        return before, after
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,19 @@ class MemoryUse:
 
 
 @dataclass(frozen=True, slots=True)
+class HolderChange:
+    """What becomes of a record that holds the changed one by value: its size in bytes ``before`` and ``after``.
+
+    ``memory`` is what its objects cost before and after, where they have a slab cache of their own.
+    """
+
+    record: str
+    before: int
+    after: int
+    memory: tuple[MemoryUse, MemoryUse] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CoAccess:
     """Lines that one function touches of an object, on average over the phases; ``weight`` are its samples."""
 

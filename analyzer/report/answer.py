@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from linesmith.analyzer.geometry import lines
-from linesmith.analyzer.model import Candidate, CoAccess, Finding, MemoryUse, Optimality, SlabBasis
+from linesmith.analyzer.model import Candidate, CoAccess, Finding, HolderChange, MemoryUse, Optimality, SlabBasis
 from linesmith.analyzer.report.cost import count_range
 from linesmith.analyzer.report.counting import counted
 from linesmith.analyzer.report.meeting import meeting_rows
@@ -14,12 +14,14 @@ from linesmith.analyzer.report.savings import saved
 
 MOST_FUNCTIONS = 4
 MOST_CACHES = 3
+MOST_HOLDERS = 3
 
 
 def answer_rows(candidate: Candidate, finding: Finding) -> Iterator[tuple[str, str]]:
     """Gain first, then what it costs, then where the members still meet."""
     yield from _gain(candidate, finding)
     yield "size", _size(candidate)
+    yield from _labelled("holders", holder_rows(candidate.holders))
     yield from _labelled("memory", memory_rows(candidate.costs[0].memory, candidate.costs[1].memory))
     yield from _lines(candidate)
     yield from _labelled("together", meeting_rows(candidate))
@@ -71,13 +73,35 @@ def _size(candidate: Candidate) -> str:
     return f"{before.size} -> {after.size} bytes, {lines(before)} -> {counted(candidate.lines, 'line')}"
 
 
+def holder_rows(holders: Sequence[HolderChange]) -> Iterator[str]:
+    """What becomes of the records around the changed one: the costliest by name."""
+    for one in holders[:MOST_HOLDERS]:
+        yield f"{one.record} {one.before:,} -> {one.after:,} bytes{_in_slabs(one)}"
+    if len(holders) > MOST_HOLDERS:
+        yield f"and {counted(len(holders) - MOST_HOLDERS, 'more record')}"
+
+
+def _in_slabs(one: HolderChange) -> str:
+    """How many objects a slab of its cache holds, where it has one."""
+    if one.memory is None:
+        return ""
+    before, after = one.memory
+    if before.order == after.order:
+        held = f"{before.objects_per_slab} -> {after.objects_per_slab} objects"
+        return f", {held} in {counted(1 << after.order, 'page')} of {after.cache}"
+    sides = (f"{use.objects_per_slab} in {counted(1 << use.order, 'page')}" for use in one.memory)
+    return f", {' -> '.join(sides)} of {after.cache}"
+
+
 def memory_rows(before: Sequence[MemoryUse], after: Sequence[MemoryUse]) -> Iterator[str]:
-    """What the objects cost in each slab cache; those where nothing changes are told together."""
+    """What the objects cost in each slab cache, the costliest first; where nothing changes is told together."""
     pairs = list(zip(before, after, strict=False))
     same = [_named(old) for old, new in pairs if _cost(old) == _cost(new)]
-    for old, new in pairs[:MOST_CACHES]:
-        if _cost(old) != _cost(new):
-            yield f"{old.cache}: {_spent(old, new)} ({old.basis.value})"
+    changed = sorted((pair for pair in pairs if _cost(pair[0]) != _cost(pair[1])), key=_share_more, reverse=True)
+    for old, new in changed[:MOST_CACHES]:
+        yield f"{old.cache}: {_spent(old, new)} ({old.basis.value})"
+    if len(changed) > MOST_CACHES:
+        yield f"and {counted(len(changed) - MOST_CACHES, 'more cache')}"
     if same:
         more = f" and {len(same) - MOST_CACHES} more" if len(same) > MOST_CACHES else ""
         yield f"unchanged in slabs of {', '.join(same[:MOST_CACHES])}{more}"
@@ -90,6 +114,11 @@ def _named(use: MemoryUse) -> str:
 
 def _cost(use: MemoryUse) -> tuple[int, int, int]:
     return use.stride, use.order, use.pages_per_1000
+
+
+def _share_more(pair: tuple[MemoryUse, MemoryUse]) -> float:
+    old, new = pair
+    return new.pages_per_1000 / old.pages_per_1000
 
 
 def _spent(old: MemoryUse, new: MemoryUse) -> str:

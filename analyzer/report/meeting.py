@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from math import gcd
 
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Layout, PhaseProof, Residual
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, PhaseProof, Residual
 from linesmith.analyzer.report.moves import MOST_PAIRS
 
 MOST_PLACES = 3
@@ -37,16 +37,16 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _told(residual: Residual, candidate: Candidate) -> str:
-    old = share_of_phases(residual.before, residual.line_bytes, candidate.before)
-    new = share_of_phases(residual.after, residual.line_bytes, candidate.after)
+    steps, size = candidate.steps, residual.line_bytes
+    old, new = share_of_phases(residual.before, size, steps[0]), share_of_phases(residual.after, size, steps[1])
     return f"{old.removesuffix(' phases')} -> {new.removesuffix(' phases')}"
 
 
-def share_of_phases(share: float, line_bytes: int, layout: Layout) -> str:
-    """A share of phases as a count of those the record's alignment allows."""
+def share_of_phases(share: float, line_bytes: int, step: int) -> str:
+    """A share of phases as a count of those there are where objects start at multiples of ``step`` bytes."""
     if share in (0.0, 1.0):
         return "always" if share else "never"
-    count = line_bytes // gcd(line_bytes, max(layout.natural_alignment, layout.alignment or 1))
+    count = line_bytes // gcd(line_bytes, step)
     met = share * count
     return f"{met:.0f} of {count} phases" if met == round(met) else f"{share:.0%} of the phases"
 

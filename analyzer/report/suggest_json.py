@@ -16,6 +16,7 @@ from linesmith.analyzer.model import (
     ConflictPair,
     Considered,
     ElfIdentity,
+    HolderChange,
     Interval,
     Layout,
     LayoutCost,
@@ -126,7 +127,11 @@ class StepsDocument(msgspec.Struct, frozen=True):
 
 
 class CandidateDocument(msgspec.Struct, frozen=True):
-    """One candidate; ``linesmith patch --candidate`` takes ``number`` or ``name``; ``line`` is the hot line's rank."""
+    """One candidate; ``linesmith patch --candidate`` takes ``number`` or ``name``; ``line`` is the hot line's rank.
+
+    ``holders`` are the records around it that get another size, ``granules`` the bytes between the places at which
+    objects start before and after, ``loose`` the caches that do not keep to the new alignment.
+    """
 
     number: int
     name: str
@@ -151,6 +156,9 @@ class CandidateDocument(msgspec.Struct, frozen=True):
     churn: Churn
     proofs: tuple[PhaseProof, ...]
     optimality: Optimality | None
+    holders: tuple[HolderChange, ...]
+    granules: tuple[int, int]
+    loose: tuple[str, ...]
     steps: tuple[StepsDocument, ...]
     simulated: SimulationDocument | msgspec.UnsetType = msgspec.UNSET
     replayed: ReplayedSaving | msgspec.UnsetType = msgspec.UNSET
@@ -238,6 +246,9 @@ def _candidate(one: Numbered) -> CandidateDocument:
         churn=candidate.churn,
         proofs=candidate.proofs,
         optimality=candidate.optimality,
+        holders=candidate.holders,
+        granules=candidate.steps,
+        loose=candidate.loose,
         steps=tuple(map(_steps, one.steps)),
         simulated=_simulation(one.simulation) if one.simulation else msgspec.UNSET,
         replayed=one.replayed or msgspec.UNSET,

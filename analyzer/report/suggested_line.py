@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Considered, Finding, Layout
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Considered, Finding
 from linesmith.analyzer.report.alternatives import alternative_rows
 from linesmith.analyzer.report.answer import answer_rows, contended
 from linesmith.analyzer.report.excerpt import excerpt
@@ -136,14 +136,14 @@ def _others(one: Numbered) -> Iterator[str]:
     pairs = " and of ".join(f"{one.first} with {one.second}" for one in candidate.residuals[::2])
     places = f"other places for {candidate.moves[0].member}"
     yield prose(f"{places}, and in how many phases they leave the meeting of {pairs}:", then="  ")
-    yield from (f"  {_other(other, candidate.before)}" for other in candidate.considered)
+    yield from (f"  {_other(other, candidate)}" for other in candidate.considered)
 
 
-def _other(one: Considered, before: Layout) -> str:
+def _other(one: Considered, candidate: Candidate) -> str:
     place = f"behind {one.after}" if one.after else "first"
     near = [residual for residual in one.residuals if residual.line_bytes == CACHE_LINE_BYTES]
-    left = [share_of_phases(residual.after, residual.line_bytes, before) for residual in near]
-    size = f", {one.size} bytes" if one.size != before.size else ""
+    left = [share_of_phases(residual.after, residual.line_bytes, candidate.steps[0]) for residual in near]
+    size = f", {one.size} bytes" if one.size != candidate.before.size else ""
     return f"{place:<28} {', '.join(left)}{size}"
 
 

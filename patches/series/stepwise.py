@@ -18,7 +18,7 @@ from linesmith.patches.paragraph import paragraph
 from linesmith.patches.prefix import style
 from linesmith.patches.probe import compiled
 from linesmith.patches.tree import Tree
-from linesmith.patches.verify import measure
+from linesmith.patches.verify import granules_of, measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,22 +94,23 @@ def _step(
     """One patch before the last: what it moves, and in which starts the members meet before and after it."""
     before, after = states
     part = replace(candidate, moves=candidate.moves[before.done : after.done], residuals=())
-    residuals = tuple(measure(one, before.located, after.located) for one in candidate.residuals)
+    granules = granules_of(candidate, before.located, after.located)
+    residuals = tuple(measure(one, before.located, after.located, granules) for one in candidate.residuals)
     title = confirmed.original.declared.record.title
     first = subject_of(part, title, style(tree.root, confirmed.change.file))
     blocks = [first, change_text(part.moves, before.located.outer.size, after.located.outer.size)]
-    blocks += [_remaining(residuals, before.located.granule, after.located.granule), _compiled(confirmed, count)]
+    blocks += [_remaining(residuals, granules), _compiled(confirmed, count)]
     return SeriesStep("\n\n".join(block for block in blocks if block) + "\n", (_change(confirmed, before, after),))
 
 
-def _remaining(residuals: Sequence[Residual], *granules: int) -> str:
+def _remaining(residuals: Sequence[Residual], granules: tuple[int, int]) -> str:
     """The pairs that meet in other starts than before the step."""
     changed = [one for one in residuals if one.before != one.after]
     if not changed:
         return ""
     sizes = " and on ".join(f"{size} bytes" for size in line_sizes(changed))
     head = f"Shares of the possible starts in which members meet, before -> after, on {sizes}:"
-    return paragraph(head) + "\n\n" + listed(pair_rows(changed, (granules[0], granules[1])))
+    return paragraph(head) + "\n\n" + listed(pair_rows(changed, granules))
 
 
 def _compiled(confirmed: Confirmed, count: int) -> str:

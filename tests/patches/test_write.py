@@ -14,7 +14,17 @@ from patch_cases import behind, candidate, finding, layout, write_files
 
 from linesmith.analyzer.errors import EditRefused, TreeError, VerificationFailed
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Candidate, Layout, Move, MoveKind, Patch, Residual
+from linesmith.analyzer.model import (
+    Candidate,
+    HolderChange,
+    Layout,
+    MemoryUse,
+    Move,
+    MoveKind,
+    Patch,
+    Residual,
+    SlabBasis,
+)
 from linesmith.patches.beyond import OF_ANOTHER_BUILD, Beyond
 from linesmith.patches.confirmed import confirm
 from linesmith.patches.patch import Tree, draft, file_text, told, write
@@ -274,3 +284,33 @@ def test_a_broken_database_is_named(tmp_path: Path, database: str) -> None:
     tree = write_files(tmp_path, {**FILES, "compile_commands.json": database})
     with pytest.raises(TreeError, match=r"compile_commands\.json .*--cflags"):
         patch_of(tree, proposal())
+
+
+def aligned() -> Candidate:
+    """The lock on a line of its own, in objects of which some slabs do not keep to that."""
+    after = [("root", 0, 8), ("lock", 64, 8), ("name", 72, 56), ("uses", 128, 8)]
+    base = candidate(cache(), cache(after, 192), [Move(MoveKind.ALIGN, "lock", align=64)], [PARTED])
+    uses = [MemoryUse("inodes", SlabBasis.COMPUTED, size, size, 3, 32768 // size, 0, 0) for size in (560, 704)]
+    holders = (HolderChange("struct inode", 560, 704, (uses[0], uses[1])), HolderChange("struct table", 96, 256))
+    return replace(base, holders=holders, granules=(8, 8), loose=("inodes", "a", "b", "c"))
+
+
+def test_the_message_tells_what_becomes_of_the_records_around(tmp_path: Path) -> None:
+    flowing = " ".join(patch_of(write_files(tmp_path, FILES), aligned()).message.split())
+    assert (
+        "Align lock to 64 bytes. The size goes from 80 to 192 bytes. What holds one by value changes its size with it: "
+        "struct inode from 560 to 704 bytes (58 -> 46 in a slab of 8 pages), struct table from 96 to 256 bytes. "
+    ) in flowing
+
+
+def test_an_alignment_that_slabs_do_not_keep_limits_no_phases(tmp_path: Path) -> None:
+    message = patch_of(write_files(tmp_path, FILES), aligned()).message
+    assert "can start at any multiple of 8 bytes" in " ".join(message.split())
+    assert "The alignment of 64 bytes is not kept in slabs of inodes, a, b and 1 more." in " ".join(message.split())
+    assert "\n  root and lock: 7 of 8 -> 0 of 8\n" in message
+
+
+def test_an_alignment_that_all_keep_leaves_one_phase(tmp_path: Path) -> None:
+    message = patch_of(write_files(tmp_path, FILES), replace(aligned(), granules=(8, 64), loose=())).message
+    assert "\n  root and lock: 7 of 8 -> 0 of 1\n" in message
+    assert "is not kept" not in message

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from hand_made import meeting, scalar, struct, table
+from hand_made import held, meeting, scalar, struct, table
 
 from linesmith.analyzer.model import Layout, Searching
 from linesmith.tuner.space.proposals import proposals
-from linesmith.tuner.space.room import room_wanted
+from linesmith.tuner.space.room import Room, room_wanted
 
 
 def counters(cold: int) -> Layout:
@@ -15,14 +15,14 @@ def counters(cold: int) -> Layout:
     return struct("counters", scalar("sent"), scalar("received"), *(scalar(f"cold{number}") for number in range(cold)))
 
 
-def wanted(layout: Layout, growth: int = 0) -> tuple[str, int] | None:
-    proposed = proposals([meeting(layout, "sent", "received")], table(layout), Searching(growth=growth))
+def wanted(layout: Layout, growth: int = 0, *around: Layout) -> Room | None:
+    proposed = proposals([meeting(layout, "sent", "received")], table(layout, *around), Searching(growth=growth))
     return room_wanted(proposed.record, growth)
 
 
 def test_a_record_that_may_not_grow_wants_room_for_an_alignment() -> None:
     assert counters(9).size == 88
-    assert wanted(counters(9)) == ("sent", 40)
+    assert wanted(counters(9)) == Room("sent", "struct counters", 40)
 
 
 def test_with_that_room_alignments_are_searched() -> None:
@@ -34,3 +34,11 @@ def test_with_that_room_alignments_are_searched() -> None:
 
 def test_a_record_of_whole_lines_has_room() -> None:
     assert wanted(counters(14)) is None
+
+
+def test_a_record_of_whole_lines_wants_room_in_what_holds_it() -> None:
+    layout = counters(14)
+    device = struct("device", scalar("id"), held("counters", layout))
+    assert (layout.size, device.size) == (128, 136)
+    assert wanted(layout, 0, device) == Room("sent", "struct device", 56)
+    assert wanted(layout, 56, device) is None

@@ -59,7 +59,7 @@ def test_residuals_are_given_at_64_and_at_128_bytes() -> None:
     layout = apart(0)
     target = subject(meeting(layout, "writer", "reader"), table(layout))
     parted = [0, 64]
-    found = residuals(target.heat, target.starts, parted, granule=8)
+    found = residuals(target.heat, target.starts, parted, (8, 8))
     assert [(one.line_bytes, one.before, one.after) for one in found] == [
         (64, 7 / 8, 0),
         (128, 15 / 16, 7 / 16 + 1 / 16),

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from linesmith.analyzer.model import Bounds, Move, MoveKind, Saving
 from linesmith.tuner.arrangement import Arrangement
 from linesmith.tuner.cost.conflict import Cost
 from linesmith.tuner.merit import Merit
-from linesmith.tuner.recommendation import reason
+from linesmith.tuner.recommendation import reason, recommended
 from linesmith.tuner.search import Option
 
 SURE = Saving(Bounds(60, 100), likely=88, noise=28, before=100)
@@ -24,6 +26,24 @@ def merit(member: str, saving: Saving, around_lock: bool = False) -> Merit:
 def test_a_saving_whose_limits_hold_no_loss_is_likely() -> None:
     told = reason(merit("used", SURE), [], "loads")
     assert told == "Likely takes away 88 of 100 contended loads: one member moves, the size stays."
+
+
+def test_what_grows_around_a_record_is_told_where_its_own_size_stays() -> None:
+    told = reason(replace(merit("used", SURE), held=72), [], "loads")
+    assert told.endswith("one member moves, the size stays, but a record around it grows by 72 bytes.")
+
+
+def test_what_grows_around_a_record_by_more_than_it_does_is_told() -> None:
+    told = reason(replace(merit("used", SURE), growth=64, held=128), [], "loads")
+    assert told.endswith("one member moves and the record grows by 64 bytes, a record around it by 128.")
+    told = reason(replace(merit("used", SURE), growth=64, held=64), [], "loads")
+    assert told.endswith("one member moves and the record grows by 64 bytes.")
+
+
+def test_a_change_that_costs_memory_around_the_record_has_to_earn_it() -> None:
+    level = merit("used", replace(SURE, likely=70))
+    assert recommended([level, replace(merit("limit", SURE), left=0)]) != level
+    assert recommended([level, replace(merit("limit", SURE), left=0, held=72, heavier=0.5)]) == level
 
 
 def test_a_saving_whose_limits_hold_a_loss_is_not_called_likely() -> None:

@@ -12,6 +12,7 @@ from proposals_by_hand import LINE, MEMORY, NOW, POOL, SPLIT, aligned, moved, pr
 from linesmith.analyzer.model import (
     Bounds,
     Candidate,
+    HolderChange,
     Interval,
     Misses,
     Move,
@@ -52,6 +53,39 @@ def test_memory_is_told_where_it_changes_and_named_where_not() -> None:
         "pool_cache: 32 -> 48 pages for 1,000 objects, 12.2 -> 18.8 MiB for 100,000 (computed from the cache's flags)",
         "unchanged in slabs of kmalloc-128 (assumed)",
     ]
+
+
+def test_the_caches_that_cost_most_are_told_by_name() -> None:
+    named = [replace(MEMORY, cache=f"cache{number}") for number in range(5)]
+    grown = [replace(one, pages_per_1000=32 + 4 * number) for number, one in enumerate(named)]
+    rows = list(memory_rows(named, grown))
+    assert [row.partition(":")[0] for row in rows[:3]] == ["cache4", "cache3", "cache2"]
+    assert rows[3:] == ["and 1 more cache", "unchanged in slabs of cache0"]
+
+
+def test_the_records_around_that_change_are_told_with_their_slabs() -> None:
+    larger = replace(MEMORY, objects_per_slab=21)
+    deeper = replace(MEMORY, objects_per_slab=42, order=1)
+    holders = (
+        HolderChange("struct node", 128, 192, (MEMORY, larger)),
+        HolderChange("struct link", 128, 192, (MEMORY, deeper)),
+        HolderChange("struct list", 1024, 1088),
+        HolderChange("struct tree", 256, 320),
+    )
+    assert answer(replace(aligned(), holders=holders), "holders") == [
+        "struct node 128 -> 192 bytes, 32 -> 21 objects in 1 page of pool_cache",
+        "struct link 128 -> 192 bytes, 32 in 1 page -> 42 in 2 pages of pool_cache",
+        "struct list 1,024 -> 1,088 bytes",
+        "and 1 more record",
+    ]
+    assert answer(aligned(), "holders") == []
+
+
+def test_phases_are_counted_by_where_objects_really_start() -> None:
+    promised = aligned()
+    loose = replace(promised, residuals=(Residual("limit", "used", 64, 0.875, 0.25),), granules=(8, 8))
+    assert "7 of 8 -> never" in meeting_rows(promised)[1]
+    assert "7 of 8 -> 2 of 8" in meeting_rows(loose)[1]
 
 
 def test_a_record_that_grows_is_told_with_its_lines() -> None:

@@ -21,10 +21,15 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A member of ``holder`` that is the record, or an array of it."""
+    """Member ``number`` of ``holder``, which is the record or an array of it."""
 
     holder: Layout
-    member: Member
+    number: int
+
+    @property
+    def member(self) -> Member:
+        """The member itself."""
+        return self.holder.members[self.number]
 
 
 def rigid_holders(record: Record) -> Iterator[Limit]:
@@ -39,9 +44,9 @@ def rigid_holders(record: Record) -> Iterator[Limit]:
 def bases(record: Record) -> Iterator[Remark]:
     """A record that others begin with is what code casts them to: whatever it becomes, it stays in front of them."""
     named = dict.fromkeys(
-        held.holder.title
-        for held in _held(record.layout.id, record.layouts)
-        if not held.member.offset and held.holder.name and held.holder.kind is RecordKind.STRUCT
+        one.holder.title
+        for one in held(record.layout.id, record.layouts)
+        if not one.member.offset and one.holder.name and one.holder.kind is RecordKind.STRUCT
     )
     if named:
         more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
@@ -62,9 +67,9 @@ def common_beginnings(record: Record) -> Iterator[Fixed]:
 def _common_beginning(record: Record) -> tuple[int, str]:
     """How many members the record has in common with another one of a union, and the other's title."""
     best = 0, ""
-    for held in _held(record.layout.id, record.layouts):
-        if held.holder.kind is RecordKind.UNION and not held.member.dimensions:
-            for member in held.holder.members:
+    for place in held(record.layout.id, record.layouts):
+        if place.holder.kind is RecordKind.UNION and not place.member.dimensions:
+            for member in place.holder.members:
                 if member.record not in (None, record.layout.id):
                     other = record.layouts.by_id(member.record)
                     best = max(best, (_alike(record.layout, other), other.title if other.name else "another struct"))
@@ -87,21 +92,20 @@ def _rigid(layout: Layout, layouts: Layouts) -> Layout | None:
     """A record that holds ``layout`` at any depth and cannot be laid out around another size of it."""
     seen, waiting = {layout.id}, [layout.id]
     while waiting:
-        for held in _held(waiting.pop(), layouts):
-            if held.holder.id in seen:
+        for place in held(waiting.pop(), layouts):
+            if place.holder.id in seen:
                 continue
-            if held.holder.kind is not RecordKind.UNION and refusal(with_inferred_alignment(held.holder)):
-                return held.holder
-            seen.add(held.holder.id)
-            waiting.append(held.holder.id)
+            if place.holder.kind is not RecordKind.UNION and refusal(with_inferred_alignment(place.holder)):
+                return place.holder
+            seen.add(place.holder.id)
+            waiting.append(place.holder.id)
     return None
 
 
-def _held(layout_id: int, layouts: Layouts) -> Iterator[Held]:
+def held(layout_id: int, layouts: Layouts) -> Iterator[Held]:
     """Who has a member of the record."""
     for number, at in _holders(layouts).get(layout_id, ()):
-        holder = layouts.by_id(number)
-        yield Held(holder, holder.members[at])
+        yield Held(layouts.by_id(number), at)
 
 
 @lru_cache(maxsize=1)

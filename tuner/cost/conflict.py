@@ -79,18 +79,20 @@ def meets(contact: Contact, starts: Sequence[int], phase: int, line_bytes: int) 
     return first <= last or line_of(last + phase, line_bytes) == line_of(first + phase, line_bytes)
 
 
-def residuals(heat: Heat, before: Sequence[int], after: Sequence[int], granule: int) -> tuple[Residual, ...]:
+def residuals(
+    heat: Heat, before: Sequence[int], after: Sequence[int], granules: tuple[int, int]
+) -> tuple[Residual, ...]:
     """For each sampled contact and line size, the share of phases in which it meets before and after.
 
-    ``granule`` is that of the new layout; the old one's is the heat's.
+    Objects start at multiples of ``granules`` bytes, of the old layout and of the new one.
     """
     return tuple(
         Residual(
             contact.first.name,
             contact.second.name,
             line_bytes,
-            residual_share(contact, before, line_bytes, heat.granule),
-            residual_share(contact, after, line_bytes, granule),
+            residual_share(contact, before, line_bytes, granules[0]),
+            residual_share(contact, after, line_bytes, granules[1]),
         )
         for contact in heat.sampled
         for line_bytes in (CACHE_LINE_BYTES, ADJACENT_LINE_BYTES)

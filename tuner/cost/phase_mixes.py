@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
+from math import gcd
 
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.errors import NotSimulated
@@ -65,11 +66,20 @@ class PhaseMixes:
                 continue
             larger = replace(outer, size=moved.new_size, alignment=moved.new_alignment)
             shift = next((one.new - one.old for one in moved.pieces if one.old <= place.offset < one.old + one.size), 0)
-            yield _placed(place, _cache(place.cache, larger, kernel), place.offset + shift)
+            yield _placed(place, changed_cache(place.cache, larger, kernel), place.offset + shift)
 
     def _outer(self, place: SlabPlace) -> Layout:
         """The record that the objects of the place's cache are."""
         return self.record if not place.path else self._layouts.variants(place.outer)[0]
+
+    def step(self, granule: int, growth: int = 0) -> int:
+        """Bytes between the places at which objects start: fewer than ``granule`` where a cache does not keep to it."""
+        return gcd(granule, *(phase for slab in self.slabs(granule, growth) for phase in _starts(slab)))
+
+    def loose(self, granule: int, growth: int = 0) -> tuple[str, ...]:
+        """The caches that put objects where their alignment does not allow it: they were not asked to keep to it."""
+        slabs = self.slabs(granule, growth)
+        return tuple(dict.fromkeys(one.cache.name for one in slabs if any(phase % granule for phase in _starts(one))))
 
     def _may_be_elsewhere(self, slabs: tuple[SlabPlace, ...]) -> bool:
         """Whether objects may be in places that nobody knows: unless they have a cache of their own and no holders."""
@@ -91,7 +101,7 @@ def _slabs_now(record: Layout, layouts: Layouts, kernel: Kernel) -> tuple[SlabPl
     return tuple(place for place in places if place.path or place.cache.basis is not SlabBasis.ASSUMED)
 
 
-def _cache(now: SlabCache, outer: Layout, kernel: Kernel) -> SlabCache:
+def changed_cache(now: SlabCache, outer: Layout, kernel: Kernel) -> SlabCache:
     """The cache of objects that were those of ``now`` and have become ``outer``."""
     if now.basis is SlabBasis.ASSUMED:
         return cache_of(outer, kernel)
@@ -105,6 +115,11 @@ def _cache(now: SlabCache, outer: Layout, kernel: Kernel) -> SlabCache:
 def _placed(place: SlabPlace, cache: SlabCache, offset: int) -> SlabPlace:
     near, far = (phase_counts(cache.geometry, size, offset) for size in line_sizes(CACHE_LINE_BYTES))
     return replace(place, cache=cache, offset=offset, phases=near, pair_phases=far)
+
+
+def _starts(place: SlabPlace) -> Iterator[int]:
+    """Where objects of the place begin in a pair of lines, in bytes."""
+    return (one.phase for one in place.pair_phases)
 
 
 def _phases(place: SlabPlace, line_bytes: int) -> PlacePhases:

@@ -26,7 +26,7 @@ class Choice:
 
 
 def composed(target: Subject, choices: Iterable[Choice], growth: int) -> Option:
-    """The layout of all ``choices`` together, which may be ``growth`` bytes larger than now.
+    """The layout of all ``choices`` together, which may be ``growth`` bytes larger than now; so may what holds it.
 
     Raises ``NothingToSuggest`` with the reason where it is not legal or too large.
     """
@@ -38,6 +38,7 @@ def composed(target: Subject, choices: Iterable[Choice], growth: int) -> Option:
     moved = tuple(dict.fromkeys(_atom(target, name) for move in steps for name in (move.member, move.partner) if name))
     option = price(target, Arrangement(tuple(order), aligned, steps, moved))
     _check_size(target, option.size, growth)
+    _check_holders(target, option, growth)
     forbidden = target.freedom.refuses(option.arrangement.order, option.starts, option.size)
     if forbidden is not None:
         raise NothingToSuggest(str(forbidden))
@@ -49,8 +50,20 @@ def _check_size(target: Subject, size: int, growth: int) -> None:
     if size != now and not target.may_resize:
         raise NothingToSuggest(f"{title} would have {size} bytes instead of {now} and move what follows it")
     if size > now + growth:
-        allowed = f"grow by {growth} bytes" if growth else "not grow"
-        raise NothingToSuggest(f"{title} would grow from {now} to {size} bytes, but may {allowed}")
+        raise NothingToSuggest(f"{title} would grow from {now} to {size} bytes, but may {_allowed(growth)}")
+
+
+def _check_holders(target: Subject, option: Option, growth: int) -> None:
+    """What holds the record may not grow by more than the record itself."""
+    largest = target.holders.largest(option.granule, option.size - target.layout.size)
+    if largest is not None and largest.after > largest.before + growth:
+        sizes = f"from {largest.before} to {largest.after} bytes"
+        held = f"{largest.record}, which holds {target.title},"
+        raise NothingToSuggest(f"{held} would grow {sizes}, but may {_allowed(growth)}")
+
+
+def _allowed(growth: int) -> str:
+    return f"grow by {growth} bytes" if growth else "not grow"
 
 
 def _ordered(target: Subject, moves: Sequence[Move]) -> tuple[list[int], list[Move]]:

@@ -24,6 +24,8 @@ from linesmith.tuner.subject import Subject
 
 # Members that get a dimension for their alignment.
 MOST_ALIGNED = 2
+# Bytes that stand for any size, where only legality is asked for.
+MOST_GROWTH = 1 << 30
 # Places of one member or company beside the one it has.
 MOST_PLACES = 5
 AS_IT_IS = Choice("as it is")
@@ -162,7 +164,7 @@ def _alignments(record: HotRecord, atom: int, growth: int) -> list[Choice]:
     for align, alone in wanted:
         words = f"{align} bytes, alone there" if alone else f"{align} bytes"
         choice = Choice(words, (Move(MoveKind.ALIGN, first.name, align=align),), alone)
-        if round_up(size, align) <= size + growth and _can_be(target, choice):
+        if target.grown(round_up(size, align), align) <= growth and _can_be(target, choice):
             choices.append(choice)
     return choices
 
@@ -170,7 +172,7 @@ def _alignments(record: HotRecord, atom: int, growth: int) -> list[Choice]:
 def _can_be(target: Subject, choice: Choice) -> bool:
     """Whether the alignment can be written and is more than there is, at whatever size."""
     try:
-        return bool(composed(target, [choice], growth=1 << 20).arrangement.aligned)
+        return bool(composed(target, [choice], growth=MOST_GROWTH).arrangement.aligned)
     except NothingToSuggest:
         return False
 

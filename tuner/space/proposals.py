@@ -6,13 +6,13 @@ A better proposer brings other dimensions and other priors; whoever searches, bu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Candidate, Dimension, Finding, MoveKind, Point, Searching, Space
+from linesmith.analyzer.model import Candidate, Dimension, Finding, HolderChange, MoveKind, Point, Searching, Space
 from linesmith.patches.message import said
 from linesmith.tuner.candidates import candidate, propose
 from linesmith.tuner.premises import NO_PREMISES, Premises
@@ -26,6 +26,8 @@ from linesmith.tuner.space.narrowing import narrowed
 
 # A prior that removes less than this share of what the best of them does comes behind all that remove more.
 GOOD_PART = 0.7
+# Records around the one that is changed which are told by name.
+MOST_HOLDERS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,10 @@ class Proposals:
         return self.record.leading
 
     def describe(self, point: Point) -> tuple[str, ...]:
-        """What is done, in words."""
-        return tuple(said(move) for move in self._option(point).arrangement.moves)
+        """What is done, in words, and what it does to the records around the one that is changed."""
+        option, target = self._option(point), self.record.subject
+        holders = target.holders.changes(option.granule, option.size - target.layout.size)
+        return (*(said(move) for move in option.arrangement.moves), *_around(holders))
 
     def estimate(self, point: Point) -> float:
         """The predicted ratio of its cost to that of the baseline; below 1 is better."""
@@ -86,9 +90,19 @@ def proposals(
             return found
     allowed = f"by more than {searching.growth} bytes" if searching.growth else "at all"
     raise NothingToSuggest(
-        "no hot member of the profile's records can be moved or aligned without the record growing "
+        "no hot member of the profile's records can be moved or aligned without the record, or one around it, growing "
         f"{allowed}; allow more bytes with growth in [search]"
     )
+
+
+def _around(holders: Sequence[HolderChange]) -> Iterator[str]:
+    """The records that become larger, those that do so most."""
+    larger = [one for one in holders if one.after > one.before]
+    worst = sorted(larger, key=lambda one: one.before - one.after)[:MOST_HOLDERS]
+    if worst:
+        sizes = ", ".join(f"{one.record} from {one.before} to {one.after} bytes" for one in worst)
+        more = f" and {len(larger) - MOST_HOLDERS} more" if len(larger) > MOST_HOLDERS else ""
+        yield f"around it grow {sizes}{more}"
 
 
 def _proposals(record: HotRecord, layouts: Layouts, growth: int) -> Proposals:
@@ -140,7 +154,8 @@ def _candidates(line: Finding, findings: Sequence[Finding], layouts: Layouts, pr
 def _fits(record: HotRecord, proposed: Candidate, growth: int) -> bool:
     """Whether the candidate is of the record that is searched, and small enough."""
     same = proposed.before.id == record.subject.layout.id
-    return same and proposed.after.size <= proposed.before.size + growth
+    around = all(one.after <= one.before + growth for one in proposed.holders)
+    return same and around and proposed.after.size <= proposed.before.size + growth
 
 
 def _point(record: HotRecord, made: Sequence[Decision], together: Sequence[Candidate]) -> Point | None:

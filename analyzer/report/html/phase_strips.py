@@ -67,18 +67,18 @@ def pair_phases(candidate: Candidate, layouts: Layouts) -> tuple[PairPhases, ...
 
 
 def _pair(one: Residual, candidate: Candidate, layouts: Layouts) -> PairPhases:
-    sides = ((candidate.before, one.before), (candidate.after, one.after))
+    sides = zip((candidate.before, candidate.after), (one.before, one.after), candidate.steps, strict=True)
     before, after = (
-        Meeting(share_of_phases(share, one.line_bytes, layout), tuple(_drawings(one, layout, layouts)))
-        for layout, share in sides
+        Meeting(share_of_phases(share, one.line_bytes, step), tuple(_drawings(one, layout, step, layouts)))
+        for layout, share, step in sides
     )
     return PairPhases(one.first, one.second, one.line_bytes, before, after, by_place(one, candidate.proofs))
 
 
-def _drawings(one: Residual, layout: Layout, layouts: Layouts) -> Iterator[Drawing]:
-    """A drawing for each phase; none where there are too many, or a member is not found by its name."""
+def _drawings(one: Residual, layout: Layout, step: int, layouts: Layouts) -> Iterator[Drawing]:
+    """A drawing for each phase, at multiples of ``step`` bytes; none where they are too many, or a name is unknown."""
     first, second = span_of(one.first, layout, layouts), span_of(one.second, layout, layouts)
-    starts = phases(max(layout.natural_alignment, layout.alignment or 1), one.line_bytes)
+    starts = phases(step, one.line_bytes)
     if first is not None and second is not None and len(starts) <= MOST_PHASES:
         yield from (_drawing(first, second, one.line_bytes, phase) for phase in starts)
 
