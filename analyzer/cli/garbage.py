@@ -15,7 +15,8 @@ YOUNG_VALUES = 50_000
 def seldom_collected() -> Iterator[None]:
     """In the block circles are looked for seldom, and behind it not among what is there: the process ends.
 
-    A tenth of the time of a command that reads many layouts went into looking for circles.
+    A tenth of the time of a command that reads many layouts went into looking for circles. An error refers to all that
+    was at work, in circles: that has to go, or what is native in it is reported as leaked.
     """
     former = gc.get_threshold()
     gc.set_threshold(YOUNG_VALUES, *former[1:])
@@ -23,4 +24,4 @@ def seldom_collected() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*former)
-        gc.freeze()
+    gc.freeze()
