@@ -10,7 +10,7 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, RecordKind
 
 _KINDS = frozenset(kind.value for kind in RecordKind)
-MOST_OFFERED = 4
+MOST_OFFERED, MOST_LISTED = 4, 12
 
 
 def select(layouts: Layouts, wanted: tuple[str, ...]) -> tuple[Layout, ...]:
@@ -77,6 +77,15 @@ def nearest_names(layouts: Layouts, text: str) -> list[str]:
 
 
 def _not_found(layouts: Layouts, text: str) -> str:
-    near = nearest_names(layouts, text)
-    offer = f"did you mean {', '.join(near)}?" if near else "patterns such as 'tcp_*' show what there is"
-    return f"no struct or union is called {text!r} in the debug information; {offer}"
+    if text in _KINDS:
+        return f"{text!r} alone names no record; put it and the name in quotes, as in '{text} name', or leave it out"
+    return f"no struct or union is called {text!r} in the debug information; {_offer(layouts, text)}"
+
+
+def _offer(layouts: Layouts, text: str) -> str:
+    """The names that may be meant, else all where they are few."""
+    if near := nearest_names(layouts, text):
+        return f"did you mean {', '.join(near)}?"
+    if len(known := layouts.names()) <= MOST_LISTED:
+        return f"it has {', '.join(known)}" if known else "it has none at all"
+    return "patterns such as 'tcp_*' show what there is"

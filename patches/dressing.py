@@ -57,7 +57,7 @@ def grouped(candidate: Candidate, group: str, members: Sequence[str]) -> Candida
     if not _IDENTIFIER.match(group) or len(known) < len(members) or not known:
         names = ", ".join(f"`{name}`" for name in members)
         reason = f"a group `{group}` of {names or 'no members'} cannot be: {candidate.type} must have them"
-        raise EditRefused(Refusal(RefusalCode.NOT_WRITTEN, layout.place, reason))
+        raise EditRefused(Refusal(RefusalCode.NOT_WRITTEN, layout.place, reason, "write NAME=MEMBER,MEMBER"))
     first, last = known[0], known[-1]
     if known != list(range(first, last + 1)):
         between = next(layout.members[at].name for at in range(first, last) if at not in known)

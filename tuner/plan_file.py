@@ -33,6 +33,7 @@ from linesmith.analyzer.model import (
 from linesmith.tuner.byte_size import byte_size
 
 _T = TypeVar("_T")
+_PLANS = "docs/tuning.md lists what a plan may say"
 _MOST_BYTES = 1 << 20
 _KBUILD_FILES = ("Kbuild", "Kconfig", "scripts/Kbuild.include")
 _OF_A_SITE = ("name", "cpus", "nodes", "memory", "timeout", "overlay")
@@ -106,8 +107,10 @@ def read_plan(path: Path) -> TunePlan:
         raise PlanError(f"{path} is larger than {_MOST_BYTES >> 20} MiB, too large for a plan; name a TOML file")
     try:
         return plan_in(text.decode(), path.absolute().parent)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError, ValueError) as error:
-        raise PlanError(f"{path}: {error}; docs/tuning.md lists what a plan may say") from error
+    except UnicodeDecodeError as error:
+        raise PlanError(f"{path} is no text in UTF-8; {_PLANS}") from error
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError, ValueError) as error:
+        raise PlanError(f"{path}: {error}; {_PLANS}") from error
     except PlanError as error:
         raise PlanError(f"{path}: {error}") from error
 
@@ -143,7 +146,8 @@ def _converted(table: Mapping[str, Any], kind: type[_T], place: str) -> _T:
     except msgspec.ValidationError as error:
         said, _, path = str(error).partition(" - at `$")
         key = path.rstrip("`").strip(".")
-        raise PlanError(": ".join(part for part in (place, f"`{key}`" if key else "", said) if part)) from error
+        told = ": ".join(part for part in (place, f"`{key}`" if key else "", said) if part)
+        raise PlanError(f"{told}; {_PLANS}") from error
 
 
 def _refuse_unknown_keys(document: Mapping[str, Any]) -> None:

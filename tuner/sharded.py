@@ -14,6 +14,7 @@ from linesmith.tuner.plan import ShardBy, Sharding, unchanged
 from linesmith.tuner.replay import open_trace
 from linesmith.tuner.scene import scene
 from linesmith.tuner.simulated import outcomes, run
+from linesmith.tuner.structure.reshape import known_members
 
 
 def simulate_shards(
@@ -39,8 +40,8 @@ def _record(name: str, sharding: Sharding, layouts: Layouts) -> Layout:
     variants = layouts.variants(name)
     if not variants:
         raise TypeNotFound(f"no record is called {name}; name one that `linesmith layout` shows")
-    names = [member.name for member in variants[0].members if member.name]
+    names = [member.name for member in variants[0].members]
     for member in sharding.members:
         if member not in names:
-            raise NotSimulated(f"{variants[0].title} has no member {member}; its members are {', '.join(names)}")
+            raise NotSimulated(f"{variants[0].title} has no member {member}; {known_members(member, names)}")
     return variants[0]

@@ -31,7 +31,18 @@ COMPLETE_VARIABLE = "_LINESMITH_COMPLETE"
 MOST_NAMES = 1000
 
 
-class TypeName(click.types.StringParamType):
+class Name(click.types.StringParamType):
+    """A name that somebody writes, or a variable of the shell holds."""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name; fails where it is empty, which would ask for everything."""
+        name: str = super().convert(value, param, ctx)
+        if not name.strip():
+            self.fail("the name is empty, as where a variable of the shell is not set; write one", param, ctx)
+        return name
+
+
+class TypeName(Name):
     """The name of a record, or a pattern; taken as it is, and completed from the index of the ELF file before it."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's signature
@@ -45,7 +56,7 @@ class TypeName(click.types.StringParamType):
         return [CompletionItem(name) for _, name in zip(range(MOST_NAMES), names, strict=False)]
 
 
-class MemberName(click.types.StringParamType):
+class MemberName(Name):
     """The name of a member, or several with commas; taken as it is, completed from the types that stand on the line."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -77,7 +88,7 @@ class Revision(click.types.StringParamType):
         return [CompletionItem(name) for _, name in zip(range(MOST_NAMES), found, strict=False)]
 
 
-class RuleName(click.types.StringParamType):
+class RuleName(Name):
     """The name of a lint rule, or a pattern; taken as it is."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's signature

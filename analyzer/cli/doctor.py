@@ -39,11 +39,10 @@ def command(
 
 
 def _refuse_unknown(commands: tuple[str, ...]) -> None:
-    from linesmith.analyzer.cli.usage import no_command
+    from linesmith.analyzer.cli.usage import commands_of, no_command
 
     context = click.get_current_context()
-    root = context.find_root()
-    known = root.command.list_commands(root) if isinstance(root.command, click.Group) else []
+    known = commands_of(context)
     for name in commands:
         if name not in known:
             raise no_command(name, known, context)

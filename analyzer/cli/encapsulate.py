@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 def _named(_context: click.Context, _option: click.Parameter, given: str) -> tuple[str, str]:
     record, dot, member = given.removeprefix("struct ").removeprefix("union ").partition(".")
     if not (dot and record.isidentifier() and member.isidentifier()):
-        raise click.BadParameter(f"{given!r} is no TYPE.MEMBER, as in address_space.i_mmap")
+        raise click.BadParameter(f"{given!r} is no TYPE.MEMBER; write it like address_space.i_mmap")
     return record, member
 
 
 def _identifier(_context: click.Context, _option: click.Parameter, given: str) -> str:
     if not (given.isidentifier() and given.isascii()):
-        raise click.BadParameter(f"{given!r} is no name that C takes")
+        raise click.BadParameter(f"{given!r} is no name that C takes; write one of letters, digits and _")
     return given
 
 

@@ -14,9 +14,13 @@ def command(rule: str | None) -> None:
     """Show the page of a lint rule; without RULE, list them all."""
     from linesmith.analyzer import rules
     from linesmith.analyzer.cli.colour import headed, screen
+    from linesmith.analyzer.cli.usage import commands_of
     from linesmith.analyzer.report.lint_rules import render_rules
     from linesmith.analyzer.report.page_text import page_lines
 
+    context = click.get_current_context()
+    if rule in commands_of(context):
+        raise click.UsageError(f"{rule} is a command, not a rule; see `linesmith {rule} --help`", context)
     shown = screen(None)
     if rule:
         text = headed(page_lines(rules.page(rule), shown.columns), shown.colour)

@@ -50,6 +50,9 @@ class LazyGroup(click.Group):
         """As click does, but for a word that is no command: it may be a file, or nearly a command."""
         name = args[0]
         if name not in self.list_commands(ctx) and not name.startswith("-") and not ctx.resilient_parsing:
+            if name == "help":
+                asked = args[1] if args[1:] and args[1] in self.list_commands(ctx) else "COMMAND"
+                raise click.UsageError(f"help stands behind a command; as in: linesmith {asked} --help", ctx)
             if Path(name).is_file():
                 step = "a file comes behind its command, as in: linesmith layout ELF"
                 raise click.UsageError(f"there is no command {name}; {step}", ctx)

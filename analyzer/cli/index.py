@@ -25,9 +25,11 @@ def command(elves: tuple[Path, ...], output: Path | None) -> None:
     """
     from linesmith.analyzer.cli.indexing import save
     from linesmith.analyzer.cli.loading import load
+    from linesmith.analyzer.cli.output import check_destinations
 
     if output is not None and len(elves) > 1:
         raise click.UsageError("--output saves the index of one ELF file; give one")
+    check_destinations((output,) if output is not None else (), ("output",))
     for elf in elves:
         reading = load(elf)
         state = "up to date" if reading.cached else f"read from {reading.reader}"

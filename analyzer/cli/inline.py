@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def _named(_context: click.Context, _option: click.Parameter, given: str) -> tuple[str, str]:
     record, dot, member = given.removeprefix("struct ").partition(".")
     if not (dot and record.isidentifier() and member.isidentifier()):
-        raise click.BadParameter(f"{given!r} is no TYPE.POINTER, as in vm_area_struct.vm_lock")
+        raise click.BadParameter(f"{given!r} is no TYPE.POINTER; write it like vm_area_struct.vm_lock")
     return record, member
 
 

@@ -9,7 +9,7 @@ from linesmith.analyzer.cli.kernels import Running
 from linesmith.analyzer.cli.linting import root_of, side
 from linesmith.analyzer.cli.loading import load
 from linesmith.analyzer.errors import IntentError
-from linesmith.analyzer.intent import FILE_NAME, read_intent, symbols_in
+from linesmith.analyzer.intent import FILE_NAME, read_intent, read_symbols
 from linesmith.analyzer.intent.kernel_config import configuration_of
 from linesmith.analyzer.lint.intent_check import checked
 from linesmith.analyzer.lint.places import located
@@ -38,5 +38,5 @@ def file_of(root: Path, file: Path | None) -> Path:
 def build_configuration(intent: Intent, elf: Path, kconfig: Path | None) -> frozenset[str] | None:
     """The symbols that are set, where any intent asks: as told, or as the kernel in ``elf`` says itself."""
     if kconfig is not None:
-        return symbols_in(kconfig.read_text("utf-8", "replace"))
+        return read_symbols(kconfig)
     return configuration_of(elf) if any(one.configuration for one in intent.types) else None

@@ -9,7 +9,7 @@ from pathlib import Path
 from linesmith.analyzer.cli.loading import load
 from linesmith.analyzer.errors import IntentError
 from linesmith.analyzer.geometry.atoms import GROUP_BEGIN
-from linesmith.analyzer.intent import symbols_in
+from linesmith.analyzer.intent import read_symbols
 from linesmith.analyzer.intent.assertions import asserted_in, asserted_intents
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.lint.intent_update import MARKED, marker_groups
@@ -34,7 +34,7 @@ def imported(place: Path, kconfig: Path | None = None) -> tuple[TypeIntent, ...]
 
 def _configuration(tree: Path, kconfig: Path | None) -> frozenset[str] | None:
     file = kconfig or tree / ".config"
-    return symbols_in(file.read_text("utf-8", "replace")) if file.is_file() else None
+    return read_symbols(file) if file.is_file() else None
 
 
 def _marked(layouts: Layouts) -> Iterator[TypeIntent]:

@@ -15,7 +15,7 @@ import click
 from linesmith.analyzer.cli.kernels import Running, kernel_of
 from linesmith.analyzer.cli.loading import load, load_accesses
 from linesmith.analyzer.dwarf import Reading
-from linesmith.analyzer.intent import applies, intent_of_tree, read_intent, symbols_in, undecided
+from linesmith.analyzer.intent import applies, intent_of_tree, read_intent, read_symbols, undecided
 from linesmith.analyzer.intent.kernel_config import configuration_of
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.lint import Linted, Policy, lint, of_one, of_two, tuned
@@ -61,7 +61,7 @@ def wanted(tree: Path | None, kconfig: Path | None, judging: Judging, types: tup
     root = tree or root_of(Path.cwd())
     intent = intent_of_tree(root) if judging.intent is None else read_intent(judging.intent)
     choices = (intent.lint, LintChoice(judging.select, judging.ignore))
-    symbols = symbols_in(kconfig.read_text("utf-8", "replace")) if kconfig else None
+    symbols = read_symbols(kconfig) if kconfig else None
     return Wanted(root, intent, symbols, chosen_rules(choices), types)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MOST_MAPS = 40
 DRAWN = ("map", "markdown", "svg", "png")
 _PICTURES = {".svg": "svg", ".png": "png"}
+_OTHER_PICTURES = frozenset((".bmp", ".gif", ".jpeg", ".jpg", ".pdf", ".webp"))
 
 format_ = click.option(
     "--format",
@@ -33,9 +34,15 @@ format_ = click.option(
 
 
 def chosen_format(asked: str | None, destination: Path | None) -> str:
-    """What ``--format`` says on the command line, then the name of the file, then what is set for all commands."""
-    picture = _PICTURES.get(destination.suffix.lower() if destination else "")
+    """What ``--format`` says on the command line, then the name of the file, then what is set for all commands.
+
+    Raises ``click.UsageError`` for the name of a picture that is not drawn.
+    """
+    suffix = destination.suffix.lower() if destination else ""
+    picture = _PICTURES.get(suffix)
     given = click.get_current_context().get_parameter_source("format_") is ParameterSource.COMMANDLINE
+    if suffix in _OTHER_PICTURES and not given:
+        raise click.UsageError(f"no {suffix} is drawn; name a file that ends in .svg or .png with -o")
     return (asked if given or not picture else picture) or "text"
 
 

@@ -13,6 +13,7 @@ import click
 
 from linesmith.analyzer.cli import map_output, options
 from linesmith.analyzer.cli.map_output import MOST_MAPS
+from linesmith.analyzer.cli.settled import is_given
 
 if TYPE_CHECKING:
     from linesmith.analyzer.access import AccessMap
@@ -106,7 +107,7 @@ def _refuse_idle(drawing: Drawing) -> None:
     """An option that would change nothing is a mistake."""
     if drawing.profile is None and (drawing.snapshot or drawing.trust):
         raise click.UsageError("--snapshot, --by-symbol and --assume-same-layout are about a profile; give --profile")
-    if drawing.profile is None and drawing.section > 1:
+    if drawing.profile is None and is_given("section"):
         raise click.UsageError("--section is which report of a profile; give --profile")
     if not drawing.asked and drawing.phase is not None:
         raise click.UsageError("--phase is where an object is drawn; give --profile, or --format map")

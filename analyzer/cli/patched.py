@@ -23,7 +23,7 @@ def checked(patch: Path, tree: Tree) -> tuple[tuple[str, ConfigurationCheck], ..
     Raises ``PatchRefused`` and ``TreeError``.
     """
     content = sys.stdin.buffer.read() if str(patch) == "-" else patch.read_bytes()
-    changes = incoming(content, tree.root)
+    changes = incoming(content, tree.root, "standard input" if str(patch) == "-" else patch.name)
     found = [(change.file, one) for change in changes if change.file.endswith(_SOURCES) for one in redeclared(change)]
     asked = [(f"{file}:{one.line}", Change(changes, one.name, one.title, file)) for file, one in found]
     return tuple((place, check(change, tree, Asked(("tree",)), tell_who_waits)[0]) for place, change in asked)

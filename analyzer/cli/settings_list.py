@@ -13,12 +13,15 @@ import click
 from click.core import ParameterSource
 
 from linesmith.analyzer.cli.environment import ALONE
-from linesmith.analyzer.cli.settings import CACHE_DIRECTORY, setting_of, variable, variables
+from linesmith.analyzer.cli.settings import CACHE_DIRECTORY, SETTINGS, setting_of, variable, variables
+from linesmith.analyzer.cli.settings_file import user_file
 from linesmith.analyzer.cli.settled import SettledContext, cache_origin, origin_in_files
 from linesmith.analyzer.cli.usage import no_command
 from linesmith.analyzer.store import cache_directory
 
 SCHEMA_VERSION = 1
+# What other programs call it to change what they keep.
+_CHANGES = ("add", "edit", "set", "unset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ def settings_of(root: click.Context, words: Sequence[str]) -> tuple[Row, ...]:
 def _of_command(root: click.Context, group: click.Group, name: str, words: list[str]) -> Iterator[Row]:
     command = group.get_command(root, name)
     if command is None:
-        raise no_command(name, group.list_commands(root), click.get_current_context())
+        raise _no_command(name, group.list_commands(root))
     context = SettledContext(command, info_name=name, parent=root)
     with context.scope():
         given, _, _ = command.make_parser(context).parse_args(words)
@@ -59,6 +62,18 @@ def _of_command(root: click.Context, group: click.Group, name: str, words: list[
             value, source = param.consume_value(context, given)
             origin = _origin(context, param, source, variables(name, setting))
             yield Row(setting.name, _written(value), origin, (name,))
+
+
+def _no_command(name: str, known: Sequence[str]) -> click.UsageError:
+    """Somebody asks for an option, or wants to change one, where only commands are named."""
+    context = click.get_current_context()
+    if name in (one.name for one in SETTINGS):
+        return click.UsageError(
+            f"{name} is an option, not a command; `linesmith config` lists it with the others", context
+        )
+    if name in _CHANGES:
+        return click.UsageError(f"config only shows what is set; write it into {user_file()}", context)
+    return no_command(name, known, context)
 
 
 def _origin(context: click.Context, param: click.Parameter, source: ParameterSource, names: Iterable[str]) -> str:

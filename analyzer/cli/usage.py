@@ -20,6 +20,8 @@ _FOR_PATHS = {
     "is not writable": "give the path of one that you may write",
 }
 _ALREADY_SAID = ";"
+# Commands that a message lists.
+_FEW = 6
 _NO_NUMBER = re.compile(r"is not a valid (integer|float)( range)?")
 
 
@@ -34,7 +36,8 @@ def _said(error: click.ClickException, context: click.Context | None) -> str:
     if context is None:
         return _clause(error.format_message())
     if isinstance(error, click.MissingParameter) and error.param is not None:
-        return f"{_called(error.param, context)} is missing; {_addition(error.param, context)}"
+        step = _misplaced(error.param, context) or _addition(error.param, context)
+        return f"{_called(error.param, context)} is missing; {step}"
     if isinstance(error, click.BadParameter):
         return _with_step(f"{_origin(error, context)}: {_clause(error.message)}", _remedy(error, context))
     if isinstance(error, click.NoSuchOption):
@@ -50,17 +53,62 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"did you mean {found[0]}?" if found else ""
 
 
+def commands_of(context: click.Context) -> list[str]:
+    """The names of the program's commands."""
+    root = context.find_root()
+    return root.command.list_commands(root) if isinstance(root.command, click.Group) else []
+
+
 def no_command(name: str, known: Iterable[str], context: click.Context) -> click.UsageError:
     """The error for a word that is no command of the program."""
-    step = nearest(name, known) or "`linesmith --help` lists the commands"
-    return click.UsageError(f"there is no command {name}; {step}", context)
+    option = f"--{name}" in _options_of(context.find_root())
+    step = nearest(name, known) or (f"did you mean --{name}?" if option else "`linesmith --help` lists the commands")
+    return click.UsageError(f"there is no command {name or repr(name)}; {step}", context)
 
 
 def _unknown_option(name: str, context: click.Context) -> str:
-    known = [one for param in context.command.get_params(context) for one in (*param.opts, *param.secondary_opts)]
+    if name.startswith("--") and (word := _argument(name, context)):
+        return f"there is no option {name}; give {word} as it is: {_usage_of(context)}"
     listed = f"`{context.command_path} --help` lists the options"
-    long_ones = [one for one in known if one.startswith("--")]
-    return f"there is no option {name}; {nearest(name, long_ones) or listed}"
+    long_ones = [one[2:] for one in _options_of(context) if one.startswith("--")]
+    near = nearest(name.lstrip("-"), long_ones).replace("mean ", "mean --")
+    return f"there is no option {name}; {near or _as_value(name, context) or _elsewhere(name, context) or listed}"
+
+
+def _options_of(context: click.Context) -> list[str]:
+    return [one for param in context.command.get_params(context) for one in (*param.opts, *param.secondary_opts)]
+
+
+def _as_value(name: str, context: click.Context) -> str:
+    """``--json``: which option takes what looks like one; empty where none does."""
+    for param in context.command.get_params(context):
+        if isinstance(param.type, click.Choice) and isinstance(param, click.Option) and name[2:] in param.type.choices:
+            return f"did you mean {_called(param, context)} {name[2:]}?"
+    return ""
+
+
+def _elsewhere(name: str, context: click.Context) -> str:
+    """Which other commands have an option; empty where none has, or many have."""
+    root = context.find_root()
+    group = root.command
+    if not isinstance(group, click.Group) or context is root or not name.startswith("--"):
+        return ""
+    commands = ((one, group.get_command(root, one)) for one in group.list_commands(root))
+    found = [one for one, command in commands if command and any(name in param.opts for param in command.params)]
+    return f"that one belongs to {', '.join(found)}" if 0 < len(found) <= _FEW else ""
+
+
+def _argument(option: str, context: click.Context) -> str:
+    """The argument that is called as this option would be; empty where none is."""
+    arguments = (one for one in context.command.get_params(context) if isinstance(one, click.Argument))
+    return next((word for one in arguments if (word := _called(one, context)).lower() == option[2:].lower()), "")
+
+
+def _misplaced(param: click.Parameter, context: click.Context) -> str:
+    """Where an option belongs that stands among the words of a command to run; empty where it does not."""
+    words = (word for value in context.params.values() if isinstance(value, tuple) for word in value)
+    option = next((word for word in words if word in param.opts), "")
+    return f"put {option} before CMD: {_usage_of(context)}" if option else ""
 
 
 def _addition(param: click.Parameter, context: click.Context) -> str:
@@ -92,6 +140,8 @@ def _called(param: click.Parameter, context: click.Context) -> str:
 
 def _remedy(error: click.BadParameter, context: click.Context) -> str:
     type_ = error.param.type if error.param else None
+    if isinstance(type_, click.Path) and _is_default(error.param, context):
+        return f"name another with {_called(error.param, context)}" if error.param else ""
     if isinstance(type_, click.Path):
         return next((step for mark, step in _FOR_PATHS.items() if mark in error.message), "give another path")
     if isinstance(type_, (click.types.IntParamType, click.types.FloatParamType)):
@@ -101,8 +151,17 @@ def _remedy(error: click.BadParameter, context: click.Context) -> str:
     return f"`{context.command_path} --help` says what it takes"
 
 
+def _is_default(param: click.Parameter | None, context: click.Context) -> bool:
+    name = param.name if param else None
+    return name is not None and context.get_parameter_source(name) is ParameterSource.DEFAULT
+
+
 def _usage(context: click.Context) -> str:
-    return f"usage: {context.command_path} {' '.join(context.command.collect_usage_pieces(context))}"
+    return f"usage: {_usage_of(context)}"
+
+
+def _usage_of(context: click.Context) -> str:
+    return f"{context.command_path} {' '.join(context.command.collect_usage_pieces(context))}"
 
 
 def _with_step(said: str, step: str) -> str:

@@ -109,7 +109,8 @@ def answer(elf: Path, types: tuple[str, ...], wanted: Change, asked: Asked, runn
     reading = load(elf)
     chosen = select(reading.layouts, types)
     if len(chosen) != 1:
-        raise click.UsageError(f"a change is asked for of one TYPE; {' '.join(types)} names {len(chosen)} records")
+        found = f"{' '.join(types)} names {len(chosen)} records"
+        raise click.UsageError(f"a change is asked for of one TYPE, and {found}; name one")
     known = kernel_of(elf, reading.identity, running)
     layout = without(chosen[0], wanted.without) if wanted.without else chosen[0]
     advice = tuple(_advice(elf, reading, layout, wanted, Allocation(known.kernel, Containment(reading.layouts), asked)))

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
+from linesmith.analyzer.errors import IntentError
 from linesmith.analyzer.model import Intent, TypeIntent
 
 _SET = re.compile(r"^(CONFIG_\w+)=(?!n$)", re.MULTILINE | re.ASCII)
@@ -30,6 +32,14 @@ def undecided(intent: Intent, configuration: frozenset[str] | None) -> tuple[str
         for one in intent.types
         if one.configuration
     )
+
+
+def read_symbols(kconfig: Path) -> frozenset[str]:
+    """The symbols that a file sets; raises ``IntentError`` where it is no ``.config``, which names them all."""
+    text = kconfig.read_text("utf-8", "replace")
+    if text.strip() and "CONFIG_" not in text:
+        raise IntentError(f"{kconfig} is no .config: it names no CONFIG_ symbol; give that of the build")
+    return symbols_in(text)
 
 
 def symbols_in(text: str) -> frozenset[str]:

@@ -52,7 +52,7 @@ def rule(name: str) -> Rule:
     if found is None:
         from difflib import get_close_matches  # only a mistake needs it
 
-        near = get_close_matches(name, [one.name for one in RULES], n=1)
+        near = get_close_matches(name.lower(), [one.name for one in RULES], n=1)
         step = f"did you mean {near[0]}?" if near else "`linesmith explain` lists the rules"
         raise RuleUnknown(f"no rule is called {name!r}; {step}")
     return found

@@ -85,7 +85,7 @@ def _target(text: bytes, name: str, place: str) -> str:
     target = match[1].decode() if match else ""
     if not target or target in _NO_RECORD or _INTEGER.match(target):
         reason = f"`{name}` is no plain pointer to one struct (`{b' '.join(code.split()).decode('utf-8', 'replace')}`)"
-        raise EditRefused(Refusal(RefusalCode.POINTER_KIND, place, reason))
+        raise EditRefused(Refusal(RefusalCode.POINTER_KIND, place, reason, "name a member that is one"))
     return target
 
 

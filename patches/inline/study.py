@@ -116,7 +116,8 @@ def _outer(image: TreeImage, wanted: Wanted, progress: Progress) -> Declared:
         files = dict.fromkeys(one.file for one in mentions(image.tree, wanted.record, progress))
         known = tags_of(wanted.record, (image.read(file) for file in files))
         if not known:
-            raise
+            remedy = "check the name, as its tag or typedef has it"
+            raise DeclarationNotFound(f"{image.tree} declares no record {wanted.record}; {remedy}") from None
         declared = _declared(image, known[0], wanted.member)
     if declared.record.kind != "struct":
         reason = f"{declared.record.title} is no struct"

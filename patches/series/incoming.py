@@ -19,21 +19,22 @@ _SECONDS = 60
 Files = Mapping[str, bytes | None]
 
 
-def incoming(patch: bytes, tree: Path) -> tuple[FileChange, ...]:
-    """The changes of a patch, whether the tree has it applied already or not.
+def incoming(patch: bytes, tree: Path, called: str) -> tuple[FileChange, ...]:
+    """The changes of a patch that its user ``called`` so, whether the tree has it applied already or not.
 
     Raises ``PatchRefused`` where it applies neither way, or names files outside of the tree.
     """
     names = tuple(dict.fromkeys(name.decode("utf-8", "surrogateescape") for name in _FILE.findall(patch)))
     if not names or any(PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts for name in names):
-        raise PatchRefused(f"this is no patch of files in {tree}; give one as `git format-patch` writes it")
+        raise PatchRefused(f"{called} is no patch of files in {tree}; give one as `git format-patch` writes it")
     now = {name: _content(tree / name) for name in names}
     for options, forward in (((), True), (("--reverse",), False)):
         other = _applied(patch, now, options)
         if other is not None:
             before, after = (now, other) if forward else (other, now)
             return tuple(FileChange(name, before[name], after[name]) for name in names)
-    raise PatchRefused(f"the patch of {', '.join(names)} applies to {tree} neither forwards nor backwards")
+    message = f"{called}, of {', '.join(names)}, applies to {tree} neither forwards nor backwards"
+    raise PatchRefused(f"{message}; name the tree it is for")
 
 
 def _applied(patch: bytes, files: Files, options: tuple[str, ...]) -> Files | None:

@@ -36,5 +36,10 @@ def test_what_is_said_is_one_sentence_with_a_next_step(transcript: Path) -> None
     assert SENTENCE.fullmatch(split(transcript)[1])
 
 
-def test_there_are_forty_of_them_at_least() -> None:
-    assert len(commands()) >= 40
+def test_an_error_is_one_line_where_nothing_is_kept_yet(workplace: Path, tmp_path: Path) -> None:
+    done = run(f"LINESMITH_CACHE_DIR={tmp_path} linesmith patch bench bench.c2c --tree folder", workplace)
+    assert SENTENCE.fullmatch(done.stderr), done.stderr
+
+
+def test_there_are_many_of_them() -> None:
+    assert len(commands()) >= 130

@@ -161,7 +161,10 @@ def test_copies_are_in_the_json_too(example: Path, tmp_path: Path) -> None:
     ("words", "sentence"),
     [
         (("--shard", "guard"), "--shard needs --type, the record of the members, and --trace"),
-        (("--type", "session_index", "--shard", "gaurd"), "struct session_index has no member gaurd; its members are"),
+        (
+            ("--type", "session_index", "--shard", "gaurd"),
+            "struct session_index has no member gaurd; did you mean guard?",
+        ),
         (
             ("--type", "session_index", "--shard", ","),
             "--shard names no member; give those of a lock and what it protects",

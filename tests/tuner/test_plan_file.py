@@ -21,6 +21,7 @@ name = "command"
 run = "{server} 4"
 threads = [1, 4]
 """
+STEP = "docs/tuning.md lists what a plan may say"
 
 
 @pytest.fixture
@@ -111,10 +112,15 @@ def test_a_misspelt_table_is_told_with_those_that_there_are(plan_file: Path) -> 
 
 def test_a_value_of_another_kind_is_told_with_its_table(plan_file: Path) -> None:
     assert refused(plan_file, _PROGRAM.replace("[1, 4]", '"many"')) == (
-        "[[benchmark]] command: `threads`: Expected `int | array`, got `str`"
+        f"[[benchmark]] command: `threads`: Expected `int | array`, got `str`; {STEP}"
     )
-    assert refused(plan_file, _PROGRAM + '[machine]\ncpus = "all"\n') == "[machine]: `cpus`: Expected `int`, got `str`"
-    assert refused(plan_file, _PROGRAM + '[budget]\ntrials = "all"\n') == ("`budget.trials`: Expected `int`, got `str`")
+    assert (
+        refused(plan_file, _PROGRAM + '[machine]\ncpus = "all"\n')
+        == f"[machine]: `cpus`: Expected `int`, got `str`; {STEP}"
+    )
+    assert refused(plan_file, _PROGRAM + '[budget]\ntrials = "all"\n') == (
+        f"`budget.trials`: Expected `int`, got `str`; {STEP}"
+    )
 
 
 def test_a_tree_that_is_not_there_is_told(plan_file: Path) -> None:

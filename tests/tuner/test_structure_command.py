@@ -117,7 +117,7 @@ def test_the_document_obeys_the_schema_beside_its_page(kernel: Path) -> None:
             ("--pull-in", "vm_pgoff"),
             "vm_pgoff of struct vm_area_struct is no pointer to a record whose layout is known",
         ),
-        (("--push-out", "nobody"), "struct vm_area_struct has no member nobody: its members are vm_start, vm_end"),
+        (("--push-out", "nobody"), "struct vm_area_struct has no member nobody; its members are vm_start, vm_end"),
         (("vma_lock", "--push-out", "lock"), "a change is asked for of one TYPE"),
     ],
 )

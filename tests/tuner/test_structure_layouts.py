@@ -101,8 +101,8 @@ def test_a_cache_that_aligns_to_words_must_be_told_to_align_to_lines() -> None:
     ("name", "message"),
     [
         ("vm_file", "vm_file of struct vm_area_struct is no pointer to a record whose layout is known"),
-        ("nobody", "struct vm_area_struct has no member nobody: its members are vm_start, vm_mm"),
-        ("lock", "struct vm_area_struct has no member lock: did you mean vm_lock"),
+        ("nobody", "struct vm_area_struct has no member nobody; its members are vm_start, vm_mm"),
+        ("lock", "struct vm_area_struct has no member lock; did you mean vm_lock"),
     ],
 )
 def test_what_cannot_be_pulled_in_is_refused(name: str, message: str) -> None:

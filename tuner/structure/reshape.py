@@ -34,12 +34,12 @@ def at(layout: Layout, name: str) -> int:
     """The position of the member called ``name``; raises ``StructureRefused`` with the names there are."""
     names = [member.name for member in layout.members]
     if name not in names:
-        raise StructureRefused(f"{layout.title} has no member {name}: {_offer(name, names)}")
+        raise StructureRefused(f"{layout.title} has no member {name}; {known_members(name, names)}")
     return names.index(name)
 
 
-def _offer(name: str, names: Sequence[str]) -> str:
-    """The nearest names, else the first ones and how many there are: a record may have hundreds."""
+def known_members(name: str, names: Sequence[str]) -> str:
+    """What to take instead of ``name``: the nearest, else the first ones and how many there are, maybe hundreds."""
     known = [one for one in names if one]
     if near := get_close_matches(name, known, 3, 0.6):
         return f"did you mean {', '.join(near)}?"
@@ -77,7 +77,8 @@ def shrunk(member: Member, size: int) -> Member:
     Raises ``StructureRefused`` for a bit-field, and where it would not be smaller.
     """
     if member.is_bit_field or not 0 < size < member.size:
-        raise StructureRefused(f"{member.name} has {member.size} bytes and cannot be made {size} bytes small")
+        said = f"{member.name} has {member.size} bytes and cannot be made {size} bytes small"
+        raise StructureRefused(f"{said}; give less than it has")
     natural = min(size & -size, WORD)
     return replace(
         member, size=size, natural_alignment=natural, record=None, category=MemberCategory.UNKNOWN, dimensions=()
