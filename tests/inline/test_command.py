@@ -132,4 +132,4 @@ def test_json_has_the_uses_the_places_and_the_patches(tree: Path) -> None:
 def test_what_is_no_type_with_a_pointer_is_said(tree: Path, name: str) -> None:
     ended = linesmith("inline", name, "--tree", tree)
     assert ended.returncode == 2
-    assert f"'{name}' is no TYPE.POINTER, as in vm_area_struct.vm_lock" in ended.stderr
+    assert f"'{name}' is no TYPE.POINTER; write it like vm_area_struct.vm_lock" in ended.stderr

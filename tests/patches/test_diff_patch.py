@@ -93,8 +93,8 @@ def test_json_has_the_sizes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("patch", "complaint"),
     [
-        (b"nothing\n", b"this is no patch of files in"),
-        (b"--- a/../x.h\n+++ b/../x.h\n@@ -1 +1 @@\n-a\n+b\n", b"this is no patch of files in"),
+        (b"nothing\n", b" is no patch of files in"),
+        (b"--- a/../x.h\n+++ b/../x.h\n@@ -1 +1 @@\n-a\n+b\n", b" is no patch of files in"),
         (b"--- a/src/cache.h\n+++ b/src/cache.h\n@@ -1 +1 @@\n-a\n+b\n", b"applies to"),
     ],
 )
