@@ -11,13 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import tree_sitter
 
-from linesmith.patches.inline.lifetimes import Making
+from linesmith.patches.inline.lifetimes import ALIGNING, Making
 from linesmith.patches.inline.pointer import PointerMember
 from linesmith.patches.inline.syntax import bare, callee, compact, enclosing, inside, parsed, text
 from linesmith.patches.masking import without_comments
 
-# malloc() becomes aligned_alloc().
-ALIGNING = frozenset(("malloc", "aligned_alloc"))
 # Ask for the size of a record that is there already.
 _OF_WHAT_IS_THERE = frozenset(("memset", "memcpy", "memmove", "memcmp", "bzero", "explicit_bzero"))
 _NO_MACRO = frozenset(

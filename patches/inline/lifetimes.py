@@ -82,7 +82,7 @@ _UNALIGNED = "take it from aligned_alloc() and align the member, which has been 
 # A kernel's folders are large, and every file takes Coccinelle seconds.
 _MOST_NEIGHBOURS = 8
 # malloc() becomes aligned_alloc().
-_ALIGNING = ("aligned_alloc", "malloc")
+ALIGNING = ("aligned_alloc", "malloc")
 # Make a record, or many, and never align it.
 _RESIZING = ("realloc", "reallocarray", "krealloc", "g_realloc", "xrealloc")
 
@@ -194,7 +194,7 @@ def misaligned(pointer: PointerMember, seen: Lifetimes, image: TreeImage) -> Ite
     for making in seen.made:
         if making.cache:
             caches.setdefault(making.cache, making)
-        elif making.maker not in _ALIGNING:
+        elif making.maker not in ALIGNING:
             reason = f"{making.function}() takes a {pointer.outer.record.title} from {making.maker}()"
             kernel = is_kernel(image.tree)
             lift = "make sure that it begins at a multiple of the member's alignment" if kernel else _UNALIGNED

@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hand_made import scalar, struct
 from linesmith_command import linesmith
 from lint_commits import repository
+from rule_cases import before_and_now, broken
 
 from linesmith.analyzer.lint.group_docs import group_docs
+from linesmith.analyzer.model import DocumentedMember, GroupDoc, Layout, Member
 
 FILE = "Documentation/networking/net_cachelines/s.rst"
 LOOSE = """\
@@ -115,3 +119,31 @@ def test_what_was_out_of_date_before_stays_untold(tmp_path: Path) -> None:
     new = made.commit({"s.h": SOURCE.replace("name[16]", "name[20]"), FILE: stale}, old)
     done = linesmith("lint", "--tree", made.root, "--base-ref", old, "--head-ref", new)
     assert "group-docs" not in done.stdout
+
+
+DOC = GroupDoc(
+    "s", FILE, 1, (DocumentedMember("sent", 7, "read_write"), DocumentedMember("seen", 8, "", "read_mostly"))
+)
+
+
+def marked(group: str, *members: Member) -> tuple[Member, ...]:
+    begin, end = (scalar(f"__cacheline_group_{word}__{group}", 0) for word in ("begin", "end"))
+    return (begin, *members, end)
+
+
+def against_rows(old: Layout, new: Layout) -> list[tuple[str, str]]:
+    """What is told of a record that nobody tuned, with tables of ``sent`` and ``seen``."""
+    found = broken("group-docs", replace(before_and_now((old,), (new,)), doc=DOC))
+    return [(one.member or "", one.message) for one in found]
+
+
+def test_a_row_behind_one_that_is_still_right_is_looked_at() -> None:
+    sent, seen = scalar("sent"), scalar("seen")
+    old = struct("s", *marked("s_write_tx", sent), *marked("s_read_rx", seen))
+    new = struct("s", *marked("s_write_tx", sent), seen)
+    assert against_rows(old, new) == [("seen", f"left the group s_read_rx, and {FILE} says read_mostly in rx")]
+
+
+def test_markers_of_groups_need_no_row() -> None:
+    sent, seen = scalar("sent"), scalar("seen")
+    assert against_rows(struct("s", sent, seen), struct("s", *marked("s_write_tx", sent), seen)) == []
