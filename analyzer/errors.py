@@ -26,6 +26,10 @@ class TypeNotFound(LinesmithError):
     """No record of that name; the message offers the nearest names."""
 
 
+class MemberNotFound(LinesmithError):
+    """No member of that name in a record; the message offers the nearest names."""
+
+
 class FunctionNotFound(LinesmithError):
     """No function of that name; the message offers the nearest names."""
 

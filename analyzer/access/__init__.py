@@ -4,7 +4,7 @@
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.by_address import NO_ROW, accesses_at, resolve
 from linesmith.analyzer.access.by_function import accesses_in
-from linesmith.analyzer.access.by_type import accesses_of, touched_alone, touching
+from linesmith.analyzer.access.by_type import accesses_of, of_member, touched_alone, touching
 from linesmith.analyzer.access.by_way import writing_ways
 from linesmith.analyzer.access.reading import AccessReading, accesses_if_any, read_accesses
 from linesmith.analyzer.access.summary import summary
@@ -17,6 +17,7 @@ __all__ = [
     "accesses_if_any",
     "accesses_in",
     "accesses_of",
+    "of_member",
     "read_accesses",
     "resolve",
     "summary",

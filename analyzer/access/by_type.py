@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from linesmith.analyzer.access.access_map import OUTCOMES, AccessMap
 from linesmith.analyzer.access.places import ALTERNATIVES, leaves_within
 from linesmith.analyzer.geometry import leaves_at
+from linesmith.analyzer.geometry.naming import Named
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import AccessCounts, Embedding, FunctionCounts, Layout, MemberAccesses, TypeAccesses
 
@@ -47,6 +48,14 @@ def accesses_of(layout: Layout, layouts: Layouts, accesses: AccessMap) -> TypeAc
         embeddings=_embeddings(entries, accesses),
         elsewhere=accesses.counts(elsewhere),
     )
+
+
+def of_member(found: TypeAccesses, member: Named) -> TypeAccesses:
+    """The same of one member alone, with what lies in it; a row without accesses where nobody touches it."""
+    path, inside = member.path, (f"{member.path}.", f"{member.path}[")
+    kept = [one for one in found.members if path in (one.path, *one.alternatives) or one.path.startswith(inside)]
+    nobody = MemberAccesses(path, member.offset, member.span.size, AccessCounts(), ())
+    return replace(found, members=tuple(kept) or (nobody,))
 
 
 def touching(layout: Layout, accesses: AccessMap) -> Callable[[int, int], MemberAccesses]:

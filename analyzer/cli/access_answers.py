@@ -3,21 +3,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from linesmith.analyzer.access import accesses_at, accesses_in, accesses_of, summary
+from linesmith.analyzer.access import accesses_at, accesses_in, accesses_of, of_member, summary
 from linesmith.analyzer.cli.loading import load, load_accesses
+from linesmith.analyzer.errors import MemberNotFound
+from linesmith.analyzer.geometry.naming import Named, nameable, named
+from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.model import Layout
 from linesmith.analyzer.report import access, access_json
-from linesmith.analyzer.selection import select
+from linesmith.analyzer.selection import MOST_OFFERED, select
 
 
-def about_type(elf: Path, wanted: str, format_: str, limit: int) -> str:
-    """Who touches the members of every type called so; raises ``TypeNotFound``."""
+def about_type(elf: Path, wanted: str, member: str | None, format_: str, limit: int | None) -> str:
+    """Who touches the members, or one ``member``, of every type called so; of each the first ``limit`` functions.
+
+    Raises ``TypeNotFound`` and ``MemberNotFound``.
+    """
     reading, layouts = load_accesses(elf), load(elf).layouts
-    found = [(layout, accesses_of(layout, layouts, reading.accesses)) for layout in select(layouts, (wanted,))]
+    chosen = select(layouts, (wanted,))
+    found = [(layout, accesses_of(layout, layouts, reading.accesses)) for layout in chosen]
+    if member is not None:
+        parts = _called(member, chosen, layouts)
+        found = [(layout, of_member(one, parts[layout.id])) for layout, one in found if layout.id in parts]
     if format_ == "json":
         return access_json.render_types(found, reading.identity)
     return access.render_types(found, limit)
+
+
+def _called(member: str, chosen: Sequence[Layout], layouts: Layouts) -> dict[int, Named]:
+    """The member in each layout that has it, by id; raises ``MemberNotFound`` with the nearest names where none has."""
+    from difflib import get_close_matches  # only a mistake needs it
+
+    found = {layout.id: part for layout in chosen if (part := named(layout, layouts, member))}
+    if found:
+        return found
+    known = dict.fromkeys(one.path for layout in chosen for one in nameable(layout, layouts))
+    near = get_close_matches(member, known, n=MOST_OFFERED)
+    step = f"did you mean {', '.join(near)}?" if near else f"`linesmith layout` shows what {chosen[0].title} has"
+    raise MemberNotFound(f"{chosen[0].title} has no member {member}; {step}")
 
 
 def about_function(elf: Path, wanted: str, format_: str) -> str:

@@ -25,11 +25,17 @@ from linesmith.analyzer.model import (
 MOST_EMBEDDINGS = 4
 MOST_LINES = 3
 MOST_BESIDE = 2
+_CUT = "`--member NAME` names all functions of a member, `--limit N` more of each"
 
 
-def render_types(found: Sequence[tuple[Layout, TypeAccesses]], limit: int) -> str:
-    """Each type with a row for each member that is touched; ``limit`` functions of each are named."""
-    return _blocks(_type(layout, one, limit) for layout, one in found)
+def render_types(found: Sequence[tuple[Layout, TypeAccesses]], limit: int | None) -> str:
+    """Each type with a row for each member that is touched; ``limit`` functions of each are named.
+
+    ``None`` names all of them, one in a line; where some are left out, the last line says how to see them.
+    """
+    text = _blocks(_type(layout, one, limit) for layout, one in found)
+    cut = limit is not None and any(len(row.functions) > limit for _, one in found for row in one.members)
+    return f"{text}\n{_CUT}\n" if cut else text
 
 
 def render_functions(found: Sequence[FunctionAccesses]) -> str:
@@ -89,7 +95,7 @@ def _blocks(blocks: Iterable[Iterable[str]]) -> str:
     return "\n\n".join("\n".join(rows) for rows in blocks) + "\n"
 
 
-def _type(layout: Layout, found: TypeAccesses, limit: int) -> Iterator[str]:
+def _type(layout: Layout, found: TypeAccesses, limit: int | None) -> Iterator[str]:
     yield f"{layout.title}, {_counted(layout.size, 'byte')}: {_head(found.counts, found.functions)}"
     if found.embeddings:
         yield f"  within   {_embeddings(found.embeddings)}"
@@ -97,7 +103,7 @@ def _type(layout: Layout, found: TypeAccesses, limit: int) -> Iterator[str]:
         yield ""
         yield f"  {'offset':>6}  {'member':<32} {'reads':>7} {'writes':>7} {'updates':>7} {'atomics':>7}  functions"
     for member in found.members:
-        yield _member(member, limit)
+        yield from _member(member, limit)
     if found.elsewhere.total:
         yield f"  {'':>6}  {'(no member there)':<32} {_columns(found.elsewhere)}"
 
@@ -109,10 +115,17 @@ def _embeddings(embeddings: Sequence[Embedding]) -> str:
     return ", ".join(named) + rest
 
 
-def _member(member: MemberAccesses, limit: int) -> str:
+def _member(member: MemberAccesses, limit: int | None) -> Iterator[str]:
     others = len(member.alternatives)
     name = member.path + (f" or {_counted(others, 'other')}" if others else "")
-    return f"  {member.offset:>#6x}  {name:<32} {_columns(member.counts)}  {functions_text(member.functions, limit)}"
+    row = f"  {member.offset:>#6x}  {name:<32} {_columns(member.counts)}"
+    if not member.functions:
+        yield f"{row}  no access known"
+    elif limit is not None:
+        yield f"{row}  {functions_text(member.functions, limit)}"
+    else:
+        yield f"{row}  {_counted(len(member.functions), 'function')}:"
+        yield from (f"{'':10}{one.function} {_letters(one.counts)}" for one in member.functions)
 
 
 def _columns(counts: AccessCounts) -> str:

@@ -40,6 +40,18 @@ struct node, 24 bytes: 6 accesses by 2 functions (3 reads, 2 writes, 1 update)
      0x0  next                                   2       -       -       -  walk r2
      0xc  count                                  1       2       -       -  walk w2 and 1 more
     0x10  total                                  -       -       1       -  walk u1
+
+`--member NAME` names all functions of a member, `--limit N` more of each
+"""
+
+BY_MEMBER = """\
+struct node, 24 bytes: 6 accesses by 2 functions (3 reads, 2 writes, 1 update)
+  within   struct outer.node 2
+
+  offset  member                             reads  writes updates atomics  functions
+     0xc  count                                  1       2       -       -  2 functions:
+          walk w2
+          get r1
 """
 
 BY_FUNCTION = """\
@@ -91,6 +103,25 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_who_touches_a_type(program: Path) -> None:
     assert linesmith("access", program, "--type", "node", "--limit", "1").stdout == BY_TYPE
+
+
+def test_all_functions_of_one_member(program: Path) -> None:
+    assert linesmith("access", program, "--type", "node", "--member", "count").stdout == BY_MEMBER
+
+
+def test_nothing_is_known_of_a_member_that_nobody_touches(program: Path) -> None:
+    told = linesmith("access", program, "--type", "node", "--member", "guard").stdout
+    assert told.splitlines()[-1].split() == ["0x8", "guard", "-", "-", "-", "-", "no", "access", "known"]
+
+
+def test_a_member_that_is_not_there_is_told_with_the_one_that_is_near(program: Path) -> None:
+    done = linesmith("access", program, "--type", "node", "--member", "cuont")
+    assert done.stderr == "linesmith: struct node has no member cuont; did you mean count?\n"
+
+
+def test_a_member_needs_its_record(program: Path) -> None:
+    done = linesmith("access", program, "--member", "count")
+    assert done.stderr == "linesmith access: --member is one of a record; add --type TYPE\n"
 
 
 def test_what_a_function_touches(program: Path) -> None:
