@@ -107,6 +107,17 @@ def test_code_that_knows_a_link_only_speaks_for_the_record_it_works_on(program: 
     assert (one.type, one.start) == ("account", 0)
 
 
+def test_code_whose_places_are_known_speaks_against_a_record_that_has_none_of_them_there(
+    program: Path, accesses: AccessMap
+) -> None:
+    """Both records have a gate 8 bytes on; what removes areas knows the tree in front of the one, and no numbers."""
+    sampled = load(0, "remove_area"), load(8, "enter"), store(16, "enter")
+    one = explain(program, accesses, *sampled).objects[0]
+    assert (one.type, one.start, one.outcome) == ("mapping", -80, Outcome.RESOLVED)
+    assert one.runner_up is not None
+    assert one.runner_up.type == "numbers"
+
+
 def test_an_element_of_an_array_is_as_good_as_the_first(program: Path, accesses: AccessMap) -> None:
     found = explain(program, accesses, store(32, "pay_one"), areas=(slab("table", 456, "table"),))
     assert [member.path for member in found.members] == ["accounts[0].opened[3]"]

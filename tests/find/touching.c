@@ -76,3 +76,51 @@ long rows(struct table *table)
 {
 	return table->size;
 }
+
+struct gate {
+	long count;
+	void *owner;
+};
+
+struct area {
+	long start, end;
+	struct area *parent, *left, *right;
+	long last_below;
+	void *file;
+	long place;
+};
+
+struct tree {
+	struct area *root, *leftmost;
+};
+
+struct mapping {
+	long cold[9];
+	struct tree tree;
+	struct gate gate;
+	long rest[500];
+};
+
+struct numbers {
+	long used;
+	struct gate gate;
+};
+
+void enter(struct gate *gate, void *self)
+{
+	gate->count++;
+	gate->owner = self;
+}
+
+void remove_area(struct area *area, struct tree *tree)
+{
+	if (tree->leftmost == area)
+		tree->leftmost = area->right ? area->right : area->parent;
+	if (area->left)
+		area->left->last_below = area->end - area->start + area->place;
+}
+
+long used_of(struct numbers *numbers, struct mapping *mapping)
+{
+	return numbers->used + mapping->cold[0];
+}
