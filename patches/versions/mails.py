@@ -23,6 +23,7 @@ from linesmith.patches.versions.versions import MOST_BYTES, Versions
 _HEADS = re.compile(rb"^(?:---|\+\+\+) ([^\t\r\n]+)", re.MULTILINE)
 _MOVED = re.compile(rb"^(?:rename|copy) (?:from|to) ([^\t\r\n]+)", re.MULTILINE)
 _PAIRS = re.compile(rb"^diff --git ([^\s/]\S*) ([^\s/]\S*)$", re.MULTILINE)
+_COMMIT = re.compile(rb"^commit [0-9a-f]{40,64}\b", re.MULTILINE)
 _COMPLAINT = re.compile(r"^error: ([^\n]{1,200})", re.MULTILINE)
 # Of a series of more patches, the tree has all or none.
 _MOST_PARTS = 100
@@ -113,10 +114,20 @@ def _refusal(tree: Path, mails: Sequence[Mail], failed: _Failed) -> str:
     if failed.reason.startswith("corrupt"):
         return f"{failed.mail.name} is damaged, {failed.reason}; give the file that git wrote"
     said = f"{failed.mail.name} applies to {tree} neither forwards nor backwards: {failed.reason}"
-    number, count = failed.mail.part or (0, 0)
-    if {*range(1, number)} - {one.part[0] for one in mails if one.part}:
-        return f"{said}; it is part {number} of {count}: give those before it, too, in their order"
-    return f"{said}; name the tree it is for with --tree DIR"
+    return f"{said}; {_next_step(mails, failed.mail)}"
+
+
+def _next_step(mails: Sequence[Mail], failed: Mail) -> str:
+    """What whoever gave the patches may have meant."""
+    number, count = failed.part or (0, 0)
+    parts = [one.part for one in mails if one.part]
+    if {*range(1, number)} - {part for part, _ in parts}:
+        return f"it is part {number} of {count}: give those before it, too, in their order"
+    if parts != sorted(parts) and len({of for _, of in parts}) == 1:
+        return f"the {count} parts of the series are not in their order: give them so"
+    if len(_COMMIT.findall(failed.text)) > 1:
+        return "it has several commits, newest first as `git log` tells them: give what `git format-patch` writes"
+    return "name the tree it is for with --tree DIR"
 
 
 def _no_patch(tree: Path, mails: Sequence[Mail]) -> str:

@@ -177,3 +177,12 @@ def test_a_patch_that_was_cut_off_is_damaged(tmp_path: Path, made: Commits) -> N
     patch = printed(made, "diff", "topic~3", "topic")
     with pytest.raises(PatchRefused, match=r"0\.patch is damaged, corrupt patch at line \d+; give the file"):
         judged(tree(tmp_path), patch[: patch.index(b"+\tlong") + 8])
+
+
+def test_parts_out_of_their_order_and_a_log_are_told_as_such(tmp_path: Path, made: Commits) -> None:
+    root, parts = tree(tmp_path), [mail.text for mail in mails_of("series", series(made))]
+    with pytest.raises(PatchRefused, match="the 3 parts of the series are not in their order: give them so"):
+        judged(root, parts[2], parts[0], parts[1])
+    with pytest.raises(PatchRefused, match="it has several commits, newest first as `git log` tells them"):
+        judged(root, printed(made, "log", "-p", "topic~3..topic"))
+    assert judged(root, printed(made, "log", "-p", "--reverse", "topic~3..topic")) == WHOLE
