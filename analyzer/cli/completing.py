@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 # on the line as they are. Templates of C++ have signs that redirect.
 _WORD = re.compile(r"[\w.:]+")
 _REVISION = re.compile(r"\w[\w./+-]*")
+# What pages and word processors make of the dashes of an option.
+_DASHES = "\u2013\u2014"
 # In which a shell asks; click makes its name of the program's.
 COMPLETE_VARIABLE = "_LINESMITH_COMPLETE"
 # More than anybody reads; a shell asks again with each letter.
@@ -39,6 +41,8 @@ class Name(click.types.StringParamType):
         name: str = super().convert(value, param, ctx)
         if not name.strip():
             self.fail("the name is empty, as where a variable of the shell is not set; write one", param, ctx)
+        if name[0] in _DASHES:
+            self.fail(f"{name} begins with a dash of printed text; type it as --{name.lstrip(_DASHES)}", param, ctx)
         return name
 
 

@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from linesmith.analyzer.cli.treewide_options import Request
 
 
+# Words that C11 reserves (6.4.1), but for those that begin with an underscore and a capital, which nobody takes.
+_KEYWORDS = frozenset((
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
+    "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
+    "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while",
+))  # fmt: skip
+
+
 def _named(_context: click.Context, _option: click.Parameter, given: str) -> tuple[str, str]:
     record, dot, member = given.removeprefix("struct ").removeprefix("union ").partition(".")
     if not (dot and record.isidentifier() and member.isidentifier()):
@@ -23,6 +31,8 @@ def _named(_context: click.Context, _option: click.Parameter, given: str) -> tup
 def _identifier(_context: click.Context, _option: click.Parameter, given: str) -> str:
     if not (given.isidentifier() and given.isascii()):
         raise click.BadParameter(f"{given!r} is no name that C takes; write one of letters, digits and _")
+    if given in _KEYWORDS:
+        raise click.BadParameter(f"{given!r} is a word of the language C; write another")
     return given
 
 
