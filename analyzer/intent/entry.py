@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linesmith.analyzer.geometry.placement import round_up
 from linesmith.analyzer.intent.parting import Parted, isolations
@@ -26,6 +26,8 @@ from linesmith.analyzer.slab import Kernel, own_cache
 
 # A record may grow by this part of its size, rounded up to whole lines, before its budget tells.
 MARGIN = 16
+# Steps in which the largest size is looked for of which a slab holds as many.
+WORD = 8
 _MOST_PAIRS = 3
 # Of the contention on the record's lines; less is no reason for its layout.
 _LEAST_SHARE = 0.01
@@ -66,12 +68,26 @@ def entry(grounds: Grounds, *, largest: int = 0) -> TypeIntent:
 
 
 def budget(layout: Layout, kernel: Kernel | None, largest: int = 0) -> SizeBudget:
-    """Room for the record to grow, in whole lines, and as many objects in a slab as now where its cache is known."""
+    """Room for the record to grow, in whole lines, and as many objects in a slab as now where its cache is known.
+
+    Of that room only as much as leaves a slab these objects: of two limits that differ one would never count.
+    """
     size = max(layout.size, largest)
     room = round_up(size + size // MARGIN, CACHE_LINE_BYTES)
     cache = own_cache(layout, kernel) if kernel else None
-    known = cache is not None and cache.basis is not SlabBasis.ASSUMED and size == layout.size
-    return SizeBudget(room, None, cache.geometry.objects if cache and known else None)
+    if kernel is None or cache is None or cache.basis is SlabBasis.ASSUMED or size != layout.size:
+        return SizeBudget(room)
+    objects = cache.geometry.objects
+    return SizeBudget(_fitting(layout, kernel, objects, room), None, objects)
+
+
+def _fitting(layout: Layout, kernel: Kernel, objects: int, room: int) -> int:
+    """The largest size up to ``room``, in whole words, of which as many ``objects`` fit into a slab; else its own."""
+    for size in range(room, layout.size, -WORD):
+        cache = own_cache(replace(layout, size=size), kernel)
+        if cache is not None and cache.geometry.objects >= objects:
+            return size
+    return layout.size
 
 
 def _named_apart(grounds: Grounds) -> list[Parted]:

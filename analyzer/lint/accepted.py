@@ -63,10 +63,10 @@ def _known(violations: Iterable[Violation], baseline: Baseline) -> Iterator[Acce
 def _stale(report: LintReport, acceptance: Acceptance, met: set[str]) -> Iterator[Violation]:
     for one in acceptance.suppressions:
         if _expired(one, acceptance.today):
-            message = f"the suppression of {one.rule} expired on {one.expires}; its reason was: {one.reason}"
+            message = f"the suppression of {_accepting(one)} expired on {one.expires}; its reason was: {one.reason}"
             yield from _about(one, suppression_expired.RULE, message, report)
         elif one.place not in met and acceptance.judged(one):
-            message = f"the suppression of {one.rule} meets no violation; its reason is: {one.reason}"
+            message = f"the suppression of {_accepting(one)} meets no violation; its reason is: {one.reason}"
             yield from _about(one, suppression_unused.RULE, message, report)
 
 
@@ -77,13 +77,17 @@ def _about(one: Suppression, rule: Rule, message: str, report: LintReport) -> It
             rule=rule.name,
             severity=rule.severity,
             type=one.record,
-            member="" if one.member == "*" else one.member,
             message=message,
-            subject=one.rule,
+            subject=_accepting(one),
             advice=ADVICE,
             file=file or None,
             line=int(line) if line.isdecimal() else None,
         )
+
+
+def _accepting(one: Suppression) -> str:
+    """``isolation-* for tail``: what it accepts of its record."""
+    return one.rule if one.member == "*" else f"{one.rule} for {one.member}"
 
 
 def _expired(one: Suppression, today: date) -> bool:

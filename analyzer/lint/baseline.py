@@ -59,7 +59,8 @@ def written_baseline(violations: Iterable[Violation], known: Baseline) -> str:
     """A baseline that accepts these violations, sorted, one a line; the reasons of ``known`` stay."""
     entries = (_entry(key, known.reasons.get(key, "")) for key in sorted({one.key for one in violations}))
     lines = ",\n".join(f"    {msgspec.json.encode(entry).decode()}" for entry in entries)
-    return f'{{\n  "linesmith_baseline": {VERSION},\n  "accepted": [\n{lines}\n  ]\n}}\n'
+    accepted = f"[\n{lines}\n  ]" if lines else "[]"
+    return f'{{\n  "linesmith_baseline": {VERSION},\n  "accepted": {accepted}\n}}\n'
 
 
 def _entry(key: Key, reason: str) -> _Entry:

@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from linesmith.analyzer.geometry.placement import round_up
 from linesmith.analyzer.intent import applies
-from linesmith.analyzer.intent.entry import MARGIN
+from linesmith.analyzer.intent.entry import budget
 from linesmith.analyzer.intent.rewriting import Rewrite
 from linesmith.analyzer.intent.statements import Path
 from linesmith.analyzer.layouts import Layouts
@@ -16,7 +15,6 @@ from linesmith.analyzer.lint.linted import Linted, Policy
 from linesmith.analyzer.lint.linting import lint
 from linesmith.analyzer.lint.pairs import of_one
 from linesmith.analyzer.model import (
-    CACHE_LINE_BYTES,
     Intent,
     Layout,
     MemberGroup,
@@ -64,8 +62,7 @@ def marker_groups(layout: Layout, layouts: Layouts) -> Iterator[MemberGroup]:
 def _limits(one: TypeIntent, number: int, side: Side, *, tightened: bool) -> Iterator[Rewrite]:
     limits = dict(_limited(one, number))
     for path, now in _taken(one, number, side).items():
-        roomy = path[2:] == ("budget", "bytes")
-        wanted = round_up(now + now // MARGIN, CACHE_LINE_BYTES) if roomy else now
+        wanted = _with_room(one, now, side) if path[2:] == ("budget", "bytes") else now
         least = path[-1] == _OBJECTS
         exceeded = now < limits[path] if least else now > limits[path]
         wide = wanted > limits[path] if least else wanted < limits[path]
@@ -73,13 +70,21 @@ def _limits(one: TypeIntent, number: int, side: Side, *, tightened: bool) -> Ite
             yield Rewrite(path, wanted)
 
 
+def _with_room(one: TypeIntent, now: int, side: Side) -> int:
+    """As many bytes as a new entry would allow: no more than its objects per slab do, where it limits these."""
+    layout = next((each for each in side.layouts.variants(one.record) if each.size == now), None)
+    slabs = side.slabs and one.budget.objects_per_slab is not None
+    room = budget(layout, side.kernel if slabs else None).bytes if layout else None
+    return now if room is None else room
+
+
 def _limited(one: TypeIntent, number: int) -> Iterator[tuple[Path, int]]:
     """Each limit that the entry sets, with its key."""
-    budget: Path = ("type", number, "budget")
+    limits: Path = ("type", number, "budget")
     said: list[tuple[Path, int | None]] = [
-        ((*budget, "bytes"), one.budget.bytes),
-        ((*budget, "lines"), one.budget.lines),
-        ((*budget, _OBJECTS), one.budget.objects_per_slab),
+        ((*limits, "bytes"), one.budget.bytes),
+        ((*limits, "lines"), one.budget.lines),
+        ((*limits, _OBJECTS), one.budget.objects_per_slab),
     ]
     for place, group in enumerate(one.groups):
         said += [(("type", number, "group", place, key), getattr(group, key)) for key in ("lines", "bytes")]

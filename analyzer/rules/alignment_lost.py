@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from linesmith.analyzer.geometry import AskedAlignment, asked_alignments, asked_at_least
+from linesmith.analyzer.geometry import AskedAlignment, asked_alignments, asked_at_least, nameable
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Layout, Severity, Violation
 from linesmith.analyzer.rules.company import listed
@@ -28,6 +28,7 @@ def _own(asked: Iterable[AskedAlignment], new: Layout, layouts: Layouts) -> Iter
     """Of what the record itself ``asked`` for what it has not any more."""
     now: dict[str, tuple[int, int]] = {}
     first = new.members[0].name if new.members else ""
+    lines = {one.path: one.member.line for one in nameable(new, layouts)}
     for one in asked_alignments(new, layouts):
         own, around = now.get(one.path, (1, 1))
         # The first member is where the record is.
@@ -38,7 +39,7 @@ def _own(asked: Iterable[AskedAlignment], new: Layout, layouts: Layouts) -> Iter
         own, around = now.get(one.path, (one.asked, 1))
         kept = max(own, around) if one.part else own
         if kept < one.asked:
-            yield _violation(new, one, kept)
+            yield _violation(new, one, kept, lines.get(one.path))
 
 
 def _inherited(layout: Layout, lost: Inherited) -> Violation:
@@ -56,7 +57,7 @@ def _inherited(layout: Layout, lost: Inherited) -> Violation:
     )
 
 
-def _violation(layout: Layout, lost: AskedAlignment, now: int) -> Violation:
+def _violation(layout: Layout, lost: AskedAlignment, now: int, line: int | None) -> Violation:
     what = f"the part without a name that begins with {lost.path} " if lost.part else ""
     return RULE.broken(
         layout,
@@ -65,6 +66,7 @@ def _violation(layout: Layout, lost: AskedAlignment, now: int) -> Violation:
         subject=lost.path if lost.part else "",
         advice="keep the attribute, or say in linesmith.toml why it can go",
         figures=(Figure("alignment", lost.asked, now if now > 1 else None),),
+        line=line,
     )
 
 

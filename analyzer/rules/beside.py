@@ -25,6 +25,11 @@ class Beside:
         """Who meets whom, whatever the figures are."""
         return self.member.path, ", ".join(self.others)
 
+    @property
+    def meetings(self) -> frozenset[frozenset[str]]:
+        """The pairs that meet, whichever of both is looked from."""
+        return frozenset(frozenset((self.member.path, other)) for other in self.others)
+
     def with_(self, other: Beside) -> Beside:
         """What two elements of an array meet, each once, the worse of their meetings first."""
         worse, better = sorted((self, other), key=lambda one: -one.worst.share)

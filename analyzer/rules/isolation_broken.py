@@ -20,18 +20,19 @@ _MOST_HOLDERS = 32
 
 
 def _check(subject: Subject) -> Iterator[Violation]:
-    said: set[tuple[str, str]] = set()
+    said: set[frozenset[str]] = set()
+    members: set[str] = set()
     wanted = (one for intent in subject.intents for one in intent.isolations)
     for isolation in sorted(wanted, key=lambda one: one.bytes):
         known = _companies(isolation, subject.old, subject.base) if subject.old and subject.base else ()
         before = shares(known)
         for found in _companies(isolation, subject.new, subject.head):
-            if found.key not in said:  # who shares a line shares a pair of lines, too
-                said.add(found.key)
+            members.add(found.member.path)
+            if not found.meetings <= said:  # who shares a line shares a pair of lines, too; both may be wanted alone
+                said |= found.meetings
                 yield _violation(subject, isolation, found, before.get(found.key))
         if not isolation.apart_from:
             yield from _in_holders(subject, isolation)
-    members = {member for member, _ in said}
     yield from (_without_intent(subject, one) for one in joined(subject) if one.found.member.path not in members)
 
 

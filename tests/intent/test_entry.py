@@ -13,7 +13,7 @@ from linesmith.analyzer.intent.entry import Grounds, budget, entry
 from linesmith.analyzer.intent.parting import Parted, isolations, parted_between, parted_by
 from linesmith.analyzer.intent.usage import usage
 from linesmith.analyzer.model import ConflictPair, Isolation, Layout, SizeBudget
-from linesmith.analyzer.slab import Kernel
+from linesmith.analyzer.slab import Kernel, own_cache
 from linesmith.tuner.suggestions import suggestions
 
 PIPE = struct("pipe", scalar("head"), scalar("tail"), scalar("ops"), scalar("name", 64, dimensions=(64,)))
@@ -123,6 +123,17 @@ def test_objects_per_slab_are_counted_where_the_cache_is_known() -> None:
 
     assert budget(bare, Kernel()).objects_per_slab == 8 * 4096 // 608
     assert budget(replace(bare, name="nobody_knows"), Kernel()).objects_per_slab is None
+
+
+def test_both_limits_of_a_budget_end_at_one_size() -> None:
+    """A sixteenth more than 432 bytes would be 512 in whole lines, of which a slab holds fewer."""
+    bare = struct("task_group", scalar("all", 432, dimensions=(54,)))
+    found = budget(bare, Kernel())
+    assert found.bytes is not None
+    for size, fits in ((found.bytes, True), (found.bytes + 8, False)):
+        cache = own_cache(replace(bare, size=size), Kernel())
+        assert cache is not None
+        assert (cache.geometry.objects == found.objects_per_slab) is fits
 
 
 def grounds(layout: Layout, profile: str) -> Grounds:

@@ -66,6 +66,14 @@ def test_an_expired_suppression_accepts_nothing_and_is_told_at_its_line() -> Non
     assert expired.message == "the suppression of alignment-lost expired on 2026-11-21; its reason was: being moved"
 
 
+def test_the_member_of_an_expired_suppression_is_told_with_its_rule() -> None:
+    """In front of the sentence it would read as what expired."""
+    found = settle(report(rules=RULES), suppression(member="tail", expires=date(2026, 11, 21)))
+    (expired,) = found.violations
+    assert expired.message.startswith("the suppression of alignment-lost for tail expired on 2026-11-21;")
+    assert (expired.member, expired.subject) == ("", "alignment-lost for tail")
+
+
 def test_a_suppression_that_met_nothing_is_a_note() -> None:
     (unused,) = settle(report(rules=RULES), suppression()).violations
     assert (unused.rule, unused.severity) == ("suppression-unused", Severity.NOTE)
@@ -101,6 +109,12 @@ def test_a_reason_written_into_a_baseline_is_told_and_stays() -> None:
     baseline = read_baseline(text.encode(), "lint.json")
     assert settled(report(violation()), Acceptance((), TODAY, baseline)).accepted[0].reason == "frozen ABI"
     assert "frozen ABI" in written_baseline([violation()], baseline)
+
+
+def test_a_baseline_of_nothing_has_no_empty_line() -> None:
+    text = written_baseline([], Baseline())
+    assert text.splitlines() == ["{", '  "linesmith_baseline": 1,', '  "accepted": []', "}"]
+    assert read_baseline(text.encode(), "lint.json").reasons == {}
 
 
 def test_a_baseline_is_one_sorted_line_a_violation() -> None:

@@ -23,6 +23,14 @@ def test_a_member_that_asked_for_a_line_and_does_no_more(tmp_path: Path) -> None
     assert (one.member, one.message) == ("b", "was aligned to 64 bytes and is not any more")
 
 
+def test_it_is_told_at_the_line_of_the_member(tmp_path: Path) -> None:
+    """There the change is; what stands at other lines a review folds away."""
+    change = subject(tmp_path, f"u64 a; u64 b {LINE};", "u64 a;\n\nu64 b;")
+    (one,) = broken("alignment-lost", change)
+    assert change.new.line is not None
+    assert one.line == change.new.line + 2
+
+
 def test_less_than_a_line_is_less(tmp_path: Path) -> None:
     (one,) = lost(tmp_path, f"u64 a; u64 b {LINE};", "u64 a; u64 b __attribute__((aligned(16)));")
     assert one.message == "was aligned to 64 bytes and is aligned to 16"

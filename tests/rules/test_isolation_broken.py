@@ -49,6 +49,17 @@ def test_what_breaks_line_and_pair_is_told_once(tmp_path: Path) -> None:
     assert one.message == "shares a line with cold"
 
 
+def test_a_pair_of_which_both_are_wanted_alone_is_told_once(tmp_path: Path) -> None:
+    wanted = apart("hot"), apart("cold")
+    (one,) = met(tmp_path, None, f"{ALIGNED} u64 hot, cold;", *wanted)
+    assert (one.member, one.message) == ("hot", "shares a line with cold")
+
+
+def test_who_meets_one_more_than_was_told_is_told(tmp_path: Path) -> None:
+    found = met(tmp_path, None, f"{ALIGNED} u64 hot, cold, late;", apart("hot", other=("cold",)), apart("cold"))
+    assert [one.message for one in found] == ["shares a line with cold", "shares a line with hot and late"]
+
+
 def test_objects_that_begin_anywhere_are_judged_in_every_phase(tmp_path: Path) -> None:
     (one,) = met(tmp_path, None, "u64 hot, x[5], cold;", apart("hot", other=("cold",)))
     assert one.message == "can share a line with cold in 2 of 8 phases"
