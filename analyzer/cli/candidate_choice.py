@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -33,9 +33,12 @@ class CandidateChoice(click.ParamType):  # type: ignore[type-arg]
         return int(text)
 
 
-def number_of(chosen: int | str | None, candidates: Sequence[Candidate]) -> int | None:
+def number_of(
+    chosen: int | str | None, candidates: Sequence[Candidate], free: Callable[[], Sequence[Candidate]] = tuple
+) -> int | None:
     """The number of the chosen one of ``candidates``, from 1 on; ``None`` where none is chosen.
 
+    ``free`` gives those that there would be without what the source tells; it is called where the name is not known.
     Raises ``NothingToSuggest`` where there is no such candidate, or several have the name.
     """
     from linesmith.analyzer.model.candidate_name import candidate_name
@@ -50,7 +53,7 @@ def number_of(chosen: int | str | None, candidates: Sequence[Candidate]) -> int 
     names = [candidate_name(one) for one in candidates]
     if names.count(chosen) == 1:
         return names.index(chosen) + 1
-    raise NothingToSuggest(_ambiguous(chosen, names) if chosen in names else _unknown(chosen, names, candidates))
+    raise NothingToSuggest(_ambiguous(chosen, names) if chosen in names else _unknown(chosen, candidates, free()))
 
 
 def _ambiguous(chosen: str, names: Sequence[str]) -> str:
@@ -58,12 +61,12 @@ def _ambiguous(chosen: str, names: Sequence[str]) -> str:
     return f"candidates {numbers} are both called {chosen}; give the number"
 
 
-def _unknown(chosen: str, names: Sequence[str], candidates: Sequence[Candidate]) -> str:
+def _unknown(chosen: str, candidates: Sequence[Candidate], free: Sequence[Candidate]) -> str:
+    from linesmith.analyzer.model.candidate_name import candidate_name
     from linesmith.analyzer.report.moves import short_change
 
-    there = [f"{name} ({short_change(one)})" for name, one in zip(names, candidates, strict=True)]
+    there = [f"{candidate_name(one)} ({short_change(one)})" for one in candidates]
+    gone = next((short_change(one) for one in free if candidate_name(one) == chosen), "")
     more = [f"{len(there) - MOST_LISTED} more"] if len(there) > MOST_LISTED else []
-    return (
-        f"no candidate is called {chosen} here, where --tree, --growth, --constraints and others may rule it out; "
-        f"there are: {', '.join([*there[:MOST_LISTED], *more])}"
-    )
+    why = f"what the source tells rules out {chosen} ({gone})" if gone else f"no candidate is called {chosen} here"
+    return f"{why}; there are: {', '.join([*there[:MOST_LISTED], *more])}"

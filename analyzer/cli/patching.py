@@ -16,7 +16,7 @@ from linesmith.analyzer.cli.blocks import objects
 from linesmith.analyzer.cli.candidate_choice import number_of
 from linesmith.analyzer.cli.dressing_options import Dressing
 from linesmith.analyzer.cli.matrix_options import Checking
-from linesmith.analyzer.cli.proposing import offered
+from linesmith.analyzer.cli.proposing import free_candidates, offered
 from linesmith.analyzer.cli.remarks import remark
 from linesmith.analyzer.cli.scanning import Scanned, records_of, scan_if_possible
 from linesmith.analyzer.cli.series_output import Mailing, tell
@@ -77,7 +77,8 @@ def choose(found: Analysis, premises: Premises, trace: Path | None, wanted: int 
     known = [(one, candidate) for one in answers for candidate in one.candidates]
     if not known:
         raise NothingToSuggest(reasons(answers))
-    number = number_of(wanted, [candidate for _, candidate in known]) or _recommended(known)
+    candidates = [candidate for _, candidate in known]
+    number = number_of(wanted, candidates, lambda: free_candidates(found, premises, trace)) or _recommended(known)
     answer, candidate = known[number - 1]
     steps = step_tables(answer.finding, candidate, found.reading.layouts)
     facts = premises.facts.of(candidate.type)

@@ -48,6 +48,14 @@ def offered(found: Analysis, premises: Premises, trace: Path | None) -> Offered:
     return Offered(replayed_choice(given, simulations), simulations)
 
 
+def free_candidates(found: Analysis, premises: Premises, trace: Path | None) -> tuple[Candidate, ...]:
+    """All candidates that there would be if nothing were known of the source."""
+    from linesmith.analyzer.model import NO_FACTS
+
+    made = offered(found, replace(premises, facts=NO_FACTS), trace)
+    return tuple(candidate for answer in made.answers for candidate in answer.candidates)
+
+
 def suggested(
     found: Analysis, premises: Premises, limit: int | None, trace: Path | None, sharded: Sharded | None
 ) -> Suggested:

@@ -54,7 +54,7 @@ def command(
     """
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
     from linesmith.analyzer.cli.blocks import with_blocks
-    from linesmith.analyzer.cli.proposing import suggested
+    from linesmith.analyzer.cli.proposing import free_candidates, suggested
     from linesmith.analyzer.report import suggest, suggest_json
     from linesmith.analyzer.report.line_maps import suggested_maps
 
@@ -63,7 +63,8 @@ def command(
     scans = scanning.scan_findings(tree, build, found)
     known = with_blocks(given.premises(elf, found.reading, scans), found, tree)
     answers = suggested(found, known, limit, trace, split)
-    number = number_of(candidate, [one.candidate for one in answers.numbered()])
+    there = [one.candidate for one in answers.numbered()]
+    number = number_of(candidate, there, lambda: free_candidates(found, known, trace))
     wanted = map_output.chosen_format(format_, output)
     if wanted in map_output.DRAWN:
         map_output.write_maps(suggested_maps(answers, found.profile, number), wanted, output)

@@ -140,4 +140,7 @@ def test_a_name_means_one_change_whatever_else_is_offered(bench: Path, tmp_path:
     assert (done.returncode, f"candidate {len(bound)} ({bound[-1]['name']})" in done.stderr) == (0, True)
     done = patch(bench, "--constraints", facts, "--candidate", free[0]["name"], "--dry-run")
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"no candidate is called {free[0]['name']} here" in done.stderr
+    assert f"what the source tells rules out {free[0]['name']} (move guard " in done.stderr
+    assert f"; there are: {bound[0]['name']} (" in done.stderr
+    done = patch(bench, "--constraints", facts, "--candidate", "other", "--dry-run")
+    assert done.stderr.startswith("linesmith: no candidate is called other here; there are: ")

@@ -88,7 +88,7 @@ def test_one_candidate_is_shown_in_full_by_its_number_and_by_its_name(example: P
 def test_a_name_that_no_candidate_has_is_refused_with_those_there_are(example: Path) -> None:
     first = json.loads(suggest(example, "bench", "bench.c2c", "--format", "json").stdout)["candidates"][0]
     said = refused(example, "bench", "bench.c2c", "--candidate", "other")
-    assert said.startswith("linesmith: no candidate is called other here, ")
+    assert said.startswith("linesmith: no candidate is called other here; ")
     assert f"there are: {first['name']} (move guard behind" in said
     for no_choice in ("0", "-1", "1.5", "a-b"):
         told = refused(example, "bench", "bench.c2c", "--candidate", no_choice)
