@@ -189,7 +189,7 @@ def test_a_leaf_found_at_an_offset_holds_it(table: LayoutTable, offset: int) -> 
 
 @pytest.mark.parametrize(("offset", "found"), [(7, False), (8, True), (10, True), (11, False)])
 def test_a_bit_field_is_on_the_bytes_that_its_bits_touch(offset: int, found: bool) -> None:
-    """Bits 70 to 81 of the record, in a word that begins with bit 64."""
-    field = Member("field", "long", "field", 8, 8, 8, bit_offset=70, bit_size=12)
+    """Bits 70 to 80 of the record, in a word that begins with bit 64."""
+    field = Member("field", "long", "field", 8, 8, 8, bit_offset=70, bit_size=11)
     layout, table = outer(field)
     assert bool(leaves_at(layout, table, offset)) == found

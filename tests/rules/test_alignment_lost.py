@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rule_builds import subject
-from rule_cases import broken
+from rule_cases import broken, figure
 
 from linesmith.analyzer.model import Violation
 
@@ -102,3 +102,13 @@ def test_a_member_that_asks_for_what_its_type_gave_up_kept_it(tmp_path: Path) ->
 def test_a_first_member_keeps_what_its_record_asks_for(tmp_path: Path) -> None:
     new = f"{TYPED} held; u64 a; }} {LINE}; struct rest {{ u64 c;"
     assert lost(tmp_path, f"{TYPED} {LINE} held; u64 a;", new, "struct subject one;") == []
+
+
+def test_of_members_that_lost_the_alignment_of_their_type_the_most_that_one_has_left_is_the_figure(
+    tmp_path: Path,
+) -> None:
+    old = f"struct held {{ u64 word; }} {LINE} one; struct held two;"
+    new = "u64 first; struct held { u64 word; } one; struct held two __attribute__((aligned(16)));"
+    (violation,) = lost(tmp_path, old, new)
+    assert violation.message == "one and two were aligned to 64 bytes because struct held was, and are not any more"
+    assert figure(violation, "alignment") == (64, 16)
