@@ -152,6 +152,7 @@ def _finding(
         agreements(line, objects, evidence, containment),
         samples_by_outcome(_ended(line, members, objects)),
         line_cost(line, objects, members, profile, buddies, waited, met.unseen),
+        quoted=profile.excerpt and line.share is None,
     )
 
 

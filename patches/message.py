@@ -30,8 +30,8 @@ from linesmith.patches.verify import Verification
 
 _INDENT = "  "
 _FUNCTIONS = 3
-_SUBJECT_WIDTH = 75
 _CACHES = 3
+_SUBJECT_WIDTH = 75
 
 # Stands at the end of a message until a benchmark has been run.
 _NOT_MEASURED = "No benchmark has been run."
@@ -145,7 +145,8 @@ def _problem(finding: Finding, title: str) -> str:
     stores = f" and {finding.stores:,} sampled stores" if finding.stores else ""
     text = (
         f"In a profile of shared cache lines, a line of {title} takes {finding.contended:,} contended loads{stores}"
-        f" ({finding.share:.1%} of the contended loads of the profile): {finding.triage.sentence.strip().rstrip('.')}."
+        f" ({finding.share:.1%} of the contended loads of the {finding.whole}):"
+        f" {finding.triage.sentence.strip().rstrip('.')}."
     )
     sampled = "sampled loads and stores" if finding.stores else "sampled loads (no store was sampled)"
     return paragraph(text) + f"\n\nSeen on the line, with {sampled}:"

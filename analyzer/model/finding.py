@@ -188,7 +188,8 @@ class Finding:
     ``simulated`` says on what the caches were simulated; empty for a profile of real ones. ``agreements`` count the
     accesses by who told what they met; empty where their code addresses are of no use. ``samples`` are those of the
     line by outcome, ``cost`` is what it costs and how much of that a layout can remove. ``lock`` is the one that is
-    contended, if its type is known.
+    contended, if its type is known. ``quoted`` tells that ``share`` is of the lines that a text quotes, which says
+    nothing of the whole profile.
     """
 
     rank: int
@@ -207,3 +208,9 @@ class Finding:
     samples: tuple[tuple[Outcome, int], ...] = ()
     cost: LineCost = NO_COST
     lock: ContendedLock | None = None
+    quoted: bool = False
+
+    @property
+    def whole(self) -> str:
+        """What ``share`` is of, as a noun."""
+        return "lines quoted" if self.quoted else "profile"

@@ -121,7 +121,7 @@ class Profile:
     ``title`` is the words that stood above the report. ``display`` is ``hitm`` or ``peer``. ``events`` are the
     perf events recorded, where the text lists them (``ibs_op/ldlat=0/``). A simulated profile says how it was
     recorded, and ``areas`` holds the objects that lay on its lines, by address. One read from samples says how those
-    were taken in ``sampling``.
+    were taken in ``sampling``. ``excerpt`` tells that a text quotes lines without the totals of the whole.
     """
 
     source: str
@@ -136,6 +136,7 @@ class Profile:
     recording: Recording | None = None
     areas: tuple[ObjectArea, ...] = ()
     sampling: Sampling | None = None
+    excerpt: bool = False
 
 
 def _contended(counts: Access | SharedLine) -> int:

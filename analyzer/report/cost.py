@@ -12,15 +12,18 @@ MOST_SHARINGS = 6
 LEAST_SHARE = 0.01
 
 
-def cost_rows(cost: LineCost, accesses: str) -> list[str]:
-    """The cost of the line and the part that a layout can remove, indented by two; none where nothing waited."""
+def cost_rows(cost: LineCost, accesses: str, whole: str = "profile") -> list[str]:
+    """The cost of the line and the part that a layout can remove, indented by two; none where nothing waited.
+
+    ``whole`` is what shares are of.
+    """
     if not cost.contended and not cost.waited:
         return []
     measured = "counted with assumed latencies" if cost.exact else "as sampled" if cost.timed else "latencies assumed"
     slow = f" and {cost.slow_cycles:,.0f} on other slow loads" if cost.slow_cycles >= 1 else ""
     rows = [f"  cost     {cost.cycles:,.0f} cycles on contended {accesses}{slow} ({measured})"]
     removable = _removable(cost.removable, cost.removable_cycles, cost.contended, accesses)
-    rows.append(f"  removable {removable}: {share_range(cost.share)} of the profile")
+    rows.append(f"  removable {removable}: {share_range(cost.share)} of the {whole}")
     if cost.adjacent.most:
         beside = _removable(cost.adjacent, cost.adjacent_cycles, cost.contended, accesses)
         rows.append(f"  adjacent {beside}, if the other half of the 128-byte pair is to blame")

@@ -68,7 +68,7 @@ def _accesses(profile: Profile) -> str:
 
 
 def _finding(finding: Finding, accesses: str) -> str:
-    rows = [_title(finding, accesses), *cost_rows(finding.cost, accesses)]
+    rows = [_title(finding, accesses), *cost_rows(finding.cost, accesses, finding.whole)]
     rows += [_object(one, finding) for one in finding.objects]
     if finding.members:
         width = max(MEMBER_COLUMN, *(len(one.called) for one in finding.members))
@@ -83,7 +83,11 @@ def _finding(finding: Finding, accesses: str) -> str:
 def _title(finding: Finding, accesses: str) -> str:
     address = f" at {finding.address:#x}" if finding.address is not None else ""
     contended = amount(finding.contended, f"contended {accesses}")
-    return f"line {finding.rank}{address}: {finding.share:.1%} of all, {contended}, {stores_of(finding)}"
+    return f"line {finding.rank}{address}: {finding.share:.1%} of {_whole(finding)}, {contended}, {stores_of(finding)}"
+
+
+def _whole(finding: Finding) -> str:
+    return f"the {finding.whole}" if finding.quoted else "all"
 
 
 def _object(one: LineObject, finding: Finding) -> str:

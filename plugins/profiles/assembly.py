@@ -43,6 +43,7 @@ def profile_of(draft: Draft, source: str) -> Profile:
         _has_stores(lines, totals),
         totals,
         tuple(draft.events),
+        excerpt=not totals,
     )
 
 

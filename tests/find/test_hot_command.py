@@ -36,9 +36,9 @@ lines by the cost that a change of the layout can remove (its upper limit); \
 the number of a line is its rank
   by contended loads, counted from 0
 
-line 0 at 0x7f2210: 100.0% of all, 200 contended loads, no stores sampled
+line 0 at 0x7f2210: 100.0% of the lines quoted, 200 contended loads, no stores sampled
   cost     16,400 cycles on contended loads and 6,110 on other slow loads (as sampled)
-  removable 0 to 200 of 200 contended loads, 0 to 22,510 cycles: 0.0% to 100.0% of the profile
+  removable 0 to 200 of 200 contended loads, 0 to 22,510 cycles: 0.0% to 100.0% of the lines quoted
   object   mapping, begins with the line (phase 0 of 64)
   resolved: 100% of the samples explained; runner-up WHAT, confidence SURE
   held by  file_node

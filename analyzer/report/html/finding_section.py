@@ -141,11 +141,11 @@ def _map(finding: Finding, suggested: Suggested, profile: Profile) -> tuple[Mark
 
 
 def _facts(finding: Finding, accesses: str) -> Iterator[tuple[str, str]]:
-    yield "share", f"{finding.share:.1%} of all contended {accesses} of the profile"
+    yield "share", f"{finding.share:.1%} of all contended {accesses} of the {finding.whole}"
     yield "samples", f"{amount(finding.contended, f'contended {accesses}')}, {stores_of(finding)}"
     if finding.address is not None:
         yield "address", f"{finding.address:#x}"
-    for row in cost_rows(finding.cost, accesses):
+    for row in cost_rows(finding.cost, accesses, finding.whole):
         label, _, text = row.strip().partition(" ")
         yield {"removable": "a layout can remove"}.get(label, label), text.strip()
     if finding.simulated:
