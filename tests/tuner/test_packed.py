@@ -99,3 +99,18 @@ def test_packed_orders_are_legal_cheaper_and_cost_what_was_said(target: Subject)
         assert option.cost.here + option.cost.anywhere == pytest.approx(answer.optimality.cost, abs=1e-6)
         assert answer.optimality.bound <= answer.optimality.cost < last
         last = answer.optimality.cost
+
+
+def test_what_the_source_keeps_apart_stays_apart() -> None:
+    """The member that would move alone may not come to the line of the last one; then the other one moves."""
+    layout = struct("pair", scalar("a"), scalar("b"), *(scalar(f"cold{number}") for number in range(14)), align=64)
+    line = meeting(layout, "a", "b")
+    (free,) = packed(subject(line, table(layout)))
+    (move,) = free.arrangement.moves
+    apart = SourceFacts((("pair", (SourceFact(FactKind.APART, (move.member, "cold13"), "so it is"),)),))
+    target = subject(line, table(layout), (), Premises(apart))
+    answers = packed(target)
+    assert answers
+    for answer in answers:
+        option = price(target, answer.arrangement)
+        assert target.freedom.refuses(answer.arrangement.order, option.starts, option.size) is None
