@@ -42,3 +42,14 @@ def test_a_record_of_whole_lines_wants_room_in_what_holds_it() -> None:
     assert (layout.size, device.size) == (128, 136)
     assert wanted(layout, 0, device) == Room("sent", "struct device", 56)
     assert wanted(layout, 56, device) is None
+
+
+def test_who_wants_the_room_is_told() -> None:
+    assert Room("sent", "struct counters", 40).told("struct counters", 0) == (
+        "no alignment was searched, for struct counters may not grow: sent at the start of a line takes 40 bytes more "
+        "(growth = 40 in [search])"
+    )
+    assert Room("sent", "struct device", 56).told("struct counters", 8) == (
+        "no alignment was searched, for struct counters and what holds it may grow by no more than 8 bytes: sent at the "
+        "start of a line takes 56 bytes more of struct device (growth = 56 in [search])"
+    )

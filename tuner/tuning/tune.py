@@ -106,11 +106,7 @@ class _Tuning:
         """Say so when alignments, often the obvious change, are not searched for want of bytes."""
         growth, title = self.plan.search.growth, proposed.record.subject.layout.title
         if wanted := room_wanted(proposed.record, growth):
-            allowed = f"may grow by no more than {growth} bytes" if growth else "may not grow"
-            held = "" if wanted.record == title else " and what holds it"
-            sentence = f"no alignment was searched, for {title}{held} {allowed}: {wanted.member} at the start of a line"
-            takes = f"takes {wanted.bytes} bytes more{f' of {wanted.record}' if held else ''}"
-            remark(self.lab.run.journal, f"{sentence} {takes} (growth = {wanted.bytes} in [search])")
+            remark(self.lab.run.journal, wanted.told(title, growth))
 
     def _keep_terms(self, proposed: Proposals, upper: tuple[Rig, ...]) -> None:
         terms = Terms(f"{self.plan.recipe.tree.name}: {proposed.record.subject.layout.title}", self.plan.rules)
