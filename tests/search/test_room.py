@@ -50,6 +50,6 @@ def test_who_wants_the_room_is_told() -> None:
         "(growth = 40 in [search])"
     )
     assert Room("sent", "struct device", 56).told("struct counters", 8) == (
-        "no alignment was searched, for struct counters and what holds it may grow by no more than 8 bytes: sent at the "
-        "start of a line takes 56 bytes more of struct device (growth = 56 in [search])"
+        "no alignment was searched, for struct counters and what holds it may grow by no more than 8 bytes: sent at "
+        "the start of a line takes 56 bytes more of struct device (growth = 56 in [search])"
     )
