@@ -3,89 +3,139 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from linesmith.analyzer.geometry.naming import Named, nameable
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout
+from linesmith.analyzer.rules.company import listed
+from linesmith.analyzer.rules.regions import Region, clusters, regions
 from linesmith.analyzer.rules.rule import Subject
 from linesmith.analyzer.rules.unshared import unshared
 
 MOST_NAMED = 3
 MOST_LEVELS = 16
+_Sides = tuple[tuple[Layout, Layouts], tuple[Layout, Layouts]]
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """A member that is new (``old`` is 0) or larger than it was, in ``unit``; ``path`` from the record under lint.
+    """What takes ``bytes`` more than was in its place: ``names`` from the record under lint.
 
-    One that left a union had no bytes of its own before, and shared them ``with_`` another.
+    ``clause`` goes on from the bytes; ``bits`` are told instead of them where a bit-field alone is new.
     """
 
-    path: str
-    old: int
-    new: int
-    unit: str = "byte"
-    with_: str = ""
-
-    @property
-    def added(self) -> int:
-        """How much it adds."""
-        return self.new - self.old
+    names: str
+    bytes: int
+    clause: str = ""
+    bits: int = 0
 
     def __str__(self) -> str:
         """``i_new (8 bytes)``, ``i_data (16 bytes more)``, ``i_rcu (16 bytes, which it shared with i_list)``."""
-        shared = f", which it shared with {self.with_}" if self.with_ else ""
-        return f"{self.path} ({self.added} {self.unit}{'s' * (self.added != 1)}{' more' if self.old else ''}{shared})"
+        amount = _counted(self.bits, "bit") if self.bits else _counted(self.bytes, "byte")
+        return f"{self.names} ({amount}{self.clause})"
 
 
 def growth(subject: Subject) -> tuple[Growth, ...]:
-    """The members that are new or grew or left a union, largest addition first; bit-fields where nothing else did."""
+    """What is new or grew or left a union or is larger than what it replaced, the largest addition first."""
     old, new, base = subject.old, subject.new, subject.base
     if old is None or base is None:
         return ()
-    sides = (old, base.layouts), (new, subject.head.layouts)
-    found = (*_grown(*sides, "", MOST_LEVELS),) or (*_wider_bits(*sides),)
-    return tuple(sorted(found, key=lambda one: (-one.added, one.path)))
+    found = _grown(((old, base.layouts), (new, subject.head.layouts)), "", MOST_LEVELS)
+    return tuple(sorted(found, key=lambda one: (-one.bytes, one.names)))
 
 
 def told(grown: tuple[Growth, ...]) -> str:
-    """The largest of them in words: ``i_new (8 bytes), i_data (16 bytes more) and 2 others``."""
-    parts = [str(one) for one in grown[:MOST_NAMED]]
-    rest = len(grown) - len(parts)
+    """The largest of them in words: ``i_new (8 bytes), i_data (16 bytes more) and 2 others (5 bytes)``."""
+    parts, rest = [str(one) for one in grown[:MOST_NAMED]], grown[MOST_NAMED:]
     if rest:
-        return f"{', '.join(parts)} and {rest} other{'s' * (rest > 1)}"
-    return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
+        others = f"{len(rest)} other{'s' * (len(rest) > 1)} ({_counted(sum(one.bytes for one in rest), 'byte')})"
+        return f"{', '.join(parts)} and {others}"
+    return listed(parts)
 
 
-def _grown(before: tuple[Layout, Layouts], after: tuple[Layout, Layouts], prefix: str, levels: int) -> Iterator[Growth]:
-    was = {one.path: one for one in nameable(*before)}
-    parted = unshared(was, {one.path: one for one in nameable(*after)})
-    for now in nameable(*after):
-        earlier = was.get(now.path)
-        old = 0 if earlier is None or now.path in parted else earlier.member.size
-        if now.member.is_bit_field or now.member.size <= old:
+def _counted(count: int, unit: str) -> str:
+    return f"{count} {unit}{'s' * (count != 1)}"
+
+
+def _grown(sides: _Sides, prefix: str, levels: int) -> Iterator[Growth]:
+    was, now = ({one.path: one for one in nameable(*side)} for side in sides)
+    parted = unshared(was, now)
+    for region in regions(was.values(), now.values()):
+        if region.added <= 0:
             continue
-        inside = tuple(_inside((earlier, before[1]), (now, after[1]), prefix, levels)) if earlier and levels else ()
-        partner = f"{prefix}{parted[now.path]}" if now.path in parted else ""
-        yield from inside or (Growth(f"{prefix}{now.path}", old, now.member.size, with_=partner),)
+        kept = [one for one in region.after if one.path in was]
+        if not kept:
+            yield _came(region, prefix)
+        elif len(region.after) == len(region.before) == 1:
+            yield from _larger(was[kept[0].path], kept[0], sides, prefix, levels)
+        else:
+            yield from _union(region, was, parted, sides, prefix, levels)
 
 
-def _wider_bits(before: tuple[Layout, Layouts], after: tuple[Layout, Layouts]) -> Iterator[Growth]:
-    was = {one.path: one.member.bit_size or 0 for one in nameable(*before)}
-    for now in nameable(*after):
-        old, new = was.get(now.path, 0), now.member.bit_size or 0
-        if new > old:
-            yield Growth(now.path, old, new, "bit")
+def _came(region: Region, prefix: str) -> Growth:
+    """New members, in the place of others or in one of their own."""
+    if region.before:
+        more = f" more than {_largest(region.before, prefix)}"
+        return Growth(_largest(region.after, prefix), region.added, more)
+    if all(one.member.is_bit_field for one in region.after):
+        names = listed([f"{prefix}{one.path}" for one in region.after])
+        return Growth(names, region.added, bits=sum(one.member.bit_size or 0 for one in region.after))
+    return Growth(_largest(region.after, prefix), region.added)
 
 
-def _inside(before: tuple[Named, Layouts], after: tuple[Named, Layouts], prefix: str, levels: int) -> Iterator[Growth]:
+def _larger(before: Named, now: Named, sides: _Sides, prefix: str, levels: int) -> Iterator[Growth]:
+    """What grew within a record that is held by value; the whole where nothing did, or it is no such record."""
+    more = Growth(f"{prefix}{now.path}", now.span.size - before.span.size, " more")
+    yield from tuple(_inside(before, now, sides, prefix, levels)) or (more,)
+
+
+def _union(
+    region: Region, was: Mapping[str, Named], parted: Mapping[str, str], sides: _Sides, prefix: str, levels: int
+) -> Iterator[Growth]:
+    """What left a union, and of what makes one larger the largest."""
+    left = region.added
+    for one in region.after:
+        if one.path in parted and left > 0:
+            left -= one.span.size
+            bits = one.member.bit_size or 0
+            yield Growth(
+                f"{prefix}{one.path}", one.span.size, f", which it shared with {prefix}{parted[one.path]}", bits
+            )
+    arms = [one for one in region.after if one.path not in parted and one.span.size > _size(was.get(one.path))]
+    if not arms or left <= 0:
+        return
+    arm = max(arms, key=lambda one: (one.span.size, one.path))
+    if arm.path in was:
+        yield from _larger(was[arm.path], arm, sides, prefix, levels)
+    elif arm.member.is_bit_field:
+        yield Growth(f"{prefix}{arm.path}", left, bits=arm.member.bit_size or 0)
+    else:
+        yield Growth(f"{prefix}{arm.path}", left, " more than what shares its bytes")
+
+
+def _size(one: Named | None) -> int:
+    return one.span.size if one else 0
+
+
+def _largest(members: tuple[Named, ...], prefix: str) -> str:
+    """``a and 2 more``, the largest first; of those that share bytes the largest speaks for all."""
+    firsts = (min(cluster, key=_by_size) for cluster in clusters(members))
+    return listed([f"{prefix}{one.path}" for one in sorted(firsts, key=_by_size)], 2)
+
+
+def _by_size(one: Named) -> tuple[int, str]:
+    return -one.span.size, one.path
+
+
+def _inside(before: Named, now: Named, sides: _Sides, prefix: str, levels: int) -> Iterator[Growth]:
     """What grew within a record that is held by value; nothing where it is another record now, or an array."""
-    (was, olds), (now, news) = before, after
-    if was.member.record is None or now.member.record is None or was.member.dimensions or now.member.dimensions:
+    was, new = before.member, now.member
+    if was.record is None or new.record is None or was.dimensions or new.dimensions or not levels:
         return iter(())
-    old, new = olds.by_id(was.member.record), news.by_id(now.member.record)
-    if old.title != new.title:
+    (_, olds), (_, news) = sides
+    inner = (olds.by_id(was.record), olds), (news.by_id(new.record), news)
+    if inner[0][0].title != inner[1][0].title:
         return iter(())
-    return _grown((old, olds), (new, news), f"{prefix}{now.path}.", levels - 1)
+    return _grown(inner, f"{prefix}{now.path}.", levels - 1)

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.geometry import lines
-from linesmith.analyzer.model import Figure, Layout, Member, Severity, SlabCache, SlabGeometry, Violation
-from linesmith.analyzer.rules.growth import growth, told
+from linesmith.analyzer.geometry.inference import record_alignment
+from linesmith.analyzer.model import Figure, Layout, Member, Severity, SlabBasis, SlabCache, SlabGeometry, Violation
+from linesmith.analyzer.rules.growth_cause import cause
+from linesmith.analyzer.rules.holders import holders
 from linesmith.analyzer.rules.rule import Rule, Side, Subject
 from linesmith.analyzer.slab import bytes_for, cache_of, own_cache, pages_for, slab_places
 
@@ -19,6 +21,8 @@ MOST_PAGES = 8
 # Steps of a word in which the size is looked for that would cost what the old one did.
 MOST_STEPS = 256
 WORD = 8
+# The memory map seen as what a page is used for, and what a module brings in its file.
+NOT_ALLOCATED = frozenset({"page", "folio", "slab", "ptdesc", "zpdesc", "module"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +34,25 @@ class _Costlier:
     new: SlabCache
 
     @property
+    def assumed(self) -> bool:
+        """Whether the objects have more than the record, so that a slab may hold fewer of them."""
+        return self.new.basis is SlabBasis.ASSUMED
+
+    @property
     def told(self) -> str:
         """``a slab of filp holds 21 objects instead of 25``."""
         old, new = self.old.geometry, self.new.geometry
+        about = "about " if self.assumed else ""
         where = f", as {self.place}" if self.place else ""
         if old.order == new.order:
-            return f"a slab of {self.new.name} holds {new.objects} objects instead of {old.objects}{where}"
-        held = f"{new.objects} objects in {_pages(new)} instead of {old.objects} in {_pages(old)}"
+            return f"a slab of {self.new.name} holds {about}{new.objects} objects instead of {old.objects}{where}"
+        held = f"{about}{new.objects} objects in {_pages(new)} instead of {old.objects} in {_pages(old)}"
         return f"a slab of {self.new.name} holds {held}{where}"
 
 
 def _check(subject: Subject) -> Iterator[Violation]:
     old, new = subject.old, subject.new
-    if old is None or subject.base is None or (new.size <= old.size and _alignment(new) <= _alignment(old)):
+    if old is None or subject.base is None or (new.size <= old.size and record_alignment(new) <= record_alignment(old)):
         return
     costlier = tuple(_costlier(subject, old, subject.base))
     if costlier:
@@ -97,15 +107,12 @@ def _memory(one: _Costlier, of: str) -> Iterator[Figure]:
 
 
 def _advice(subject: Subject, one: _Costlier) -> str:
+    if one.assumed:
+        return f"{cause(subject)}; {one.new.reason}"
     fitting = None if one.place else _fitting(subject, bytes_for(MANY, one.old.geometry))
     if fitting is None or fitting <= (subject.old or subject.new).size:
-        return _cause(subject)
-    return f"{_cause(subject)}; with {fitting} bytes or fewer they would cost no more than before"
-
-
-def _cause(subject: Subject) -> str:
-    grown = growth(subject)
-    return f"what grew: {told(grown)}" if grown else "no member grew: look at its alignments and holes"
+        return cause(subject)
+    return f"{cause(subject)}; with {fitting} bytes or fewer they would cost no more than before"
 
 
 def _fitting(subject: Subject, cost: int) -> int | None:
@@ -133,7 +140,7 @@ def _lines(subject: Subject, old: Layout) -> Iterator[Violation]:
         figures += (Figure("allocated by kmalloc()", *classes),)
     severity = Severity.WARNING if paged else Severity.NOTE
     about = "pages" if paged else "lines"
-    yield RULE.broken(new, message, subject=about, advice=_cause(subject), figures=figures, severity=severity)
+    yield RULE.broken(new, message, subject=about, advice=cause(subject), figures=figures, severity=severity)
 
 
 def _line_clause(old: int, new: int) -> str:
@@ -145,12 +152,21 @@ def _classes(subject: Subject, old: Layout) -> tuple[int, int] | None:
     new, kernel = subject.new, subject.head.kernel
     if not subject.head.slabs or any(_is_open(one.members[-1]) for one in (old, new) if one.members):
         return None
-    if any(place.path for place in slab_places(new, subject.head.containment, kernel)):
-        return None
-    if any(own_cache(layout, kernel) for layout in (old, new)):
+    if _lives_elsewhere(subject) or any(own_cache(layout, kernel) for layout in (old, new)):
         return None
     was, now = (cache_of(layout, kernel).geometry.stride for layout in (old, new))
     return (was, now) if now > was else None
+
+
+def _lives_elsewhere(subject: Subject) -> bool:
+    """Whether objects of the record are known to come from no kmalloc(): others hold it, or it is a table of functions.
+
+    Tables are constants of the image.
+    """
+    new = subject.new
+    if new.name in NOT_ALLOCATED or next(iter(holders(new, subject.head)), None) is not None:
+        return True
+    return bool(new.members) and all("(*" in one.declarator for one in new.members if one.size)
 
 
 def _is_open(member: Member) -> bool:
@@ -164,11 +180,7 @@ def _sizes(old: Layout, new: Layout) -> tuple[Figure, ...]:
 def _grew(old: Layout, new: Layout) -> str:
     if new.size > old.size:
         return f"grew from {old.size} to {new.size} bytes"
-    return f"is aligned to {_alignment(new)} bytes instead of {_alignment(old)}"
-
-
-def _alignment(layout: Layout) -> int:
-    return max(layout.natural_alignment, layout.alignment or 1, *(one.alignment or 1 for one in layout.members), 1)
+    return f"is aligned to {record_alignment(new)} bytes instead of {record_alignment(old)}"
 
 
 def _pages(geometry: SlabGeometry) -> str:
