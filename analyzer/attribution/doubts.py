@@ -63,7 +63,12 @@ def misfit_words(offsets: Sequence[int]) -> str:
 
 
 def ill_fitting(one: Hypothesis, clues: Sequence[Clue], containment: Containment) -> tuple[int, ...]:
-    """Offsets in the line where the code is known to touch other places of the winner: those may lie elsewhere."""
+    """Offsets in the line where the code is known to touch other places of the winner: those may lie elsewhere.
+
+    None where instructions are known: the file is then of the build that was profiled, and so are its layouts.
+    """
+    if any(clue.by_instruction for clue in clues):
+        return ()
     certain = [clue for clue in clues if clue.weight >= MOSTLY]
     samples: Counter[int] = Counter()
     against: Counter[int] = Counter()

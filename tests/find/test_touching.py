@@ -97,6 +97,15 @@ def test_the_member_that_stands_at_such_a_place_is_named_with_a_question_mark(
     assert doubted(line) == {line.members[0].top}
 
 
+def test_a_layout_is_not_doubted_where_an_instruction_says_that_the_file_is_the_one_that_ran(
+    program: Path, accesses: AccessMap
+) -> None:
+    known = load(0x20, "read_balance", instruction(accesses, "read_balance", "balance"))
+    one = explain(program, accesses, known, load(0x28, "unlink_account"), load(8, "pay")).objects[0]
+    assert (one.type, one.start, one.outcome) == ("account", 0, Outcome.RESOLVED)
+    assert (one.reason, one.misfits) == ("", ())
+
+
 def test_a_sampled_store_is_met_by_one_that_writes(program: Path, accesses: AccessMap) -> None:
     one = explain(program, accesses, store(32, "pay")).objects[0]
     assert (one.type, one.start) == ("account", 0)
