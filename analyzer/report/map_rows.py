@@ -10,7 +10,7 @@ from textwrap import wrap
 
 from linesmith.analyzer.line_map.folding import Fold, folded
 from linesmith.analyzer.model import CellKind, LineMap, MapLine
-from linesmith.analyzer.report.map_slots import MOVED, Slot, numbered, slots
+from linesmith.analyzer.report.map_slots import MOVED, NO_BREAK, Slot, numbered, slots
 from linesmith.analyzer.report.map_words import heading, level, levels, percent, remarks, touch
 from linesmith.analyzer.report.visible import columns, visible
 
@@ -98,7 +98,8 @@ def _scale(width: int) -> int:
 
 
 def _told(texts: Iterable[str], width: int) -> list[Row]:
-    return [(Piece(line),) for text in texts for line in wrap(text, width, subsequent_indent="  ")]
+    rows = (line for text in texts for line in wrap(text, width, subsequent_indent="  "))
+    return [(Piece(line.replace(NO_BREAK, " ")),) for line in rows]
 
 
 def _blocks(drawn: LineMap, scale: int, width: int, shades: str) -> Iterator[list[Row]]:

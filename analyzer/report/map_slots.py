@@ -13,6 +13,8 @@ from linesmith.analyzer.report.visible import columns
 # A number may push what follows to the right by so many columns; cells that need more share one.
 _MOST_SHIFT = 1
 MOVED = ">"
+# A space at which no line is wrapped.
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,8 @@ def slots(line: MapLine, line_bytes: int, width: int) -> tuple[Slot, ...]:
 
 
 def numbered(drawn: Iterable[Slot]) -> str:
-    """What the numbers stand for: ``1 gfp_mask, 2 ready + hole``."""
-    listed = (f"{slot.number} {' + '.join(name(cell) for cell in slot.cells)}" for slot in drawn if slot.number)
+    """What the numbers stand for: ``1 gfp_mask, 2 ready + hole``; no line breaks between number and name."""
+    listed = (
+        f"{slot.number}{NO_BREAK}{' + '.join(name(cell) for cell in slot.cells)}" for slot in drawn if slot.number
+    )
     return ", ".join(listed)

@@ -87,6 +87,12 @@ heat (share of the contended samples): .
 """)
 
 
+@pytest.mark.parametrize("width", range(30, 60))
+def test_a_number_and_its_name_stay_on_one_line(width: int) -> None:
+    told = plain(map_rows(contended(queue()), width))
+    assert all(f"{number} {name}" in told for number, name in enumerate(("items", "capacity", "version"), 1))
+
+
 def test_a_terminal_with_block_characters_shades_with_them() -> None:
     rows = plain(map_rows(contended(queue()), 80, BLOCKS))
     assert "|██50%r█|·· w ··|" in rows
