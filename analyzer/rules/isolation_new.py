@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linesmith.analyzer.model import Severity, Violation
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Severity, Violation
 from linesmith.analyzer.rules.company import listed
 from linesmith.analyzer.rules.parted import Joined, newly_parted
 from linesmith.analyzer.rules.rule import Rule, Subject
@@ -22,7 +22,8 @@ def _check(subject: Subject) -> Iterator[Violation]:
 
 def _violation(subject: Subject, one: Joined) -> Violation:
     others = listed(one.found.others)
-    alone = f"has a line to itself, and shared one with {others} before"
+    room = "a line" if one.found.member.span.size <= CACHE_LINE_BYTES else "its lines"
+    alone = f"has {room} to itself, and shared one with {others} before"
     parted = f"is parted by alignment from {others}, with which it shared a line before"
     place = next((member.line for member in subject.new.members if member.name == one.found.member.path), None)
     return RULE.broken(

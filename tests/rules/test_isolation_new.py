@@ -32,6 +32,13 @@ def test_a_member_that_gets_a_line_to_itself_is_told_with_whom_it_was(tmp_path: 
     assert one.message == "has a line to itself, and shared one with read and more before"
 
 
+def test_a_member_of_several_lines_has_these_to_itself(tmp_path: Path) -> None:
+    old = "u64 front[8] __cacheline_aligned; u64 written[9], more;"
+    new = "u64 front[8] __cacheline_aligned; u64 written[9] __cacheline_aligned; u64 more __cacheline_aligned;"
+    (one,) = parted(tmp_path, old, new)
+    assert one.message == "has its lines to itself, and shared one with more before"
+
+
 def test_members_that_only_moved_apart_are_not_parted(tmp_path: Path) -> None:
     moved = "u64 front[8] __cacheline_aligned; u64 read, more, other[6], written;"
     assert parted(tmp_path, TOGETHER, moved) == []
