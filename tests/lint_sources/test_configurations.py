@@ -33,7 +33,7 @@ def test_what_one_configuration_alone_shows_names_it(made: Commits) -> None:
     assert lint(made, old, new).returncode == 0
     done = lint(made, old, new, "--on", "release", "--on", "debug")
     assert done.returncode == 1
-    assert f"cache.h:1: WARNING: {LOST} (with -O2 -DNDEBUG) [alignment-lost]" in done.stdout
+    assert f"cache.h:4: WARNING: {LOST} (with -O2 -DNDEBUG) [alignment-lost]" in done.stdout
     assert "1 warning in 1 record, 1 changed, 1 watched" in done.stdout
 
 

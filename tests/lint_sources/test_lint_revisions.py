@@ -53,7 +53,7 @@ def test_what_a_revision_spoils_is_told_where_its_text_has_it(made: Commits) -> 
     new = made.commit({"src/cache.h": "\n\n" + UNALIGNED}, old)
     done = lint(made, old, new)
     assert (done.returncode, done.stderr) == (1, "")
-    assert f"src/cache.h:6: WARNING: struct cache: hits {LOST}" in done.stdout
+    assert f"src/cache.h:11: WARNING: struct cache: hits {LOST}" in done.stdout
     assert [path.name for path in made.root.iterdir()] == [".git"]
 
 

@@ -32,7 +32,7 @@ def made(tmp_path: Path) -> Commits:
 def test_a_file_that_was_renamed_is_compared_with_what_it_was(made: Commits) -> None:
     old = made.commit({"s.h": HEADER, "a.c": '#include "s.h"\nstruct cache a;\n'})
     new = made.commit({"inc/s.h": UNALIGNED, "a.c": '#include "inc/s.h"\nstruct cache a;\n'}, old)
-    assert f"inc/s.h:1: {LOST}" in lint(made, old, new).stdout
+    assert f"inc/s.h:3: {LOST}" in lint(made, old, new).stdout
 
 
 def test_a_patch_that_renames_a_file_is_judged_too(made: Commits) -> None:
@@ -41,7 +41,7 @@ def test_a_patch_that_renames_a_file_is_judged_too(made: Commits) -> None:
     made.git("reset", "-q", "--hard", old)
     patch = made.root / "0001.patch"
     patch.write_text(made.git("format-patch", "--stdout", "-1", new) + "\n")
-    assert f"s.h:1: {LOST}" in linesmith("lint", "--tree", made.root, "--patch", patch).stdout
+    assert f"s.h:3: {LOST}" in linesmith("lint", "--tree", made.root, "--patch", patch).stdout
 
 
 def test_a_typedef_is_found_in_its_new_file(made: Commits) -> None:
@@ -59,13 +59,13 @@ def test_a_tag_that_became_a_typedef_is_the_same_record(made: Commits) -> None:
 def test_a_record_that_went_to_another_header_is_compared(made: Commits) -> None:
     old = made.commit({"all.h": "typedef long word;\n" + HEADER, "types.h": "struct t {\n\tint x;\n};\n"})
     parted = {"all.h": 'typedef long word;\n#include "types.h"\n', "types.h": "struct t {\n\tint x;\n};\n" + UNALIGNED}
-    assert f"types.h:4: {LOST}" in lint(made, old, made.commit(parted, old)).stdout
+    assert f"types.h:6: {LOST}" in lint(made, old, made.commit(parted, old)).stdout
 
 
 def test_a_header_that_needs_what_included_it_is_compiled_through_the_one_it_came_from(made: Commits) -> None:
     old = made.commit({"all.h": "typedef long word;\n" + HEADER.replace("long", "word")})
     parted = {"all.h": 'typedef long word;\n#include "cache.h"\n', "cache.h": UNALIGNED.replace("long", "word")}
-    assert f"cache.h:1: {LOST}" in lint(made, old, made.commit(parted, old)).stdout
+    assert f"cache.h:3: {LOST}" in lint(made, old, made.commit(parted, old)).stdout
 
 
 def test_a_file_that_is_only_renamed_is_not_compiled(made: Commits) -> None:
