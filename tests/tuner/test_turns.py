@@ -97,6 +97,20 @@ def test_what_the_code_of_a_sampled_function_reads_counts_half_of_its_turns() ->
     assert {one.name for one in found} == {"find", "renew"}
 
 
+def updated(path: str, offset: int, *functions: str) -> MemberAccesses:
+    counts = tuple(FunctionCounts(name, AccessCounts(reads=1, writes=1)) for name in functions)
+    return MemberAccesses(path, offset, 8, AccessCounts(reads=1, writes=1), counts)
+
+
+@pytest.mark.parametrize(("cpus", "stores"), [(8, []), (1, [45.0])])
+def test_stores_of_the_code_that_everybody_would_wait_for_are_seldom_made(cpus: int, stores: list[float]) -> None:
+    """Nobody was seen to wait for ``second``, which is on a line of its own: no layout is better for leaving it."""
+    seen = line(APART, by("find", hot("first", 0, 8, 80)), by("renew", hot("first", 0, 8, 0, 90), cpus))
+    _, found = agents([seen], Scope(APART, (0, 8, 64)), code(updated("second", 64, "renew")))
+    renew = next(one for one in found if one.name == "renew")
+    assert [part.stores for part in renew.parts[1:]] == stores
+
+
 def test_many_readers_in_the_code_are_taken_for_many_reads() -> None:
     scope = Scope(APART, (0, 8, 64))
     known = code(read("first", 0, *map(str, range(32))), read("second", 64, *"abcdefgh"))

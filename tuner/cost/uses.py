@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 
 from linesmith.analyzer.access import AccessMap, accesses_of
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Layout, LineMember, MemberFunction, TypeAccesses
+from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
+    Finding,
+    Layout,
+    LineMember,
+    MemberAccesses,
+    MemberFunction,
+    TypeAccesses,
+)
 from linesmith.analyzer.sharing.own_members import own_members
 
 # CPUs that a function is taken to run on where the profile does not say.
@@ -141,13 +149,24 @@ def _by_code(
     """
     shown = {line for finding in findings for line in _lines(finding)}
     for member in code.members if code is not None else ():
+        seldom = _seldom_stored(member, found)
         for one in member.functions:
             if one.function in found:
                 seen = found[one.function]
                 if one.counts.writing and not any(start <= member.offset < start + size for start, size in shown):
-                    yield member.offset, one.function, True, one.counts.writing
+                    if not seldom:
+                        yield member.offset, one.function, True, one.counts.writing
                 elif one.counts.reading and member.offset not in seen.waits:
                     yield member.offset, one.function, False, one.counts.reading
+
+
+def _seldom_stored(member: MemberAccesses, found: Mapping[str, _Function]) -> bool:
+    """Whether the profile would show the member, if the code of sampled functions often came to its stores.
+
+    Who loads what other CPUs store waits for it, wherever it lies.
+    """
+    here = [one for one in member.functions if one.function in found]
+    return any(one.counts.reading for one in here) and sum(found[one.function].cpus for one in here) > 1
 
 
 def _lines(finding: Finding) -> Iterable[tuple[int, int]]:
