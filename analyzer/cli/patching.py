@@ -169,6 +169,7 @@ def _checks(
         pairs=candidate.residuals,
         holders=holders_of(layouts, candidate.type),
         prefer=users,
+        granules=candidate.granules or (0, 0),
     )
     return check(change, tree, wanted, Steps())
 

@@ -13,7 +13,8 @@ from linesmith.analyzer.model.lines import CACHE_LINE_BYTES
 class CompiledSize:
     """A record as compiled; ``size`` and ``alignment`` in bytes, ``lines`` of 64 bytes (or what the machine has).
 
-    ``objects`` fit into a slab of ``pages`` pages; both are 0 where objects lie in no slab that is known.
+    ``objects`` fit into a slab of ``pages`` pages; both are 0 where objects lie in no slab that is known. Objects start
+    at multiples of ``step`` bytes, which a slab cache may have fewer than the alignment; 0 where nothing is known.
     """
 
     size: int
@@ -21,6 +22,7 @@ class CompiledSize:
     lines: int
     objects: int
     pages: int
+    step: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ class Change:
 
     ``title`` is the ``record`` as C names it, ``file`` declares it, ``unit`` is a unit that knows it. ``pairs`` are
     members to be parted, ``holders`` records of the ELF file that embed the record, ``others`` names of more records
-    to be measured. ``prefer`` names units, relative to the tree, that are compiled before others.
+    to be measured. ``prefer`` names units, relative to the tree, that are compiled before others. ``granules`` are the
+    bytes between the places at which objects of the record start before and after, 0 where only its alignment tells.
     """
 
     files: tuple[FileChange, ...]
@@ -29,6 +30,7 @@ class Change:
     holders: tuple[Layout, ...] = ()
     others: tuple[str, ...] = ()
     prefer: tuple[str, ...] = ()
+    granules: tuple[int, int] = (0, 0)
 
     @property
     def before(self) -> dict[str, bytes | None]:

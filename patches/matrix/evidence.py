@@ -42,7 +42,7 @@ def starts(pair: Residual, record: CompiledRecord) -> str:
 
 
 def _share(share: float, pair: Residual, size: CompiledSize | None) -> str:
-    count = pair.line_bytes // gcd(pair.line_bytes, size.alignment if size else 1)
+    count = pair.line_bytes // gcd(pair.line_bytes, (size.step or size.alignment) if size else 1)
     return f"{round(share * count)}/{count}"
 
 

@@ -15,7 +15,7 @@ from linesmith.patches.declaration import recorded_file
 from linesmith.patches.matrix.asked import Change
 from linesmith.patches.matrix.environment import Environment
 from linesmith.patches.matrix.probing import probes, tables
-from linesmith.patches.matrix.sizes import Role, Tables, Target, compared, find, residual
+from linesmith.patches.matrix.sizes import Role, Tables, Target, compared, find, residual, stepped
 from linesmith.patches.matrix.workers import each
 from linesmith.patches.preparation import Progress
 
@@ -52,9 +52,10 @@ def measured(environment: Environment, change: Change, progress: Progress) -> Me
     shown = (compared(found, name, target, Role.HOLDER) for name in names[:MOST_HOLDERS])
     holders, left_out = _elsewhere(environment, change, names, progress)
     others = (compared(found, name, target, Role.ALONE) for name in change.others)
-    pairs = tuple((pair, residual(pair, found, change.record, change.file)) for pair in change.pairs)
+    pairs = tuple((pair, residual(pair, found, change.record, change.file, change.granules)) for pair in change.pairs)
     absent = tuple(dict.fromkeys(f"{pair.first} or {pair.second} is no member" for pair, seen in pairs if seen is None))
     remarks = () if _moves(found, change) else (f"{change.title} is laid out as before",)
+    own = stepped(own, change.granules)
     records = dict.fromkeys(one for one in (own, *others, *shown, *holders) if one)
     return Measured(tuple(records), tuple(seen for _, seen in pairs if seen), remarks, (*absent, *left_out))
 

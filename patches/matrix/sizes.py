@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from math import gcd
 
 from linesmith.analyzer.geometry import lines, meeting_phases
 from linesmith.analyzer.layouts import Layouts
@@ -55,23 +56,35 @@ def compared(tables: Tables, name: str, target: Target, role: Role, file: str = 
     return CompiledRecord(name, sizes[0], sizes[1], role is Role.HOLDER, called)
 
 
-def residual(pair: Residual, tables: Tables, name: str, file: str) -> Residual | None:
-    """In which share of its possible starts the pair meets; ``None`` where one of both is no member here."""
+def stepped(record: CompiledRecord, granules: tuple[int, int]) -> CompiledRecord:
+    """The record with its objects at multiples of ``granules`` bytes, before and after, where those are known."""
+    before, after = (
+        replace(size, step=gcd(size.alignment, granule)) if size and granule else size
+        for size, granule in zip((record.before, record.after), granules, strict=True)
+    )
+    return replace(record, before=before, after=after)
+
+
+def residual(pair: Residual, tables: Tables, name: str, file: str, granules: tuple[int, int]) -> Residual | None:
+    """In which share of its possible starts the pair meets; ``None`` where one of both is no member here.
+
+    Objects start at multiples of ``granules`` bytes before and after, or of their alignment where that is less.
+    """
     before, after = find(tables.before, name, file), find(tables.after, name, file)
     if before is None or after is None:
         return None
-    shares = _share(pair, before, tables.before), _share(pair, after, tables.after)
+    shares = _share(pair, before, tables.before, granules[0]), _share(pair, after, tables.after, granules[1])
     if shares[0] is None or shares[1] is None:
         return None
     return Residual(pair.first, pair.second, pair.line_bytes, shares[0], shares[1])
 
 
-def _share(pair: Residual, layout: Layout, layouts: Layouts) -> float | None:
+def _share(pair: Residual, layout: Layout, layouts: Layouts, granule: int) -> float | None:
     located = Located(layout, layout, layouts)
     first, second = located.span(pair.first), located.span(pair.second)
     if first is None or second is None:
         return None
-    return meeting_phases(first, second, pair.line_bytes, located.granule)
+    return meeting_phases(first, second, pair.line_bytes, gcd(located.granule, granule))
 
 
 def _size(layout: Layout | None, cache: SlabCache | None, target: Target) -> CompiledSize | None:
