@@ -162,7 +162,8 @@ def _agreement(
 ) -> float:
     """Share of the accesses whose instruction touches the type there; 1 where no code is known.
 
-    Where only the function is known it must work on a record that the type has at that place.
+    Where only the function is known it must work on a record that the type has at that place, or touch that very
+    place, as code does whose only way to a variable is its address.
     """
     agreeing = judged = 0
     whole = LineObject(outer.name, outer.id, start, 0, 1.0, Outcome.RESOLVED)
@@ -172,13 +173,14 @@ def _agreement(
             judged += weight(access)
             agreeing += weight(access) * agrees(instruction, access, whole, containment)
             continue
-        records = evidence_of(access, evidence).records
-        if not records:
+        known = evidence_of(access, evidence)
+        touching = agrees(known.touches, access, whole, containment)
+        if not known.records and not touching:
             continue
         leaves = containment.leaves(outer.id, (access.offset or 0) - start)
         judged += weight(access)
         names = {name for leaf in leaves for name, _ in leaf.chain}
-        if names & records.keys() or (has_lock(names) and takes_lock(access.function or "")):
+        if touching or names & known.records.keys() or (has_lock(names) and takes_lock(access.function or "")):
             agreeing += weight(access)
     return agreeing / judged if judged else 1.0
 

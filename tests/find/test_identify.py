@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from linesmith.analyzer.access import read_accesses
 from linesmith.analyzer.attribution.evidence import functions_asked
 from linesmith.analyzer.dwarf import operands, read_layouts, touched
 from linesmith.analyzer.findings import findings
@@ -116,6 +117,21 @@ def test_every_object_of_a_line_keeps_its_accesses(program: Path) -> None:
     found = explain(program, areas, load(0, "who_knows"), load(0x10 + 0x18, "tree_insert"))
     assert [one.origin.split()[1] for one in found.objects] == ["names", "mapping"]
     assert dict(found.outcomes) == {Outcome.NO_TYPE: 1, Outcome.RESOLVED: 1}
+
+
+def test_a_function_that_touches_a_variable_by_its_address_agrees(tmp_path: Path) -> None:
+    (tmp_path / "unit.c").write_text(
+        "struct other { long a; }; static struct totals { long taken[4]; } totals;\n"
+        "long take(struct other *of) { return totals.taken[2] += of->a; }\n"
+    )
+    subprocess.run(["gcc", "-g", "-O1", "-c", "unit.c"], cwd=tmp_path, check=True)
+    area = ObjectArea(ObjectKind.GLOBAL, "totals", LINE, 32, 32, 1, ("totals",))
+    line = SharedLine(0, LINE, (load(0x10, "take"),), hitm_local=100)
+    profile = Profile("test", "", "hitm", (line,), areas=(area,))
+    unit, asked = tmp_path / "unit.o", functions_asked(profile)
+    layouts, accesses = read_layouts(unit).layouts, read_accesses(unit).accesses
+    (found,) = findings(profile, layouts, touched(unit, *asked), operands(unit, *asked), accesses=accesses)
+    assert (found.objects[0].score, found.objects[0].reason) == (1.0, "")
 
 
 @pytest.fixture(scope="module")
