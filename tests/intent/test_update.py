@@ -6,7 +6,12 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from hand_made import scalar, struct
 from linesmith_command import linesmith
+from rule_cases import side
+
+from linesmith.analyzer.lint.intent_update import stale
+from linesmith.analyzer.model import Intent, SizeBudget, TypeIntent
 
 SOURCE = """\
 struct pipe {
@@ -41,6 +46,16 @@ def test_what_holds_is_not_touched(tmp_path: Path) -> None:
     done = linesmith("intent", compiled(tmp_path, SOURCE), "--update", "--tree", tmp_path)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_bytes_get_no_more_room_than_the_objects_of_a_slab_leave() -> None:
+    """A sixteenth more than 432 bytes would be 512, of which a slab holds fewer than the 37 that are asked for."""
+    wanted = TypeIntent("task_group", "measured", budget=SizeBudget(bytes=400, objects_per_slab=37))
+    build = side(struct("task_group", scalar("all", 432, dimensions=(54,))))
+
+    (rewrite,) = stale(Intent(types=(wanted,)), build, frozenset())
+
+    assert (rewrite.path, rewrite.value) == (("type", 0, "budget", "bytes"), 440)
 
 
 def test_a_limit_that_is_exceeded_is_shown_with_room_to_grow(tmp_path: Path) -> None:
