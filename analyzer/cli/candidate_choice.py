@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model import Candidate
 
 MOST_LISTED = 5
+# No list has more candidates than these digits count.
+_MOST_DIGITS = 9
 
 
 class CandidateChoice(click.ParamType):  # type: ignore[type-arg]
@@ -28,8 +30,9 @@ class CandidateChoice(click.ParamType):  # type: ignore[type-arg]
         text = str(value).lower()
         if text.isascii() and text.isalpha():
             return text
-        if not (text.isascii() and text.isdecimal()) or not int(text):
-            self.fail(f"{value!r} is neither the number of a candidate, from 1 on, nor its name.", param, ctx)
+        number = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
+        if not number or not int(text):
+            self.fail(f"{value!r:.60} is neither the number of a candidate, from 1 on, nor its name.", param, ctx)
         return int(text)
 
 

@@ -55,7 +55,7 @@ def test_a_name_that_two_have_asks_for_the_number() -> None:
         number_of(candidate_name(moved()), (moved(), aligned(), moved()))
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "1.5", "kd frt", "", "٣"])
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "kd frt", "", "٣", "9" * 5000])
 def test_what_is_neither_is_refused_at_once(text: str) -> None:
     with pytest.raises(click.BadParameter, match="neither the number"):
         CandidateChoice().convert(text, None, None)
