@@ -22,7 +22,7 @@ from linesmith.tuner.cost.phase_mixes import changed_cache
 from linesmith.tuner.relocation import Relocation, around
 
 # Records that are laid out anew; what more of them hold is a building block, whose layout nobody changes for one line.
-MOST_HOLDERS = 1024
+MOST_HOLDERS = 256
 
 
 class Holders:

@@ -160,3 +160,15 @@ def test_of_two_changes_that_part_as_much_the_one_that_costs_nothing_around_it_i
     assert found[0].recommended
     assert not found[0].holders
     assert found[0].recommended.count("the size stays")
+
+
+def test_records_held_by_hundreds_around_each_other_are_not_followed_to_the_last() -> None:
+    """Each holds the one before and the innermost: only damaged debug information nests so."""
+    innermost = struct("r0", scalar("first"))
+    nested = [innermost]
+    for number in range(1, 700):
+        members = [held("inner", nested[-1]), *([held("first", innermost)] if number == 699 else [])]
+        nested.append(struct(f"r{number}", *members))
+    grown = Holders(innermost, table(*nested), None).largest(64, 0)
+    assert grown is not None
+    assert grown.after > grown.before
