@@ -33,7 +33,7 @@ class Growth:
 
     def __str__(self) -> str:
         """``i_new (8 bytes)``, ``i_data (16 bytes more)``, ``i_rcu (16 bytes, which it shared with i_list)``."""
-        amount = _counted(self.bits, "bit") if self.bits else _counted(self.bytes, "byte")
+        amount = counted(self.bits, "bit") if self.bits else counted(self.bytes, "byte")
         return f"{self.names} ({amount}{self.clause})"
 
 
@@ -50,12 +50,13 @@ def told(grown: tuple[Growth, ...]) -> str:
     """The largest of them in words: ``i_new (8 bytes), i_data (16 bytes more) and 2 others (5 bytes)``."""
     parts, rest = [str(one) for one in grown[:MOST_NAMED]], grown[MOST_NAMED:]
     if rest:
-        others = f"{len(rest)} other{'s' * (len(rest) > 1)} ({_counted(sum(one.bytes for one in rest), 'byte')})"
+        others = f"{len(rest)} other{'s' * (len(rest) > 1)} ({counted(sum(one.bytes for one in rest), 'byte')})"
         return f"{', '.join(parts)} and {others}"
     return listed(parts)
 
 
-def _counted(count: int, unit: str) -> str:
+def counted(count: int, unit: str) -> str:
+    """``1 byte``, ``2 bytes``."""
     return f"{count} {unit}{'s' * (count != 1)}"
 
 

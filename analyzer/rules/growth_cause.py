@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from linesmith.analyzer.geometry.inference import record_alignment
-from linesmith.analyzer.rules.growth import growth, told
+from linesmith.analyzer.rules.growth import counted, growth, told
 from linesmith.analyzer.rules.rule import Subject
 
 # Holes are told where they are at least this part of the growth.
@@ -20,7 +20,7 @@ def cause(subject: Subject) -> str:
     if rest * _PART < size or rest < 0:
         return said if grown else f"{said}: look at its alignments and holes"
     was, now = record_alignment(old), record_alignment(new)
-    holes = f"{rest} bytes are holes and padding" if rest else ""
+    holes = f"{counted(rest, 'byte')} {'is' if rest == 1 else 'are'} holes and padding" if rest else ""
     if now > was:
         aligned = f"the record is aligned to {now} bytes now, to {was} before"
         return f"{said}; {': '.join(filter(None, (aligned, holes)))}"

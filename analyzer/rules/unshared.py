@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from linesmith.analyzer.geometry import Named
 
 # Damaged debug information lays any number of members over one another.
-_MOST_PAIRS = 1 << 14
+_MOST_PAIRS = 1 << 10
 
 
 def unshared(before: Mapping[str, Named], after: Mapping[str, Named]) -> dict[str, str]:

@@ -172,6 +172,13 @@ def test_bits_for_which_there_was_no_room_are_what_grew() -> None:
     assert one.advice == "what grew: dirty (1 bit); 7 bytes are holes and padding"
 
 
+def test_one_byte_beside_what_grew_is_told_as_one() -> None:
+    halves = [scalar(f"half{number}", 4) for number in range(16)]
+    old, new = struct("vmap_area", *halves), struct("vmap_area", *halves, scalar("more", 3, align=1, dimensions=(3,)))
+    (one,) = grown(old, new)
+    assert one.advice == "what grew: more (3 bytes); 1 byte is holes and padding"
+
+
 def test_a_member_with_another_name_is_no_growth() -> None:
     old, new = words(8, scalar("boost_mutex")), words(8, scalar("mutex"), scalar("worker"))
     (one,) = grown(struct("vmap_area", *old), struct("vmap_area", *new))
