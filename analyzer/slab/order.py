@@ -12,7 +12,6 @@ from linesmith.analyzer.model import SlabMachine
 
 # PAGE_ALLOC_COSTLY_ORDER: larger slabs are made only for objects that need them.
 MOST = 3
-# The page counts its objects in 15 bits.
 _SIMPLER = (6, 7)
 
 
