@@ -12,8 +12,8 @@ _MILLION = 1e6
 _ANSWERS = {
     Verdict.BETTER: "The change helps here: {ratio:.2f} times the lookups per second.",
     Verdict.WORSE: "The change does not help here: only {ratio:.2f} times the lookups per second.",
-    Verdict.NO_DIFFERENCE: "No difference was seen here.",
-    Verdict.TOO_NOISY: "The runs differ too much among themselves to tell; try again on an idle machine.",
+    Verdict.NO_DIFFERENCE: "No difference of the lookups was seen here.",
+    Verdict.TOO_NOISY: "The lookups differ too much from run to run to tell; try again on an idle machine.",
 }
 
 
