@@ -23,6 +23,7 @@ from linesmith.patches.versions.versions import MOST_BYTES, Versions
 _HEADS = re.compile(rb"^(?:---|\+\+\+) ([^\t\r\n]+)", re.MULTILINE)
 _MOVED = re.compile(rb"^(?:rename|copy) (?:from|to) ([^\t\r\n]+)", re.MULTILINE)
 _PAIRS = re.compile(rb"^diff --git ([^\s/]\S*) ([^\s/]\S*)$", re.MULTILINE)
+_MULTIPART = re.compile(rb"^Content-Type:\s*multipart/", re.MULTILINE | re.IGNORECASE)
 _COMMIT = re.compile(rb"^commit [0-9a-f]{40,64}\b", re.MULTILINE)
 _COMPLAINT = re.compile(r"^error: ([^\n]{1,200})", re.MULTILINE)
 # Of a series of more patches, the tree has all or none.
@@ -123,6 +124,8 @@ def _next_step(mails: Sequence[Mail], failed: Mail) -> str:
     parts = [one.part for one in mails if one.part]
     if {*range(1, number)} - {part for part, _ in parts}:
         return f"it is part {number} of {count}: give those before it, too, in their order"
+    if len(set(parts)) < len(parts):
+        return "some parts of the series are there more than once: give each once"
     if parts != sorted(parts) and len({of for _, of in parts}) == 1:
         return f"the {count} parts of the series are not in their order: give them so"
     if len(_COMMIT.findall(failed.text)) > 1:
@@ -136,6 +139,8 @@ def _no_patch(tree: Path, mails: Sequence[Mail]) -> str:
         return f"{name} is empty; give a patch as `git format-patch` writes it"
     if all(mail.part and mail.part[0] == 0 for mail in mails):
         return f"{name} is a cover letter; give the patches behind it"
+    if any(_MULTIPART.search(mail.text) for mail in mails):
+        return f"{name} is a mail of several parts, as with attachments; give one as `git format-patch` writes it"
     return f"{name} is no patch of files in {tree}; give one as `git format-patch` writes it"
 
 

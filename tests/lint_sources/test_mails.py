@@ -143,7 +143,7 @@ def test_a_picture_of_which_the_patch_has_no_bytes_is_left_out(tmp_path: Path, m
     [
         ((1,), "2.patch applies to TREE neither forwards nor backwards: mm/cache.h:1; it is part 2 of 3: give those"),
         ((0, 2), "3.patch applies to TREE neither forwards nor backwards: mm/cache.h:1; it is part 3 of 3: give those"),
-        ((0, 0), "1.patch applies to TREE neither forwards nor backwards: mm/cache.h:1; name the tree it is for"),
+        ((0, 0), "1.patch applies to TREE neither forwards nor backwards: mm/cache.h:1; some parts of the series are"),
     ],
 )
 def test_what_does_not_apply_is_named_with_its_place(
@@ -164,6 +164,7 @@ def test_what_does_not_apply_is_named_with_its_place(
         (b"From: x\nSubject: [PATCH v3 0/2] caches\n\nWhat this is about.\n", "0.patch is a cover letter"),
         (b"> --- a/a.h\n> +++ b/a.h\n", "0.patch is no patch of files"),
         (gzip.compress(b"--- a/a.h\n"), "0.patch is compressed"),
+        (b"From: x\nContent-Type: multipart/mixed; boundary=b\n\n--b\n", "0.patch is a mail of several parts"),
         ("--- a/a.h\n".encode("utf-16"), "0.patch is UTF-16"),
         (b"From: x\nContent-Transfer-Encoding: base64\n\nLS0tI\n", "0.patch is encoded for mail, and damaged"),
     ],
@@ -183,6 +184,8 @@ def test_parts_out_of_their_order_and_a_log_are_told_as_such(tmp_path: Path, mad
     root, parts = tree(tmp_path), [mail.text for mail in mails_of("series", series(made))]
     with pytest.raises(PatchRefused, match="the 3 parts of the series are not in their order: give them so"):
         judged(root, parts[2], parts[0], parts[1])
+    with pytest.raises(PatchRefused, match="some parts of the series are there more than once: give each once"):
+        judged(root, *parts, *parts)
     with pytest.raises(PatchRefused, match="it has several commits, newest first as `git log` tells them"):
         judged(root, printed(made, "log", "-p", "topic~3..topic"))
     assert judged(root, printed(made, "log", "-p", "--reverse", "topic~3..topic")) == WHOLE
