@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from linesmith.analyzer.cli.intent_checking import build_configuration, file_of
 from linesmith.analyzer.cli.kernels import Running
 from linesmith.analyzer.cli.linting import root_of, side
 from linesmith.analyzer.cli.loading import load
-from linesmith.analyzer.intent import read_intent
+from linesmith.analyzer.dwarf import Reading
+from linesmith.analyzer.intent import applies, read_intent
 from linesmith.analyzer.intent.rewriting import Rewrite, rewritten
 from linesmith.analyzer.lint.intent_following import Followed, followed
 from linesmith.analyzer.lint.intent_update import stale
@@ -54,7 +56,16 @@ def updated(elf: Path, wish: Wish, running: Running) -> Updated:
     before = path.read_bytes().decode()
     found = rewritten(before, wanted.values(), str(path))
     diff = unified_diff(before.encode(), found.text.encode(), path.name).decode()
-    return Updated(found.text, diff, (*names.told, *(_by_hand(intent, one) for one in found.left)))
+    by_hand = (_by_hand(intent, one) for one in found.left)
+    return Updated(found.text, diff, (*names.told, *_gone(names.intent, reading, symbols), *by_hand))
+
+
+def _gone(intent: Intent, reading: Reading, symbols: frozenset[str] | None) -> Iterator[str]:
+    """Entries of records that the build does not have."""
+    holds = applies(symbols)
+    for one in intent.types:
+        if holds(one) and not reading.layouts.variants(one.record):
+            yield f"{one.place}: {one.record} is gone, and its entry stays as it is"
 
 
 def _by_hand(intent: Intent, one: Rewrite) -> str:

@@ -90,6 +90,11 @@ def test_entries_go_with_a_record_that_got_another_name(tmp_path: Path) -> None:
     assert "struct pipe is gone, and struct duct, which is new, has 6 of its 6 members" in said
 
 
+def test_an_entry_whose_record_is_gone_without_a_trace_is_told(tmp_path: Path) -> None:
+    added, said = updated(tmp_path, "struct other { char c; } other; struct counts { long in; long out; } counts;")
+    assert (added, said) == ("", "linesmith: linesmith.toml:2: pipe is gone, and its entry stays as it is\n")
+
+
 def test_every_list_goes_with_a_member_that_got_another_name(tmp_path: Path) -> None:
     added, said = updated(tmp_path, SOURCE.replace("tail;", "end;"))
     assert added.splitlines() == [
