@@ -17,11 +17,12 @@ def cause(subject: Subject) -> str:
     said = f"what grew: {told(grown)}" if grown else "no member grew"
     size = new.size - old.size
     rest = size - sum(one.bytes for one in grown)
-    if rest * _PART < size or rest < 0:
-        return said if grown else f"{said}: look at its alignments and holes"
     was, now = record_alignment(old), record_alignment(new)
+    aligned = f"the record is aligned to {now} bytes now, to {was} before" if now > was else ""
+    if rest * _PART < size or rest < 0:
+        said = said if grown or aligned else f"{said}: look at its alignments and holes"
+        return "; ".join(filter(None, (said, aligned)))
     holes = f"{counted(rest, 'byte')} {'is' if rest == 1 else 'are'} holes and padding" if rest else ""
-    if now > was:
-        aligned = f"the record is aligned to {now} bytes now, to {was} before"
+    if aligned:
         return f"{said}; {': '.join(filter(None, (aligned, holes)))}"
     return f"{said}; {holes}" if grown else f"{said}: {holes}, look at its alignments"

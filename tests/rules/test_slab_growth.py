@@ -224,6 +224,14 @@ def test_a_wider_alignment_is_growth() -> None:
     assert one.advice.startswith("no member grew; the record is aligned to 64 bytes now, to 8 before")
 
 
+def test_a_wider_alignment_is_told_beside_members_that_took_old_holes() -> None:
+    """Of 64 bytes that it grew, 56 are of members that it would have held without."""
+    old = struct("vmap_area", scalar("first", 4), scalar("word"), *words(6))
+    new = struct("vmap_area", scalar("first", 4), scalar("early", 4), *old.members[1:], *words(14)[7:], align=64)
+    (one,) = grown(old, new)
+    assert one.advice.endswith("; the record is aligned to 64 bytes now, to 8 before")
+
+
 def test_a_program_has_no_slabs() -> None:
     """Programs have records called ``file`` and ``inode``, too."""
     subject = before_and_now((struct("vmap_area", *words(8)),), (struct("vmap_area", *words(9)),), NAMED)
