@@ -134,17 +134,15 @@ def probability(clue: Clue, layout: int, offset: int, containment: Containment) 
     reasoned = reached + touch_likelihood(clue) * touched(clue, layout, offset, containment)
     if reasoned > 0:
         return reasoned, True
-    return _unexplained(clue, leaves[0].offset == offset), False
+    return _unexplained(clue) if leaves[0].offset == offset else UNEXPLAINED_INSIDE, False
 
 
-def _unexplained(clue: Clue, begins: bool) -> float:
-    """Likelihood of a leaf, or the inside of one, that the clue's function has no reason to touch.
+def _unexplained(clue: Clue) -> float:
+    """Likelihood of a leaf that the clue's function has no reason to touch.
 
     What is known of all its code speaks against the leaf as well. Of an instruction it is known what it touches: there
     the leaf is another object's.
     """
-    if not begins:
-        return UNEXPLAINED_INSIDE
     return UNEXPLAINED_LEAF if clue.by_instruction else max(UNEXPLAINED_LEAF * (1.0 - clue.mapped), OUTSIDE)
 
 

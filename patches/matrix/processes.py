@@ -48,7 +48,8 @@ def each_apart(function: Callable[[_Item], _Result], items: Sequence[_Item]) -> 
     try:
         while len(ended) < len(items):
             free = len(os.sched_getaffinity(0)) - len(running)
-            running += [_begun(function, *one) for one in islice(waiting, free)]
+            for number, item in islice(waiting, free):
+                running.append(_begun(function, number, item))
             ready = wait([one.pipe for one in running])
             for one in [one for one in running if one.pipe in ready]:
                 ended[one.number] = _outcome(one)
