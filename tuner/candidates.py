@@ -84,8 +84,8 @@ def proposal(finding: Finding, layouts: Layouts, limit: int, others: Iterable[Fi
     target = subject(finding, layouts, others, premises)
     legal = [one for one in options(target) if refused_elsewhere(target, one.arrangement.moves) is None]
     names = doubted(finding)
-    sure = [one for one in legal if not rests_on_doubt(target, one, names)]
-    found = _worthwhile(target, sure) or _worthwhile(target, legal)
+    sure = _worthwhile(target, [one for one in legal if not rests_on_doubt(target, one, names)])
+    found = sure or _worthwhile(target, legal)
     if not found:
         raise nothing_helps(finding, target)
     front = [_told(target, one) for one in sorted(undominated(_varied(target, found)), key=smallest_first)]
