@@ -8,10 +8,10 @@ from pathlib import Path
 _MOST_BYTES = 32 << 20
 
 
-def source_bytes(path: Path) -> bytes | None:
-    """The file's bytes; ``None`` for what is no regular file, cannot be read, or is no source for its size."""
+def source_bytes(path: Path, most: int = _MOST_BYTES) -> bytes | None:
+    """The file's bytes; ``None`` for what is no regular file, cannot be read, or has more than ``most`` bytes."""
     try:
-        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+        if not path.is_file() or path.stat().st_size > most:
             return None
         return path.read_bytes()
     except OSError:

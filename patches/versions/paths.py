@@ -8,6 +8,8 @@ import posixpath
 import re
 from pathlib import Path
 
+from linesmith.patches.source_bytes import source_bytes
+
 # What changes layouts, what says which are wanted, and what describes them.
 _OF_INTEREST = re.compile(
     r"(?:.*\.(?:h|c|inc|def|hh|S|tbl)|linesmith\.toml|Documentation/networking/net_cachelines/[^/]+\.rst)",
@@ -63,9 +65,4 @@ def read_inside(root: Path, file: str, most: int) -> bytes | None:
         place = place / part
         if place.is_symlink():
             return None
-    try:
-        if not place.is_file() or place.stat().st_size > most:
-            return None
-        return place.read_bytes()
-    except OSError:
-        return None
+    return source_bytes(place, most)

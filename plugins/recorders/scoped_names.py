@@ -9,7 +9,7 @@ import re
 _INTERNAL, _NESTED = "_ZL", "_ZN"
 _LENGTH = re.compile(r"L?([1-9][0-9]{0,5})")
 # What compilers call the namespace without a name, and what c++filt and gdb call it.
-_UNNAMED, UNNAMED = "_GLOBAL__N_1", "(anonymous namespace)"
+_UNNAMED = {"_GLOBAL__N_1": "(anonymous namespace)"}
 
 
 def scoped_name(symbol: str) -> str:
@@ -19,7 +19,7 @@ def scoped_name(symbol: str) -> str:
         return parts[0] if len(parts) == 1 and not rest else symbol
     if symbol.startswith(_NESTED):
         parts, rest = _parts(symbol[len(_NESTED) :])
-        return "::".join(UNNAMED if part == _UNNAMED else part for part in parts) if parts and rest == "E" else symbol
+        return "::".join(_UNNAMED.get(part, part) for part in parts) if parts and rest == "E" else symbol
     return symbol
 
 
