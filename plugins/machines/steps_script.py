@@ -41,25 +41,32 @@ echo "$$ $now" >"$place/began"
 exec "$@"
 """
 
+# `sweep` looks twice before it believes that nothing is left: a process that just now leaves its session, or becomes
+# another program, is seen by neither of the two marks. It complains to nobody: when our side is gone, so is whoever
+# reads the complaint, and to write it would be the end.
 _RUN = """\
 say() { printf '%s\\n' "$nonce $*" >&3; }
 fact() { [ ! "$2" ] || say "fact $1=$2"; }
 value() { $b sed -n "s/^$1[[:space:]]*:[[:space:]]*//p" "$2" 2>/dev/null | $b head -n 1; }
 starved() { echo $(($($b sed -n 's/^oom_kill //p' /proc/vmstat) + 0)); }
 sweep() {
-    read -r session rest <"$place/began" || return
-    for try in 1 2 3 4 5 6 7 8 9; do
+    { read -r session rest <"$place/began"; } 2>/dev/null || return
+    quiet=0
+    for try in 1 2 3 4 5 6 7 8 9 10 11 12; do
         left=$($b grep -slzF "$mark" /proc/[0-9]*/environ)
         for stat in /proc/[0-9]*/stat; do
             { read -r line <"$stat"; } 2>/dev/null || continue
             set -- ${line##*) }
             [ "$4" != "$session" ] || [ "$1" = Z ] || left="$left $stat"
         done
-        [ "$left" ] || return
         for one in $left; do
             one=${one#/proc/}
             kill -9 "${one%%/*}" 2>/dev/null
         done
+        if [ "$left" ]; then quiet=0; continue; fi
+        [ "$quiet" = 0 ] || return
+        quiet=1
+        $b sleep 0.1 2>/dev/null || $b sleep 1
     done
 }
 gather() { { $b head -c MOST; $b cat >/dev/null; } <"$place/$1.pipe" >"$place/$1" & }

@@ -48,9 +48,9 @@ def processes_with(token: str) -> list[str]:
     return found
 
 
-def gone(token: str, seconds: float = 20) -> bool:
-    """Whether no process with the token is left, after so many seconds at the latest."""
+def lingering(token: str, seconds: float = 20) -> list[str]:
+    """Command lines of the processes with the token that are left after so many seconds, or sooner when none is."""
     end = time.monotonic() + seconds
     while processes_with(token) and time.monotonic() < end:
         time.sleep(0.05)
-    return not processes_with(token)
+    return processes_with(token)

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from machines.places import Place, gone, processes_with, shell
+from machines.places import Place, lingering, processes_with, shell
 
 from linesmith.analyzer.errors import GuestFailed, GuestOutOfMemory
 from linesmith.analyzer.model import Built, Site, Step
@@ -70,7 +70,7 @@ def test_a_keeper_that_is_killed_takes_the_step_with_it(here: Place, tmp_path: P
     with pytest.raises(GuestFailed, match="what watched over step 1 was killed"):
         here.run((Step(("sleep", "77005")),), tmp_path)
     killer.join()
-    assert gone("sleep 77005")
+    assert lingering("sleep 77005") == []
 
 
 def test_a_program_named_by_a_relative_path_is_one_of_where_we_are(

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from machines.places import Place, gone, shell
+from machines.places import Place, lingering, shell
 from machines.sshd import Sshd
 
 from linesmith.analyzer.errors import GuestFailed, GuestHung, GuestNotBooted
@@ -121,7 +121,7 @@ def test_a_host_that_goes_out_of_reach_in_mid_step_hangs(sshd: Sshd, tmp_path: P
     try:
         with pytest.raises(GuestHung, match="went out of reach while running step 1"):
             place.run((shell(dying),), tmp_path)
-        assert gone("sleep 77003")
+        assert lingering("sleep 77003") == []
     finally:
         sshd.start()
 
@@ -132,7 +132,7 @@ def test_a_connection_that_ends_alone_is_told(sshd: Sshd, tmp_path: Path) -> Non
         GuestFailed, match=r"the connection to 127\.0\.0\.1 ended while running step 1 .*; see .*ssh\.errors"
     ):
         place.run((shell(f"{CUT_OFF}; sleep 77004"),), tmp_path)
-    assert gone("sleep 77004")
+    assert lingering("sleep 77004") == []
 
 
 def test_a_host_that_cannot_be_reached_is_an_obstacle(sshd: Sshd) -> None:
