@@ -49,7 +49,7 @@ format: $(VENV)/.ready-dev ## Rewrite Python and C++ sources in the project's st
 .PHONY: docs
 docs: $(VENV)/.ready-dev ## Build the documentation as a site (build/site)
 	$(BIN)/mkdocs build --quiet --config-file .mkdocs.yml
-	@echo 'open build/site/index.html'
+	@echo 'open build/site/index.html; searching it takes a server: $(BIN)/python -m http.server --directory build/site'
 
 .PHONY: bench
 bench: $(VENV)/.ready-dev | real-parts ## Measure speed and memory against pahole on a real vmlinux
