@@ -18,6 +18,7 @@ from linesmith.plugins.machines.guest_order import SETTINGS, GuestOrder
 from linesmith.plugins.machines.guest_steps import booted, steps_done
 from linesmith.plugins.machines.host_facts import host_facts
 from linesmith.plugins.machines.kvm import kvm_obstacle
+from linesmith.plugins.machines.second_boot import booted_at_last
 from linesmith.plugins.machines.site_settings import SiteSettings
 from linesmith.plugins.machines.system_command import BOARDS, INITRAMFS
 from linesmith.plugins.machines.talk import GuestSigns, Talk
@@ -57,23 +58,31 @@ class QemuMachine:
         return (shlex.join(order.command(order.expected_image())),)
 
     def run(self, site: Site, built: Built, steps: Sequence[Step], scratch: Path, tell: Tell) -> Session:
-        """Boot once and run the steps in order; the console and what the steps print stay in ``scratch``.
+        """Boot and run the steps in order; the console and what the steps print stay in ``scratch``.
 
         Raises ``GuestNotBooted``, ``GuestPanicked``, ``GuestHung``, ``GuestOutOfMemory``, ``GuestFailed`` and
         ``ToolMissing``.
         """
-        order = GuestOrder(site, built, steps, scratch.absolute() / "console.log")
-        order.check()
-        image = order.image()
-        # What an earlier guest said before its end is not said by this one.
-        order.log.unlink(missing_ok=True)
-        archive = scratch / INITRAMFS
-        archive.write_bytes(order.archive(image.machine))
-        try:
-            with _guest(order, order.command(image), scratch) as talk:
-                return _session(order, talk, scratch, tell)
-        finally:
-            archive.unlink()
+        log = scratch.absolute() / "console.log"
+
+        def attempt(given: Site) -> Session:
+            return _attempt(GuestOrder(given, built, steps, log), scratch, tell)
+
+        return booted_at_last(attempt, site, log, tell)
+
+
+def _attempt(order: GuestOrder, scratch: Path, tell: Tell) -> Session:
+    order.check()
+    image = order.image()
+    # What an earlier guest said before its end is not said by this one.
+    order.log.unlink(missing_ok=True)
+    archive = scratch / INITRAMFS
+    archive.write_bytes(order.archive(image.machine))
+    try:
+        with _guest(order, order.command(image), scratch) as talk:
+            return _session(order, talk, scratch, tell)
+    finally:
+        archive.unlink()
 
 
 @contextmanager

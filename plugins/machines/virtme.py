@@ -24,6 +24,7 @@ from linesmith.plugins.machines.keeper import Job
 from linesmith.plugins.machines.kept import kept
 from linesmith.plugins.machines.kvm import kvm_obstacle
 from linesmith.plugins.machines.output import MOST_BYTES
+from linesmith.plugins.machines.second_boot import booted_at_last
 from linesmith.plugins.machines.site_settings import Kind, SiteSettings
 from linesmith.plugins.machines.step_words import check_cpus, words_of
 from linesmith.plugins.machines.steps_script import MARK, functions_script, launch_script, steps_script
@@ -34,7 +35,7 @@ from linesmith.plugins.machines.wire import Wire
 _SETTINGS = {"boot_seconds": Kind.NUMBER, "kvm": Kind.SWITCH, "words": Kind.WORDS}
 _BOOT_SECONDS = 300
 _ADVICE = "; virtme-ng needs a kernel with virtio and 9p or virtiofs, built in or as modules beside it"
-_PIPE, _SESSION, _LAUNCH = "talk", "session", "launch"
+_PIPE, _SESSION, _LAUNCH, _CONSOLE = "talk", "session", "launch", "console.log"
 
 
 class VirtmeMachine:
@@ -59,7 +60,7 @@ class VirtmeMachine:
         return (shlex.join(_command(site, built, Path.cwd())),)
 
     def run(self, site: Site, built: Built, steps: Sequence[Step], scratch: Path, tell: Tell) -> Session:
-        """Boot once and run the steps in order; the console and what the steps print stay in ``scratch``.
+        """Boot and run the steps in order; the console and what the steps print stay in ``scratch``.
 
         Raises ``GuestNotBooted``, ``GuestPanicked``, ``GuestHung``, ``GuestOutOfMemory``, ``GuestFailed`` and
         ``ToolMissing``.
@@ -68,12 +69,20 @@ class VirtmeMachine:
         for number, step in enumerate(steps, 1):
             check_cpus(step, number, range(site.cpus))
         scratch = scratch.absolute()
-        nonce = str(uuid.uuid4())
-        (scratch / _LAUNCH).write_text(launch_script(), "utf-8")
-        (scratch / _SESSION).write_text(_script(built, steps, scratch, nonce), "utf-8", "surrogateescape")
-        tell(f"booting the kernel of {built.key} (virtme-ng)")
-        with _guest(site, built, scratch) as wire:
-            return _session(site, steps, Transcript(wire, nonce), scratch, tell)
+
+        def attempt(given: Site) -> Session:
+            return _attempt(given, built, steps, scratch, tell)
+
+        return booted_at_last(attempt, site, scratch / _CONSOLE, tell)
+
+
+def _attempt(site: Site, built: Built, steps: Sequence[Step], scratch: Path, tell: Tell) -> Session:
+    nonce = str(uuid.uuid4())
+    (scratch / _LAUNCH).write_text(launch_script(), "utf-8")
+    (scratch / _SESSION).write_text(_script(built, steps, scratch, nonce), "utf-8", "surrogateescape")
+    tell(f"booting the kernel of {built.key} (virtme-ng)")
+    with _guest(site, built, scratch) as wire:
+        return _session(site, steps, Transcript(wire, nonce), scratch, tell)
 
 
 def _command(site: Site, built: Built, scratch: Path) -> tuple[str, ...]:
@@ -106,7 +115,7 @@ def _script(built: Built, steps: Sequence[Step], scratch: Path, nonce: str) -> s
 @contextmanager
 def _guest(site: Site, built: Built, scratch: Path) -> Iterator[Wire]:
     """What comes from a guest that ends with the block."""
-    log, output = scratch / "console.log", scratch / "vng.output"
+    log, output = scratch / _CONSOLE, scratch / "vng.output"
     pipes = (scratch / f"{_PIPE}.in", scratch / f"{_PIPE}.out")
     for left_over in (*pipes, log):
         left_over.unlink(missing_ok=True)
@@ -143,7 +152,7 @@ class _Signs:
 
 def _session(site: Site, steps: Sequence[Step], transcript: Transcript, scratch: Path, tell: Tell) -> Session:
     introduction = booted(transcript, SiteSettings(site, _SETTINGS).number("boot_seconds", _BOOT_SECONDS), _ADVICE)
-    done = steps_done(transcript, steps, Console(scratch / "console.log"), scratch, tell)
+    done = steps_done(transcript, steps, Console(scratch / _CONSOLE), scratch, tell)
     machine = ("machine", "virtme-ng, tcg" if _emulated(site) else "virtme-ng, kvm")
     return Session(done, introduction.fact("release"), (machine, *introduction.described()))
 
