@@ -100,5 +100,5 @@ def _meets(one: Suppression, violation: Violation) -> bool:
     return (
         fnmatchcase(violation.rule, one.rule)
         and any(fnmatchcase(name, one.record) for name in names)
-        and fnmatchcase(violation.member, one.member)
+        and any(fnmatchcase(member, one.member) for member in (violation.member, violation.was or violation.member))
     )

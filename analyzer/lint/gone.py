@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Records that a build does not have any more: whatever guarded them guards nothing then."""
+"""Records and members that a build does not have any more: whatever guarded them guards nothing then."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from linesmith.analyzer.intent.check import STALE, unknown_types
+from linesmith.analyzer.intent.check import STALE, unknown_members, unknown_types
 from linesmith.analyzer.lint.linted import Linted, Policy
+from linesmith.analyzer.lint.member_names import Names
 from linesmith.analyzer.lint.renamed import Renamed
 from linesmith.analyzer.model import Violation
 
 _MOST_NAMED = 8
+_LINE = re.compile(r":\d+$")
 _FOLLOWING = "call it so in the file, as `linesmith intent NEW --update --base OLD` does of two builds"
 
 
@@ -25,6 +28,22 @@ def stale_types(linted: Linted, policy: Policy, names: Sequence[Renamed] = ()) -
     for one in unknown_types(intents, linted.new.layouts):
         told = known.get(one.type)
         yield replace(one, message=f"{one.subject}; {told}", advice=_FOLLOWING) if told else one
+
+
+def stale_members(linted: Linted, policy: Policy, names: Mapping[str, Names]) -> Iterator[Violation]:
+    """Each member that a file calls as it was, though by ``names``, by record, it is known to be called otherwise now.
+
+    A profile calls members as the build has them that it is of.
+    """
+    if not any(rule.name == STALE for rule in policy.rules):
+        return
+    written = (one for record in names for one in policy.intents(record) if _LINE.search(one.place))
+    for intent in written:
+        for one in unknown_members(intent, linted.new.layouts):
+            name = names[intent.record].get(one.member)
+            if name is not None:
+                message = f"{one.subject}; it is called {name} now, and judged as the same member"
+                yield replace(one, message=message, advice=_FOLLOWING)
 
 
 def gone_remarks(linted: Linted, policy: Policy, names: Sequence[Renamed] = ()) -> Iterator[str]:

@@ -3,21 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.geometry import named
-from linesmith.analyzer.intent.check import members_of
 from linesmith.analyzer.intent.rewriting import Rewrite
 from linesmith.analyzer.intent.statements import Path
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.lint.pairs import Pair, of_two
+from linesmith.analyzer.lint.member_names import Names, called, said_members
+from linesmith.analyzer.lint.pairs import of_two
 from linesmith.analyzer.lint.renamed import joined, renamed
-from linesmith.analyzer.lint.renamed_member import now_called
-from linesmith.analyzer.model import Intent, Suppression, TypeIntent
-
-# Other names of members, by what they were called.
-_Names = Mapping[str, str]
+from linesmith.analyzer.model import Intent, Suppression
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +36,10 @@ def followed(intent: Intent, old: Layouts, new: Layouts) -> Followed:
     found = [one for one in gone if not intent.of(one.new.name)]
     records = {one.old.name: one.new.name for one in found}
     kept = [pair for pair in joined(pairs, found) if pair[0] and pair[1] and pair[0].name in said]
-    members = {name: _renamed_members(name, intent, kept, (old, new)) for name in sorted(said)}
-    types = tuple(_type(one, records, members[one.record]) for one in intent.types)
+    members = {name: said_members(name, intent, kept, (old, new)) for name in sorted(said)}
+    types = tuple(
+        replace(called(one, members[one.record]), record=records.get(one.record, one.record)) for one in intent.types
+    )
     suppressions = tuple(_suppression(one, records, members[one.record]) for one in intent.suppressions)
     lint = replace(intent.lint, types=tuple(records.get(name, name) for name in intent.lint.types))
     now = replace(intent, types=types, suppressions=suppressions, lint=lint)
@@ -53,45 +50,8 @@ def followed(intent: Intent, old: Layouts, new: Layouts) -> Followed:
     return Followed(now, tuple(_rewrites(intent, now)), told)
 
 
-def _renamed_members(
-    record: str, intent: Intent, pairs: Iterable[Pair], sides: tuple[Layouts, Layouts]
-) -> dict[str, str]:
-    """The members of a record that nothing is called by any more, and what all its versions call them now."""
-    versions = [((old, sides[0]), (new, sides[1])) for old, new in pairs if old and new and old.name == record]
-    said = [name for one in intent.of(record) for name in members_of(one)]
-    said += [one.member for one in intent.suppressions if one.record == record]
-    found: dict[str, str] = {}
-    for path in dict.fromkeys(said):
-        known = [(before, after) for before, after in versions if named(*before, path)]
-        if known and not any(named(*after, path) for _, after in versions):
-            names = {now_called(path, before, after) for before, after in known}
-            name = names.pop()
-            if name is not None and not names:
-                found[path] = name
-    return found
-
-
-def _type(one: TypeIntent, records: Mapping[str, str], names: _Names) -> TypeIntent:
-    return replace(
-        one,
-        record=records.get(one.record, one.record),
-        hot=_called(one.hot, names),
-        read_mostly=_called(one.read_mostly, names),
-        write_hot=_called(one.write_hot, names),
-        groups=tuple(replace(group, members=_called(group.members, names)) for group in one.groups),
-        isolations=tuple(
-            replace(each, members=_called(each.members, names), apart_from=_called(each.apart_from, names))
-            for each in one.isolations
-        ),
-    )
-
-
-def _suppression(one: Suppression, records: Mapping[str, str], names: _Names) -> Suppression:
+def _suppression(one: Suppression, records: Mapping[str, str], names: Names) -> Suppression:
     return replace(one, record=records.get(one.record, one.record), member=names.get(one.member, one.member))
-
-
-def _called(members: tuple[str, ...], names: _Names) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names.get(one, one) for one in members))
 
 
 def _rewrites(before: Intent, now: Intent) -> Iterator[Rewrite]:

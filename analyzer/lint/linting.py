@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from linesmith.analyzer.lint.gone import gone_remarks, stale_types
+from linesmith.analyzer.lint.called_now import called_now
+from linesmith.analyzer.lint.gone import gone_remarks, stale_members, stale_types
 from linesmith.analyzer.lint.linted import Linted, Policy
 from linesmith.analyzer.lint.renamed import Renamed, joined, renamed
 from linesmith.analyzer.model import Layout, LintReport, TypeIntent, Violation
@@ -18,11 +19,13 @@ def lint(linted: Linted, policy: Policy) -> LintReport:
     names = _renamed(linted, policy)
     linted = replace(linted, pairs=joined(linted.pairs, names), changed=linted.changed + len(names))
     subjects = tuple(_subjects(linted, policy))
-    found = [violation for subject in subjects for violation in _violations(subject, policy.rules)]
+    members = called_now(subjects, (linted.old, linted.new), policy.intent)
+    found = [members.told(one) for subject in members.subjects for one in _violations(subject, policy.rules)]
+    stale = (*stale_types(linted, policy, names), *stale_members(linted, policy, members.said))
     return LintReport(
         head=linted.head,
         base=linted.base,
-        violations=tuple(sorted((*found, *stale_types(linted, policy, names)), key=lambda one: one.order)),
+        violations=tuple(sorted((*found, *stale), key=lambda one: one.order)),
         compared=linted.compared,
         changed=linted.changed,
         watched=sum(bool(subject.tuned) for subject in subjects),

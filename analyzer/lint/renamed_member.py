@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from linesmith.analyzer.geometry import Named, nameable
 from linesmith.analyzer.layouts import Layouts
@@ -15,6 +17,7 @@ _PART = re.compile(r"(\w+)(.*)", re.ASCII)
 _MOST_PARTS = 16
 
 Version = tuple[Layout, Layouts]
+_Members = Mapping[str, Named]
 
 
 def now_called(path: str, before: Version, after: Version, parts: int = _MOST_PARTS) -> str | None:
@@ -23,44 +26,93 @@ def now_called(path: str, before: Version, after: Version, parts: int = _MOST_PA
     Behind the member that it followed, as many of its type came as went, and it is the only one of them, or the one
     that lies where it lay.
     """
+    step = _step(path, before, after) if parts else None
+    if step is None:
+        return None
+    if not step.rest:
+        return step.name
+    found = now_called(step.rest, *step.inside, parts - 1) if step.inside else None
+    return found and f"{step.name}.{found}"
+
+
+def entered(path: str, before: Version, after: Version, parts: int = _MOST_PARTS) -> Iterator[tuple[Version, Version]]:
+    """The two versions of each record on the way to the member, those of one name; an element's own version first."""
+    step = _step(path, before, after) if parts else None
+    if step is None or not step.rest or step.inside is None:
+        return
+    (old, _), (new, _) = step.inside
+    if old.name == new.name:
+        yield step.inside
+    yield from entered(step.rest, *step.inside, parts - 1)
+
+
+def renamed_members(before: Version, after: Version) -> dict[str, str]:
+    """What the record's own members are called now that have bytes and whose names are gone, by these names."""
+    found = _successors(*_members(before, after))
+    return {
+        path: one.path
+        for path, one in found.items()
+        if one.span.size and path.isidentifier() and one.path.isidentifier()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What the first part of a path is called now, the ``rest`` of it, and the records in which that goes on."""
+
+    name: str
+    rest: str
+    inside: tuple[Version, Version] | None
+
+
+def _step(path: str, before: Version, after: Version) -> _Step | None:
     first, _, rest = path.partition(".")
     part = _PART.fullmatch(first)
-    was, now = ({one.path: one for one in nameable(*version)} for version in (before, after))
-    if part is None or part[1] not in was or not parts:
+    was, now = _members(before, after)
+    if part is None or part[1] not in was:
         return None
     old = was[part[1]]
-    new = now.get(old.path) or _successor(old, was, now)
+    new = now.get(old.path) or _successors(was, now).get(old.path)
     if new is None:
         return None
-    if not rest:
-        return f"{new.path}{part[2]}"
-    if old.member.record is None or new.member.record is None:
-        return None
-    inside = (before[1].by_id(old.member.record), before[1]), (after[1].by_id(new.member.record), after[1])
-    found = now_called(rest, *inside, parts - 1)
-    return found and f"{new.path}{part[2]}.{found}"
+    records = old.member.record, new.member.record
+    inside = None
+    if records[0] is not None and records[1] is not None:
+        inside = (before[1].by_id(records[0]), before[1]), (after[1].by_id(records[1]), after[1])
+    return _Step(f"{new.path}{part[2]}", rest, inside)
 
 
-def _successor(old: Named, was: Mapping[str, Named], now: Mapping[str, Named]) -> Named | None:
+def _members(before: Version, after: Version) -> tuple[_Members, _Members]:
+    was, now = ({one.path: one for one in nameable(*version)} for version in (before, after))
+    return was, now
+
+
+def _successors(was: _Members, now: _Members) -> dict[str, Named]:
+    """Each member that is gone and surely has another name, with what it is now, by its old name."""
     gone, came = _alone(was, now), _alone(now, was)
-    behind = next(name for name, members in gone.items() if old in members)
-    rivals = [one for one in gone[behind] if _described(one) == _described(old)]
-    found = [one for one in came.get(behind, ()) if _described(one) == _described(old)]
-    if len(found) != len(rivals):
-        return None
-    there = found if len(found) == 1 else [one for one in found if one.span == old.span]
-    return there[0] if len(there) == 1 else None
+    found: dict[str, Named] = {}
+    for place, rivals in gone.items():
+        others = came.get(place, [])
+        if len(others) != len(rivals):
+            continue
+        before, after = (Counter(one.span for one in some) for some in (rivals, others))
+        there = {one.span: one for one in others if before[one.span] == after[one.span] == 1}
+        for one in rivals:
+            new = others[0] if len(others) == 1 else there.get(one.span)
+            if new is not None:
+                found[one.path] = new
+    return found
 
 
-def _alone(mine: Mapping[str, Named], theirs: Mapping[str, Named]) -> dict[str, list[Named]]:
-    """The members that only one version has, by the last one in front of them that both have (empty: none)."""
-    found: dict[str, list[Named]] = {}
+def _alone(mine: _Members, theirs: _Members) -> dict[tuple[object, ...], list[Named]]:
+    """The members that only one version has, by what they are and the last one before them that both have."""
+    found: dict[tuple[object, ...], list[Named]] = {}
     behind = ""
     for path, one in mine.items():
         if path in theirs:
             behind = path
         else:
-            found.setdefault(behind, []).append(one)
+            found.setdefault((behind, *_described(one)), []).append(one)
     return found
 
 

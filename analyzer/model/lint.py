@@ -37,7 +37,8 @@ class Violation:
     ``type`` is the record as C names it (``struct inode``), ``member`` a path in it or empty. ``message`` is a clause
     without the type's name; ``advice`` is what to do. ``file`` is relative to the tree where that is known, as the
     debug information has it otherwise. ``subject`` tells two violations of one rule on one member apart by what they
-    are about (a group's name, the other member), never by figures.
+    are about (a group's name, the other member), never by figures. ``was`` is what the
+    base calls the member, where that is another name.
     """
 
     rule: str
@@ -51,6 +52,7 @@ class Violation:
     line: int | None = None
     figures: tuple[Figure, ...] = ()
     configuration: str = ""
+    was: str = ""
 
     @property
     def key(self) -> tuple[str, str, str, str]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.geometry import Named
@@ -52,6 +52,12 @@ class Side:
         object.__setattr__(self, "containment", Containment(Served(self.layouts, self.kernel)))
         object.__setattr__(self, "holders", Containment(self.layouts))
         object.__setattr__(self, "starts", KnownStarts(self.containment, self.kernel if self.slabs else None))
+
+    def naming(self, layouts: Layouts) -> Side:
+        """The same build, some of whose members are called otherwise: what holds what is not looked for again."""
+        named = replace(self, layouts=layouts)
+        object.__setattr__(named, "holders", self.holders)
+        return named
 
 
 @dataclass(frozen=True, slots=True)
