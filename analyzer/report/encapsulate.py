@@ -11,6 +11,8 @@ import msgspec
 from linesmith.analyzer.model import Refusal
 from linesmith.patches.encapsulation.encapsulate import Encapsulated
 
+SCHEMA_VERSION = 1
+
 
 def render_plan(made: Encapsulated, format_: str) -> bytes:
     """The files that change, the places that stay, and the semantic patch; no change of the tree."""
@@ -22,6 +24,7 @@ def render_plan(made: Encapsulated, format_: str) -> bytes:
 def as_json(made: Encapsulated, files: Sequence[tuple[str, bytes]]) -> bytes:
     """One object; ``patches`` are the names and texts of ``files``."""
     told = {
+        "schema": SCHEMA_VERSION,
         "record": made.declared.title,
         "member": made.declared.name,
         "place": made.declared.place,

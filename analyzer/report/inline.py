@@ -10,6 +10,8 @@ import msgspec
 from linesmith.analyzer.model import Refusal
 from linesmith.patches.inline.inline import Inlined
 
+SCHEMA_VERSION = 1
+
 
 def render_plan(inlined: Inlined, format_: str) -> bytes:
     """What stands in the way, where a person must look, and the semantic patch; no change of the tree."""
@@ -21,6 +23,7 @@ def render_plan(inlined: Inlined, format_: str) -> bytes:
 def as_json(inlined: Inlined, files: Sequence[tuple[str, bytes]]) -> bytes:
     """One object; ``patches`` are the names and texts of ``files``, none where something stands in the way."""
     told = {
+        "schema": SCHEMA_VERSION,
         "record": inlined.study.pointer.outer.record.title,
         "pointer": inlined.study.pointer.name,
         "target": inlined.study.pointer.target,

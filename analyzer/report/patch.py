@@ -12,6 +12,8 @@ from linesmith.analyzer.model import ConfigurationCheck, Patch
 from linesmith.patches.patch import Draft
 from linesmith.patches.series.patch_file import PatchFile
 
+SCHEMA_VERSION = 1
+
 
 def render_json(patch: Patch, files: Sequence[PatchFile], checks: Sequence[ConfigurationCheck]) -> bytes:
     """One object with the fields of ``model.Patch``, the files as one text and one by one, and the ``checks``.
@@ -54,4 +56,4 @@ def _readable(content: bytes) -> str:
 
 
 def _json(told: dict[str, object]) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(told), indent=2) + b"\n"
+    return msgspec.json.format(msgspec.json.encode({"schema": SCHEMA_VERSION, **told}), indent=2) + b"\n"

@@ -126,6 +126,7 @@ def test_a_dry_run_shows_places_and_rules(tree: Path) -> None:
 def test_json_has_places_rules_and_patches(tree: Path) -> None:
     made = linesmith("encapsulate", "wheel.turns", "--accessor", "wheel_turns", "--tree", tree, "--format", "json")
     told = json.loads(made.stdout)
+    assert told["schema"] == 1
     assert told["replaced"] == [{"place": "turned.c:5", "function": "turned"}]
     assert (told["record"], told["member"], told["gives"], told["left"]) == ("struct wheel", "turns", "value", [])
     assert [one["name"] for one in told["patches"]] == ["0001-car-access-turns-through-wheel_turns.patch"]

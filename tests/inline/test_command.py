@@ -123,7 +123,7 @@ def test_json_has_the_uses_the_places_and_the_patches(tree: Path) -> None:
     told = json.loads(linesmith("inline", "area.lock", "--tree", tree, "--on", "tree", "--format", "json").stdout)
     assert (told["record"], told["pointer"], told["target"]) == ("struct area", "lock", "struct lock")
     assert told["uses"][0] == {"place": "area.c:16", "role": "x->p = kmalloc()", "function": "area_make"}
-    assert told["standing"] == []
+    assert (told["schema"], told["standing"]) == (1, [])
     assert {one["code"] for one in told["sites"]} == {"always-succeeds"}
     assert [one["name"] for one in told["patches"]] == ["0001-area-make-lock-a-member-of-struct-area.patch"]
 

@@ -85,7 +85,9 @@ def test_what_does_not_compile_is_an_error(tmp_path: Path) -> None:
 
 def test_json_has_the_sizes(tmp_path: Path) -> None:
     tree = write_files(tmp_path / "tree", {"src/cache.h": HEADER})
-    (told,) = json.loads(check(tree, diff(tmp_path, GROWN), "--format", "json").stdout)["records"]
+    document = json.loads(check(tree, diff(tmp_path, GROWN), "--format", "json").stdout)
+    (told,) = document["records"]
+    assert document["schema"] == 1
     sizes = [(one["record"], one["before"]["size"], one["after"]["size"]) for one in told["records"]]
     assert (told["place"], sizes) == ("src/cache.h:1", [("cache", 64, 72), ("holder", 64, 72)])
 
