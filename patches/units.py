@@ -3,19 +3,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from linesmith.patches.declaration import recorded_file
+from linesmith.patches.included import included
 
 _MOST_UNITS = 3
 _MOST_FILES = 400
+# A kernel has 1,400 in one folder.
+_MOST_HEADERS = 4_000
 
 
 def including_units(tree: Path, file: str, recorded: str | None) -> tuple[str, ...]:
-    """Units to try for ``file``, relative to ``tree``: the one DWARF names, then neighbours that include the file."""
+    """Units to try for ``file``, relative to ``tree``: the one DWARF names, then neighbours that include the file.
+
+    Headers beside it come last, for what needs the headers that another one includes before it.
+    """
     if file.endswith(".c"):
         return ()
     found: dict[str, None] = {}
@@ -27,11 +32,29 @@ def including_units(tree: Path, file: str, recorded: str | None) -> tuple[str, .
 
 
 def _neighbours(tree: Path, file: PurePosixPath) -> Iterator[str]:
-    pattern = re.compile(rb'^\s*#\s*include\s*"' + re.escape(file.name.encode()) + rb'"', re.MULTILINE)
-    folder = tree / file.parent
-    for path in islice(sorted(folder.glob("*.c")), _MOST_FILES):
+    for path, text in _mentioning(tree, file, "*.c", _MOST_FILES):
+        if (True, file.name) in included(text):
+            yield path
+    for path, text in _mentioning(tree, file, "*.h", _MOST_HEADERS):
+        if any(_names(name, file, in_quotes=in_quotes) for in_quotes, name in included(text)):
+            yield path
+
+
+def _names(name: str, file: PurePosixPath, *, in_quotes: bool) -> bool:
+    """Whether a header beside ``file`` means it by ``name``: in angles the end of its path, with a folder at least."""
+    named = PurePosixPath(name)
+    if in_quotes:
+        return name == file.name
+    return len(named.parts) > 1 and file.parts[-len(named.parts) :] == named.parts
+
+
+def _mentioning(tree: Path, file: PurePosixPath, pattern: str, most: int) -> Iterator[tuple[str, bytes]]:
+    """Other files of the same folder with the name of ``file`` in their text."""
+    name = file.name.encode()
+    for path in islice(sorted((tree / file.parent).glob(pattern)), most):
         try:
-            if path.is_file() and pattern.search(path.read_bytes()):
-                yield str(file.parent / path.name)
+            text = path.read_bytes() if path.name != file.name and path.is_file() else b""
         except OSError:
             continue
+        if name in text:
+            yield str(file.parent / path.name), text

@@ -30,12 +30,12 @@ def mails(made: Commits, *versions: Files) -> list[bytes]:
     return [subprocess.run([*argv, one], cwd=made.root, capture_output=True, check=True).stdout for one in commits[1:]]
 
 
-def lint(tree: Path, *patches: bytes) -> subprocess.CompletedProcess[bytes]:
+def lint(tree: Path, *patches: bytes, cflags: str = "") -> subprocess.CompletedProcess[bytes]:
     """Judge the patches, the first of which comes over standard input."""
     files = [tree.parent / f"{number}.patch" for number in range(1, len(patches))]
     for file, text in zip(files, patches[1:], strict=True):
         file.write_bytes(text)
-    argv: list[str | Path] = [LINESMITH, "lint", "--tree", tree]
+    argv: list[str | Path] = [LINESMITH, "lint", "--tree", tree, f"--cflags={cflags}"]
     argv += [part for one in (Path("-"), *files) for part in ("--patch", one)]
     return subprocess.run(argv, input=patches[0], capture_output=True, check=False, timeout=60)
 
@@ -60,6 +60,30 @@ def test_a_series_is_judged_as_a_whole(tmp_path: Path, made: Commits) -> None:
     assert LOST in lint(tree, *texts).stdout.decode()
     assert LOST in lint(tree, b"".join(texts)).stdout.decode()
     assert LOST not in lint(write_files(tmp_path / "other", {"a.h": UNALIGNED}), texts[1]).stdout.decode()
+
+
+@pytest.mark.parametrize("naming", ['"a.h"', "<include/a.h>"])
+def test_a_header_that_needs_others_is_compiled_through_the_header_that_includes_it(
+    tmp_path: Path, made: Commits, naming: str
+) -> None:
+    ours = {"include/a.h": HEADER.replace("long", "word")}
+    theirs = {"include/all.h": f"typedef long word;\n#include {naming}\n", "include/b.h": "typedef word b;\n"}
+    tree = write_files(tmp_path / "tree", {**ours, **theirs})
+    changed = {"include/a.h": UNALIGNED.replace("long", "word")}
+    done = lint(tree, *mails(made, {**ours, **theirs}, {**changed, **theirs}), cflags="-I.")
+    assert f"include/{LOST}" in done.stdout.decode()
+
+
+def test_a_header_is_not_compiled_through_one_that_includes_another_of_its_name(tmp_path: Path, made: Commits) -> None:
+    files: Files = {
+        "x/a.h": HEADER.replace("long", "word"),
+        "x/all.h": "typedef long word;\n#include <y/a.h>\n",
+        "y/a.h": "",
+    }
+    tree = write_files(tmp_path / "tree", files)
+    changed = {**files, "x/a.h": UNALIGNED.replace("long", "word")}
+    done = lint(tree, *mails(made, {**files}, {**changed}), cflags="-I.")
+    assert "x/a.h was not compiled" in done.stdout.decode() + done.stderr.decode()
 
 
 def test_a_series_that_takes_back_what_it_did_is_clean(tmp_path: Path, made: Commits) -> None:
