@@ -75,7 +75,7 @@ def test_a_header_that_needs_others_is_compiled_through_the_header_that_includes
 
 
 def test_a_header_is_not_compiled_through_one_that_includes_another_of_its_name(tmp_path: Path, made: Commits) -> None:
-    files: Files = {
+    files = {
         "x/a.h": HEADER.replace("long", "word"),
         "x/all.h": "typedef long word;\n#include <y/a.h>\n",
         "y/a.h": "",
