@@ -140,7 +140,7 @@ def _no_patch(tree: Path, mails: Sequence[Mail]) -> str:
     if all(mail.part and mail.part[0] == 0 for mail in mails):
         return f"{name} is a cover letter; give the patches behind it"
     if any(_MULTIPART.search(mail.text) for mail in mails):
-        return f"{name} is a mail of several parts, as with attachments; give one as `git format-patch` writes it"
+        return f"{name} is a mail of several parts, none of which is a patch; give one as `git format-patch` writes it"
     return f"{name} is no patch of files in {tree}; give one as `git format-patch` writes it"
 
 

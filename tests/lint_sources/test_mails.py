@@ -8,9 +8,16 @@ import gzip
 import quopri
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default
+from functools import partial
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lint_commits import Commits, repository
 from patch_cases import write_files
 
@@ -98,6 +105,95 @@ def quoted(text: bytes) -> bytes:
 def encoded(text: bytes) -> bytes:
     head, _, body = text.partition(b"\n\n")
     return head + MIME + b"base64\n\n" + base64.encodebytes(with_line_ends_of_mail(body))
+
+
+def attached(*patches: bytes, text: str = "See below.\n", kind: str = "text/x-patch") -> bytes:
+    """A mail as programs write it, with these files."""
+    mail = EmailMessage()
+    mail["Subject"] = "[PATCH 1/3] caches"
+    mail.set_content(text)
+    for number, patch in enumerate(patches):
+        main, _, sub = kind.partition("/")
+        mail.add_attachment(patch, maintype=main, subtype=sub, filename=f"{number}.patch")
+    return mail.as_bytes()
+
+
+def as_text(patch: bytes) -> bytes:
+    """A mail that shows the patch twice, the second time for browsers."""
+    mail = EmailMessage()
+    mail.set_content(patch.decode(), cte="quoted-printable")
+    mail.add_alternative(f"<pre>{patch.decode()}</pre>", subtype="html")
+    return mail.as_bytes()
+
+
+def forwarded(patch: bytes) -> bytes:
+    """A mail with another one in it."""
+    mail = EmailMessage()
+    mail.set_content("What do you think?\n")
+    mail.add_attachment(message_from_bytes(patch, policy=default))
+    return mail.as_bytes()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        attached,
+        partial(attached, kind="application/octet-stream"),
+        lambda patch: attached(patch, text=patch.decode()),
+        as_text,
+        forwarded,
+        lambda patch: forwarded(encoded(patch)),
+        lambda patch: with_line_ends_of_mail(attached(patch)),
+        lambda patch: b"From me@here Tue Nov 17 09:00:01 2026\n" + attached(patch),
+    ],
+)
+def test_a_mail_of_several_parts_is_the_patch_in_it(
+    tmp_path: Path, made: Commits, sent: Callable[[bytes], bytes]
+) -> None:
+    """One that is attached counts, whatever the text shows of it."""
+    patch = printed(made, "format-patch", "--stdout", "-1", "topic~2")
+    assert judged(tree(tmp_path), sent(patch)) == (STEPS[0].encode(), STEPS[1].encode())
+
+
+@pytest.mark.parametrize("option", ["--attach", "--inline"])
+def test_what_git_attaches_is_read(tmp_path: Path, made: Commits, option: str) -> None:
+    assert judged(tree(tmp_path), series(made, option)) == WHOLE
+
+
+def test_several_attached_patches_are_a_series(tmp_path: Path, made: Commits) -> None:
+    parts = [mail.text for mail in mails_of("series", series(made))]
+    mails = mails_of("mail", attached(*parts))
+    assert [mail.name for mail in mails] == ["mail[1]", "mail[2]", "mail[3]"]
+    assert judged(tree(tmp_path), attached(*parts)) == WHOLE
+
+
+def test_a_patch_in_a_mail_of_several_parts_has_the_number_of_its_subject(made: Commits) -> None:
+    (mail,) = mails_of("mail", attached(printed(made, "diff", "topic~3", "topic~2")))
+    assert mail.part == (1, 3)
+
+
+def test_a_mailbox_may_hold_mails_with_parts(tmp_path: Path, made: Commits) -> None:
+    """Their patches begin as mails in a mailbox do, too."""
+    parts = [mail.text for mail in mails_of("series", series(made))]
+    line = b"From me@here Tue Nov 17 09:00:01 2026\n"
+    box = line + attached(parts[0]) + b"\n" + line + attached(parts[1]) + b"\n" + parts[2]
+    assert len(mails_of("box", box)) == 3
+    assert judged(tree(tmp_path), box) == WHOLE
+
+
+@given(st.lists(st.sampled_from([
+    b"From me@here Tue Nov 17 09:00:01 2026\n", b"Content-Type: multipart/mixed; boundary=b\n", b"--b\n", b"--b--\n",
+    b"Content-Type: message/rfc822\n", b"Content-Transfer-Encoding: base64\n", b"--- a/a\n+++ b/a\n", b"LS0t\n",
+    b'Content-Type: multipart/x; boundary="c;\n', b"\xff: \xfe\n", b"\r\n", b"\n",
+]), max_size=30))  # fmt: skip
+def test_any_mail_is_read_or_refused(lines: list[bytes]) -> None:
+    with suppress(PatchRefused):
+        mails_of("mail", b"".join(lines))
+
+
+def test_a_mailbox_of_all_mails_of_a_list_is_refused() -> None:
+    with pytest.raises(PatchRefused, match=r"box has more than 10,000 mails; give those of the series alone"):
+        mails_of("box", b"From me@here Tue Nov 17 09:00:01 2026\n\n" * 10_001)
 
 
 @pytest.mark.parametrize("sent", [with_line_ends_of_mail, quoted, encoded])
