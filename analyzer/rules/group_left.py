@@ -67,7 +67,8 @@ def _wanted(subject: Subject, group: MemberGroup) -> Iterator[Violation]:
     if found is None or not found.apart:
         return
     before = _before(subject, group)
-    known = {one.path for one in before.apart} if before else set()
+    # One that was on the line of the others, with others in between, and has left that line is not where it was.
+    known = {one.path for one in before.apart} - (before.near - found.near) if before else set()
     where = f"apart from the others of the group {group.name}, which {_place(found)}"
     advice = f"move {{}} back beside {found.together[-1].path}, or take {{}} out of the group"
     for old, ending, severity in ((False, "", RULE.severity), (True, ", as before", Severity.NOTE)):
@@ -76,8 +77,12 @@ def _wanted(subject: Subject, group: MemberGroup) -> Iterator[Violation]:
 
 
 def _place(group: WantedGroup) -> str:
-    first, last = line_of(group.span.offset), line_of(group.span.offset + group.span.size - 1)
+    """Where those together are; by bytes where one that is not with them is on a line of theirs."""
+    begin, end = group.span.offset, group.span.offset + group.span.size - 1
+    first, last = line_of(begin), line_of(end)
     verb = "is" if len(group.together) == 1 else "are"
+    if group.near:
+        return f"{verb} at bytes {begin} to {end}"
     return f"{verb} on line {first}" if first == last else f"{verb} on lines {first} to {last}"
 
 

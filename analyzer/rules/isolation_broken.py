@@ -21,6 +21,7 @@ _MOST_HOLDERS = 32
 
 def _check(subject: Subject) -> Iterator[Violation]:
     said: set[frozenset[str]] = set()
+    on_lines: set[frozenset[str]] = set()  # those of them that an intent keeps off one line, not a pair of lines only
     members: set[str] = set()
     wanted = (one for intent in subject.intents for one in intent.isolations)
     for isolation in sorted(wanted, key=lambda one: one.bytes):
@@ -30,10 +31,13 @@ def _check(subject: Subject) -> Iterator[Violation]:
             members.add(found.member.path)
             if not found.meetings <= said:  # who shares a line shares a pair of lines, too; both may be wanted alone
                 said |= found.meetings
+                on_lines |= found.meetings if isolation.bytes == CACHE_LINE_BYTES else set()
                 yield _violation(subject, isolation, found, before.get(found.key))
         if not isolation.apart_from:
             yield from _in_holders(subject, isolation)
-    yield from (_without_intent(subject, one) for one in joined(subject) if one.found.member.path not in members)
+    for one in joined(subject):
+        if one.found.member.path not in members and not one.found.meetings <= on_lines:
+            yield _without_intent(subject, one)
 
 
 def _companies(isolation: Isolation, layout: Layout, side: Side) -> Iterator[Beside]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from linesmith.analyzer.geometry import Named, Span
+from linesmith.analyzer.geometry import Named, Span, lines_touched
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, MemberGroup
 from linesmith.analyzer.rules.company import found_members, others
@@ -29,6 +29,12 @@ class WantedGroup:
         """From the first of those together to the end of the last."""
         first = self.together[0].offset
         return Span(first, max(one.end for one in self.together) - first)
+
+    @property
+    def near(self) -> frozenset[str]:
+        """Those apart that are on the lines of the others all the same, by name."""
+        lines = lines_touched(self.span.offset, self.span.size)
+        return frozenset(one.path for one in self.apart if {*lines} & {*lines_touched(one.offset, one.span.size)})
 
 
 def wanted_group(group: MemberGroup, layout: Layout, layouts: Layouts) -> WantedGroup | None:

@@ -81,7 +81,7 @@ def test_of_many_members_that_left_one_violation_tells(left: Left) -> None:
 def test_a_new_member_between_those_of_a_wanted_group_sets_one_apart(left: Left) -> None:
     (one,) = left("u64 first, second, third;", "u64 first, second, added, third;", HOT)
     assert one.message == (
-        "lies apart from the others of the group lookup, which are on line 0; it is on line 0, at byte 24"
+        "lies apart from the others of the group lookup, which are at bytes 0 to 15; it is on line 0, at byte 24"
     )
     assert one.advice == "move third back beside second, or take it out of the group"
     assert figure(one, "offset") == (16, 24)
@@ -94,7 +94,23 @@ def test_a_wanted_group_is_judged_in_one_build(left: Left) -> None:
 
 def test_what_lay_apart_before_is_a_note(left: Left) -> None:
     (one,) = left("u64 first, second, other, third;", "u64 first, second, other, added, third;", HOT)
-    assert one.message.startswith("lies apart from the others of the group lookup, which are on line 0, as before")
+    assert one.message.startswith(
+        "lies apart from the others of the group lookup, which are at bytes 0 to 15, as before"
+    )
+    assert one.severity is Severity.NOTE
+
+
+def test_one_that_left_the_line_of_the_others_is_not_as_it_was(left: Left) -> None:
+    """struct tcp_sock: scaling_ratio went to what only receiving reads, some members behind those of its line."""
+    (one,) = left("u64 first, second, other, third, x[8];", "u64 first, second, other, x[8], third;", HOT)
+    assert one.severity is Severity.WARNING
+    assert one.message == (
+        "lies apart from the others of the group lookup, which are on line 0; it is on line 1, at byte 88"
+    )
+
+
+def test_one_that_came_to_the_line_of_the_others_is_apart_as_before(left: Left) -> None:
+    (one,) = left("u64 first, second, other, x[8], third;", "u64 first, second, other, third, x[8];", HOT)
     assert one.severity is Severity.NOTE
 
 

@@ -142,6 +142,16 @@ def test_a_member_moved_through_a_wall(tmp_path: Path) -> None:
     assert one.member == "lock"
 
 
+@pytest.mark.parametrize(("size", "members"), [(64, ["hot"]), (128, ["hot", "near"])])
+def test_whom_an_intent_keeps_off_a_line_is_not_told_again_for_a_wall_that_fell(
+    tmp_path: Path, size: int, members: list[str]
+) -> None:
+    """As struct page_counter without its paddings; off a pair of lines is less than what parted the two."""
+    old = f"{ALIGNED} u64 hot; CACHELINE_PADDING(_pad1_); u64 near;"
+    found = met(tmp_path, old, f"{ALIGNED} u64 hot; u64 near;", apart("hot", other=("near",), size=size))
+    assert [one.member for one in found] == members
+
+
 def test_a_padding_that_is_gone_parted_its_neighbours(tmp_path: Path) -> None:
     old = "u64 reads, x; CACHELINE_PADDING(_pad1_); u64 writes; u64 tail[8] __cacheline_aligned;"
     (one,) = met(tmp_path, old, "u64 reads, x; u64 writes; u64 tail[8] __cacheline_aligned;")
