@@ -41,6 +41,7 @@ def command(
     Asked for nothing in particular it tells how many accesses there are, and of how many the type is known.
     """
     from linesmith.analyzer.cli import access_answers as answers
+    from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.cli.settled import is_given
 
     if member is not None and type_ is None:
@@ -49,11 +50,11 @@ def command(
         raise click.UsageError("--type, --function and --address are different questions; ask one at a time")
     if type_ is not None:
         most = limit if member is None or is_given("limit") else None
-        text = answers.about_type(elf, type_, member, format_, most)
+        text = answers.about_type(elf, type_, member, format_, most, text_columns(output))
     elif function is not None:
         text = answers.about_function(elf, function, format_)
     elif address is not None:
         text = answers.about_address(elf, address, format_)
     else:
         text = answers.about_all(elf, format_)
-    options.write(text, output)
+    options.write_shown(text, format_, output)

@@ -16,7 +16,7 @@ from linesmith.analyzer.report import access, access_json
 from linesmith.analyzer.selection import MOST_OFFERED, select
 
 
-def about_type(elf: Path, wanted: str, member: str | None, format_: str, limit: int | None) -> str:
+def about_type(elf: Path, wanted: str, member: str | None, format_: str, limit: int | None, columns: int) -> str:
     """Who touches the members, or one ``member``, of every type called so; of each the first ``limit`` functions.
 
     Raises ``TypeNotFound`` and ``MemberNotFound``.
@@ -29,7 +29,7 @@ def about_type(elf: Path, wanted: str, member: str | None, format_: str, limit: 
         found = [(layout, of_member(one, parts[layout.id])) for layout, one in found if layout.id in parts]
     if format_ == "json":
         return access_json.render_types(found, reading.identity)
-    return access.render_types(found, limit)
+    return access.render_types(found, limit, columns)
 
 
 def _called(member: str, chosen: Sequence[Layout], layouts: Layouts) -> dict[int, Named]:

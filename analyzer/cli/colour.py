@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linesmith.analyzer.cli.terminal import inert
+from linesmith.analyzer.report.prose import WIDTH
 
 if TYPE_CHECKING:
     from linesmith.analyzer.report.map_rows import Row
@@ -37,9 +38,18 @@ def screen(destination: Path | None) -> Screen:
     if destination is not None:
         return Screen()
     terminal = sys.stdout.isatty()
-    asked = terminal or "COLUMNS" in os.environ
-    columns = max(NARROWEST, shutil.get_terminal_size((USUAL, 24)).columns) if asked else USUAL
-    return Screen(columns, wants_colour(os.environ, terminal), terminal and _has_blocks(os.environ))
+    return Screen(_columns(USUAL), wants_colour(os.environ, terminal), terminal and _has_blocks(os.environ))
+
+
+def text_columns(destination: Path | None) -> int:
+    """How wide sentences and tables may be: as the terminal is, or for a file or a pipe as is good to read."""
+    return _columns(WIDTH) if destination is None else WIDTH
+
+
+def _columns(usual: int) -> int:
+    """Those of the terminal that standard output is, or that the user wants (``COLUMNS``); else ``usual``."""
+    asked = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return max(NARROWEST, shutil.get_terminal_size((usual, 24)).columns) if asked else usual
 
 
 def wants_colour(environment: Mapping[str, str], terminal: bool) -> bool:

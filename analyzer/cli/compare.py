@@ -52,4 +52,4 @@ def command(
         shown = compare_json.render_json(found, *zip((old.reading.identity, new.reading.identity), sides, strict=True))
     else:
         shown = text.render_text(found, *sides)
-    options.write(shown, output)
+    options.write_shown(shown, format_, output)

@@ -27,14 +27,18 @@ def command(
     perf and KVM are tried by running them, which takes some seconds. Exit status 1 tells that one of the commands named
     (`linesmith doctor record`) cannot work here.
     """
+    from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.cli.waiting import tell_who_waits
     from linesmith.analyzer.doctor import Place, examine
     from linesmith.analyzer.report import doctor
 
     _refuse_unknown(commands)
     checks = examine(Place(tree, build), tell_who_waits)
-    render = doctor.render_json if format_ == "json" else doctor.render_all if whole else doctor.render_text
-    options.write(render(checks, commands), output)
+    if format_ == "json":
+        text = doctor.render_json(checks, commands)
+    else:
+        text = (doctor.render_all if whole else doctor.render_text)(checks, commands, text_columns(output))
+    options.write(text, output)
     return 1 if doctor.lacking(checks, commands) else 0
 
 

@@ -46,6 +46,7 @@ def command(
     of samples that may hold one is looked at, whatever --top says.
     """
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
+    from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.cli.saving import check_save, save_profile
     from linesmith.analyzer.report import hot, hot_json
     from linesmith.analyzer.report.chosen import Chosen
@@ -54,6 +55,8 @@ def command(
     check_save(save, output)
     found = with_offsets(analyse(elf, profile, section, type_, top, snapshot, trust))
     chosen = Chosen(found.profile, found.section, found.sections, found.left_out)
-    render = hot_json.render_json if format_ == "json" else hot.render_text
-    options.write(render(by_removable(found.findings), found.reading.identity, chosen), output)
+    shown = by_removable(found.findings), found.reading.identity, chosen
+    as_text = format_ == "text"
+    text = hot.render_text(*shown, text_columns(output)) if as_text else hot_json.render_json(*shown)
+    options.write(text, output)
     save_profile(found.given, save)

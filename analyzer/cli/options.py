@@ -180,6 +180,14 @@ def write_page(text: str, destination: Path) -> None:
     deliver(text.encode("utf-8", "backslashreplace"), destination, ("html",))
 
 
+def write_shown(text: str, format_: str, destination: Path | None) -> None:
+    """The same of a result in ``format_``: what is text for people is made as wide as it is shown."""
+    from linesmith.analyzer.cli.colour import text_columns
+    from linesmith.analyzer.report.prose import fitted
+
+    write(fitted(text, text_columns(destination)) if format_ == "text" else text, destination)
+
+
 def write(text: str, destination: Path | None) -> None:
     """Put ``text`` where ``-o`` says, or print it; raises ``OutputError`` where that cannot be done."""
     deliver(inert(text).encode("utf-8", "backslashreplace"), destination)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from linesmith.analyzer.cli.options import write, write_page
+from linesmith.analyzer.cli.options import write_page, write_shown
 from linesmith.analyzer.errors import OutputError
 from linesmith.analyzer.model import Result
 from linesmith.analyzer.report.bench import render_text
@@ -14,6 +14,7 @@ from linesmith.analyzer.report.bench_json import render_json
 from linesmith.analyzer.report.bench_markdown import render_markdown
 from linesmith.analyzer.report.evidence import evidence
 from linesmith.analyzer.report.matrix import render_json as render_matrix
+from linesmith.analyzer.report.prose import fitted
 from linesmith.analyzer.report.two_runs import render_two_runs
 from linesmith.patches.message import with_evidence
 
@@ -47,7 +48,7 @@ def keep(result: Result, folder: Path) -> None:
 
 def show(result: Result, format_: str, output: Path | None) -> None:
     """Write the result in ``format_`` to ``output`` or the terminal."""
-    write(_RENDERED[format_](result), output)
+    write_shown(_RENDERED[format_](result), format_, output)
 
 
 def show_page(result: Result, folder: Path, destination: Path) -> None:
@@ -60,11 +61,11 @@ def show_page(result: Result, folder: Path, destination: Path) -> None:
 
 def compare(result: Result, other: Result, output: Path | None) -> None:
     """Write what two runs say of the same variants to ``output`` or the terminal."""
-    write(render_two_runs(result, other), output)
+    write_shown(render_two_runs(result, other), "text", output)
 
 
 def _files(result: Result, folder: Path) -> Iterator[tuple[str, str]]:
-    yield "report.txt", render_text(result)
+    yield "report.txt", fitted(render_text(result))
     yield "report.json", render_json(result)
     yield "matrix.json", render_matrix(result)
     for variant, place in result.patches:

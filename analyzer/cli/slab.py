@@ -59,6 +59,7 @@ def command(
     What nothing says of the cache is computed by the rules of SLUB; each line tells how it is known. --pull-in,
     --push-out and --shrink ask what another structure of TYPE would cost.
     """
+    from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.cli.kernels import Running
     from linesmith.analyzer.cli.slabs import Question, slabs_of
     from linesmith.analyzer.report import slab, slab_json
@@ -72,9 +73,9 @@ def command(
         )
     running = Running(cpus, options.PAGES[page_size], kernel, slabinfo)
     if change.asked:
-        options.write(whatif.answer(elf, types, change, asked, running, format_), output)
+        options.write(whatif.answer(elf, types, change, asked, running, format_, text_columns(output)), output)
         return
     question = Question(types, asked, running)
     found = slabs_of(elf, question)
     render = slab_json.render_json if format_ == "json" else slab.render_text
-    options.write(render(found), output)
+    options.write_shown(render(found), format_, output)

@@ -54,6 +54,7 @@ def command(
     """
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
     from linesmith.analyzer.cli.blocks import with_blocks
+    from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.cli.proposing import free_candidates, suggested
     from linesmith.analyzer.report import suggest, suggest_json
     from linesmith.analyzer.report.line_maps import suggested_maps
@@ -72,5 +73,6 @@ def command(
     if wanted == "json":
         text = suggest_json.render_json(answers)
     else:
-        text = suggest.render_candidate(answers, number) if number else suggest.render_text(answers)
+        width = text_columns(output)
+        text = suggest.render_candidate(answers, number, width) if number else suggest.render_text(answers, width)
     options.write(text, output)

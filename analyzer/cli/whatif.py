@@ -95,7 +95,9 @@ def _refuse_incomplete(wanted: Change) -> None:
         raise click.UsageError("--push-out goes without --pull-in and --shrink; ask for one change after the other")
 
 
-def answer(elf: Path, types: tuple[str, ...], wanted: Change, asked: Asked, running: Running, format_: str) -> str:
+def answer(
+    elf: Path, types: tuple[str, ...], wanted: Change, asked: Asked, running: Running, format_: str, columns: int
+) -> str:
     """The changed record as text or JSON; raises ``TypeNotFound``, ``StructureRefused`` and what reading raises."""
     from linesmith.analyzer.cli.kernels import kernel_of
     from linesmith.analyzer.cli.loading import load
@@ -117,7 +119,7 @@ def answer(elf: Path, types: tuple[str, ...], wanted: Change, asked: Asked, runn
     base = SlabAnswer(reading.identity, known.kernel.machine, known.named, (), bool(known.kernel.measured))
     if format_ == "json":
         return structure_json.render_json(advice, base, wanted.without)
-    return structure.render_text(advice, reading.layouts, base, wanted.without)
+    return structure.render_text(advice, reading.layouts, base, wanted.without, columns)
 
 
 def _code(elf: Path) -> AccessMap | None:

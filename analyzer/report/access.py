@@ -21,19 +21,22 @@ from linesmith.analyzer.model import (
     MemberAccesses,
     TypeAccesses,
 )
+from linesmith.analyzer.report.prose import WIDTH
 
 MOST_EMBEDDINGS = 4
 MOST_LINES = 3
 MOST_BESIDE = 2
+MEMBER_COLUMN = 32
+_NOWHERE = "(no member there)"
 _CUT = "`--member NAME` names all functions of a member, `--limit N` more of each"
 
 
-def render_types(found: Sequence[tuple[Layout, TypeAccesses]], limit: int | None) -> str:
+def render_types(found: Sequence[tuple[Layout, TypeAccesses]], limit: int | None, columns: int = WIDTH) -> str:
     """Each type with a row for each member that is touched; ``limit`` functions of each are named.
 
     ``None`` names all of them, one in a line; where some are left out, the last line says how to see them.
     """
-    text = _blocks(_type(layout, one, limit) for layout, one in found)
+    text = _blocks(_type(layout, one, limit, columns) for layout, one in found)
     cut = limit is not None and any(len(row.functions) > limit for _, one in found for row in one.members)
     return f"{text}\n{_CUT}\n" if cut else text
 
@@ -95,17 +98,21 @@ def _blocks(blocks: Iterable[Iterable[str]]) -> str:
     return "\n\n".join("\n".join(rows) for rows in blocks) + "\n"
 
 
-def _type(layout: Layout, found: TypeAccesses, limit: int | None) -> Iterator[str]:
+def _type(layout: Layout, found: TypeAccesses, limit: int | None, columns: int) -> Iterator[str]:
     yield f"{layout.title}, {_counted(layout.size, 'byte')}: {_head(found.counts, found.functions)}"
     if found.embeddings:
         yield f"  within   {_embeddings(found.embeddings)}"
+    width = MEMBER_COLUMN
+    if any(len(row) > columns for member in found.members for row in _member(member, limit, width)):
+        width = max(len(name) for name in (*map(_name, found.members), _NOWHERE if found.elsewhere.total else ""))
     if found.members:
         yield ""
-        yield f"  {'offset':>6}  {'member':<32} {'reads':>7} {'writes':>7} {'updates':>7} {'atomics':>7}  functions"
+        counts = f"{'reads':>7} {'writes':>7} {'updates':>7} {'atomics':>7}"
+        yield f"  {'offset':>6}  {'member':<{width}} {counts}  functions"
     for member in found.members:
-        yield from _member(member, limit)
+        yield from _member(member, limit, width)
     if found.elsewhere.total:
-        yield f"  {'':>6}  {'(no member there)':<32} {_columns(found.elsewhere)}"
+        yield f"  {'':>6}  {_NOWHERE:<{width}} {_columns(found.elsewhere)}"
 
 
 def _embeddings(embeddings: Sequence[Embedding]) -> str:
@@ -115,10 +122,13 @@ def _embeddings(embeddings: Sequence[Embedding]) -> str:
     return ", ".join(named) + rest
 
 
-def _member(member: MemberAccesses, limit: int | None) -> Iterator[str]:
+def _name(member: MemberAccesses) -> str:
     others = len(member.alternatives)
-    name = member.path + (f" or {_counted(others, 'other')}" if others else "")
-    row = f"  {member.offset:>#6x}  {name:<32} {_columns(member.counts)}"
+    return member.path + (f" or {_counted(others, 'other')}" if others else "")
+
+
+def _member(member: MemberAccesses, limit: int | None, width: int) -> Iterator[str]:
+    row = f"  {member.offset:>#6x}  {_name(member):<{width}} {_columns(member.counts)}"
     if not member.functions:
         yield f"{row}  no access known"
     elif limit is not None:

@@ -3,25 +3,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Simulation
 from linesmith.analyzer.report.moves import short_change
-from linesmith.analyzer.report.prose import WIDTH
+from linesmith.analyzer.report.prose import WIDTH, prose
 from linesmith.analyzer.report.savings import saved
 from linesmith.analyzer.report.suggested import Numbered
 
-# What a table says of the change, at least.
-LEAST_CHANGE = 32
+# What a table says of the change in its own column, at least; with less room it stands below the row.
+LEAST_CHANGE = 24
 HEAD = ("", "change", "saves", "limits", "size", "pages/1,000", "moved", "diff")
 
 
-def alternative_rows(ones: Sequence[Numbered]) -> list[str]:
+def alternative_rows(ones: Sequence[Numbered], columns: int = WIDTH) -> list[str]:
     """A table of the candidates, the recommended one marked with ``*``; columns that say nothing are left out."""
     table = alternative_cells(ones)
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    widths[1] = min(widths[1], max(WIDTH - sum(widths) + widths[1] - 2 * len(widths), LEAST_CHANGE))
+    room = columns - sum(widths) + widths[1] - 2 * (len(widths) - 1)
+    if room < min(widths[1], LEAST_CHANGE):
+        return list(_rows_with_changes_below(table, widths, columns))
+    widths[1] = min(widths[1], room)
     return [_row(row, widths) for row in table]
+
+
+def _rows_with_changes_below(table: Sequence[Sequence[str]], widths: Sequence[int], columns: int) -> Iterator[str]:
+    first, _, *others = widths
+    for row in table:
+        cells = "  ".join(f"{cell:>{width}}" for cell, width in zip(row[2:], others, strict=True))
+        yield f"{row[0]:>{first}}  {cells}".rstrip()
+        yield from prose(row[1], " " * 4, " " * 6, columns).splitlines()
 
 
 def alternative_cells(ones: Sequence[Numbered]) -> list[list[str]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from linesmith.analyzer.model import Finding
 from linesmith.analyzer.report.cost import share_range
+from linesmith.analyzer.report.prose import WIDTH, row
 from linesmith.analyzer.sharing.line_cost import by_removable
 from linesmith.analyzer.sharing.type_totals import TypeTotal, place_of, type_totals
 
@@ -18,7 +19,7 @@ MOST_RANKS = 12
 MOST_LINES = 50
 
 
-def type_rows(found: Sequence[Finding]) -> list[str]:
+def type_rows(found: Sequence[Finding], columns: int = WIDTH) -> list[str]:
     """The table of types; none where it would say what the only line says."""
     if len(found) < 2:
         return []
@@ -27,15 +28,15 @@ def type_rows(found: Sequence[Finding]) -> list[str]:
         f"{len(found):,} lines by type:",
         f"  {'removable':<16} {'lines':>6} {'contended':>10}  type: members that meet",
     ]
-    rows += [_row(one) for one in totals[:MOST_TYPES]]
+    rows += [_row(one, columns) for one in totals[:MOST_TYPES]]
     more = len(totals) - MOST_TYPES
     return [*rows, f"  … and {more} more types"] if more > 0 else rows
 
 
-def _row(one: TypeTotal) -> str:
+def _row(one: TypeTotal, columns: int) -> str:
     pairs = ", ".join(f"{first} with {second}" for first, second in one.pairs)
     what = f"{one.type or 'object not known'}{': ' if pairs else ''}{pairs}"
-    return f"  {share_range(one.share):<16} {one.lines:>6,} {one.contended:>10,}  {what}"
+    return row(f"  {share_range(one.share):<16} {one.lines:>6,} {one.contended:>10,}  ", what, columns)
 
 
 def examples(found: Iterable[Finding]) -> tuple[list[tuple[Finding, tuple[int, ...]]], int]:

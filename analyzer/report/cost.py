@@ -3,13 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Bounds, LineCost, SharingCost, Side
 from linesmith.analyzer.report.counting import amount as counted_as
 from linesmith.analyzer.report.counting import runs
+from linesmith.analyzer.report.prose import WIDTH, row
 
 MOST_SHARINGS = 6
 # A sharing that can cause less than this share of the line's contended accesses is not worth a row.
 LEAST_SHARE = 0.01
+_SHARING_HEAD = ("waits", "for stores to", "contended", "cycles", "on")
+# Columns that the cells but the last have where there is room.
+_SHARING_WIDTHS = (24, 24, 14, 20)
 
 
 def cost_rows(cost: LineCost, accesses: str, whole: str = "profile") -> list[str]:
@@ -35,13 +41,16 @@ def _removable(amount: Bounds, cycles: Bounds, contended: int, accesses: str) ->
     return f"{count_range(amount)} of {of_all}, {count_range(cycles)} cycles"
 
 
-def sharing_rows(cost: LineCost) -> list[str]:
+def sharing_rows(cost: LineCost, columns: int = WIDTH) -> list[str]:
     """A table of who waits for stores to what, heaviest first, indented by two."""
     heavy = heavy_sharings(cost)
     if not heavy:
         return []
-    rows = [f"  {'waits':<24} {'for stores to':<24} {'contended':>14} {'cycles':>20}  on"]
-    rows += [_sharing(one) for one in heavy[:MOST_SHARINGS]]
+    table = [_SHARING_HEAD, *map(_sharing, heavy[:MOST_SHARINGS])]
+    narrow = [max(map(len, column)) for column in zip(*table, strict=True)]
+    roomy = [*map(max, narrow, _SHARING_WIDTHS)]
+    widths = roomy if len(_sharing_cells(table[0], roomy)) + narrow[-1] <= columns else narrow
+    rows = [row(_sharing_cells(cells, widths), cells[-1], columns) for cells in table]
     more = len(heavy) - MOST_SHARINGS
     return [*rows, f"  … and {more} more"] if more > 0 else rows
 
@@ -51,13 +60,17 @@ def heavy_sharings(cost: LineCost) -> list[SharingCost]:
     return [one for one in cost.sharings if one.contended.most >= max(1, LEAST_SHARE * cost.contended)]
 
 
-def _sharing(one: SharingCost) -> str:
+def _sharing_cells(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """All cells but the last."""
+    placed = (f"{cell:{side}{width}}" for cell, side, width in zip(cells, "<<>>", widths, strict=False))
+    return f"  {' '.join(placed)}  "
+
+
+def _sharing(one: SharingCost) -> tuple[str, ...]:
     writer = "itself" if one.writer.member == one.victim.member else one.writer.member
     span = "" if one.span == CACHE_LINE_BYTES else f", {one.span}-byte pair"
-    return (
-        f"  {one.victim.member:<24} {writer:<24} {count_range(one.contended):>14} {count_range(one.cycles):>20}  "
-        f"{places(one.victim, one.writer)}{span}"
-    )
+    counts = count_range(one.contended), count_range(one.cycles)
+    return one.victim.member, writer, *counts, f"{places(one.victim, one.writer)}{span}"
 
 
 def places(victim: Side, writer: Side) -> str:

@@ -9,7 +9,7 @@ from itertools import groupby
 import msgspec
 
 from linesmith.analyzer.model import Check, Readiness
-from linesmith.analyzer.report.prose import prose
+from linesmith.analyzer.report.prose import WIDTH, prose
 
 SCHEMA_VERSION = 1
 
@@ -35,19 +35,20 @@ def render_json(checks: Sequence[Check], commands: Sequence[str]) -> str:
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
 
-def render_text(checks: Sequence[Check], commands: Sequence[str]) -> str:
+def render_text(checks: Sequence[Check], commands: Sequence[str], columns: int = WIDTH) -> str:
     """What is missing or limited by area, the names of what is ready, and last an answer for each of ``commands``."""
     amiss = [one for one in checks if one.readiness is not Readiness.READY]
     ready = [one.name for one in checks if one.readiness is Readiness.READY]
-    lines = _areas(amiss)
+    lines = _areas(amiss, columns)
     if ready:
-        lines += [prose(f"ready: {'; '.join(ready)} (`linesmith doctor --all` tells of each)", then="  "), ""]
+        told = f"ready: {'; '.join(ready)} (`linesmith doctor --all` tells of each)"
+        lines += [prose(told, then="  ", columns=columns), ""]
     return _ended(lines, checks, commands)
 
 
-def render_all(checks: Sequence[Check], commands: Sequence[str]) -> str:
+def render_all(checks: Sequence[Check], commands: Sequence[str], columns: int = WIDTH) -> str:
     """Every part by area, what is ready as well, and last an answer for each of ``commands``."""
-    return _ended(_areas(checks), checks, commands)
+    return _ended(_areas(checks, columns), checks, commands)
 
 
 def _ended(lines: Sequence[str], checks: Sequence[Check], commands: Sequence[str]) -> str:
@@ -55,12 +56,12 @@ def _ended(lines: Sequence[str], checks: Sequence[Check], commands: Sequence[str
     return "\n".join((*lines, *answers)).rstrip("\n") + "\n"
 
 
-def _areas(checks: Sequence[Check]) -> list[str]:
+def _areas(checks: Sequence[Check], columns: int) -> list[str]:
     """A block for each area: state, part, what was found and what it is for, and below it what would mend it."""
     width = max((len(one.name) for one in checks), default=0)
     lines = []
     for area, ones in groupby(checks, key=lambda one: one.area):
-        lines += [f"{area}:", *(line for one in ones for line in _lines(one, width)), ""]
+        lines += [f"{area}:", *(line for one in ones for line in _lines(one, width, columns)), ""]
     return lines
 
 
@@ -75,9 +76,9 @@ def _answers(checks: Sequence[Check], command: str) -> Iterator[str]:
         yield f"{command}: all it needs{of}"
 
 
-def _lines(check: Check, width: int) -> Iterator[str]:
+def _lines(check: Check, width: int, columns: int) -> Iterator[str]:
     column = " " * (len("  missing    ") + width)
-    yield prose(check.found, f"  {check.readiness.value:<8} {check.name:<{width}}  ", column)
-    yield prose(check.purpose, f"{column}for: ", f"{column}     ")
+    yield prose(check.found, f"  {check.readiness.value:<8} {check.name:<{width}}  ", column, columns)
+    yield prose(check.purpose, f"{column}for: ", f"{column}     ", columns)
     if check.remedy:
         yield f"{column}fix: {check.remedy}"

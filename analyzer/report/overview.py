@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.report.alternatives import cut
 from linesmith.analyzer.report.moves import short_change
+from linesmith.analyzer.report.prose import WIDTH, prose, row
 from linesmith.analyzer.report.savings import saved
 from linesmith.analyzer.report.suggested import Numbered, Suggested
 
@@ -14,22 +15,23 @@ MOST_ROWS = 12
 MOST_CHANGE = 40
 
 
-def overview_rows(suggested: Suggested) -> list[str]:
+def overview_rows(suggested: Suggested, columns: int = WIDTH) -> list[str]:
     """What is recommended where, hottest line first; none for a profile with one line to speak of."""
     ones = [one for one in suggested.numbered() if one.candidate.recommended]
     lines = [line for line in suggested.lines if line.candidates or line.advice]
     if len(lines) < 2:
         return []
-    rows = ["recommended:", *(f"  {row}" for row in _table(ones[:MOST_ROWS]))] if ones else ["recommended: nothing"]
+    rows = ["recommended:", *_table(ones[:MOST_ROWS], columns)] if ones else ["recommended: nothing"]
     rows += [f"  … and {len(ones) - MOST_ROWS} more"] if len(ones) > MOST_ROWS else []
-    return [*rows, *_advised(suggested)]
+    return [*rows, *(prose(one, then="  ", columns=columns) for one in _advised(suggested))]
 
 
-def _table(ones: Sequence[Numbered]) -> Iterator[str]:
+def _table(ones: Sequence[Numbered], columns: int) -> Iterator[str]:
     cells = [(f"line {one.line.finding.rank}", one.candidate.type, _said(one), _gain(one)) for one in ones]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        yield "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+    for one in cells:
+        first = "".join(f"  {cell:<{width}}" for cell, width in zip(one[:-1], widths, strict=False))
+        yield row(f"{first}  ", one[-1], columns)
 
 
 def _said(one: Numbered) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from linesmith.analyzer.addresses.object_totals import ObjectTotal, object_totals
 from linesmith.analyzer.model import Finding, Profile, Recording, SharedLine
 from linesmith.analyzer.report.counting import amount
+from linesmith.analyzer.report.prose import WIDTH, row
 
 MOST_OBJECTS = 12
 
@@ -35,19 +36,19 @@ def stores_of(finding: Finding) -> str:
     return "no stores sampled"
 
 
-def object_rows(profile: Profile) -> list[str]:
+def object_rows(profile: Profile, columns: int = WIDTH) -> list[str]:
     """The caches and variables that carry most of a recording, whatever the number of their lines."""
     if not profile.areas:
         return []
     shown = object_totals(profile)[:MOST_OBJECTS]
-    return ["by object, all lines that count:", *(_object_row(one) for one in shown)]
+    return ["by object, all lines that count:", *(_object_row(one, columns) for one in shown)]
 
 
-def _object_row(one: ObjectTotal) -> str:
+def _object_row(one: ObjectTotal, columns: int) -> str:
     name = f"{one.kind.value} {one.name}" if one.kind else "in no slab cache or variable that is known"
     types = f" ({' or '.join(one.types[:3])})" if one.types and one.types != (one.name,) else ""
     lines = f"{one.lines:>5,} line{' ' if one.lines == 1 else 's'}"
-    return f"  {one.share:>6.1%} {one.contended:>9,} on {lines}  {name}{types}"
+    return row(f"  {one.share:>6.1%} {one.contended:>9,} on {lines}  ", f"{name}{types}", columns)
 
 
 def left_out_rows(left_out: Sequence[SharedLine], profile: Profile) -> list[str]:

@@ -4,37 +4,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from textwrap import wrap
 
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Accessor, Gain, MemoryUse, StructuralAdvice
 from linesmith.analyzer.report.excerpt import excerpt
+from linesmith.analyzer.report.prose import WIDTH, prose
 from linesmith.analyzer.report.slab import SlabAnswer, machine_row
 
 LABEL = 12
-WIDTH = 118
 MOST_SAMPLED = 5
 MOST_OTHERS = 4
 
 
-def advice_rows(one: StructuralAdvice, layouts: Layouts) -> Iterator[str]:
+def advice_rows(one: StructuralAdvice, layouts: Layouts, columns: int = WIDTH) -> Iterator[str]:
     """The advice in rows: its sentence, then labelled figures, notes, and the layout it leads to."""
-    yield from _hung("", "  ", f"{one.kind.value}: {one.sentence}")
+    yield from prose(f"{one.kind.value}: {one.sentence}", then="  ", columns=columns).splitlines()
     for label, rows in tables(one):
         for place, row in enumerate(rows):
-            yield from _hung(f"  {'' if place else label:<{LABEL}}", " " * (LABEL + 4), row)
+            first = f"  {'' if place else label:<{LABEL}}"
+            yield from prose(row, first, " " * (LABEL + 4), columns).splitlines()
     for note in one.notes:
-        yield from _hung("  - ", "    ", note)
+        yield from prose(note, "  - ", "    ", columns).splitlines()
     shown = frozenset(one.members)
     for layout in one.after:
         yield "  after:"
         yield from (f"  {row}".rstrip() for row in excerpt(layout, layouts, shown, shown))
-
-
-def _hung(first: str, others: str, text: str) -> list[str]:
-    """The text in rows of a terminal; rows behind the first are indented."""
-    rows = wrap(text, WIDTH - len(others), break_long_words=False, break_on_hyphens=False)
-    return [f"{others if place else first}{row}" for place, row in enumerate(rows)]
 
 
 def render_text(
@@ -42,6 +36,7 @@ def render_text(
     layouts: Layouts,
     base: SlabAnswer,
     left_out: Sequence[str] = (),
+    columns: int = WIDTH,
 ) -> str:
     """What another structure would cost: the machine that memory is computed for, then each variant in full.
 
@@ -49,7 +44,8 @@ def render_text(
     """
     heading = [machine_row(base), *base.cautions]
     heading += [f"as in a configuration without {', '.join(left_out)}"] if left_out else []
-    blocks = ["\n".join(heading), *("\n".join(advice_rows(one, layouts)) for one in advice)]
+    told = (prose(one, then="  ", columns=columns) for one in heading)
+    blocks = ["\n".join(told), *("\n".join(advice_rows(one, layouts, columns)) for one in advice)]
     return "\n\n".join(blocks) + "\n"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from linesmith.analyzer.report.overview import overview_rows
-from linesmith.analyzer.report.prose import prose
+from linesmith.analyzer.report.prose import WIDTH, prose
 from linesmith.analyzer.report.simulation import sharded_rows
 from linesmith.analyzer.report.suggested import Numbered, Proposed, Suggested
 from linesmith.analyzer.report.suggested_line import told_as_advice, told_in_a_table, told_in_full
@@ -17,25 +17,27 @@ MOST_REFUSALS = 8
 MOST_LINES = 4
 
 
-def render_text(suggested: Suggested) -> str:
+def render_text(suggested: Suggested, columns: int = WIDTH) -> str:
     """Every line's answer; numbers and names of candidates are those of ``linesmith patch --candidate``.
 
     A line's candidates come in the order in which the simulations have them.
     """
-    blocks = [_head(suggested), *_block(overview_rows(suggested))]
+    blocks = [_head(suggested, columns), *_block(overview_rows(suggested, columns))]
     candidates = _by_line(suggested)
     for line in suggested.lines:
-        blocks += _told(line, candidates.get(line.finding.rank, []), suggested)
-    blocks += _block(_refusals([one for one in suggested.lines if not one.candidates and not one.advice]))
-    blocks += _block(list(sharded_rows(suggested.sharded)) if suggested.sharded else [])
+        blocks += _told(line, candidates.get(line.finding.rank, []), suggested, columns)
+    refused = _refusals([one for one in suggested.lines if not one.candidates and not one.advice])
+    blocks += _block([prose(one, then="  ", columns=columns) for one in refused])
+    split = sharded_rows(suggested.sharded) if suggested.sharded else ()
+    blocks += _block([prose(one, then="    ", columns=columns) for one in split])
     return "\n\n".join(blocks) + "\n"
 
 
-def render_candidate(suggested: Suggested, number: int) -> str:
+def render_candidate(suggested: Suggested, number: int, columns: int = WIDTH) -> str:
     """The candidate with this number, which there is, in full, whether it is recommended or not."""
     lines = _by_line(suggested).values()
     ones, shown = next((ones, one) for ones in lines for one in ones if one.number == number)
-    return "\n\n".join([_head(suggested), *told_in_full(ones, shown, suggested)]) + "\n"
+    return "\n\n".join([_head(suggested, columns), *told_in_full(ones, shown, suggested, columns)]) + "\n"
 
 
 def _block(rows: Sequence[str]) -> list[str]:
@@ -51,25 +53,25 @@ def _by_line(suggested: Suggested) -> dict[int, list[Numbered]]:
     }
 
 
-def _told(line: Proposed, ones: Sequence[Numbered], suggested: Suggested) -> Iterator[str]:
+def _told(line: Proposed, ones: Sequence[Numbered], suggested: Suggested, columns: int) -> Iterator[str]:
     """The recommended candidate in full, or the first where nobody says which is; else what there is to say."""
     recommended = [one for one in ones if one.candidate.recommended]
     if recommended or (ones and not line.declined):
-        yield from told_in_full(ones, (recommended or ones)[0], suggested)
+        yield from told_in_full(ones, (recommended or ones)[0], suggested, columns)
     elif ones:
-        yield from told_in_a_table(ones, suggested)
+        yield from told_in_a_table(ones, suggested, columns)
     elif line.advice:
-        yield from told_as_advice(line, suggested)
+        yield from told_as_advice(line, suggested, columns)
 
 
-def _head(suggested: Suggested) -> str:
+def _head(suggested: Suggested, columns: int) -> str:
     """The files, and the machine whose slabs hold the objects."""
     elf, machine = suggested.elf, suggested.machine
     rows = [suggested.source, f"{elf.path}{f' build-id {elf.build_id}' if elf.build_id else ''}"]
     if machine:
         release = ".".join(map(str, machine.release))
         rows.append(f"slabs of Linux {release}, {machine.cpus} CPUs, pages of {machine.page_bytes} bytes")
-    return "\n".join(rows)
+    return "\n".join(prose(one, then="  ", columns=columns) for one in rows)
 
 
 def _refusals(lines: Sequence[Proposed]) -> list[str]:
@@ -81,7 +83,7 @@ def _refusals(lines: Sequence[Proposed]) -> list[str]:
     more = len(rows) - MOST_REFUSALS
     if more > 1:
         rows[MOST_REFUSALS:] = [f"{more} more reasons are in --format json."]
-    return [prose(row, then="  ") for row in rows]
+    return rows
 
 
 def _refusal(reason: str, ranks: Sequence[int]) -> str:

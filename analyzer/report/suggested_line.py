@@ -12,7 +12,7 @@ from linesmith.analyzer.report.excerpt import excerpt
 from linesmith.analyzer.report.meeting import share_of_phases
 from linesmith.analyzer.report.member_heat import MOST_HOT, member_heat
 from linesmith.analyzer.report.moves import change, concerned_names, moved_names
-from linesmith.analyzer.report.prose import prose
+from linesmith.analyzer.report.prose import WIDTH, prose
 from linesmith.analyzer.report.savings import saved
 from linesmith.analyzer.report.simulation import difference_row, simulated_rows
 from linesmith.analyzer.report.steps import step_rows
@@ -20,6 +20,7 @@ from linesmith.analyzer.report.structure import advice_rows
 from linesmith.analyzer.report.suggested import Numbered, Proposed, Suggested
 
 LABEL = 12
+_MEMBER_INDENT = 10
 MAY_LOSE = "By its limits it may also lose: replay it (--trace) or benchmark it before you believe it."
 # Other lines of the same record that are named.
 MOST_LINES = 4
@@ -27,34 +28,37 @@ MOST_LINES = 4
 MOST_PAIRS_BESIDE = 2
 
 
-def told_in_full(ones: Sequence[Numbered], shown: Numbered, suggested: Suggested) -> Iterator[str]:
+def told_in_full(
+    ones: Sequence[Numbered], shown: Numbered, suggested: Suggested, columns: int = WIDTH
+) -> Iterator[str]:
     """The blocks of a line: the answer, why, the layouts, the other candidates."""
-    yield _headline(shown, suggested)
-    yield _answer(shown)
-    if steps := step_rows(shown.steps, _contended(shown.line.finding), f"candidate {shown.number}"):
+    yield _headline(shown, suggested, columns)
+    yield _answer(shown, columns)
+    if steps := step_rows(shown.steps, _contended(shown.line.finding), f"candidate {shown.number}", columns):
         yield "\n".join(steps)
-    yield _layouts(shown, suggested)
+    yield _layouts(shown, suggested, columns)
     if shown.candidate.considered and len(shown.candidate.residuals) <= MOST_PAIRS_BESIDE * 2:
-        yield "\n".join(_others(shown))
+        yield "\n".join(_others(shown, columns))
     if len(ones) > 1:
-        yield _table(ones, "candidates")
-    yield from _advice(shown.line, suggested)
+        yield _table(ones, "candidates", columns)
+    yield from _advice(shown.line, suggested, columns)
 
 
-def told_in_a_table(ones: Sequence[Numbered], suggested: Suggested) -> Iterator[str]:
+def told_in_a_table(ones: Sequence[Numbered], suggested: Suggested, columns: int) -> Iterator[str]:
     """A line that has candidates, of which none is recommended: why, and what they are."""
     line = ones[0].line
-    yield _headline(ones[0], suggested)
-    yield prose(line.declined)
-    yield _table(ones, f"candidates, in full with --candidate {ones[0].number} and so on")
-    yield from _advice(line, suggested)
+    yield _headline(ones[0], suggested, columns)
+    yield prose(line.declined, columns=columns)
+    yield _table(ones, f"candidates, in full with --candidate {ones[0].number} and so on", columns)
+    yield from _advice(line, suggested, columns)
 
 
-def _headline(one: Numbered, suggested: Suggested) -> str:
+def _headline(one: Numbered, suggested: Suggested, columns: int) -> str:
     """The line, others on which the same record was found, and what is the matter."""
     finding, candidate = one.line.finding, one.candidate
     title = candidate.before.title if candidate.before.name else candidate.type
-    return prose(f"line {finding.rank}, {title}{_also(finding, suggested)}: {finding.triage.sentence}")
+    said = f"line {finding.rank}, {title}{_also(finding, suggested)}: {finding.triage.sentence}"
+    return prose(said, columns=columns)
 
 
 def _also(finding: Finding, suggested: Suggested) -> str:
@@ -70,24 +74,24 @@ def _also(finding: Finding, suggested: Suggested) -> str:
     return f" (also line {', '.join(map(str, ranks[:MOST_LINES]))}{more})" if ranks else ""
 
 
-def _table(ones: Sequence[Numbered], title: str) -> str:
+def _table(ones: Sequence[Numbered], title: str, columns: int) -> str:
     counted = "accesses" if ones[0].line.finding.simulated else "loads"
     of = f"saves contended {counted}, of {saved(ones[0].candidate).of:,.0f}"
-    return "\n".join([f"{title} ({of}):", *(f"  {row}" for row in alternative_rows(ones))])
+    rows = alternative_rows(ones, columns - 2)
+    return "\n".join([prose(f"{title} ({of}):", then="  ", columns=columns), *(f"  {row}" for row in rows)])
 
 
 def _contended(finding: Finding) -> str:
     return f"of {contended(finding):,} contended {'accesses' if finding.simulated else 'loads'}"
 
 
-def _answer(one: Numbered) -> str:
-    candidate = one.candidate
-    rows = [_title(one)]
-    rows += [f"  {label:<{LABEL}}{text}" for label, text in answer_rows(candidate, one.line.finding)]
-    for place, text in enumerate(replayed_rows(one)):
-        rows.append(f"  {'' if place else 'simulated':<{LABEL}}{text}")
-    rows += [prose(note, "  - ", "    ") for note in notes_of(one)]
-    return "\n".join(rows)
+def _answer(one: Numbered, columns: int) -> str:
+    rows = [("because", one.candidate.recommended)] if one.candidate.recommended else []
+    rows += [*answer_rows(one.candidate, one.line.finding)]
+    rows += [("" if place else "simulated", text) for place, text in enumerate(replayed_rows(one))]
+    labelled = (prose(text, f"  {label:<{LABEL}}", " " * (LABEL + 2), columns) for label, text in rows)
+    notes = (prose(note, "  - ", "    ", columns) for note in notes_of(one))
+    return "\n".join([prose(_title(one), then="  ", columns=columns), *labelled, *notes])
 
 
 def replayed_rows(one: Numbered) -> list[str]:
@@ -109,33 +113,36 @@ def _reserve(one: Numbered) -> list[str]:
 
 def _title(one: Numbered) -> str:
     said = f"candidate {one.number} ({one.name}): {change(one.candidate)}"
-    if one.candidate.recommended:
-        because = prose(one.candidate.recommended, f"  {'because':<{LABEL}}", " " * (LABEL + 2))
-        return f"recommended: {said}\n{because}"
-    return said
+    return f"recommended: {said}" if one.candidate.recommended else said
 
 
-def _layouts(one: Numbered, suggested: Suggested) -> str:
+def _layouts(one: Numbered, suggested: Suggested, columns: int) -> str:
     """The layout before and after with the members concerned, and how hot each was seen."""
     candidate, layouts = one.candidate, suggested.layouts
     heat = member_heat(one.line.finding, suggested.findings)
     shown = concerned_names(candidate) | frozenset(list(heat)[:MOST_HOT])
     rows: list[str] = []
     for when, layout in (("before", candidate.before), ("after", candidate.after)):
-        rows += [
-            f"{when}:",
-            *(f"  {line}".rstrip() for line in excerpt(layout, layouts, shown, moved_names(candidate), heat)),
-        ]
+        lines = excerpt(layout, layouts, shown, moved_names(candidate), heat)
+        rows += [f"{when}:", *(_with_heat_below(f"  {line}".rstrip(), columns) for line in lines)]
         rows += [""] if when == "before" else []
     return "\n".join(rows)
 
 
-def _others(one: Numbered) -> Iterator[str]:
+def _with_heat_below(line: str, columns: int) -> str:
+    """The line of a layout, with how hot its member was on a line of its own where there is no room beside it."""
+    declared, heated, heat = line.rpartition(" /* ")
+    if len(line) <= columns or not declared.endswith("*/"):
+        return line
+    return f"{declared}\n{' ' * _MEMBER_INDENT}{heated.lstrip()}{heat}"
+
+
+def _others(one: Numbered, columns: int) -> Iterator[str]:
     """The other places of the moved member, in the order of the declaration, with what they leave."""
     candidate = one.candidate
     pairs = " and of ".join(f"{one.first} with {one.second}" for one in candidate.residuals[::2])
     places = f"other places for {candidate.moves[0].member}"
-    yield prose(f"{places}, and in how many phases they leave the meeting of {pairs}:", then="  ")
+    yield prose(f"{places}, and in how many phases they leave the meeting of {pairs}:", then="  ", columns=columns)
     yield from (f"  {_other(other, candidate)}" for other in candidate.considered)
 
 
@@ -147,14 +154,15 @@ def _other(one: Considered, candidate: Candidate) -> str:
     return f"{place:<28} {', '.join(left)}{size}"
 
 
-def told_as_advice(line: Proposed, suggested: Suggested) -> Iterator[str]:
+def told_as_advice(line: Proposed, suggested: Suggested, columns: int) -> Iterator[str]:
     """A line that has no candidate, but advice."""
-    yield prose(f"line {line.finding.rank}, {line.finding.objects[0].type}: {line.finding.triage.sentence}")
-    yield from [prose(line.refusal)] if line.refusal else []
-    yield from _advice(line, suggested)
+    finding = line.finding
+    yield prose(f"line {finding.rank}, {finding.objects[0].type}: {finding.triage.sentence}", columns=columns)
+    yield from [prose(line.refusal, columns=columns)] if line.refusal else []
+    yield from _advice(line, suggested, columns)
 
 
-def _advice(line: Proposed, suggested: Suggested) -> Iterator[str]:
+def _advice(line: Proposed, suggested: Suggested, columns: int) -> Iterator[str]:
     """What to change beside the order of the members."""
     if line.advice:
-        yield "\n\n".join("\n".join(advice_rows(one, suggested.layouts)) for one in line.advice)
+        yield "\n\n".join("\n".join(advice_rows(one, suggested.layouts, columns)) for one in line.advice)

@@ -31,8 +31,8 @@ def test_figures_stay_below_their_titles_however_long_the_name_of_a_member() -> 
     at = next(number for number, row in enumerate(shown) if row.startswith("  offset  member "))
     assert shown[at : at + 3] == [
         "  offset  member                                            reads   writes   share  functions",
-        "     0x0  lock                                                  5        -    0.0%  ",
-        "     0x8  statistics.per_node.requests_that_had_to_wait         5        -    0.0%  ",
+        "     0x0  lock                                                  5        -    0.0%",
+        "     0x8  statistics.per_node.requests_that_had_to_wait         5        -    0.0%",
     ]
 
 

@@ -208,9 +208,11 @@ why: an object that starts 0 bytes into its line
   limit waits for stores to used: 90 to 100 of 100 contended loads
   A  pool_take writes used     0 MI invalidates B     80*     1 MI hit                -
   B  pool_full reads limit     0 SS modified on A    456*     0 IE hit                -
-  line: from the one in which the object starts; AB: how the caches of CPU A and B hold it then (M modified,
-  E exclusive, S shared, I invalid); cycles that the access waits, * only for where the members lie.
-  Cycles of stores are assumed, and a store buffer may hide them; those of loads are the profile's mean.
+  line: from the one in which the object starts; AB: how the caches of CPU A and B hold it then (M
+  modified, E exclusive, S shared, I invalid); cycles that the access waits, * only for where the
+  members lie.
+  Cycles of stores are assumed, and a store buffer may hide them; those of loads are the profile's
+  mean.
 
 before:
     struct pool {
