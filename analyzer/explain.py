@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from linesmith.analyzer.access import AccessMap
-from linesmith.analyzer.addresses.placement import Trust, placed, refuse_other_samples
+from linesmith.analyzer.addresses.placement import Trust, placed, refuse_other_samples, with_variables
 from linesmith.analyzer.addresses.same_code import with_linked_code
 from linesmith.analyzer.attribution.evidence import functions_asked
 from linesmith.analyzer.attribution.holders import lines_known_to_hold, lines_that_may_hold
@@ -36,12 +36,13 @@ class Explanation:
 
     ``left_out`` are lines that were not looked at: those set apart, and those below the hottest; lines whose memory is
     known to hold another type than the one asked for are not among them. ``profile`` is the one given, with its
-    addresses as in the ELF file.
+    addresses as in the ELF file, if they are of the ``same_build``.
     """
 
     findings: tuple[Finding, ...]
     left_out: tuple[SharedLine, ...]
     profile: Profile
+    same_build: bool = False
 
 
 def explain(
@@ -64,10 +65,14 @@ def explain(
     profile = placed(profile, reading.identity, reading.layouts, accesses, kernel, trust)
     same_build = _is_of_same_build(profile, reading)
     if accesses is not None and profile.sampling is None and profile.recording is None:
-        profile, same_build = with_linked_code(profile, accesses, kernel)
+        profile, moved = with_linked_code(profile, accesses, kernel)
+        if moved is not None:
+            same_build = True
+            profile = with_variables(profile, reading.identity, reading.layouts, accesses, kernel, moved)
     kept, left_out = _hottest(profile, wanted, reading, top)
     found = _explained(reading, elf, profile, kept, wanted, accesses, same_build)
-    return Explanation(name_locks(found, reading.layouts, accesses, partial(touched, elf)), left_out, profile)
+    locks = name_locks(found, reading.layouts, accesses, partial(touched, elf))
+    return Explanation(locks, left_out, profile, same_build)
 
 
 def beside(reading: Reading, elf: Path, found: Explanation, accesses: AccessMap | None = None) -> tuple[Finding, ...]:
@@ -81,11 +86,10 @@ def beside(reading: Reading, elf: Path, found: Explanation, accesses: AccessMap 
         return ()
     containment = Containment(reading.layouts)
     left = replace(found.profile, lines=tuple(line for line in found.left_out if not line.apart))
-    same_build = _is_of_same_build(found.profile, reading)
     lines: list[Finding] = []
     for record in records:
         kept = lines_known_to_hold(record, left, containment)[:MOST_BESIDE]
-        explained = _explained(reading, elf, found.profile, kept, record, accesses, same_build) if kept else ()
+        explained = _explained(reading, elf, found.profile, kept, record, accesses, found.same_build) if kept else ()
         lines += holding(explained, record)
     return tuple(lines)
 
@@ -140,7 +144,7 @@ def _hottest(
     counting = [line for line in profile.lines if not line.apart]
     if wanted and profile.areas:
         able = lines_that_may_hold(wanted, replace(profile, lines=tuple(counting)), Containment(reading.layouts))
-        kept = able if profile.sampling else able[:top]
+        kept = able[:top] if profile.recording else able
     else:
         able = tuple(counting)
         kept = able if wanted else tuple(_promising(able, top))

@@ -200,12 +200,20 @@ def _phases(candidate: Candidate, title: str, finding: Finding, seen: Verificati
         return ""
     sizes = line_sizes(seen.residuals)
     text = (
-        f"Which members share a line also depends on where an object starts; a {title} can start at any multiple of "
-        f"{seen.granules[1]} bytes{_seen_at(finding)}.{_loose(candidate, seen)} "
+        f"Which members share a line also depends on where an object starts; {_starts(candidate, title, finding, seen)}"
+        f"{_seen_at(finding)}.{_loose(candidate, seen)} "
         "The members meet in these shares of the possible starts, "
         f"before -> after, on {' and on '.join(f'{size} bytes' for size in sizes)}:"
     )
     return paragraph(text) + "\n\n" + listed(pair_rows(seen.residuals, seen.granules))
+
+
+def _starts(candidate: Candidate, title: str, finding: Finding, seen: Verification) -> str:
+    """Where objects can start; a variable where the linker put it."""
+    row = finding.objects[0].row if finding.objects else None
+    if candidate.firsts is None or row is None:
+        return f"a {title} can start at any multiple of {seen.granules[1]} bytes"
+    return f"the variable {row.name} is counted where the linker put it, which another build may do otherwise"
 
 
 def _loose(candidate: Candidate, seen: Verification) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from linesmith.analyzer.errors import VerificationFailed
-from linesmith.analyzer.geometry import meeting_phases
+from linesmith.analyzer.geometry import ObjectStarts, meeting_phases
 from linesmith.analyzer.model import Candidate, Layout, Member, Residual
 from linesmith.patches.located import Located
 
@@ -38,8 +38,9 @@ class Verification:
 def verify(candidate: Candidate, before: Located, after: Located) -> Verification:
     """Compare; raises ``VerificationFailed`` with the first thing that is not as promised."""
     difference = first_difference(candidate.before, before.moved)
-    granules = granules_of(candidate, before, after)
-    residuals = tuple(measure(residual, before, after, granules) for residual in candidate.residuals)
+    objects = starts_of(candidate, before, after)
+    residuals = tuple(measure(residual, before, after, objects) for residual in candidate.residuals)
+    granules = objects[0].step, objects[1].step
     if not difference:
         wrong = first_difference(candidate.after, after.moved)
         if wrong:
@@ -105,14 +106,18 @@ def _check_size(candidate: Candidate, before: Layout, after: Layout) -> None:
         raise VerificationFailed(message)
 
 
-def granules_of(candidate: Candidate, before: Located, after: Located) -> tuple[int, int]:
-    """Bytes between the places at which objects start: fewer than aligned to, where a slab cache is known to do so."""
+def starts_of(candidate: Candidate, before: Located, after: Located) -> tuple[ObjectStarts, ObjectStarts]:
+    """Where objects start: nearer than aligned to, where a slab cache is known to do so; variables where they lie."""
     known = candidate.granules or (0, 0)
-    return gcd(before.granule, known[0]), gcd(after.granule, known[1])
+    if candidate.firsts is not None:
+        return ObjectStarts(known[0], candidate.firsts[0]), ObjectStarts(known[1], candidate.firsts[1])
+    return ObjectStarts(gcd(before.granule, known[0])), ObjectStarts(gcd(after.granule, known[1]))
 
 
-def measure(residual: Residual, before: Located, after: Located, granules: tuple[int, int]) -> Residual:
-    """The shares of phases in which the pair meets in the compiled layouts; objects start at multiples of ``granules``.
+def measure(
+    residual: Residual, before: Located, after: Located, objects: tuple[ObjectStarts, ObjectStarts]
+) -> Residual:
+    """The shares of phases in which the pair meets in the compiled layouts, of ``objects`` before and after.
 
     Raises ``VerificationFailed`` where one of them has no such member.
     """
@@ -120,17 +125,17 @@ def measure(residual: Residual, before: Located, after: Located, granules: tuple
         residual.first,
         residual.second,
         residual.line_bytes,
-        _share(residual, before, granules[0]),
-        _share(residual, after, granules[1]),
+        _share(residual, before, objects[0]),
+        _share(residual, after, objects[1]),
     )
 
 
-def _share(residual: Residual, located: Located, granule: int) -> float:
+def _share(residual: Residual, located: Located, objects: ObjectStarts) -> float:
     first, second = located.span(residual.first), located.span(residual.second)
     if first is None or second is None:
         name = residual.second if first else residual.first
         raise VerificationFailed(f"the tree's configuration has no member `{name}`; configure it like the ELF file")
-    return meeting_phases(first, second, residual.line_bytes, granule)
+    return meeting_phases(first, second, residual.line_bytes, objects.step, objects.first)
 
 
 def _check_parting(promised: Residual, measured: Residual, difference: str) -> None:

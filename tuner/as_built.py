@@ -41,19 +41,20 @@ def as_built(target: Subject, outer: Layout, layouts: Layouts, built: Layout, th
     )
     granule = record_alignment(with_inferred_alignment(built))
     mixes, before = target.heat.mixes, layouts.by_id(target.layout.id)
-    granules = mixes.step(target.heat.granule), mixes.step(granule, growth)
+    objects = mixes.starts(target.heat.granule), mixes.starts(granule, growth)
     after = _rebuilt(before, known, built if before.id == outer.id else None, built.size - outer.size)
     return Candidate(
         target.type,
         before,
         after,
         (),
-        residuals(target.heat, target.starts, starts, granules),
+        residuals(target.heat, target.starts, starts, objects),
         prediction(target.heat, target.starts, starts, granule, growth),
         lines(after),
         proofs=proofs(target.heat, starts, granule, growth),
         holders=target.holders.changes(granule, built.size - outer.size),
-        granules=granules,
+        granules=(objects[0].step, objects[1].step),
+        firsts=(objects[0].first, objects[1].first) if mixes.placed else None,
         loose=mixes.loose(granule, growth),
     )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from heapq import nsmallest
 
-from linesmith.analyzer.geometry import lines
+from linesmith.analyzer.geometry import ObjectStarts, lines
 from linesmith.analyzer.geometry.placement import lay_out
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import (
@@ -38,7 +38,7 @@ from linesmith.tuner.cost.layout_cost import layout_cost
 from linesmith.tuner.cost.proofs import proofs
 from linesmith.tuner.cost.saving import saving
 from linesmith.tuner.doubted import nothing_sure, rests_on_doubt
-from linesmith.tuner.merit import Merit, best_first, disturbed, left, merit, smallest_first
+from linesmith.tuner.merit import Merit, best_first, disturbed, elsewhere, left, merit, smallest_first
 from linesmith.tuner.notes import doubt, notes
 from linesmith.tuner.pareto import undominated
 from linesmith.tuner.premises import NO_PREMISES, Premises
@@ -149,7 +149,8 @@ def _varied(target: Subject, found: Sequence[Option]) -> list[Merit]:
 def _price(target: Subject, option: Option) -> tuple[float, ...]:
     """The part of the merits that is quickly known, then how much the change disturbs."""
     moved = len(option.arrangement.moved)
-    return moved, option.cost.here + option.cost.anywhere, option.cost.anywhere, disturbed(target, option)
+    left_over = option.cost.here + option.cost.anywhere
+    return moved, left_over, option.cost.anywhere, elsewhere(target, option), disturbed(target, option)
 
 
 def candidate(finding: Finding, target: Subject, option: Option, layouts: Layouts) -> Candidate:
@@ -158,13 +159,13 @@ def candidate(finding: Finding, target: Subject, option: Option, layouts: Layout
     option = replace(option, arrangement=lightest(target, option.arrangement, hot_atoms(target)))
     after = _after(target, option, before)
     moves_made, more = _named(target, option), option.size - target.layout.size
-    granules = _granules(target, option)
+    objects = _object_starts(target, option)
     return Candidate(
         type=target.type,
         before=before,
         after=after,
         moves=moves_made,
-        residuals=residuals(target.heat, target.starts, option.starts, granules),
+        residuals=residuals(target.heat, target.starts, option.starts, objects),
         predicted=prediction(target.heat, target.starts, option.starts, option.granule),
         lines=lines(after),
         constraints=tuple(str(one) for one in target.freedom.constraints if _binds(target, option, one)),
@@ -178,7 +179,8 @@ def candidate(finding: Finding, target: Subject, option: Option, layouts: Layout
         proofs=_proofs(target, option),
         optimality=option.arrangement.optimality,
         holders=target.holders.changes(option.granule, more),
-        granules=granules,
+        granules=(objects[0].step, objects[1].step),
+        firsts=(objects[0].first, objects[1].first) if target.heat.mixes.placed else None,
         loose=target.heat.mixes.loose(option.granule, more),
     )
 
@@ -193,10 +195,10 @@ def _proofs(target: Subject, option: Option) -> tuple[PhaseProof, ...]:
     return proofs(target.heat, option.starts, option.granule, option.size - target.layout.size)
 
 
-def _granules(target: Subject, option: Option) -> tuple[int, int]:
-    """Bytes between the places at which objects start, before and after."""
-    step = target.heat.mixes.step
-    return step(target.heat.granule), step(option.granule, option.size - target.layout.size)
+def _object_starts(target: Subject, option: Option) -> tuple[ObjectStarts, ObjectStarts]:
+    """Where objects start, before and after."""
+    starts = target.heat.mixes.starts
+    return starts(target.heat.granule), starts(option.granule, option.size - target.layout.size)
 
 
 def _after(target: Subject, option: Option, before: Layout) -> Layout:
@@ -240,7 +242,7 @@ def _considered(target: Subject, chosen: Option) -> tuple[Considered, ...]:
         Considered(
             option.arrangement.moves[0].after,
             option.size,
-            residuals(target.heat, target.starts, option.starts, _granules(target, option)),
+            residuals(target.heat, target.starts, option.starts, _object_starts(target, option)),
             _proofs(target, option),
         )
         for option in places

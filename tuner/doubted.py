@@ -29,9 +29,9 @@ def _sure_atoms(target: Subject, contact: Contact, names: frozenset[str]) -> set
 
 
 def _parts(target: Subject, option: Option, contact: Contact) -> bool:
-    size = target.heat.line_bytes
-    before = residual_share(contact, target.starts, size, target.heat.granule)
-    return residual_share(contact, option.starts, size, option.granule) < before
+    size, starts = target.heat.line_bytes, target.heat.mixes.starts
+    before = residual_share(contact, target.starts, size, starts(target.heat.granule))
+    return residual_share(contact, option.starts, size, starts(option.granule)) < before
 
 
 def nothing_sure(names: frozenset[str]) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from linesmith.analyzer.geometry import ObjectStarts
 from linesmith.analyzer.model import Saving
 from linesmith.tuner.churn import churn
-from linesmith.tuner.cost.conflict import Cost, adjacent_cost, hot_lines, hot_neighbours
+from linesmith.tuner.cost.conflict import Cost, adjacent_cost, hot_lines, hot_neighbours, residual_share
 from linesmith.tuner.cost.exposure import exposure
 from linesmith.tuner.cost.memory import memory
 from linesmith.tuner.search import Option
@@ -75,7 +76,7 @@ class Merit:
     @property
     def victim(self) -> bool:
         """Whether only members move that writers disturb, and no writer."""
-        return bool(self.details[3])
+        return bool(self.details[4])
 
     @property
     def price(self) -> float:
@@ -95,8 +96,8 @@ class Merit:
 def merit(target: Subject, option: Option, best: float) -> Merit:
     """The merits of a priced option; the best of all leaves ``best`` contended samples."""
     growth = option.size - target.layout.size
-    step = target.heat.mixes.step(option.granule, target.growth(option.size))
-    paired = adjacent_cost(target.heat, option.starts, step)
+    objects = target.heat.mixes.starts(option.granule, target.growth(option.size))
+    paired = adjacent_cost(target.heat, option.starts, objects)
     return Merit(
         option=option,
         now=left(target.now),
@@ -112,7 +113,8 @@ def merit(target: Subject, option: Option, best: float) -> Merit:
         around_lock=_around_lock(target, option),
         details=(
             option.cost.anywhere,
-            hot_neighbours(target.heat, option.starts, step),
+            elsewhere(target, option),
+            hot_neighbours(target.heat, option.starts, objects),
             option.size,
             not _moves_writer(target, option),
             hot_lines(target.heat, option.starts, option.granule),
@@ -121,6 +123,15 @@ def merit(target: Subject, option: Option, best: float) -> Merit:
         ),
         held=target.holders.growth(option.granule, growth),
     )
+
+
+def elsewhere(target: Subject, option: Option) -> float:
+    """What an option costs a variable that another build puts elsewhere; nothing where all places count already."""
+    heat = target.heat
+    if not heat.mixes.placed:
+        return 0.0
+    anywhere = ObjectStarts(option.granule)
+    return sum(one.weight * residual_share(one, option.starts, heat.line_bytes, anywhere) for one in heat.contacts)
 
 
 def left(cost: Cost) -> float:

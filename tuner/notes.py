@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linesmith.analyzer.geometry import phases
+from linesmith.analyzer.geometry import ObjectStarts, phases
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding
 from linesmith.tuner.configurations import told_elsewhere
 from linesmith.tuner.cost.conflict import residual_share
@@ -52,19 +52,22 @@ def _unchecked(target: Subject) -> str:
 
 
 def _phases(target: Subject, option: Option) -> Iterator[str]:
-    step = _step(target, option)
-    count = len(phases(step, target.heat.line_bytes))
-    if count > 1:
-        starts = f"{count} are possible, at multiples of {step} bytes"
+    objects, line_bytes = _objects(target, option), target.heat.line_bytes
+    possible = phases(objects.step, line_bytes, objects.first)
+    if rows := target.heat.mixes.rows:
+        names = ", ".join(row.name for row in rows[:MOST_CONTAINERS])
+        yield f"A phase is where an object starts within a line: that of {names} is where this build has it."
+    elif len(possible) > 1:
+        starts = f"{len(possible)} are possible, at multiples of {objects.step} bytes"
         yield f"A phase is where an object starts within a line: {starts}."
 
 
 def _new_contacts(target: Subject, option: Option) -> Iterator[str]:
     """Hot pairs that the profile did not see meet and that come closer, the heaviest ones by name."""
-    closer, step = [], _step(target, option)
+    closer, then, now = [], _objects(target, option), target.heat.mixes.starts(target.heat.granule)
     for contact in sorted(target.heat.contacts, key=lambda one: -one.weight):
-        old = residual_share(contact, target.starts, target.heat.line_bytes, target.heat.granule)
-        new = residual_share(contact, option.starts, target.heat.line_bytes, step)
+        old = residual_share(contact, target.starts, target.heat.line_bytes, now)
+        new = residual_share(contact, option.starts, target.heat.line_bytes, then)
         if new > old and not contact.sampled:
             names = f"{contact.first.name} and {contact.second.name}"
             closer.append(f"Brings {names}, both hot, closer: {_percent(old, new)}.")
@@ -73,9 +76,9 @@ def _new_contacts(target: Subject, option: Option) -> Iterator[str]:
         yield f"Brings {len(closer) - MOST_CLOSER} more pairs closer, of which less was sampled."
 
 
-def _step(target: Subject, option: Option) -> int:
-    """Bytes between the places at which objects start in the new layout."""
-    return target.heat.mixes.step(option.granule, option.size - target.layout.size)
+def _objects(target: Subject, option: Option) -> ObjectStarts:
+    """Where objects start in the new layout."""
+    return target.heat.mixes.starts(option.granule, option.size - target.layout.size)
 
 
 def _percent(old: float, new: float) -> str:

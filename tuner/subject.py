@@ -11,7 +11,7 @@ from linesmith.analyzer.geometry.atoms import Atom, Place, anonymous_struct, ato
 from linesmith.analyzer.geometry.inference import inferences, record_alignment, with_inferred_alignment
 from linesmith.analyzer.geometry.placement import BYTE, Shape, first_bit, refusal, shape_of
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import ConflictPair, Finding, Layout
+from linesmith.analyzer.model import ConflictPair, Finding, Layout, VariableRow
 from linesmith.tuner.constraints import Freedom, facts_of, facts_within, freedom, opened, unmovable
 from linesmith.tuner.cost.conflict import Cost
 from linesmith.tuner.cost.forecast import forecast, turns_of
@@ -102,7 +102,7 @@ def subject(
     starts = tuple(scope.base + first_bit(member) // BYTE for member in scope.layout.members)
     same = [one for one in (*others, *premises.beside) if one.objects and one.objects[0].layout == target.layout]
     found = spots((finding, *same), scope.places, starts)
-    mixes = PhaseMixes(outer, layouts, premises.kernel, finding.bytes)
+    mixes = PhaseMixes(outer, layouts, premises.kernel, finding.bytes, _rows((finding, *same)))
     granule = record_alignment(with_inferred_alignment(outer))
     heat = record_heat((finding, *same), found, starts, granule, mixes)
     known = Scope(scope.layout, starts)
@@ -131,6 +131,13 @@ def subject(
         forecast(heat, turns, starts, granule),
         interest(known, code),
     )
+
+
+def _rows(lines: Iterable[Finding]) -> tuple[VariableRow, ...]:
+    """The variables that all objects of the lines are; none where one of them is none."""
+    rows = [line.objects[0].row for line in lines]
+    known = [row for row in rows if row is not None]
+    return tuple(dict.fromkeys(known)) if len(known) == len(rows) else ()
 
 
 def _scope(outer: Layout, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> _Scope:

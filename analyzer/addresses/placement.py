@@ -71,6 +71,30 @@ def placed(
     return replace(moved, areas=(*profile.areas, *areas), sampling=replace(sampling, build_id=build_id))
 
 
+def with_variables(
+    profile: Profile, identity: ElfIdentity, layouts: Layouts, accesses: AccessMap, kernel: bool, distance: int
+) -> Profile:
+    """A pasted report of this very build, moved by ``distance`` bytes, with its variables as ``areas``."""
+    symbols = read_symbols(identity)
+    image = _image(symbols, kernel)
+    if image is None:
+        return profile
+
+    def shift(address: int, _: int | None) -> int | None:
+        return distance if address - distance in image else None
+
+    return replace(profile, areas=variable_areas(profile, symbols, layouts, accesses, shift, kernel))
+
+
+def _image(symbols: ElfSymbols, kernel: bool) -> range | None:
+    """What the file takes of its addresses when it is loaded; ``None`` where it does not say."""
+    if kernel:
+        begin, end = symbols.address_of("_text"), symbols.address_of("_end")
+        return None if begin is None or end is None else range(begin, end)
+    parts = symbols.segments
+    return range(min(one.address for one in parts), max(one.address + one.size for one in parts)) if parts else None
+
+
 def refuse_other_samples(profile: Profile, identity: ElfIdentity, kernel: bool, trust: Trust) -> None:
     """Raises ``BuildIdDiffers`` where the samples are of another build and ``trust`` does not say what to go by."""
     sampling = profile.sampling
@@ -132,11 +156,10 @@ def _kernel_shift(profile: Profile, symbols: ElfSymbols, accesses: AccessMap | N
         moved = anchor[1] - linked
     elif accesses is not None:
         moved = solved_slide(code_samples(profile, kernel=True), accesses)
-    begin, end = symbols.address_of("_text"), symbols.address_of("_end")
-    if moved is None or begin is None or end is None:
+    image = _image(symbols, kernel=True)
+    if moved is None or image is None:
         return None
-    image = range(begin + moved, end + moved)
-    return lambda address, _: moved if address in image else None
+    return lambda address, _: moved if address - moved in image else None
 
 
 def _program_shift(sampling: Sampling, symbols: ElfSymbols, identity: ElfIdentity) -> Shift | None:

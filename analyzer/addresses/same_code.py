@@ -62,24 +62,24 @@ class _Row:
             yield from (page * PAGE for page in range(first, last + 1))
 
 
-def with_linked_code(profile: Profile, accesses: AccessMap, kernel: bool) -> tuple[Profile, bool]:
-    """The profile with code addresses as in the ELF file, and whether they were found to be of its build.
+def with_linked_code(profile: Profile, accesses: AccessMap, kernel: bool) -> tuple[Profile, int | None]:
+    """The profile with code addresses as in the ELF file, and by how many bytes they were moved, if they are of it.
 
-    Addresses that do not fit are left out then. A remark says which it was; there is none for a report with too few
-    of them to tell.
+    ``None`` tells that they were not found to be of its build. Addresses that do not fit are left out. A remark says
+    which it was; there is none for a report with too few of them to tell.
     """
     rows = _rows(profile, accesses, kernel)
     if not _enough(rows):
-        return _with_names(profile, accesses) if kernel else (profile, False)
+        return _with_names(profile, accesses) if kernel else (profile, None)
     distance = _distance(rows, accesses)
     if distance is None:
-        return _remarked(profile, _ANOTHER_BUILD, profile.lines), False
+        return _remarked(profile, _ANOTHER_BUILD, profile.lines), None
     fitting = {row.address for row in rows if row.fits(distance)}
     words = (
         f"{len(fitting)} of {len(rows)} code addresses are those of the ELF file, moved by {distance:#x}: "
         "what each instruction touches is known"
     )
-    return _remarked(profile, words, tuple(_moved(line, distance, fitting) for line in profile.lines)), True
+    return _remarked(profile, words, tuple(_moved(line, distance, fitting) for line in profile.lines)), distance
 
 
 def is_of_another_build(profile: Profile) -> bool:
@@ -87,13 +87,13 @@ def is_of_another_build(profile: Profile) -> bool:
     return any(remark.text == _ANOTHER_BUILD for remark in profile.remarks)
 
 
-def _with_names(profile: Profile, accesses: AccessMap) -> tuple[Profile, bool]:
+def _with_names(profile: Profile, accesses: AccessMap) -> tuple[Profile, int | None]:
     """The same for a report of a kernel that names no function: the code tells them, if it is of this build."""
     told = (access for line in profile.lines for access in line.accesses if access.kernel and not access.function)
     codes = {one.code_address: 1 for one in told if one.code_address is not None}
     distance = solved_slide(codes, accesses) if len(codes) >= NAMELESS else None
     if distance is None:
-        return profile, False
+        return profile, None
     linked = np.array(sorted(codes), np.uint64) - np.uint64(distance)
     rows = resolve(linked, accesses)
     names = {
@@ -105,7 +105,7 @@ def _with_names(profile: Profile, accesses: AccessMap) -> tuple[Profile, bool]:
         f"{len(names)} of {len(codes)} code addresses without a name are instructions of the ELF file that touch "
         f"memory, moved by {distance:#x}: it is taken for the same build"
     )
-    return _remarked(profile, words, tuple(_named(line, distance, names) for line in profile.lines)), True
+    return _remarked(profile, words, tuple(_named(line, distance, names) for line in profile.lines)), distance
 
 
 def _named(line: SharedLine, distance: int, names: Mapping[int, str]) -> SharedLine:

@@ -27,10 +27,12 @@ from linesmith.analyzer.model import (
     ObjectKind,
     Outcome,
     SharedLine,
+    VariableRow,
 )
 
 # Below this agreement of the code with the snapshot's type, the report says that they disagree.
 AGREEMENT = 0.5
+_VARIABLES = (ObjectKind.GLOBAL, ObjectKind.PER_CPU)
 _TYPELESS = (ObjectKind.STACK, ObjectKind.PAGE_TABLE, ObjectKind.PAGE_CACHE)
 
 
@@ -54,7 +56,7 @@ def identify(
         if place is not None:
             met.setdefault(place, []).append(access)
     ordered = sorted(met.items(), key=lambda item: (-sum(map(weight, item[1])), item[0].start))
-    found = (_object(place, seen, line, evidence, containment, around) for place, seen in ordered)
+    found = (_in_row(_object(place, seen, line, evidence, containment, around), place, line) for place, seen in ordered)
     whole = zip(ordered, found, strict=True)
     return tuple(narrowed(one, seen, line, containment, wanted) for (_, seen), one in whole)
 
@@ -78,6 +80,16 @@ def _object(
     return _untyped(place.area, start, line)
 
 
+def _in_row(one: LineObject, place: PlacedObject, line: SharedLine) -> LineObject:
+    """The object with the variable that it is, or is an element of, where it is a record."""
+    area = place.area
+    if one.layout is None or area.kind not in _VARIABLES:
+        return one
+    name = area.name.rpartition("[")[0] if area.count > 1 else area.name
+    inside = (line.address or 0) + one.start - place.start
+    return replace(one, row=VariableRow(name, area.address + inside, area.stride, area.count))
+
+
 def _untyped(area: ObjectArea, start: int, line: SharedLine) -> LineObject:
     slab = area.kind is ObjectKind.SLAB
     return LineObject(
@@ -90,7 +102,7 @@ def _untyped(area: ObjectArea, start: int, line: SharedLine) -> LineObject:
         1.0,
         reason="nothing tells which type the cache serves here" if slab else "",
         origin=_origin(area),
-        variable=area.name if area.kind in (ObjectKind.GLOBAL, ObjectKind.PER_CPU) else "",
+        variable=area.name if area.kind in _VARIABLES else "",
         size=area.size,
     )
 

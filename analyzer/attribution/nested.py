@@ -33,7 +33,8 @@ def narrowed(
     if layout.id == outer.id:
         return one
     start = one.start + begin
-    where = replace(one, start=start, phase=start % line.bytes, size=one.size and layout.size)
+    row = one.row and replace(one.row, address=one.row.address + begin)
+    where = replace(one, start=start, phase=start % line.bytes, size=one.size and layout.size, row=row)
     # Which of many holders the outer record lies in stays open; what it holds itself is known.
     sure = one.outcome is Outcome.RESOLVED or containment.direct_holders(layout.id) < BUILDING_BLOCK
     told = where if not sure or one.outcome is Outcome.RESOLVED else replace(where, outcome=Outcome.RESOLVED, reason="")

@@ -45,6 +45,7 @@ class Analysis:
     findings: tuple[Finding, ...]
     left_out: tuple[SharedLine, ...] = ()
     accesses: AccessMap | None = None
+    same_build: bool = False
 
 
 def analyse(
@@ -73,14 +74,14 @@ def analyse(
     accesses = load_accesses_if_any(elf)
     looked_at = top or (TOP_OF_A_TYPE if wanted else TOP)
     found = explain(reading, elf, chosen, wanted, looked_at, accesses, trusted)
-    parts = found.profile, section, len(reports), found.findings, found.left_out, accesses
+    parts = found.profile, section, len(reports), found.findings, found.left_out, accesses, found.same_build
     analysis = Analysis(reading, chosen, *parts)
     return analysis if wanted is None else _holding(analysis, wanted)
 
 
 def beside(analysis: Analysis) -> tuple[Finding, ...]:
     """Lines that were not looked at, of the records that were found: what else is done to them."""
-    found = Explanation(analysis.findings, analysis.left_out, analysis.profile)
+    found = Explanation(analysis.findings, analysis.left_out, analysis.profile, analysis.same_build)
     return explained_beside(analysis.reading, Path(analysis.reading.identity.path), found, analysis.accesses)
 
 

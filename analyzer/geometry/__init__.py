@@ -12,7 +12,7 @@ from linesmith.analyzer.geometry.gaps import BitHole, Gaps, Hole, gaps, inner_pa
 from linesmith.analyzer.geometry.leaves import flatten, leaf_at, leaves_at
 from linesmith.analyzer.geometry.lines import line_of, lines, lines_touched, straddles
 from linesmith.analyzer.geometry.naming import Named, nameable, named
-from linesmith.analyzer.geometry.phase import Span, meet, meeting_phases, meeting_share, phases
+from linesmith.analyzer.geometry.phase import ObjectStarts, Span, meet, meeting_phases, meeting_share, phases
 
 __all__ = [
     "AskedAlignment",
@@ -20,6 +20,7 @@ __all__ = [
     "Gaps",
     "Hole",
     "Named",
+    "ObjectStarts",
     "Span",
     "asked_alignments",
     "asked_at_least",

@@ -18,9 +18,18 @@ class Span:
     size: int
 
 
-def phases(granule: int, line_bytes: int) -> range:
-    """Every phase of an object that may start at any multiple of ``granule`` bytes, each equally likely."""
-    return range(0, line_bytes, gcd(granule, line_bytes))
+@dataclass(frozen=True, slots=True)
+class ObjectStarts:
+    """Where objects may start: at byte ``first`` of a pair of lines, and any number of ``step`` bytes from there."""
+
+    step: int
+    first: int = 0
+
+
+def phases(granule: int, line_bytes: int, first: int = 0) -> range:
+    """Every phase of an object that may start any multiple of ``granule`` bytes from ``first``, each equally likely."""
+    step = gcd(granule, line_bytes)
+    return range(first % step, line_bytes, step)
 
 
 def meet(first: Span, second: Span, line_bytes: int, phase: int) -> bool:
@@ -30,13 +39,13 @@ def meet(first: Span, second: Span, line_bytes: int, phase: int) -> bool:
     return max(mine.start, other.start) < min(mine.stop, other.stop)
 
 
-def meeting_phases(first: Span, second: Span, line_bytes: int, granule: int) -> float:
+def meeting_phases(first: Span, second: Span, line_bytes: int, granule: int, begin: int = 0) -> float:
     """Share (0 … 1, exact for lines of a power of two) of all phases in which the two spans meet.
 
-    Object starts are the multiples of ``granule`` bytes. Spans made of whole granules never meet if and only if the
-    gap between them is ``line_bytes - granule`` or more.
+    Objects start any multiple of ``granule`` bytes from ``begin``. Spans made of whole granules never meet wherever
+    they begin if and only if the gap between them is ``line_bytes - granule`` or more.
     """
-    starts = phases(granule, line_bytes)
+    starts = phases(granule, line_bytes, begin)
     return sum(meet(first, second, line_bytes, phase) for phase in starts) / len(starts)
 
 

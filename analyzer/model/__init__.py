@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         Protected,
         Triage,
         TriageKind,
+        VariableRow,
     )
     from linesmith.analyzer.model.group_doc import DocumentedMember, GroupDoc
     from linesmith.analyzer.model.intent import (
@@ -158,7 +159,7 @@ _NAMES = {
     "failure": "Failure FailureKind",
     "finding": (
         "Agreement ConflictPair ContendedLock Finding LineMember LineObject MemberFunction Outcome Protected "
-        "Triage TriageKind"
+        "Triage TriageKind VariableRow"
     ),
     "group_doc": "DocumentedMember GroupDoc",
     "layout": "ElfIdentity Entered Layout Leaf Member MemberCategory RecordKind",
@@ -362,6 +363,7 @@ __all__ = [
     "TypeIntent",
     "Use",
     "UseKind",
+    "VariableRow",
     "Variant",
     "VerdictKind",
     "Violation",

@@ -110,8 +110,9 @@ class Candidate:
     one is, empty for all others. ``doubt`` is a sentence, the first of ``notes``, where the record may not be there.
     ``optimality`` is of a packing. ``proofs`` hold every place where objects are known to lie, and every start.
     ``holders`` are the records around it that get another size, the costliest first. ``granules`` are the bytes
-    between the places at which objects start before and after, ``None`` where only the record's alignment tells; the
-    caches ``loose`` put them elsewhere than that alignment allows.
+    between the places at which objects start before and after, ``None`` where only the record's alignment tells, and
+    ``firsts`` the first of these places in a pair of lines, where objects are variables: of one there is one place. The
+    caches ``loose`` put objects elsewhere than that alignment allows.
     """
 
     type: str
@@ -134,6 +135,7 @@ class Candidate:
     doubt: str = ""
     holders: tuple[HolderChange, ...] = ()
     granules: tuple[int, int] | None = None
+    firsts: tuple[int, int] | None = None
     loose: tuple[str, ...] = ()
 
     @property

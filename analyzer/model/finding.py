@@ -33,6 +33,20 @@ class Agreement(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class VariableRow:
+    """Objects that a symbol of the ELF file puts where they are: ``count`` of them, ``stride`` bytes apart.
+
+    The first begins at ``address``, one of run time: loaders move files by whole pages, so that its place in a line
+    is that of the file.
+    """
+
+    name: str
+    address: int
+    stride: int
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class LineObject:
     """A type laid over a line: ``start`` is the object's first byte counted from the line's (may be negative).
 
@@ -42,6 +56,7 @@ class LineObject:
     tells that it names the type too, not only the place. ``doubt`` is the part of ``reason`` that speaks against an
     object which is taken for known all the same; ``asked_for`` tells that it is one because its type was asked for.
     ``misfits`` are offsets in the line whose functions are known to touch other places of the object than those there.
+    ``row`` are the objects of the variable that it is, or is part of.
     """
 
     type: str
@@ -61,6 +76,7 @@ class LineObject:
     doubt: str = ""
     asked_for: bool = False
     misfits: tuple[int, ...] = ()
+    row: VariableRow | None = None
 
 
 @dataclass(frozen=True, slots=True)

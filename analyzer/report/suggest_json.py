@@ -130,7 +130,8 @@ class CandidateDocument(msgspec.Struct, frozen=True):
     """One candidate; ``linesmith patch --candidate`` takes ``number`` or ``name``; ``line`` is the hot line's rank.
 
     ``holders`` are the records around it that get another size, ``granules`` the bytes between the places at which
-    objects start before and after, ``loose`` the caches that do not keep to the new alignment.
+    objects start before and after, ``firsts`` the first of these in a pair of lines where objects are variables,
+    ``loose`` the caches that do not keep to the new alignment.
     """
 
     number: int
@@ -158,6 +159,7 @@ class CandidateDocument(msgspec.Struct, frozen=True):
     optimality: Optimality | None
     holders: tuple[HolderChange, ...]
     granules: tuple[int, int]
+    firsts: tuple[int, int] | None
     loose: tuple[str, ...]
     steps: tuple[StepsDocument, ...]
     simulated: SimulationDocument | msgspec.UnsetType = msgspec.UNSET
@@ -248,6 +250,7 @@ def _candidate(one: Numbered) -> CandidateDocument:
         optimality=candidate.optimality,
         holders=candidate.holders,
         granules=candidate.steps,
+        firsts=candidate.firsts,
         loose=candidate.loose,
         steps=tuple(map(_steps, one.steps)),
         simulated=_simulation(one.simulation) if one.simulation else msgspec.UNSET,

@@ -18,7 +18,7 @@ from linesmith.patches.paragraph import paragraph
 from linesmith.patches.prefix import style
 from linesmith.patches.probe import compiled
 from linesmith.patches.tree import Tree
-from linesmith.patches.verify import granules_of, measure
+from linesmith.patches.verify import measure, starts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +94,12 @@ def _step(
     """One patch before the last: what it moves, and in which starts the members meet before and after it."""
     before, after = states
     part = replace(candidate, moves=candidate.moves[before.done : after.done], residuals=())
-    granules = granules_of(candidate, before.located, after.located)
-    residuals = tuple(measure(one, before.located, after.located, granules) for one in candidate.residuals)
+    objects = starts_of(candidate, before.located, after.located)
+    residuals = tuple(measure(one, before.located, after.located, objects) for one in candidate.residuals)
     title = confirmed.original.declared.record.title
     first = subject_of(part, title, style(tree.root, confirmed.change.file))
     blocks = [first, change_text(part.moves, before.located.outer.size, after.located.outer.size)]
-    blocks += [_remaining(residuals, granules), _compiled(confirmed, count)]
+    blocks += [_remaining(residuals, (objects[0].step, objects[1].step)), _compiled(confirmed, count)]
     return SeriesStep("\n\n".join(block for block in blocks if block) + "\n", (_change(confirmed, before, after),))
 
 

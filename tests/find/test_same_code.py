@@ -109,7 +109,7 @@ def test_rows_of_other_files_neither_help_nor_harm(compiled: Callable[..., Path]
 def test_a_report_without_code_addresses_gets_no_remark(compiled: Callable[..., Path]) -> None:
     accesses = read_accesses(compiled("own.o")).accesses
     bare = report([replace(row, code_address=None) for row in rows(accesses, MOVED)])
-    assert with_linked_code(bare, accesses, kernel=False) == (bare, False)
+    assert with_linked_code(bare, accesses, kernel=False) == (bare, None)
 
 
 def test_instructions_of_the_build_tell_the_members(compiled: Callable[..., Path]) -> None:
@@ -139,10 +139,10 @@ def test_addresses_without_names_that_are_no_accesses_tell_nothing(compiled: Cal
     accesses = read_accesses(compiled("own.o")).accesses
     shifted = [replace(one, code_address=(one.code_address or 0) + 1) for one in nameless(rows(accesses, MOVED, EVERY))]
     given = report(shifted)
-    assert with_linked_code(given, accesses, kernel=True) == (given, False)
+    assert with_linked_code(given, accesses, kernel=True) == (given, None)
 
 
 def test_few_addresses_without_names_tell_nothing(compiled: Callable[..., Path]) -> None:
     accesses = read_accesses(compiled("own.o")).accesses
     given = report(nameless(rows(accesses, MOVED))[:10])
-    assert with_linked_code(given, accesses, kernel=True) == (given, False)
+    assert with_linked_code(given, accesses, kernel=True) == (given, None)

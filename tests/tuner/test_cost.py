@@ -9,6 +9,7 @@ import pytest
 from hand_made import finding, held, hot, meeting, scalar, struct, table
 
 from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.geometry import ObjectStarts
 from linesmith.analyzer.model import ConflictPair, Layout
 from linesmith.tuner.cost.conflict import cost, hot_lines, hot_neighbours, residuals
 from linesmith.tuner.cost.exposure import exposure
@@ -59,7 +60,7 @@ def test_residuals_are_given_at_64_and_at_128_bytes() -> None:
     layout = apart(0)
     target = subject(meeting(layout, "writer", "reader"), table(layout))
     parted = [0, 64]
-    found = residuals(target.heat, target.starts, parted, (8, 8))
+    found = residuals(target.heat, target.starts, parted, (ObjectStarts(8), ObjectStarts(8)))
     assert [(one.line_bytes, one.before, one.after) for one in found] == [
         (64, 7 / 8, 0),
         (128, 15 / 16, 7 / 16 + 1 / 16),
@@ -79,7 +80,7 @@ def test_members_hot_on_another_line_are_possible_contacts() -> None:
     target = subject(here, table(layout), [there])
     possible = [contact for contact in target.heat.contacts if not contact.sampled]
     assert [(one.first.name, one.second.name, one.writer) for one in possible] == [("writer", "other", "writer")]
-    assert hot_neighbours(target.heat, target.starts, granule=8) == 1
+    assert hot_neighbours(target.heat, target.starts, ObjectStarts(8)) == 1
 
 
 def test_members_of_a_neighbouring_object_are_left_out() -> None:

@@ -92,15 +92,15 @@ def test_objects_of_a_slab_cache_are_counted() -> None:
 def test_a_cache_that_asks_for_no_alignment_does_not_keep_it() -> None:
     layout = mapping()
     mixes = PhaseMixes(layout, table(layout, in_inode(layout)), KERNEL)
-    assert (mixes.step(64), mixes.loose(64)) == (8, ("ext4_inode_cache",))
-    assert (mixes.step(8), mixes.loose(8)) == (8, ())
+    assert (mixes.starts(64).step, mixes.loose(64)) == (8, ("ext4_inode_cache",))
+    assert (mixes.starts(8).step, mixes.loose(8)) == (8, ())
 
 
 def test_a_cache_that_keeps_the_alignment_is_not_named() -> None:
     layout = mapping()
     dentry = struct("dentry", scalar("own", 40), held("map", layout))
     mixes = PhaseMixes(layout, table(layout, dentry), KERNEL)
-    assert (mixes.step(64), mixes.loose(64)) == (64, ())
+    assert (mixes.starts(64).step, mixes.loose(64)) == (64, ())
 
 
 # The lock at the front, at the beginning of a line: the record keeps its 128 bytes.

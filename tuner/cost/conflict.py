@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from linesmith.analyzer.geometry import line_of, lines_touched, meeting_phases
-from linesmith.analyzer.geometry.phase import Span
+from linesmith.analyzer.geometry.phase import ObjectStarts, Span
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Prediction, Residual
 from linesmith.tuner.cost.heat import Contact, Heat
 from linesmith.tuner.cost.phase_mix import PhaseMix
@@ -47,9 +47,9 @@ def share_together(contact: Contact, starts: Sequence[int], mix: PhaseMix, line_
     return mix.share(last, first, line_bytes)
 
 
-def adjacent_cost(heat: Heat, starts: Sequence[int], granule: int) -> float:
-    """The average over all phases at 128 bytes, where the prefetcher pairs lines."""
-    shares = (one.weight * residual_share(one, starts, ADJACENT_LINE_BYTES, granule) for one in heat.contacts)
+def adjacent_cost(heat: Heat, starts: Sequence[int], objects: ObjectStarts) -> float:
+    """The average over all phases of the ``objects`` at 128 bytes, where the prefetcher pairs lines."""
+    shares = (one.weight * residual_share(one, starts, ADJACENT_LINE_BYTES, objects) for one in heat.contacts)
     return sum(shares)
 
 
@@ -60,12 +60,12 @@ def _edges(contact: Contact, starts: Sequence[int]) -> tuple[int, int]:
     return (here + one.size - 1, there) if here <= there else (there + other.size - 1, here)
 
 
-def residual_share(contact: Contact, starts: Sequence[int], line_bytes: int, granule: int) -> float:
-    """Share of the phases in which the contact's spots meet on a line of ``line_bytes``."""
+def residual_share(contact: Contact, starts: Sequence[int], line_bytes: int, objects: ObjectStarts) -> float:
+    """Share of the phases of the ``objects`` in which the contact's spots meet on a line of ``line_bytes``."""
     last, first = _edges(contact, starts)
     if first - last >= line_bytes:
         return 0.0
-    return _share(last % granule, max(first - last, 0), line_bytes, granule)
+    return _share((last + objects.first) % objects.step, max(first - last, 0), line_bytes, objects.step)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -80,19 +80,19 @@ def meets(contact: Contact, starts: Sequence[int], phase: int, line_bytes: int) 
 
 
 def residuals(
-    heat: Heat, before: Sequence[int], after: Sequence[int], granules: tuple[int, int]
+    heat: Heat, before: Sequence[int], after: Sequence[int], objects: tuple[ObjectStarts, ObjectStarts]
 ) -> tuple[Residual, ...]:
     """For each sampled contact and line size, the share of phases in which it meets before and after.
 
-    Objects start at multiples of ``granules`` bytes, of the old layout and of the new one.
+    ``objects`` are those of the old layout and of the new one.
     """
     return tuple(
         Residual(
             contact.first.name,
             contact.second.name,
             line_bytes,
-            residual_share(contact, before, line_bytes, granules[0]),
-            residual_share(contact, after, line_bytes, granules[1]),
+            residual_share(contact, before, line_bytes, objects[0]),
+            residual_share(contact, after, line_bytes, objects[1]),
         )
         for contact in heat.sampled
         for line_bytes in (CACHE_LINE_BYTES, ADJACENT_LINE_BYTES)
@@ -116,9 +116,9 @@ def _lines(heat: Heat, starts: Sequence[int], phase: int) -> set[int]:
     return {line for first, size in places for line in lines_touched(first + phase, size, heat.line_bytes)}
 
 
-def hot_neighbours(heat: Heat, starts: Sequence[int], granule: int) -> int:
-    """Contacts, sampled or possible, that meet in at least one phase."""
-    return sum(1 for one in heat.contacts if residual_share(one, starts, heat.line_bytes, granule) > 0)
+def hot_neighbours(heat: Heat, starts: Sequence[int], objects: ObjectStarts) -> int:
+    """Contacts, sampled or possible, that meet in at least one phase of the ``objects``."""
+    return sum(1 for one in heat.contacts if residual_share(one, starts, heat.line_bytes, objects) > 0)
 
 
 def prediction(heat: Heat, before: Sequence[int], after: Sequence[int], granule: int, growth: int = 0) -> Prediction:

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
 from linesmith.analyzer.geometry import phases
-from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, PlacePhases
+from linesmith.analyzer.geometry.placement import round_up
+from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, PlacePhases, VariableRow
 
 # Shares are sums of fractions; what is nearer to nothing than this is nothing.
 _ROUNDING = 1e-12
@@ -63,6 +64,23 @@ def every_start(granule: int, line_bytes: int) -> PlacePhases:
     """Every multiple of ``granule``, of which nothing else is known."""
     starts = phases(granule, line_bytes)
     return PlacePhases("", line_bytes, tuple((phase, 1 / len(starts)) for phase in starts))
+
+
+def of_row(row: VariableRow, granule: int, growth: int, line_bytes: int) -> PlacePhases:
+    """Those of a variable, or of the elements of an array, when each is aligned to ``granule`` and ``growth`` larger.
+
+    The linker puts what does not need more alignment where it was.
+    """
+    seen = Counter(start % line_bytes for start in starts_of(row, granule, growth, line_bytes))
+    total = seen.total()
+    return PlacePhases(row.name, line_bytes, tuple((phase, seen[phase] / total) for phase in sorted(seen)))
+
+
+def starts_of(row: VariableRow, granule: int, growth: int, line_bytes: int) -> range:
+    """Addresses of the elements, of as many as differ in where they begin in a line."""
+    stride = round_up(row.stride + growth, granule)
+    first = round_up(row.address, granule)
+    return range(first, first + stride * min(row.count, line_bytes), max(stride, 1))
 
 
 def _together(places: Iterable[PlacePhases]) -> tuple[tuple[int, float], ...]:

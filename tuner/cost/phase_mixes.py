@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import gcd
 
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.errors import NotSimulated
+from linesmith.analyzer.geometry import ObjectStarts
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import (
+    ADJACENT_LINE_BYTES,
     CACHE_LINE_BYTES,
     CacheRequest,
     Layout,
@@ -20,19 +22,30 @@ from linesmith.analyzer.model import (
     SlabBasis,
     SlabCache,
     SlabPlace,
+    VariableRow,
 )
 from linesmith.analyzer.slab import Kernel, cache_of, geometry_of, own_cache, phase_counts, slab_places
-from linesmith.tuner.cost.phase_mix import PhaseMix, every_start, line_sizes, phase_mix
+from linesmith.tuner.cost.phase_mix import PhaseMix, every_start, line_sizes, of_row, phase_mix, starts_of
 from linesmith.tuner.relocation import relocation
 
 
 class PhaseMixes:
-    """Phase mixes of one record, computed when first asked for; of a program every start counts the same."""
+    """Phase mixes of one record, computed when first asked for; of a program every start counts the same.
+
+    Of a record whose objects seen are all variables, ``rows``, these are the places, with the slab caches that it is
+    known to have.
+    """
 
     def __init__(
-        self, record: Layout, layouts: Layouts, kernel: Kernel | None, line_bytes: int = CACHE_LINE_BYTES
+        self,
+        record: Layout,
+        layouts: Layouts,
+        kernel: Kernel | None,
+        line_bytes: int = CACHE_LINE_BYTES,
+        rows: Sequence[VariableRow] = (),
     ) -> None:
         self.record = record
+        self.rows = tuple(rows)
         self._layouts = layouts
         self._kernel = kernel
         self._sizes = line_sizes(line_bytes)
@@ -43,14 +56,17 @@ class PhaseMixes:
         """The mix of objects that are aligned to ``granule`` and ``growth`` bytes larger than now (or smaller)."""
         slabs = self.slabs(granule, growth)
         known = [_phases(slab, size) for slab in slabs for size in self._sizes]
+        named = [of_row(row, granule, growth, size) for row in self.rows for size in self._sizes]
         elsewhere = [every_start(granule, size) for size in self._sizes] if self._may_be_elsewhere(slabs) else []
-        return phase_mix((*known, *elsewhere))
+        return phase_mix((*named, *known, *elsewhere))
 
     def _slabs(self, granule: int, growth: int = 0) -> tuple[SlabPlace, ...]:
         """The places in slabs, computed anew for objects of another size or alignment; none of a program."""
         if self._kernel is None:
             return ()
         now = _slabs_now(self.record, self._layouts, self._kernel)
+        if self.rows:
+            now = tuple(place for place in now if place.cache.basis is not SlabBasis.ASSUMED)
         asked = max(self.record.natural_alignment, self.record.alignment or 1)
         if not growth and granule <= asked:
             return now
@@ -72,9 +88,19 @@ class PhaseMixes:
         """The record that the objects of the place's cache are."""
         return self.record if not place.path else self._layouts.variants(place.outer)[0]
 
-    def step(self, granule: int, growth: int = 0) -> int:
-        """Bytes between the places at which objects start: fewer than ``granule`` where a cache does not keep to it."""
-        return gcd(granule, *(phase for slab in self.slabs(granule, growth) for phase in _starts(slab)))
+    def starts(self, granule: int, growth: int = 0) -> ObjectStarts:
+        """The places at which objects start: nearer than ``granule`` where a cache does not keep to it, one of one."""
+        if not self.placed:
+            slabs = self.slabs(granule, growth)
+            return ObjectStarts(gcd(granule, *(phase for slab in slabs for phase in _starts(slab))))
+        first, *others = (one for row in self.rows for one in starts_of(row, granule, growth, ADJACENT_LINE_BYTES))
+        step = gcd(ADJACENT_LINE_BYTES, *(one - first for one in others))
+        return ObjectStarts(step, first % step)
+
+    @property
+    def placed(self) -> bool:
+        """Whether objects lie where symbols say and nowhere else."""
+        return bool(self.rows) and not self.slabs(1)
 
     def loose(self, granule: int, growth: int = 0) -> tuple[str, ...]:
         """The caches that put objects where their alignment does not allow it: they were not asked to keep to it."""
@@ -83,6 +109,8 @@ class PhaseMixes:
 
     def _may_be_elsewhere(self, slabs: tuple[SlabPlace, ...]) -> bool:
         """Whether objects may be in places that nobody knows: unless they have a cache of their own and no holders."""
+        if self.placed:
+            return False
         own = any(not slab.path and slab.cache.basis is not SlabBasis.ASSUMED for slab in slabs)
         return not own or len(slabs) > 1
 

@@ -137,12 +137,13 @@ def _behind(target: Subject, atom: int, after: str) -> Move:
 
 def _effect(target: Subject, company: Company, option: Option) -> tuple[object, ...]:
     """What tells places apart: the lines of the company, the members that meet and how often, the record's size."""
+    objects = target.heat.mixes.starts(option.granule)
     phase = (target.heat.phase or 0) if option.granule == target.heat.granule else 0
     lines = tuple((option.starts[target.positions[atom][0]] + phase) // CACHE_LINE_BYTES for atom in company.atoms)
     met = tuple(
         (
             meets(contact, option.starts, phase, target.heat.line_bytes),
-            residual_share(contact, option.starts, target.heat.line_bytes, option.granule),
+            residual_share(contact, option.starts, target.heat.line_bytes, objects),
         )
         for contact in target.heat.contacts
     )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
+from linesmith.analyzer.geometry import ObjectStarts
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, Finding
 from linesmith.analyzer.sharing.own_members import own_members
 from linesmith.tuner.cost.conflict import Cost, residual_share, share_together
@@ -46,9 +47,9 @@ def disturbance(heat: Heat, groups: Sequence[Disturbance], starts: Sequence[int]
     )
 
 
-def adjacent_disturbance(groups: Sequence[Disturbance], starts: Sequence[int], granule: int) -> float:
-    """The same on average over all phases at 128 bytes, where the prefetcher pairs lines."""
-    return _worst(groups, lambda one: residual_share(one, starts, ADJACENT_LINE_BYTES, granule))
+def adjacent_disturbance(groups: Sequence[Disturbance], starts: Sequence[int], objects: ObjectStarts) -> float:
+    """The same on average over all phases of the ``objects`` at 128 bytes, where the prefetcher pairs lines."""
+    return _worst(groups, lambda one: residual_share(one, starts, ADJACENT_LINE_BYTES, objects))
 
 
 def _worst(groups: Sequence[Disturbance], share: Callable[[Contact], float]) -> float:

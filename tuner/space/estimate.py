@@ -55,7 +55,7 @@ def _beside(target: Subject, option: Option) -> float:
 def _cost(record: HotRecord, starts: Sequence[int], size: int, granule: int) -> float:
     heat = record.subject.heat
     met = disturbance(heat, record.disturbances, starts, granule)
-    paired = adjacent_disturbance(record.disturbances, starts, granule)
+    paired = adjacent_disturbance(record.disturbances, starts, heat.mixes.starts(granule))
     split = straddling(heat, record.touches, starts, granule)
     row = sum(one.weight * _still_met(record, one, starts, size, granule) for one in record.neighbours)
     return (1 - ADJACENT) * (met.here + met.anywhere) / 2 + ADJACENT * paired + STRADDLE * split + row

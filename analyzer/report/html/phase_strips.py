@@ -9,7 +9,7 @@ from itertools import groupby
 
 from linesmith.analyzer.geometry import flatten
 from linesmith.analyzer.geometry.lines import line_of, lines_touched
-from linesmith.analyzer.geometry.phase import Span, meet, phases
+from linesmith.analyzer.geometry.phase import ObjectStarts, Span, meet, phases
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Candidate, Layout, Residual
 from linesmith.analyzer.report.meeting import by_place, share_of_phases
@@ -67,18 +67,22 @@ def pair_phases(candidate: Candidate, layouts: Layouts) -> tuple[PairPhases, ...
 
 
 def _pair(one: Residual, candidate: Candidate, layouts: Layouts) -> PairPhases:
-    sides = zip((candidate.before, candidate.after), (one.before, one.after), candidate.steps, strict=True)
+    firsts = candidate.firsts or (0, 0)
+    sides = zip((candidate.before, candidate.after), (one.before, one.after), candidate.steps, firsts, strict=True)
     before, after = (
-        Meeting(share_of_phases(share, one.line_bytes, step), tuple(_drawings(one, layout, step, layouts)))
-        for layout, share, step in sides
+        Meeting(
+            share_of_phases(share, one.line_bytes, step),
+            tuple(_drawings(one, layout, ObjectStarts(step, first), layouts)),
+        )
+        for layout, share, step, first in sides
     )
     return PairPhases(one.first, one.second, one.line_bytes, before, after, by_place(one, candidate.proofs))
 
 
-def _drawings(one: Residual, layout: Layout, step: int, layouts: Layouts) -> Iterator[Drawing]:
-    """A drawing for each phase, at multiples of ``step`` bytes; none where they are too many, or a name is unknown."""
+def _drawings(one: Residual, layout: Layout, objects: ObjectStarts, layouts: Layouts) -> Iterator[Drawing]:
+    """A drawing for each phase of the ``objects``; none where they are too many, or a name is unknown."""
     first, second = span_of(one.first, layout, layouts), span_of(one.second, layout, layouts)
-    starts = phases(step, one.line_bytes)
+    starts = phases(objects.step, one.line_bytes, objects.first)
     if first is not None and second is not None and len(starts) <= MOST_PHASES:
         yield from (_drawing(first, second, one.line_bytes, phase) for phase in starts)
 
