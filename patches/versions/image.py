@@ -19,6 +19,7 @@ from linesmith.analyzer.errors import TreeError
 from linesmith.analyzer.store import cache_directory
 from linesmith.patches.versions.git import Entry, Git
 from linesmith.patches.versions.paths import kept_inside, stays_inside
+from linesmith.patches.versions.submodules import checked_out
 
 _MOST_BYTES = 256 << 20
 _LINK = "120000"
@@ -70,10 +71,9 @@ class Image:
         if not (self.tree / _MODULES).is_file():
             return
         modules = [(one, kept_inside(one.path)) for one in git.entries(commit) if one.is_submodule]
-        missing = [(one, name) for one, name in modules if name and not (self.tree / name).exists()]
-        for entry, name in missing:
-            inner = Git(git.top / name)
-            if (inner.top / ".git").exists():
+        for entry in (one for one, name in modules if name and not (self.tree / name).exists()):
+            inner = checked_out(git, entry.path)
+            if inner is not None:
                 with suppress(TreeError):  # the commit may not be there
                     self._add_submodule(inner, entry, commit)
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from linesmith.analyzer.errors import TreeError
@@ -13,6 +15,7 @@ from linesmith.analyzer.model import FileChange
 from linesmith.patches.versions.git import Difference, Git
 from linesmith.patches.versions.image import Progress, image
 from linesmith.patches.versions.paths import is_of_interest, is_of_the_build, plain, read_inside
+from linesmith.patches.versions.submodules import submodule
 
 MOST_BYTES = 8 << 20
 MOST_FILES = 20_000
@@ -68,29 +71,54 @@ def _title(name: str, commit: str) -> str:
 
 def _taken(git: Git, found: Sequence[Difference]) -> tuple[tuple[FileChange, ...], tuple[str, ...]]:
     """The changes that are looked at, and remarks on those that are not."""
-    wanted = [one for one in found if is_of_interest(one.path) or one.is_submodule]
+    differing = list(_entered(git, found))
+    wanted = [(of, one) for of, one in differing if is_of_interest(one.path) or one.is_submodule]
     if len(wanted) > MOST_FILES:
         message = f"{len(wanted)} files of C differ, and {MOST_FILES} are compared at most; name revisions nearer by"
         raise TreeError(message)
-    named = [(one, name) for one in wanted if (name := plain(one.path)) is not None]
-    usable = [(one, name) for one, name in named if all(side is None or side.is_regular for side in (one.old, one.new))]
-    sides = [side.blob for one, _ in usable for side in (one.old, one.new) if side]
-    contents = iter(git.contents(sides, MOST_BYTES))
-    changes, large = [], []
-    for one, name in usable:
+    named = [(of, one, name) for of, one in wanted if (name := plain(one.path)) is not None]
+    usable = [each for each in named if _is_regular(each[1])]
+    contents = _contents([(of, side.blob) for of, one, _ in usable for side in (one.old, one.new) if side])
+    changes: dict[str, FileChange] = {}
+    large = []
+    for _, one, name in usable:
         before, after = (next(contents) if side else None for side in (one.old, one.new))
         unread = [content is None for side, content in ((one.old, before), (one.new, after)) if side]
         if any(unread):
             large.append(name)
         else:
-            changes.append(FileChange(name, before, after))
-    odd = [one for one in wanted if plain(one.path) is None]
-    special = [name for one, name in named if (one, name) not in usable]
-    return tuple(changes), tuple(_remarks(found, odd, special, large))
+            # Where a submodule became a folder, or the other way round, each has one side of a file.
+            known = changes.get(name, FileChange(name, None, None))
+            sides = (known.before if before is None else before), (known.after if after is None else after)
+            changes[name] = FileChange(name, *sides)
+    odd = [one for _, one in wanted if plain(one.path) is None]
+    special = [(one, name) for _, one, name in named if not _is_regular(one)]
+    return tuple(changes.values()), tuple(_remarks([one for _, one in differing], odd, special, large))
+
+
+def _is_regular(one: Difference) -> bool:
+    return all(side is None or side.is_regular for side in (one.old, one.new))
+
+
+def _entered(git: Git, found: Sequence[Difference]) -> Iterator[tuple[Git, Difference]]:
+    """What differs with the repository that has it; of a submodule what differs within, where that is known."""
+    modules = {one.path: submodule(git, one) for one in found if one.is_submodule}
+    yield from ((git, one) for one in found if modules.get(one.path) is None)
+    for module in filter(None, modules.values()):
+        yield from ((module.repository, one) for one in module.differences)
+
+
+def _contents(blobs: Sequence[tuple[Git, str]]) -> Iterator[bytes | None]:
+    """Those of each blob, which lie one repository behind the other."""
+    for git, some in groupby(blobs, key=itemgetter(0)):
+        yield from git.contents((blob for _, blob in some), MOST_BYTES)
 
 
 def _remarks(
-    found: Sequence[Difference], odd: Sequence[Difference], special: Sequence[str], large: Sequence[str]
+    found: Sequence[Difference],
+    odd: Sequence[Difference],
+    special: Sequence[tuple[Difference, str]],
+    large: Sequence[str],
 ) -> Iterator[str]:
     build = sorted(one.path.decode("utf-8", "replace") for one in found if is_of_the_build(one.path))
     if build:
@@ -101,8 +129,15 @@ def _remarks(
     if odd:
         names = sorted(repr(one.path.decode("utf-8", "replace")) for one in odd)
         yield f"{_counted(names, 'file')} left out, because of characters in the name"
-    if special:
-        yield f"{_counted(special, 'symbolic link or submodule', 'symbolic links or submodules')} not followed"
+    links = [name for one, name in special if not one.is_submodule]
+    if links:
+        yield f"{_counted(links, 'symbolic link')} not followed"
+    modules = [name for one, name in special if one.is_submodule]
+    if modules:
+        yield (
+            f"{_counted(modules, 'submodule')} not followed: check out what both revisions name, and what differs "
+            "there is judged"
+        )
     if large:
         yield f"{_counted(large, 'file')} left out, larger than {MOST_BYTES >> 20} MiB or missing in the repository"
 
@@ -111,6 +146,6 @@ def _s(several: Sequence[str]) -> str:
     return "" if len(several) > 1 else "s"
 
 
-def _counted(names: Sequence[str], one: str, many: str = "") -> str:
-    called = one if len(names) == 1 else many or f"{one}s"
+def _counted(names: Sequence[str], one: str) -> str:
+    called = one if len(names) == 1 else f"{one}s"
     return f"{len(names)} {called} ({names[0]}{', …' if len(names) > 1 else ''})"

@@ -40,7 +40,7 @@ class Attempt:
         new = self.made.commit({name: self._filled(text) for name, text in {**base, **head}.items()}, old)
         argv = [str(LINESMITH), "lint", "--tree", str(self.made.root), "--base-ref", old, "--head-ref", new, *options]
         environment = {**os.environ, "LINESMITH_SECRET": HIDDEN}
-        done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120, env=environment)
+        done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=300, env=environment)
         assert HIDDEN not in done.stdout + done.stderr
         assert not self.ran.exists()
         assert done.returncode in (0, 1, 2)
@@ -133,7 +133,8 @@ def test_links_and_modules_are_not_followed(attempt: Attempt) -> None:
         ".gitmodules": '[submodule "sub.h"]\n\tpath = sub.h\n\turl = ext::touch @RAN@\n\tupdate = !touch @RAN@\n',
     }
     done = attempt.lint({"a.h": CACHE, "b.h": CACHE}, head)
-    assert "2 symbolic links or submodules (a.h, …) not followed" in done.stdout
+    assert "1 symbolic link (a.h) not followed" in done.stdout
+    assert "1 submodule (sub.h) not followed" in done.stdout
 
 
 def test_attributes_run_no_filter(attempt: Attempt) -> None:

@@ -94,13 +94,16 @@ def test_links_that_leave_the_tree_are_not_made(tmp_path: Path, target: bytes) -
     assert compare(made, evil, evil)[1] == {"a.h": "1", "good.h": "a.h"}
 
 
-def test_a_changed_link_or_submodule_is_not_followed(tmp_path: Path) -> None:
+NOT_FOLLOWED = "not followed: check out what both revisions name, and what differs there is judged"
+
+
+def test_a_changed_link_or_a_submodule_in_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
     made = repository(tmp_path)
     old = made.commit({"a.h": "1", "m.h": "1"})
     new = made.commit({"a.h": (LINK, b"/etc/passwd"), "m.h": (MODULE, old.encode())})
     found, _ = compare(made, old, new)
     assert found.changes == ()
-    assert found.remarks == ("2 symbolic links or submodules (a.h, …) not followed",)
+    assert found.remarks == ("1 symbolic link (a.h) not followed", f"1 submodule (m.h) {NOT_FOLLOWED}")
 
 
 def with_submodule(folder: Path, text: str) -> tuple[Commits, Commits, str]:
@@ -127,10 +130,61 @@ def test_a_submodule_may_be_checked_out_later(tmp_path: Path) -> None:
     assert compare(made, old, old)[1]["lib/inner.h"] == "1"
 
 
-def test_another_commit_of_a_submodule_is_told(tmp_path: Path) -> None:
+def changes(found: Versions) -> list[tuple[str, bytes | None, bytes | None]]:
+    return [(one.file, one.before, one.after) for one in found.changes]
+
+
+def naming(commit: str, **files: str) -> dict[str, str | tuple[str, bytes]]:
+    """The files of a commit that names one of the submodule."""
+    return {".gitmodules": "[submodule]\n", "lib": (MODULE, commit.encode()), **files}
+
+
+def test_what_another_commit_of_a_submodule_changes_is_a_change(tmp_path: Path) -> None:
     made, inner, old = with_submodule(tmp_path, "1")
-    new = made.commit({".gitmodules": "[submodule]\n", "lib": (MODULE, inner.commit({"inner.h": "2"}).encode())}, old)
-    assert compare(made, old, new)[0].remarks == ("1 symbolic link or submodule (lib) not followed",)
+    second = inner.commit({"inner.h": "2", "new/x.h": "x", "text": "t", "Makefile": "m"})
+    found, files = compare(made, old, made.commit({**naming(second), "a.h": "a"}, old))
+    assert changes(found) == [("a.h", None, b"a"), ("lib/inner.h", b"1", b"2"), ("lib/new/x.h", None, b"x")]
+    (remark,) = found.remarks
+    assert remark.startswith("1 file (lib/Makefile) of the build differs")
+    assert files["lib/inner.h"] == "1"
+
+
+def test_a_submodule_that_came_or_went_is_as_many_files(tmp_path: Path) -> None:
+    made, _, with_it = with_submodule(tmp_path, "1")
+    without = made.commit({"a.h": "a"})
+    assert changes(compare(made, without, with_it)[0]) == [("a.h", b"a", None), ("lib/inner.h", None, b"1")]
+    assert changes(compare(made, with_it, without)[0]) == [("a.h", None, b"a"), ("lib/inner.h", b"1", None)]
+
+
+def test_a_submodule_that_became_a_folder_is_compared_file_by_file(tmp_path: Path) -> None:
+    made, _, module = with_submodule(tmp_path, "1")
+    folder = made.commit({"lib/inner.h": "2"})
+    assert changes(compare(made, module, folder)[0]) == [("lib/inner.h", b"1", b"2")]
+    assert changes(compare(made, folder, module)[0]) == [("lib/inner.h", b"2", b"1")]
+
+
+def test_commits_of_a_submodule_that_are_not_at_hand_are_told(tmp_path: Path) -> None:
+    made, _, old = with_submodule(tmp_path, "1")
+    found, _ = compare(made, old, made.commit(naming("1" * 40), old))
+    assert (found.changes, found.remarks) == ((), (f"1 submodule (lib) {NOT_FOLLOWED}",))
+
+
+def test_a_submodule_that_is_not_checked_out_is_told(tmp_path: Path) -> None:
+    made, inner, old = with_submodule(tmp_path, "1")
+    second = inner.commit({"inner.h": "2"})
+    inner.root.rename(tmp_path / "later")
+    found, _ = compare(made, old, made.commit(naming(second), old))
+    assert (found.changes, found.remarks) == ((), (f"1 submodule (lib) {NOT_FOLLOWED}",))
+
+
+def test_a_submodule_behind_a_link_is_another_repository(tmp_path: Path) -> None:
+    made, inner, old = with_submodule(tmp_path / "made", "1")
+    second = inner.commit({"inner.h": "2"})
+    inner.root.rename(tmp_path / "elsewhere")
+    inner.root.symlink_to(tmp_path / "elsewhere")
+    found, files = compare(made, old, made.commit(naming(second), old))
+    assert (found.changes, found.remarks) == ((), (f"1 submodule (lib) {NOT_FOLLOWED}",))
+    assert "lib/inner.h" not in files
 
 
 def test_a_giant_file_is_left_out(tmp_path: Path) -> None:
