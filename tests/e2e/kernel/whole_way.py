@@ -5,11 +5,13 @@
 
 It runs ``linesmith tune`` on the plan beside it, for up to 40 minutes on two cores, and then looks whether the tree of
 mappings and its lock were parted, and whether the interval of the misses on their record excludes no change. TREE is
-a clean 6.1 tree, by default the one that ``.ci/real-parts`` fetches. The run stays in FOLDER (``build/e2e-kernel``).
+a clean 6.1 tree, by default the one that ``.ci/real-parts`` fetches. The run stays in FOLDER (``build/e2e-kernel``),
+and what lay there before goes.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -84,8 +86,12 @@ def shortcomings(result: Result, minutes: float, phases: Callable[[str], int]) -
 
 def main() -> int:
     """Run, and tell."""
-    given = [Path(word) for word in sys.argv[1:]]
-    tree, folder, *_ = (*given, *(TREE, CHECKOUT / "build" / "e2e-kernel")[len(given) :])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tree", metavar="TREE", type=Path, nargs="?", default=TREE)
+    parser.add_argument("folder", metavar="FOLDER", type=Path, nargs="?", default=CHECKOUT / "build" / "e2e-kernel")
+    given = parser.parse_args()
+    tree: Path = given.tree
+    folder: Path = given.folder
     result, minutes = tune(tree, folder)
     phases = phases_of(result, folder)
     print(f"{minutes:.1f} minutes; run directory: {folder / 'run'}")
