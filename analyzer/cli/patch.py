@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -78,6 +79,8 @@ def command(
     patching.check_early(sources, asked)
     with interruptible():
         found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
+        given = given.on_machine_of(found.profile)
+        asked = replace(asked, cpus=given.cpus)
         scanned = patching.survey(found, sources, asked)
         known = with_blocks(given.premises(elf, found.reading, scanned.scans), found, tree)
         chosen = patching.choose(found, known, trace, candidate)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from linesmith.analyzer.cli import options, scanning
+from linesmith.analyzer.cli.settled import is_default
 
 if TYPE_CHECKING:
     from linesmith.analyzer.dwarf import Reading
-    from linesmith.analyzer.model import SourceScan
+    from linesmith.analyzer.model import Profile, SourceScan
     from linesmith.tuner.premises import Premises
 
 _GROWTH = click.option(
@@ -48,7 +49,10 @@ _OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The options as they were given; ``release`` is ``None`` for that of the ELF file, ``growth`` is in bytes."""
+    """The options as they were given; ``release`` is ``None`` for that of the ELF file, ``growth`` is in bytes.
+
+    ``cpus_said`` tells that the user, not the default, says how many CPUs there are.
+    """
 
     growth: int | None
     constraints: Path | None
@@ -57,6 +61,13 @@ class Given:
     release: str | None
     slabinfo: Path | None
     configurations: tuple[Path, ...] = ()
+    cpus_said: bool = True
+
+    def on_machine_of(self, profile: Profile) -> Given:
+        """The same with the CPUs of the profiled machine, where the user said none."""
+        from linesmith.analyzer.sharing.machine_cpus import machine_cpus
+
+        return self if self.cpus_said else replace(self, cpus=machine_cpus(profile, self.cpus), cpus_said=True)
 
     def premises(self, elf: Path, reading: Reading, scans: Sequence[SourceScan] = ()) -> Premises:
         """What proposals may rest on; objects of a program without a kernel's banner lie in no slabs.
@@ -100,7 +111,8 @@ def given(command: Callable[..., _Status]) -> Callable[..., _Status]:
         **others: object,
     ) -> _Status:
         machine = cpus, options.PAGES[page_size], kernel, slabinfo
-        return command(given=Given(growth, constraints, *machine, configurations), **others)
+        said = not is_default("cpus")
+        return command(given=Given(growth, constraints, *machine, configurations, said), **others)
 
     for option in reversed(_OPTIONS):
         gathered = option(gathered)

@@ -115,7 +115,8 @@ def page(files: OfProfile, asked: Asked) -> str:
         analyse(files.elf, files.profile, asked.section, asked.type, snapshot=asked.snapshot, trust=asked.trust)
     )
     scans = scanning.scan_findings(asked.tree, asked.build, found)
-    known = with_blocks(asked.known.premises(files.elf, found.reading, scans), found, asked.tree)
+    given = asked.known.on_machine_of(found.profile)
+    known = with_blocks(given.premises(files.elf, found.reading, scans), found, asked.tree)
     told = Chosen(found.profile, found.section, found.sections, found.left_out)
     return render_profile(whatever_is_suggested(found, known, asked.trace), told, tuple(_unchecked(asked)))
 

@@ -68,6 +68,11 @@ def is_given(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
+def is_default(name: str) -> bool:
+    """Whether a parameter has its default: neither the command line nor a variable nor a file says it."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.DEFAULT
+
+
 def origin_in_files(context: click.Context, param: click.Parameter) -> str:
     """Where a file sets it; empty where none does."""
     found = in_files(context, param)

@@ -62,6 +62,7 @@ def command(
     found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
     split = sharding.sharded(found, type_, trace, shard, ways, by) if shard else None
     scans = scanning.scan_findings(tree, build, found)
+    given = given.on_machine_of(found.profile)
     known = with_blocks(given.premises(elf, found.reading, scans), found, tree)
     answers = suggested(found, known, limit, trace, split)
     there = [one.candidate for one in answers.numbered()]
