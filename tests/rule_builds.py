@@ -20,6 +20,9 @@ _KERNEL = """
 #define CACHELINE_PADDING(name) struct cacheline_padding { char x[0]; } __cacheline_aligned name
 typedef unsigned int u32;
 typedef unsigned long u64;
+typedef struct { int counter; } atomic_t;
+typedef struct { u64 counter; } atomic_long_t;
+struct refcount_struct { atomic_t refs; };
 struct spinlock { u32 word; };
 struct rw_semaphore { u64 words[5]; };
 struct kmem_cache { int flags; } any_cache;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``lock-moved``: a lock came onto the line of its data, or left it."""
+"""``lock-moved``: a lock came onto the line of its data, or left it; a reference count came among others."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from linesmith.analyzer.geometry import Named, line_of, nameable
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Layout, Severity, Violation
 from linesmith.analyzer.rules.company import listed
 from linesmith.analyzer.rules.lock_data import LockData, locks_with_data
+from linesmith.analyzer.rules.reference_count import reference_counts
 from linesmith.analyzer.rules.rule import Rule, Side, Subject
 from linesmith.analyzer.rules.starts import Starts, meeting
 
@@ -22,6 +23,7 @@ _SHRANK = "the lock itself is smaller, and only its end was on that line; its da
 _LEFT = "right where others read the data without the lock; where only its holder touches them, it touches a line more"
 _CAME = "right where only the lock's holder touches the data; who waits for it disturbs those who read them without it"
 _ELSEWHERE = "see that its data are where its holder finds them, and that nobody reads those it is beside without it"
+_COUNTED = "see that nobody reads those it is beside without using the object: who takes or drops a use disturbs them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,12 @@ class _Build:
         return frozenset(met) - {lock}
 
 
+def _locks(layout: Layout, side: Side) -> dict[str, LockData]:
+    """The locks of the record, and its reference counts as locks whose data no name tells."""
+    counts = {one.path: LockData(one, ()) for one in reference_counts(layout, side.layouts)}
+    return {**counts, **locks_with_data(layout, side.layouts)}
+
+
 def _build(layout: Layout, side: Side, locks: Mapping[str, LockData]) -> _Build:
     members = {one.path: one for one in nameable(layout, side.layouts) if one.span.size}
     return _Build(locks, members, side.starts.of(layout))
@@ -86,8 +94,8 @@ def _build(layout: Layout, side: Side, locks: Mapping[str, LockData]) -> _Build:
 def _check(subject: Subject) -> Iterator[Violation]:
     if subject.old is None or subject.base is None:
         return
-    old_locks = locks_with_data(subject.old, subject.base.layouts)
-    new_locks = locks_with_data(subject.new, subject.head.layouts)
+    old_locks = _locks(subject.old, subject.base)
+    new_locks = _locks(subject.new, subject.head)
     if old_locks.keys().isdisjoint(new_locks):
         return
     before, now = _build(subject.old, subject.base, old_locks), _build(subject.new, subject.head, new_locks)
@@ -105,14 +113,15 @@ def _check(subject: Subject) -> Iterator[Violation]:
 
 
 def _elsewhere(subject: Subject, change: _Change, beside: tuple[frozenset[str], frozenset[str]]) -> Violation:
-    """A lock whose data no name tells, among others than before: what it protects may be either."""
+    """A lock whose data no name tells, among others than before: what it protects may be either; or a count."""
     old, new = change.before[change.lock], change.now[change.lock]
+    counts = {one.path for one in reference_counts(subject.new, subject.head.layouts)}
     were, are = _by_place(beside[0], change.before), _by_place(beside[1], change.now)
     return RULE.broken(
         subject.new,
         f"moved from the line of {listed(were)} to that of {listed(are)}: it {_way(old, new)}",
         member=change.lock,
-        advice=_ELSEWHERE,
+        advice=_COUNTED if change.lock in counts else _ELSEWHERE,
         figures=(Figure("offset", old.offset, new.offset),),
         severity=Severity.NOTE,
         line=new.member.line,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from rule_builds import subject
 from rule_cases import broken, figure
 
@@ -99,3 +100,33 @@ def test_phases_in_which_they_meet_now_and_then_do_not_count(tmp_path: Path) -> 
     """Objects begin anywhere: before they were on one line in 7 of 8 phases, now in 5."""
     old, new = "u64 x; u64 list; struct spinlock list_lock;", "u64 x; u64 list; u64 y[2]; struct spinlock list_lock;"
     assert moved(tmp_path, old, new) == []
+
+
+@pytest.mark.parametrize(
+    ("member", "told"),
+    [
+        ("struct refcount_struct x_held;", 1),
+        ("atomic_long_t f_count;", 1),
+        ("atomic_t __refcnt;", 1),
+        ("u64 f_count;", 0),  # nobody says that several CPUs write it
+        ("atomic_long_t barrier_cpu_count;", 0),  # of something else than who uses the object
+        ("atomic_long_t *f_count;", 0),
+        ("atomic_long_t f_count[2];", 0),
+    ],
+)
+def test_a_reference_count_among_other_members_than_before_is_a_note(tmp_path: Path, member: str, told: int) -> None:
+    """As f_count of struct file: what reads f_mode and f_op waits for those who take and drop files."""
+    read, rest = "u64 f_mode; u64 f_op; u64 f_inode; u64 a[4];", "u64 f_wb_err; u64 f_ep; u64 b[5];"
+    old = f"{FRONT} {read} u64 __attribute__((aligned(64))) f_sb_err; {member} {rest}"
+    new = f"{FRONT} {member} {read} u64 __attribute__((aligned(64))) f_sb_err; {rest}"
+    found = moved(tmp_path, old, new)
+    assert [one.severity for one in found] == [Severity.NOTE] * told
+    assert all(
+        "from the line of f_sb_err, " in one.message and " to that of f_mode, f_op, " in one.message for one in found
+    )
+    assert all(one.advice.startswith("see that nobody reads") for one in found)
+
+
+def test_a_reference_count_that_keeps_its_company_is_not_told(tmp_path: Path) -> None:
+    read = "u64 f_mode; u64 f_op; u64 f_inode;"
+    assert moved(tmp_path, f"{FRONT} atomic_t f_count; {read}", f"{FRONT} u64 added; {read} atomic_t f_count;") == []
