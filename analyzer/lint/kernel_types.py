@@ -19,6 +19,7 @@ KERNEL_TYPES: Mapping[str, str] = {
     "folio": "lies over struct page, word by word (include/linux/mm_types.h)",
     "inode": "begins with what is read often, above all by lookups and stat (include/linux/fs.h)",
     "kmem_cache_cpu": "has two words that are exchanged as one (mm/slub.c)",
+    "mm_struct": "asks for care with what is in front of mmap_lock (include/linux/mm_types.h)",
     "napi_struct": "has what only the control path needs at its end (include/linux/netdevice.h)",
     "net_device": "parts receiving from sending (include/linux/netdevice.h)",
     "netns_ipv4": "is parted into groups of members since 6.8 (include/net/netns/ipv4.h)",
