@@ -37,7 +37,7 @@ class Commits:
             input=given,
             capture_output=True,
             check=True,
-            timeout=60,
+            timeout=300,
         )
         return done.stdout.decode().strip()
 

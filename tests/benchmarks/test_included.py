@@ -25,7 +25,7 @@ STORM, FAULTS = ExecStorm(), PageFaults()
 
 def printed(*command: str) -> dict[str, str]:
     """The words and numbers that a program prints within a minute."""
-    told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    told = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     return dict(line.split() for line in told.stdout.splitlines())
 
 
@@ -70,7 +70,7 @@ def test_programs_of_a_storm_map_the_files_that_they_share(scratch: Path) -> Non
     storm = program(exec_storm.PROGRAM, scratch, linking="static")
     words = ("strace", "-f", "-e", "trace=mmap", storm, "--operations", "2", "--files", "3")
     try:
-        traced = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        traced = subprocess.run(words, capture_output=True, text=True, timeout=300)
     except FileNotFoundError:
         pytest.skip("strace is not installed")
     assert traced.returncode == 0, traced.stderr
@@ -86,7 +86,7 @@ def test_programs_of_a_storm_map_the_files_that_they_share(scratch: Path) -> Non
     ],
 )
 def test_a_storm_says_what_it_cannot_do(words: Sequence[str], complaint: str, scratch: Path) -> None:
-    ended = subprocess.run((program(exec_storm.PROGRAM, scratch), *words), capture_output=True, text=True, timeout=60)
+    ended = subprocess.run((program(exec_storm.PROGRAM, scratch), *words), capture_output=True, text=True, timeout=300)
     assert ended.returncode == 2
     assert ended.stderr.startswith(complaint)
 
@@ -96,7 +96,7 @@ def test_copies_run_in_a_folder_that_goes_with_them(scratch: Path, tmp_path: Pat
     linked.write_text("content\n")
     words = ("--file", str(linked), "--", "sh", "-c", "pwd; cat linked; echo left >behind")
     command = (program(copies.PROGRAM, scratch), *words)
-    told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
+    told = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout.splitlines()
     assert told[1:4] == ["content", "benchmark copies", "workers 1"]
     assert not Path(told[0]).exists()
     assert linked.exists()
@@ -105,13 +105,13 @@ def test_copies_run_in_a_folder_that_goes_with_them(scratch: Path, tmp_path: Pat
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
 def test_copies_of_root_run_without_rights(scratch: Path) -> None:
     command = (program(copies.PROGRAM, scratch), "--nobody", "--", "sh", "-c", "id -u; id -G; echo left >behind")
-    told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
+    told = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout.splitlines()
     assert told[:2] == ["65534", "65534"]
 
 
 def test_a_copy_that_fails_ends_all(scratch: Path) -> None:
     command = (program(copies.PROGRAM, scratch), "--workers", "2", "--", "sh", "-c", "exit 7")
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "copies: sh ended with status 7\n" in ended.stderr
 

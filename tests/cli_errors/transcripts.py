@@ -20,7 +20,7 @@ from linesmith_command import LINESMITH
 EXPECTED = Path(__file__).with_name("expected")
 _VARIABLE = re.compile(r"[A-Z_]+=")
 _BUILD_ID = re.compile(r"has [0-9a-f]{40};")
-_SECONDS = 120
+_SECONDS = 600
 # Stands for the folder that the command runs in.
 _HERE = "HERE"
 

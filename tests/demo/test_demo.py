@@ -17,7 +17,7 @@ COMMAND = Path(sys.executable).parent / "linesmith"
 
 def demo(**environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [COMMAND, "demo"], env=os.environ | environment, capture_output=True, text=True, timeout=120, check=False
+        [COMMAND, "demo"], env=os.environ | environment, capture_output=True, text=True, timeout=300, check=False
     )
 
 
@@ -77,7 +77,7 @@ def test_one_cpu_is_enough_and_is_said_to_show_nothing() -> None:
     assert taskset is not None
     one = str(min(os.sched_getaffinity(0)))
     done = subprocess.run(
-        [taskset, "-c", one, COMMAND, "demo"], capture_output=True, text=True, timeout=120, check=False
+        [taskset, "-c", one, COMMAND, "demo"], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0
     assert f"CPUs used: 1 ({one}); only one CPU is at hand" in done.stdout

@@ -82,7 +82,7 @@ def check_moves_one_member(content: bytes, tree: Path, folder: Path) -> None:
     header.parent.mkdir(parents=True)
     header.write_bytes((tree / "include" / "linux" / "fs.h").read_bytes())
     for argv in (["git", "apply", "--check", str(file)], ["patch", "-p1", "--dry-run", "-i", str(file)]):
-        subprocess.run(argv, cwd=folder, check=True, capture_output=True, timeout=60)
+        subprocess.run(argv, cwd=folder, check=True, capture_output=True, timeout=300)
 
 
 def test_a_verified_patch_moves_one_member(vmlinux: Path, kernel_tree: Path, profile: Path, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_the_trees_own_checkpatch_misses_the_sign_off_only(
     assert b"Kept off the cache line of i_mmap" in file.read_bytes()
     script = str(kernel_tree / "scripts" / "checkpatch.pl")
     argv = ["perl", script, "--strict", f"--root={kernel_tree}", "--terse", str(file)]
-    said = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60).stdout
+    said = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300).stdout
     complaints = [line for line in said.splitlines() if re.search("ERROR|WARNING|CHECK", line)]
     assert [line.partition("ERROR: ")[2] for line in complaints] == ["Missing Signed-off-by: line(s)"]
 

@@ -32,7 +32,7 @@ class Refusal:
 
 def refusal(file: Path) -> Refusal:
     """What ``linesmith layout FILE`` says; fails unless it ends with status 2 and exactly one sentence."""
-    ran = subprocess.run([LINESMITH, "layout", file], capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run([LINESMITH, "layout", file], capture_output=True, text=True, timeout=300, check=False)
     assert ran.returncode == 2, (ran.returncode, ran.stderr)
     assert ran.stdout == ""
     prefix, sentence = ran.stderr[:11], ran.stderr[11:].removesuffix("\n")
@@ -44,6 +44,6 @@ def refusal(file: Path) -> Refusal:
 def error_class(file: Path) -> str:
     """Name of the class that the reader raises, empty when it reads the file; a crash fails the test."""
     child = [sys.executable, "-c", _CLASS_OF_ERROR, str(file)]
-    ran = subprocess.run(child, capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run(child, capture_output=True, text=True, timeout=300, check=False)
     assert ran.returncode == 0, (ran.returncode, ran.stderr)
     return ran.stdout.strip()

@@ -126,6 +126,6 @@ def test_names_that_are_no_text(tmp_path: Path) -> None:
 def test_name_of_a_member_cannot_steer_the_terminal(tmp_path: Path) -> None:
     file = blob(tmp_path)
     file.write_bytes(file.read_bytes().replace(b"nodes\0", b"\x1b[31m\0"))
-    ran = subprocess.run([LINESMITH, "layout", file, "record"], capture_output=True, text=True, timeout=60, check=True)
+    ran = subprocess.run([LINESMITH, "layout", file, "record"], capture_output=True, text=True, timeout=300, check=True)
     assert "\ufffd[31m[2];" in ran.stdout
     assert "\x1b" not in ran.stdout

@@ -23,7 +23,7 @@ def written(folder: Path, content: bytes) -> Path:
 
 def usage_error(file: Path) -> str:
     """What the command line says about an argument that is no readable file."""
-    ran = subprocess.run([LINESMITH, "layout", file], capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run([LINESMITH, "layout", file], capture_output=True, text=True, timeout=300, check=False)
     assert ran.returncode == 2
     return ran.stderr.removesuffix("\n").replace(str(file), "FILE")
 
@@ -59,7 +59,7 @@ def test_empty_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("program", ["xz -dk", "gunzip -k", "zstd -d"])
 def test_compressed_file_names_what_unpacks_it(tmp_path: Path, program: str) -> None:
     packer = {"xz -dk": ["xz"], "gunzip -k": ["gzip"], "zstd -d": ["zstd", "-q"]}[program]
-    packed = subprocess.run([*packer, "-c"], input=b"\x7fELF", capture_output=True, check=True, timeout=60).stdout
+    packed = subprocess.run([*packer, "-c"], input=b"\x7fELF", capture_output=True, check=True, timeout=300).stdout
     expected = f"FILE: is compressed; unpack it with `{program}` and give the result"
     assert refusal(written(tmp_path, packed)) == Refusal("ElfError", expected)
 

@@ -16,7 +16,7 @@ from linesmith_command import LINESMITH, linesmith
 
 SOURCE = "struct session_index { int a; } i; struct session_table { long b, bits; void *next; } t;"
 # What a shell is given at most to start and to complete.
-PATIENCE = 20.0
+PATIENCE = 300.0
 
 
 @pytest.fixture(scope="module")

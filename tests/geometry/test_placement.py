@@ -211,8 +211,8 @@ def test_random_structs_are_placed_as_the_compiler_places_them(compiler: str, tm
     source, program = tmp_path / "structs.c", tmp_path / "structs"
     probes = [probe(number, body, layout) for number, (body, layout) in enumerate(structs)]
     source.write_text(FIRST_BIT + "\n".join(probes) + "\n}\n")
-    subprocess.run([found, "-w", "-o", program, source], check=True, timeout=120)
-    said = subprocess.run([program], check=True, timeout=60, capture_output=True, text=True).stdout.split("\n")
+    subprocess.run([found, "-w", "-o", program, source], check=True, timeout=300)
+    said = subprocess.run([program], check=True, timeout=300, capture_output=True, text=True).stdout.split("\n")
     expected = [
         f"{number} {name} {value}"
         for number, (_, layout) in enumerate(structs)

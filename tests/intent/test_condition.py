@@ -28,7 +28,7 @@ EXPRESSIONS = st.recursive(
 def test_a_configuration_gives_what_the_preprocessor_says(expressions: list[str], defined: set[str]) -> None:
     code = "".join(f"#if {one}\nyes\n#else\nno\n#endif\n" for one in expressions)
     argv = ["gcc", "-E", "-P", *(f"-D{name}" for name in defined), "-x", "c", "-"]
-    said = subprocess.run(argv, input=code, capture_output=True, text=True, check=True, timeout=60).stdout.split()
+    said = subprocess.run(argv, input=code, capture_output=True, text=True, check=True, timeout=300).stdout.split()
 
     found = [value(condition(one.encode()), defined) for one in expressions]
 

@@ -51,7 +51,7 @@ def compiled(layouts: Sequence[Layout], folder: Path) -> list[Compiled]:
         source, program = folder / f"structs{number}.c", folder / f"structs{number}"
         source.write_text(_program(batch))
         subprocess.run(["gcc", "-w", "-O0", "-o", program, source], check=True, timeout=600)
-        words = [word for (word,) in bytes_of.iter_unpack("=Q", subprocess.check_output([program], timeout=60))]
+        words = [word for (word,) in bytes_of.iter_unpack("=Q", subprocess.check_output([program], timeout=300))]
         for layout in batch:
             size, alignment, *starts = (words.pop(0) for _ in range(2 + len(layout.members)))
             found.append(Compiled(size, alignment, tuple(starts)))

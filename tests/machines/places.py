@@ -48,7 +48,7 @@ def processes_with(token: str) -> list[str]:
     return found
 
 
-def lingering(token: str, seconds: float = 20) -> list[str]:
+def lingering(token: str, seconds: float = 60) -> list[str]:
     """Command lines of the processes with the token that are left after so many seconds, or sooner when none is."""
     end = time.monotonic() + seconds
     while processes_with(token) and time.monotonic() < end:

@@ -53,8 +53,8 @@ class Sshd:
 
     def start(self) -> None:
         """Returns when it answers; it runs in the background."""
-        subprocess.run([self.program, "-f", self.folder / "configuration"], check=True, timeout=20)
-        end = time.monotonic() + 20
+        subprocess.run([self.program, "-f", self.folder / "configuration"], check=True, timeout=300)
+        end = time.monotonic() + 120
         while time.monotonic() < end:
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return

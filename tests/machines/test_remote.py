@@ -40,7 +40,7 @@ def running_build_id() -> str:
 
 def booting(sshd: Sshd, boot: str, **others: Setting) -> Place:
     """A host whose boot-id is always this one's, so that its absence has to do as a proof."""
-    settings: dict[str, Setting] = {"boot": boot, "boot_seconds": 15, "proof": "absence"}
+    settings: dict[str, Setting] = {"boot": boot, "boot_seconds": 60, "proof": "absence"}
     return Place(RemoteMachine(), Site("ssh", settings=sshd.settings(**settings | others)))
 
 
@@ -117,7 +117,10 @@ def test_kexec_loads_the_kernel_with_its_words(sshd: Sshd, tmp_path: Path) -> No
 def test_a_host_that_goes_out_of_reach_in_mid_step_hangs(sshd: Sshd, tmp_path: Path) -> None:
     settings = sshd.settings(boot_seconds=3)
     place = Place(RemoteMachine(), Site("ssh", settings=settings))
-    dying = f"kill $(cat {sshd.folder}/pid); {CUT_OFF}; sleep 77003"
+    # In /proc/net/tcp 0A is a socket that listens: as long as there is one, the server takes connections.
+    listening = f"grep -q ' 0100007F:{sshd.port:04X} 00000000:0000 0A ' /proc/net/tcp"
+    down = f"kill $(cat {sshd.folder}/pid); while {listening}; do sleep 0.1; done"
+    dying = f"{down}; {CUT_OFF}; sleep 77003"
     try:
         with pytest.raises(GuestHung, match="went out of reach while running step 1"):
             place.run((shell(dying),), tmp_path)

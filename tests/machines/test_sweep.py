@@ -54,7 +54,7 @@ def left(tmp_path: Path) -> Iterator[Left]:
 
 def test_what_left_its_session_is_known_by_the_variable(left: Left) -> None:
     assert left.sweep().stdout == b"swept\n"
-    assert left.process.wait(20) == -9
+    assert left.process.wait(300) == -9
 
 
 def test_one_look_that_finds_nothing_is_not_believed(left: Left) -> None:
@@ -62,7 +62,7 @@ def test_one_look_that_finds_nothing_is_not_believed(left: Left) -> None:
     tool.write_text(BLIND_AT_FIRST)
     tool.chmod(0o755)
     assert left.sweep(str(tool)).stdout == b"swept\n"
-    assert left.process.wait(20) == -9
+    assert left.process.wait(300) == -9
 
 
 def test_a_step_that_never_began_is_told_to_nobody(left: Left) -> None:

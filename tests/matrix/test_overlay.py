@@ -17,7 +17,7 @@ def preprocessed(overlay: Overlay, unit: str, *options: str) -> str:
     """What remains of the unit behind the preprocessor, without line marks."""
     flags = Flags("gcc", options, overlay.tree)
     argv = ("gcc", "-E", "-P", *overlay.options(flags), *overlay.quoted((unit,)), str(overlay.unit(unit)))
-    done = subprocess.run(argv, cwd=overlay.tree, check=True, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(argv, cwd=overlay.tree, check=True, capture_output=True, text=True, timeout=300)
     return done.stdout.strip()
 
 

@@ -15,11 +15,11 @@ WHO = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgs
 
 
 def committed(tree: Path, subjects: list[str]) -> Path:
-    subprocess.run(["git", "init", "-q"], cwd=tree, check=True, capture_output=True, timeout=30)
+    subprocess.run(["git", "init", "-q"], cwd=tree, check=True, capture_output=True, timeout=300)
     for number, subject in enumerate(subjects):
         (tree / "include" / "linux" / "fs.h").write_text(f"int a{number};\n", encoding="utf-8")
         for argv in (["add", "."], ["commit", "-q", "-m", subject]):
-            subprocess.run(["git", *WHO, *argv], cwd=tree, check=True, capture_output=True, timeout=30)
+            subprocess.run(["git", *WHO, *argv], cwd=tree, check=True, capture_output=True, timeout=300)
     return tree
 
 

@@ -33,7 +33,7 @@ BOTH = PatchSeries((MOVE, ALIGN), cover="Part lock from root\n\nTwo steps.\n")
 
 
 def git(tree: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", *WHO, *arguments], cwd=tree, capture_output=True, text=True, check=True, timeout=30)
+    done = subprocess.run(["git", *WHO, *arguments], cwd=tree, capture_output=True, text=True, check=True, timeout=300)
     return done.stdout
 
 
@@ -132,7 +132,7 @@ def test_a_tree_without_git_gets_plain_diffs(tmp_path: Path) -> None:
         b"@@ -1,5 +1,5 @@\n struct cache {\n \tlong root;\n-\tlong lock;\n \tlong uses;\n+\tlong lock;\n };\n"
     )
     for name in kept(files, tmp_path / "out")[1:]:
-        subprocess.run(["patch", "-p1", "-s", "-i", name], cwd=tree, check=True, capture_output=True, timeout=30)
+        subprocess.run(["patch", "-p1", "-s", "-i", name], cwd=tree, check=True, capture_output=True, timeout=300)
     assert (tree / FILE).read_text() == ALIGNED
 
 
@@ -141,7 +141,7 @@ def test_files_come_and_go(tmp_path: Path, *, committed: bool) -> None:
     tree = repository(tmp_path / "tree") if committed else write_files(tmp_path / "tree", {FILE: HEADER})
     moved = SeriesStep("cache: rename\n", (change(HEADER, None), change(None, HEADER, "include/linux/hot.h")))
     (name,) = kept(patch_files(PatchSeries((moved,)), tree), tmp_path / "out")
-    subprocess.run(["git", "apply", name], cwd=tree, check=True, capture_output=True, timeout=30)
+    subprocess.run(["git", "apply", name], cwd=tree, check=True, capture_output=True, timeout=300)
     assert [path.name for path in (tree / "include" / "linux").iterdir()] == ["hot.h"]
 
 

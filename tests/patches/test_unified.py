@@ -84,7 +84,7 @@ def applied(argv: tuple[str, ...], old: bytes, diff: bytes) -> bytes:
         (tree / "d").mkdir(parents=True)
         (tree / "d" / "s.h").write_bytes(old)
         (Path(made) / "p").write_bytes(diff)
-        subprocess.run(argv, cwd=tree, check=True, capture_output=True, timeout=30)
+        subprocess.run(argv, cwd=tree, check=True, capture_output=True, timeout=300)
         return (tree / "d" / "s.h").read_bytes()
 
 
@@ -98,5 +98,5 @@ def test_no_diff_is_longer_than_that_of_git(seed: int, tmp_path: Path) -> None:
     (tmp_path / "old").write_bytes(b"".join(old))
     (tmp_path / "new").write_bytes(b"".join(new))
     argv = ["git", "diff", "--no-index", "--minimal", "--numstat", "old", "new"]
-    counted = subprocess.run(argv, cwd=tmp_path, capture_output=True, check=False, timeout=30).stdout.split()[:2]
+    counted = subprocess.run(argv, cwd=tmp_path, capture_output=True, check=False, timeout=300).stdout.split()[:2]
     assert changed_lines(unified_diff(b"".join(old), b"".join(new), "s.h")) == tuple(int(count) for count in counted)

@@ -81,7 +81,7 @@ def test_a_patch_is_written_confirmed_and_applies(tmp_path: Path) -> None:
     assert "compiled with" in patch.verified
     (tmp_path / "p").write_bytes(file_text(patch))
     for argv in (["git", "apply", "--check", "../p"], ["patch", "-p1", "-s", "-i", "../p"]):
-        subprocess.run(argv, cwd=tree, check=True, capture_output=True, timeout=30)
+        subprocess.run(argv, cwd=tree, check=True, capture_output=True, timeout=300)
     moved = "\tlong lock;\t\t/* written by everyone */\n"
     assert (tree / "src" / "cache.h").read_text() == HEADER.replace(moved, "").replace(
         "name[56];\n", f"name[56];\n{moved}"
@@ -258,7 +258,7 @@ def test_bytes_that_are_no_text_survive(tmp_path: Path) -> None:
     content = file_text(patch_of(tree, proposal()))
     assert b" \tstruct part *root;\t/* read\xff by everyone */\r\n" in content
     (tmp_path / "p").write_bytes(content)
-    subprocess.run(["git", "apply", "p"], cwd=tree, check=True, capture_output=True, timeout=30)
+    subprocess.run(["git", "apply", "p"], cwd=tree, check=True, capture_output=True, timeout=300)
     assert sorted((tree / "src" / "cache.h").read_bytes().split(b"\n")) == sorted(source.split(b"\n"))
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 PERFS = tuple(dict.fromkeys(("perf", *filter(None, os.environ.get("LINESMITH_TEST_PERFS", "").split(":")))))
-_SECONDS = 120
+_SECONDS = 600
 _SCRIPT_ROW = re.compile(
     r"\s*(?P<comm>\S+)\s+(?P<pid>\d+)/(?P<tid>\d+)\s+\[(?P<cpu>\d+)\]\s+(?P<seconds>\d+)\.(?P<nanoseconds>\d{9}):"
     r"\s+(?P<period>\d+)\s+(?P<event>\S+):\s+(?P<addr>[0-9a-f]+)\s+(?P<source>[0-9a-f]+) \|OP .*?"

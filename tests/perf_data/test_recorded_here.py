@@ -14,7 +14,7 @@ from perf_data.perfs import PERFS, needed
 from linesmith.analyzer.errors import ProfileError
 from linesmith.plugins.profiles.perf_data.source import PerfData
 
-_SECONDS = 60
+_SECONDS = 300
 _COMMAND = (sys.executable, "-c", "sum(number * number for number in range(2_000_000))")
 
 

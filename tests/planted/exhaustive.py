@@ -30,7 +30,7 @@ from linesmith.tuner.tuning.simulated import SimulatedBenchmark, recorded
 
 # Layouts between two runs of the baseline.
 BETWEEN = 6
-RUN_SECONDS = 120
+RUN_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ def report(perf: str, file: Path, options: tuple[str, ...]) -> Profile:
 
 def help_of(perf: str) -> str:
     words = [needed(perf), "c2c", "report", "-h"]
-    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False).stderr
+    return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False).stderr
 
 
 def counted(drawn: Drawn, machine: Hardware, options: tuple[str, ...]) -> dict[Key, list[int]]:

@@ -39,7 +39,7 @@ def compiled(directory: Path, source: str) -> Path:
     program = directory / "program"
     text = program.with_suffix(".c")
     text.write_text(PRELUDE + source)
-    subprocess.run(["gcc", "-O1", "-static", "-pthread", "-o", program, text], check=True, timeout=60)
+    subprocess.run(["gcc", "-O1", "-static", "-pthread", "-o", program, text], check=True, timeout=300)
     return program
 
 
@@ -47,7 +47,7 @@ def emulated(program: Path, options: Sequence[str] = (), qemu: str = "qemu-x86_6
     """Run a program under the plugin, which writes ``recording`` beside it unless the options say otherwise."""
     argument = ",".join((str(plugin_file()), f"out={program.with_name('recording')}", *options))
     words = [qemu, "-plugin", argument, str(program)]
-    return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
 
 
 def recorded(directory: Path, source: str, options: Sequence[str] = ()) -> tuple[RecordingText, tuple[int, ...]]:

@@ -96,7 +96,7 @@ def test_two_cpus_of_a_bare_machine_share_a_line(tmp_path: Path) -> None:
         *("-display", "none", "-accel", "tcg,thread=single", "-plugin", plugin),
         *("-device", f"loader,file={image},cpu-num=0"),
     )
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     recording = read_recording(tmp_path / "recording")
     assert recording.settings["mode"] == "system"

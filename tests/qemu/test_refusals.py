@@ -50,7 +50,7 @@ def test_what_an_option_must_be_is_said(program: Path, option: str, sentence: st
 
 def test_where_the_recording_goes_must_be_said(program: Path) -> None:
     words = ["qemu-x86_64", "-plugin", str(plugin_file()), str(program)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     assert "linesmith: the option out=FILE is missing: it names the recording to write" in done.stderr
 
 
@@ -62,12 +62,12 @@ def test_a_guest_of_another_architecture_is_refused(program: Path) -> None:
 def test_more_cpus_than_can_be_followed_are_refused(tmp_path: Path) -> None:
     plugin = f"{plugin_file()},out={tmp_path / 'recording'}"
     words = ["qemu-system-x86_64", "-M", "q35", "-smp", "65", "-display", "none", "-plugin", plugin]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     assert "linesmith: at most 64 virtual CPUs can be followed, not 65" in done.stderr
 
 
 def test_each_cpu_of_a_machine_needs_its_node(tmp_path: Path) -> None:
     plugin = f"{plugin_file()},out={tmp_path / 'recording'},nodes=0:1"
     words = ["qemu-system-x86_64", "-M", "q35", "-smp", "4", "-display", "none", "-plugin", plugin]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     assert "linesmith: nodes= must name the node of every virtual CPU" in done.stderr

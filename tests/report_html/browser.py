@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-SECONDS = 60
+SECONDS = 300
 _CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 _OPTIONS = (
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),

@@ -12,7 +12,7 @@ from linesmith.plugins.machines.child import Streams, child
 from linesmith.plugins.machines.cpio import archive, file, folder
 from linesmith.plugins.machines.qmp import Qmp
 
-SECONDS = 120
+SECONDS = 600
 _BUSY = b"guest is busy"
 _INIT = """\
 #!/busybox sh

@@ -30,7 +30,7 @@ def run(
     """What the program says of each command."""
     arguments = [str(executable), *(word for record in records for word in ("--record", record)), *options]
     lines = "".join(json.dumps(command) + "\n" for command in commands)
-    done = subprocess.run(arguments, input=lines, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(arguments, input=lines, capture_output=True, text=True, timeout=300, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

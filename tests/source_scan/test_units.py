@@ -115,6 +115,6 @@ def test_a_header_says_the_same_in_every_unit(executable: Path, tmp_path: Path) 
 
 def test_a_malformed_command_ends_the_program(executable: Path) -> None:
     arguments = [str(executable), "--record", "rec"]
-    done = subprocess.run(arguments, input='{"file": "x.c"}\n', capture_output=True, text=True, timeout=60)
+    done = subprocess.run(arguments, input='{"file": "x.c"}\n', capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == 'linesmith-source-scan: a command is malformed: no "directory" or no "file"\n'

@@ -36,7 +36,7 @@ if __name__ == "__main__":
     tuned(Path(sys.argv[1]), Path(sys.argv[2]), text, workers)
 """
 _TESTS = Path(__file__).resolve().parents[1]
-_SECONDS_TO_DIE = 30.0
+_SECONDS_TO_DIE = 120.0
 _LONGEST_RUN = 600.0
 
 

@@ -29,7 +29,7 @@ def test_an_interrupt_leaves_no_process_and_a_run_to_go_on_with(tmp_path: Path, 
     process = started(run, folder)
     wait_until((run / "workers" / "0" / "lock").exists)
     process.send_signal(number)
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     assert process.returncode != 0
     assert left_over(run) == []
     assert tuned(run, folder, SHORT).finished

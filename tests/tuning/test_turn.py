@@ -17,7 +17,7 @@ from linesmith.tuner.tuning.bench import bench
 from linesmith.tuner.tuning.progress import Progress
 from linesmith.tuner.tuning.turn import measured_machine, turn, waiting_for
 
-_SECONDS = 60
+_SECONDS = 300
 _HOLDER = """
 import sys
 from pathlib import Path
