@@ -65,7 +65,7 @@ def explain(
     profile = placed(profile, reading.identity, reading.layouts, accesses, kernel, trust)
     same_build = _is_of_same_build(profile, reading)
     if accesses is not None and profile.sampling is None and profile.recording is None:
-        profile, moved = with_linked_code(profile, accesses, kernel)
+        profile, moved = with_linked_code(profile, accesses, kernel, reading.identity)
         if moved is not None:
             same_build = True
             profile = with_variables(profile, reading.identity, reading.layouts, accesses, kernel, moved)

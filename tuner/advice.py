@@ -16,6 +16,8 @@ from linesmith.tuner.subject import Subject
 
 SHARD = "shard the lock with what it protects (per CPU or per node)"
 SHORTEN = "shorten what is done under it, or read before taking it"
+TWO_ARRAYS = "make two arrays of it, one of what is written and one of what is only read"
+OWN_VARIABLES = "give each thread or CPU a variable of its own, and add up on reading"
 SPLIT = "count per CPU and add up on reading"
 READ_FIRST = "read before writing, so that an unchanged value is not stored again"
 ALTERNATIVES: dict[TriageKind, tuple[str, ...]] = {
@@ -49,6 +51,8 @@ def refuse_hopeless(finding: Finding, layouts: Layouts) -> None:
     """Raise ``NothingToSuggest`` when the finding names no pair of members that an order could part."""
     where = f"Line {finding.rank}"
     target = finding.objects[0] if finding.objects else None
+    if target is not None and target.variable:
+        raise _refuse_variable(finding, target)
     if target is None or target.layout is None or not _is_known(target, layouts):
         raise NothingToSuggest(f"{where}: {_unknown_object(finding)}.")
     if is_lock(target.type):
@@ -72,14 +76,27 @@ def _array(finding: Finding, layout: Layout) -> Member | None:
     return next((one for one in layout.members if one.name in tops and one.dimensions), None)
 
 
+def _refuse_variable(finding: Finding, target: LineObject) -> NothingToSuggest:
+    """A variable that is no record, or elements of an array of such."""
+    row = target.row
+    if row is not None and sum(one.row == row for one in finding.objects) > 1:
+        return _refuse_row(finding, row.name, row.stride, row.count, OWN_VARIABLES)
+    kind = finding.triage.kinds[0] if finding.triage.kinds else TriageKind.UNKNOWN
+    return _refusal(finding, kind, f"{target.variable} is a variable without members")
+
+
 def _refuse_elements(finding: Finding, array: Member) -> NothingToSuggest:
     number = prod(array.dimensions)
-    each = array.size // number if number else 0
+    return _refuse_row(finding, array.name, array.size // number if number else 0, number, TWO_ARRAYS)
+
+
+def _refuse_row(finding: Finding, name: str, each: int, number: int, otherwise: str) -> NothingToSuggest:
+    """``number`` elements of ``each`` so many bytes, of which some disturb each other; ``otherwise`` helps as well."""
     line = -(-each // CACHE_LINE_BYTES) * CACHE_LINE_BYTES
-    sizes = f" ({each} -> {line} bytes each, {array.size:,} -> {line * number:,} in all)" if each else ""
+    sizes = f" ({each} -> {line} bytes each, {each * number:,} -> {line * number:,} in all)" if each else ""
     return NothingToSuggest(
-        f"Line {finding.rank}: moving members does not help, because elements of {array.name} meet. Instead: align each"
-        f" element to a line{sizes}; or make two arrays of it, one of what is written and one of what is only read."
+        f"Line {finding.rank}: moving members does not help, because elements of {name} meet. Instead: align each"
+        f" element to a line{sizes}; or {otherwise}."
     )
 
 

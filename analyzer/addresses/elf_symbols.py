@@ -80,6 +80,10 @@ class ElfSymbols:
         found = self._symbol(rows[number]) if number >= 0 else None
         return found if found and address < found.address + max(found.size, 1) else None
 
+    def objects(self, name: str) -> tuple[Symbol, ...]:
+        """Every variable of that name that lies at one address; not those that each thread has."""
+        return tuple(one for one in self.called(name) if one in self.variables(one.address, one.address + 1))
+
     def variables(self, begin: int, end: int) -> Iterator[Symbol]:
         """The variables that reach into a range of addresses; only those with a size are known."""
         starts, rows = self._variables

@@ -17,14 +17,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from linesmith.analyzer.access import NO_ROW, AccessMap, resolve
+from linesmith.analyzer.addresses.elf_symbols import ElfSymbols, read_symbols
 from linesmith.analyzer.addresses.kernel_slide import solved_slide
-from linesmith.analyzer.model import Access, Profile, Remark, SharedLine
+from linesmith.analyzer.model import Access, ElfIdentity, Profile, Remark, SharedLine
 
 # Kernels and programs are moved by whole pages.
 PAGE = 4096
 # So many places in the code, in so many functions, must agree; less may be chance.
 PLACES = 6
 FUNCTIONS = 3
+# Fewer are enough if what they touch lies in the variables that their code names: places of code that do so.
+_FEWEST = 2
 # Share of the rows that must lie in their function, and of those on an instruction that touches memory: what a sample
 # names is now and then the instruction behind (docs/access.md).
 INSIDE = 0.95
@@ -62,17 +65,21 @@ class _Row:
             yield from (page * PAGE for page in range(first, last + 1))
 
 
-def with_linked_code(profile: Profile, accesses: AccessMap, kernel: bool) -> tuple[Profile, int | None]:
+def with_linked_code(
+    profile: Profile, accesses: AccessMap, kernel: bool, identity: ElfIdentity | None = None
+) -> tuple[Profile, int | None]:
     """The profile with code addresses as in the ELF file, and by how many bytes they were moved, if they are of it.
 
     ``None`` tells that they were not found to be of its build. Addresses that do not fit are left out. A remark says
-    which it was; there is none for a report with too few of them to tell.
+    which it was; there is none for a report with too few of them to tell. Of a program's few, the symbols of
+    ``identity`` may tell: variables were moved by the same distance.
     """
     rows = _rows(profile, accesses, kernel)
     if not _enough(rows):
-        return _with_names(profile, accesses) if kernel else (profile, None)
-    distance = _distance(rows, accesses)
-    if distance is None:
+        distance = None if kernel or identity is None else _by_variables(profile, rows, accesses, identity)
+        if distance is None:
+            return _with_names(profile, accesses) if kernel else (profile, None)
+    elif (distance := _distance(rows, accesses)) is None:
         return _remarked(profile, _ANOTHER_BUILD, profile.lines), None
     fitting = {row.address for row in rows if row.fits(distance)}
     words = (
@@ -153,6 +160,35 @@ def _distance(rows: list[_Row], accesses: AccessMap) -> int | None:
     touching = int((resolve(linked, accesses) != NO_ROW).sum())
     right = len(fitting) >= INSIDE * len(rows) and touching >= TOUCHING * len(fitting)
     return best if right and _enough(fitting) else None
+
+
+def _by_variables(profile: Profile, rows: list[_Row], accesses: AccessMap, identity: ElfIdentity) -> int | None:
+    """The distance by which all code lies in its functions, and what it touches in the variables that it names."""
+    possible = set.intersection(*(set(row.distances()) for row in rows)) if len(rows) >= _FEWEST else set[int]()
+    symbols = read_symbols(identity) if possible else None
+    for distance in sorted(possible, key=abs):
+        met = set(_variables_met(profile, distance, accesses, symbols)) if symbols else set()
+        inside = sum(within for _, _, within in met)
+        if inside >= PLACES and inside >= INSIDE * len(met) and len({code for code, _, _ in met}) >= _FEWEST:
+            return distance
+    return None
+
+
+def _variables_met(
+    profile: Profile, distance: int, accesses: AccessMap, symbols: ElfSymbols
+) -> Iterator[tuple[int, int, bool]]:
+    """Addresses of code that touches a variable by its name, and of data; whether that is in the variable."""
+    for line in profile.lines:
+        for access in line.accesses:
+            if access.code_address is None or access.offset is None or line.address is None:
+                continue
+            row = int(resolve(np.array([access.code_address - distance], np.uint64), accesses)[0])
+            if row == NO_ROW or not accesses.variable[row]:
+                continue
+            data = line.address + access.offset - distance
+            named = symbols.objects(accesses.variables[int(accesses.variable[row])])
+            if named:
+                yield access.code_address, data, any(one.address <= data < one.address + one.size for one in named)
 
 
 def _enough(rows: list[_Row]) -> bool:

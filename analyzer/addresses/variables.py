@@ -20,6 +20,7 @@ from linesmith.analyzer.selection import bare_name
 Shift = Callable[[int, int | None], int | None]
 # The kernel gives every CPU's copy whole pages (mm/percpu.c).
 _PAGE = 4096
+_RECORDS = ("struct ", "union ", "class ")
 
 
 def variable_areas(
@@ -52,6 +53,7 @@ class _Types:
         self._accesses = accesses
         self._seen = _seen(profile, accesses) if accesses is not None else {}
         self._declared = cache(self._by_name)
+        self._plain = cache(self._element)
 
     def on(self, line: SharedLine, distance: int) -> Iterator[ObjectArea]:
         """The variables on a line that lies ``distance`` above its place in the file."""
@@ -60,10 +62,12 @@ class _Types:
             yield self._area(one, distance, line)
 
     def _area(self, symbol: Symbol, distance: int, line: SharedLine) -> ObjectArea:
-        """One variable; an array of records is a row of them."""
+        """One variable; an array is a row of its elements."""
         name, size = self._declared(symbol)
         if not name:
             name, size = self._by_instructions(symbol, distance, line)
+        if not name:
+            size = self._plain(symbol)
         types = (name,) if name else ()
         start = symbol.address + distance
         return ObjectArea(ObjectKind.GLOBAL, symbol.name, start, size, size, symbol.size // size, types)
@@ -76,6 +80,17 @@ class _Types:
             if size := self._fitting(name, symbol.size):
                 return name, size
         return "", symbol.size
+
+    def _element(self, symbol: Symbol) -> int:
+        """Bytes of each element of an array of plain values, as all code takes it; of anything else the whole."""
+        if self._accesses is None or len({one.size for one in self._symbols.called(symbol.name)}) != 1:
+            return symbol.size
+        taken = _taken_for(symbol.name, self._accesses)
+        spelling, width, into = next(iter(taken), ("", 0, 0))
+        record = spelling.startswith(_RECORDS) or self._layouts.variants(spelling)
+        if len(taken) != 1 or record or into or not width or symbol.size % width:
+            return symbol.size
+        return width
 
     def _by_instructions(self, symbol: Symbol, distance: int, line: SharedLine) -> tuple[str, int]:
         """The largest record that instructions take what lies there for, each at its place in a row of them."""
@@ -125,6 +140,17 @@ def _types_of(name: str, accesses: AccessMap) -> Counter[str]:
         if accesses.place_offset[place] >= 0 and (bare := _bare(spelling)):
             found[bare] += count
     return found
+
+
+def _taken_for(name: str, accesses: AccessMap) -> set[tuple[str, int, int]]:
+    """As which type the code takes the variable, how many bytes it touches of that at once, and how far into it."""
+    numbers = accesses.variables.called(name)
+    if not numbers:
+        return set()
+    rows = np.flatnonzero(np.isin(accesses.variable, numbers) & (accesses.place != 0))
+    places = accesses.place[rows]
+    told = zip(accesses.place_type[places], accesses.width[rows], accesses.place_offset[places], strict=True)
+    return {(accesses.types[int(type_)], int(width), int(into)) for type_, width, into in set(told)}
 
 
 def _copies(profile: Profile, symbols: ElfSymbols, accesses: AccessMap) -> dict[int, int]:

@@ -81,9 +81,9 @@ def _object(
 
 
 def _in_row(one: LineObject, place: PlacedObject, line: SharedLine) -> LineObject:
-    """The object with the variable that it is, or is an element of, where it is a record."""
+    """The object with the variable that it is, or is an element or part of."""
     area = place.area
-    if one.layout is None or area.kind not in _VARIABLES:
+    if area.kind not in _VARIABLES:
         return one
     name = area.name.rpartition("[")[0] if area.count > 1 else area.name
     inside = (line.address or 0) + one.start - place.start

@@ -16,6 +16,7 @@ import pytest
 from linesmith.analyzer.access import AccessMap, accesses_in, read_accesses
 from linesmith.analyzer.addresses.elf_symbols import ElfSymbols, read_symbols
 from linesmith.analyzer.dwarf import Reading, read_layouts
+from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.explain import Explanation, explain
 from linesmith.analyzer.model import Access, Candidate, LineObject, Outcome, Profile, SharedLine, VariableRow
 from linesmith.patches.located import Located
@@ -104,6 +105,55 @@ def test_an_element_of_an_array_knows_its_row(program: Program, explained: Expla
     one = object_of("ring", explained)
     assert one.origin == "global rings[1]"
     assert one.row == VariableRow("rings", program.at("rings"), 24, 8)
+
+
+def test_elements_of_an_array_of_plain_values_are_told_apart(program: Program) -> None:
+    used = [row for place in range(4) for row in program.rows("used", {"count": 8 * place, "counted": 8 * place})]
+    found = program.explained(program.report(program.rows("meter", METER), program.rows("rings", RINGS), used))
+    (finding,) = (one for one in found.findings if one.objects[0].variable)
+    assert [one.variable for one in finding.objects] == ["used[0]", "used[1]", "used[2]", "used[3]"]
+    assert [(one.path, one.offset) for one in finding.members] == [(f"used[{n}]", 8 * n) for n in range(4)]
+    assert finding.triage.sentence == (
+        "false sharing between used[0], used[1], used[2], used[3]: pad or align the elements of used"
+    )
+
+
+def test_suggest_tells_what_helps_elements_that_meet(program: Program) -> None:
+    (finding,) = program.explained(few(program)).findings
+    with pytest.raises(NothingToSuggest) as refused:
+        propose(finding, program.reading.layouts)
+    assert str(refused.value) == (
+        "Line 0: moving members does not help, because elements of used meet. Instead: align each element to a line"
+        " (8 -> 64 bytes each, 128 -> 1,024 in all); or give each thread or CPU a variable of its own, and add up on"
+        " reading."
+    )
+
+
+def test_suggest_tells_of_a_plain_variable_that_it_has_no_members(program: Program) -> None:
+    used = program.rows("here", {"count": 0, "counted": 0})
+    found = program.explained(program.report(program.rows("meter", METER), program.rows("rings", RINGS), used))
+    (finding,) = (one for one in found.findings if one.objects[0].variable)
+    with pytest.raises(NothingToSuggest, match="because here is a variable without members"):
+        propose(finding, program.reading.layouts)
+
+
+def few(program: Program, moved: int = 0) -> Profile:
+    """A report of two functions that touch one array, whose data lies ``moved`` bytes off."""
+    places = range(0, 32, 8)
+    rows = [row for place in places for row in program.rows("used", {"count": place, "counted": place})]
+    return program.report([(at + moved, one) for at, one in rows])
+
+
+def test_of_few_functions_the_variables_that_they_touch_tell_the_build(program: Program) -> None:
+    (finding,) = program.explained(few(program)).findings
+    assert [one.variable for one in finding.objects] == ["used[0]", "used[1]", "used[2]", "used[3]"]
+
+
+@pytest.mark.parametrize("moved", [-64, 128, 4096])
+def test_data_that_is_not_where_the_code_has_it_is_of_another_build(program: Program, moved: int) -> None:
+    found = program.explained(few(program, moved))
+    assert not found.profile.areas
+    assert not found.profile.remarks
 
 
 def test_a_report_of_another_build_names_no_variable(program: Program) -> None:
