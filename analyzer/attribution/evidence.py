@@ -13,7 +13,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from linesmith.analyzer.attribution.code_touches import UNTOUCHED, CodeTouches, together
+from linesmith.analyzer.attribution.code_touches import UNTOUCHED, CodeTouches, Sampled, together
+from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Access, MemberCategory, Operand, Profile, Touched
 
@@ -35,6 +36,11 @@ DORMANT = frozenset({"static_key", "static_key_false", "static_key_true", "trace
 HUB_POINTERS = 24
 # Records nest less deeply in real programs; the bound keeps damaged input from recursing for ever.
 DEPTH = 12
+
+# A function as the profile names it, its instructions that are known, and the kinds of access that were sampled.
+Code = tuple[str | None, bool, frozenset[tuple[bool, int | None]], Sampled]
+# A likelihood, and whether there is a reason, by layout and offset.
+Answers = dict[tuple[Containment, int, int], tuple[float, bool]]
 
 _CLONE_SUFFIX = re.compile(r"\.(?:isra|constprop|part|cold|llvm|lto_priv)(?:\.\d+)*$")
 _POSIX_LOCK = re.compile(r"(?:__GI_)?_*pthread_(mutex|rwlock|cond|barrier)_|_*(lll)_(?:un)?lock_")
@@ -73,10 +79,14 @@ NOTHING = FunctionEvidence({})
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known by function name, and what single instructions touch, by the code addresses of the profile."""
+    """What is known by function name, and what single instructions touch, by the code addresses of the profile.
+
+    ``answers`` keeps what was made of it, by the code and then by the place that the code may have met.
+    """
 
     functions: Mapping[str, FunctionEvidence]
     instructions: Mapping[int, CodeTouches] = field(default_factory=dict)
+    answers: dict[Code, Answers] = field(default_factory=dict, compare=False, repr=False)
 
 
 def symbol_name(access: Access) -> str | None:

@@ -8,7 +8,7 @@ the function declares and to the displacements of its operands. docs/attribution
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log, sqrt
 
 from linesmith.analyzer.attribution.code_touches import (
@@ -24,6 +24,8 @@ from linesmith.analyzer.attribution.code_touches import (
 from linesmith.analyzer.attribution.evidence import (
     INLINED,
     POINTS_INTO_ANOTHER,
+    Answers,
+    Code,
     Evidence,
     FunctionEvidence,
     evidence_of,
@@ -48,6 +50,8 @@ UNKNOWN_FUNCTION = 0.3
 OPERAND = 0.9
 # What is left of that for a displacement that the function only reads, where stores were sampled.
 ONLY_READ = 0.3
+# Answers kept for one piece of code.
+KEPT = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,8 @@ class Clue:
     """Accesses of one function at one offset; ``sampled`` tells of which kinds they were.
 
     ``weight`` dampens counts, for samples of one place repeat one fact. ``mapped`` is the share of what the function
-    does, 0 to 1, for which ``touches`` is known; each of ``spots`` is equally likely to be met.
+    does, 0 to 1, for which ``touches`` is known; each of ``spots`` is equally likely to be met. ``answers`` keeps what
+    ``probability`` found, for all clues of the same code.
     """
 
     offset: int
@@ -66,6 +71,7 @@ class Clue:
     touches: CodeTouches
     mapped: float
     spots: tuple[Spot, ...]
+    answers: Answers = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def by_instruction(self) -> bool:
@@ -91,7 +97,14 @@ def _clue(offset: int, group: Sequence[Access], evidence: Evidence) -> Clue:
     sampled = sampled_kinds(group)
     spots = tuple(spots_of(touches, sampled))
     judged = weight if known.records or spots else weight * UNKNOWN_FUNCTION
-    return Clue(offset, known, judged, samples, sampled, touches, share_known(touches, sampled), spots)
+    mapped, same = share_known(touches, sampled), evidence.answers.setdefault(_code_of(group, sampled, evidence), {})
+    return Clue(offset, known, judged, samples, sampled, touches, mapped, spots, same)
+
+
+def _code_of(group: Sequence[Access], sampled: Sampled, evidence: Evidence) -> Code:
+    """The code of accesses of one function: all that what is known of them comes from."""
+    known = ((one.symbol_cut, one.code_address if one.code_address in evidence.instructions else None) for one in group)
+    return symbol_name(group[0]), group[0].symbol_cut, frozenset(known), sampled
 
 
 def sampled_kinds(group: Iterable[Access]) -> Sampled:
@@ -122,7 +135,20 @@ def touch_likelihood(clue: Clue) -> float:
 
 
 def probability(clue: Clue, layout: int, offset: int, containment: Containment) -> tuple[float, bool]:
-    """Likelihood that the clue met ``offset`` of a layout, and whether there is a reason that it did."""
+    """Likelihood that the clue met ``offset`` of a layout, and whether there is a reason that it did.
+
+    Lines ask the same of the same code over and over, so answers are kept.
+    """
+    place = containment, layout, offset
+    found = clue.answers.get(place)
+    if found is None:
+        if len(clue.answers) >= KEPT:
+            clue.answers.clear()
+        found = clue.answers[place] = _probability(clue, layout, offset, containment)
+    return found
+
+
+def _probability(clue: Clue, layout: int, offset: int, containment: Containment) -> tuple[float, bool]:
     if not 0 <= offset < containment.layouts.by_id(layout).size:
         return OUTSIDE, False
     leaves = containment.leaves(layout, offset)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from math import log
 
 from linesmith.analyzer.attribution.evidence import Evidence
@@ -21,7 +22,7 @@ NEIGHBOURHOOD = 4096
 EXAMINED = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Alone:
     """How well the clues of a line are explained by the best object that lies there by itself.
 
@@ -31,6 +32,11 @@ class Alone:
     clues: tuple[Clue, ...]
     gains: tuple[float, ...]
     prior: float
+
+    @cached_property
+    def codes(self) -> tuple[tuple[int, int], ...]:
+        """Tells the clues' pieces of code apart by what is known of them."""
+        return tuple((id(clue.known.records), hash(clue.spots)) for clue in self.clues)
 
 
 class Neighbourhood:
@@ -93,15 +99,10 @@ class _Told:
 
 def _told(one: Hypothesis, way: int, end: int, alone: Alone, containment: Containment) -> _Told:
     """Of a line that lies ``way`` bytes on; ``end`` is the first byte behind the object."""
-    pairs = zip(alone.clues, alone.gains, strict=True)
-    covered = [(clue, gain) for clue, gain in pairs if one.start <= clue.offset + way < end]
-    clues = tuple((_code_of(clue), _gain(clue, way, one, containment) - gain) for clue, gain in covered)
+    known = zip(alone.codes, alone.clues, alone.gains, strict=True)
+    covered = [it for it in known if one.start <= it[1].offset + way < end]
+    clues = tuple((code, _gain(clue, way, one, containment) - gain) for code, clue, gain in covered)
     return _Told(clues, -alone.prior if clues else 0.0)
-
-
-def _code_of(clue: Clue) -> tuple[int, int]:
-    """Tells pieces of code apart by what is known of them."""
-    return id(clue.known.records), hash(clue.spots)
 
 
 def _summed(told: Iterable[_Told]) -> float:

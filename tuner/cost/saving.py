@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from linesmith.analyzer.model import Bounds, Saving
 from linesmith.tuner.cost.conflict import Cost, cost
@@ -13,6 +13,7 @@ from linesmith.tuner.cost.heat import Contact, Heat
 from linesmith.tuner.cost.line_heat import LineHeat, Names
 from linesmith.tuner.cost.noise import difference
 from linesmith.tuner.cost.placed import Placed, Waiting, partners
+from linesmith.tuner.cost.regrouping import Regrouped, Regroupings
 from linesmith.tuner.cost.victims import Victim
 from linesmith.tuner.subject import Subject
 
@@ -98,37 +99,40 @@ def around(limits: Bounds, likely: float) -> Bounds:
 
 def saved(before: Placed, after: Placed) -> Waiting:
     """The limits of what is saved in the phases of the profile's objects, line by line."""
-    return _sum(
-        _difference(before.heat, line, before.met(phase), after.met(then)).times(share * part)
-        for line in before.heat.lines
-        for phase, share in before.here(line)
-        for then, part in (((phase, 1.0),) if after.stays else after.everywhere)
-    )
+    return _summed(before, after, before.here)
 
 
 def saved_everywhere(before: Placed, after: Placed) -> Waiting:
     """The same over all phases that objects have."""
-    return _sum(
-        _difference(before.heat, line, before.met(phase), after.met(then)).times(share * part)
-        for line in before.heat.lines
-        for phase, share in before.everywhere
-        for then, part in (((phase, 1.0),) if after.stays else after.everywhere)
+    return _summed(before, after, lambda _: before.everywhere)
+
+
+def _summed(before: Placed, after: Placed, phases_of: Callable[[LineHeat], tuple[tuple[int, float], ...]]) -> Waiting:
+    """What is saved on all lines, each in its phases, by their shares."""
+    regrouped = Regroupings(before, after)
+    return sum(
+        (
+            _difference(line, regrouped.between(phase, then)).times(share * part)
+            for line in before.heat.lines
+            for phase, share in phases_of(line)
+            for then, part in (((phase, 1.0),) if after.stays else after.everywhere)
+        ),
+        Waiting(),
     )
 
 
-def _sum(found: Iterator[Waiting]) -> Waiting:
-    return sum(found, Waiting())
-
-
-def _difference(heat: Heat, line: LineHeat, before: frozenset[Names], after: frozenset[Names]) -> Waiting:
-    """What a line saves when the members in ``before`` shared one and those in ``after`` will."""
+def _difference(line: LineHeat, regrouped: Regrouped) -> Waiting:
+    """What a line saves when its members are regrouped."""
     found = Waiting()
+    if not regrouped.members:
+        return found
     for victim in line.victims:
-        amount = _of_victim(victim, before, after)
-        found += Waiting(amount, amount.times(victim.cycles))
-    untold = _where(line.pairs, before, after, line.untold)
+        if victim.name in regrouped.members:
+            amount = _of_victim(victim, regrouped)
+            found += Waiting(amount, amount.times(victim.cycles))
+    untold = _where(line.pairs, regrouped, line.untold) if line.untold else Bounds()
     new = sum(
-        (_where({one.names}, before, after, one.most * line.share) for one in heat.contacts if _is_new(one, line)),
+        (_where((one.names,), regrouped, one.most * line.share) for one in regrouped.contacts if _is_new(one, line)),
         Bounds(),
     )
     each = line.cycles / line.contended if line.contended else 0.0
@@ -140,10 +144,10 @@ def _is_new(contact: Contact, line: LineHeat) -> bool:
     return contact.names not in line.together
 
 
-def _of_victim(victim: Victim, before: frozenset[Names], after: frozenset[Names]) -> Bounds:
+def _of_victim(victim: Victim, regrouped: Regrouped) -> Bounds:
     """The least and the most that a victim saves; nothing where it still meets the same."""
     names = frozenset(name for name, _ in victim.disturbers)
-    then, later = (partners(victim.name, met) & names for met in (before, after))
+    then, later = (partners(victim.name, met) & names for met in (regrouped.before, regrouped.after))
     if then == later:
         return Bounds()
     old, new = victim.waits(then), victim.waits(later)
@@ -151,8 +155,7 @@ def _of_victim(victim: Victim, before: frozenset[Names], after: frozenset[Names]
     return Bounds(max(least, 0.0) if later <= then else least, min(most, 0.0) if then <= later else most)
 
 
-def _where(pairs: Collection[Names], before: frozenset[Names], after: frozenset[Names], most: float) -> Bounds:
+def _where(pairs: Collection[Names], regrouped: Regrouped, most: float) -> Bounds:
     """Nothing up to ``most`` where some of ``pairs`` part, and as much lost where some come together."""
-    parted = any(pair in before and pair not in after for pair in pairs)
-    joined = any(pair in after and pair not in before for pair in pairs)
+    joined, parted = not regrouped.joined.isdisjoint(pairs), not regrouped.parted.isdisjoint(pairs)
     return Bounds(-most if joined else 0.0, most if parted else 0.0)

@@ -42,14 +42,15 @@ class Turns:
             line = (place + phase) // line_bytes
             together[line] = together.get(line, 0) | bit
             bit <<= 1
-        return sum(self.on_line(uses) for uses in together.values())
+        return sum([self.on_line(uses) for uses in together.values()])
 
     def on_line(self, uses: int) -> float:
         """What one line costs; ``uses`` has a bit for each that lies there."""
-        if uses not in self._known:
+        found = self._known.get(uses)
+        if found is None:
             users = [using for agent in self.agents if (using := _turns(agent, uses)) is not None]
-            self._known[uses] = self.scale * _fetched(users)
-        return self._known[uses]
+            found = self._known[uses] = self.scale * _fetched(users)
+        return found
 
 
 def _turns(agent: Agent, uses: int) -> tuple[int, float, float] | None:
