@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, SimulatedLines, Simulation
+from linesmith.analyzer.model.candidate_name import candidate_name
 from linesmith.tuner.merit import MOST_FOR_GROWING, WORTH_A_MOVE, WORTH_GROWING
 from linesmith.tuner.suggestions import Suggestion
 
@@ -71,8 +72,8 @@ def _anew(answer: Suggestion, found: Sequence[_Replayed], first: int) -> Suggest
 def _reason(best: _Replayed, answer: Suggestion, first: int) -> str:
     """Why, and whether the estimate would have chosen another."""
     numbered = enumerate(answer.candidates, start=first)
-    estimated = next((number for number, one in numbered if one.recommended), best.number)
-    other = f"; by the samples alone it would be candidate {estimated}" if estimated != best.number else ""
+    estimated = next((one for number, one in numbered if one.recommended and number != best.number), None)
+    other = f"; by the samples alone it would be candidate {candidate_name(estimated)}" if estimated else ""
     members = best.candidate.churn.members
     moved = f"{members} member{'s' if members != 1 else ''} {'move' if members != 1 else 'moves'}"
     return f"Replayed on the trace it {_saved(best)}: {moved}{other}."

@@ -21,9 +21,9 @@ from linesmith.analyzer.cli.candidate_choice import CandidateChoice
 @options.type_
 @click.option(
     "--candidate",
-    metavar="N|NAME",
+    metavar="NAME",
     type=CandidateChoice(),
-    help="Its name in `suggest`, or number in `suggest --tree`; else the recommended.",
+    help="What `suggest` calls it; else the recommended.",
 )
 @options.section
 @premises.given
@@ -85,7 +85,7 @@ def command(
         known = with_blocks(given.premises(elf, found.reading, scanned.scans), found, tree)
         chosen = patching.choose(found, known, trace, candidate)
         if chosen.facts:
-            tell_choice(chosen.number, chosen.candidate)
+            tell_choice(chosen.candidate)
         if dry_run:
             patching.show_draft(chosen, sources, asked)
         elif patching.deliver(chosen, sources, asked, scanned, found.reading.layouts):

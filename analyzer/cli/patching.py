@@ -90,7 +90,8 @@ def _recommended(known: Sequence[tuple[Suggestion, Candidate]]) -> int:
     for number, (_, candidate) in enumerate(known, 1):
         if candidate.recommended:
             return number
-    raise NothingToSuggest(f"{known[0][0].declined} `linesmith patch --candidate 1` takes the first all the same")
+    first = candidate_name(known[0][1])
+    raise NothingToSuggest(f"{known[0][0].declined} `linesmith patch --candidate {first}` takes the first all the same")
 
 
 def check_early(tree: Tree, asked: Asked) -> None:

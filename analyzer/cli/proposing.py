@@ -136,7 +136,6 @@ def _proposed(one: Suggestion, advice: tuple[StructuralAdvice, ...], layouts: La
     return Proposed(one.finding, one.candidates, steps, one.refusal, one.declined, advice)
 
 
-def tell_choice(number: int, candidate: Candidate) -> None:
-    """Say which candidate is taken; for those to whom ``suggest``, knowing less of the source, numbers others so."""
-    name = candidate_name(candidate)
-    remark(f"candidate {number} ({name}) of `linesmith suggest` with the same --tree: {change(candidate)}")
+def tell_choice(candidate: Candidate) -> None:
+    """Say which candidate is taken."""
+    remark(f"takes candidate {candidate_name(candidate)} of `linesmith suggest`: {change(candidate)}")

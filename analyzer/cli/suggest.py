@@ -17,7 +17,7 @@ from linesmith.analyzer.cli.candidate_choice import CandidateChoice, number_of
 @options.type_
 @options.section
 @click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Show the first N candidates only.")
-@click.option("--candidate", metavar="N|NAME", type=CandidateChoice(), help="Show this candidate in full.")
+@click.option("--candidate", metavar="NAME", type=CandidateChoice(), help="Show this candidate in full.")
 @premises.given
 @scanning.given
 @options.snapshot

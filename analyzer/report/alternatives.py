@@ -55,7 +55,7 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 def _cells(one: Numbered, simulated: bool) -> list[str]:
     candidate, churn = one.candidate, one.candidate.churn
     change, gain = short_change(candidate), saved(candidate)
-    cells = [f"{'* ' if candidate.recommended else ''}{one.number} {one.name}"]
+    cells = [f"{'* ' if candidate.recommended else ''}{one.name}"]
     cells += [change]
     cells += [f"{gain.likely:,.0f}", gain.limits_text, f"{candidate.after.size:,}", _pages(candidate)]
     cells += [f"{churn.members}", f"{churn.lines}"] if churn.members else ["", ""]

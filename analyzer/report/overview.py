@@ -35,7 +35,7 @@ def _table(ones: Sequence[Numbered], columns: int) -> Iterator[str]:
 
 
 def _said(one: Numbered) -> str:
-    return f"candidate {one.number} ({one.name}): {cut(short_change(one.candidate), MOST_CHANGE)}"
+    return f"candidate {one.name}: {cut(short_change(one.candidate), MOST_CHANGE)}"
 
 
 def _gain(one: Numbered) -> str:

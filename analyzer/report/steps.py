@@ -27,7 +27,7 @@ def step_rows(tables: Sequence[StepTable], accesses: str, then: str, columns: in
     if not tables:
         return []
     width = min(MOST_ACCESS, max(len(_access(step)) for one in tables for step in one.before))
-    found = max(len(step.what) for one in tables for step in (*one.before, *one.after))
+    found = max(len(then), *(len(step.what) for one in tables for step in (*one.before, *one.after)))
     fits = len(_beside(tables[0].before[0], tables[0].after[0], width, found)) <= columns
     rows = [f"why: {where(tables[0])}", _head(then, width, found) if fits else _head_below(then, found)]
     for one in tables:

@@ -34,7 +34,7 @@ def told_in_full(
     """The blocks of a line: the answer, why, the layouts, the other candidates."""
     yield _headline(shown, suggested, columns)
     yield _answer(shown, columns)
-    if steps := step_rows(shown.steps, _contended(shown.line.finding), f"candidate {shown.number}", columns):
+    if steps := step_rows(shown.steps, _contended(shown.line.finding), "candidate", columns):
         yield "\n".join(steps)
     yield _layouts(shown, suggested, columns)
     if shown.candidate.considered and len(shown.candidate.residuals) <= MOST_PAIRS_BESIDE * 2:
@@ -49,7 +49,7 @@ def told_in_a_table(ones: Sequence[Numbered], suggested: Suggested, columns: int
     line = ones[0].line
     yield _headline(ones[0], suggested, columns)
     yield prose(line.declined, columns=columns)
-    yield _table(ones, f"candidates, in full with --candidate {ones[0].number} and so on", columns)
+    yield _table(ones, f"candidates, in full with --candidate {ones[0].name} and so on", columns)
     yield from _advice(line, suggested, columns)
 
 
@@ -112,7 +112,7 @@ def _reserve(one: Numbered) -> list[str]:
 
 
 def _title(one: Numbered) -> str:
-    said = f"candidate {one.number} ({one.name}): {change(one.candidate)}"
+    said = f"candidate {one.name}: {change(one.candidate)}"
     return f"recommended: {said}" if one.candidate.recommended else said
 
 

@@ -122,13 +122,13 @@ def test_a_candidate_that_facts_of_the_source_limit_is_named(bench: Path, tmp_pa
     facts.write_text('[[session_index]]\ntogether = ["leftmost", "guard"]\nplace = "bench.c:9"\n')
     done = patch(bench, "--constraints", facts, "--candidate", "1", "--dry-run")
     assert done.returncode == 0
-    assert re.match(r"linesmith: candidate 1 \(\w+\) of `linesmith suggest` with the same --tree: ", done.stderr)
+    assert re.match(r"linesmith: takes candidate [a-z]{5} of `linesmith suggest`: ", done.stderr)
     shown = linesmith("suggest", bench, bench.parent / "tree" / program.PROFILE, "--constraints", facts)
-    assert f": {done.stderr.splitlines()[0].partition('--tree: ')[2]}\n" in shown.stdout
+    assert f": {done.stderr.splitlines()[0].partition('suggest`: ')[2]}\n" in shown.stdout
 
 
 def test_a_name_means_one_change_whatever_else_is_offered(bench: Path, tmp_path: Path) -> None:
-    """The first number is of another change where the source's facts rule out what was first without them."""
+    """The first candidate is another change where the source's facts rule out what was first without them."""
     facts, profile = tmp_path / "facts.toml", bench.parent / "tree" / program.PROFILE
     facts.write_text('[[session_index]]\ntogether = ["leftmost", "guard"]\nplace = "bench.c:9"\n')
     free, bound = (
@@ -137,7 +137,7 @@ def test_a_name_means_one_change_whatever_else_is_offered(bench: Path, tmp_path:
     )
     assert free[0]["name"] != bound[0]["name"]
     done = patch(bench, "--constraints", facts, "--candidate", bound[-1]["name"], "--dry-run")
-    assert (done.returncode, f"candidate {len(bound)} ({bound[-1]['name']})" in done.stderr) == (0, True)
+    assert (done.returncode, f"takes candidate {bound[-1]['name']} " in done.stderr) == (0, True)
     done = patch(bench, "--constraints", facts, "--candidate", free[0]["name"], "--dry-run")
     assert (done.returncode, done.stdout) == (2, "")
     assert f"what the source tells rules out {free[0]['name']} (move guard " in done.stderr

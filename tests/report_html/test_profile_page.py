@@ -45,7 +45,7 @@ def test_the_line_is_told_from_what_lies_on_it_to_what_to_do(browser: Browser, p
         "The object on its lines",
         "Who touches this line",
         "Who waits for whom",
-        "Recommended: candidate 1 (qlkgp): move guard behind name",
+        "Recommended: candidate qlkgp: move guard behind name",
     ]
 
 
@@ -82,7 +82,7 @@ def test_shares_and_lines_say_of_what_they_are(browser: Browser, page: Path) -> 
 def test_the_steps_stand_side_by_side(browser: Browser, page: Path) -> None:
     browser.open(page.as_uri())
     head = browser.texts(".steps thead tr:first-child th")[:4]
-    assert head == ["CPU", "access", "now", "with candidate 1"]
+    assert head == ["CPU", "access", "now", "with candidate qlkgp"]
     states = browser.value("[...document.querySelectorAll('.steps abbr')].slice(0, 2).map(one => one.title)")
     assert states == ["modified on CPU A", "invalid on CPU B"]
     assert "needless" in browser.value("document.querySelector('.steps').innerText")

@@ -11,7 +11,7 @@ from linesmith.analyzer.model import Candidate, Interval, Misses, SimulatedLines
 from linesmith.tuner.replayed_choice import replayed_choice
 from linesmith.tuner.suggestions import Suggestion
 
-ANOTHER = "by the samples alone it would be candidate 1"
+ANOTHER = "by the samples alone it would be candidate cjrcg"
 SMALL, LARGE = moved(), aligned()
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -37,7 +38,7 @@ def linesmith(directory: Path, *words: str) -> subprocess.CompletedProcess[str]:
         cwd=directory,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
         stdin=subprocess.DEVNULL,
     )
@@ -66,8 +67,7 @@ def test_text_tells_what_is_recommended_first(example: Path) -> None:
     assert done.returncode == 0
     blocks = done.stdout.split("\n\n")
     assert blocks[1].startswith("line 0, struct session_index: false sharing")
-    assert blocks[2].startswith("recommended: candidate 1 (")
-    assert "): move guard behind" in blocks[2]
+    assert re.match(r"recommended: candidate [a-z]{5}: move guard behind", blocks[2])
     assert blocks[3].startswith("why: ")
 
 
@@ -77,10 +77,10 @@ def test_a_limit_cuts_the_list(example: Path) -> None:
     assert first == every[:1] != []
 
 
-def test_one_candidate_is_shown_in_full_by_its_number_and_by_its_name(example: Path) -> None:
+def test_one_candidate_is_shown_in_full_by_its_place_and_by_its_name(example: Path) -> None:
     first = json.loads(suggest(example, "bench", "bench.c2c", "--format", "json").stdout)["candidates"][0]
     shown = suggest(example, "bench", "bench.c2c", "--candidate", "1").stdout
-    assert f"candidate 1 ({first['name']}): " in shown
+    assert f"candidate {first['name']}: " in shown
     assert "\n\nbefore:\n" in shown
     assert suggest(example, "bench", "bench.c2c", "--candidate", first["name"].upper()).stdout == shown
 
@@ -195,7 +195,7 @@ def test_a_foreign_profile_is_refused(example: Path) -> None:
 
 def test_an_elf_without_debug_information_is_refused(example: Path) -> None:
     bare = example / "bare"
-    subprocess.run(["strip", "-o", bare, example / "bench"], check=True, timeout=60)
+    subprocess.run(["strip", "-o", bare, example / "bench"], check=True, timeout=300)
     assert "bare" in refused(example, "bare", "bench.c2c")
 
 

@@ -119,9 +119,9 @@ line 0, struct pool: false sharing in pool
 
 {NOISE}
 
-candidates, in full with --candidate 1 and so on (saves contended loads, of 100):
-           change               saves     limits  size  pages/1,000  moved  diff
-  1 cjrcg  move used behind id     88  60 to 100   128           32      1     2
+candidates, in full with --candidate cjrcg and so on (saves contended loads, of 100):
+         change               saves     limits  size  pages/1,000  moved  diff
+  cjrcg  move used behind id     88  60 to 100   128           32      1     2
 """
     )
 
@@ -137,7 +137,7 @@ count per CPU: count used for each CPU and add up on reading
 def test_advice_comes_behind_the_candidates() -> None:
     text = text_of(proposed(moved(), advice=(SPLIT,)))
     assert text.endswith(f"\n\n{ADVICE}")
-    assert text.index("recommended: candidate 1") < text.index(ADVICE)
+    assert text.index("recommended: candidate cjrcg") < text.index(ADVICE)
 
 
 def test_advice_is_shown_where_moving_does_not_help() -> None:
@@ -163,7 +163,7 @@ def test_other_lines_of_the_record_are_named_with_the_one_that_is_told() -> None
 
 def test_one_candidate_can_be_seen_in_full() -> None:
     text = suggest.render_candidate(suggested(proposed(moved(), aligned()), HOPELESS), 2)
-    assert "\ncandidate 2 (jssbg): align used to 64 bytes\n" in text
+    assert "\ncandidate jssbg: align used to 64 bytes\n" in text
     assert "recommended:" not in text
     assert "Line 3" not in text
 
@@ -188,7 +188,7 @@ vmlinux build-id c0ffee
 
 line 0, struct pool: false sharing in pool
 
-recommended: candidate 1 (cjrcg): move used behind id
+recommended: candidate cjrcg: move used behind id
   because     The smallest change that leaves nothing.
   saves       likely 88 of 100 contended loads of the record (60 to 100); up to 28 may be chance
   cycles      likely 40,128 of 45,600 (27,000 to 45,600), as sampled
@@ -204,7 +204,7 @@ recommended: candidate 1 (cjrcg): move used behind id
   - Only the layout was checked.
 
 why: an object that starts 0 bytes into its line
-     access                 line AB now           cycles   line AB candidate 1   cycles
+     access                 line AB now           cycles   line AB candidate     cycles
   limit waits for stores to used: 90 to 100 of 100 contended loads
   A  pool_take writes used     0 MI invalidates B     80*     1 MI hit                -
   B  pool_full reads limit     0 SS modified on A    456*     0 IE hit                -
@@ -247,9 +247,9 @@ after:
     };
 
 candidates (saves contended loads, of 100):
-             change                  saves     limits  size  pages/1,000  moved  diff
-  * 1 cjrcg  move used behind id        88  60 to 100   128           32      1     2
-    2 jssbg  align used to 64 bytes    100              192     32 -> 48      1     2
+           change                  saves     limits  size  pages/1,000  moved  diff
+  * cjrcg  move used behind id        88  60 to 100   128           32      1     2
+    jssbg  align used to 64 bytes    100              192     32 -> 48      1     2
 """
 
 

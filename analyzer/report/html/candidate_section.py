@@ -48,7 +48,7 @@ def candidate_section(one: Numbered, suggested: Suggested, profile: Profile) -> 
         tuple(_facts(one)),
         _layouts(one, suggested, profile),
         meetings(one.candidate, suggested.layouts),
-        why(one.steps, one.line.finding, f"with candidate {one.number}"),
+        why(one.steps, one.line.finding, f"with candidate {one.name}"),
         notes_of(one),
     )
 

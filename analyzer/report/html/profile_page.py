@@ -121,9 +121,8 @@ def _recommended(suggested: Suggested, told: set[int]) -> Iterator[Recommended]:
         candidate, rank = one.candidate, one.line.finding.rank
         before, after = candidate.before.size, candidate.after.size
         size = f"{after:,} bytes, unchanged" if before == after else f"{before:,} → {after:,} bytes"
-        called = f"{one.number} {one.name}"
         yield Recommended(
-            rank, rank in told, candidate.type, called, short_change(candidate), saved(candidate).in_brief, size
+            rank, rank in told, candidate.type, one.name, short_change(candidate), saved(candidate).in_brief, size
         )
 
 
