@@ -8,7 +8,6 @@ written to the tree.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from linesmith.patches.confinement import Confinement, toolchain_of
 from linesmith.patches.kbuild import Build
 from linesmith.patches.overlay import Contents, Overlay, lay_out
 from linesmith.patches.reads import check_reads
+from linesmith.patches.scratch import scratch
 
 COMPILE_SECONDS = 300
 PROBE_NAME = "linesmith-probe.c"
@@ -68,21 +68,20 @@ def compiled_with(build: Build, probe: Probe, contents: Contents, readable: Sequ
 
     Where ``readable`` is given, the compiler reaches those places and its own, and nothing else.
     """
-    with tempfile.TemporaryDirectory(prefix="linesmith-") as made:
-        overlay = lay_out(Path(made).resolve(), build.tree, contents, (probe.file, probe.unit))
+    with scratch() as root:
+        overlay = lay_out(root, build.tree, contents, (probe.file, probe.unit))
         return compiled_in(overlay, build, probe, readable)
 
 
 def compiled_in(overlay: Overlay, build: Build, probe: Probe, readable: Sequence[Path] | None = None) -> Compiled:
     """The same with what is laid out in ``overlay``, in which nothing is written but links."""
-    with tempfile.TemporaryDirectory(prefix="linesmith-") as made:
-        scratch = Path(made).resolve()
-        unit = _unit(scratch, overlay, probe)
-        output = scratch / "probe.o"
+    with scratch() as made:
+        unit = _unit(made, overlay, probe)
+        output = made / "probe.o"
         argv = _argv(build, probe, overlay, unit, output)
-        within = None if readable is None else _confinement(build, (overlay.root, *readable), scratch)
+        within = None if readable is None else _confinement(build, (overlay.root, *readable), made)
         command = Command(argv, build.flags.directory, COMPILE_SECONDS, within)
-        check_reads(command, scratch / "reads.d")
+        check_reads(command, made / "reads.d")
         ended = run(command)
         if ended.status:
             raise VerificationFailed(_complaint(probe, ended.output))
@@ -98,16 +97,16 @@ def compiled_in(overlay: Overlay, build: Build, probe: Probe, readable: Sequence
     return Compiled(layouts, command, overlay)
 
 
-def _unit(scratch: Path, overlay: Overlay, probe: Probe) -> Path:
+def _unit(folder: Path, overlay: Overlay, probe: Probe) -> Path:
     """Write the unit that includes the file; returns its path."""
-    unit = scratch / PROBE_NAME
+    unit = folder / PROBE_NAME
     variable = f"{probe.variable} linesmith_probe;\n" if probe.variable else ""
     unit.write_text(f'#include "{overlay.unit(probe.unit)}"\n{variable}', encoding="utf-8")
     return unit
 
 
-def _confinement(build: Build, readable: Sequence[Path], scratch: Path) -> Confinement:
-    return Confinement((*readable, *toolchain_of(build.flags.compiler)), (scratch,))
+def _confinement(build: Build, readable: Sequence[Path], written: Path) -> Confinement:
+    return Confinement((*readable, *toolchain_of(build.flags.compiler)), (written,))
 
 
 def _argv(build: Build, probe: Probe, overlay: Overlay, unit: Path, output: Path) -> tuple[str, ...]:

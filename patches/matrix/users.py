@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +20,7 @@ from linesmith.patches.matrix.units import Units
 from linesmith.patches.matrix.workers import each
 from linesmith.patches.overlay import Overlay, lay_out
 from linesmith.patches.preparation import Progress
+from linesmith.patches.scratch import scratch
 
 UNIT_SECONDS = 600
 _TOLD_EVERY = 20
@@ -51,8 +51,7 @@ def compiled_users(environment: Environment, change: Change, count: int | None, 
         return Compiled((), (f"no unit of this build is known to include {change.files[0].file}",))
     of_all = f" of {found.seeing}" if found.seeing else ""
     progress(f"compiling {len(found.units)}{of_all} units that see the change, before and after")
-    with tempfile.TemporaryDirectory(prefix="linesmith-") as made:
-        root = Path(made).resolve()
+    with scratch() as root:
         sides = [_laid_out(root / name, environment, files, found.units) for name, files in _states(change)]
         told = partial(_tell, progress, len(found.units))
         results = each(partial(_compared, units, sides[0], sides[1]), found.units, told)

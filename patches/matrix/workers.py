@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar
+
+from linesmith.plugins.machines.child import undisturbed
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -15,14 +19,27 @@ _Result = TypeVar("_Result")
 def each(function: Callable[[_Item], _Result], items: Iterable[_Item], done: Callable[[int], None]) -> list[_Result]:
     """``function`` of each item, in their order; what one raises ends all that have not begun.
 
-    ``done`` is told how many are through.
+    ``done`` is told how many are through. A signal that ends us is heard while we wait, and no thread is left then.
     """
-    pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
-    results: list[_Result] = []
+    asked = list(items)
+    with undisturbed() as mask:  # a thread that a signal parted from us would go on alone
+        pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+        results: list[_Result] = []
+        try:
+            running = pool.map(function, asked)
+            for number in range(1, len(asked) + 1):
+                results.append(_disturbed(mask, partial(next, running)))
+                done(number)
+            return results
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _disturbed(mask: set[signal.Signals], waiting: Callable[[], _Result]) -> _Result:
+    """What ``waiting`` gives; a signal may end it."""
+    # No generator does this: the rest of one that a signal left would run when it is collected.
+    held = signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     try:
-        for result in pool.map(function, items):
-            results.append(result)
-            done(len(results))
-        return results
+        return waiting()
     finally:
-        pool.shutdown(cancel_futures=True)
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)

@@ -8,13 +8,13 @@ changed files wherever both are reached through folders of the image.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from linesmith.analyzer.errors import TreeError
 from linesmith.analyzer.model import FileChange
+from linesmith.patches.scratch import scratch
 
 
 class TreeImage:
@@ -74,8 +74,8 @@ def tree_image(tree: Path) -> Iterator[TreeImage]:
     """An image that lasts as long as the block; raises ``TreeError`` where ``tree`` cannot be read."""
     if not tree.is_dir():
         raise TreeError(f"{tree} is no directory; --tree takes the root of the sources")
-    with tempfile.TemporaryDirectory(prefix="linesmith-") as made:
-        yield TreeImage(tree, Path(made) / "tree")
+    with scratch() as made:
+        yield TreeImage(tree, made / "tree")
 
 
 def _open_folder(origin: Path, place: Path) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 
 from linesmith.analyzer.errors import LinesmithError
 from linesmith.patches.child import Command, run
+from linesmith.patches.scratch import scratch
 from linesmith.patches.series.patch_file import PatchFile
 
 _SCRIPT = Path("scripts") / "checkpatch.pl"
@@ -42,11 +42,11 @@ def complaints(tree: Path, files: Sequence[PatchFile], whole: str = "") -> tuple
 
 def _said(tree: Path, file: PatchFile) -> Iterator[tuple[int, str]]:
     """The script keeps notes where it runs, so it runs in a folder that is gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="linesmith-checkpatch-") as folder:
-        (Path(folder) / file.name).write_bytes(file.content)
+    with scratch("linesmith-checkpatch-") as folder:
+        (folder / file.name).write_bytes(file.content)
         argv = ("perl", str(tree / _SCRIPT), f"--root={tree}", *_OPTIONS, file.name)
         try:
-            ended = run(Command(argv, Path(folder), _SECONDS))
+            ended = run(Command(argv, folder, _SECONDS))
         except LinesmithError as error:
             yield 1, str(error)
             return

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from linesmith.analyzer.errors import PatchRefused
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.child import Command, run
+from linesmith.patches.scratch import scratch
 
 _FILE = re.compile(rb"^(?:---|\+\+\+) [ab]/([^\t\r\n]+)", re.MULTILINE)
 _APPLY = ("git", "apply", "--whitespace=nowarn")
@@ -39,15 +39,15 @@ def incoming(patch: bytes, tree: Path, called: str) -> tuple[FileChange, ...]:
 
 def _applied(patch: bytes, files: Files, options: tuple[str, ...]) -> Files | None:
     """The files with the patch applied in a scratch folder; ``None`` where it does not."""
-    with tempfile.TemporaryDirectory(prefix="linesmith-patch-") as made:
-        folder = Path(made) / "tree"
+    with scratch("linesmith-patch-") as made:
+        folder = made / "tree"
         folder.mkdir()
         for name, content in files.items():
             if content is not None:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_bytes(content)
-        (Path(made) / "patch").write_bytes(patch)
-        ended = run(Command((*_APPLY, *options, str(Path(made) / "patch")), folder, _SECONDS))
+        (made / "patch").write_bytes(patch)
+        ended = run(Command((*_APPLY, *options, str(made / "patch")), folder, _SECONDS))
         return None if ended.status else {name: _content(folder / name) for name in files}
 
 

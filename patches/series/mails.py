@@ -8,7 +8,6 @@ of the user is not written to: no branch, no worktree, no object.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 from linesmith.analyzer.errors import TreeError
 from linesmith.analyzer.model import PatchSeries
 from linesmith.patches.child import Command, run
+from linesmith.patches.scratch import scratch
 from linesmith.patches.series.patch_file import PatchFile
 from linesmith.patches.series.recipients import Recipients
 from linesmith.patches.series.repository import Repository
@@ -58,16 +58,16 @@ def mails(series: PatchSeries, known: Repository, recipients: Recipients) -> tup
 
     Raises ``TreeError`` when git fails.
     """
-    with tempfile.TemporaryDirectory(prefix="linesmith-series-") as folder:
-        scratch = _Scratch(Path(folder), author(known))
-        _begin(scratch, series, known)
-        based = known.head if _as_committed(scratch, series, known) else ""
+    with scratch("linesmith-series-") as folder:
+        work = _Scratch(folder, author(known))
+        _begin(work, series, known)
+        based = known.head if _as_committed(work, series, known) else ""
         for step in series.steps:
             for change in step.changes:
-                _put(scratch, known, change.file, change.after)
-            _commit(scratch, step.message)
-        scratch.git(*_FORMAT, *_addressed(recipients), *(["--cover-letter"] if series.cover else []), "base..series")
-        return tuple(_read(scratch.root / "mails", based))
+                _put(work, known, change.file, change.after)
+            _commit(work, step.message)
+        work.git(*_FORMAT, *_addressed(recipients), *(["--cover-letter"] if series.cover else []), "base..series")
+        return tuple(_read(work.root / "mails", based))
 
 
 def author(known: Repository) -> tuple[str, str]:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from linesmith.analyzer.errors import PatchRefused
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.child import Command, run
 from linesmith.patches.confinement import Confinement
+from linesmith.patches.scratch import scratch
 from linesmith.patches.versions.mail_texts import Mail
 from linesmith.patches.versions.paths import is_of_interest, is_of_the_build, plain, read_inside
 from linesmith.patches.versions.versions import MOST_BYTES, Versions
@@ -197,19 +197,18 @@ def _named(text: bytes, strip: int) -> Iterator[str]:
 
 def _applied(mails: Sequence[Mail], files: _Files, options: tuple[str, ...]) -> _Files | _Failed:
     """The files after all patches, or the first one that does not apply."""
-    with tempfile.TemporaryDirectory(prefix="linesmith-patch-") as made:
-        scratch = Path(made).resolve()
-        folder = scratch / "tree"
+    with scratch("linesmith-patch-") as made:
+        folder = made / "tree"
         folder.mkdir()
         for name, content in files.items():
             if content is not None:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_bytes(content)
         for mail in mails:
-            (scratch / "patch").write_bytes(mail.text)
-            alone = f"GIT_CEILING_DIRECTORIES={scratch}"
-            argv = (*_ENVIRONMENT, alone, *_GIT, *options, str(scratch / "patch"))
-            ended = run(Command(argv, folder, _SECONDS, Confinement((scratch,), (scratch,))))
+            (made / "patch").write_bytes(mail.text)
+            alone = f"GIT_CEILING_DIRECTORIES={made}"
+            argv = (*_ENVIRONMENT, alone, *_GIT, *options, str(made / "patch"))
+            ended = run(Command(argv, folder, _SECONDS, Confinement((made,), (made,))))
             if ended.status:
                 said = _COMPLAINT.search(ended.output)
                 return _Failed(mail, said[1].removeprefix("patch failed: ") if said else "git apply fails")

@@ -12,6 +12,7 @@ from threading import Lock
 
 from linesmith.patches.neighbours import Quotes
 from linesmith.patches.overlay import Overlay, lay_out
+from linesmith.patches.scratch import scratch
 from linesmith.patches.versions.versions import Versions
 
 _NO_CODE = (".rst", ".toml")
@@ -49,5 +50,5 @@ class Overlays:
 @contextmanager
 def overlays(versions: Versions) -> Iterator[Overlays]:
     """The versions, for as long as the block lasts."""
-    with tempfile.TemporaryDirectory(prefix="linesmith-") as made:
-        yield Overlays(Path(made).resolve(), versions)
+    with scratch() as root:
+        yield Overlays(root, versions)

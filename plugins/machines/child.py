@@ -65,7 +65,7 @@ def child(
     """
     with ExitStack() as stack:
         parent = os.getpid()
-        with _undisturbed() as mask:
+        with undisturbed() as mask:
             process = _started(argv, directory, streams, kept, environment, lambda: _begin(parent, mask, begin))
             stack.callback(end, process)
         yield process
@@ -96,7 +96,7 @@ def _started(
 
 
 @contextmanager
-def _undisturbed() -> Iterator[set[signal.Signals]]:
+def undisturbed() -> Iterator[set[signal.Signals]]:
     """Holds back signals that end us, and gives the former mask.
 
     Around a fork Python runs callbacks that swallow what a handler raises, and keep the locks that they took.
