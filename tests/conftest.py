@@ -24,6 +24,9 @@ def pytest_configure() -> None:
     settings.load_profile("untimed")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # readline, which pytest imports, gives child processes these, and os.environ does not know of it.
+    for name in {"COLUMNS", "LINES"} - os.environ.keys():
+        os.unsetenv(name)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
