@@ -33,6 +33,27 @@ void session_turn(struct session *session) {
 
 int session_awake(const struct session *session) { return session->state + session->mode; }
 
+// Offsets of its own: functions of the same code would become one.
+struct totals {
+  long name, since;
+  int sent;
+  int received;
+  int taken;
+  int limit;
+};
+
+void totals_send(struct totals *totals) { atomic_inc(&totals->sent); }
+
+void totals_receive(struct totals *totals) { atomic_inc(&totals->received); }
+
+int totals_left(const struct totals *totals) { return totals->limit - totals->sent; }
+
+int totals_try(struct totals *totals) {
+  if (totals->taken >= totals->limit) return 0;
+  atomic_inc(&totals->taken);
+  return 1;
+}
+
 struct area_lock {
   long words[5];
 };

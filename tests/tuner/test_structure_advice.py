@@ -113,6 +113,46 @@ def test_a_count_whose_value_decides_something_cannot_just_be_split(program: tup
     assert "1 of them look at the value where it decides something: a reference count or a limit" in one.reasons
 
 
+def of_totals(
+    program: tuple[Layouts, AccessMap], read: int, least: int = 20, other: str = "received"
+) -> tuple[StructuralAdvice, ...]:
+    """Advice for a line on which two counters wait for stores to each other and, as often, to themselves."""
+    layouts, accesses = program
+    (totals,) = layouts.variants("totals")
+    members = [
+        seen(totals, "sent", stores("totals_send", 50), loads("totals_left", read)),
+        seen(totals, other, stores("totals_receive" if other == "received" else "totals_try", 50)),
+    ]
+    own = (replace(waits(name, name, 0), contended=Bounds(least, 30)) for name in ("sent", other))
+    found = line(totals, TriageKind.FALSE_SHARING, members, waits("sent", other, 30), waits(other, "sent", 30), *own)
+    return advice(found, layouts, accesses=accesses)
+
+
+def test_counters_of_which_none_carries_the_line_are_counted_per_cpu_together(
+    program: tuple[Layouts, AccessMap],
+) -> None:
+    (one,) = of_totals(program, read=10)
+    assert (one.kind, one.members) == (StructureKind.COUNT_APART, ("sent", "received"))
+    assert one.sentence == "count sent and received per CPU and add up where they are read"
+    assert one.reasons == ("100% of the line's contended accesses waited on one of them for stores to one of them",)
+
+
+def test_one_of_them_that_is_read_more_than_counted_is_no_such_counter(program: tuple[Layouts, AccessMap]) -> None:
+    assert of_totals(program, read=90) == ()
+
+
+def test_one_whose_value_decides_whether_it_is_added_to_is_no_such_counter(
+    program: tuple[Layouts, AccessMap],
+) -> None:
+    assert of_totals(program, read=10, other="taken") == ()
+
+
+def test_counters_that_each_thread_may_have_for_itself_are_no_such_counters(
+    program: tuple[Layouts, AccessMap],
+) -> None:
+    assert of_totals(program, read=10, least=0) == ()
+
+
 def test_a_store_of_what_may_be_there_already_is_doubted_and_not_called_needless(
     program: tuple[Layouts, AccessMap],
 ) -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -123,6 +123,12 @@ class Case:
         """Share of the line's contended accesses in which the member waited for stores to itself, at most."""
         total = self.finding.cost.contended or self.finding.contended
         own = [one for one in self.finding.cost.sharings if one.victim.member == one.writer.member == name]
+        return min(1.0, sum(one.contended.most for one in own) / total) if total else 0.0
+
+    def share_among(self, names: Collection[str]) -> float:
+        """Share of the line's contended accesses in which one of these members waited for stores to one of them."""
+        total = self.finding.cost.contended or self.finding.contended
+        own = [it for it in self.finding.cost.sharings if it.victim.member in names and it.writer.member in names]
         return min(1.0, sum(one.contended.most for one in own) / total) if total else 0.0
 
 

@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from linesmith.analyzer.access import writing_ways
-from linesmith.analyzer.model import Member, StructuralAdvice, StructureKind, TriageKind
+from linesmith.analyzer.model import Member, SharingCost, StructuralAdvice, StructureKind, TriageKind
 from linesmith.tuner.structure.case import Case, accessors, main_member, tallied
 
 # Of the instructions that write a counter so many add to it; the others set it up.
 UPDATE_SHARE = 0.5
+# So many counters, on which so much of a line's contention falls, are advised together.
+LEAST_COUNTERS = 2
+MOST_OF_LINE = 0.5
 _LARGEST = 8
 # Inlined functions of Linux by which code updates a counter and asks what became of it. One is enough to tell that
 # somebody must know, as the last user of an object must.
@@ -35,12 +38,21 @@ class _Counting:
         """Whether somebody who updates it must know the value at once."""
         return self.testing > 0
 
+    @property
+    def hardly_read(self) -> bool:
+        """Whether it is added to, and seldom looked at."""
+        added = self.updates > 0 and self.adding > UPDATE_SHARE * self.writing
+        return added and not self.tested and self.readings <= self.updates
+
 
 def counting_apart(case: Case) -> Iterator[StructuralAdvice]:
-    """Advice for a member of a record that sampled functions count with and that is truly shared."""
+    """Advice for a member of a record that sampled functions count with and that is truly shared, or for many."""
+    if TriageKind.TRUE_SHARING not in case.kinds:
+        yield from _counters_apart(case)
+        return
     name = main_member(case)
     member = case.member(name)
-    if TriageKind.TRUE_SHARING not in case.kinds or member is None or not _may_count(case, name, member):
+    if member is None or not _may_count(case, name, member):
         return
     found = _counting(case, name)
     if not found.updates or found.adding <= UPDATE_SHARE * found.writing:
@@ -55,6 +67,38 @@ def counting_apart(case: Case) -> Iterator[StructuralAdvice]:
         before=(case.layout,),
         notes=tuple(_notes(found)),
     )
+
+
+def _counters_apart(case: Case) -> Iterator[StructuralAdvice]:
+    """Advice for counters that all CPUs update and that meet on a line: none of them is the line, together they are."""
+    shared = dict.fromkeys(one.victim.member for one in case.finding.cost.sharings if _is_surely_shared(one))
+    found = [_counting(case, name) for name in shared if (it := case.member(name)) and _may_count(case, name, it)]
+    names = tuple(one.name for one in found if one.hardly_read and not _is_looked_at(case, one.name))
+    share = case.share_among(names)
+    if len(names) < LEAST_COUNTERS or share < MOST_OF_LINE:
+        return
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    yield StructuralAdvice(
+        StructureKind.COUNT_APART,
+        case.finding.objects[0].type,
+        names,
+        f"count {listed} per CPU and add up where they are read",
+        reasons=(f"{share:.0%} of the line's contended accesses waited on one of them for stores to one of them",),
+        accessors=accessors(case, names),
+        before=(case.layout,),
+        notes=("Who reads them then visits every CPU's part, or lives with sums that are a little old.",),
+    )
+
+
+def _is_surely_shared(one: SharingCost) -> bool:
+    """Whether CPUs waited for stores of others to the very member: no thread has it for itself."""
+    return one.victim.member == one.writer.member and one.contended.least > 0
+
+
+def _is_looked_at(case: Case, name: str) -> bool:
+    """Whether code that adds to it reads it besides: a limit or a level, whose value decides."""
+    counts = (one.counts for part in case.code(name) for one in part.functions)
+    return any(one.reads and (one.updates or one.atomics) for one in counts)
 
 
 def _may_count(case: Case, name: str, member: Member) -> bool:
