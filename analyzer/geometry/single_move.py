@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Records that become smaller when one member moves into a hole: which member, and where to."""
+"""Records that become smaller when one member moves into a hole or away from one: which member, and where to."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SingleMove:
 def shrinking_moves(
     layout: Layout, layouts: Layouts, facts: Iterable[SourceFact] = (), kept: Collection[str] = ()
 ) -> Iterator[SingleMove]:
-    """Every move of one member into a hole, or behind the last one, that makes the record smaller.
+    """Every move of one member into a hole, or of one behind a hole to any place, that makes the record smaller.
 
     Members keep the alignment that they have. The first one stays. Nothing is moved, or moved past, that is a
     bit-field, is aligned to a line, has no size, ends in an open array, belongs to a cacheline group, or is fixed by
@@ -68,9 +68,12 @@ def shrinking_moves(
     walls = _walls(parts, layouts, told)
     movable = [one for one, part in enumerate(parts) if one not in walls and _is_named(part) and part.name not in kept]
     sizes = _Sizes(explained, parts)
-    for target in _targets(parts, explained, layouts):
+    holed = _holed(parts, explained)
+    for target in _targets(parts, layouts):
         for moved in movable:
             if moved == target or walls.intersection(_between(moved, target)):
+                continue
+            if target not in holed and moved - 1 not in holed:
                 continue
             size = sizes.after(moved, target)
             if size < layout.size:
@@ -147,13 +150,16 @@ def _is_named(part: Atom) -> bool:
     return len(part.members) == 1 and bool(part.members[0].name)
 
 
-def _targets(parts: Sequence[Atom], layout: Layout, layouts: Layouts) -> Iterator[int]:
-    """Numbers of the atoms that a hole follows, or the padding, and behind which something can be declared."""
+def _holed(parts: Sequence[Atom], layout: Layout) -> frozenset[int]:
+    """Numbers of the atoms that a hole follows, or the padding."""
     starts = [first_bit(part.members[0]) // BYTE for part in parts[1:]] + [layout.size]
-    for number, (part, start) in enumerate(zip(parts, starts, strict=True)):
-        last = part.members[-1]
-        if used_end(last) < start and part.last and not _is_open(last, layouts):
-            yield number
+    places = enumerate(zip(parts, starts, strict=True))
+    return frozenset(number for number, (part, start) in places if used_end(part.members[-1]) < start)
+
+
+def _targets(parts: Sequence[Atom], layouts: Layouts) -> Iterator[int]:
+    """Numbers of the atoms behind which something can be declared."""
+    return (number for number, part in enumerate(parts) if part.last and not _is_open(part.members[-1], layouts))
 
 
 def _between(moved: int, target: int) -> range:

@@ -37,7 +37,15 @@ def test_a_hole_is_filled_from_behind_or_closed() -> None:
 
 def test_a_member_beside_a_hole_moves_to_the_end() -> None:
     layout = struct("any", LONG, scalar("first", 4), scalar("second"), TAIL)
-    assert moves(layout) == {"tail behind first: 24", "first behind tail: 24", "second behind tail: 24"}
+    assert moves(layout) == {
+        "tail behind first: 24", "first behind tail: 24", "second behind tail: 24", "second behind l: 24",
+    }  # fmt: skip
+
+
+def test_a_member_behind_a_hole_moves_to_where_there_is_none() -> None:
+    layout = struct("any", scalar("a", 1), scalar("moved"), scalar("c", 1), scalar("d", 4), scalar("e"))
+    assert "moved behind d: 24" in moves(layout)
+    assert moves(struct("any", *layout.members[:-1])) == {"moved behind d: 16"}
 
 
 def test_a_record_without_holes_is_left() -> None:
