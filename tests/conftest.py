@@ -16,12 +16,12 @@ _OWN_SETTINGS = "_hypothesis_internal_use_settings"
 
 
 def pytest_configure() -> None:
-    """Let interrupts through to what the tests start, and time no example of a property.
+    """Let interrupts through to what the tests start; examples of properties are the same in every run, and untimed.
 
-    A shell makes its background jobs ignore interrupts.
+    A shell makes its background jobs ignore interrupts. ``--explore`` looks for examples that no run has seen.
     """
-    settings.register_profile("untimed", settings(), deadline=None)
-    settings.load_profile("untimed")
+    settings.register_profile("repeatable", settings(), deadline=None, derandomize=True, database=None)
+    settings.load_profile("repeatable")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     # readline, which pytest imports, gives child processes these, and os.environ does not know of it.
