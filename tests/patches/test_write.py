@@ -18,12 +18,15 @@ from linesmith.analyzer.model import (
     Candidate,
     HolderChange,
     Layout,
+    LineObject,
     MemoryUse,
     Move,
     MoveKind,
+    Outcome,
     Patch,
     Residual,
     SlabBasis,
+    VariableRow,
 )
 from linesmith.patches.beyond import OF_ANOTHER_BUILD, Beyond
 from linesmith.patches.confirmed import confirm
@@ -314,3 +317,16 @@ def test_an_alignment_that_all_keep_leaves_one_phase(tmp_path: Path) -> None:
     message = patch_of(write_files(tmp_path, FILES), replace(aligned(), granules=(8, 64), loose=())).message
     assert "\n  root and lock: 7 of 8 -> 0 of 1\n" in message
     assert "is not kept" not in message
+
+
+@pytest.mark.parametrize(("first", "told_so"), [(32, "1 of 1 -> 0 of 1"), (56, "0 of 1 -> 0 of 1")])
+def test_a_variable_is_counted_where_it_lies(tmp_path: Path, first: int, told_so: str) -> None:
+    chosen = replace(proposal(), granules=(128, 128), firsts=(first, first))
+    one = LineObject("cache", 1, first, first, 1.0, Outcome.RESOLVED, row=VariableRow("one", first, 80))
+    line = replace(finding(), objects=(one,))
+    message = write(chosen, line, Tree(write_files(tmp_path, FILES)), 1, excerpt, lambda _: None).message
+    assert (
+        "the variable one is counted where the linker put it, which another build may do otherwise, and starts at byte "
+        f"{first} of a line in the profile."
+    ) in " ".join(message.split())
+    assert f"\n  root and lock: {told_so}\n" in message
