@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from linesmith.analyzer.geometry.naming import Named, nameable
@@ -39,11 +39,25 @@ class Growth:
 
 def growth(subject: Subject) -> tuple[Growth, ...]:
     """What is new or grew or left a union or is larger than what it replaced, the largest addition first."""
-    old, new, base = subject.old, subject.new, subject.base
-    if old is None or base is None:
-        return ()
-    found = _grown(((old, base.layouts), (new, subject.head.layouts)), "", MOST_LEVELS)
+    found = (one for place, _ in _places(subject) for one in place)
     return tuple(sorted(found, key=lambda one: (-one.bytes, one.names)))
+
+
+def shrinkage(subject: Subject) -> tuple[int, int]:
+    """How many bytes less lie where members went or shrank, and by how many what grew elsewhere tells too much.
+
+    That is where members left a union of others, or grew in a record beside such as shrank.
+    """
+    over = [(sum(one.bytes for one in place) - added, added) for place, added in _places(subject)]
+    lost = sum(-added for _, added in over if added < 0)
+    return lost, sum(more for more, added in over if more > 0 < added)
+
+
+def _places(subject: Subject) -> Iterator[tuple[tuple[Growth, ...], int]]:
+    """What grew in each place of the record, and how many bytes more members lie on there."""
+    old, new, base = subject.old, subject.new, subject.base
+    if old is not None and base is not None:
+        yield from _by_place(((old, base.layouts), (new, subject.head.layouts)), "", MOST_LEVELS)
 
 
 def told(grown: tuple[Growth, ...]) -> str:
@@ -60,19 +74,25 @@ def counted(count: int, unit: str) -> str:
     return f"{count} {unit}{'s' * (count != 1)}"
 
 
-def _grown(sides: _Sides, prefix: str, levels: int) -> Iterator[Growth]:
+def _by_place(sides: _Sides, prefix: str, levels: int) -> Iterator[tuple[tuple[Growth, ...], int]]:
     was, now = ({one.path: one for one in nameable(*side)} for side in sides)
     parted = unshared(was, now)
     for region in regions(was.values(), now.values()):
-        if region.added <= 0:
-            continue
         kept = [one for one in region.after if one.path in was]
-        if not kept:
-            yield _came(region, prefix)
+        found: Iterable[Growth] = ()
+        if region.added <= 0:
+            pass
+        elif not kept:
+            found = (_came(region, prefix),)
         elif len(region.after) == len(region.before) == 1:
-            yield from _larger(was[kept[0].path], kept[0], sides, prefix, levels)
+            found = _larger(was[kept[0].path], kept[0], sides, prefix, levels)
         else:
-            yield from _union(region, was, parted, sides, prefix, levels)
+            found = _union(region, was, parted, sides, prefix, levels)
+        yield tuple(found), region.added
+
+
+def _grown(sides: _Sides, prefix: str, levels: int) -> Iterator[Growth]:
+    return (one for place, _ in _by_place(sides, prefix, levels) for one in place)
 
 
 def _came(region: Region, prefix: str) -> Growth:

@@ -194,7 +194,32 @@ def test_of_what_replaced_another_member_the_difference_is_growth() -> None:
 def test_what_replaced_others_elsewhere_is_counted_whole() -> None:
     old = struct("vmap_area", scalar("gone"), *words(7))
     (one,) = grown(old, struct("vmap_area", *words(7), scalar("late", 16, dimensions=(2,))))
-    assert one.advice == "what grew: late (16 bytes)"
+    assert one.advice == "what grew: late (16 bytes); other members take 8 bytes less"
+
+
+def test_what_shrank_in_a_record_beside_what_grew_makes_the_numbers_add_up() -> None:
+    was = struct("part", scalar("early", 16, dimensions=(2,)), scalar("late"))
+    now = struct("part", scalar("early"), scalar("late", 24, dimensions=(3,)))
+    before = struct("vmap_area", *words(5), held("part", was))
+    (one,) = broken(
+        "slab-growth", before_and_now((before, was), (struct("vmap_area", *words(5), held("part", now)), now))
+    )
+    assert one.message.startswith("grew from 64 to 72 bytes")
+    assert one.advice == "what grew: part.late (16 bytes more); other members take 8 bytes less"
+
+
+def test_the_larger_of_two_that_were_a_union_leaves_its_room_to_the_other() -> None:
+    shared = union("", scalar("free"), scalar("links", 16, dimensions=(2,)))
+    old, new = struct("vmap_area", *words(6), held("", shared)), struct("vmap_area", *words(6, *shared.members))
+    (one,) = broken("slab-growth", before_and_now((old, shared), (new,)))
+    assert one.advice == "what grew: links (16 bytes, which it shared with free); other members take 8 bytes less"
+
+
+def test_what_went_into_old_holes_is_told_too() -> None:
+    old = struct("vmap_area", scalar("first", 4), scalar("word"), *words(6))
+    new = struct("vmap_area", scalar("first", 4), scalar("early", 4), scalar("word"), *words(6), scalar("late"))
+    (one,) = grown(old, new)
+    assert one.advice == "what grew: late (8 bytes) and early (4 bytes); 4 bytes lie in old holes"
 
 
 def test_an_arm_of_a_union_costs_what_it_is_larger() -> None:
