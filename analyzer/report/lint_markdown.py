@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from linesmith.analyzer.model import Accepted, LintReport, Severity, Violation
 from linesmith.analyzer.report.lint_text import looked_at, place, summary
-from linesmith.analyzer.report.markdown_text import code, prose
+from linesmith.analyzer.report.markdown_text import LONGEST, code, prose
 
 MARKER = "<!-- linesmith-lint -->"
 
@@ -29,7 +31,7 @@ def _violations(report: LintReport) -> Iterator[str]:
     if report.violations:
         yield from ("", "| | record | what | rule | place |", "|---|---|---|---|---|")
         worst_first = sorted(report.violations, key=lambda one: -one.severity.rank)
-        yield from _fitting(map(_row, worst_first), len(worst_first), MOST_VIOLATIONS)
+        yield from _fitting(_rows(worst_first), len(worst_first), MOST_VIOLATIONS)
 
 
 def _remarks(report: LintReport) -> Iterator[str]:
@@ -60,12 +62,28 @@ def _fitting(rows: Iterable[str], count: int, most: int) -> Iterator[str]:
         yield from ("", f"… and {count - shown:,} more, which the log has.")
 
 
+def _rows(violations: Iterable[Violation]) -> Iterator[str]:
+    """A row for each, an advice in the first that it is for."""
+    said: set[str] = set()
+    for one in violations:
+        yield _row(one if one.advice not in said else replace(one, advice=""))
+        said.add(one.advice)
+
+
 def _row(one: Violation) -> str:
     under = f"(with {prose(one.configuration)})" if one.configuration else ""
-    what = " ".join(filter(None, (code(one.member) if one.member else "", prose(one.message), under)))
+    what = " ".join(filter(None, (code(one.member) if one.member else "", _message(one), under)))
     advice = f"<br>{prose(one.advice)}" if one.advice else ""
     where = code(place(one)) if place(one) else ""
     return f"| {_WORDS[one.severity]} | {code(one.type)} | {what}{advice} | {code(one.rule)} | {where} |"
+
+
+def _message(one: Violation) -> str:
+    """What is wrong; the other member, or the group, that it names is code as well."""
+    if not one.subject or len(one.message) > LONGEST:
+        return prose(one.message)
+    parts = re.split(rf"(?<![\w.])({re.escape(one.subject)})(?![\w\[]|\.\w)", one.message)
+    return "".join(code(part) if place % 2 else prose(part) for place, part in enumerate(parts))
 
 
 def _accepted_row(one: Accepted) -> str:

@@ -11,15 +11,17 @@ _BREAKS = str.maketrans({"\n": " ", "\r": " ", "\t": " "})
 
 
 def render_text(report: LintReport) -> str:
-    """Each violation with its advice below, remarks, and a line that says what was looked at."""
+    """Each violation, an advice below the first that it is for, remarks, and a line that says what was looked at."""
     return "".join(f"{line}\n" for line in _lines(report))
 
 
 def _lines(report: LintReport) -> Iterator[str]:
+    said: set[str] = set()
     for violation in report.violations:
         where = place(violation) or one_line(report.head)
         yield f"{where}: {violation.severity.upper()}: {sentence(violation)} [{violation.rule}]"
-        if violation.advice:
+        if violation.advice and violation.advice not in said:
+            said.add(violation.advice)
             yield f"    {one_line(violation.advice)}"
     for remark in report.remarks:
         yield f"note: {one_line(remark)}"

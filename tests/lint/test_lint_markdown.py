@@ -56,6 +56,24 @@ def test_a_violation_is_a_row() -> None:
     assert f"| **warning** | `struct a` | {what} | `alignment-lost` | `include/a.h:7` |" in text.splitlines()
 
 
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("shares a line with tail", "shares a line with `tail`"),
+        ("meets tail, then tails and tail.next", "meets `tail`, then tails and tail&#46;next"),
+        ("is not aligned", "is not aligned"),
+    ],
+)
+def test_the_other_member_is_code_as_well(message: str, told: str) -> None:
+    text = render_markdown(report(violation(member="head", message=message, subject="tail")))
+    assert f"| `head` {told} |" in text
+
+
+def test_one_advice_for_several_is_said_once() -> None:
+    found = (violation(member=name, advice="move it back") for name in ("a", "b"))
+    assert render_markdown(report(*found)).count("<br>move it back") == 1
+
+
 def test_the_worst_comes_first() -> None:
     found = [violation(severity=one, type=f"struct {one}") for one in Severity]
     rows = [line for line in render_markdown(report(*found)).splitlines() if "struct" in line]

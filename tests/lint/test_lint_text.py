@@ -18,6 +18,14 @@ def test_a_violation_has_its_place_in_front_and_its_rule_behind() -> None:
     ]
 
 
+def test_one_advice_for_several_is_said_once() -> None:
+    found = (
+        violation(member=name, advice=advice) for name, advice in (("a", "move it"), ("b", "move it"), ("c", "no"))
+    )
+    said = [line for line in render_text(report(*found)).splitlines() if line.startswith("    ")]
+    assert said == ["    move it", "    no"]
+
+
 def test_what_has_no_place_begins_with_the_build() -> None:
     text = render_text(report(violation(file=None, line=None)))
     assert text.startswith("new: WARNING: struct a: was aligned")
@@ -41,5 +49,5 @@ def test_what_could_not_be_judged_is_said() -> None:
 @given(hostile_reports)
 def test_names_break_no_line(found: LintReport) -> None:
     lines = render_text(found).split("\n")[:-1]
-    advised = sum(bool(one.advice) for one in found.violations)
-    assert len(lines) == len(found.violations) + advised + len(found.remarks) + 1
+    advice = {one.advice for one in found.violations} - {""}
+    assert len(lines) == len(found.violations) + len(advice) + len(found.remarks) + 1
