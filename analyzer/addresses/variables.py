@@ -59,7 +59,10 @@ class _Types:
         """The variables on a line that lies ``distance`` above its place in the file."""
         begin = (line.address or 0) - distance
         for one in self._symbols.variables(begin, begin + line.bytes):
-            yield self._area(one, distance, line)
+            area = self._area(one, distance, line)
+            yield area
+            if not area.types and area.count == 1:
+                yield from self._inside(one, distance, line)
 
     def _area(self, symbol: Symbol, distance: int, line: SharedLine) -> ObjectArea:
         """One variable; an array is a row of its elements."""
@@ -71,6 +74,19 @@ class _Types:
         types = (name,) if name else ()
         start = symbol.address + distance
         return ObjectArea(ObjectKind.GLOBAL, symbol.name, start, size, size, symbol.size // size, types)
+
+    def _inside(self, symbol: Symbol, distance: int, line: SharedLine) -> Iterator[ObjectArea]:
+        """The record that instructions know within a variable whose type has no name, if it fills most of it."""
+        begin = (line.address or 0) - distance - symbol.address
+        found = set()
+        for offset, spelling, into in self._seen.get(id(line), ()):
+            at, name = begin + offset - into, _bare(spelling)
+            size = max((one.size for one in self._layouts.variants(name)), default=0)
+            if at > 0 and at + size <= symbol.size < 2 * size:
+                found.add((at, size, name))
+        if len(found) == 1:
+            at, size, name = found.pop()
+            yield ObjectArea(ObjectKind.GLOBAL, symbol.name, symbol.address + distance + at, size, size, 1, (name,))
 
     def _by_name(self, symbol: Symbol) -> tuple[str, int]:
         """Name and size of the record that most code takes the variable, or its elements, for."""

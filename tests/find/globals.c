@@ -25,6 +25,19 @@ __attribute__((aligned(64))) struct ring rings[8] = {{1}};
 __attribute__((aligned(64))) size_t used[16] = {1};
 int here;
 
+struct clock {
+	long base;
+	long mono;
+	long raw;
+	long tick;
+};
+
+/* A type without a name around a record, of which code knows the record alone. */
+struct {
+	long sequence;
+	struct clock clock;
+} core = {1};
+
 __attribute__((noinline)) void take(void)
 {
 	meter.taken++;
@@ -69,6 +82,16 @@ __attribute__((noinline)) size_t counted(void)
 	return sum;
 }
 
+__attribute__((noinline)) void advance(struct clock *clock)
+{
+	clock->mono++;
+}
+
+__attribute__((noinline)) long now(const struct clock *clock)
+{
+	return clock->raw;
+}
+
 int main(int number, char **words)
 {
 	(void)words;
@@ -76,5 +99,6 @@ int main(int number, char **words)
 	give();
 	push(number);
 	count(number);
-	return (int)(begin[number] + pull(number) + counted() + least() + wanted());
+	advance(&core.clock);
+	return (int)(begin[number] + pull(number) + counted() + least() + wanted() + now(&core.clock));
 }

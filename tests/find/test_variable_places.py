@@ -118,6 +118,19 @@ def test_elements_of_an_array_of_plain_values_are_told_apart(program: Program) -
     )
 
 
+def test_a_record_in_a_variable_whose_type_has_no_name_is_known_by_the_code(program: Program) -> None:
+    touched = {"advance": 16, "now": 24}
+    rows = [
+        (program.at("core") + offset, Access(0, function, hitm_local=50, code_address=each.address + MOVED))
+        for function, offset in touched.items()
+        for each in accesses_in(function, program.accesses)[0].accesses
+    ]
+    found = program.explained(program.report(program.rows("meter", METER), program.rows("rings", RINGS), rows))
+    one = object_of("clock", found)
+    assert (one.outcome, one.origin, one.by_address) == (Outcome.RESOLVED, "global core", True)
+    assert one.row == VariableRow("core", program.at("core") + 8, 32, 1)
+
+
 def test_suggest_tells_what_helps_elements_that_meet(program: Program) -> None:
     (finding,) = program.explained(few(program)).findings
     with pytest.raises(NothingToSuggest) as refused:
