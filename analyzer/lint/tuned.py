@@ -9,6 +9,7 @@ from linesmith.analyzer.geometry import asked_at_least, nameable
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.lint.kernel_types import KERNEL_TYPES
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member
+from linesmith.analyzer.rules.pads import pads
 
 _GROUP = "__cacheline_group_begin__"
 # Empty members that are aligned to a line: ZONE_PADDING() up to 6.1, CACHELINE_PADDING() since.
@@ -20,8 +21,8 @@ def tuned(layout: Layout, layouts: Layouts) -> str:
     """A clause with the reason to count the record as tuned, empty where there is none.
 
     Markings come first: groups of members, paddings, alignments to lines that the record or a member of it asks for
-    itself. An alignment that comes from a type that is embedded is none of its own. Records of a kernel that are known
-    to be tuned without a mark in their debug information follow.
+    itself, arrays that fill a line. An alignment that comes from a type that is embedded is none of its own. Records of
+    a kernel that are known to be tuned without a mark in their debug information follow.
     """
     marked = _marked(layout, layouts)
     if marked or layout.typedef or not layouts.variants(_KERNEL):
@@ -35,7 +36,8 @@ def _marked(layout: Layout, layouts: Layouts) -> str:
             return f"marks the group {member.name.removeprefix(_GROUP)}"
         if member.type in _PADDINGS:
             return f"has the padding {member.name}"
-    return _aligned(layout, layouts)
+    pad = next((one.name for one in pads(layout)), "")
+    return _aligned(layout, layouts) or (f"pads a line with {pad}" if pad else "")
 
 
 def _members(layout: Layout, layouts: Layouts) -> Iterator[Member]:

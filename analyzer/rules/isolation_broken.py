@@ -96,9 +96,9 @@ def _meets(isolation: Isolation, found: Beside) -> str:
 
 
 def _without_intent(subject: Subject, one: Joined) -> Violation:
-    """What alignment to lines kept apart before, so that nobody needs to say it."""
+    """What alignment to lines or a padding kept apart before, so that nobody needs to say it."""
     worst = one.found.worst
-    had = "; before it had a line to itself" if one.alone else ", from which alignment parted it before"
+    had = "; before it had a line to itself" if one.alone else f", from which {one.by} parted it before"
     message = f"{worst.verb} a line with {listed(one.found.others)}{worst.clause}{had}"
     return told(RULE, subject.new, one.found, message, _MOVE)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a source parted by alignment to lines, and whether it still is: members alone on a line, and walls between some.
+"""What a source parted by lines, and whether it still is: members alone on a line, and walls or padding between some.
 
 A wall is where a member begins that asks for a line, where one ends whose record does, and an empty member aligned to
 a line (CACHELINE_PADDING()). A member that no longer asks for its line is for ``alignment-lost`` to tell.
@@ -16,6 +16,7 @@ from linesmith.analyzer.geometry.naming import MOST_MEMBERS
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member
 from linesmith.analyzer.rules.beside import Beside, beside
+from linesmith.analyzer.rules.pads import pads
 from linesmith.analyzer.rules.rule import Side, Subject
 from linesmith.analyzer.rules.starts import Starts
 
@@ -24,10 +25,11 @@ _LEVELS = 16
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Members that were kept apart and can meet now; ``alone`` tells that the first had a line to itself."""
+    """Members that were kept apart ``by`` something and can meet now; ``alone``: the first had a line to itself."""
 
     found: Beside
     alone: bool
+    by: str = "alignment"
 
 
 def joined(subject: Subject) -> Iterator[Joined]:
@@ -39,7 +41,10 @@ def joined(subject: Subject) -> Iterator[Joined]:
     now = after.members()
     fallen = {wall for wall, owners in before.walls().items() if not _stand(owners, now)}
     kept = {0} if _is_aligned(subject.old) and _is_aligned(subject.new) else set()
-    yield from _meeting(_both(before, after, now), set(before.walls()) - fallen | kept, fallen)
+    both = _both(before, after, now)
+    parted = tuple(_meeting(both, set(before.walls()) - fallen | kept, fallen))
+    yield from parted
+    yield from _over_pads(both, {name for one in parted for name in (one.found.member.path, *one.found.others)})
 
 
 def newly_parted(subject: Subject) -> Iterator[Joined]:
@@ -166,6 +171,20 @@ def _through(wall: int, both: _Both, told: set[str]) -> Iterator[Joined]:
             told.add(path)
             yield Joined(found, alone=False)
             return
+
+
+def _over_pads(both: _Both, told: set[str]) -> Iterator[Joined]:
+    """The members around a padding that now can meet, but those that are ``told`` already."""
+    padding = {one.name for one in pads(both.parted.layout)}
+    common = [one for one in both.before.values() if one.path in both.now and one.path not in padding]
+    for pad in pads(both.parted.layout):
+        left = [both.now[one.path] for one in common if pad.offset - CACHE_LINE_BYTES < one.end <= pad.offset]
+        right = [one.path for one in common if pad.end <= one.offset < pad.end + CACHE_LINE_BYTES]
+        met = (found for path in right if path not in told and (found := both.newly_beside(path, left)))
+        first = next((found for found in met if told.isdisjoint(found.others)), None)
+        if first is not None:
+            told.add(first.member.path)
+            yield Joined(first, alone=False, by=pad.name)
 
 
 def _lines(one: Named) -> range:

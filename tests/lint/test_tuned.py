@@ -57,6 +57,19 @@ def test_padding_of_the_kernel_is_a_mark(tmp_path: Path) -> None:
     assert reason(tmp_path, padding + source, "s") == "has the padding _p"
 
 
+@pytest.mark.parametrize("pad", ["char pad[48]", "long _pad0[14]", "unsigned char tail_padding_1[64]"])
+def test_an_array_that_fills_a_line_is_a_mark(tmp_path: Path, pad: str) -> None:
+    name = pad.split()[-1].partition("[")[0]
+    assert reason(tmp_path, f"struct s {{ long a, b; {pad}; long c; }} s;", "s") == f"pads a line with {name}"
+
+
+@pytest.mark.parametrize(
+    "members", ["long a; char pad[8]; long c;", "long a, b; char pad[48];", "long a, b; char buf[48]; int c;"]
+)
+def test_reserved_bytes_and_the_end_of_a_record_are_none(tmp_path: Path, members: str) -> None:
+    assert reason(tmp_path, f"struct s {{ {members} }} s;", "s") == ""
+
+
 def test_the_kernels_types_count_in_a_kernel(tmp_path: Path) -> None:
     source = "struct task_struct { int a; } t; struct dentry { int a; } d;"
     assert reason(tmp_path, source, "dentry") == KERNEL_TYPES["dentry"]

@@ -186,3 +186,21 @@ def test_a_meeting_is_told_for_exactly_the_gaps_that_allow_it(words: int, size: 
     )
     cold = Span(8 * (words + 1), 8)
     assert bool(found) == any(meet(Span(0, 8), cold, size, phase) for phase in phases(8, size))
+
+
+QUEUE = "u64 head, seen; char pad[48]; u64 tail, left;"
+
+
+@pytest.mark.parametrize("now", ["char pad[40];", "", "char pad[32];"])
+def test_members_that_a_padding_parted_are_told(tmp_path: Path, now: str) -> None:
+    (one,) = met(tmp_path, QUEUE, QUEUE.replace("char pad[48];", now))
+    assert one.member == "tail"
+    assert one.message.endswith(" phases, from which pad parted it before") or one.message.startswith(
+        "shares a line with"
+    )
+    assert one.subject.startswith("head")
+
+
+@pytest.mark.parametrize("now", ["char more[48];", "u64 late[6];", "char pad[112];", "char pad[44]; int late;"])
+def test_members_that_something_else_parts_now_are_not_told(tmp_path: Path, now: str) -> None:
+    assert met(tmp_path, QUEUE, QUEUE.replace("char pad[48];", now)) == []
