@@ -74,7 +74,12 @@ def _sharing(one: SharingCost) -> tuple[str, ...]:
 
 
 def places(victim: Side, writer: Side) -> str:
-    """CPUs and nodes of both in a few words: ``4 CPUs after 2, nodes 0-1``."""
+    """CPUs and nodes of both in a few words: ``4 CPUs after 2, nodes 0-1``.
+
+    No CPU waits for itself: where each row of a member that waits for itself has one CPU, they are two.
+    """
+    if victim.member == writer.member and victim.cpu_count == writer.cpu_count == 1 and victim.nodes == writer.nodes:
+        return f"1 CPU after another{f', {_nodes(victim)}' if victim.nodes else ''}"
     if victim.nodes == writer.nodes:
         nodes = f", {_nodes(victim)}" if victim.nodes else ""
         return f"{_cpus(victim)} after {_cpus(writer)}{nodes}"

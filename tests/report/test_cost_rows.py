@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Who waits for whom, and on how many CPUs, in a few words."""
+
+from __future__ import annotations
+
+import pytest
+
+from linesmith.analyzer.model import Side
+from linesmith.analyzer.report.cost import places
+
+
+def side(member: str, cpus: int, *nodes: int) -> Side:
+    return Side(member, 9, 9, cpu_count=cpus, nodes=nodes)
+
+
+@pytest.mark.parametrize(
+    ("victim", "writer", "told"),
+    [
+        (side("root", 7, 0), side("guard", 1, 0), "7 CPUs after 1 CPU, node 0"),
+        (side("guard", 1, 0), side("guard", 1, 0), "1 CPU after another, node 0"),
+        (side("guard", 1), side("guard", 1), "1 CPU after another"),
+        (side("guard", 2, 0), side("guard", 1, 0), "2 CPUs after 1 CPU, node 0"),
+        (side("root", 1, 0), side("guard", 1, 0), "1 CPU after 1 CPU, node 0"),
+    ],
+)
+def test_no_cpu_waits_for_itself(victim: Side, writer: Side, told: str) -> None:
+    assert places(victim, writer) == told
