@@ -153,6 +153,7 @@ def _finding(
         samples_by_outcome(_ended(line, members, objects)),
         line_cost(line, objects, members, profile, buddies, waited, met.unseen),
         quoted=profile.excerpt and line.share is None,
+        stores_sampled=profile.has_stores,
     )
 
 

@@ -30,7 +30,7 @@ ALTERNATIVES: dict[TriageKind, tuple[str, ...]] = {
     ),
     TriageKind.SEVERAL_OBJECTS: ("align each object to a cache line where it is allocated",),
     TriageKind.STRADDLE: ("align the member to its size",),
-    TriageKind.NO_WRITER: ("record stores too (perf c2c record -e ldlat-loads,ldlat-stores), or widen the profile",),
+    TriageKind.NO_WRITER: ("record stores too (perf c2c record -e ldlat-loads,ldlat-stores)",),
     TriageKind.UNKNOWN: ("record again with offsets and symbols",),
 }
 REASONS: dict[TriageKind, str] = {
@@ -40,9 +40,17 @@ REASONS: dict[TriageKind, str] = {
     TriageKind.ADJACENT_LINE: "no member of this line is written, only the other half of its 128-byte pair",
     TriageKind.SEVERAL_OBJECTS: "the members that meet belong to different objects",
     TriageKind.STRADDLE: "the hot member itself lies on two lines",
-    TriageKind.NO_WRITER: "nobody was seen writing on the line, so it is not known what to part",
+    TriageKind.NO_WRITER: "nobody was seen writing on the line, so nothing says what to part",
     TriageKind.UNKNOWN: "the profile does not say who meets whom",
 }
+# Diagnoses of which nothing follows, neither that moving members helps nor that it does not.
+UNDECIDED = frozenset({TriageKind.NO_WRITER, TriageKind.UNKNOWN})
+# What to do about a line without a writer where stores were sampled, or all of them recorded.
+SAMPLE_MORE = (
+    "record longer, or more stores (perf c2c record -c PERIOD), of which some were sampled but none on this line",
+    "see who may write its members (`linesmith access FILE --type TYPE`)",
+)
+RECORD_LONGER = ("begin to record earlier, or record longer: all stores since the line was first contended were seen",)
 
 MOST_CONSTRAINTS = 3
 
@@ -119,8 +127,18 @@ def _unknown_object(finding: Finding) -> str:
 
 
 def _refusal(finding: Finding, kind: TriageKind, reason: str) -> NothingToSuggest:
-    others = "; ".join(ALTERNATIVES[kind])
-    return NothingToSuggest(f"Line {finding.rank}: moving members does not help, because {reason}. Instead: {others}.")
+    others = "; ".join(_others(finding, kind))
+    if kind in UNDECIDED:
+        said = f"it is not known whether moving members helps, because {reason}. To find out: {others}."
+    else:
+        said = f"moving members does not help, because {reason}. Instead: {others}."
+    return NothingToSuggest(f"Line {finding.rank}: {said}")
+
+
+def _others(finding: Finding, kind: TriageKind) -> tuple[str, ...]:
+    if kind is TriageKind.NO_WRITER and finding.simulated:
+        return RECORD_LONGER
+    return SAMPLE_MORE if kind is TriageKind.NO_WRITER and finding.stores_sampled else ALTERNATIVES[kind]
 
 
 def nothing_helps(finding: Finding, target: Subject) -> NothingToSuggest:

@@ -205,7 +205,7 @@ class Finding:
     accesses by who told what they met; empty where their code addresses are of no use. ``samples`` are those of the
     line by outcome, ``cost`` is what it costs and how much of that a layout can remove. ``lock`` is the one that is
     contended, if its type is known. ``quoted`` tells that ``share`` is of the lines that a text quotes, which says
-    nothing of the whole profile.
+    nothing of the whole profile. ``stores_sampled`` tells that the profile has stores, if perhaps none on this line.
     """
 
     rank: int
@@ -225,6 +225,7 @@ class Finding:
     cost: LineCost = NO_COST
     lock: ContendedLock | None = None
     quoted: bool = False
+    stores_sampled: bool = True
 
     @property
     def whole(self) -> str:

@@ -177,3 +177,10 @@ def test_a_neighbour_that_is_an_element_of_a_variable_is_called_so() -> None:
     members = (member("count", 0x18, -96, 50, 0), member("count", 0x38, 32, 0, 90))
     found = triage(SharedLine(0, None, ()), (first, second), members, Profile("test", "", "hitm", ()))
     assert found.pairs[0].writer == "count of sessions[1]"
+
+
+def test_a_profile_of_loads_alone_is_told_from_one_whose_stores_fell_elsewhere() -> None:
+    line = SharedLine(0, 0x1000, (Access(8, "read", hitm_local=50),), hitm_local=50)
+    for has_stores in (True, False):
+        profile = Profile("test", "", "hitm", (line,), has_stores=has_stores)
+        assert findings(profile, LayoutTable([]), ())[0].stores_sampled is has_stores

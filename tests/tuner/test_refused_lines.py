@@ -31,7 +31,6 @@ def diagnosed(line: Finding, *kinds: TriageKind) -> Finding:
     [
         (TriageKind.TRUE_SHARING, ("really share", "per CPU")),
         (TriageKind.LOCK_CONTENTION, ("one lock", "shard the lock")),
-        (TriageKind.NO_WRITER, ("nobody was seen writing", "perf c2c record")),
         (TriageKind.ADJACENT_LINE, ("128-byte pair", "align the written line to 128 bytes")),
         (TriageKind.SEVERAL_OBJECTS, ("different objects", "align each object")),
     ],
@@ -39,6 +38,23 @@ def diagnosed(line: Finding, *kinds: TriageKind) -> Finding:
 def test_what_no_layout_cures_is_refused_with_what_does(kind: TriageKind, words: Sequence[str]) -> None:
     message = refused(diagnosed(finding(ONE, [hot("a", 0, 8, 9, 9)]), kind), ONE)
     assert all(word in message for word in words)
+
+
+def test_a_line_without_a_writer_is_not_told_as_one_that_no_layout_helps() -> None:
+    line = diagnosed(finding(ONE, [hot("a", 0, 8, 9, 9)]), TriageKind.NO_WRITER)
+    assert refused(replace(line, stores_sampled=False), ONE) == (
+        "Line 0: it is not known whether moving members helps, because nobody was seen writing on the line, so nothing"
+        " says what to part. To find out: record stores too (perf c2c record -e ldlat-loads,ldlat-stores)."
+    )
+
+
+def test_stores_that_were_sampled_elsewhere_are_not_asked_for() -> None:
+    line = diagnosed(finding(ONE, [hot("a", 0, 8, 9, 9)]), TriageKind.NO_WRITER)
+    message = refused(line, ONE)
+    assert "some were sampled but none on this line" in message
+    assert "record stores too" not in message
+    recorded = refused(replace(line, simulated="4 CPUs under QEMU"), ONE)
+    assert "all stores since the line was first contended were seen" in recorded
 
 
 def test_a_line_without_a_known_object_is_refused() -> None:
@@ -80,6 +96,7 @@ def test_members_that_are_apart_already_mean_another_build() -> None:
     layout = struct("s", scalar("a"), scalar("between", 120), scalar("b"))
     message = refused(meeting(layout, "b", "a"), layout)
     assert "a and b are on different lines of struct s already: the profile is of another build" in message
+    assert "it is not known whether moving members helps" in message
 
 
 def test_a_small_inner_type_is_refused_for_what_holds_it() -> None:
