@@ -15,6 +15,7 @@ from linesmith.analyzer.model import (
     Layout,
     MemberGroup,
     Severity,
+    Suppression,
     TypeIntent,
     Violation,
 )
@@ -32,8 +33,8 @@ def unknown_types(intents: Iterable[TypeIntent], layouts: Layouts) -> Iterator[V
     offers = count()
     for one in intents:
         if not layouts.variants(one.record):
-            near = _offer(one.record, layouts.names()) if next(offers) < _MOST_OFFERS else ""
-            yield _problem(one, STALE, Severity.WARNING, f"no struct or union is called so{near}")
+            near = offer(one.record, layouts.names()) if next(offers) < _MOST_OFFERS else ""
+            yield problem(one, STALE, Severity.WARNING, f"no struct or union is called so{near}")
 
 
 def unknown_members(intent: TypeIntent, layouts: Layouts) -> Iterator[Violation]:
@@ -42,8 +43,8 @@ def unknown_members(intent: TypeIntent, layouts: Layouts) -> Iterator[Violation]
     for path in members_of(intent) if records else ():
         if not any(named(record, layouts, path) for record in records):
             names = [each.path for record in records for each in nameable(record, layouts)]
-            message = f"is not there{_offer(path, names)}"
-            yield _problem(intent, STALE, Severity.WARNING, message, path, records[0].title)
+            message = f"is not there{offer(path, names)}"
+            yield problem(intent, STALE, Severity.WARNING, message, path, records[0].title)
 
 
 def members_of(intent: TypeIntent) -> tuple[str, ...]:
@@ -58,7 +59,7 @@ def contradictions(intent: Intent) -> Iterator[Violation]:
     """What no layout can fulfil at once."""
     for one in intent.types:
         for said in (*_classes(one), *_groups(one), *_isolations(one)):
-            yield _problem(one, CONTRADICTION, Severity.ERROR, said)
+            yield problem(one, CONTRADICTION, Severity.ERROR, said)
     yield from _repeated(intent.types)
 
 
@@ -68,12 +69,12 @@ def impossible(intents: Iterable[TypeIntent], layouts: Layouts) -> Iterator[Viol
         for record in layouts.variants(one.record)[:1]:
             for group in one.groups:
                 yield from (
-                    _problem(one, CONTRADICTION, Severity.ERROR, said) for said in _too_large(group, record, layouts)
+                    problem(one, CONTRADICTION, Severity.ERROR, said) for said in _too_large(group, record, layouts)
                 )
 
 
-def _problem(
-    intent: TypeIntent, rule: str, severity: Severity, message: str, member: str = "", title: str = ""
+def problem(
+    intent: TypeIntent | Suppression, rule: str, severity: Severity, message: str, member: str = "", title: str = ""
 ) -> Violation:
     """A violation at the entry's place; what it is about is its message, as far as that has no offer of names."""
     file, _, line = intent.place.rpartition(":")
@@ -81,7 +82,8 @@ def _problem(
     return Violation(rule, severity, title or intent.record, message, member, subject, file=file, line=int(line or 1))
 
 
-def _offer(name: str, names: Iterable[str]) -> str:
+def offer(name: str, names: Iterable[str]) -> str:
+    """A question behind a sentence: the names that are near, if any are."""
     near = get_close_matches(name, list(dict.fromkeys(names)), _MOST_OFFERED, 0.6)
     return f"; did you mean {', '.join(near)}?" if near else ""
 
@@ -92,7 +94,7 @@ def _repeated(types: Iterable[TypeIntent]) -> Iterator[Violation]:
         known = first.setdefault((one.record, frozenset(one.configuration)), one)
         if known is not one:
             message = f"there is another entry for the same configuration in {known.place}; join them"
-            yield _problem(one, CONTRADICTION, Severity.ERROR, message)
+            yield problem(one, CONTRADICTION, Severity.ERROR, message)
 
 
 def _classes(intent: TypeIntent) -> Iterator[str]:

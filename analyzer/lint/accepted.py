@@ -8,12 +8,15 @@ from dataclasses import dataclass, replace
 from datetime import date
 from fnmatch import fnmatchcase
 
-from linesmith.analyzer.lint.baseline import NO_BASELINE, Baseline
+from linesmith.analyzer.lint.baseline import NO_BASELINE, Baseline, Key
+from linesmith.analyzer.lint.misnamed import unknown_rule
 from linesmith.analyzer.model import Accepted, LintReport, Suppression, Violation
-from linesmith.analyzer.rules import Rule, suppression_expired, suppression_unused
+from linesmith.analyzer.rules import RULES, Rule, suppression_expired, suppression_unused
 
 IN_THE_BASELINE = "known since the baseline"
-ADVICE = "take it out, or give it another day and reason"
+_EXPIRED = "take it out, or give it another day and reason"
+_UNUSED = "take it out, so that it accepts nothing that comes later"
+_MISNAMED = "write the name of a rule; `linesmith explain` lists them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,12 @@ def settled(report: LintReport, acceptance: Acceptance) -> LintReport:
     known = tuple(_known(every, acceptance.baseline))
     rest = (one for one in every if one.key not in acceptance.baseline.reasons)
     accepted = sorted((*suppressed, *known), key=lambda one: one.violation.order)
-    return replace(report, violations=tuple(sorted(rest, key=lambda one: one.order)), accepted=tuple(accepted))
+    return replace(
+        report,
+        violations=tuple(sorted(rest, key=lambda one: one.order)),
+        accepted=tuple(accepted),
+        remarks=(*report.remarks, *_dead(report, acceptance, {one.key for one in every})),
+    )
 
 
 def _suppressed(violations: Iterable[Violation], acceptance: Acceptance) -> Iterator[Accepted]:
@@ -60,17 +68,41 @@ def _known(violations: Iterable[Violation], baseline: Baseline) -> Iterator[Acce
             yield Accepted(one, baseline.reasons[one.key] or IN_THE_BASELINE, baseline.name)
 
 
+def _dead(report: LintReport, acceptance: Acceptance, met: set[Key]) -> Iterator[str]:
+    """A sentence on the entries of the baseline that nothing meets; of two builds no run finds all there was."""
+    rules = {rule.name for rule in RULES}
+    dead = [
+        (rule, title)
+        for rule, title, member, subject in acceptance.baseline.reasons
+        if (rule, title, member, subject) not in met
+        and (
+            rule not in rules
+            or (not report.base and acceptance.judged(Suppression(rule, title.rpartition(" ")[2], "")))
+        )
+    ]
+    if dead:
+        (rule, title), *more = sorted(dead)
+        entries = f"{len(dead)} entries" if more else "an entry"
+        first = f"{rule} of {title}{', …' if more else ''}"
+        yield f"{acceptance.baseline.name} has {entries} that nothing meets ({first}): --write-baseline leaves them out"
+
+
 def _stale(report: LintReport, acceptance: Acceptance, met: set[str]) -> Iterator[Violation]:
     for one in acceptance.suppressions:
         if _expired(one, acceptance.today):
             message = f"the suppression of {_accepting(one)} expired on {one.expires}; its reason was: {one.reason}"
-            yield from _about(one, suppression_expired.RULE, message, report)
+            yield from _about(one, suppression_expired.RULE, (message, _EXPIRED), report)
+        elif unknown := unknown_rule(one):
+            message = f"the suppression of {_accepting(one)} accepts nothing: {unknown}"
+            yield from _about(one, suppression_unused.RULE, (message, _MISNAMED), report)
         elif one.place not in met and acceptance.judged(one):
             message = f"the suppression of {_accepting(one)} meets no violation; its reason is: {one.reason}"
-            yield from _about(one, suppression_unused.RULE, message, report)
+            yield from _about(one, suppression_unused.RULE, (message, _UNUSED), report)
 
 
-def _about(one: Suppression, rule: Rule, message: str, report: LintReport) -> Iterator[Violation]:
+def _about(one: Suppression, rule: Rule, said: tuple[str, str], report: LintReport) -> Iterator[Violation]:
+    """A violation with the sentence and the advice that are ``said``."""
+    message, advice = said
     if rule.name in report.rules:
         file, _, line = one.place.rpartition(":")
         yield Violation(
@@ -79,7 +111,7 @@ def _about(one: Suppression, rule: Rule, message: str, report: LintReport) -> It
             type=one.record,
             message=message,
             subject=_accepting(one),
-            advice=ADVICE,
+            advice=advice,
             file=file or None,
             line=int(line) if line.isdecimal() else None,
         )

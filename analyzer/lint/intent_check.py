@@ -7,6 +7,7 @@ from linesmith.analyzer.intent import applies, undecided
 from linesmith.analyzer.intent.check import contradictions, impossible, unknown_types
 from linesmith.analyzer.lint.linted import Linted, Policy
 from linesmith.analyzer.lint.linting import lint
+from linesmith.analyzer.lint.misnamed import misnamed
 from linesmith.analyzer.lint.pairs import of_one
 from linesmith.analyzer.model import Intent, LintReport
 from linesmith.analyzer.rules import RULES, Side
@@ -30,7 +31,8 @@ def checked(intent: Intent, head: str, side: Side, configuration: frozenset[str]
     """
     holding = tuple(filter(applies(configuration), intent.types))
     layouts = side.layouts
-    wrong = (*contradictions(intent), *unknown_types(holding, layouts), *impossible(holding, layouts))
+    unknown = (*unknown_types(holding, layouts), *misnamed(intent.suppressions, layouts))
+    wrong = (*contradictions(intent), *unknown, *impossible(holding, layouts))
     names = dict.fromkeys(one.record for one in holding if layouts.variants(one.record))
     found = of_one(layouts, tuple(names)) if names else None
     linted = Linted(head, side, found.pairs if found else ())

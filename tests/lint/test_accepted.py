@@ -74,6 +74,12 @@ def test_the_member_of_an_expired_suppression_is_told_with_its_rule() -> None:
     assert (expired.member, expired.subject) == ("", "alignment-lost for tail")
 
 
+def test_a_suppression_of_no_rule_is_told_whatever_was_judged() -> None:
+    (unused,) = settle(report(rules=RULES), suppression(rule="alignment-los"), judged=False).violations
+    assert unused.rule == "suppression-unused"
+    assert unused.message.endswith("accepts nothing: no rule is called alignment-los; did you mean alignment-lost?")
+
+
 def test_a_suppression_that_met_nothing_is_a_note() -> None:
     (unused,) = settle(report(rules=RULES), suppression()).violations
     assert (unused.rule, unused.severity) == ("suppression-unused", Severity.NOTE)
@@ -166,3 +172,28 @@ def test_nothing_is_lost(found: LintReport, suppressions: list[Suppression]) -> 
     after = settled(before, Acceptance(tuple(suppressions), TODAY))
     both = [*after.violations, *(one.violation for one in after.accepted)]
     assert sorted(both, key=lambda one: one.order) == sorted(before.violations, key=lambda one: one.order)
+
+
+KEPT = Baseline("b.json", {violation().key: "", ("alignment-lost", "struct a", "gone", ""): ""})
+
+
+def with_baseline(found: LintReport, baseline: Baseline = KEPT, *, judged: bool = True) -> LintReport:
+    return settled(found, Acceptance((), TODAY, baseline, lambda _: judged))
+
+
+def test_entries_of_a_baseline_that_nothing_meets_are_told_of_one_build() -> None:
+    (told,) = with_baseline(replace(report(violation()), base="")).remarks
+    assert told == (
+        "b.json has an entry that nothing meets (alignment-lost of struct a): --write-baseline leaves them out"
+    )
+
+
+def test_what_was_not_judged_or_is_of_a_change_says_nothing_of_entries() -> None:
+    assert with_baseline(replace(report(violation()), base=""), judged=False).remarks == ()
+    assert with_baseline(replace(report(violation()), base="old")).remarks == ()
+
+
+def test_an_entry_of_no_rule_is_told_whatever_was_judged() -> None:
+    baseline = Baseline("b.json", {("alignment-los", "struct a", "", ""): ""})
+    (told,) = with_baseline(replace(report(), base="old"), baseline, judged=False).remarks
+    assert told.startswith("b.json has an entry that nothing meets (alignment-los of struct a)")
