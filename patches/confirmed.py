@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.errors import EditRefused, TreeError, VerificationFailed
@@ -22,7 +22,7 @@ from linesmith.patches.probe import Compiled, Probe, compiled
 from linesmith.patches.remarks import Remarks
 from linesmith.patches.spelling import spellings, vocabulary
 from linesmith.patches.tree import Tree
-from linesmith.patches.units import including_units
+from linesmith.patches.units import probes
 from linesmith.patches.verify import Verification, verify
 
 _VERSION_SECONDS = 20
@@ -116,15 +116,15 @@ def _build(candidate: Candidate, tree: Tree, declared: Declared, progress: Progr
 
 
 def _original(candidate: Candidate, declared: Declared, build: Build) -> Original:
-    """The tree's own file compiled alone or, when it cannot stand alone, through a unit that includes it."""
-    alone = Probe(declared.file, declared.record.title)
+    """The tree's own file, compiled in the first way that there is (``probes``)."""
     failures: list[str] = []
-    units = including_units(build.tree, declared.file, candidate.before.unit)
-    for probe in (alone, *(replace(alone, through=unit) for unit in units)):
+    tried = probes(build, declared.file, declared.record.title, candidate.before.unit)
+    for probe in tried:
         try:
             return Original(declared, build, probe, compiled(for_unit(build, probe.unit), probe, declared.source))
         except VerificationFailed as failure:
             failures.append(str(failure))
+    units = [one.through for one in tried if one.through]
     through = f" (nor does it through {', '.join(units)})" if units else ""
     step = "give what its build has: options with --cflags, a built kernel with --build"
     raise VerificationFailed(f"before any change, {failures[0]}{through}; {step}")

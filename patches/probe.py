@@ -33,12 +33,14 @@ _BEFORE_OUTPUT = ("-g", "-fno-eliminate-unused-debug-types", "-c", "-o")
 class Probe:
     """What to compile: ``file`` (relative to the tree) in a unit of its own, or through the unit ``through``.
 
-    ``variable`` declares an object of the record: ``struct inode``; empty where no record has to be there.
+    ``variable`` declares an object of the record: ``struct inode``; empty where no record has to be there. Headers that
+    have to be ``known`` are included before it, as from anywhere in the tree.
     """
 
     file: str
     variable: str
     through: str | None = None
+    known: tuple[str, ...] = ()
 
     @property
     def unit(self) -> str:
@@ -101,7 +103,8 @@ def _unit(folder: Path, overlay: Overlay, probe: Probe) -> Path:
     """Write the unit that includes the file; returns its path."""
     unit = folder / PROBE_NAME
     variable = f"{probe.variable} linesmith_probe;\n" if probe.variable else ""
-    unit.write_text(f'#include "{overlay.unit(probe.unit)}"\n{variable}', encoding="utf-8")
+    known = "".join(f"#include <{one}>\n" for one in probe.known)
+    unit.write_text(f'{known}#include "{overlay.unit(probe.unit)}"\n{variable}', encoding="utf-8")
     return unit
 
 

@@ -1,19 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compile units through which a header that cannot stand alone can be compiled."""
+"""Ways to compile a header that cannot stand alone: through units that include it, or behind what most include."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from linesmith.patches.declaration import recorded_file
 from linesmith.patches.included import included
+from linesmith.patches.kbuild import Build
+from linesmith.patches.probe import Probe
 
 _MOST_UNITS = 3
 _MOST_FILES = 400
 # A kernel has 1,400 in one folder.
 _MOST_HEADERS = 4_000
+# Between them they include what nearly all units of a kernel do.
+_BASIC_HEADERS = ("linux/module.h", "linux/netdevice.h", "linux/pci.h")
+
+
+def probes(build: Build, file: str, variable: str, recorded: str | None) -> tuple[Probe, ...]:
+    """The ways to compile ``file``, the surest first; ``recorded`` is the unit that DWARF names."""
+    alone = Probe(file, variable)
+    units = including_units(build.tree, file, recorded)
+    behind = (replace(alone, known=_BASIC_HEADERS),) if build.is_kernel and file.endswith(".h") else ()
+    return (alone, *(replace(alone, through=unit) for unit in units), *behind)
 
 
 def including_units(tree: Path, file: str, recorded: str | None) -> tuple[str, ...]:

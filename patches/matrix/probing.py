@@ -12,7 +12,6 @@ from linesmith.patches.matrix.asked import Change
 from linesmith.patches.matrix.sizes import Tables
 from linesmith.patches.overlay import Contents
 from linesmith.patches.probe import Probe, compiled_with
-from linesmith.patches.units import including_units
 
 
 def tables(build: Build, change: Change, probes: Sequence[Probe]) -> Tables:
@@ -25,12 +24,6 @@ def tables(build: Build, change: Change, probes: Sequence[Probe]) -> Tables:
         return Tables(before, _layouts(build, probe, change.after))
     except VerificationFailed as failed:
         raise VerificationFailed(f"as patched, {failed}") from None
-
-
-def probes(build: Build, file: str, title: str, unit: str | None) -> tuple[Probe, ...]:
-    """The ways to compile the records of ``file``, of which one called ``title`` must be there if it is given."""
-    units = including_units(build.tree, file, unit)
-    return (Probe(file, title), *(Probe(file, title, through=one) for one in units))
 
 
 def _first(build: Build, contents: Contents, tried: Sequence[Probe]) -> tuple[Probe, Layouts]:

@@ -14,10 +14,11 @@ from linesmith.analyzer.model import CompiledRecord, Layout, Residual
 from linesmith.patches.declaration import recorded_file
 from linesmith.patches.matrix.asked import Change
 from linesmith.patches.matrix.environment import Environment
-from linesmith.patches.matrix.probing import probes, tables
+from linesmith.patches.matrix.probing import tables
 from linesmith.patches.matrix.sizes import Role, Tables, Target, compared, find, residual, stepped
 from linesmith.patches.matrix.workers import each
 from linesmith.patches.preparation import Progress
+from linesmith.patches.units import probes
 
 # Records of which no more is told than that they are; one compile takes about a second.
 MOST_HOLDERS = 48

@@ -11,9 +11,9 @@ from linesmith.analyzer.errors import VerificationFailed
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.patches.kbuild import for_unit
 from linesmith.patches.matrix.environment import Environment
-from linesmith.patches.matrix.probing import probes
 from linesmith.patches.overlay import Overlay
 from linesmith.patches.probe import Compiled, Probe, compiled_in
+from linesmith.patches.units import probes
 from linesmith.patches.versions.counterparts import Counterpart
 from linesmith.patches.versions.overlays import Overlays
 from linesmith.patches.versions.versions import Versions
