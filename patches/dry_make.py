@@ -19,7 +19,7 @@ import msgspec
 
 from linesmith.analyzer.errors import TreeError
 from linesmith.patches.flags import Flags, from_words
-from linesmith.patches.preparation import Preparation, Progress
+from linesmith.patches.preparation import Preparation, Progress, locked
 from linesmith.plugins.machines.child import Streams, child
 
 DRY_SECONDS = 600
@@ -51,13 +51,19 @@ def unit_commands(one: Preparation, progress: Progress) -> UnitCommands:
     """Every unit that make would compile, those of modules included; raises ``TreeError`` when it names none."""
     kept = one.units
     if not kept.is_file():
-        progress(f"asking make how it compiles the units of {one.tree}")
-        found = _asked(one)
-        partial = kept.with_suffix(f".{os.getpid()}")
-        partial.write_bytes(zlib.compress(msgspec.json.encode(found), _FAST))
-        partial.replace(kept)
+        with locked(one.root, progress):
+            if not kept.is_file():  # who waited for it need not ask again
+                _keep(one, progress)
     commands = msgspec.json.decode(zlib.decompress(kept.read_bytes()), type=dict[str, str])
     return UnitCommands(commands, one.output, (one.tree, one.root))
+
+
+def _keep(one: Preparation, progress: Progress) -> None:
+    progress(f"asking make how it compiles the units of {one.tree}")
+    found = _asked(one)
+    partial = one.units.with_suffix(f".{os.getpid()}")
+    partial.write_bytes(zlib.compress(msgspec.json.encode(found), _FAST))
+    partial.replace(one.units)
 
 
 def _asked(one: Preparation) -> dict[str, str]:

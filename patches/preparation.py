@@ -158,7 +158,7 @@ def preparation(tree: Path, wanted: Wanted) -> Preparation:
 def prepared(one: Preparation, progress: Progress) -> tuple[Command, ...]:
     """See to it that the directory is ready; returns the commands that were run for it. Raises ``TreeError``."""
     commands: tuple[Command, ...] = ()
-    with _locked(one.root, progress):
+    with locked(one.root, progress):
         if not one.is_warm:
             progress(f"preparing a build of {one.tree} in {one.root} (once for this configuration)")
             commands = (one.prepare(),)
@@ -185,8 +185,8 @@ def _first_error(output: str) -> str:
 
 
 @contextmanager
-def _locked(root: Path, progress: Progress) -> Iterator[None]:
-    """Holds the directory against a second process until the block ends."""
+def locked(root: Path, progress: Progress) -> Iterator[None]:
+    """Holds the directory against a second process or thread until the block ends."""
     root.mkdir(parents=True, exist_ok=True)
     with (root / "lock").open("w") as lock:
         try:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from matrix.small_kernel import small_kernel
@@ -29,6 +31,21 @@ def test_a_makefile_that_names_another_unit_is_heeded(tmp_path: Path) -> None:
     makefile.write_text(makefile.read_text().replace("fs/holder.o\n", "fs/holder.o fs/other.o\n"))
     assert units(tree) == (True, ["fs/holder.c", "fs/inode.c", "fs/other.c"])
     assert units(tree)[0] is False
+
+
+def test_compiles_that_want_to_know_the_units_at_once_ask_make_once(tmp_path: Path) -> None:
+    made = kernel_build(small_kernel(tmp_path), None, lambda _: None).preparation
+    assert made is not None
+    ready, said = Barrier(4), list[str]()
+
+    def ask(_: int) -> list[str]:
+        ready.wait()
+        return sorted(one for one in unit_commands(made, said.append).commands if one.startswith("fs/"))
+
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(ask, range(4)))
+    assert found == [["fs/holder.c", "fs/inode.c"]] * 4
+    assert len([one for one in said if one.startswith("asking make")]) == 1
 
 
 @pytest.mark.parametrize(
