@@ -80,6 +80,7 @@ def _builds(old: Path, new: Path, types: tuple[str, ...], format_: str, output: 
 
 def _patch(patch: Path, sources: tuple[Path, Path | None, str], format_: str, output: Path | None) -> int:
     from linesmith.analyzer.cli.patched import checked, complaints
+    from linesmith.analyzer.cli.remarks import remark
     from linesmith.analyzer.report.patch import render_checks
     from linesmith.patches.tree import Tree
 
@@ -87,4 +88,7 @@ def _patch(patch: Path, sources: tuple[Path, Path | None, str], format_: str, ou
     worse = list(complaints(found))
     text = render_checks(found) if format_ == "json" else "".join(f"{line}\n" for line in worse)
     options.write(text, output)
+    if not worse and format_ != "json":
+        many = f"none of the {len(found)} records" if len(found) > 1 else "no record"
+        remark(f"{many} that the patch declares otherwise grows")
     return 1 if worse else 0

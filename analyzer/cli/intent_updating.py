@@ -13,6 +13,7 @@ from linesmith.analyzer.cli.linting import root_of, side
 from linesmith.analyzer.cli.loading import load
 from linesmith.analyzer.dwarf import Reading
 from linesmith.analyzer.intent import applies, read_intent
+from linesmith.analyzer.intent.check import unknown_members
 from linesmith.analyzer.intent.rewriting import Rewrite, rewritten
 from linesmith.analyzer.lint.intent_following import Followed, followed
 from linesmith.analyzer.lint.intent_update import stale
@@ -61,11 +62,12 @@ def updated(elf: Path, wish: Wish, running: Running) -> Updated:
 
 
 def _gone(intent: Intent, reading: Reading, symbols: frozenset[str] | None) -> Iterator[str]:
-    """Entries of records that the build does not have."""
-    holds = applies(symbols)
-    for one in intent.types:
-        if holds(one) and not reading.layouts.variants(one.record):
+    """Entries of records, and members in them, that the build does not have."""
+    for one in filter(applies(symbols), intent.types):
+        if not reading.layouts.variants(one.record):
             yield f"{one.place}: {one.record} is gone, and its entry stays as it is"
+        for member in unknown_members(one, reading.layouts):
+            yield f"{one.place}: {member.member} of {one.record} is not there, and its name stays as it is"
 
 
 def _by_hand(intent: Intent, one: Rewrite) -> str:

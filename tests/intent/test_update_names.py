@@ -95,6 +95,14 @@ def test_an_entry_whose_record_is_gone_without_a_trace_is_told(tmp_path: Path) -
     assert (added, said) == ("", "linesmith: linesmith.toml:2: pipe is gone, and its entry stays as it is\n")
 
 
+def test_a_member_that_is_gone_without_a_trace_is_told(tmp_path: Path) -> None:
+    added, said = updated(tmp_path, SOURCE.replace("long tail;", "char last;"))
+    assert (added, said) == (
+        "",
+        "linesmith: linesmith.toml:2: tail of pipe is not there, and its name stays as it is\n",
+    )
+
+
 def test_every_list_goes_with_a_member_that_got_another_name(tmp_path: Path) -> None:
     added, said = updated(tmp_path, SOURCE.replace("tail;", "end;"))
     assert added.splitlines() == [

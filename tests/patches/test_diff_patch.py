@@ -73,6 +73,7 @@ def test_members_that_change_places_are_no_complaint(tmp_path: Path) -> None:
     tree = write_files(tmp_path / "tree", {"src/cache.h": HEADER})
     done = check(tree, diff(tmp_path, MOVED))
     assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr == b"linesmith: no record that the patch declares otherwise grows\n"
 
 
 def test_what_does_not_compile_is_an_error(tmp_path: Path) -> None:
