@@ -15,7 +15,7 @@ from linesmith.analyzer.model import Violation
 
 _MOST_NAMED = 8
 _LINE = re.compile(r":\d+$")
-_FOLLOWING = "call it so in the file, as `linesmith intent NEW --update --base OLD` does of two builds"
+_FOLLOWING = "write the new name into the entry; given both builds, `linesmith intent NEW --update --base OLD` does"
 
 
 def stale_types(linted: Linted, policy: Policy, names: Sequence[Renamed] = ()) -> Iterator[Violation]:
@@ -27,7 +27,11 @@ def stale_types(linted: Linted, policy: Policy, names: Sequence[Renamed] = ()) -
     known = {one.old.name: one.told for one in names}
     for one in unknown_types(intents, linted.new.layouts):
         told = known.get(one.type)
-        yield replace(one, message=f"{one.subject}; {told}", advice=_FOLLOWING) if told else one
+        yield (
+            replace(one, message=f"{one.subject}; {told}, and is judged as the same record", advice=_FOLLOWING)
+            if told
+            else one
+        )
 
 
 def stale_members(linted: Linted, policy: Policy, names: Mapping[str, Names]) -> Iterator[Violation]:
@@ -48,8 +52,10 @@ def stale_members(linted: Linted, policy: Policy, names: Mapping[str, Names]) ->
 
 def gone_remarks(linted: Linted, policy: Policy, names: Sequence[Renamed] = ()) -> Iterator[str]:
     """What is no violation, but has to be known: tuned records that are gone, and types that were never there."""
+    told = {one.type for one in stale_types(linted, policy, names)}
     for one in names:
-        yield f"{one.old.title} is gone, and {one.told}: it is judged as the same record"
+        if one.old.name not in told:
+            yield f"{one.old.title} is gone, and {one.told}: it is judged as the same record"
     said = {one.record for one in policy.intent.types if policy.applies(one)}
     absent = sorted(name for name in said if not linted.new.layouts.variants(name))
     if linted.old is None:

@@ -33,7 +33,9 @@ def test_what_an_intent_wants_holds_under_the_new_name(tmp_path: Path) -> None:
     assert status == 1
     assert "struct s: lock shares a line with key; it was called guard [isolation-broken]" in text
     assert "struct s: guard is not there; it is called lock now, and judged as the same member [intent-stale]" in text
-    assert "as `linesmith intent NEW --update --base OLD` does" in text
+    assert (
+        "write the new name into the entry; given both builds, `linesmith intent NEW --update --base OLD` does" in text
+    )
 
 
 def test_a_new_name_alone_is_no_more_than_a_stale_entry(tmp_path: Path) -> None:

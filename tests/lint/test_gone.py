@@ -58,7 +58,9 @@ def test_intents_of_the_old_name_hold_for_the_new_one(tmp_path: Path) -> None:
     status, text = told(tmp_path, SESSION % "", named_anew(SESSION % "").replace("long a, b;", "long b, a;"), apart)
     assert status == 1
     assert "no struct or union is called so; struct session, which is new, has 5 of its 5 members" in text
-    assert "as `linesmith intent NEW --update --base OLD` does" in text
+    assert "members, and is judged as the same record [intent-stale]" in text
+    assert text.count("judged as the same record") == 1
+    assert "given both builds, `linesmith intent NEW --update --base OLD` does" in text
     assert "struct session: lock can share a line with a in 6 of 8 phases [isolation-broken]" in text
 
 
