@@ -13,6 +13,7 @@ from linesmith.analyzer.addresses.placement import Trust, placed, refuse_other_s
 from linesmith.analyzer.addresses.same_code import with_linked_code
 from linesmith.analyzer.attribution.evidence import functions_asked
 from linesmith.analyzer.attribution.holders import lines_known_to_hold, lines_that_may_hold
+from linesmith.analyzer.attribution.line_members import KNOWN
 from linesmith.analyzer.attribution.line_objects import is_kernel
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.dwarf import Reading, operands, touched
@@ -125,8 +126,13 @@ def refuse_unfit(reading: Reading, elf: Path, profile: Profile, trust: Trust) ->
 
 
 def holding(found: tuple[Finding, ...], wanted: str) -> tuple[Finding, ...]:
-    """The findings that hold a ``wanted`` record, with it first: what is proposed is for the first object."""
-    return tuple(_foremost(one, wanted) for one in found if any(it.type == wanted for it in one.objects))
+    """The findings that hold a ``wanted`` record, with it first: what is proposed is for the first object.
+
+    Those that may be one count only where none is known.
+    """
+    possible = [one for one in found if any(it.type == wanted for it in one.objects)]
+    sure = [one for one in possible if any(it.type == wanted and it.outcome in KNOWN for it in one.objects)]
+    return tuple(_foremost(one, wanted) for one in sure or possible)
 
 
 def _foremost(finding: Finding, wanted: str) -> Finding:

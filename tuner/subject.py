@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from linesmith.analyzer.attribution.line_members import KNOWN
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.geometry.atoms import Atom, Place, anonymous_struct, atoms, visible_places
 from linesmith.analyzer.geometry.inference import inferences, record_alignment, with_inferred_alignment
 from linesmith.analyzer.geometry.placement import BYTE, Shape, first_bit, refusal, shape_of
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import ConflictPair, Finding, Layout, VariableRow
+from linesmith.analyzer.model import ConflictPair, Finding, Layout, LineObject, VariableRow
 from linesmith.tuner.constraints import Freedom, facts_of, facts_within, freedom, opened, unmovable
 from linesmith.tuner.cost.conflict import Cost
 from linesmith.tuner.cost.forecast import forecast, turns_of
@@ -100,7 +101,7 @@ def subject(
     facts = opened(told, finding.triage.pairs, scope.layout, layouts)
     parts = atoms(scope.layout, layouts, facts)
     starts = tuple(scope.base + first_bit(member) // BYTE for member in scope.layout.members)
-    same = [one for one in (*others, *premises.beside) if one.objects and one.objects[0].layout == target.layout]
+    same = [one for one in (*others, *premises.beside) if one.objects and _is_alike(one.objects[0], target)]
     found = spots((finding, *same), scope.places, starts)
     mixes = PhaseMixes(outer, layouts, premises.kernel, finding.bytes, _rows((finding, *same)))
     granule = record_alignment(with_inferred_alignment(outer))
@@ -131,6 +132,11 @@ def subject(
         forecast(heat, turns, starts, granule),
         interest(known, code),
     )
+
+
+def _is_alike(one: LineObject, target: LineObject) -> bool:
+    """Whether a line's first object is known to be such a record, too."""
+    return one.layout == target.layout and one.outcome in KNOWN
 
 
 def _rows(lines: Iterable[Finding]) -> tuple[VariableRow, ...]:

@@ -9,15 +9,19 @@ records the one is named that holds what is hot.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from linesmith.analyzer.attribution.evidence import Evidence
-from linesmith.analyzer.attribution.line_objects import ground_of, line_objects, with_misfits
+from linesmith.analyzer.attribution.line_objects import Ground, ground_of, line_objects, with_misfits
 from linesmith.analyzer.attribution.nested import narrowed_all
 from linesmith.analyzer.attribution.settling import Objects, is_unsure, placed, settled, sure_objects
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.model import Outcome, Profile, SharedLine
+from linesmith.analyzer.model import LineObject, Outcome, Profile, SharedLine
 from linesmith.analyzer.slab import Kernel, SlabStarts, machines_with
+
+# How sure the code must be that a record is one more of those of which a variable is known.
+NO_OTHER = 0.99
 
 
 def joint_objects(
@@ -35,6 +39,8 @@ def joint_objects(
     starts = None if kernel is None else SlabStarts(containment, kernel, machines_with(cpus_of(profile)))
     ground = ground_of(profile, evidence, containment, starts)
     found = tuple(line_objects(line, ground, wanted) for line in lines)
+    if kernel is None:
+        found = _beside_variables(lines, found, ground)
     learnt = None if starts is None else starts.learnt(sure_objects(lines, found))
     if starts is not None and learnt is not None and learnt.machines != starts.machines:
         ground = ground_of(profile, evidence, containment, learnt)
@@ -43,6 +49,27 @@ def joint_objects(
     told = zip(lines, settled(lines, found, ground, learnt), strict=True)
     named = ((line, narrowed_all(objects, line, containment, wanted)) for line, objects in told)
     return tuple(with_misfits(objects, line, ground) for line, objects in named)
+
+
+def _beside_variables(lines: Sequence[SharedLine], found: Sequence[Objects], ground: Ground) -> tuple[Objects, ...]:
+    """The objects of a program of which some are variables: what is in doubt elsewhere is not taken for more of these.
+
+    A record of which a program has a variable is seldom allocated as well.
+    """
+    types = {one.type for objects in found for one in objects if one.row is not None and one.type}
+    pairs = zip(lines, found, strict=True)
+    own = (
+        line_objects(line, ground, None) if one[0].asked_for and one[0].type in types else one for line, one in pairs
+    )
+    return tuple(tuple(_doubted(one, types) for one in objects) for objects in own)
+
+
+def _doubted(one: LineObject, types: Collection[str]) -> LineObject:
+    """The object; in doubt where it is one of these types by the code alone, and that is not as good as sure."""
+    if one.origin or one.type not in types or one.outcome is not Outcome.RESOLVED or one.margin >= NO_OTHER:
+        return one
+    reason = f"the program has a variable that is a {one.type}, and this is no part of it"
+    return replace(one, outcome=Outcome.CANNOT_TELL, reason=reason)
 
 
 def cpus_of(profile: Profile) -> int | None:

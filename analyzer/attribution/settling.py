@@ -31,10 +31,10 @@ def settled(
     lines: Sequence[SharedLine], found: Sequence[Objects], ground: Ground, starts: SlabStarts | None
 ) -> tuple[Objects, ...]:
     """The objects ``found`` on each line; where they are not sure, what the sure ones on other lines say."""
-    sure = sorted(set(sure_objects(lines, found)), key=lambda one: one.address)
-    told = _Told(sure, tuple(dict.fromkeys(_sure_parts(lines, found))), ground, starts)
     pairs = list(zip(lines, found, strict=True))
     firm = {one for line, objects in pairs if not objects[0].asked_for for one in sure_objects((line,), (objects,))}
+    sure = sorted(firm, key=lambda one: one.address)
+    told = _Told(sure, tuple(dict.fromkeys(_sure_parts(lines, found))), ground, starts)
     return tuple(
         _where_it_is(line, objects, firm, ground) if objects[0].asked_for else told.of(line, objects)
         for line, objects in pairs

@@ -17,7 +17,7 @@ from linesmith.analyzer.access import AccessMap, accesses_in, read_accesses
 from linesmith.analyzer.addresses.elf_symbols import ElfSymbols, read_symbols
 from linesmith.analyzer.dwarf import Reading, read_layouts
 from linesmith.analyzer.errors import NothingToSuggest
-from linesmith.analyzer.explain import Explanation, explain
+from linesmith.analyzer.explain import Explanation, explain, holding
 from linesmith.analyzer.model import Access, Candidate, LineObject, Outcome, Profile, SharedLine, VariableRow
 from linesmith.patches.located import Located
 from linesmith.patches.verify import starts_of
@@ -65,9 +65,17 @@ class Program:
         )
         return Profile("text", "", "hitm", tuple(shared))
 
-    def explained(self, profile: Profile) -> Explanation:
+    def explained(self, profile: Profile, wanted: str | None = None) -> Explanation:
         """What the profile is found to be about."""
-        return explain(self.reading, self.path, profile, accesses=self.accesses)
+        return explain(self.reading, self.path, profile, wanted, accesses=self.accesses)
+
+    def clock(self, begin: int) -> list[tuple[int, Access]]:
+        """Accesses to the clock that begins at an address."""
+        return [
+            (begin + offset, Access(0, function, hitm_local=50, code_address=each.address + MOVED))
+            for function, offset in {"advance": 8, "now": 16}.items()
+            for each in accesses_in(function, self.accesses)[0].accesses
+        ]
 
 
 @pytest.fixture(scope="module")
@@ -119,16 +127,32 @@ def test_elements_of_an_array_of_plain_values_are_told_apart(program: Program) -
 
 
 def test_a_record_in_a_variable_whose_type_has_no_name_is_known_by_the_code(program: Program) -> None:
-    touched = {"advance": 16, "now": 24}
-    rows = [
-        (program.at("core") + offset, Access(0, function, hitm_local=50, code_address=each.address + MOVED))
-        for function, offset in touched.items()
-        for each in accesses_in(function, program.accesses)[0].accesses
-    ]
+    rows = program.clock(program.at("core") + 8)
     found = program.explained(program.report(program.rows("meter", METER), program.rows("rings", RINGS), rows))
     one = object_of("clock", found)
     assert (one.outcome, one.origin, one.by_address) == (Outcome.RESOLVED, "global core", True)
     assert one.row == VariableRow("core", program.at("core") + 8, 32, 1)
+
+
+HEAP = 0x7777_0000_1000
+
+
+def clocks(found: Explanation) -> list[tuple[int | None, Outcome]]:
+    """The lines whose first object is a clock, and how sure that is."""
+    return [(one.address, one.objects[0].outcome) for one in found.findings if one.objects[0].type == "clock"]
+
+
+def test_lines_in_doubt_are_no_more_of_a_variable_that_was_asked_for(program: Program) -> None:
+    others = program.rows("meter", METER), program.rows("rings", RINGS)
+    (at, advance), (_, now) = program.clock(HEAP)
+    thin = [(at, advance), (at + 24, now)]
+    alone = program.explained(program.report(*others, thin), "clock")
+    assert clocks(alone) == [(HEAP, Outcome.RESOLVED)], "from one of two starts"
+    variable = program.clock(program.at("core") + 8)
+    beside = program.explained(program.report(*others, variable, thin), "clock")
+    assert dict(clocks(beside))[program.at("core") // 64 * 64] is Outcome.RESOLVED
+    assert dict(clocks(beside)).get(HEAP) is not Outcome.RESOLVED
+    assert [one.address for one in holding(beside.findings, "clock")] == [program.at("core") // 64 * 64]
 
 
 def test_suggest_tells_what_helps_elements_that_meet(program: Program) -> None:
