@@ -43,13 +43,13 @@ def settled(report: LintReport, acceptance: Acceptance) -> LintReport:
     left = set(report.violations) - {one.violation for one in suppressed}
     every = [one for one in report.violations if one in left] + list(_stale(report, acceptance, met))
     known = tuple(_known(every, acceptance.baseline))
-    rest = (one for one in every if one.key not in acceptance.baseline.reasons)
+    rest = (one for one in every if not acceptance.baseline.reasons.keys() & set(one.keys))
     accepted = sorted((*suppressed, *known), key=lambda one: one.violation.order)
     return replace(
         report,
         violations=tuple(sorted(rest, key=lambda one: one.order)),
         accepted=tuple(accepted),
-        remarks=(*report.remarks, *_dead(report, acceptance, {one.key for one in every})),
+        remarks=(*report.remarks, *_dead(report, acceptance, {key for one in every for key in one.keys})),
     )
 
 
@@ -64,8 +64,9 @@ def _suppressed(violations: Iterable[Violation], acceptance: Acceptance) -> Iter
 
 def _known(violations: Iterable[Violation], baseline: Baseline) -> Iterator[Accepted]:
     for one in violations:
-        if one.key in baseline.reasons:
-            yield Accepted(one, baseline.reasons[one.key] or IN_THE_BASELINE, baseline.name)
+        key = next((key for key in one.keys if key in baseline.reasons), None)
+        if key is not None:
+            yield Accepted(one, baseline.reasons[key] or IN_THE_BASELINE, baseline.name)
 
 
 def _dead(report: LintReport, acceptance: Acceptance, met: set[Key]) -> Iterator[str]:

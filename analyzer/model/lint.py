@@ -60,6 +60,12 @@ class Violation:
         return self.rule, self.type, self.member, self.subject
 
     @property
+    def keys(self) -> tuple[tuple[str, str, str, str], ...]:
+        """The same, and what it was while the member had the name that it has in the base."""
+        former = (self.rule, self.type, self.was or self.member, self.subject)
+        return (self.key,) if former == self.key else (self.key, former)
+
+    @property
     def order(self) -> tuple[str, int, tuple[str, str, str, str], str]:
         """What reports are sorted by: the place, then what it is about."""
         return self.file or "", self.line or 0, self.key, self.message

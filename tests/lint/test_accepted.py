@@ -197,3 +197,10 @@ def test_an_entry_of_no_rule_is_told_whatever_was_judged() -> None:
     baseline = Baseline("b.json", {("alignment-los", "struct a", "", ""): ""})
     (told,) = with_baseline(replace(report(), base="old"), baseline, judged=False).remarks
     assert told.startswith("b.json has an entry that nothing meets (alignment-los of struct a)")
+
+
+def test_an_entry_of_the_baseline_goes_with_a_member_that_got_another_name() -> None:
+    known = replace(violation(), member="guard")
+    found = with_baseline(report(replace(known, member="lock", was="guard")), Baseline("b.json", {known.key: "cold"}))
+    assert found.violations == ()
+    assert [one.reason for one in found.accepted] == ["cold"]

@@ -59,3 +59,15 @@ def test_a_profile_of_another_program_is_told_to_guard_nothing(example: Path, tm
 def test_code_is_followed_for_two_builds_only(example: Path) -> None:
     done = linesmith("lint", example / "bench", "--access", cache=example / "cache")
     assert (done.returncode, "give two builds, --base OLD and --head NEW" in done.stderr) == (2, True)
+
+
+def test_a_profile_of_the_base_calls_members_as_they_were(example: Path, tmp_path: Path) -> None:
+    """Nobody has to write their new names anywhere."""
+    for source in example.glob("*.[ch]"):
+        (tmp_path / source.name).write_text(source.read_text().replace("leftmost", "first"))
+    units = [str(one) for one in tmp_path.glob("*.c")]
+    subprocess.run(["cc", "-std=c11", "-O2", "-g", "-pthread", "-o", tmp_path / "new", *units], check=True)
+    builds = "--base", example / "bench", "--head", tmp_path / "new"
+    text = linesmith("lint", *builds, "--profile", example / "bench.c2c", cache=example / "cache").stdout
+    assert "guard is written often and shares a line with root and first" in text
+    assert "[intent-stale]" not in text
