@@ -47,6 +47,21 @@ class _Met:
     unseen: tuple[LineMember, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """What all lines of a profile say together: ``contended`` accesses, ``waited`` cycles, and who lies where."""
+
+    contended: int
+    waited: float
+    by_address: Mapping[int, Sequence[SharedLine]]
+
+    def pair(self, address: int | None) -> tuple[SharedLine, ...]:
+        """The lines at an address, and then those of the other half of its 128-byte pair."""
+        if address is None:
+            return ()
+        return *self.by_address.get(address, ()), *self.by_address.get(address ^ CACHE_LINE_BYTES, ())
+
+
 def findings(
     profile: Profile,
     layouts: Layouts,
@@ -76,10 +91,18 @@ def findings(
     pairs = zip(explained, objects, strict=True)
     met = [_met(line, one, profile, evidence, containment) for line, one in pairs]
     by_address = {one.line.address: one for one in met}
-    waited = profile_waited(profile)
+    whole = _whole(profile)
     return tuple(
-        _finding(one, profile, evidence, containment, _buddies(one.line, by_address, profile), waited) for one in met
+        _finding(one, profile, evidence, containment, _buddies(one.line, by_address, whole), whole) for one in met
     )
+
+
+def _whole(profile: Profile) -> _Whole:
+    by_address: dict[int, list[SharedLine]] = {}
+    for line in profile.lines:
+        if line.address is not None:
+            by_address.setdefault(line.address, []).append(line)
+    return _Whole(sum(line.contended for line in profile.lines), profile_waited(profile), by_address)
 
 
 def _mapped(
@@ -114,11 +137,11 @@ def _sides(one: Conflict) -> tuple[tuple[int, str | None], ...]:
     return (one.offset, one.function), (one.writer_offset, one.writer_function)
 
 
-def _buddies(line: SharedLine, met: Mapping[int | None, _Met], profile: Profile) -> tuple[Part, ...]:
+def _buddies(line: SharedLine, met: Mapping[int | None, _Met], whole: _Whole) -> tuple[Part, ...]:
     """What is touched on the other line of the 128-byte pair, told apart from what is on this one."""
     if line.address is None or line.bytes != CACHE_LINE_BYTES:
         return ()
-    other = next((one for one in profile.lines if one.address == line.address ^ CACHE_LINE_BYTES), None)
+    other = next(iter(whole.by_address.get(line.address ^ CACHE_LINE_BYTES, ())), None)
     if other is None:
         return ()
     known = met.get(other.address)
@@ -132,26 +155,26 @@ def _finding(
     evidence: Evidence,
     containment: Containment,
     buddies: Sequence[Part],
-    waited: float,
+    whole: _Whole,
 ) -> Finding:
     line, objects, members = met.line, met.objects, met.members
-    total = sum(other.contended for other in profile.lines) or 1
+    straddles, near = straddling(line, objects, containment.layouts, profile), whole.pair(line.address)
     return Finding(
         line.rank,
         line.address,
-        line.share if line.share is not None else line.contended / total,
+        line.share if line.share is not None else line.contended / (whole.contended or 1),
         line.contended,
         line.stores,
         objects,
         members,
-        triage(line, objects, members, profile, straddling(line, objects, containment.layouts, profile), met.unseen),
+        triage(line, objects, members, replace(profile, lines=near), straddles, met.unseen),
         line.bytes,
         _outcomes(line, members, objects),
         line.apart,
         _simulated(profile),
         agreements(line, objects, evidence, containment),
         samples_by_outcome(_ended(line, members, objects)),
-        line_cost(line, objects, members, profile, buddies, waited, met.unseen),
+        line_cost(line, objects, members, profile, buddies, whole.waited, met.unseen),
         quoted=profile.excerpt and line.share is None,
         stores_sampled=profile.has_stores,
     )
