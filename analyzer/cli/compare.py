@@ -40,6 +40,7 @@ def command(
     Lines are matched by type and member, so that addresses and offsets may differ. One text may hold both reports:
     name it twice.
     """
+    from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.cli.comparing import both, chosen, explained
     from linesmith.analyzer.comparison.compare import compare
     from linesmith.analyzer.report import compare as text
@@ -51,5 +52,5 @@ def command(
     if format_ == "json":
         shown = compare_json.render_json(found, *zip((old.reading.identity, new.reading.identity), sides, strict=True))
     else:
-        shown = text.render_text(found, *sides)
-    options.write_shown(shown, format_, output)
+        shown = text.render_text(found, *sides, text_columns(output))
+    options.write(shown, output)

@@ -8,6 +8,7 @@ from math import isinf
 
 from linesmith.analyzer.model import Change, Exposure, Fate, LineChange, MemberChange, ProfileChange
 from linesmith.analyzer.report.chosen import Chosen
+from linesmith.analyzer.report.prose import WIDTH, fitted
 
 MOST_LINES = 12
 MOST_MEMBERS = 20
@@ -19,18 +20,18 @@ LEAST_NAME, MOST_NAME = 24, 48
 LEAST_SHARE = 0.005
 
 
-def render_text(found: ProfileChange, before: Chosen, after: Chosen) -> str:
+def render_text(found: ProfileChange, before: Chosen, after: Chosen, columns: int = WIDTH) -> str:
     """The lines that matter, hottest first, then members over all lines, then what to be careful about."""
     total = max(found.total.before, found.total.after)
     lines = [one for one in found.lines if _matters(one.change, total)]
-    blocks = [_head(found, before, after), *map(_line, lines[:MOST_LINES])]
+    blocks = [*map(_line, lines[:MOST_LINES])]
     blocks += _fewer(len(found.lines) - len(lines[:MOST_LINES]), "line")
     members = [one for one in found.members if _matters(one.change, total)]
     if members and len(found.lines) > 1:
         rows = _rows([(_full_name(one), one) for one in members[:MOST_MEMBERS]])
         blocks.append("\n".join(["over all lines:", *rows, *_fewer(len(found.members) - len(rows), "member", "  ")]))
     blocks += ["\n".join(f"- {caution}" for caution in found.cautions)] if found.cautions else []
-    return "\n\n".join(blocks) + "\n"
+    return "\n\n".join((_head(found, before, after), fitted("\n\n".join(blocks), columns)))
 
 
 def _matters(change: Change, total: int) -> bool:

@@ -29,6 +29,7 @@ MOST_PLACES = 3
 MEMBER_COLUMN = 32
 MOST_REMARKS = 8
 _BEHIND_LABEL = " " * 11
+_FUNCTIONS = "functions"
 
 
 def render_text(found: Sequence[Finding], elf: ElfIdentity, chosen: Chosen, columns: int = WIDTH) -> str:
@@ -53,7 +54,7 @@ def _head(elf: ElfIdentity, chosen: Chosen, columns: int) -> str:
     build = f" build-id {elf.build_id}" if elf.build_id else ""
     rows = [f"{profile.source}{which}", f"{elf.path}{build}"]
     rows += recording_rows(profile.recording) if profile.recording else []
-    return "\n".join(prose(one, then="  ", columns=columns) for one in (*rows, _order(profile)))
+    return "\n".join([*rows, prose(_order(profile), then="  ", columns=columns)])
 
 
 def _order(profile: Profile) -> str:
@@ -116,13 +117,13 @@ def _confidence(one: LineObject, counted: str) -> str:
 
 
 def _members_head(width: int) -> str:
-    return f"  {'offset':>6}  {'member':<{width}} {'reads':>9} {'writes':>8} {'share':>7}  functions"
+    return f"  {'offset':>6}  {'member':<{width}} {'reads':>9} {'writes':>8} {'share':>7}  {_FUNCTIONS}"
 
 
 def _member_rows(finding: Finding, columns: int) -> list[str]:
     longest = max(len(one.called) for one in finding.members)
     roomy = max(MEMBER_COLUMN, longest)
-    width = roomy if len(_members_head(roomy)) + LEAST_LAST <= columns else longest
+    width = roomy if len(_members_head(roomy)) - len(_FUNCTIONS) + LEAST_LAST <= columns else longest
     rows = [_members_head(width)]
     for member in finding.members:
         rows.append(_member(member, finding, width, columns))

@@ -22,7 +22,7 @@ def render_text(suggested: Suggested, columns: int = WIDTH) -> str:
 
     A line's candidates come in the order in which the simulations have them.
     """
-    blocks = [_head(suggested, columns), *_block(overview_rows(suggested, columns))]
+    blocks = [_head(suggested), *_block(overview_rows(suggested, columns))]
     candidates = _by_line(suggested)
     for line in suggested.lines:
         blocks += _told(line, candidates.get(line.finding.rank, []), suggested, columns)
@@ -37,7 +37,7 @@ def render_candidate(suggested: Suggested, number: int, columns: int = WIDTH) ->
     """The candidate with this number, which there is, in full, whether it is recommended or not."""
     lines = _by_line(suggested).values()
     ones, shown = next((ones, one) for ones in lines for one in ones if one.number == number)
-    return "\n\n".join([_head(suggested, columns), *told_in_full(ones, shown, suggested, columns)]) + "\n"
+    return "\n\n".join([_head(suggested), *told_in_full(ones, shown, suggested, columns)]) + "\n"
 
 
 def _block(rows: Sequence[str]) -> list[str]:
@@ -64,14 +64,14 @@ def _told(line: Proposed, ones: Sequence[Numbered], suggested: Suggested, column
         yield from told_as_advice(line, suggested, columns)
 
 
-def _head(suggested: Suggested, columns: int) -> str:
+def _head(suggested: Suggested) -> str:
     """The files, and the machine whose slabs hold the objects."""
     elf, machine = suggested.elf, suggested.machine
     rows = [suggested.source, f"{elf.path}{f' build-id {elf.build_id}' if elf.build_id else ''}"]
     if machine:
         release = ".".join(map(str, machine.release))
         rows.append(f"slabs of Linux {release}, {machine.cpus} CPUs, pages of {machine.page_bytes} bytes")
-    return "\n".join(prose(one, then="  ", columns=columns) for one in rows)
+    return "\n".join(rows)
 
 
 def _refusals(lines: Sequence[Proposed]) -> list[str]:

@@ -35,8 +35,8 @@ def shown(example: Path, *arguments: str, columns: int | None = None) -> str:
 
 
 def widest(text: str) -> int:
-    """Columns of the longest line that is no C: a layout is as wide as it is."""
-    return max(len(line) for line in text.splitlines() if "/*" not in line)
+    """Columns of the longest line that is neither C nor begins with a file: these are as wide as they are."""
+    return max(len(line) for line in text.splitlines() if "/*" not in line and not line.startswith("bench"))
 
 
 @pytest.mark.parametrize("arguments", COMMANDS)

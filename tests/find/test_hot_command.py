@@ -32,9 +32,8 @@ as measured on the build server:
 EXPECTED = """\
 report.txt (as measured on the build server)
 program.o
-lines by the cost that a change of the layout can remove (its upper limit); \
-the number of a line is its rank
-  by contended loads, counted from 0
+lines by the cost that a change of the layout can remove (its upper limit); the number of a line is
+  its rank by contended loads, counted from 0
 
 line 0 at 0x7f2210: 100.0% of the lines quoted, 200 contended loads, no stores sampled
   cost     16,400 cycles on contended loads and 6,110 on other slow loads (as sampled)
@@ -49,24 +48,25 @@ line 0 at 0x7f2210: 100.0% of the lines quoted, 200 contended loads, no stores s
     0x28  lock.count                              90 inferred   30.0%  lock_slowpath
     0x30  lock.owner                             120 inferred   50.0%  lock_spin_on_owner
 
-  waits                    for stores to                 contended               cycles  on
-  lock                     itself                         0 to 160          0 to 13,120  4 CPUs after 4 CPUs, node 0
-  lock                     tree                           0 to 160          0 to 13,120  4 CPUs after 4 CPUs, node 0
-  tree                     lock                            0 to 40           0 to 3,280  4 CPUs after 4 CPUs, node 0
-  tree                     itself                          0 to 40           0 to 3,280  4 CPUs after 4 CPUs, node 0
+  waits for stores to contended      cycles  on
+  lock  itself         0 to 160 0 to 13,120  4 CPUs after 4 CPUs, node 0
+  lock  tree           0 to 160 0 to 13,120  4 CPUs after 4 CPUs, node 0
+  tree  lock            0 to 40  0 to 3,280  4 CPUs after 4 CPUs, node 0
+  tree  itself          0 to 40  0 to 3,280  4 CPUs after 4 CPUs, node 0
 
-  false sharing of tree with lock, which is written; lock contention on lock (80% of the line), which moving
-      members does not remove
+  false sharing of tree with lock, which is written; lock contention on lock (80% of the line),
+      which moving members does not remove
     - the lock is mapping.lock (sleep_lock); what it protects the code does not tell
-    - what can help: shard the lock with what it protects, per CPU or per node (`suggest --shard` replays
-      that on a recording)
+    - what can help: shard the lock with what it protects, per CPU or per node (`suggest --shard`
+      replays that on a recording)
     - what can help: shrink it: 24 bytes that many CPUs write, where a lock of 8 may do
-    - what can help: read before writing, and hold it for less: test what is usually true without the lock
+    - what can help: read before writing, and hold it for less: test what is usually true without
+      the lock
     - no store was sampled on this line: writers are inferred, or not known
     - lock is written: taking or releasing a lock writes it
     - tree is written: tree_insert writes it
-    - how often each member is written was not sampled: a written member may wait for itself only, or for
-      others only
+    - how often each member is written was not sampled: a written member may wait for itself only,
+      or for others only
 
 4 rows on 1 line: 4 resolved
 294 samples in = 294 out: 294 resolved

@@ -35,7 +35,7 @@ def asked(server: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_lines_known_to_hold_another_type_are_not_such_as_were_not_looked_at(server: Path) -> None:
-    shown = asked(server, "--type", "connection", "--top", "1").stdout
+    shown = " ".join(asked(server, "--type", "connection", "--top", "1").stdout.split())
     assert "not looked at" not in shown
     assert re.search(r"[\d,]+ on lines that do not hold the type asked for", shown)
 

@@ -52,7 +52,7 @@ def test_elements_of_a_global_array_and_objects_on_the_heap_are_named(server: Pa
 
 def test_every_sample_ends_in_one_outcome(server: Path, data: Path) -> None:
     """5,000 of memory, 300 of cycles, 200 of a guest, 22 that were lost."""
-    words = linesmith("hot", server, data).stdout
+    words = " ".join(linesmith("hot", server, data).stdout.split())
     ended = words.partition("5,522 samples in = 5,522 out: ")[2]
     for part in ("300 no memory access", "200 in a guest", "22 lost while recording"):
         assert part in ended
