@@ -50,12 +50,19 @@ def accesses_of(layout: Layout, layouts: Layouts, accesses: AccessMap) -> TypeAc
     )
 
 
-def of_member(found: TypeAccesses, member: Named) -> TypeAccesses:
-    """The same of one member alone, with what lies in it; a row without accesses where nobody touches it."""
+def of_member(found: TypeAccesses, member: Named, accesses: AccessMap) -> TypeAccesses:
+    """The same of one member alone, with what lies in it; a row without accesses where nobody is known to touch it."""
     path, inside = member.path, (f"{member.path}.", f"{member.path}[")
     kept = [one for one in found.members if path in (one.path, *one.alternatives) or one.path.startswith(inside)]
-    nobody = MemberAccesses(path, member.offset, member.span.size, AccessCounts(), ())
-    return replace(found, members=tuple(kept) or (nobody,))
+    if kept:
+        return replace(found, members=tuple(kept))
+    nobody = MemberAccesses(path, member.offset, member.span.size, AccessCounts(), (), alone=_alone(member, accesses))
+    return replace(found, members=(nobody,))
+
+
+def _alone(member: Named, accesses: AccessMap) -> str:
+    record = member.member.record
+    return member.member.type if record is not None and touched_alone(record, accesses) else ""
 
 
 def touching(layout: Layout, accesses: AccessMap) -> Callable[[int, int], MemberAccesses]:

@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from linesmith.analyzer.access import accesses_at, accesses_in, accesses_of, of_member, summary
+from linesmith.analyzer.access import AccessMap, accesses_at, accesses_in, accesses_of, of_member, summary
 from linesmith.analyzer.cli.loading import load, load_accesses
+from linesmith.analyzer.dwarf import touched
 from linesmith.analyzer.errors import MemberNotFound
 from linesmith.analyzer.geometry.naming import Named, nameable, named
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Layout
+from linesmith.analyzer.model import Layout, TypeAccesses
 from linesmith.analyzer.report import access, access_json
 from linesmith.analyzer.selection import MOST_OFFERED, select
+from linesmith.analyzer.sharing.contended_lock import Asking, takers
 
 
 def about_type(elf: Path, wanted: str, member: str | None, format_: str, limit: int | None, columns: int) -> str:
@@ -26,10 +30,23 @@ def about_type(elf: Path, wanted: str, member: str | None, format_: str, limit: 
     found = [(layout, accesses_of(layout, layouts, reading.accesses)) for layout in chosen]
     if member is not None:
         parts = _called(member, chosen, layouts)
-        found = [(layout, of_member(one, parts[layout.id])) for layout, one in found if layout.id in parts]
+        own = [(layout, one, parts[layout.id]) for layout, one in found if layout.id in parts]
+        asking = partial(touched, elf)
+        found = [(layout, _of_part(layout, layouts, one, part, reading.accesses, asking)) for layout, one, part in own]
     if format_ == "json":
         return access_json.render_types(found, reading.identity)
     return access.render_types(found, limit, columns)
+
+
+def _of_part(
+    layout: Layout, layouts: Layouts, found: TypeAccesses, part: Named, accesses: AccessMap, asking: Asking
+) -> TypeAccesses:
+    """Who touches one member; of a lock that is only handed on, who takes it."""
+    own = of_member(found, part, accesses)
+    if any(one.functions for one in own.members):
+        return own
+    known = takers(layout, part.path, layouts, found, asking)
+    return replace(own, members=tuple(replace(one, takers=known) for one in own.members))
 
 
 def _called(member: str, chosen: Sequence[Layout], layouts: Layouts) -> dict[int, Named]:

@@ -135,7 +135,9 @@ class FunctionCounts:
 class MemberAccesses:
     """Who touches a member (``path`` at ``offset``, ``size`` bytes); functions with the most accesses first.
 
-    ``alternatives`` are other members of unions with the same bytes: which one is meant the code does not tell.
+    ``alternatives`` are other members of unions with the same bytes: which one is meant the code does not tell. Of a
+    member that nobody is known to touch ``alone`` is the type, where some code touches one that may be it, and
+    ``takers`` are functions that take it, if it is a lock, by a function inlined into them.
     """
 
     path: str
@@ -144,6 +146,8 @@ class MemberAccesses:
     counts: AccessCounts
     functions: tuple[FunctionCounts, ...]
     alternatives: tuple[str, ...] = ()
+    alone: str = ""
+    takers: tuple[str, ...] = ()
 
     @property
     def readers(self) -> tuple[str, ...]:

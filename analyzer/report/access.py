@@ -84,9 +84,14 @@ def beside(layout: Layout, accesses: AccessMap) -> Callable[[int, Member], str]:
         parts = ((verb, names) for verb, names in (("read", found.readers), ("written", found.writers)) if names)
         known = "; ".join(f"{verb} by {_named(names)}" for verb, names in parts)
         alone = member.record is not None and touched_alone(member.record, accesses)
-        return known or f"no access known{f' but to some {member.type}' if alone else ''}"
+        return known or _nobody(member.type if alone else "")
 
     return text
+
+
+def _nobody(alone: str) -> str:
+    """Of a member without known accesses; ``alone`` is its type where some code touches one that may be it."""
+    return f"no access known{f' but to some {alone}' if alone else ''}"
 
 
 def _named(names: Sequence[str]) -> str:
@@ -130,7 +135,11 @@ def _name(member: MemberAccesses) -> str:
 def _member(member: MemberAccesses, limit: int | None, width: int) -> Iterator[str]:
     row = f"  {member.offset:>#6x}  {_name(member):<{width}} {_columns(member.counts)}"
     if not member.functions:
-        yield f"{row}  no access known"
+        yield f"{row}  {_nobody(member.alone)}"
+        yield f"{'':10}code that is handed its address is not counted here"
+        if member.takers:
+            yield f"{'':10}taken by inlined code of {_counted(len(member.takers), 'function')} that touch more of it:"
+            yield from (f"{'':12}{name}" for name in member.takers)
     elif limit is not None:
         yield f"{row}  {functions_text(member.functions, limit)}"
     else:

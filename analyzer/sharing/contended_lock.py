@@ -7,7 +7,7 @@ function inlined whose parameter is the object (or, where the object has one loc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.access import AccessMap, accesses_of
@@ -27,8 +27,8 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.sharing.parts import top_names
 
-# Asked about at most: functions that write members of the object.
-MOST_WRITERS = 2000
+# Asked about at most: functions that touch members of the object.
+MOST_FUNCTIONS = 2000
 MOST_MEMBERS = 6
 MOST_NAMES = 4
 # Of the functions that write a member so many must hold the lock; constructors, for one, do not.
@@ -59,6 +59,15 @@ def name_locks(
     """The findings, those of lock contention with their lock; ``asking`` tells what functions can reach."""
     known: dict[tuple[int, str], ContendedLock] = {}
     return tuple(_named(finding, layouts, accesses, asking, known) for finding in found)
+
+
+def takers(layout: Layout, name: str, layouts: Layouts, touched: TypeAccesses, asking: Asking) -> tuple[str, ...]:
+    """Functions that touch ``layout`` and take its lock ``name``; none where that is no lock, or the object is it."""
+    lock = _lock(layout, name, layouts)
+    if lock is None:
+        return ()
+    known = {one.function for member in touched.members for one in member.functions}
+    return tuple(sorted({one.function for one in _taking(lock, sorted(known), asking)}))
 
 
 def _named(
@@ -143,10 +152,16 @@ def _holders(lock: _Lock, touched: TypeAccesses, asking: Asking) -> dict[str, fr
     words = {one.function for member in touched.members if _is(member.path, lock.name) for one in member.functions}
     writing = sorted({name for top, names in _writers(touched).items() if top != lock.name for name in names})
     holders = {name: frozenset[str]() for name in writing if name in words}
-    for one in asking(writing[:MOST_WRITERS]):
-        if one.inlined_from and one.via == "parameter" and _takes(one, lock):
-            holders[one.function] = holders.get(one.function, frozenset()) | {one.inlined_from}
+    for one in _taking(lock, writing, asking):
+        holders[one.function] = holders.get(one.function, frozenset()) | {one.inlined_from or ""}
     return holders
+
+
+def _taking(lock: _Lock, functions: Sequence[str], asking: Asking) -> Iterator[Touched]:
+    """The inlined functions of ``functions`` that take the lock."""
+    for one in asking(functions[:MOST_FUNCTIONS]):
+        if one.inlined_from and one.via == "parameter" and _takes(one, lock):
+            yield one
 
 
 def _is(path: str, top: str) -> bool:
