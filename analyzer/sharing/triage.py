@@ -108,8 +108,17 @@ def _is_one_place(top: TopMember) -> bool:
     return not top.between_elements and top.within is None
 
 
+# What a recording had no room for that may hide stores.
+_DROPPED = ("dropped_lines", "dropped_contended", "dropped_accesses")
+
+
 def infer_writers(members: Sequence[LineMember], profile: Profile) -> tuple[LineMember, ...]:
-    """Mark members that must be written although no store was sampled (AMD IBS tags an atomic update a load)."""
+    """Mark members that must be written although no store was sampled (AMD IBS tags an atomic update a load).
+
+    A recording for which there was room has every store: what its code may write besides, it did not.
+    """
+    if profile.recording is not None and not any(dict(profile.recording.counts).get(name) for name in _DROPPED):
+        return tuple(replace(one, write_inferred="") if one.write_inferred else one for one in members)
     sampled = any(member.writes or member.write_inferred for member in members)
     ibs = any(event.startswith("ibs_") for event in profile.events)
     if sampled or not ibs:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from linesmith.analyzer.findings import findings
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.model import (
@@ -12,6 +14,7 @@ from linesmith.analyzer.model import (
     MemberFunction,
     Outcome,
     Profile,
+    Recording,
     SharedLine,
     Triage,
     TriageKind,
@@ -53,6 +56,21 @@ def test_ibs_hides_the_stores_of_atomic_updates() -> None:
     accesses = (Access(0x30, "first", hitm_local=50), Access(0x38, "second", hitm_local=50))
     assert diagnose(*accesses).kinds == (TriageKind.NO_WRITER,)
     assert TriageKind.FALSE_SHARING in diagnose(*accesses, events=("ibs_op/ldlat=0/",)).kinds
+
+
+def test_a_recording_has_every_store_and_none_is_inferred() -> None:
+    """The code of a lock may write each of its words; what it did is counted."""
+    accesses = (Access(0, "pthread_mutex_lock", hitm_local=80), Access(0x20, "writer", stores_l1_hit=9))
+    lines = (SharedLine(0, 0x1000, accesses, hitm_local=80, stores_l1_hit=9),)
+    recording = Recording("qemu-user", ("./program",), (0, 0), "x86_64")
+    short = replace(recording, counts=(("dropped_accesses", 1),))
+    sampled, recorded, cut = (
+        findings(Profile("test", "", "hitm", lines, recording=how), LayoutTable([]), ())[0].members
+        for how in (None, recording, short)
+    )
+    assert [one.written for one in sampled] == [True, True]
+    assert [one.written for one in recorded] == [False, True]
+    assert [one.written for one in cut] == [True, True], "there was no room for all"
 
 
 def test_lock_functions_write_even_where_no_type_is_known() -> None:
