@@ -149,7 +149,7 @@ def test_a_lock_in_copies_is_replayed_as_the_best_case(example: Path, tmp_path: 
     rows = done.stdout[done.stdout.index("shard guard") :].splitlines()
     assert rows[0] == "shard guard of session_index: 2 copies, chosen by node"
     assert rows[1].startswith(f"  simulated   64-byte lines: {2 * ROUNDS - 1} -> 0 misses (-100.0%")
-    assert rows[-1].startswith("  - The best case: every access goes to one copy")
+    assert rows[-2].startswith("  - The best case: every access goes to one copy")
 
 
 def test_copies_are_in_the_json_too(example: Path, tmp_path: Path) -> None:
