@@ -179,6 +179,7 @@ def test_counts_stand_in_one_column_below_long_names() -> None:
     names = ("i_mmap_writable_and_how_often", "lock")
     long = struct("mapping", *(scalar(name) for name in names))
     side = explained(finding(long, [hot(name, 8 * at, 8, 700) for at, name in enumerate(names)]))
-    rows = render_text(compare(side, side), *[Chosen(side.profile, 1, 1)] * 2).splitlines()
+    chosen = Chosen(side.profile, 1, 1)
+    rows = render_text(compare(side, side), chosen, chosen).splitlines()
     found = [row.index("700 -> 700") for row in rows if "700 -> 700" in row]
     assert found == [found[0]] * 2
