@@ -18,6 +18,7 @@ from linesmith.analyzer.report.by_type import alike_row, examples, type_rows
 from linesmith.analyzer.report.chosen import Chosen
 from linesmith.analyzer.report.cost import cost_rows, sharing_rows
 from linesmith.analyzer.report.counting import amount
+from linesmith.analyzer.report.elements import objects_told
 from linesmith.analyzer.report.lock import lock_rows
 from linesmith.analyzer.report.prose import LEAST_LAST, WIDTH, prose, row
 from linesmith.analyzer.report.recording import left_out_rows, object_rows, recording_rows, stores_of
@@ -72,7 +73,7 @@ def _finding(finding: Finding, accesses: str, columns: int) -> str:
     costs = cost_rows(finding.cost, accesses, finding.whole)
     rows = [prose(_title(finding, accesses), then="  ", columns=columns)]
     rows += [prose(one, then=_BEHIND_LABEL, columns=columns) for one in costs]
-    rows += [_object(one, finding, columns) for one in finding.objects]
+    rows += [_object(one, finding, columns) for one in objects_told(finding.objects)]
     if finding.members:
         rows += ["", *_member_rows(finding, columns), ""]
     if sharings := sharing_rows(finding.cost, columns):

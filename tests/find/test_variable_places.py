@@ -19,6 +19,7 @@ from linesmith.analyzer.dwarf import Reading, read_layouts
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.explain import Explanation, explain, holding
 from linesmith.analyzer.model import Access, Candidate, LineObject, Outcome, Profile, SharedLine, VariableRow
+from linesmith.analyzer.report.elements import objects_told
 from linesmith.patches.located import Located
 from linesmith.patches.verify import starts_of
 from linesmith.tuner.candidates import propose
@@ -179,6 +180,16 @@ def few(program: Program, moved: int = 0) -> Profile:
     places = range(0, 32, 8)
     rows = [row for place in places for row in program.rows("used", {"count": place, "counted": place})]
     return program.report([(at + moved, one) for at, one in rows])
+
+
+def test_elements_are_listed_in_one_row(program: Program) -> None:
+    (finding,) = program.explained(few(program)).findings
+    (one,) = objects_told(finding.objects)
+    assert (one.origin, one.start) == ("global used[0], used[1], used[2] and 1 more", 0)
+    (record,) = program.explained(program.report(program.rows("meter", METER), program.rows("rings", RINGS))).findings[
+        :1
+    ]
+    assert tuple(objects_told(record.objects)) == record.objects
 
 
 def test_of_few_functions_the_variables_that_they_touch_tell_the_build(program: Program) -> None:

@@ -23,6 +23,7 @@ from linesmith.analyzer.model import (
 from linesmith.analyzer.report.alternatives import alternative_cells
 from linesmith.analyzer.report.cost import cost_rows, count_range, heavy_sharings, places
 from linesmith.analyzer.report.counting import amount, counted
+from linesmith.analyzer.report.elements import objects_told
 from linesmith.analyzer.report.html.candidate_section import CandidateSection, Fact, candidate_section
 from linesmith.analyzer.report.html.layout_pair import figure
 from linesmith.analyzer.report.html.touched_cells import TouchedCell, touched_cells
@@ -102,7 +103,10 @@ def finding_section(
     return FindingSection(
         finding,
         _title(finding, suggested),
-        (*_facts(finding, accesses), *(pair for one in finding.objects for pair in _object(one, finding))),
+        (
+            *_facts(finding, accesses),
+            *(pair for one in objects_told(finding.objects) for pair in _object(one, finding)),
+        ),
         drawing,
         cells,
         tuple(_member(one, finding) for one in finding.members),
