@@ -27,7 +27,7 @@ MOVED = (
 )
 REFUSED = MOVED.replace("\tlong tail", "\tlong tale")
 BROKEN = "--- a/queue.c\n+++ b/queue.c\n@@ -4,3 +4,3 @@\n {\n-\tlong sum = 0;\n+\tlong sum = nothing;\n \n"
-SECONDS = 300
+SECONDS = 600
 
 
 def waiting_for(pipe: Path) -> Variant:

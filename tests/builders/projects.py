@@ -82,16 +82,16 @@ class Case:
 
 
 def _make(tree: Path) -> Recipe:
-    return Recipe("command", tree, command="make -j{jobs}", products=("program",), jobs=2, seconds=60)
+    return Recipe("command", tree, command="make -j{jobs}", products=("program",), jobs=2, seconds=300)
 
 
 def _cmake(tree: Path) -> Recipe:
     line = "cmake -S . -B out -DCMAKE_BUILD_TYPE=RelWithDebInfo && cmake --build out -j{jobs}"
-    return Recipe("command", tree, command=line, products=("out/program",), jobs=2, seconds=60)
+    return Recipe("command", tree, command=line, products=("out/program",), jobs=2, seconds=300)
 
 
 def _kbuild(tree: Path) -> Recipe:
-    return Recipe("kbuild", tree, base="tinyconfig", jobs=2, seconds=60)
+    return Recipe("kbuild", tree, base="tinyconfig", jobs=2, seconds=300)
 
 
 CASES = {

@@ -25,7 +25,7 @@ Build = Callable[..., Built]
 def recipe(tmp_path: Path) -> Recipe:
     """A tree built by make."""
     tree = plant({**SOURCES, "Makefile": MAKEFILE}, tmp_path / "tree")
-    return Recipe("command", tree, command="make -j{jobs}", products=("program",), jobs=2, seconds=60)
+    return Recipe("command", tree, command="make -j{jobs}", products=("program",), jobs=2, seconds=300)
 
 
 @pytest.fixture
