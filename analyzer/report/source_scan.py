@@ -20,6 +20,9 @@ def render_text(scan: SourceScan) -> str:
 
 
 def _heading(scan: SourceScan) -> Iterator[str]:
+    if not scan.units:
+        yield f"source of {scan.record}: the build at hand compiled no unit that uses it; only text was searched"
+        return
     failed = f", {len(scan.failed)} of them with errors" if scan.failed else ""
     yield f"source of {scan.record}: {_count(scan.units, 'unit')} parsed{failed}"
 
@@ -49,7 +52,9 @@ def _member(source: RecordSource, member: MemberSource, uses: int) -> str:
 def _dependencies(scan: SourceScan) -> Iterator[str]:
     binding = [one for one in scan.dependencies if one.binds]
     others = [one for one in scan.dependencies if not one.binds]
-    if not scan.dependencies:
+    if not scan.units:
+        yield "  build the tree once, or name its build with --build: then it is known what relies on the order"
+    elif not scan.dependencies:
         yield "  nothing that was parsed relies on the order of its members"
     if binding:
         yield f"  {_count(len(binding), 'place')} where the order is relied upon"

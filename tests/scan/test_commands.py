@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from linesmith_command import LINESMITH, linesmith
-from scan.trees import program_tree
+from scan.trees import kernel_tree, program_tree, recorded
 
 from linesmith.analyzer.demo import program
 
@@ -51,6 +51,21 @@ box: 1 unit parsed
         struct box unit = { 1, 1 };
     box.c:7: static assertion of height == 4
         _Static_assert(__builtin_offsetof(struct box, height) == 4, "");
+"""
+    )
+
+
+def test_a_kernel_that_was_configured_but_never_built_shows_nothing(parser: Path, tmp_path: Path) -> None:  # noqa: ARG001
+    """Its own programs are all that is compiled; that none of them relies on the order says nothing."""
+    _, elf = built(tmp_path)
+    tree = kernel_tree(tmp_path / "linux", {"include/box.h": TEXT, "scripts/kconfig/conf.c": "int main(void) {}"})
+    recorded(tree, "scripts/kconfig/conf.o", tree / "scripts/kconfig/conf.c", "gcc -c -o conf.o conf.c")
+    done = linesmith("layout", elf, "box", "--tree", tree)
+    assert (
+        done.stdout.partition("\nsource of ")[2]
+        == """\
+box: the build at hand compiled no unit that uses it; only text was searched
+  build the tree once, or name its build with --build: then it is known what relies on the order
 """
     )
 
