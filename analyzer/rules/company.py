@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from linesmith.analyzer.geometry import Named, Span, nameable, named
+from linesmith.analyzer.geometry import Named, Span, line_of, nameable, named
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout
 
@@ -48,3 +48,9 @@ def listed(names: Sequence[str], most: int = 4) -> str:
     if len(names) > most:
         return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
+
+
+def way(old: Named, new: Named) -> str:
+    """``went from byte 64 (line 1) to byte 8 (line 0)``, or where it stays."""
+    was, now = (f"byte {one.offset} (line {line_of(one.offset)})" for one in (old, new))
+    return f"stays at {now}" if was == now else f"went from {was} to {now}"

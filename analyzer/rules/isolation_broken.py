@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from linesmith.analyzer.geometry import named
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Isolation, Layout, Severity, Violation
 from linesmith.analyzer.rules.beside import Beside, beside, shares, told
-from linesmith.analyzer.rules.company import found_members, listed, others
+from linesmith.analyzer.rules.company import found_members, listed, others, way
 from linesmith.analyzer.rules.holders import holders
 from linesmith.analyzer.rules.parted import Joined, joined
 from linesmith.analyzer.rules.rule import Rule, Side, Subject
@@ -86,7 +87,22 @@ def _beside_holders(isolation: Isolation, layout: Layout, side: Side) -> dict[tu
 
 
 def _violation(subject: Subject, isolation: Isolation, found: Beside, old: float | None) -> Violation:
-    return told(RULE, subject.new, found, _meets(isolation, found), _KEEP, old)
+    message = _meets(isolation, found)
+    moved = "" if old is not None and old >= found.worst.share else _moved(subject, found)
+    return told(RULE, subject.new, found, f"{message}; {moved}" if moved else message, _KEEP, old)
+
+
+def _moved(subject: Subject, found: Beside) -> str:
+    """What the change did to the member and to the first of those that it meets: where each was, and where it is."""
+    if subject.old is None or subject.base is None:
+        return ""
+    said = []
+    for path in (found.member.path, found.others[0]):
+        was = named(subject.old, subject.base.layouts, path)
+        now = named(subject.new, subject.head.layouts, path)
+        if now is not None and (was is None or was.offset != now.offset):
+            said.append(f"{path} {way(was, now)}" if was else f"{path} is new")
+    return " and ".join(said)
 
 
 def _meets(isolation: Isolation, found: Beside) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.geometry import Named, line_of, nameable
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Layout, Severity, Violation
-from linesmith.analyzer.rules.company import listed
+from linesmith.analyzer.rules.company import listed, way
 from linesmith.analyzer.rules.lock_data import LockData, locks_with_data
 from linesmith.analyzer.rules.reference_count import reference_counts
 from linesmith.analyzer.rules.rule import Rule, Side, Subject
@@ -119,7 +119,7 @@ def _elsewhere(subject: Subject, change: _Change, beside: tuple[frozenset[str], 
     were, are = _by_place(beside[0], change.before), _by_place(beside[1], change.now)
     return RULE.broken(
         subject.new,
-        f"moved from the line of {listed(were)} to that of {listed(are)}: it {_way(old, new)}",
+        f"moved from the line of {listed(were)} to that of {listed(are)}: it {way(old, new)}",
         member=change.lock,
         advice=_COUNTED if change.lock in counts else _ELSEWHERE,
         figures=(Figure("offset", old.offset, new.offset),),
@@ -136,7 +136,7 @@ def _violation(subject: Subject, change: _Change) -> Violation:
     names = [one.path for one in change.data]
     nearest = min(names, key=len)
     old, new = change.before[change.lock], change.now[change.lock]
-    ways = f"it {_way(old, new)}, {nearest} {_way(change.before[nearest], change.now[nearest])}"
+    ways = f"it {way(old, new)}, {nearest} {way(change.before[nearest], change.now[nearest])}"
     pushed = change.left and not (change.rearranged or change.shrank)
     return RULE.broken(
         subject.new,
@@ -156,11 +156,6 @@ def _advice(change: _Change, *, pushed: bool) -> str:
     if change.shrank and not change.rearranged:
         return _SHRANK
     return _LEFT if change.left else _CAME
-
-
-def _way(old: Named, new: Named) -> str:
-    was, now = (f"byte {one.offset} (line {line_of(one.offset)})" for one in (old, new))
-    return f"stays at {now}" if was == now else f"went from {was} to {now}"
 
 
 def _between(one: Named, lock: Named, data: Named) -> bool:

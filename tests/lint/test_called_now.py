@@ -12,6 +12,7 @@ from linesmith_command import linesmith
 LINE = "__attribute__((aligned(64)))"
 HEAD = '[[type]]\nname = "s"\nreason = "measured"\n'
 APART = f'{HEAD}[[type.isolate]]\nmembers = ["guard"]\nfrom = ["key"]\n'
+WAY = "went from byte 64 (line 1) to byte 16 (line 0)"
 PARTED = "struct s { long key; char pad[56]; long guard; } LINE s;"
 
 
@@ -31,7 +32,7 @@ def test_what_an_intent_wants_holds_under_the_new_name(tmp_path: Path) -> None:
     status, text = told(tmp_path, PARTED, PARTED.replace("guard", "lock").replace("pad[56]", "pad[8]"), APART)
 
     assert status == 1
-    assert "struct s: lock shares a line with key; it was called guard [isolation-broken]" in text
+    assert f"struct s: lock shares a line with key; lock {WAY}; it was called guard [isolation-broken]" in text
     assert "struct s: guard is not there; it is called lock now, and judged as the same member [intent-stale]" in text
     assert (
         "write the new name into the entry; given both builds, `linesmith intent NEW --update --base OLD` does" in text
@@ -58,14 +59,15 @@ def test_a_member_is_followed_into_what_its_record_holds(tmp_path: Path) -> None
     new = old.replace("word", "state").replace("pad[56]", "pad[8]")
     _, text = told(tmp_path, old, new, APART.replace('"guard"', '"guard.word"'))
 
-    assert "guard.state shares a line with key; it was called guard.word [isolation-broken]" in text
+    said = f"guard.state shares a line with key; guard.state {WAY}; it was called guard.word [isolation-broken]"
+    assert said in text
 
 
 def test_a_part_without_a_name_is_looked_into(tmp_path: Path) -> None:
     old = PARTED.replace("long guard;", "struct { long guard; };")
     _, text = told(tmp_path, old, old.replace("guard", "lock").replace("pad[56]", "pad[8]"), APART)
 
-    assert "lock shares a line with key; it was called guard [isolation-broken]" in text
+    assert f"lock shares a line with key; lock {WAY}; it was called guard [isolation-broken]" in text
 
 
 def test_an_alignment_is_looked_for_under_the_new_name(tmp_path: Path) -> None:

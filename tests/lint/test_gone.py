@@ -61,7 +61,8 @@ def test_intents_of_the_old_name_hold_for_the_new_one(tmp_path: Path) -> None:
     assert "members, and is judged as the same record [intent-stale]" in text
     assert text.count("judged as the same record") == 1
     assert "given both builds, `linesmith intent NEW --update --base OLD` does" in text
-    assert "struct session: lock can share a line with a in 6 of 8 phases [isolation-broken]" in text
+    moved = "a went from byte 8 (line 0) to byte 16 (line 0)"
+    assert f"struct session: lock can share a line with a in 6 of 8 phases; {moved} [isolation-broken]" in text
 
 
 def test_of_two_records_that_are_like_it_none_is_the_same(tmp_path: Path) -> None:

@@ -108,7 +108,9 @@ def test_what_was_so_before_is_a_note(tmp_path: Path) -> None:
 
 def test_what_became_more_likely_is_a_warning(tmp_path: Path) -> None:
     (one,) = met(tmp_path, "u64 hot, x[6], cold;", "u64 hot, x[5], cold;", apart("hot", other=("cold",)))
-    assert (one.message, one.severity) == ("can share a line with cold in 2 of 8 phases", Severity.WARNING)
+    moved = "cold went from byte 56 (line 0) to byte 48 (line 0)"
+    assert one.message == f"can share a line with cold in 2 of 8 phases; {moved}"
+    assert one.severity == Severity.WARNING
 
 
 def test_a_member_that_had_a_line_to_itself_has_company(tmp_path: Path) -> None:
@@ -125,7 +127,7 @@ def test_an_intent_for_something_else_leaves_that_in_force(tmp_path: Path) -> No
 def test_a_member_that_an_intent_isolates_is_told_once(tmp_path: Path) -> None:
     new = f"u64 hot __cacheline_aligned; u32 added; {ALONE.partition(';')[2]}"
     (one,) = met(tmp_path, ALONE, new, apart("hot"))
-    assert one.message == "shares a line with added"
+    assert one.message == "shares a line with added; added is new"
 
 
 def test_an_aligned_record_without_a_name_gave_its_member_a_line(tmp_path: Path) -> None:
