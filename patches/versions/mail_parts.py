@@ -6,7 +6,7 @@ from __future__ import annotations
 import binascii
 import quopri
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from email.message import Message
 from itertools import islice
@@ -41,13 +41,13 @@ class Part:
         """What stands between the parts in it; ``None`` where it has none."""
         if self.said.get_content_maintype() != "multipart":
             return None
-        found = self.said.get_boundary()
+        found = _parameter(self.said.get_boundary)
         return found.encode("latin-1", "replace") if found else None
 
     @property
     def is_attached(self) -> bool:
         """Whether it is a file, or another mail, and no text that a reader is shown."""
-        is_file = self.said.get_content_disposition() == "attachment" or self.said.get_filename() is not None
+        is_file = self.said.get_content_disposition() == "attachment" or _parameter(self.said.get_filename) is not None
         return is_file or self.is_mail
 
     @property
@@ -64,6 +64,14 @@ class Part:
         except binascii.Error as error:
             raise Damaged(str(error)) from None
         return with_own_line_ends(quopri.decodestring(self.body)) if encoding == "quoted-printable" else self.body
+
+
+def _parameter(asked: Callable[[], str | None]) -> str | None:
+    """What a header says; nothing where it names an encoding in which it cannot be read (RFC 2231)."""
+    try:
+        return asked()
+    except ValueError:
+        return None
 
 
 def part_of(text: bytes) -> Part:

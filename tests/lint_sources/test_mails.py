@@ -191,6 +191,14 @@ def test_any_mail_is_read_or_refused(lines: list[bytes]) -> None:
         mails_of("mail", b"".join(lines))
 
 
+@pytest.mark.parametrize("value", ["undefined''B", "idna''%ff", "utf-8\0''B", "utf-8''%ff"])
+def test_a_parameter_in_no_known_encoding_is_none(value: str) -> None:
+    part = f"--B\nContent-Type: text/plain; name*={value}\n\n--- a/a\n+++ b/a\n--B--\n"
+    for boundary in ("boundary=B", f"boundary*={value}"):
+        (mail,) = mails_of("mail", f"Content-Type: multipart/mixed; {boundary}\n\n{part}".encode())
+        assert b"--- a/a" in mail.text
+
+
 def test_a_mailbox_of_all_mails_of_a_list_is_refused() -> None:
     with pytest.raises(PatchRefused, match=r"box has more than 10,000 mails; give those of the series alone"):
         mails_of("box", b"From me@here Tue Nov 17 09:00:01 2026\n\n" * 10_001)
