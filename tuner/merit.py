@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from linesmith.analyzer.geometry import ObjectStarts
 from linesmith.analyzer.model import Saving
 from linesmith.tuner.churn import churn
-from linesmith.tuner.cost.conflict import Cost, adjacent_cost, hot_lines, hot_neighbours, residual_share
+from linesmith.tuner.cost.conflict import (
+    Cost,
+    adjacent_cost,
+    hot_lines,
+    hot_neighbours,
+    residual_share,
+    share_together,
+)
 from linesmith.tuner.cost.exposure import exposure
 from linesmith.tuner.cost.memory import memory
 from linesmith.tuner.search import Option
@@ -44,7 +51,8 @@ class Merit:
     be negative; ``held`` is by how much the record around it grows that grows most. Both make objects take a share of
     ``heavier`` more memory. ``around_lock`` tells that others move
     away from a lock that stays. ``details`` decide between equals.
-    ``saving`` is what a user is told, once it is worked out.
+    ``saving`` is what a user is told, once it is worked out. ``parts`` tells that some pair of the profile meets in
+    fewer objects than now, wherever they begin; ``held_longer`` that a lock is held longer because of its neighbours.
     """
 
     option: Option
@@ -62,6 +70,13 @@ class Merit:
     details: tuple[float, ...]
     saving: Saving = NO_SAVING
     held: int = 0
+    parts: bool = True
+    held_longer: bool = False
+
+    @property
+    def promised(self) -> float:
+        """Contended samples to expect: half of what may go besides where all wait for who waits beside the lock."""
+        return (self.saving.likely + self.saving.contended.most) / 2 if self.held_longer else self.saving.likely
 
     @property
     def grown(self) -> int:
@@ -122,6 +137,8 @@ def merit(target: Subject, option: Option, best: float) -> Merit:
             disturbed(target, option),
         ),
         held=target.holders.growth(option.granule, growth),
+        parts=_parts(target, option),
+        held_longer=bool(target.heat.waited_for),
     )
 
 
@@ -132,6 +149,20 @@ def elsewhere(target: Subject, option: Option) -> float:
         return 0.0
     anywhere = ObjectStarts(option.granule)
     return sum(one.weight * residual_share(one, option.starts, heat.line_bytes, anywhere) for one in heat.contacts)
+
+
+def _parts(target: Subject, option: Option) -> bool:
+    """Whether a pair of the profile meets in fewer objects, with all phases that they have.
+
+    A layout that only helps where the profile's objects happen to begin helps no other run.
+    """
+    heat = target.heat
+    now, then = heat.mix(heat.granule), heat.mix(option.granule, target.growth(option.size))
+    return any(
+        share_together(one, option.starts, then, heat.line_bytes)
+        < share_together(one, target.starts, now, heat.line_bytes)
+        for one in heat.sampled
+    )
 
 
 def left(cost: Cost) -> float:

@@ -9,23 +9,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linesmith.analyzer.model import Strategy
-from linesmith.tuner.merit import Merit, best_first
+from linesmith.tuner.merit import MOST_FOR_GROWING, Merit, best_first
 
 # A change is recommended that saves at least this share of the record's contended accesses.
 LEAST_SAVING = 0.02
 # What is nearly as good: this share of the saving less, and of what can be saved more for risk.
 NEARLY = 0.1
 # What a record that grows must save more than the best that does not, as a share of what it costs now: for growing at
-# all, and for each share of memory that its objects then take more.
+# all, and for each share of memory that its objects then take more; to no more than half, as for the price.
 WORTH_GROWING = 0.15
 WORTH_MEMORY = 0.5
 
+_PLACE_ALONE = "that rests on where the profile's objects begin: in all phases together its pairs meet as often as now"
+
 
 def recommended(found: Sequence[Merit]) -> Merit | None:
-    """The one to take, ``None`` where what can be saved may be chance, or is too little."""
-    worth = [one for one in found if one.saving.tells and one.saving.likely >= LEAST_SAVING * one.saving.before]
+    """The one to take, ``None`` where what can be saved may be chance, is too little, or is of one place alone."""
+    worth = [one for one in found if one.parts and one.saving.tells and _enough(one)]
     level = [one for one in worth if one.grown <= 0]
     return _best([one for one in worth if one.grown > 0 and _pays(one, level)]) or _best(level)
+
+
+def _enough(one: Merit) -> bool:
+    return one.saving.likely >= LEAST_SAVING * one.saving.before
 
 
 def _best(found: Sequence[Merit]) -> Merit | None:
@@ -40,8 +46,8 @@ def _best(found: Sequence[Merit]) -> Merit | None:
 
 def _pays(grown: Merit, level: Sequence[Merit]) -> bool:
     """Whether a record that grows saves more than all that do not: enough for its memory, and no chance."""
-    more = grown.saving.likely - max((one.saving.likely for one in level), default=0.0)
-    wanted = max(WORTH_GROWING, WORTH_MEMORY * grown.heavier) * grown.saving.before
+    more = grown.promised - max((one.promised for one in level), default=0.0)
+    wanted = min(max(WORTH_GROWING, WORTH_MEMORY * grown.heavier), MOST_FOR_GROWING) * grown.saving.before
     return more >= wanted and (not level or more > grown.saving.noise)
 
 
@@ -103,7 +109,7 @@ def declined(found: Sequence[Merit], counted: str) -> str:
     """Why none of ``found``, of which there is at least one, is recommended: a sentence."""
     best = max(found, key=lambda one: one.saving.likely)
     if best.saving.tells:
-        why = f"too little for what it takes: {_effort(best)}"
+        why = f"too little for what it takes: {_effort(best)}" if best.parts else _PLACE_ALONE
     else:
         why = f"differences of up to {_amount(best.saving.noise)} would be chance"
     saved = f"{_saved(best)} contended {counted}"

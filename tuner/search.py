@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -135,12 +136,25 @@ def _price_of(option: Option) -> tuple[float, float]:
 
 
 def hot_atoms(subject: Subject) -> tuple[int, ...]:
-    """Atoms of the sampled contacts, each once, the heaviest contacts first; the written one of a contact first."""
+    """Atoms of the sampled contacts, each once, the heaviest contacts first; the written one of a contact first.
+
+    Behind them those that would take a line from who leaves it.
+    """
     found: dict[int, None] = {}
     for contact in sorted(subject.heat.sampled, key=lambda one: -one.weight):
         ends = sorted((contact.first, contact.second), key=lambda spot: spot.name != contact.writer)
         found.update(dict.fromkeys(subject.owners[spot.member] for spot in ends))
+    found.update(dict.fromkeys(_takers(subject)))
     return tuple(found)[:MOST_HOT]
+
+
+def _takers(subject: Subject) -> Iterator[int]:
+    """Atoms of members whose stores would disturb others, those with the most misses first."""
+    amounts = Counter[str]()
+    for victim in (one for line in subject.heat.lines for one in line.victims):
+        amounts.update(dict(victim.takers))
+    owners = {spot.name: subject.owners[spot.member] for spot in subject.heat.spots}
+    return (owners[name] for name, _ in amounts.most_common() if name in owners)
 
 
 def _single(subject: Subject, start: Arrangement) -> Iterator[Arrangement]:

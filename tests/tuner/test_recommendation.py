@@ -9,7 +9,7 @@ from linesmith.analyzer.model import Bounds, Move, MoveKind, Saving
 from linesmith.tuner.arrangement import Arrangement
 from linesmith.tuner.cost.conflict import Cost
 from linesmith.tuner.merit import Merit
-from linesmith.tuner.recommendation import reason, recommended
+from linesmith.tuner.recommendation import declined, reason, recommended
 from linesmith.tuner.search import Option
 
 SURE = Saving(Bounds(60, 100), likely=88, noise=28, before=100)
@@ -73,3 +73,21 @@ def test_what_saves_less_by_leaving_the_lock_needs_no_word() -> None:
     lock = merit("lock", SURE)
     beside = merit("tree", Saving(Bounds(0, 50), likely=40, noise=28, before=100), around_lock=True)
     assert reason(lock, [lock, beside], "loads").endswith("the size stays.")
+
+
+def test_what_parts_no_pair_wherever_objects_begin_is_not_recommended() -> None:
+    chance = replace(merit("used", SURE), parts=False)
+    assert recommended([chance]) is None
+    assert declined([chance], "loads") == (
+        "Nothing is recommended: the best candidate is predicted to take away 88 of 100 contended loads, and that rests"
+        " on where the profile's objects begin: in all phases together its pairs meet as often as now."
+    )
+
+
+def test_what_parts_a_lock_that_all_wait_for_may_double_the_record() -> None:
+    """Who holds it waits for what lies beside it, and they all with him: half of their waiting counts besides."""
+    few = Saving(Bounds(10, 100), likely=13, noise=3, before=100)
+    doubled = replace(merit("lock", few), growth=128, heavier=1.2)
+    assert recommended([doubled]) is None
+    held = replace(doubled, held_longer=True)
+    assert recommended([held]) == held

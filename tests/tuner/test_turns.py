@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hand_made import finding, hot, scalar, struct, table
+from hand_made import finding, hot, lock, scalar, struct, table
 
 from linesmith.analyzer.model import (
     AccessCounts,
@@ -150,3 +150,17 @@ def test_what_could_be_chance_is_not_recommended() -> None:
     made = proposal(few, table(layout), 5, (), NO_PREMISES)
     assert made.candidates
     assert made.declined.endswith("would be chance.")
+
+
+def test_what_helps_only_where_the_objects_of_the_profile_begin_is_not_recommended() -> None:
+    """A lock that fills the line with what it disturbs: at byte 24 of a line the other end is on the next one."""
+    rwlock, record = lock("lock", 56, "rwlock")
+    maps = struct("maps", scalar("entries"), rwlock)
+    readers = by("take", hot("lock.readers", 8, 4, writes=50_000, lock=True))
+    seen = [by("find", hot("entries", 0, 8, reads=5_000)), readers]
+    found = finding(maps, seen, [ConflictPair("entries", "lock", "lock", 5_000)], phase=24)
+    given = proposal(found, table(maps, record), 5, (), NO_PREMISES)
+    beside = next(one for one in given.candidates if one.after.size == 64)
+    assert beside.saving.tells
+    assert [(one.before, one.after) for one in beside.residuals if one.line_bytes == 64] == [(7 / 8, 7 / 8)]
+    assert not beside.recommended

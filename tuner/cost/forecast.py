@@ -10,6 +10,7 @@ from linesmith.analyzer.model import Finding, TypeAccesses
 from linesmith.tuner.cost.conflict import Cost, cost, share_together
 from linesmith.tuner.cost.heat import Heat
 from linesmith.tuner.cost.phase_mix import PhaseMix
+from linesmith.tuner.cost.takeover import taken_over
 from linesmith.tuner.cost.turns import Turns
 from linesmith.tuner.cost.uses import Scope, agents
 
@@ -35,7 +36,7 @@ def turns_of(lines: Sequence[Finding], scope: Scope, heat: Heat, code: TypeAcces
 
 
 def _now(heat: Heat, turns: Turns, starts: Sequence[int]) -> tuple[Cost, Cost]:
-    return cost(heat, starts, heat.granule), _told(heat, turns, starts, heat.granule, 0)
+    return _counted(heat, starts, heat.granule, 0), _told(heat, turns, starts, heat.granule, 0)
 
 
 def forecast(heat: Heat, turns: Turns | None, starts: Sequence[int], granule: int, growth: int = 0) -> Cost:
@@ -44,15 +45,24 @@ def forecast(heat: Heat, turns: Turns | None, starts: Sequence[int], granule: in
     Objects are aligned to ``granule`` and ``growth`` bytes larger than they are now.
     """
     if turns is None:
-        return cost(heat, starts, granule, growth)
+        return _counted(heat, starts, granule, growth)
     told = _told(heat, turns, starts, granule, growth)
     if turns.counted is None:
         return told
-    (pairs, now), then = turns.counted, cost(heat, starts, granule, growth)
+    (pairs, now), then = turns.counted, _counted(heat, starts, granule, growth)
     return Cost(
         now.here - _saved(pairs.here - then.here, now.here - told.here),
         now.anywhere - _saved(pairs.anywhere - then.anywhere, now.anywhere - told.anywhere),
     )
+
+
+def _counted(heat: Heat, starts: Sequence[int], granule: int, growth: int) -> Cost:
+    """By pairs of members, with what those who stay would take over from those who leave."""
+    told = cost(heat, starts, granule, growth)
+    if not heat.exact:
+        return told
+    here, anywhere = heat.here(granule, growth), heat.mix(granule, growth)
+    return Cost(told.here + taken_over(heat, starts, here), told.anywhere + taken_over(heat, starts, anywhere))
 
 
 def _saved(counted: float, told: float) -> float:

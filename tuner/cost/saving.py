@@ -146,9 +146,9 @@ def _is_new(contact: Contact, line: LineHeat) -> bool:
 
 def _of_victim(victim: Victim, regrouped: Regrouped) -> Bounds:
     """The least and the most that a victim saves; nothing where it still meets the same."""
-    names = frozenset(name for name, _ in victim.disturbers)
+    names = victim.others
     then, later = (partners(victim.name, met) & names for met in (regrouped.before, regrouped.after))
-    if then == later:
+    if then == later or victim.blamed <= then & later:
         return Bounds()
     old, new = victim.waits(then), victim.waits(later)
     least, most = old.least - new.most, old.most - new.least

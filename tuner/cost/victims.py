@@ -7,7 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from linesmith.analyzer.model import Bounds, Finding, Latencies, LineCost, SharingCost
+from linesmith.analyzer.model import Bounds, Finding, Latencies, LineCost, MemberFunction, SharingCost
+from linesmith.analyzer.sharing.own_members import own_members
+from linesmith.tuner.cost.uses import USUAL_CPUS
 
 MISS_CYCLES = float(Latencies().hitm_local)
 
@@ -16,13 +18,25 @@ MISS_CYCLES = float(Latencies().hitm_local)
 class Victim:
     """A member that waits for stores to the ``disturbers``: ``whole`` contended accesses when it meets all of them.
 
-    Each disturber has the least number that it alone is to blame for. One of them takes ``cycles``.
+    Each disturber has the least number that it alone is to blame for. One of them takes ``cycles``. ``takers`` are
+    all that may take the line of a recording, each with how often at most: a miss names the last store alone.
     """
 
     name: str
     disturbers: tuple[tuple[str, float], ...]
     whole: Bounds
     cycles: float
+    takers: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def blamed(self) -> frozenset[str]:
+        """The disturbers' names."""
+        return frozenset(name for name, _ in self.disturbers)
+
+    @property
+    def others(self) -> frozenset[str]:
+        """All for whose stores it waits, or might wait were the disturbers elsewhere."""
+        return self.blamed.union(name for name, _ in self.takers)
 
     def waits(self, met: frozenset[str]) -> Bounds:
         """Contended accesses when only the disturbers in ``met`` still share a line with it.
@@ -32,7 +46,20 @@ class Victim:
         here = [least for name, least in self.disturbers if name in met]
         if len(here) == len(self.disturbers):
             return self.whole
-        return Bounds(min(sum(here), self.whole.most), self.whole.most) if here else Bounds()
+        least = min(sum(here), self.whole.most)
+        if self.takers:
+            return Bounds(least, max(least, self.taken(met)))
+        return Bounds(least, self.whole.most) if here else Bounds()
+
+    def taken(self, met: frozenset[str]) -> float:
+        """How many of its contended accesses of a recording the takers in ``met`` would cause by themselves."""
+        return min(sum(most for name, most in self.takers if name in met), self.whole.most)
+
+    def taken_over(self, met: frozenset[str]) -> float:
+        """Those of them that the recording gives to others."""
+        blamed = sum(least for name, least in self.disturbers)
+        here = sum(least for name, least in self.disturbers if name in met)
+        return max(self.taken(met) - self.whole.most * here / blamed, 0.0) if blamed else 0.0
 
 
 def victims(finding: Finding, names: Mapping[str, object]) -> tuple[Victim, ...]:
@@ -67,12 +94,35 @@ def _victim(name: str, group: Iterable[SharingCost], names: Mapping[str, object]
         least, most = _false(cost)
         kept = tuple((writer, amount.least * least) for writer, amount in others.items())
         amount = sum(one.most for one in others.values())
-        return Victim(name, kept, Bounds(amount * least, amount * most), mean)
+        whole = Bounds(amount * least, amount * most)
+        return Victim(name, kept, whole, mean, _takers(name, others, whole.most, names, finding))
     count = _contended(name, finding) or sum(one.most for one in others.values())
     if own.most > 0:
         return Victim(name, tuple((one, 0.0) for one in others), Bounds(0.0, max(count - own.least, 0.0)), mean)
     whole = Bounds(count, count) if len(others) == len(blamed) else Bounds(0.0, count)
     return Victim(name, tuple((writer, amount.least) for writer, amount in others.items()), whole, mean)
+
+
+def _takers(
+    name: str, blamed: Mapping[str, Bounds], whole: float, names: Mapping[str, object], finding: Finding
+) -> tuple[tuple[str, float], ...]:
+    """Members whose stores may take the line of the one called ``name``: each store once from each CPU that reads it.
+
+    A recording blames the last store before a miss. One to another member of the line, in the same stretch, would have
+    taken the line as well.
+    """
+    functions: dict[str, list[MemberFunction]] = defaultdict(list)
+    for one in own_members(finding):
+        functions[one.top].extend(one.functions)
+    readers = functions[name]
+    cpus = max((one.cpus or USUAL_CPUS for one in readers), default=USUAL_CPUS)
+    alone = {one.name for one in readers} if all(one.cpus == 1 for one in readers) else set()
+    found = {writer: amount.most for writer, amount in blamed.items()}
+    for other, seen in functions.items():
+        stores = sum(one.stores for one in seen if alone != {one.name})
+        if other != name and other in names and stores:
+            found[other] = max(found.get(other, 0.0), min(whole, float(stores * cpus)))
+    return tuple(found.items())
 
 
 def _false(cost: LineCost) -> tuple[float, float]:
