@@ -102,7 +102,7 @@ def _are_named(grounds: Grounds, *names: str) -> bool:
 
 
 def _reason(grounds: Grounds) -> str:
-    contended = sum(line.contended for line in grounds.lines)
+    contended = sum(line.cost.contended if line.cost.exact else line.contended for line in grounds.lines)
     count = len(grounds.lines)
     held = "1 line holds" if count == 1 else f"{count:,} lines hold"
     weight = "" if grounds.nominal else f", with {contended:,} contended accesses"
@@ -110,8 +110,16 @@ def _reason(grounds: Grounds) -> str:
     if contended:
         pairs = [one for one in _heaviest(grounds) if one.weight >= contended * _LEAST_SHARE]
         said += [f"{_meeting(one)} (in {min(one.weight / contended, 1):.0%} of its contention)" for one in pairs]
-    doubts = dict.fromkeys(one.doubt for line in grounds.lines for one in line.objects[:1] if one.doubt)
-    return "; ".join((*said, *(f"in doubt: {one}" for one in doubts), *filter(None, (grounds.change,))))
+    return "; ".join(filter(None, (*said, _in_doubt(grounds.lines), grounds.change)))
+
+
+def _in_doubt(lines: Sequence[Finding]) -> str:
+    """What `hot` doubts of the first line of which it doubts something, and of how many others it does."""
+    doubts = [one.doubt for line in lines for one in line.objects[:1] if one.doubt]
+    more = len(doubts) - 1
+    held = "line" if more == 1 else "lines"
+    others = f" (and more of {more:,} other {held}, as `linesmith hot` tells)" if more > 0 else ""
+    return f"in doubt: {doubts[0]}{others}" if doubts else ""
 
 
 def _heaviest(grounds: Grounds) -> list[ConflictPair]:

@@ -157,6 +157,16 @@ def test_the_reason_keeps_the_doubt_whose_line_it_is() -> None:
     )
 
 
+def test_doubts_of_several_lines_are_told_once() -> None:
+    """Of a recording each object has a line of its own, and each its numbers."""
+    told = grounds(PIPE, "c2c.txt")
+    (line,) = told.lines
+    lines = [replace(line, objects=(replace(line.objects[0], doubt=f"{n} of 9 fit it"),)) for n in (7, 8, 7)]
+    said = entry(replace(told, lines=lines)).reason
+    assert "; in doubt: 7 of 9 fit it (and more of 2 other lines, as `linesmith hot` tells); kept apart" in said
+    assert said.count("fit it") == 1
+
+
 def test_what_code_cannot_name_and_what_hardly_waits_is_no_reason() -> None:
     line = meeting(PIPE, "head", "ops", samples=150)
     pairs = (ConflictPair("head", "0x28", "head", 90), ConflictPair("head", "tail", "tail", 1))
