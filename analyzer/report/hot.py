@@ -14,6 +14,7 @@ from linesmith.analyzer.model import (
     Profile,
     Remark,
 )
+from linesmith.analyzer.report import identification
 from linesmith.analyzer.report.by_type import alike_row, examples, type_rows
 from linesmith.analyzer.report.chosen import Chosen
 from linesmith.analyzer.report.cost import cost_rows, sharing_rows
@@ -97,24 +98,15 @@ def _object(one: LineObject, finding: Finding, columns: int) -> str:
     if not one.type:
         words = ": ".join(words for words in (one.outcome.value, one.origin, one.reason) if words)
         return prose(words, "  object   ", _BEHIND_LABEL, columns)
-    where = f"{-one.start} bytes before the line" if one.start < 0 else f"{one.start} bytes into the line"
-    if not one.start:
-        where = "with the line"
-    rows = [f"  object   {one.type}, begins {where} (phase {one.phase} of {finding.bytes})"]
+    rows = [f"  object   {identification.place(one, finding)}"]
     rows += [f"  memory   {one.origin}"] if one.origin else []
-    rows.append(_confidence(one, "accesses" if finding.simulated else "samples"))
+    rows.append(f"  {identification.certainty(one, finding)}")
     rows += [f"{_BEHIND_LABEL}{one.reason}"] if one.reason else []
     if one.containers and one.outcome is not Outcome.INNER_TYPE_ONLY:
         more = len(one.containers) - MOST_CONTAINERS
         tail = f" and {more} more" if more > 0 else ""
         rows.append(f"  held by  {', '.join(one.containers[:MOST_CONTAINERS])}{tail}")
     return "\n".join(prose(one, then=_BEHIND_LABEL, columns=columns) for one in rows)
-
-
-def _confidence(one: LineObject, counted: str) -> str:
-    rival = one.runner_up
-    against = f"; runner-up {rival.type} (phase {rival.phase}), confidence {one.margin:.1%}" if rival else ""
-    return f"  {one.outcome.value}: {one.score:.0%} of the {counted} explained{against}"
 
 
 def _members_head(width: int) -> str:

@@ -16,10 +16,12 @@ from linesmith.analyzer.model import (
     LineMember,
     LineObject,
     MemberFunction,
+    Outcome,
     Profile,
     SharingCost,
     StructuralAdvice,
 )
+from linesmith.analyzer.report import identification
 from linesmith.analyzer.report.alternatives import alternative_cells
 from linesmith.analyzer.report.cost import cost_rows, count_range, heavy_sharings, places
 from linesmith.analyzer.report.counting import amount, counted
@@ -162,14 +164,9 @@ def _object(one: LineObject, finding: Finding) -> Iterator[tuple[str, str]]:
     if not one.type:
         yield "object", ", ".join(words for words in (one.outcome.value, one.origin, one.reason) if words)
         return
-    begins = f"begins {abs(one.start)} bytes {'before the line' if one.start < 0 else 'into the line'}"
-    where = begins if one.start else "begins with the line"
     origin = f", {one.origin}" if one.origin else ""
-    yield "object", f"{one.type}, {where} (phase {one.phase} of {finding.bytes}){origin}"
-    rival = one.runner_up
-    against = f"; runner-up {rival.type} (phase {rival.phase}), confidence {one.margin:.1%}" if rival else ""
-    counted = "accesses" if finding.simulated else "samples"
-    yield "known by", f"{one.outcome.value}: {one.score:.0%} of the {counted} explained{against}"
+    yield "object", f"{identification.place(one, finding)}{origin}"
+    yield "known by" if one.outcome is not Outcome.CANNOT_TELL else "so far", identification.certainty(one, finding)
     if one.reason:
         yield "but", one.reason
     if one.containers:
