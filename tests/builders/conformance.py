@@ -236,9 +236,14 @@ def compilers(folder: Path) -> list[int]:
 
 
 def compiling(process: int) -> bool:
-    """Whether the process is the compiler proper, below make, the shell, ccache and gcc."""
+    """Whether the process is the compiler proper of the unit that waits, below make, the shell, ccache and gcc.
+
+    What tries the compiler out before the build is left alone: it would settle for another way to build.
+    """
     try:
-        return Path(f"/proc/{process}/comm").read_text().strip() == "cc1"
+        place = Path(f"/proc/{process}")
+        words = (place / "cmdline").read_bytes().split(b"\0")
+        return (place / "comm").read_text().strip() == "cc1" and any(word.endswith(b"queue.c") for word in words)
     except OSError:
         return False
 

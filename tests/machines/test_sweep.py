@@ -48,6 +48,8 @@ def left(tmp_path: Path) -> Iterator[Left]:
     # Its session is not the one that the step began, which has ended.
     (tmp_path / "began").write_text("999999999 0\n")
     with subprocess.Popen(("env", mark, "sleep", "77006")) as process:
+        while mark.encode() not in Path(f"/proc/{process.pid}/environ").read_bytes():
+            assert process.poll() is None
         yield Left(tmp_path, mark, process)
         process.kill()
 
