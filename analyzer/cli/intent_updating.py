@@ -57,7 +57,8 @@ def updated(elf: Path, wish: Wish, running: Running) -> Updated:
     before = path.read_bytes().decode()
     found = rewritten(before, wanted.values(), str(path))
     diff = unified_diff(before.encode(), found.text.encode(), path.name).decode()
-    by_hand = (_by_hand(intent, one) for one in found.left)
+    left = {one.path for one in found.left}
+    by_hand = (_by_hand(names.intent if _name_of(one) not in left else intent, one) for one in found.left)
     return Updated(found.text, diff, (*names.told, *_gone(names.intent, reading, symbols), *by_hand))
 
 
@@ -70,8 +71,14 @@ def _gone(intent: Intent, reading: Reading, symbols: frozenset[str] | None) -> I
             yield f"{one.place}: {member.member} of {one.record} is not there, and its name stays as it is"
 
 
+def _name_of(one: Rewrite) -> tuple[str | int, ...]:
+    """Where the file names the record that is meant."""
+    table, *rest = one.path
+    return table, *rest[:1], "name" if table == "type" else "type"
+
+
 def _by_hand(intent: Intent, one: Rewrite) -> str:
-    """What a user has to write, and where."""
+    """What a user has to write, and where; ``intent`` calls the record as the file will."""
     place, about = _entry(intent, one)
     value = ", ".join(one.value) if isinstance(one.value, tuple) else one.value
     keys = ".".join(part for part in one.path[1:] if isinstance(part, str))

@@ -163,6 +163,23 @@ def test_what_has_to_be_done_by_hand_is_told_of_suppressions_too(tmp_path: Path)
     assert "make it duct" in said
 
 
+def test_what_has_to_be_done_by_hand_is_told_under_the_name_that_the_file_gets(tmp_path: Path) -> None:
+    marked = """\
+struct %s {
+  char __cacheline_group_begin__ends[0];
+  long head, tail;
+  char __cacheline_group_end__ends[0];
+  void *owner;
+} it;
+struct stays { long it; } stays;
+"""
+    text = '[[type]]\nname = "pipe"\nreason = "marked by __cacheline_group_begin()"\n'
+    kept = text + '[[type.group]]\nname = "ends"\nmembers = [\n"head" # ours\n]\n'
+    added, said = updated(tmp_path, marked % "duct", intent=kept, old=marked % "pipe")
+    assert added == '+name = "duct"'
+    assert "linesmith.toml:1: group.members of duct stays as it is" in said
+
+
 @pytest.mark.parametrize("option", ["--base", "--tighten"])
 def test_how_to_update_is_said_of_an_update_only(tmp_path: Path, option: str) -> None:
     elf = compiled(tmp_path, "old", SOURCE)
