@@ -196,6 +196,17 @@ def test_paper_shows_what_is_folded_away(browser: Browser, page: Path, tmp_path:
     assert [word for word in folded if len(word) < MOST_LETTERS and word not in text] == []
 
 
+def test_paper_breaks_no_number(browser: Browser, page: Path) -> None:
+    """Half of a number on the next row is another number; on paper columns may get narrower than their words."""
+    browser.open(page.as_uri())
+    browser.do("Emulation.setEmulatedMedia", media="print")
+    ways = browser.value(
+        "[...new Set([...document.querySelectorAll('td.number')].map(one => getComputedStyle(one).overflowWrap))]"
+    )
+    browser.do("Emulation.setEmulatedMedia", media="")
+    assert ways == ["normal"]
+
+
 def printed_text(document: Path) -> str:
     try:
         done = subprocess.run(["pdftotext", document, "-"], capture_output=True, text=True, check=True)
