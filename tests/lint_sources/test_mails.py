@@ -267,7 +267,7 @@ def test_what_does_not_apply_is_named_with_its_place(
         (b"", "0.patch is empty"),
         (b"From: x\nSubject: [PATCH v3 0/2] caches\n\nWhat this is about.\n", "0.patch is a cover letter"),
         (b"> --- a/a.h\n> +++ b/a.h\n", "0.patch is no patch of files"),
-        (gzip.compress(b"--- a/a.h\n"), "0.patch is compressed"),
+        (gzip.compress(b"--- a/a.h\n", mtime=0), "0.patch is compressed"),
         (b"From: x\nContent-Type: multipart/mixed; boundary=b\n\n--b\n", "0.patch is a mail of several parts"),
         ("--- a/a.h\n".encode("utf-16"), "0.patch is UTF-16"),
         (b"From: x\nContent-Transfer-Encoding: base64\n\nLS0tI\n", "0.patch is encoded for mail, and damaged"),
