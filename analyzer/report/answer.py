@@ -6,7 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from linesmith.analyzer.geometry import lines
-from linesmith.analyzer.model import Candidate, CoAccess, Finding, HolderChange, MemoryUse, Optimality, SlabBasis
+from linesmith.analyzer.model import (
+    Candidate,
+    CoAccess,
+    Finding,
+    HolderChange,
+    MemoryUse,
+    Optimality,
+    ReplayedSaving,
+    SlabBasis,
+)
 from linesmith.analyzer.report.cost import count_range
 from linesmith.analyzer.report.counting import counted
 from linesmith.analyzer.report.meeting import meeting_rows
@@ -17,9 +26,11 @@ MOST_CACHES = 3
 MOST_HOLDERS = 3
 
 
-def answer_rows(candidate: Candidate, finding: Finding) -> Iterator[tuple[str, str]]:
-    """Gain first, then what it costs, then where the members still meet."""
-    yield from _gain(candidate, finding)
+def answer_rows(
+    candidate: Candidate, finding: Finding, replayed: ReplayedSaving | None = None
+) -> Iterator[tuple[str, str]]:
+    """Gain first, beside what was ``replayed``, then what it costs, then where the members still meet."""
+    yield from _gain(candidate, finding, replayed)
     yield "size", _size(candidate)
     yield from _labelled("holders", holder_rows(candidate.holders))
     yield from _labelled("memory", memory_rows(candidate.costs[0].memory, candidate.costs[1].memory))
@@ -36,9 +47,9 @@ def _labelled(label: str, rows: Iterable[str]) -> Iterator[tuple[str, str]]:
         yield "" if place else label, row
 
 
-def _gain(candidate: Candidate, finding: Finding) -> Iterator[tuple[str, str]]:
+def _gain(candidate: Candidate, finding: Finding, replayed: ReplayedSaving | None) -> Iterator[tuple[str, str]]:
     """What is saved of the contended accesses to the record, with limits; and elsewhere, where that differs."""
-    gain, saving = saved(candidate), candidate.saving
+    gain, saving = saved(candidate, replayed), candidate.saving
     counted = "accesses" if finding.simulated else "loads"
     if not saving.before:
         yield "saves", f"{gain.text} contended {counted} that the meeting explains"

@@ -41,7 +41,7 @@ def _said(one: Numbered) -> str:
 def _gain(one: Numbered) -> str:
     before, after = one.candidate.before.size, one.candidate.after.size
     size = f", {before} -> {after} bytes" if after != before else ""
-    return f"saves {saved(one.candidate).in_brief}{size}"
+    return f"saves {saved(one.candidate, one.replayed).in_brief}{size}"
 
 
 def _advised(suggested: Suggested) -> Iterator[str]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linesmith.analyzer.model import Bounds, Candidate
+from linesmith.analyzer.model import Bounds, Candidate, ReplayedSaving
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
     """``likely`` saved ``of`` contended accesses, between ``limits``; ``None`` where nothing is known of those.
 
-    ``certainty`` is the word for it: ``likely``, or ``perhaps`` where the limits hold a loss or the record is in doubt.
+    ``certainty`` is the word for it: ``likely``, or ``perhaps`` where the limits hold a loss, the record is in doubt or
+    a replay counted what is beyond the limits.
     """
 
     likely: float
@@ -37,11 +38,12 @@ class Saved:
         return f"{self.limits.least:,.0f} to {self.limits.most:,.0f}" if self.limits else ""
 
 
-def saved(candidate: Candidate) -> Saved:
-    """The saving of a candidate; of one that has none, what its pairs of members explain."""
+def saved(candidate: Candidate, replayed: ReplayedSaving | None = None) -> Saved:
+    """The saving of a candidate, beside what was ``replayed``; of one that has none, what its pairs explain."""
     saving, gain = candidate.saving, candidate.predicted
     if saving.before:
         limits = Bounds(saving.contended.least, min(saving.contended.most, saving.before))
-        certainty = "perhaps" if saving.may_lose or candidate.doubt else "likely"
+        refuted = replayed is not None and not replayed.holds
+        certainty = "perhaps" if saving.may_lose or candidate.doubt or refuted else "likely"
         return Saved(saving.likely, saving.before, limits, certainty)
     return Saved(gain.before - gain.after, gain.before, None)

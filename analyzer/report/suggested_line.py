@@ -21,6 +21,7 @@ from linesmith.analyzer.report.suggested import Numbered, Proposed, Suggested
 
 LABEL = 12
 _MEMBER_INDENT = 10
+REFUTED = "What was replayed is beyond the limits of the estimate: believe the replay ({change:+.1%} misses)."
 MAY_LOSE = "By its limits it may also lose: replay it (--trace) or benchmark it before you believe it."
 # Other lines of the same record that are named.
 MOST_LINES = 4
@@ -87,7 +88,7 @@ def _contended(finding: Finding) -> str:
 
 def _answer(one: Numbered, columns: int) -> str:
     rows = [("because", one.candidate.recommended)] if one.candidate.recommended else []
-    rows += [*answer_rows(one.candidate, one.line.finding)]
+    rows += [*answer_rows(one.candidate, one.line.finding, one.replayed)]
     rows += [("" if place else "simulated", text) for place, text in enumerate(replayed_rows(one))]
     labelled = (prose(text, f"  {label:<{LABEL}}", " " * (LABEL + 2), columns) for label, text in rows)
     notes = (prose(note, "  - ", "    ", columns) for note in notes_of(one))
@@ -107,7 +108,9 @@ def notes_of(one: Numbered) -> tuple[str, ...]:
 
 
 def _reserve(one: Numbered) -> list[str]:
-    """What to think of a saving whose limits hold a loss, unless misses were counted."""
+    """What to think of a saving whose limits hold a loss, or do not hold what was counted."""
+    if one.replayed is not None and not one.replayed.holds:
+        return [REFUTED.format(change=-one.replayed.replayed)]
     return [MAY_LOSE] if one.candidate.saving.may_lose and (one.simulation is None or one.simulation.useless) else []
 
 

@@ -198,6 +198,18 @@ def test_a_saving_that_may_be_a_loss_is_told_with_reserve() -> None:
     assert said not in render_text(replayed)
 
 
+def test_an_estimate_whose_limits_do_not_hold_what_was_replayed_is_no_likely_one() -> None:
+    """Misses were counted, so the head line may not promise what only was estimated."""
+    given = replace(suggested(proposed(moved())), simulations={1: simulation(200, 170)})
+    counted = ReplayedSaving(Bounds(0.6, 1.0), 0.88, 0.15, 0.73, False)
+    told = render_text(replace(given, replayed={1: counted}))
+    assert "  saves       perhaps 88 of 100 contended loads" in told
+    assert "  - What was replayed is beyond the limits of the estimate: believe the replay (-15.0% misses)." in told
+    held = render_text(replace(given, replayed={1: replace(counted, predicted=Bounds(0.1, 1.0), holds=True)}))
+    assert "  saves       likely 88 of 100 contended loads" in held
+    assert "beyond the limits" not in held
+
+
 def test_a_limit_leaves_the_first_candidates_and_lines_without_any() -> None:
     answers = (Suggestion(LINE, (moved(), aligned())), Suggestion(LINE, (), "no"), Suggestion(LINE, (aligned(),)))
     assert [len(one.candidates) for one in first_candidates(answers, 1)] == [1, 0]

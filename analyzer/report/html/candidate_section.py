@@ -56,7 +56,7 @@ def candidate_section(one: Numbered, suggested: Suggested, profile: Profile) -> 
 def _facts(one: Numbered) -> Iterator[Fact]:
     """Labels with their rows; a row without a label goes on with the one before."""
     grouped: list[tuple[str, list[str]]] = []
-    for label, text in answer_rows(one.candidate, one.line.finding):
+    for label, text in answer_rows(one.candidate, one.line.finding, one.replayed):
         if label or not grouped:
             grouped.append((label, []))
         grouped[-1][1].append(text)
