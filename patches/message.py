@@ -86,12 +86,18 @@ def message(
     sizes = seen.verification.before.outer.size, seen.verification.after.outer.size
     exact = seen.verification.exact
     blocks += [change_text(candidate.moves, *sizes), around(candidate.holders, exact=exact)]
+    blocks += [_split(candidate.split, exact=exact)]
     blocks += [expectation(candidate, finding, title, exact=exact)]
     blocks += [reasons(steps) if exact else ""]
     blocks += [_layouts(candidate, excerpt, seen.verification)]
     blocks += [_phases(candidate, title, finding, seen.verification), seen.beyond.configurations, seen.beyond.code]
     blocks += [_verified(candidate, seen), _unverified(seen)]
     return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _split(told: str, *, exact: bool) -> str:
+    """Which members come to lie on two lines; of a tree with other layouts it is said where that holds."""
+    return paragraph(told if exact else f"In the layouts of the profiled build: {told}") if told else ""
 
 
 def with_evidence(text: str, evidence: str) -> str:

@@ -39,7 +39,7 @@ from linesmith.tuner.cost.proofs import proofs
 from linesmith.tuner.cost.saving import saving
 from linesmith.tuner.doubted import nothing_sure, rests_on_doubt
 from linesmith.tuner.merit import Merit, best_first, disturbed, elsewhere, left, merit, smallest_first
-from linesmith.tuner.notes import doubt, notes
+from linesmith.tuner.notes import doubt, notes, split
 from linesmith.tuner.pareto import undominated
 from linesmith.tuner.premises import NO_PREMISES, Premises
 from linesmith.tuner.recommendation import declined, reason, recommended
@@ -182,6 +182,7 @@ def candidate(finding: Finding, target: Subject, option: Option, layouts: Layout
         granules=(objects[0].step, objects[1].step),
         firsts=(objects[0].first, objects[1].first) if target.heat.mixes.placed else None,
         loose=target.heat.mixes.loose(option.granule, more),
+        split=split(target, option),
     )
 
 

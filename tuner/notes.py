@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linesmith.analyzer.geometry import ObjectStarts, phases
+from linesmith.analyzer.geometry import ObjectStarts, phases, straddles
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding
 from linesmith.tuner.configurations import told_elsewhere
 from linesmith.tuner.cost.conflict import residual_share
@@ -26,6 +26,7 @@ def notes(finding: Finding, target: Subject, option: Option) -> tuple[str, ...]:
         *filter(None, (doubt(finding, target),)),
         *_phases(target, option),
         *_new_contacts(target, option),
+        *filter(None, (split(target, option),)),
         *_locks(target),
         *_unexplained(finding, target),
         *_size(target, option),
@@ -40,6 +41,23 @@ def doubt(finding: Finding, target: Subject) -> str:
     """A sentence on what speaks against the record on the line; empty where nothing does."""
     against = finding.objects[0].doubt
     return f"Whether {target.title} lies on the line as told is in doubt: {against}." if against else ""
+
+
+def split(target: Subject, option: Option) -> str:
+    """A sentence on members, hot or not, that lie on two lines in more phases than before; empty without any.
+
+    Arrays are left out: their elements are used one by one.
+    """
+    size, now, then = target.heat.line_bytes, target.heat.mixes.starts(target.heat.granule), _objects(target, option)
+    found = []
+    for member, old, new in zip(target.layout.members, target.starts, option.starts, strict=True):
+        if member.name and not member.is_bit_field and not member.dimensions:
+            before, after = (
+                _straddling_share(start, member.size, size, objects) for start, objects in ((old, now), (new, then))
+            )
+            found += [f"{member.name} (in {after:.0%} of the phases, {before:.0%} before)"] if after > before else []
+    more = f" and {len(found) - MOST_CLOSER} more" if len(found) > MOST_CLOSER else ""
+    return f"Puts on two cache lines: {', '.join(found[:MOST_CLOSER])}{more}." if found else ""
 
 
 def _unchecked(target: Subject) -> str:
@@ -74,6 +92,12 @@ def _new_contacts(target: Subject, option: Option) -> Iterator[str]:
     yield from closer[:MOST_CLOSER]
     if len(closer) > MOST_CLOSER:
         yield f"Brings {len(closer) - MOST_CLOSER} more pairs closer, of which less was sampled."
+
+
+def _straddling_share(begin: int, size: int, line_bytes: int, objects: ObjectStarts) -> float:
+    """Share of the phases in which bytes that would fit on one line lie on two."""
+    found = phases(objects.step, line_bytes, objects.first)
+    return sum(straddles(begin + phase, size, line_bytes) for phase in found) / len(found)
 
 
 def _objects(target: Subject, option: Option) -> ObjectStarts:

@@ -107,7 +107,8 @@ class Candidate:
 
     ``before`` and ``after`` are the record whose members move: that called ``type``, or an anonymous struct inside it.
     ``costs`` are those of both layouts, ``saving`` what one saves of the other; ``recommended`` is the reason why this
-    one is, empty for all others. ``doubt`` is a sentence, the first of ``notes``, where the record may not be there.
+    one is, empty for all others. ``doubt`` is a sentence, the first of ``notes``, where the record may not be there,
+    and ``split`` one of them on members that come to lie on two lines.
     ``optimality`` is of a packing. ``proofs`` hold every place where objects are known to lie, and every start.
     ``holders`` are the records around it that get another size, the costliest first. ``granules`` are the bytes
     between the places at which objects start before and after, ``None`` where only the record's alignment tells, and
@@ -137,6 +138,7 @@ class Candidate:
     granules: tuple[int, int] | None = None
     firsts: tuple[int, int] | None = None
     loose: tuple[str, ...] = ()
+    split: str = ""
 
     @property
     def steps(self) -> tuple[int, int]:

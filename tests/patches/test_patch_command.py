@@ -72,6 +72,22 @@ def test_a_doubt_about_the_record_stands_in_the_message(bench: Path, tmp_path: P
     assert "Predicted: perhaps " in told
 
 
+def test_a_member_that_comes_to_lie_on_two_lines_stands_in_the_message(tmp_path: Path) -> None:
+    """``list`` begins the second line of an object, until the lock in front of it moves away."""
+    tree = program.unpack(tmp_path / "tree")
+    header = tree / "session_index.h"
+    behind, added = "  const char *name;\n", "  struct session_list { void *next, *prev; } list;\n"
+    header.write_text(header.read_text().replace(behind, f"{added}{behind}"))
+    program.build(tree, program.find_compiler())
+    git(tree, "init", "-q")
+    for key, value in (("name", "Ann Other"), ("email", "ann@example.org")):
+        git(tree, "config", f"user.{key}", value)
+    git(tree, "add", ".")
+    git(tree, "commit", "-q", "-m", "index: Begin")
+    told = patch((tree / "bench").rename(tmp_path / "bench")).stdout
+    assert "Puts on two cache lines: list (in 100% of the phases, 0% before)." in " ".join(told.split())
+
+
 def test_the_comment_can_be_left_out(bench: Path) -> None:
     assert "\n+   * Kept off the cache line of root" in patch(bench).stdout
     assert "Kept off" not in patch(bench, "--no-comment").stdout

@@ -99,6 +99,16 @@ def test_waiting_for_the_lock_itself_is_not_promised_to_end() -> None:
     assert "3,000 of the line's 3,700 contended samples have other causes and stay." in notes
 
 
+def test_a_member_that_comes_to_lie_on_two_lines_is_told() -> None:
+    """Objects begin with a line: ``list`` begins the second one, until what goes away in front of it draws it up."""
+    layout = struct("s", scalar("hot"), scalar("seq"), scalar("rest", 48), scalar("list", 16), scalar("end"), align=64)
+    found = propose(meeting(layout, "hot", "seq"), table(layout))
+    told = "Puts on two cache lines: list (in 100% of the phases, 0% before)."
+    assert found[0].split == told in found[0].notes
+    still = struct("s", *layout.members[:4], scalar("end"), align=8)
+    assert {one.split for one in propose(meeting(still, "hot", "seq"), table(still))} == {""}
+
+
 def test_a_record_that_is_perhaps_another_is_in_doubt_wherever_the_candidate_is_told() -> None:
     layout, layouts = address_space()
     line = meeting(layout, "i_mmap_rwsem", "i_mmap", phase=16, samples=3700)
