@@ -183,6 +183,24 @@ def test_a_guess_is_no_title_and_is_not_drawn() -> None:
     assert "<svg" not in page
 
 
+def test_a_doubt_about_the_record_stands_in_the_answer() -> None:
+    layout = struct("perhaps", scalar("first"), scalar("second"))
+    hot = meeting(layout, "first", "second")
+    misfit = "what is touched at 0x8 hardly fits it"
+    doubted = replace(hot, objects=(replace(hot.objects[0], doubt=misfit),))
+    suggested = Suggested(ELF, "report.txt", table(layout), (), (doubted,))
+    page = render_profile(suggested, Chosen(Profile("report.txt", "", "hitm", ()), 1, 1), ())
+    assert f'<p class="answer">{hot.triage.sentence}. In doubt: {misfit}.</p>' in page
+
+
+def test_a_page_is_named_by_its_file_and_not_by_the_words_above_the_report() -> None:
+    layout = struct("ring", scalar("first"), scalar("second"))
+    suggested = Suggested(ELF, "report.txt", table(layout), (), (meeting(layout, "first", "second"),))
+    page = render_profile(suggested, Chosen(Profile("report.txt", "Baseline", "hitm", ()), 1, 2), ())
+    assert "<h1>report.txt, report 1 of 2: ring</h1>" in page
+    assert "<dt>headed</dt><dd>Baseline</dd>" in page
+
+
 def test_a_name_without_end_is_cut() -> None:
     endless = "x" * 100_000
     layout = struct(endless, scalar("first"), scalar("second"))

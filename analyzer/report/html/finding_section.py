@@ -75,10 +75,14 @@ class Advised:
 
 @dataclass(frozen=True, slots=True)
 class FindingSection:
-    """Everything that is told of one line; ``alike`` are the ranks of lines that it stands for."""
+    """Everything that is told of one line; ``alike`` are the ranks of lines that it stands for.
+
+    ``doubt`` is what speaks against the record on the line, empty where nothing does.
+    """
 
     finding: Finding
     title: str
+    doubt: str
     facts: tuple[tuple[str, str], ...]
     drawing: Markup
     cells: tuple[TouchedCell, ...]
@@ -105,6 +109,7 @@ def finding_section(
     return FindingSection(
         finding,
         _title(finding, suggested),
+        finding.objects[0].doubt if type_of(finding) else "",
         (
             *_facts(finding, accesses),
             *(pair for one in objects_told(finding.objects) for pair in _object(one, finding)),

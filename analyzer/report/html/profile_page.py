@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from linesmith.analyzer.model import Finding, Profile
+from linesmith.analyzer.model import Finding
 from linesmith.analyzer.report.by_type import MOST_TYPES, examples
 from linesmith.analyzer.report.chosen import Chosen
 from linesmith.analyzer.report.cost import share_range
@@ -57,7 +57,7 @@ def render_profile(suggested: Suggested, chosen: Chosen, unchecked: Sequence[str
     ranks = {finding.rank for finding, _ in told}
     left_out = left_out_rows(chosen.left_out, profile)
     content = {
-        "heading": _heading(suggested, profile),
+        "heading": _heading(suggested, chosen),
         "facts": tuple(_facts(suggested, chosen)),
         "recommended": tuple(_recommended(suggested, ranks)),
         "types": tuple(map(_type_row, type_totals(suggested.findings)[:MOST_TYPES])),
@@ -76,12 +76,13 @@ def render_profile(suggested: Suggested, chosen: Chosen, unchecked: Sequence[str
     return render_page("profile.html", content, LINE_MAP_STYLE)
 
 
-def _heading(suggested: Suggested, profile: Profile) -> str:
-    """What the profile calls itself or its file, and the records that are hot in it; no path of this machine."""
+def _heading(suggested: Suggested, chosen: Chosen) -> str:
+    """The profile's file, which report in it, and the records that are hot in it; no path of this machine."""
     totals = [one.type for one in type_totals(suggested.findings) if one.type]
     more = f" and {len(totals) - MOST_HEADING} more" if len(totals) > MOST_HEADING else ""
     records = f": {', '.join(totals[:MOST_HEADING])}{more}" if totals else ""
-    return f"{profile.title or Path(profile.source).name}{records}"
+    report = f", report {chosen.section} of {chosen.sections}" if chosen.sections > 1 else ""
+    return f"{Path(chosen.profile.source).name}{report}{records}"
 
 
 def _told(suggested: Suggested) -> tuple[list[tuple[Finding, tuple[int, ...]]], int]:
@@ -106,6 +107,8 @@ def _facts(suggested: Suggested, chosen: Chosen) -> Iterator[tuple[str, str]]:
     yield "profile", Path(profile.source).name
     if chosen.sections > 1:
         yield "report", f"{chosen.section} of {chosen.sections} in this text"
+    if profile.title:
+        yield "headed", profile.title
     yield "layouts", f"{Path(elf.path).name}{f', build-id {elf.build_id}' if elf.build_id else ''}"
     if machine:
         release = ".".join(map(str, machine.release))
