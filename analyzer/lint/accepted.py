@@ -49,7 +49,10 @@ def settled(report: LintReport, acceptance: Acceptance) -> LintReport:
         report,
         violations=tuple(sorted(rest, key=lambda one: one.order)),
         accepted=tuple(accepted),
-        remarks=(*report.remarks, *_dead(report, acceptance, {key for one in every for key in one.keys})),
+        remarks=(
+            *report.remarks,
+            *_dead(report, acceptance, {key for one in (*report.violations, *every) for key in one.keys}),
+        ),
     )
 
 

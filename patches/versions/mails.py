@@ -24,6 +24,9 @@ _HEADS = re.compile(rb"^(?:---|\+\+\+) ([^\t\r\n]+)", re.MULTILINE)
 _MOVED = re.compile(rb"^(?:rename|copy) (?:from|to) ([^\t\r\n]+)", re.MULTILINE)
 _PAIRS = re.compile(rb"^diff --git ([^\s/]\S*) ([^\s/]\S*)$", re.MULTILINE)
 _MULTIPART = re.compile(rb"^Content-Type:\s*multipart/", re.MULTILINE | re.IGNORECASE)
+_SUBMODULE = re.compile(
+    rb"^--- ([^\t\r\n]+)[^\n]*\n\+\+\+ ([^\t\r\n]+)[^\n]*\n@@[^\n]*\n[-+]Subproject commit [0-9a-f]{40}", re.MULTILINE
+)
 _COMMIT = re.compile(rb"^commit [0-9a-f]{40,64}\b", re.MULTILINE)
 _COMPLAINT = re.compile(r"^error: ([^\n]{1,200})", re.MULTILINE)
 # Of a series of more patches, the tree has all or none.
@@ -81,7 +84,9 @@ def patched(tree: Path, mails: Sequence[Mail]) -> Versions:
     if had and build:
         message = f"{tree} has {given[0].name} already, which changes {build[0]} of the build; give the tree without it"
         raise PatchRefused(message)
-    return _versions(root, given, (before, after), (*_remarks(build), *_had(tree, had, len(given))))
+    return _versions(
+        root, given, (before, after), (*_remarks(build), *_modules(given, strip), *_had(tree, had, len(given)))
+    )
 
 
 def _is_of_no_use(name: bytes) -> bool:
@@ -160,6 +165,16 @@ def _remarks(build: Sequence[str]) -> Iterator[str]:
             f"changed files of the build ({', '.join(build[:3])}{', …' if len(build) > 3 else ''}) were not run: both "
             "versions are compiled as the tree is built"
         )
+
+
+def _modules(mails: Sequence[Mail], strip: int) -> Iterator[str]:
+    found = (heads for mail in mails for heads in _SUBMODULE.findall(mail.text))
+    heads = (new if old == b"/dev/null" else old for old, new in found)
+    names = sorted({plain(_behind(head) if strip else head) or repr(head.decode("utf-8", "replace")) for head in heads})
+    if names:
+        counted = f"{len(names)} submodules" if len(names) > 1 else "1 submodule"
+        more = ", …" if len(names) > 1 else ""
+        yield f"{counted} ({names[0]}{more}) not followed: --base-ref judges what another commit of one changes"
 
 
 def _strip(root: Path, mails: Sequence[Mail]) -> int:

@@ -204,3 +204,9 @@ def test_an_entry_of_the_baseline_goes_with_a_member_that_got_another_name() -> 
     found = with_baseline(report(replace(known, member="lock", was="guard")), Baseline("b.json", {known.key: "cold"}))
     assert found.violations == ()
     assert [one.reason for one in found.accepted] == ["cold"]
+
+
+def test_an_entry_whose_violation_a_suppression_accepts_as_well_is_met() -> None:
+    baseline = Baseline("b.json", {violation().key: ""})
+    found = replace(report(violation()), base="")
+    assert settled(found, Acceptance((suppression(),), TODAY, baseline, lambda _: True)).remarks == ()

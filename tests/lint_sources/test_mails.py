@@ -278,6 +278,19 @@ def test_what_is_no_patch_is_named_for_what_it_is(tmp_path: Path, text: bytes, s
         judged(tree(tmp_path), text)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "lines_of"),
+    [("a/lib", "b/lib", "-1 +1"), ("/dev/null", "b/lib", "-0,0 +1"), ("a/lib", "/dev/null", "-1 +0,0")],
+)
+def test_another_commit_of_a_submodule_is_told(tmp_path: Path, old: str, new: str, lines_of: str) -> None:
+    lines = [f"{sign}Subproject commit {sign_of * 40}" for sign, sign_of in (("-", "1"), ("+", "2"))]
+    kept = [line for line, side in zip(lines, (old, new), strict=True) if side != "/dev/null"]
+    patch = "\n".join(("diff --git a/lib b/lib", f"--- {old}", f"+++ {new}", f"@@ {lines_of} @@", *kept, ""))
+    found = patched(tree(tmp_path), mails_of("0.patch", patch.encode()))
+    assert found.changes == ()
+    assert found.remarks == ("1 submodule (lib) not followed: --base-ref judges what another commit of one changes",)
+
+
 def test_a_patch_that_was_cut_off_is_damaged(tmp_path: Path, made: Commits) -> None:
     patch = printed(made, "diff", "topic~3", "topic")
     with pytest.raises(PatchRefused, match=r"0\.patch is damaged, corrupt patch at line \d+; give the file"):
