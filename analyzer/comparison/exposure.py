@@ -63,7 +63,8 @@ def _cautions(profiles: tuple[Profile, Profile], looked: Exposure) -> Iterator[s
         yield "a text without counts has shares only: its counts are as of 10,000 a line, and limits mean nothing"
     for when, one in zip(("before", "after"), profiles, strict=True):
         if missing := sum(map(unlisted, one.lines)):
-            yield f"{when}: {missing:,} contended accesses stand in no row, so what seems to have vanished may be there"
+            accesses = "access stands" if missing == 1 else "accesses stand"
+            yield f"{when}: {missing:,} contended {accesses} in no row, so what seems to have vanished may be there"
 
 
 def _about_unseen(hidden: tuple[Unseen, Unseen]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from linesmith.analyzer.sharing.waiting import DEFAULTS, Waiting, total, unliste
 
 NONE, ALL, ANY = Bounds(0.0, 0.0), Bounds(1.0, 1.0), Bounds(0.0, 1.0)
 UNKNOWN_WRITER = "nobody was seen to write where {count:,} contended accesses waited: a member that was not sampled may"
-UNLISTED = "{count:,} contended accesses stand in no row of the profile: they may be of any member"
+UNLISTED = "{count:,} contended {accesses} in no row of the profile: {they} may be of any member"
 NO_RATES = (
     "how often each member is written was not sampled: a written member may wait for itself only, or for others only"
 )
@@ -201,7 +201,8 @@ def _leave_out(line: SharedLine, parts: Sequence[Part], listed: Waiting, found: 
     if rest > 0:
         found.removable += ANY.times(rest)
         found.removable_cycles += ANY.times(rest * _mean(listed))
-        found.notes[UNLISTED.format(count=rest)] = None
+        accesses, they = ("access stands", "it") if rest == 1 else ("accesses stand", "they")
+        found.notes[UNLISTED.format(count=rest, accesses=accesses, they=they)] = None
 
 
 def _mean(listed: Waiting) -> float:

@@ -111,7 +111,7 @@ def given(benchmark: str, settings: Settings, known: Collection[str], families: 
         if name not in names and not (dot and key and family in families):
             every = (*names, *(f"{each}.NAME" for each in families))
             raise BenchmarkUnknown(
-                f"the benchmark {benchmark} has no setting {shown(name)}{nearest(name, every)}; "
+                f"the benchmark {shown(benchmark)} has no setting {shown(name)}{nearest(name, every)}; "
                 f"its settings are {', '.join(sorted(every))}"
             )
     found = Given(benchmark, settings)

@@ -151,7 +151,7 @@ def test_a_huge_output_is_searched_from_its_end() -> None:
         ({"run": "a", "limit": 0}, "limit = 0 is no setting for the benchmark command: give a whole number from 1"),
         ({"run": "a", "cpus": "3-1"}, 'give CPUs such as "0-3,8"'),
         ({"run": "a", "cpus": "all"}, 'give CPUs such as "0-3,8"'),
-        ({"run": "a", "patern": "(a)"}, r"has no setting 'patern' \(did you mean pattern\?\)"),
+        ({"run": "a", "patern": "(a)"}, r"the benchmark 'command' has no setting 'patern' \(did you mean pattern\?\)"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Setting], words: str) -> None:

@@ -127,6 +127,8 @@ def test_rows_that_were_not_pasted_may_be_of_any_member() -> None:
     cost = cost_of(line_of(read(0, 100), write(8, 50), hitm=180))
     assert (cost.contended, cost.removable) == (180, Bounds(100, 180))
     assert "80 contended accesses stand in no row" in cost.notes[0]
+    one = cost_of(line_of(read(0, 10), write(8, 50), Access(None, "far", hitm_local=1)))
+    assert one.notes[0] == "1 contended access stands in no row of the profile: it may be of any member"
 
 
 def test_the_share_is_of_all_cycles_of_the_profile() -> None:

@@ -79,5 +79,6 @@ def _text(layout: Layout, layouts: Layouts, emphasis: Emphasis, moved: frozenset
 
 
 def _size(layout: Layout) -> str:
+    """Its size and the fewest lines it can lie on; the map below says on how many it lies where it begins."""
     count = lines(layout)
-    return f"{layout.size:,} bytes, {count:,} line{'s' * (count != 1)}"
+    return f"{layout.size:,} bytes, at least {count:,} line{'s' * (count != 1)}"
