@@ -54,7 +54,7 @@ def as_built(target: Subject, outer: Layout, layouts: Layouts, built: Layout, th
         proofs=proofs(target.heat, starts, granule, growth),
         holders=target.holders.changes(granule, built.size - outer.size),
         granules=(objects[0].step, objects[1].step),
-        firsts=(objects[0].first, objects[1].first) if mixes.placed else None,
+        firsts=mixes.firsts((target.heat.granule, granule), growth),
         loose=mixes.loose(granule, growth),
     )
 

@@ -180,7 +180,7 @@ def candidate(finding: Finding, target: Subject, option: Option, layouts: Layout
         optimality=option.arrangement.optimality,
         holders=target.holders.changes(option.granule, more),
         granules=(objects[0].step, objects[1].step),
-        firsts=(objects[0].first, objects[1].first) if target.heat.mixes.placed else None,
+        firsts=target.heat.mixes.firsts((target.heat.granule, option.granule), more),
         loose=target.heat.mixes.loose(option.granule, more),
         split=split(target, option),
     )

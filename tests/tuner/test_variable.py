@@ -64,7 +64,16 @@ def test_variables_of_one_record_count_the_same() -> None:
         layout, table(layout), None, rows=[VariableRow("one", LINE, 64), VariableRow("other", LINE + 32, 64)]
     )
     assert mixes.of(8).phases() == ((0, 0.5), (32, 0.5))
-    assert mixes.starts(8) == ObjectStarts(32, 0)
+
+
+def test_variables_whose_places_are_no_series_are_told_at_every_start() -> None:
+    """At 0 and 32 of 128 bytes a pair may meet in each of them, and in 3 of 4 multiples of 32 only."""
+    layout, apart = counters(), [VariableRow("one", LINE, 64), VariableRow("other", LINE + 32, 64)]
+    mixes = PhaseMixes(layout, table(layout), None, rows=apart)
+    assert (mixes.starts(8), mixes.firsts((8, 8), 0)) == (ObjectStarts(8), None)
+    every = [VariableRow("row", LINE, 32, 4)]
+    series = PhaseMixes(layout, table(layout), None, rows=every)
+    assert (series.starts(8), series.firsts((8, 64), 0)) == (ObjectStarts(32, 0), (0, 0))
 
 
 def test_objects_from_an_allocator_begin_at_any_multiple_of_their_alignment() -> None:
