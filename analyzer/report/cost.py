@@ -27,17 +27,20 @@ def cost_rows(cost: LineCost, accesses: str, whole: str = "profile") -> list[str
         return []
     measured = "counted with assumed latencies" if cost.exact else "as sampled" if cost.timed else "latencies assumed"
     slow = f" and {cost.slow_cycles:,.0f} on other slow loads" if cost.slow_cycles >= 1 else ""
-    rows = [f"  cost     {cost.cycles:,.0f} cycles on contended {accesses}{slow} ({measured})"]
-    removable = _removable(cost.removable, cost.removable_cycles, cost.contended, accesses)
+    # A recording knows more misses for a store elsewhere than those that found the line modified, which it counts as
+    # contended: behind the first of several readers the line is clean again.
+    things = "misses after stores by other CPUs" if cost.exact else f"contended {accesses}"
+    rows = [f"  cost     {cost.cycles:,.0f} cycles on {things}{slow} ({measured})"]
+    removable = _removable(cost.removable, cost.removable_cycles, cost, things)
     rows.append(f"  removable {removable}: {share_range(cost.share)} of the {whole}")
     if cost.adjacent.most:
-        beside = _removable(cost.adjacent, cost.adjacent_cycles, cost.contended, accesses)
+        beside = _removable(cost.adjacent, cost.adjacent_cycles, cost, things)
         rows.append(f"  adjacent {beside}, if the other half of the 128-byte pair is to blame")
     return rows
 
 
-def _removable(amount: Bounds, cycles: Bounds, contended: int, accesses: str) -> str:
-    of_all = counted_as(contended, f"contended {accesses}")
+def _removable(amount: Bounds, cycles: Bounds, cost: LineCost, things: str) -> str:
+    of_all = f"{cost.contended:,} {things}" if cost.exact else counted_as(cost.contended, things)
     return f"{count_range(amount)} of {of_all}, {count_range(cycles)} cycles"
 
 

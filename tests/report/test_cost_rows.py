@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from linesmith.analyzer.model import Side
-from linesmith.analyzer.report.cost import places
+from linesmith.analyzer.model import Bounds, LineCost, Side
+from linesmith.analyzer.report.cost import cost_rows, places
 
 
 def side(member: str, cpus: int, *nodes: int) -> Side:
@@ -25,3 +25,11 @@ def side(member: str, cpus: int, *nodes: int) -> Side:
 )
 def test_no_cpu_waits_for_itself(victim: Side, writer: Side, told: str) -> None:
     assert places(victim, writer) == told
+
+
+def test_misses_of_a_recording_are_not_called_contended_accesses() -> None:
+    """Contended are those that found the line modified; a second reader behind the store finds it clean, and misses."""
+    cost = LineCost(337, 40_000, removable=Bounds(327, 334), removable_cycles=Bounds(39_000, 39_800), exact=True)
+    rows = cost_rows(cost, "accesses")
+    assert rows[0] == "  cost     40,000 cycles on misses after stores by other CPUs (counted with assumed latencies)"
+    assert rows[1].startswith("  removable 327 to 334 of 337 misses after stores by other CPUs, ")
