@@ -90,7 +90,7 @@ class PhaseMixes:
 
     def starts(self, granule: int, growth: int = 0) -> ObjectStarts:
         """The places at which objects start: nearer than ``granule`` where a cache does not keep to it, one of one."""
-        named = self._series(granule, growth) if self.placed else None
+        named = self._series(granule, growth)
         if named is not None:
             return named
         slabs = self.slabs(granule, growth)
@@ -99,10 +99,12 @@ class PhaseMixes:
     def firsts(self, granules: tuple[int, int], growth: int) -> tuple[int, int] | None:
         """The first places of variables before and after, in a pair of lines; ``None`` where others start elsewhere."""
         before, after = self._series(granules[0], 0), self._series(granules[1], growth)
-        return (before.first, after.first) if self.placed and before and after else None
+        return (before.first, after.first) if before and after else None
 
     def _series(self, granule: int, growth: int) -> ObjectStarts | None:
-        """The places of all variables, as far as they are all those that a step from the first one meets."""
+        """The places of all variables; ``None`` where a step from the first one meets more, or others lie elsewhere."""
+        if not self.placed:
+            return None
         known = {one for row in self.rows for one in starts_of(row, granule, growth, ADJACENT_LINE_BYTES)}
         places = {one % ADJACENT_LINE_BYTES for one in known}
         step = gcd(ADJACENT_LINE_BYTES, *(one - min(known) for one in known))
