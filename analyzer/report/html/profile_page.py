@@ -125,7 +125,13 @@ def _recommended(suggested: Suggested, told: set[int]) -> Iterator[Recommended]:
         before, after = candidate.before.size, candidate.after.size
         size = f"{after:,} bytes, unchanged" if before == after else f"{before:,} → {after:,} bytes"
         yield Recommended(
-            rank, rank in told, candidate.type, one.name, short_change(candidate), saved(candidate).in_brief, size
+            rank,
+            rank in told,
+            candidate.type,
+            one.name,
+            short_change(candidate),
+            saved(candidate, one.replayed).in_brief,
+            size,
         )
 
 
