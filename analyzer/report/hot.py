@@ -18,7 +18,7 @@ from linesmith.analyzer.report import identification
 from linesmith.analyzer.report.by_type import alike_row, examples, type_rows
 from linesmith.analyzer.report.chosen import Chosen
 from linesmith.analyzer.report.cost import cost_rows, sharing_rows
-from linesmith.analyzer.report.counting import amount
+from linesmith.analyzer.report.counting import amount, counted
 from linesmith.analyzer.report.elements import objects_told
 from linesmith.analyzer.report.lock import lock_rows
 from linesmith.analyzer.report.prose import LEAST_LAST, WIDTH, prose, row
@@ -158,8 +158,8 @@ def _rows(found: Sequence[Finding]) -> str:
     for finding in found:
         for outcome, count in finding.outcomes:
             counts[outcome.value] = counts.get(outcome.value, 0) + count
-    parts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
-    return f"{_counted(sum(counts.values()), 'row')} on {_counted(len(found), 'line')}: {parts}" if parts else ""
+    parts = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
+    return f"{counted(sum(counts.values()), 'row')} on {counted(len(found), 'line')}: {parts}" if parts else ""
 
 
 def _agreements(found: Sequence[Finding]) -> str:
@@ -178,7 +178,3 @@ def _remarks(remarks: Sequence[Remark], columns: int) -> list[str]:
     rows = [f"line {one.text_line} of the text: {one.text}" if one.text_line else one.text for one in remarks]
     more = [f"… and {len(rows) - MOST_REMARKS} more remarks"] if len(rows) > MOST_REMARKS else []
     return ["\n".join(["remarks:", *(prose(one, "  ", "    ", columns) for one in rows[:MOST_REMARKS] + more)])]
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
