@@ -34,3 +34,12 @@ def test_the_files_of_a_line_are_named() -> None:
 def test_types_of_another_language_are_told() -> None:
     with pytest.raises(NothingToSuggest, match=r"; door has types of C\+\+, and linesmith knows those of C$"):
         searched(unknown_object("shop::Counter"), Searching())
+
+
+def test_a_record_that_is_named_is_searched_like_the_hottest_one() -> None:
+    layout = struct("door", scalar("arrived"), scalar("left"), scalar("name", 112))
+    line = meeting(layout, "arrived", "left")
+    seen = Explained(Path("products/door"), Profile("profile.json", "", "hitm", ()), table(layout), (line,), None)
+    found = [searched(seen, Searching(type=name, growth=64)) for name in ("", "door", "struct door")]
+    assert len({proposed.space for _, proposed in found}) == 1
+    assert all(widened is seen for widened, _ in found)

@@ -20,8 +20,11 @@ def searched(seen: Explained, search: Searching) -> tuple[Explained, Proposals]:
     Raises ``NothingToSuggest``, with the files to look at.
     """
     try:
-        hottest = proposals(seen.findings, seen.layouts, search).record.subject.type
+        first = proposals(seen.findings, seen.layouts, search)
+        hottest = first.record.subject.type
         widened = with_all_lines(seen, hottest)
+        if search.type.split()[-1:] == [hottest] and widened.findings == seen.findings:
+            return widened, first  # asked the same again, which takes minutes where many lines hold the record
         return widened, proposals(widened.findings, widened.layouts, replace(search, type=hottest))
     except NothingToSuggest as error:
         raise NothingToSuggest(_placed(str(error), seen)) from error
