@@ -32,7 +32,7 @@ class CalledNow:
     def told(self, one: Violation) -> Violation:
         """The violation, with the name that its member had."""
         was = self.were.get(one.type, {}).get(one.member)
-        return replace(one, message=f"{one.message}; it was called {was}", was=was) if was else one
+        return replace(one, message=f"{one.message}; it was likely called {was}", was=was) if was else one
 
 
 def called_now(subjects: tuple[Subject, ...], sides: tuple[Side | None, Side], intent: Intent) -> CalledNow:

@@ -46,7 +46,7 @@ def stale_members(linted: Linted, policy: Policy, names: Mapping[str, Names]) ->
         for one in unknown_members(intent, linted.new.layouts):
             name = names[intent.record].get(one.member)
             if name is not None:
-                message = f"{one.subject}; it is called {name} now, and judged as the same member"
+                message = f"{one.subject}; it is likely called {name} now, and judged as the same member"
                 yield replace(one, message=message, advice=_FOLLOWING)
 
 

@@ -13,6 +13,10 @@ from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout
 
 _PART = re.compile(r"(\w+)(.*)", re.ASCII)
+# Room that is taken by something new is no other name for it.
+_ROOM = re.compile(
+    r"_*(?:\w+_)?(?:reserved|unused|spare|dummy|filler|rsvd?|pad(?:ding)?)_?\d*_*", re.ASCII | re.IGNORECASE
+)
 # Nobody writes a path of more parts; damaged debug information has records that hold themselves.
 _MOST_PARTS = 16
 
@@ -111,7 +115,7 @@ def _alone(mine: _Members, theirs: _Members) -> dict[tuple[object, ...], list[Na
     for path, one in mine.items():
         if path in theirs:
             behind = path
-        else:
+        elif not _ROOM.fullmatch(one.member.name):
             found.setdefault((behind, *_described(one)), []).append(one)
     return found
 

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member, RecordKind
 
-_NAME = re.compile(r"_*(\w+_)?pad(ding)?_?\d*_*", re.IGNORECASE | re.ASCII)
+# A pad of another kind holds data: scratch_pad, one_time_pad, key_pad.
+_OTHER = r"(?!(\w*_)?(scratch|time|key|note|touch)_pad)"
+_NAME = re.compile(rf"_*{_OTHER}(\w+_)?pad(ding)?_?\d*_*", re.IGNORECASE | re.ASCII)
 # Fewer bytes stand for what a format reserves more often than for the rest of a line.
 _LEAST_BYTES = 16
 

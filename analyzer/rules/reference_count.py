@@ -13,7 +13,8 @@ from linesmith.analyzer.model import Layout, MemberCategory
 # Types that are for nothing else, and atomic ones, which hold flags and sums as well: these go by their names.
 _COUNTS = re.compile(r"(?:struct )?(?:refcount|kref|rcuref|file_ref)(?:_t|_struct)?")
 _ATOMIC = re.compile(r"(?:struct |std::)?_?atomic", re.IGNORECASE)
-_NAME = re.compile(r"_*(?:[a-z]+_)?(?:count|refcount|refcnt|cnt|refs|users|usage)_?")
+# What stands in front of it is of the record, as in f_count; an rx_count or error_count is of something else.
+_NAME = re.compile(r"_*(?:(?!rx|tx)[a-z]{1,2}_)?(?:count|refcount|refcnt|cnt|refs|users|usage)_?")
 
 
 def reference_counts(layout: Layout, layouts: Layouts) -> Iterator[Named]:

@@ -32,8 +32,11 @@ def test_what_an_intent_wants_holds_under_the_new_name(tmp_path: Path) -> None:
     status, text = told(tmp_path, PARTED, PARTED.replace("guard", "lock").replace("pad[56]", "pad[8]"), APART)
 
     assert status == 1
-    assert f"struct s: lock shares a line with key; lock {WAY}; it was called guard [isolation-broken]" in text
-    assert "struct s: guard is not there; it is called lock now, and judged as the same member [intent-stale]" in text
+    assert f"struct s: lock shares a line with key; lock {WAY}; it was likely called guard [isolation-broken]" in text
+    assert (
+        "struct s: guard is not there; it is likely called lock now, and judged as the same member [intent-stale]"
+        in text
+    )
     assert (
         "write the new name into the entry; given both builds, `linesmith intent NEW --update --base OLD` does" in text
     )
@@ -51,7 +54,7 @@ def test_what_was_so_under_the_old_name_is_no_news(tmp_path: Path) -> None:
     _, text = told(tmp_path, across, across.replace("pair;", "both;"), f'{HEAD}hot = ["pair"]\n')
 
     assert "NOTE: struct s: both lies across two lines" in text
-    assert "as before; it was called pair [straddle]" in text
+    assert "as before; it was likely called pair [straddle]" in text
 
 
 def test_a_member_is_followed_into_what_its_record_holds(tmp_path: Path) -> None:
@@ -59,7 +62,7 @@ def test_a_member_is_followed_into_what_its_record_holds(tmp_path: Path) -> None
     new = old.replace("word", "state").replace("pad[56]", "pad[8]")
     _, text = told(tmp_path, old, new, APART.replace('"guard"', '"guard.word"'))
 
-    said = f"guard.state shares a line with key; guard.state {WAY}; it was called guard.word [isolation-broken]"
+    said = f"guard.state shares a line with key; guard.state {WAY}; it was likely called guard.word [isolation-broken]"
     assert said in text
 
 
@@ -67,7 +70,7 @@ def test_a_part_without_a_name_is_looked_into(tmp_path: Path) -> None:
     old = PARTED.replace("long guard;", "struct { long guard; };")
     _, text = told(tmp_path, old, old.replace("guard", "lock").replace("pad[56]", "pad[8]"), APART)
 
-    assert f"lock shares a line with key; lock {WAY}; it was called guard [isolation-broken]" in text
+    assert f"lock shares a line with key; lock {WAY}; it was likely called guard [isolation-broken]" in text
 
 
 def test_an_alignment_is_looked_for_under_the_new_name(tmp_path: Path) -> None:
@@ -75,7 +78,10 @@ def test_an_alignment_is_looked_for_under_the_new_name(tmp_path: Path) -> None:
     status, text = told(tmp_path, old, "struct s { long a; long lock; int more; } s;")
 
     assert status == 1
-    assert "struct s: lock was aligned to 64 bytes and is not any more; it was called guard [alignment-lost]" in text
+    assert (
+        "struct s: lock was aligned to 64 bytes and is not any more; it was likely called guard [alignment-lost]"
+        in text
+    )
 
 
 def test_a_suppression_of_the_old_name_still_accepts(tmp_path: Path) -> None:
@@ -92,4 +98,11 @@ def test_what_is_not_sure_to_be_the_same_is_not_followed(came: str, tmp_path: Pa
     _, text = told(tmp_path, PARTED, PARTED.replace("long guard;", came), APART)
 
     assert "struct s: guard is not there [intent-stale]" in text
-    assert "was called" not in text
+    assert "likely called" not in text
+
+
+def test_what_takes_the_room_of_a_reserve_is_something_new(tmp_path: Path) -> None:
+    old, entry = PARTED.replace("guard", "reserved"), APART.replace("guard", "reserved")
+    _, text = told(tmp_path, old, old.replace("reserved", "stats"), entry)
+
+    assert "struct s: reserved is not there [intent-stale]" in text

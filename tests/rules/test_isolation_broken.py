@@ -203,6 +203,11 @@ def test_members_that_a_padding_parted_are_told(tmp_path: Path, now: str) -> Non
     assert one.subject.startswith("head")
 
 
+@pytest.mark.parametrize("name", ["scratch_pad", "one_time_pad", "touch_pad", "padlock"])
+def test_a_pad_that_holds_data_parts_nothing(tmp_path: Path, name: str) -> None:
+    assert met(tmp_path, QUEUE.replace("pad", name), QUEUE.replace("char pad[48];", f"char {name}[40];")) == []
+
+
 @pytest.mark.parametrize("now", ["char more[48];", "u64 late[6];", "char pad[112];", "char pad[44]; int late;"])
 def test_members_that_something_else_parts_now_are_not_told(tmp_path: Path, now: str) -> None:
     assert met(tmp_path, QUEUE, QUEUE.replace("char pad[48];", now)) == []

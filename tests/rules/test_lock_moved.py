@@ -110,6 +110,8 @@ def test_phases_in_which_they_meet_now_and_then_do_not_count(tmp_path: Path) -> 
         ("atomic_t __refcnt;", 1),
         ("u64 f_count;", 0),  # nobody says that several CPUs write it
         ("atomic_long_t barrier_cpu_count;", 0),  # of something else than who uses the object
+        ("atomic_t error_count;", 0),
+        ("atomic_t rx_count;", 0),
         ("atomic_long_t *f_count;", 0),
         ("atomic_long_t f_count[2];", 0),
     ],
