@@ -72,8 +72,9 @@ def _unchecked(target: Subject) -> str:
 def _phases(target: Subject, option: Option) -> Iterator[str]:
     objects, line_bytes = _objects(target, option), target.heat.line_bytes
     possible = phases(objects.step, line_bytes, objects.first)
-    if rows := target.heat.mixes.rows:
-        names = ", ".join(row.name for row in rows[:MOST_CONTAINERS])
+    mixes, granules = target.heat.mixes, (target.heat.granule, option.granule)
+    if mixes.firsts(granules, option.size - target.layout.size):
+        names = ", ".join(row.name for row in mixes.rows[:MOST_CONTAINERS])
         yield f"A phase is where an object starts within a line: that of {names} is where this build has it."
     elif len(possible) > 1:
         starts = f"{len(possible)} are possible, at multiples of {objects.step} bytes"
