@@ -10,7 +10,6 @@ from linesmith.analyzer.model import Finding, TypeAccesses
 from linesmith.tuner.cost.conflict import Cost, cost, share_together
 from linesmith.tuner.cost.heat import Heat
 from linesmith.tuner.cost.phase_mix import PhaseMix
-from linesmith.tuner.cost.takeover import taken_over
 from linesmith.tuner.cost.turns import Turns
 from linesmith.tuner.cost.uses import Scope, agents
 
@@ -62,7 +61,7 @@ def _counted(heat: Heat, starts: Sequence[int], granule: int, growth: int) -> Co
     if not heat.exact:
         return told
     here, anywhere = heat.here(granule, growth), heat.mix(granule, growth)
-    return Cost(told.here + taken_over(heat, starts, here), told.anywhere + taken_over(heat, starts, anywhere))
+    return Cost(told.here + heat.takeover.of(starts, here), told.anywhere + heat.takeover.of(starts, anywhere))
 
 
 def _saved(counted: float, told: float) -> float:

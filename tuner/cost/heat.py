@@ -20,6 +20,7 @@ from linesmith.analyzer.sharing.own_members import own_members
 from linesmith.tuner.cost.line_heat import LineHeat
 from linesmith.tuner.cost.phase_mix import PhaseMix, phase_mix
 from linesmith.tuner.cost.phase_mixes import PhaseMixes
+from linesmith.tuner.cost.takeover import Takeover
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ class Heat:
     ``seen`` are the phases of the profile's objects with their shares of the contended samples, none where they are
     not known. ``granule`` is the step in bytes between the places at which objects can start; ``line_bytes`` is the
     line of the profile, 64 or a double one. ``mixes`` gives the phases that objects have wherever they are. ``lines``
-    tell who waits for whom, for each line of the profile that holds the record.
+    tell who waits for whom, for each line of the profile that holds the record; ``takeover`` whose stores would do so
+    instead of others'.
     """
 
     spots: tuple[Spot, ...]
@@ -75,6 +77,11 @@ class Heat:
     line_bytes: int
     mixes: PhaseMixes = field(compare=False)
     lines: tuple[LineHeat, ...] = ()
+    takeover: Takeover = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        waiting = (victim for line in self.lines for victim in line.victims)
+        object.__setattr__(self, "takeover", Takeover(waiting, self.spots, self.line_bytes))
 
     @property
     def exact(self) -> bool:
