@@ -102,6 +102,10 @@ class CommandTimedOut(VerificationFailed):
     """A command that a verification needs did not end in its time, and was stopped."""
 
 
+class DeadlinePassed(LinesmithError):
+    """The time for text that is not trusted is over before all of it was judged; a finding, with exit status 1."""
+
+
 class SemanticPatchFailed(LinesmithError):
     """Coccinelle does not take the rules of a semantic patch."""
 

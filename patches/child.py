@@ -8,18 +8,19 @@ import shlex
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.errors import CommandTimedOut, ToolMissing
-from linesmith.patches.confinement import Confinement
+from linesmith.patches.confinement import Confinement, toolchain_of
 from linesmith.plugins.machines.child import Streams, child
 
-_KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
+_KEPT_VARIABLES = ("HOME", "TMPDIR", "LD_LIBRARY_PATH")
 _PACKAGES = {"cc": "gcc", "ld.lld": "lld", "clang": "clang", "spatch": "coccinelle"}
 _MOST_OUTPUT = 1 << 20
+_VERSION_SECONDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Command:
 
     argv: tuple[str, ...]
     directory: Path
-    seconds: int
+    seconds: float
     confinement: Confinement | None = None
 
     def __str__(self) -> str:
@@ -47,19 +48,43 @@ class Ended:
 
 def run(command: Command) -> Ended:
     """Run the command to its end. Raises ``ToolMissing``, and ``CommandTimedOut`` when its time is up."""
-    started = time.monotonic()
+    began = time.monotonic()
     with tempfile.TemporaryFile() as output:
-        streams = Streams(subprocess.DEVNULL, output, subprocess.STDOUT)
-        try:
-            with _begun(command) as (begin, variables):
-                process_of = child(command.argv, command.directory, streams, environment=variables, begin=begin)
-                with process_of as process:
-                    status = _waited(process, command)
-        except ToolMissing as error:
-            raise missing(command.argv[0]) from error
+        with started(command, Streams(subprocess.DEVNULL, output, subprocess.STDOUT)) as process:
+            status = _waited(process, command)
         output.seek(0)
         text = output.read(_MOST_OUTPUT).decode("utf-8", "replace")
-    return Ended(command, status, text, time.monotonic() - started)
+    return Ended(command, status, text, time.monotonic() - began)
+
+
+@contextmanager
+def started(command: Command, streams: Streams) -> Iterator[subprocess.Popen[bytes]]:
+    """The command as it runs, with streams of the caller's; what is left of it ends with the block.
+
+    Raises ``ToolMissing``.
+    """
+    with ExitStack() as stack:
+        begin, variables = _nothing, environment()
+        if command.confinement is not None:
+            begin = stack.enter_context(command.confinement.entry())
+            variables |= command.confinement.variables
+        process = child(command.argv, command.directory, streams, environment=variables, begin=begin)
+        try:
+            running = stack.enter_context(process)
+        except ToolMissing as error:
+            raise missing(command.argv[0]) from error
+        yield running
+
+
+def _nothing() -> None:
+    """A child that is not confined."""
+
+
+def compiler_version(compiler: str) -> str:
+    """What the compiler says of itself, which may be a program that a tree named; raises ``ToolMissing``."""
+    return run(
+        Command((compiler, "--version"), Path("/"), _VERSION_SECONDS, Confinement(toolchain_of(compiler)))
+    ).output
 
 
 def missing(program: str) -> ToolMissing:
@@ -70,22 +95,10 @@ def missing(program: str) -> ToolMissing:
 
 
 def environment() -> dict[str, str]:
-    """The variables a child sees: none that steer make or a compiler."""
-    return {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ} | {"LC_ALL": "C"}
-
-
-@contextmanager
-def _begun(command: Command) -> Iterator[tuple[Callable[[], None], dict[str, str]]]:
-    """What the child calls first, and its variables: a confined one has its temporary files where it may write."""
-    if command.confinement is None:
-        yield _nothing, environment()
-        return
-    with command.confinement.entry() as begin:
-        yield begin, environment() | command.confinement.variables
-
-
-def _nothing() -> None:
-    """A child that is not confined."""
+    """The variables a child sees: none that steer make or a compiler, and no search for programs where it runs."""
+    kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    path = os.pathsep.join(folder for folder in os.get_exec_path() if folder.startswith("/"))
+    return {**kept, "PATH": path, "LC_ALL": "C"}
 
 
 def _waited(process: subprocess.Popen[bytes], command: Command) -> int:
@@ -93,6 +106,6 @@ def _waited(process: subprocess.Popen[bytes], command: Command) -> int:
         return process.wait(command.seconds)
     except subprocess.TimeoutExpired:
         message = (
-            f"{command.argv[0]} did not end within {command.seconds} s and was stopped; the command was: {command}"
+            f"{command.argv[0]} did not end within {command.seconds:.0f} s and was stopped; the command was: {command}"
         )
         raise CommandTimedOut(message) from None

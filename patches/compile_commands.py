@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from linesmith.analyzer.errors import TreeError
+from linesmith.patches.source_bytes import source_bytes
 
 NAME = "compile_commands.json"
 _MOST_BYTES = 256 << 20
@@ -30,6 +31,9 @@ def entries(database: Path) -> tuple[Entry, ...]:
     try:
         if database.stat().st_size > _MOST_BYTES:
             raise TreeError(f"{database} is larger than {_MOST_BYTES >> 20} MiB; make one of fewer units")
-        return msgspec.json.decode(database.read_bytes(), type=tuple[Entry, ...])
-    except (OSError, msgspec.DecodeError) as error:
+        text = source_bytes(database.parent, database.name, _MOST_BYTES)
+        if text is None:
+            raise TreeError(f"{database} is no file, or a link out of its folder, and is not read; name its own folder")
+        return msgspec.json.decode(text, type=tuple[Entry, ...])
+    except (OSError, RecursionError, msgspec.DecodeError) as error:
         raise TreeError(f"{database} cannot be read ({error}); make it anew") from error

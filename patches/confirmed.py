@@ -11,7 +11,7 @@ from pathlib import Path
 from linesmith.analyzer.errors import EditRefused, TreeError, VerificationFailed
 from linesmith.analyzer.geometry.unmovable import is_user_abi
 from linesmith.analyzer.model import Candidate, FileChange, Layout, Refusal, RefusalCode
-from linesmith.patches.child import Command, run
+from linesmith.patches.child import Command, compiler_version
 from linesmith.patches.declaration import Declared, declaration
 from linesmith.patches.edit import edit
 from linesmith.patches.kbuild import Build, Progress, for_unit, is_kernel, kernel_build
@@ -24,8 +24,6 @@ from linesmith.patches.spelling import spellings, vocabulary
 from linesmith.patches.tree import Tree
 from linesmith.patches.units import probes
 from linesmith.patches.verify import Verification, verify
-
-_VERSION_SECONDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +124,7 @@ def _original(candidate: Candidate, declared: Declared, build: Build) -> Origina
             failures.append(str(failure))
     units = [one.through for one in tried if one.through]
     through = f" (nor does it through {', '.join(units)})" if units else ""
-    step = "give what its build has: options with --cflags, a built kernel with --build"
+    step = "give what its build has: options with --cflags, generated headers or a built kernel with --build"
     raise VerificationFailed(f"before any change, {failures[0]}{through}; {step}")
 
 
@@ -151,5 +149,4 @@ def _first_confirmed(
 
 
 def _version(build: Build) -> str:
-    command = Command((build.flags.compiler, "--version"), build.tree, _VERSION_SECONDS)
-    return run(command).output.partition("\n")[0]
+    return compiler_version(build.flags.compiler).partition("\n")[0]

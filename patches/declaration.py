@@ -72,7 +72,7 @@ def recorded_file(tree: Path, recorded: str | None) -> str | None:
 
 
 def _declared(tree: Path, file: str, name: str, layout: Layout) -> Iterator[Declared]:
-    source = source_bytes(tree / file)
+    source = source_bytes(tree, file)
     if source is None:
         return
     wanted = {member.name for member in layout.members if member.name}

@@ -18,9 +18,10 @@ from pathlib import Path
 import msgspec
 
 from linesmith.analyzer.errors import TreeError
+from linesmith.patches.child import Command, started
 from linesmith.patches.flags import Flags, from_words
 from linesmith.patches.preparation import Preparation, Progress, locked
-from linesmith.plugins.machines.child import Streams, child
+from linesmith.plugins.machines.child import Streams
 
 DRY_SECONDS = 600
 # Commands are long and alike.
@@ -79,9 +80,10 @@ def _asked(one: Preparation) -> dict[str, str]:
 def _dry_run(one: Preparation, said: Path) -> None:
     """Write what ``make -n`` prints. Its status says nothing: a dry run misses what it did not make."""
     argv = ("make", "-n", "-k", "--no-print-directory", "-C", str(one.output), "-f", str(one.farm / "Makefile"))
+    whole = (*argv, "-o", "prepare", *one.variables, "V=1")
     with said.open("wb") as output:
         streams = Streams(subprocess.DEVNULL, output, subprocess.STDOUT)
-        with child((*argv, "-o", "prepare", *one.variables, "V=1"), one.output, streams) as process:
+        with started(Command(whole, one.output, DRY_SECONDS, one.confinement()), streams) as process:
             try:
                 process.wait(DRY_SECONDS)
             except subprocess.TimeoutExpired:

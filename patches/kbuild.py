@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from linesmith.analyzer.errors import TreeError
 from linesmith.patches.child import Command
+from linesmith.patches.confinement import Confinement, toolchain_of
 from linesmith.patches.dry_make import unit_commands
 from linesmith.patches.flags import Flags, from_cmd_file
-from linesmith.patches.kconfig import Configuration, architecture, read_configuration
+from linesmith.patches.kconfig import Configuration, architecture, own_configuration
 from linesmith.patches.preparation import Preparation, Wanted, changed_symbols, preparation, prepared
 from linesmith.patches.preparation import Progress as Progress
+from linesmith.patches.visible_files import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +23,8 @@ class Build:
     """How units of one tree are compiled. ``tree`` is the root that include paths lead to (links perhaps).
 
     ``made_from`` names what decides the layouts: the configuration or the options. ``commands`` were run on the way.
-    ``preparation`` is the directory in the cache where the flags come from such a one.
+    ``preparation`` is the directory in the cache where the flags come from such a one. ``readable`` are the places that
+    a compiler may read besides its own.
     """
 
     flags: Flags
@@ -30,6 +34,11 @@ class Build:
     commands: tuple[Command, ...] = ()
     remarks: tuple[str, ...] = ()
     preparation: Preparation | None = None
+    readable: tuple[Path, ...] = ()
+
+    def confinement(self, compiler: str, places: Sequence[Path], written: Path) -> Confinement:
+        """What a compiler may reach: it reads the build's files and ``places``, and writes below ``written``."""
+        return Confinement((*self.readable, *places, *toolchain_of(compiler)), (written,))
 
 
 def is_kernel(tree: Path) -> bool:
@@ -43,12 +52,18 @@ def kernel_build(tree: Path, build: Path | None, progress: Progress) -> Build:
     Raises ``TreeError`` without a sound ``.config`` or when make fails, ``ToolMissing`` naming the package.
     """
     made = build or tree
-    configuration = _configuration(tree, made)
+    if not made.is_dir():
+        raise TreeError(f"{made} is no directory; --build takes the O= directory of a kernel build")
+    configuration = own_configuration(tree, build)
     arch = architecture(configuration, tree)
     recorded = _recorded(made, arch)
     if recorded is not None:
         flags = from_cmd_file(recorded, made.resolve(), (tree, made))
-        return Build(flags, tree.resolve(), True, f"{configuration.path} and its own build")
+        generated = (
+            (build,) if build else (tree / "include" / "generated", tree / "arch" / arch / "include" / "generated")
+        )
+        title, remarks = f"{configuration.path} and its own build", flags.remarks(str(recorded))
+        return Build(flags, tree.resolve(), True, title, remarks=remarks, readable=visible(tree, generated))
     own = _own(tree, configuration, arch)
     ready = prepared_build(own, str(configuration.path), progress)
     return replace(ready, remarks=ready.remarks + _changed(own))
@@ -80,19 +95,10 @@ def _untold(_progress: str) -> None:
 def planned(tree: Path, build: Path | None) -> tuple[Command, ...]:
     """The commands that ``kernel_build`` would run."""
     made = build or tree
-    configuration = _configuration(tree, made)
+    configuration = own_configuration(tree, build)
     arch = architecture(configuration, tree)
     one = None if _recorded(made, arch) else _own(tree, configuration, arch)
     return () if one is None or one.is_warm else (one.command(),)
-
-
-def _configuration(tree: Path, made: Path) -> Configuration:
-    if not (made / ".config").exists():
-        message = f"{made} has no .config; run make defconfig there, or name the build directory with --build"
-        raise TreeError(message)
-    if made is not tree and not made.is_dir():
-        raise TreeError(f"{made} is no directory; --build takes the O= directory of a kernel build")
-    return read_configuration(made / ".config")
 
 
 def _recorded(made: Path, arch: str) -> Path | None:
@@ -117,7 +123,8 @@ def prepared_build(one: Preparation, made_from: str, progress: Progress) -> Buil
     """
     commands = prepared(one, progress)
     flags = from_cmd_file(one.record, one.output, (one.tree, one.root))
-    return Build(flags, one.farm, True, f"{made_from}, prepared in {one.root}", commands, one.tools.remarks, one)
+    title, places = f"{made_from}, prepared in {one.root}", (*visible(one.tree), one.root)
+    return Build(flags, one.farm, True, title, commands, one.tools.remarks, one, places)
 
 
 def _changed(one: Preparation) -> tuple[str, ...]:

@@ -5,40 +5,49 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 from linesmith.analyzer.errors import TreeError
 from linesmith.patches.compile_commands import NAME, Entry, entries
-from linesmith.patches.flags import Flags, from_words
+from linesmith.patches.flags import from_words
 from linesmith.patches.kbuild import Build
+from linesmith.patches.visible_files import visible
 
 
 def plain_build(tree: Path, build: Path | None, cflags: str, file: str, unit: str | None) -> Build:
     """The flags for ``file`` (relative to ``tree``), which DWARF saw in the compile unit ``unit``.
 
-    ``cflags`` replaces a database. Raises ``TreeError`` for a database or options that cannot be read.
+    ``cflags`` replaces a database. What the user named is readable to the compiler: the tree, the build directory, and
+    the places in ``cflags`` or in a database of the build directory; those that a database in the tree names are not.
+    Raises ``TreeError`` for a database or options that cannot be read.
     """
     database = next((place / NAME for place in (build, tree) if place and (place / NAME).is_file()), None)
     root = tree.resolve()
+    seen = visible(root, (build,) if build else ())
     if database is None or cflags:
         own = (f"-I{root}", f"-I{root / 'include'}", f"-I{root / PurePosixPath(file).parent}")
         given = from_words(["cc", *_split(cflags)], Path("--cflags"), root, ())
-        flags = Flags("cc", (*given.options, *own), root)
-        return Build(flags, root, False, shlex.join(("cc", *given.options)), remarks=_left_out(cflags, given))
+        flags = replace(given, options=(*given.options, *own))
+        made_from = shlex.join(("cc", *given.options))
+        return Build(
+            flags, root, False, made_from, remarks=given.remarks("--cflags"), readable=(*seen, *given.places())
+        )
     entry = _nearest(_some(database), file, unit)
     words = list(entry.arguments) or _split(entry.command)
-    flags = from_words(words, database, (database.parent / entry.directory).resolve(), (tree, database.parent))
+    flags = from_words(words, database, _directory(entry, database, (root, build)), (tree, database.parent))
+    named = flags.places() if build and database == build / NAME else ()
     beside = f"-I{root / PurePosixPath(entry.file).parent}"
-    flags = Flags(flags.compiler, (*flags.options, beside), flags.directory)
-    return Build(flags, root, False, f"{database} ({entry.file})")
+    used = replace(flags, options=(*flags.options, beside))
+    made_from = f"{database} ({entry.file})"
+    return Build(used, root, False, made_from, remarks=flags.remarks(str(database)), readable=(*seen, *named))
 
 
-def _left_out(cflags: str, given: Flags) -> tuple[str, ...]:
-    """Tells what was asked for and is not used: the compile says nothing about a build with it."""
-    used = "".join(given.options)
-    left_out = [word for word in _split(cflags) if word not in used]
-    return (f"left out of --cflags: {shlex.join(left_out)} (no option known to decide a layout)",) if left_out else ()
+def _directory(entry: Entry, database: Path, own: Sequence[Path | None]) -> Path:
+    """Where the compiler is run: as recorded within the tree or the build, else in the folder of the database."""
+    recorded = (database.parent / entry.directory).resolve()
+    return recorded if any(one and recorded.is_relative_to(one.resolve()) for one in own) else database.parent.resolve()
 
 
 def _some(database: Path) -> Sequence[Entry]:

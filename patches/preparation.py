@@ -20,10 +20,13 @@ from pathlib import Path
 from linesmith.analyzer.errors import TreeError
 from linesmith.analyzer.store import cache_directory
 from linesmith.patches.build_files import build_stamp
-from linesmith.patches.child import Command, missing, run
+from linesmith.patches.child import Command, compiler_version, missing, run
+from linesmith.patches.confinement import Confinement, toolchain_of
 from linesmith.patches.farm import plant
 from linesmith.patches.kconfig import Configuration, values
+from linesmith.patches.source_bytes import source_bytes
 from linesmith.patches.toolchain import Toolchain, toolchain
+from linesmith.patches.visible_files import visible
 
 PREPARE_SECONDS = 1800
 _NEEDED = ("make", "flex", "bison", "bc", "gcc")
@@ -103,7 +106,11 @@ class Preparation:
     def _make(self, *targets: str) -> Command:
         jobs = f"-j{min(4, len(os.sched_getaffinity(0)))}"
         argv = ("make", "-C", str(self.farm), jobs, f"O={self.output}", *self.variables, *targets)
-        return Command(argv, self.root, PREPARE_SECONDS)
+        return Command(argv, self.root, PREPARE_SECONDS, self.confinement())
+
+    def confinement(self) -> Confinement:
+        """What make may reach: it reads the tree and the toolchain, and writes below ``root``."""
+        return Confinement((*visible(self.tree), *toolchain_of(self.tools.compiler)), (self.root,))
 
     def prepare(self) -> Command:
         """Make everything anew; returns the last command. Raises ``TreeError`` with make's first complaint."""
@@ -119,7 +126,7 @@ class Preparation:
         if self.wanted.target:
             self._run(self._make(self.wanted.target))
         else:
-            settings.write_text(self.wanted.configuration.text, encoding="utf-8")
+            settings.write_text(self.wanted.configuration.for_make, encoding="utf-8")
         if self.wanted.fragment:
             with settings.open("a", encoding="utf-8") as file:
                 file.write("\n".join(("", *self.wanted.fragment, "")))
@@ -147,9 +154,9 @@ def preparation(tree: Path, wanted: Wanted) -> Preparation:
         if shutil.which(program) is None:
             raise missing(program)
     tools = toolchain(wanted.configuration, wanted.folder, wanted.machine)
-    version = run(Command((tools.compiler, "--version"), Path("/"), 20)).output
-    top = (tree / "Makefile").read_bytes()[:512]
-    asked = (wanted.configuration.text, wanted.machine, wanted.target, *wanted.fragment)
+    version = compiler_version(tools.compiler)
+    top = (source_bytes(tree, "Makefile") or b"")[:512]
+    asked = (wanted.configuration.for_make, wanted.machine, wanted.target, *wanted.fragment)
     described = "\0".join((str(tree.resolve()), *asked, version, " ".join(tools.variables))).encode() + top
     key = hashlib.sha256(described).hexdigest()[:24]
     return Preparation(cache_directory().resolve() / "trees" / key, tree, wanted, tools, build_stamp(tree))
@@ -167,12 +174,13 @@ def prepared(one: Preparation, progress: Progress) -> tuple[Command, ...]:
 
 
 def changed_symbols(one: Preparation) -> tuple[str, ...]:
-    """The symbols of the configuration given that make set otherwise, beyond facts about the compiler; sorted."""
+    """The symbols that make set otherwise than given, sorted; without strings and facts about the compiler."""
     made, asked = one.configured().values, one.wanted.configuration.values
+    strings = one.wanted.configuration.strings | one.configured().strings
     return tuple(
         sorted(
             name
-            for name in {*made, *asked}
+            for name in {*made, *asked} - strings
             if made.get(name) != asked.get(name) and not name.startswith(_ABOUT_THE_COMPILER)
         )
     )

@@ -8,7 +8,6 @@ written to the tree.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from linesmith.analyzer.dwarf import read_unindexed
 from linesmith.analyzer.errors import LinesmithError, VerificationFailed
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.patches.child import Command, run
-from linesmith.patches.confinement import Confinement, toolchain_of
 from linesmith.patches.kbuild import Build
 from linesmith.patches.overlay import Contents, Overlay, lay_out
 from linesmith.patches.reads import check_reads
@@ -24,7 +22,9 @@ from linesmith.patches.scratch import scratch
 
 COMPILE_SECONDS = 300
 PROBE_NAME = "linesmith-probe.c"
-_ERROR = re.compile(r"^\S*?(?P<place>[^\s/:]+:\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$")
+_ERROR = re.compile(r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$")
+# What a compiler says of a missing header: it quotes no more than the name.
+_MISSING = re.compile(r"[\w./+-]{1,200}: (?:No such file or directory|Permission denied)")
 _MOST_OF_A_LINE = 1000
 _BEFORE_OUTPUT = ("-g", "-fno-eliminate-unused-debug-types", "-c", "-o")
 
@@ -65,28 +65,25 @@ def compiled(build: Build, probe: Probe, source: bytes) -> Compiled:
     return compiled_with(build, probe, {probe.file: source})
 
 
-def compiled_with(build: Build, probe: Probe, contents: Contents, readable: Sequence[Path] | None = None) -> Compiled:
-    """The same with any number of changed files: ``contents`` by file relative to the tree, ``None`` for no file.
-
-    Where ``readable`` is given, the compiler reaches those places and its own, and nothing else.
-    """
+def compiled_with(build: Build, probe: Probe, contents: Contents) -> Compiled:
+    """The same with any number of changed files: ``contents`` by file relative to the tree, ``None`` for no file."""
     with scratch() as root:
         overlay = lay_out(root, build.tree, contents, (probe.file, probe.unit))
-        return compiled_in(overlay, build, probe, readable)
+        return compiled_in(overlay, build, probe)
 
 
-def compiled_in(overlay: Overlay, build: Build, probe: Probe, readable: Sequence[Path] | None = None) -> Compiled:
-    """The same with what is laid out in ``overlay``, in which nothing is written but links."""
+def compiled_in(overlay: Overlay, build: Build, probe: Probe, seconds: float = COMPILE_SECONDS) -> Compiled:
+    """The same with what is laid out in ``overlay``, in which nothing is written but links; for ``seconds`` at most."""
     with scratch() as made:
         unit = _unit(made, overlay, probe)
         output = made / "probe.o"
         argv = _argv(build, probe, overlay, unit, output)
-        within = None if readable is None else _confinement(build, (overlay.root, *readable), made)
-        command = Command(argv, build.flags.directory, COMPILE_SECONDS, within)
+        within = build.confinement(build.flags.compiler, (overlay.root,), made)
+        command = Command(argv, build.flags.directory, min(seconds, COMPILE_SECONDS), within)
         check_reads(command, made / "reads.d")
         ended = run(command)
         if ended.status:
-            raise VerificationFailed(_complaint(probe, ended.output))
+            raise VerificationFailed(_complaint(probe, overlay, ended.output))
         try:
             layouts = read_unindexed(output)
         except LinesmithError as error:
@@ -108,25 +105,22 @@ def _unit(folder: Path, overlay: Overlay, probe: Probe) -> Path:
     return unit
 
 
-def _confinement(build: Build, readable: Sequence[Path], written: Path) -> Confinement:
-    return Confinement((*readable, *toolchain_of(build.flags.compiler)), (written,))
-
-
 def _argv(build: Build, probe: Probe, overlay: Overlay, unit: Path, output: Path) -> tuple[str, ...]:
     quoted = overlay.quoted(file for file in (probe.through, probe.file) if file)
     flags = build.flags
     return (flags.compiler, *overlay.options(flags), *quoted, *_BEFORE_OUTPUT, str(output), str(unit))
 
 
-def _complaint(probe: Probe, output: str) -> str:
+def _complaint(probe: Probe, overlay: Overlay, output: str) -> str:
+    """The first error; the text of one in a file that does not change is not shown, for it may quote any file."""
     match = next((found for line in output.splitlines() if (found := _ERROR.match(line[:_MOST_OF_A_LINE]))), None)
-    if match and match["place"].startswith(PROBE_NAME):
+    through = f" (through {probe.through})" if probe.through else ""
+    if match is None:
+        return f"{probe.file} does not compile{through}: {(output.strip().splitlines() or ['no message'])[0][:200]}"
+    if match["file"].endswith(f"/{PROBE_NAME}"):
         said = f"{probe.file} does not define {probe.variable} in the tree's configuration"
         return f"{said} ({match['text']}); configure the tree like the ELF file"
-    first = (
-        f"{match['place']}: {match['text']}"
-        if match
-        else (output.strip().splitlines() or ["no message"])[0][:_MOST_OF_A_LINE]
-    )
-    through = f" (through {probe.through})" if probe.through else ""
-    return f"{probe.file} does not compile{through}: {first}"
+    file = overlay.original(match["file"])
+    if file in overlay.files or _MISSING.fullmatch(match["text"]):
+        return f"{probe.file} does not compile{through}: {file}:{match['line']}: {match['text']}"
+    return f"{probe.file} does not compile{through}: there is an error at {file}:{match['line']}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Move, MoveKind
+from linesmith.patches.source_bytes import source_bytes
 
 _CACHE_HEADER = "include/linux/cache.h"
 _PADDING = re.compile(
@@ -54,10 +55,7 @@ class Spelling:
 
 def vocabulary(root: Path, source: bytes, *, kernel: bool) -> Vocabulary:
     """The words that a file of the tree at ``root`` has: those it defines itself, and those of a kernel."""
-    try:
-        common = (root / _CACHE_HEADER).read_bytes() if kernel else b""
-    except OSError:
-        common = b""
+    common = (source_bytes(root, _CACHE_HEADER) or b"") if kernel else b""
     match = _PADDING.search(source) or _PADDING.search(common)
     padding = f"{match[1].decode()}({{}}){'' if match[3] else ';'}" if match else ""
     return Vocabulary(kernel, padding, bool(_MARKERS.search(source) or _MARKERS.search(common)))

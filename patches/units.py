@@ -12,6 +12,7 @@ from linesmith.patches.declaration import recorded_file
 from linesmith.patches.included import included
 from linesmith.patches.kbuild import Build
 from linesmith.patches.probe import Probe
+from linesmith.patches.source_bytes import source_bytes
 
 _MOST_UNITS = 3
 _MOST_FILES = 400
@@ -65,9 +66,7 @@ def _mentioning(tree: Path, file: PurePosixPath, pattern: str, most: int) -> Ite
     """Other files of the same folder with the name of ``file`` in their text."""
     name = file.name.encode()
     for path in islice(sorted((tree / file.parent).glob(pattern)), most):
-        try:
-            text = path.read_bytes() if path.name != file.name and path.is_file() else b""
-        except OSError:
-            continue
-        if name in text:
-            yield str(file.parent / path.name), text
+        place = str(file.parent / path.name)
+        text = source_bytes(tree, place) if path.name != file.name else None
+        if text is not None and name in text:
+            yield place, text

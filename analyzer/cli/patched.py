@@ -7,12 +7,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from linesmith.analyzer.cli.remarks import remark
 from linesmith.analyzer.cli.waiting import tell_who_waits
 from linesmith.analyzer.model import ConfigurationCheck
 from linesmith.patches.matrix import Asked, Change, check
 from linesmith.patches.redeclared import redeclared
-from linesmith.patches.series.incoming import incoming
 from linesmith.patches.tree import Tree
+from linesmith.patches.versions.mail_texts import mails_of
+from linesmith.patches.versions.mails import patched
 
 _SOURCES = (".h", ".c")
 
@@ -23,7 +25,10 @@ def checked(patch: Path, tree: Tree) -> tuple[tuple[str, ConfigurationCheck], ..
     Raises ``PatchRefused`` and ``TreeError``.
     """
     content = sys.stdin.buffer.read() if str(patch) == "-" else patch.read_bytes()
-    changes = incoming(content, tree.root, "standard input" if str(patch) == "-" else patch.name)
+    versions = patched(tree.root, mails_of("standard input" if str(patch) == "-" else patch.name, content))
+    for one in versions.remarks:
+        remark(one)
+    changes = versions.changes
     found = [(change.file, one) for change in changes if change.file.endswith(_SOURCES) for one in redeclared(change)]
     asked = [(f"{file}:{one.line}", Change(changes, one.name, one.title, file)) for file, one in found]
     return tuple((place, check(change, tree, Asked(("tree",)), tell_who_waits)[0]) for place, change in asked)

@@ -30,6 +30,7 @@ def merged(reports: Sequence[tuple[str, LintReport]]) -> LintReport:
         changed=max(one.changed for one in only),
         watched=max(one.watched for one in only),
         remarks=tuple(f"{where}: {one}" if where else one for one, where in remarks),
+        unjudged=tuple(sorted({file for one in only for file in one.unjudged})),
     )
 
 

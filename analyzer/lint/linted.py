@@ -17,7 +17,8 @@ class Linted:
     """What is looked at: the builds' names, their sides, and pairs of records whose layouts differ or are asked for.
 
     ``compared`` and ``changed`` count records, as in ``LintReport``. ``facts`` and ``docs`` are what the source and its
-    documentation tell, by the record's name. ``remarks`` are whole sentences on what could not be judged.
+    documentation tell, by the record's name. ``remarks`` are whole sentences on what could not be judged, ``unjudged``
+    the files of a change that the deadline left out.
     """
 
     head: str
@@ -30,6 +31,7 @@ class Linted:
     facts: Mapping[str, tuple[SourceFact, ...]] = field(default_factory=dict)
     docs: Mapping[str, GroupDoc] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

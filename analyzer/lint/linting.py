@@ -31,6 +31,7 @@ def lint(linted: Linted, policy: Policy) -> LintReport:
         watched=sum(bool(subject.tuned) for subject in subjects),
         rules=tuple(rule.name for rule in policy.rules),
         remarks=(*linted.remarks, *gone_remarks(linted, policy, names)),
+        unjudged=linted.unjudged,
     )
 
 

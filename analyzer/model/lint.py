@@ -86,7 +86,7 @@ class LintReport:
 
     ``base`` is empty when one build was looked at alone. ``compared`` counts the records of the new build, ``changed``
     those whose layout differs, ``watched`` those that some rule was applied to. ``remarks`` are whole sentences on what
-    could not be judged.
+    could not be judged. ``unjudged`` are files of a change that the deadline left out.
     """
 
     head: str
@@ -98,3 +98,4 @@ class LintReport:
     watched: int = 0
     rules: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()

@@ -49,6 +49,7 @@ class LintDocument(msgspec.Struct, frozen=True):
     violations: tuple[ViolationView, ...]
     accepted: tuple[AcceptedView, ...]
     remarks: tuple[str, ...]
+    unjudged: tuple[str, ...] = ()
 
 
 def render_json(report: LintReport) -> str:
@@ -64,6 +65,7 @@ def render_json(report: LintReport) -> str:
         tuple(map(_violation, report.violations)),
         tuple(AcceptedView(_violation(one.violation), one.reason, one.by) for one in report.accepted),
         report.remarks,
+        report.unjudged,
     )
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 

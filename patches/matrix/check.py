@@ -8,7 +8,7 @@ from pathlib import Path
 
 from linesmith.analyzer.errors import LinesmithError, TreeError, VerificationFailed
 from linesmith.analyzer.model import ConfigurationCheck
-from linesmith.patches.child import Command, run
+from linesmith.patches.child import compiler_version
 from linesmith.patches.kbuild import is_kernel
 from linesmith.patches.matrix import kernels, programs
 from linesmith.patches.matrix.asked import Asked, Change
@@ -109,8 +109,7 @@ def _title(name: str, tree: Tree, change: Change) -> str:
 
 
 def _version(environment: Environment) -> str:
-    flags = environment.build.flags
-    return run(Command((flags.compiler, "--version"), Path("/"), 20)).output.partition("\n")[0]
+    return compiler_version(environment.build.flags.compiler).partition("\n")[0]
 
 
 def _is_kernel(tree: Tree, file: str) -> bool:

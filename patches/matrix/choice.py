@@ -13,6 +13,7 @@ from linesmith.patches.matrix.asked import Change
 from linesmith.patches.matrix.environment import Environment
 from linesmith.patches.matrix.includes import Includes
 from linesmith.patches.matrix.units import Including, Units
+from linesmith.patches.source_bytes import source_bytes
 
 _TAKES_FILE = ("-include", "-imacros")
 # Units whose includes are followed at once while only some are looked for.
@@ -77,7 +78,7 @@ def _ranked(tree: Path, units: Iterable[str], change: Change) -> list[str]:
     patterns = [_pattern(words) for words in ([change.record], names) if any(words)]
     if not patterns:
         return sorted(units)
-    counts = {unit: tuple(_counts(tree / unit, patterns)) for unit in units}
+    counts = {unit: tuple(_counts(tree, unit, patterns)) for unit in units}
     return sorted(counts, key=lambda unit: (*(-count for count in counts[unit]), unit))
 
 
@@ -85,9 +86,6 @@ def _pattern(words: Iterable[str]) -> re.Pattern[bytes]:
     return re.compile(rb"\b(?:" + b"|".join(re.escape(word.encode()) for word in sorted(set(words))) + rb")\b")
 
 
-def _counts(path: Path, patterns: Sequence[re.Pattern[bytes]]) -> Iterator[int]:
-    try:
-        text = path.read_bytes()
-    except OSError:
-        text = b""
+def _counts(tree: Path, unit: str, patterns: Sequence[re.Pattern[bytes]]) -> Iterator[int]:
+    text = source_bytes(tree, unit) or b""
     return (len(pattern.findall(text)) for pattern in patterns)

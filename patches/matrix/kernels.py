@@ -14,10 +14,11 @@ from linesmith.analyzer.errors import TreeError
 from linesmith.analyzer.model import CACHE_LINE_BYTES, SlabMachine
 from linesmith.analyzer.slab import machine_of
 from linesmith.patches.kbuild import Build, kernel_build, prepared_build
-from linesmith.patches.kconfig import Configuration, architecture, read_configuration
+from linesmith.patches.kconfig import Configuration, architecture, own_configuration, read_configuration
 from linesmith.patches.matrix.environment import Environment, UnitsFound
 from linesmith.patches.matrix.units import Units, planned_units, recorded_units
 from linesmith.patches.preparation import Progress, Wanted, preparation
+from linesmith.patches.source_bytes import source_bytes
 from linesmith.patches.tree import Tree
 
 _LOCK_DEBUGGING = (
@@ -98,7 +99,7 @@ def kernel_environment(name: str, tree: Tree, cpus: int, progress: Progress) -> 
 
 def _own(tree: Tree, cpus: int, progress: Progress) -> Environment:
     build = kernel_build(tree.root, tree.build, progress)
-    configured = read_configuration((tree.build or tree.root) / ".config")
+    configured = own_configuration(tree.root, tree.build)
     folder = architecture(configured, tree.root)
     one = build.preparation
 
@@ -115,18 +116,16 @@ def _wanted(name: str, recipe: Recipe, tree: Tree) -> Wanted:
         if not (tree.root / "arch" / folder / "Makefile").is_file():
             raise TreeError(f"the tree has no architecture {machine}")
         return Wanted(Configuration(Path(recipe.title), "", {}), folder, machine, recipe.target)
-    path = (tree.build or tree.root) / ".config" if name in RECIPES else Path(name)
-    configuration = read_configuration(path)
+    configuration = own_configuration(tree.root, tree.build) if name in RECIPES else read_configuration(Path(name))
     folder = architecture(configuration, tree.root)
     return Wanted(configuration, folder, folder, fragment=recipe.fragment)
 
 
 def _machine(tree: Tree) -> str:
     """The machine of the tree's own configuration, else the one we run on."""
-    path = (tree.build or tree.root) / ".config"
-    if not path.is_file():
+    if not ((tree.build or tree.root) / ".config").is_file():
         return _HOSTS.get(os.uname().machine, os.uname().machine)
-    configuration = read_configuration(path)
+    configuration = own_configuration(tree.root, tree.build)
     folder = architecture(configuration, tree.root)
     if folder != "x86":
         return folder
@@ -164,7 +163,10 @@ def _slabs(tree: Path, configured: Configuration, folder: str, cpus: int) -> Sla
     """The machine as SLUB sees it; ``None`` where another allocator is configured."""
     if not configured.has("SLUB") or configured.has("SLUB_TINY"):
         return None
-    found = {match[1]: int(match[2]) for match in _VERSION.finditer((tree / "Makefile").read_text("utf-8", "replace"))}
+    found = {
+        match[1]: int(match[2])
+        for match in _VERSION.finditer((source_bytes(tree, "Makefile") or b"").decode("utf-8", "replace"))
+    }
     release = found.get("VERSION", 6), found.get("PATCHLEVEL", 12)
     most = configured.number("NR_CPUS") if configured.has("SMP") else 1
     pages = next((size for word, size in _PAGES if _has_pages(configured, word)), 4096)

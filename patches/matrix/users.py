@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from linesmith.analyzer.model import CompiledUser
 from linesmith.patches.child import Command, run
 from linesmith.patches.flags import Flags
+from linesmith.patches.kbuild import Build
 from linesmith.patches.matrix.asked import Change
 from linesmith.patches.matrix.choice import chosen
 from linesmith.patches.matrix.complaints import Complaint, complaints, first_error, new
@@ -20,6 +21,7 @@ from linesmith.patches.matrix.units import Units
 from linesmith.patches.matrix.workers import each
 from linesmith.patches.overlay import Overlay, lay_out
 from linesmith.patches.preparation import Progress
+from linesmith.patches.reads import check_reads
 from linesmith.patches.scratch import scratch
 
 UNIT_SECONDS = 600
@@ -54,7 +56,7 @@ def compiled_users(environment: Environment, change: Change, count: int | None, 
     with scratch() as root:
         sides = [_laid_out(root / name, environment, files, found.units) for name, files in _states(change)]
         told = partial(_tell, progress, len(found.units))
-        results = each(partial(_compared, units, sides[0], sides[1]), found.units, told)
+        results = each(partial(_compared, environment.build, units, sides[0], sides[1]), found.units, told)
     return Compiled(tuple(one for one in results if isinstance(one, CompiledUser)), tuple(_left_out(results)))
 
 
@@ -72,35 +74,35 @@ def _laid_out(root: Path, environment: Environment, files: dict[str, bytes | Non
     return lay_out(root, environment.build.tree, files, units)
 
 
-def _compared(units: Units, before: Overlay, after: Overlay, unit: str) -> CompiledUser | str:
+def _compared(build: Build, units: Units, before: Overlay, after: Overlay, unit: str) -> CompiledUser | str:
     """The unit on both sides; why it is left out where it does not compile without the change."""
     flags = units.flags_of(unit)
     if flags is None:
         return f"{unit}: how it is compiled is not known"
     there = unit not in before.gone
-    old = _side(flags, before, unit) if there else _Side(0, ())
+    old = _side(build, flags, before, unit) if there else _Side(0, ())
     if old.status:
         return old.error
     if unit in after.gone:
         return f"{unit}: the change removes it"
-    found = _side(flags, after, unit)
+    found = _side(build, flags, after, unit)
     if found.error:
         return CompiledUser(unit, failed=found.error)
     return CompiledUser(unit, tuple(map(str, new(old.complaints, found.complaints))))
 
 
-def _side(flags: Flags, overlay: Overlay, unit: str) -> _Side:
+def _side(build: Build, flags: Flags, overlay: Overlay, unit: str) -> _Side:
     source = overlay.unit(unit)
-    output = overlay.root / (unit.replace("/", "_") + ".o")
-    listed = output.with_suffix(".d")
-    options = (*overlay.options(flags), *overlay.quoted((unit,)), "-MD", "-MF", str(listed))
-    ended = run(
-        Command((flags.compiler, *options, "-c", "-o", str(output), str(source)), flags.directory, UNIT_SECONDS)
-    )
-    found = complaints(ended.output, overlay)
-    error = first_error(found, ended.output) if ended.status else _missed(overlay, listed, flags.directory)
-    for made in (output, listed):
-        made.unlink(missing_ok=True)
+    with scratch() as made:
+        listed = made / "unit.d"
+        options = (*overlay.options(flags), *overlay.quoted((unit,)), "-MD", "-MF", str(listed))
+        argv = (flags.compiler, *options, "-c", "-o", str(made / "unit.o"), str(source))
+        within = build.confinement(flags.compiler, (overlay.root,), made)
+        command = Command(argv, flags.directory, UNIT_SECONDS, within)
+        check_reads(command, made / "reads.d")
+        ended = run(command)
+        found = complaints(ended.output, overlay)
+        error = first_error(found, ended.output) if ended.status else _missed(overlay, listed, flags.directory)
     return _Side(ended.status, found, error)
 
 

@@ -38,7 +38,8 @@ def database(tree: Path, build: Path | None, tell: Callable[[str], None]) -> Dat
         raise ScanFailed(
             f"{title} are of other sources ({units[0].file}) than {tree}; give --tree the sources that were built"
         )
-    return Database(tree.resolve(), made.resolve(), own, title)
+    generated = (build,) if build else (tree / "include" / "generated", *(tree / "arch").glob("*/include/generated"))
+    return Database(tree.resolve(), made.resolve(), own, title, builds=generated)
 
 
 def _asked(tree: Path, build: Path | None, tell: Callable[[str], None]) -> Database:
@@ -52,7 +53,8 @@ def _asked(tree: Path, build: Path | None, tell: Callable[[str], None]) -> Datab
         raise ScanFailed(f"there is nothing that says how {tree} is compiled: {error}") from error
     image, origin = made.preparation.farm, known.directory / "Makefile"
     units = (Unit(f"{image}/{unit}", known.directory, command, origin) for unit, command in known.commands.items())
-    return Database(tree.resolve(), known.directory, tuple(units), "what make would run", image)
+    builds = (known.directory, image)
+    return Database(tree.resolve(), known.directory, tuple(units), "what make would run", image, builds)
 
 
 def _prefixes(place: Path) -> tuple[str, ...]:

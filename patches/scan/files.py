@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from linesmith.patches.confinement import SYSTEM
 from linesmith.patches.scan.header_text import HeaderText, header_text
 from linesmith.patches.source_bytes import source_bytes
 
@@ -17,7 +19,9 @@ _WORD = re.compile(rb"[A-Za-z_]\w*")
 class Files:
     """Contents and digests, kept for the time of one scan so that every part of it sees the same bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, roots: Iterable[Path]) -> None:
+        """``roots`` are the folders whose files may be read besides the system's: records can name any file."""
+        self._roots = tuple(dict.fromkeys(root.resolve() for root in (*roots, *map(Path, SYSTEM))))
         self._contents: dict[str, bytes | None] = {}
         self._digests: dict[str, bytes] = {}
         self._words: dict[str, frozenset[bytes]] = {}
@@ -26,8 +30,13 @@ class Files:
     def content(self, path: str) -> bytes | None:
         """The bytes of the file; ``None`` where there is none, or where it is no source for its size."""
         if path not in self._contents:
-            self._contents[path] = source_bytes(Path(path))
+            self._contents[path] = self._read(path)
         return self._contents[path]
+
+    def _read(self, path: str) -> bytes | None:
+        place = Path(os.path.realpath(path))
+        root = next((root for root in self._roots if place.is_relative_to(root)), None)
+        return None if root is None else source_bytes(root, place.relative_to(root))
 
     def digest(self, path: str) -> bytes:
         """A digest of the path and its content."""

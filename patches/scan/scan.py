@@ -20,6 +20,7 @@ from linesmith.patches.scan.text_join import with_text
 from linesmith.patches.scan.text_scan import text_places
 from linesmith.patches.scan.unit import Database, Unit
 from linesmith.patches.scan.workers import Parser, Progress, parsed
+from linesmith.patches.visible_files import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +48,15 @@ def scanned(tree: Path, build: Path | None, records: Sequence[str], watch: Watch
     """
     executable = program()
     compiled = database(tree, build, watch.tell)
-    files = Files()
+    files = Files((compiled.tree, compiled.build, *compiled.builds))
     selections = Selections(compiled, files)
     with ExitStack() as closing:
         wanted = []
         for record in sorted(set(records)):
             kept = closing.enter_context(kept_answers(compiled, record, stamp(executable), watch.tell))
             wanted.append(_wanted(record, selections.units(record), kept, files))
-        _parse(Parser((str(executable),), (compiled.tree, compiled.build)), wanted, files, watch)
+        readable = (executable, *visible(compiled.tree, compiled.builds))
+        _parse(Parser((str(executable),), (compiled.tree, compiled.build), readable), wanted, files, watch)
         found = {one.record: _scan(one, compiled, files) for one in wanted}
     texts = text_places(compiled.tree, tuple(found), watch.tell)
     return tuple(with_text(found[record], texts[record]) for record in records)

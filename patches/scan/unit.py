@@ -28,7 +28,7 @@ class Database:
     """The units of one build; ``title`` is what a user knows the database by.
 
     ``tree`` is the root of its sources, ``build`` where its objects are, ``image`` a copy of the tree, made of
-    links, that units may be compiled from.
+    links, that units may be compiled from. ``builds`` are the directories that hold generated headers.
     """
 
     tree: Path
@@ -36,6 +36,7 @@ class Database:
     units: tuple[Unit, ...]
     title: str
     image: Path | None = None
+    builds: tuple[Path, ...] = ()
 
     def cache_name(self, *further: str) -> str:
         """A file's name for what is kept of this build and what ``further`` names."""

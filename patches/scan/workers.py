@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import IO
 
 from linesmith.analyzer.errors import ScanFailed, TreeError
+from linesmith.patches.child import Command, started
+from linesmith.patches.confinement import Confinement
 from linesmith.patches.scan.answer import Answer, answer
 from linesmith.patches.scan.program import question
 from linesmith.patches.scan.unit import Unit
-from linesmith.plugins.machines.child import Streams, child
+from linesmith.plugins.machines.child import Streams
 
 UNIT_SECONDS = 120
 _MOST_BYTES = 256 << 20
@@ -27,10 +29,14 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Parser:
-    """The program with its options; compilers that are recorded lie outside of the trees ``outside``."""
+    """The program with its options; compilers that are recorded lie outside of the trees ``outside``.
+
+    ``readable`` are the places that it may read besides the system's.
+    """
 
     argv: tuple[str, ...]
     outside: tuple[Path, ...]
+    readable: tuple[Path, ...]
 
 
 @dataclass(slots=True)
@@ -88,7 +94,8 @@ class _Pool:
         """Start a child and give it the next unit."""
         closing = self.everything.enter_context(ExitStack())
         streams = Streams(subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
-        one = _Child(closing.enter_context(child(self.program.argv, Path("/"), streams)), closing)
+        command = Command(self.program.argv, Path("/"), UNIT_SECONDS, Confinement(self.program.readable))
+        one = _Child(closing.enter_context(started(command, streams)), closing)
         os.set_blocking(one.output.fileno(), False)
         self.selector.register(one.output, selectors.EVENT_READ, one)
         yield from self._give(one)

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from linesmith.analyzer.errors import TreeError
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.scratch import scratch
+from linesmith.patches.visible_files import visible
 
 
 class TreeImage:
@@ -23,6 +24,7 @@ class TreeImage:
     def __init__(self, tree: Path, root: Path) -> None:
         self.tree = tree.resolve()
         self.root = root.resolve()
+        self.readable = visible(self.tree)
         self._committed: dict[str, bytes | None] = {}
         _open_folder(self.tree, self.root)
 

@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from linesmith.analyzer.errors import CommandTimedOut, SemanticPatchFailed
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.child import Command, Ended, run
+from linesmith.patches.confinement import Confinement, toolchain_of
 from linesmith.patches.kbuild import Progress, is_kernel
 from linesmith.patches.semantic.image import TreeImage
 from linesmith.patches.semantic.tidy import WIDTH, tidy
@@ -130,7 +131,8 @@ def spatch(
 
 
 def _check(rules: Path) -> None:
-    ended = run(Command(("spatch", "--parse-cocci", str(rules)), rules.parent, _CHECK_SECONDS))
+    within = Confinement(toolchain_of("spatch"), (rules.parent,))
+    ended = run(Command(("spatch", "--parse-cocci", str(rules)), rules.parent, _CHECK_SECONDS, within))
     if ended.status:
         lines = [line.strip() for line in ended.output.splitlines() if not _ABOUT_ITSELF.match(line)]
         said = " ".join(" ".join(lines).replace(str(rules), "rules").split())[:_MOST_SAID]
@@ -178,7 +180,8 @@ def _run(
 
 
 def _ended(rules: Path, image: TreeImage, files: tuple[str, ...], types: Types) -> Ended:
-    command = Command(_argv(rules, image, files, types), image.root, _SECONDS_PER_FILE * (len(files) + 1))
+    within = Confinement((*image.readable, *toolchain_of("spatch")), (image.root.parent,))
+    command = Command(_argv(rules, image, files, types), image.root, _SECONDS_PER_FILE * (len(files) + 1), within)
     try:
         return run(command)
     except CommandTimedOut as error:
@@ -189,7 +192,9 @@ def _argv(rules: Path, image: TreeImage, files: tuple[str, ...], types: Types) -
     folders = [part for folder in include_folders(image.tree, files[0]) for part in ("-I", str(image.root / folder))]
     limits = ("--timeout", str(_SECONDS_PER_FILE), "--max-width", str(WIDTH))
     # Without the last one a file that does not name the record itself is passed over.
-    ways = ("--very-quiet", "--in-place", *limits, *types.value, "--disable-worth-trying-opt")
+    # It does not look at TMPDIR.
+    scratch = ("--temp-files", str(rules.parent))
+    ways = ("--very-quiet", "--in-place", *scratch, *limits, *types.value, "--disable-worth-trying-opt")
     return ("spatch", "--sp-file", str(rules), "--macro-file", str(_macros(rules)), *ways, *folders, *files)
 
 

@@ -11,8 +11,10 @@ from pathlib import Path
 
 from linesmith.analyzer.errors import LinesmithError
 from linesmith.patches.child import Command, run
+from linesmith.patches.confinement import Confinement
 from linesmith.patches.scratch import scratch
 from linesmith.patches.series.patch_file import PatchFile
+from linesmith.patches.visible_files import visible
 
 _SCRIPT = Path("scripts") / "checkpatch.pl"
 _OPTIONS = ("--strict", "--terse", "--no-summary", "--show-types", "--emacs")
@@ -46,7 +48,7 @@ def _said(tree: Path, file: PatchFile) -> Iterator[tuple[int, str]]:
         (folder / file.name).write_bytes(file.content)
         argv = ("perl", str(tree / _SCRIPT), f"--root={tree}", *_OPTIONS, file.name)
         try:
-            ended = run(Command(argv, folder, _SECONDS))
+            ended = run(Command(argv, folder, _SECONDS, Confinement(visible(tree), (folder,))))
         except LinesmithError as error:
             yield 1, str(error)
             return

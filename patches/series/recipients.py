@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,10 @@ from pathlib import Path
 from linesmith.analyzer.errors import LinesmithError
 from linesmith.analyzer.model import SeriesStep
 from linesmith.patches.child import Command, run
+from linesmith.patches.confinement import Confinement
+from linesmith.patches.scratch import scratch
 from linesmith.patches.unified import files_diff
+from linesmith.patches.visible_files import visible
 
 _SCRIPT = Path("scripts") / "get_maintainer.pl"
 _ASKED = ("--no-git", "--no-git-fallback", "--no-rolestats", "--roles")
@@ -36,11 +38,12 @@ def recipients(tree: Path, steps: Sequence[SeriesStep]) -> Recipients:
     """Who the tree's MAINTAINERS names for the changes; nobody where it has no such script, or perl is missing."""
     if not (tree / _SCRIPT).is_file() or shutil.which("perl") is None:
         return NOBODY
-    with tempfile.NamedTemporaryFile(prefix="linesmith-", suffix=".patch") as patch:
-        patch.write(b"".join(files_diff(step.changes) for step in steps))
-        patch.flush()
+    with scratch("linesmith-recipients-") as folder:
+        patch = folder / "series.patch"
+        patch.write_bytes(b"".join(files_diff(step.changes) for step in steps))
+        within = Confinement((*visible(tree), patch), (folder,))
         try:
-            ended = run(Command(("perl", str(_SCRIPT), *_ASKED, patch.name), tree, _SECONDS))
+            ended = run(Command(("perl", str(_SCRIPT), *_ASKED, str(patch)), tree, _SECONDS, within))
         except LinesmithError:
             return NOBODY
     return _sorted(ended.output.splitlines()) if ended.status == 0 else NOBODY

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from linesmith.analyzer.errors import VerificationFailed
+from linesmith.analyzer.errors import CommandTimedOut, VerificationFailed
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.patches.kbuild import for_unit
 from linesmith.patches.matrix.environment import Environment
@@ -38,13 +37,13 @@ class Both:
 class Compiling:
     """How files of the versions are compiled: in an environment, with the changes as ``laid`` out over its tree.
 
-    ``readable`` are the places that a compiler reaches beside its own and the changed files.
+    ``seconds`` gives how many are left for a compile.
     """
 
     versions: Versions
     environment: Environment
     laid: Overlays
-    readable: Sequence[Path]
+    seconds: Callable[[], float]
 
     def before(self, probe: Probe) -> Compiled:
         """What the first version shows; raises ``VerificationFailed``."""
@@ -55,13 +54,14 @@ class Compiling:
         return self._in(self.laid.after(self.environment.build.tree), probe)
 
     def _in(self, overlay: Overlay, probe: Probe) -> Compiled:
-        return compiled_in(overlay, for_unit(self.environment.build, probe.unit), probe, self.readable)
+        return compiled_in(overlay, for_unit(self.environment.build, probe.unit), probe, self.seconds())
 
 
 def compiled_both(how: Compiling, one: Counterpart) -> Both | str:
     """What a compiler makes of a file as it was and as it is; why it can make nothing of either, if so.
 
-    Raises ``VerificationFailed`` where only the second version cannot be compiled.
+    Raises ``VerificationFailed`` where only the second version cannot be compiled, ``CommandTimedOut`` for a compiler
+    that does not end in its time.
     """
     versions = how.versions
     if not one.old:
@@ -71,11 +71,15 @@ def compiled_both(how: Compiling, one: Counterpart) -> Both | str:
     for probe, then in _probes(how, one):
         try:
             before = how.before(probe)
+        except CommandTimedOut:
+            raise
         except VerificationFailed as failed:
             reason = reason or str(failed)
             continue
         try:
             after = how.after(then)
+        except CommandTimedOut:
+            raise
         except VerificationFailed as failed:
             complaints.append(failed)
             continue
@@ -98,6 +102,8 @@ def _compiled_after(how: Compiling, file: str, reason: str) -> Both | str:
     for probe in probes(how.environment.build, file, "", None):
         try:
             after = how.after(probe)
+        except CommandTimedOut:
+            raise
         except VerificationFailed as failed:
             reason = reason or f"in {how.versions.head}, {failed}"
             continue

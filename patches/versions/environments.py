@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 
 from linesmith.analyzer.errors import TreeError
+from linesmith.patches.deadline import Deadline
 from linesmith.patches.flags import Flags
 from linesmith.patches.kbuild import is_kernel
 from linesmith.patches.matrix.environment import Environment
@@ -28,17 +29,18 @@ EnvironmentOf = Callable[[str], Environment]
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What the user says of the compile: ``tree`` with its build directory and options, and a kernel's configuration.
+    """What the user says of the compile: ``tree`` with its build directory and options, and the configuration.
 
-    ``configuration`` is a file, ``None`` for the ``.config`` of the build or the tree, or what the machine's defconfig
-    gives where there is none. ``cpus`` is the number of CPUs that slabs are worked out for. Where a ``name`` is given,
-    it is that configuration of the matrix instead.
+    ``configuration`` is a file, ``None`` for the ``.config`` of the build, else of the first version, else what the
+    machine's defconfig gives. ``cpus`` is the number of CPUs that slabs are worked out for. Where a ``name`` is given,
+    it is that configuration of the matrix instead. ``deadline`` is for everything but make.
     """
 
     tree: Tree
     configuration: Path | None
     cpus: int
     name: str = ""
+    deadline: Deadline = field(default_factory=Deadline)
 
 
 def environments(root: Path, recipe: Recipe, progress: Progress) -> EnvironmentOf:
@@ -51,10 +53,8 @@ def environments(root: Path, recipe: Recipe, progress: Progress) -> EnvironmentO
 
     @lru_cache(maxsize=1)
     def kernel() -> Environment:
-        if name:
-            made = Tree(root, (recipe.tree.build or recipe.tree.root).resolve(), recipe.tree.cflags)
-            return kernel_environment(name, made, recipe.cpus, progress)
-        return kernel_environment(_configuration(root, recipe), sources, recipe.cpus, progress)
+        found = kernel_environment(name or _configuration(root, recipe), sources, recipe.cpus, progress)
+        return replace(found, build=replace(found.build, remarks=(*found.build.remarks, *_unused(root, recipe))))
 
     @cache
     def program(file: str) -> Environment:
@@ -69,13 +69,6 @@ def environments(root: Path, recipe: Recipe, progress: Progress) -> EnvironmentO
         return program(file)
 
     return of
-
-
-def readable(environment: Environment, root: Path, build: Path | None) -> tuple[Path, ...]:
-    """What a compiler has to read there: sources, without git's own files, and what make has generated."""
-    prepared = environment.build.preparation
-    made = (prepared.root,) if prepared else ()
-    return (*_inside(root), *made, *(_inside(build) if build else ()))
 
 
 def moved(flags: Flags, old: Path, new: Path) -> Flags:
@@ -108,22 +101,22 @@ def _image(place: Path, old: Path, new: Path) -> Path | None:
     return image if image.exists() else None
 
 
-def _inside(folder: Path) -> Iterator[Path]:
-    """What lies in the folder itself, without git's files, in which there may be passwords."""
-    root = folder.resolve()
-    for place in sorted(root.iterdir()):
-        if place.name != ".git" and place.resolve().is_relative_to(root):
-            yield place
-
-
 def _configuration(root: Path, recipe: Recipe) -> str:
-    """The name of the configuration: a file, the build that the tree itself has, or what the machine defaults to."""
+    """The name of the configuration: a file, that of the build or of the first version, or the machine's default."""
     if recipe.configuration:
         return str(recipe.configuration.resolve())
-    made = (recipe.tree.build or recipe.tree.root).resolve()
+    made = (recipe.tree.build or root).resolve()
     if not (made / ".config").is_file():
         return _default()
     return OWN if root == recipe.tree.root.resolve() else str(made / ".config")
+
+
+def _unused(root: Path, recipe: Recipe) -> Iterator[str]:
+    """That the checkout's ``.config`` decides nothing, for the change may have brought it."""
+    own = recipe.tree.root.resolve()
+    named = recipe.configuration or recipe.tree.build
+    if own != root and not named and (own / ".config").is_file():
+        yield f"{own / '.config'} was not used, because it may be part of the change; --kconfig names a configuration"
 
 
 def _default() -> str:

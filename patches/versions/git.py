@@ -8,6 +8,7 @@ checked out or written.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -147,6 +148,21 @@ class Git:
             if not int(flags, 16) & _NOT_LOOKED_AT
         )
 
+    def has_tracked_files(self) -> bool:
+        """Whether a file below the folder is in the index."""
+        return bool(self._output("ls-files", "-z", "--cached", "--", ".")[:1])
+
+    def untracked(self) -> tuple[str, ...]:
+        """What lies below the folder and is not in the index, ignored or not; a folder without such a file is one."""
+        raw = self._output("ls-files", "-z", "--others", "--directory", "--", ".")
+        return tuple(os.fsdecode(name).rstrip("/") for name in raw.split(b"\0") if name)
+
+    def submodules(self) -> tuple[str, ...]:
+        """The folders of submodules that are in the index."""
+        raw = self._output("ls-files", "-z", "--stage", "--", ".")
+        staged = (line.partition(b"\t") for line in raw.split(b"\0") if line.startswith(_SUBMODULE.encode()))
+        return tuple(os.fsdecode(name) for _, _, name in staged)
+
     def entries(self, commit: str) -> tuple[Entry, ...]:
         """Every file below the folder in a commit."""
         raw = self._output("ls-tree", "-r", "-z", commit)
@@ -195,6 +211,18 @@ class Git:
         finally:
             process.kill()
             process.communicate()
+
+
+def repository_at(folder: Path) -> Git | None:
+    """The repository that holds the folder; ``None`` where git reads none, or is not installed."""
+    if shutil.which("git") is None:
+        return None
+    found = Git(folder.resolve())
+    try:
+        found.check()
+    except TreeError:
+        return None
+    return found
 
 
 def repository_of(tree: Path) -> Git:

@@ -65,4 +65,4 @@ def read_inside(root: Path, file: str, most: int) -> bytes | None:
         place = place / part
         if place.is_symlink():
             return None
-    return source_bytes(place, most)
+    return source_bytes(root, file, most)

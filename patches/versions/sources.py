@@ -3,26 +3,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
+from linesmith.analyzer.errors import CommandTimedOut, DeadlinePassed
 from linesmith.analyzer.intent import symbols_in
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.lint import Linted
 from linesmith.analyzer.lint.group_docs import FOLDER, group_docs
-from linesmith.analyzer.model import GroupDoc, Layout
+from linesmith.analyzer.model import GroupDoc, Layout, SourceFact
 from linesmith.analyzer.rules import Side
 from linesmith.analyzer.slab import Kernel
 from linesmith.analyzer.slab.known_caches import served_records
 from linesmith.patches.confinement import is_confinable
+from linesmith.patches.deadline import Deadline
 from linesmith.patches.matrix.environment import Environment
 from linesmith.patches.matrix.workers import each
 from linesmith.patches.preparation import Progress
 from linesmith.patches.versions.compiling import Both, Compiling, compiled_both
 from linesmith.patches.versions.counterparts import Counterpart, counterparts
 from linesmith.patches.versions.declaring import declaring
-from linesmith.patches.versions.environments import EnvironmentOf, Recipe, environments, readable
+from linesmith.patches.versions.environments import EnvironmentOf, Recipe, environments
 from linesmith.patches.versions.holding import MOST_FILES as MOST_HOLDING
 from linesmith.patches.versions.holding import holding
 from linesmith.patches.versions.initialised import initialised
@@ -33,6 +35,7 @@ from linesmith.patches.versions.versions import Versions
 
 # Files that declare changed records, each of which takes a second or two.
 MOST_FILES = 400
+_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +51,42 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
+class _Shown:
+    """What files show of records, why others show nothing, and those that the deadline left out."""
+
+    both: tuple[Both, ...] = ()
+    remarks: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class _Compiler:
-    """Compiles files of both versions, each in its environment."""
+    """Compiles files of both versions, each in its environment, as long as the deadline lasts."""
 
     versions: Versions
     laid: Overlays
     of: EnvironmentOf
-    build: Path | None
     progress: Progress
+    deadline: Deadline
 
-    def compiled(self, files: Sequence[Counterpart]) -> tuple[list[Both], list[str]]:
-        """What the files show, and why others show nothing."""
+    def compiled(self, files: Sequence[Counterpart]) -> _Shown:
+        """What the files show; raises ``VerificationFailed`` for a second version that does not compile."""
         if not files:
-            return [], []
+            return _Shown()
         self._of(files[0])  # what has to be prepared is prepared before several ask for it
         self.progress(f"compiling {len(files)} files of {self.versions.base} and of {self.versions.head}")
-        results = each(self._both, files, lambda done: self.progress(f"{done} of {len(files)} compiled"))
-        told = [one.remark if isinstance(one, Both) else one for one in results]
-        return [one for one in results if isinstance(one, Both)], [one for one in told if one]
+        found: dict[Counterpart, Both | str] = {}
+
+        def keep(file: Counterpart) -> None:
+            with suppress(CommandTimedOut):
+                found[file] = self._both(file)
+
+        with suppress(DeadlinePassed), self.deadline.running():
+            each(keep, files, lambda done: self.progress(f"{done} of {len(files)} compiled"))
+        results = [found[file] for file in files if file in found]
+        remarks = (one.remark if isinstance(one, Both) else one for one in results)
+        unjudged = tuple(file.new for file in files if file not in found)
+        return _Shown(tuple(one for one in results if isinstance(one, Both)), tuple(filter(None, remarks)), unjudged)
 
     def is_here(self, file: Counterpart) -> bool:
         """Whether the machine that is compiled for has the file."""
@@ -81,46 +102,76 @@ class _Compiler:
         return self.of(file.old or file.new)
 
     def _both(self, file: Counterpart) -> Both | str:
-        environment = self._of(file)
-        places = readable(environment, self.versions.root, self.build)
-        return compiled_both(Compiling(self.versions, environment, self.laid, places), file)
+        how = Compiling(self.versions, self._of(file), self.laid, self.deadline.remaining)
+        return compiled_both(how, file)
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What the text of both versions says beside the records that were compiled."""
+
+    facts: Mapping[str, tuple[SourceFact, ...]]
+    docs: Mapping[str, GroupDoc]
+    gone: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], progress: Progress) -> Sources:
     """The records that differ between the versions, and those called ``asked_for`` where they are seen.
 
-    Raises ``TreeError``, ``ToolMissing``, and ``VerificationFailed`` for a second version that does not compile.
+    Raises ``TreeError``, ``ToolMissing``, and ``VerificationFailed`` for a second version that does not compile;
+    ``DeadlinePassed`` where not even the changed files could be read in time. What was read, but not judged, is said.
     """
-    files = _files(versions, asked_for)
+    with recipe.deadline.running():
+        files = _files(versions, asked_for)
     with overlays(versions) as laid:
-        compiler = _Compiler(versions, laid, environments(versions.root, recipe, progress), recipe.tree.build, progress)
+        compiler = _Compiler(versions, laid, environments(versions.root, recipe, progress), progress, recipe.deadline)
         here = [one for one in files if compiler.is_here(one)]
-        compiled, failed = compiler.compiled(here[:MOST_FILES])
-        both = joined(compiled, asked_for)
+        shown = compiler.compiled(here[:MOST_FILES])
+        both = joined(shown.both, asked_for)
         environment = compiler.environment(files)
-        further, missed = _holders(compiler, both, files, environment)
-        missed += _elsewhere(len(files) - len(here))
-    if further:
-        both = joined((*compiled, *further), asked_for)
+        further = _holders(compiler, both, files, environment)
+    both = joined((*shown.both, *further.both), asked_for)
+    unjudged = (*shown.unjudged, *further.unjudged)
+    text = _Text({}, {})
+    try:
+        with recipe.deadline.running():
+            text = _text(versions, both, asked_for, progress)
+    except DeadlinePassed:
+        unjudged = unjudged or tuple(one.new for one in here)
+    remarks = (*shown.remarks, *further.remarks, *_elsewhere(len(files) - len(here)), *text.remarks)
     linted = Linted(
         versions.head,
         _side(both.new, environment),
         both.pairs,
         versions.base,
-        _side(with_gone(both.old, gone_for_good(versions, asked_for)), environment),
+        _side(with_gone(both.old, text.gone), environment),
         both.compared,
         both.changed,
-        initialised(versions, both.pairs, progress),
-        documented(versions),
-        (
-            *versions.remarks,
-            *failed,
-            *missed,
-            *vanished(versions.changes, {*asked_for, *both.renamed}),
-            *_limits(here, environment),
-        ),
+        text.facts,
+        text.docs,
+        (*versions.remarks, *_left(unjudged, recipe.deadline), *remarks, *_limits(here, environment)),
+        tuple(dict.fromkeys(unjudged)),
     )
     return Sources(linted, _symbols(environment), environment.title if environment else "")
+
+
+def _text(versions: Versions, both: Joined, asked_for: Collection[str], progress: Progress) -> _Text:
+    return _Text(
+        initialised(versions, both.pairs, progress),
+        documented(versions),
+        gone_for_good(versions, asked_for),
+        tuple(vanished(versions.changes, {*asked_for, *both.renamed})),
+    )
+
+
+def _left(files: Sequence[str], deadline: Deadline) -> Iterator[str]:
+    """What the deadline left out."""
+    if files:
+        counted = f"{len(files)} files were" if len(files) > 1 else "1 file was"
+        more = ", …" if len(files) > _SHOWN else ""
+        named = ", ".join(files[:_SHOWN])
+        yield f"{counted} not judged within {deadline.seconds:g} s: {named}{more}; --deadline gives more time"
 
 
 def _files(versions: Versions, asked_for: Collection[str]) -> tuple[Counterpart, ...]:
@@ -143,15 +194,20 @@ def _side(layouts: LayoutTable, environment: Environment | None) -> Side:
 
 def _holders(
     compiler: _Compiler, both: Joined, known: Sequence[Counterpart], environment: Environment | None
-) -> tuple[list[Both], list[str]]:
+) -> _Shown:
     """What holds a record by value that takes other room than before, as far as few files show it."""
     grown = {new.title for old, new in both.pairs if old and new and new.name and _room(old) != _room(new)}
     served = served_records(environment.slabs.release) if environment and environment.slabs else ()
-    others = holding(compiler.versions.root, grown, {name for one in known for name in (one.old, one.new)}, served)
+    names = {name for one in known for name in (one.old, one.new)}
+    try:
+        with compiler.deadline.running():
+            others = holding(compiler.versions.root, grown, names, served)
+    except DeadlinePassed:
+        return _Shown(unjudged=tuple(one.new for one in known))
     found = [one for one in (Counterpart(file, file) for file in others) if compiler.is_here(one)]
-    compiled, _ = compiler.compiled(found[:MOST_HOLDING])
-    left = len(found) - len(compiled)
-    return compiled, [_uncompiled(left, ", ".join(sorted(grown)[:3]))] if left else []
+    shown = compiler.compiled(found[:MOST_HOLDING])
+    left = len(found) - len(shown.both)
+    return replace(shown, remarks=(_uncompiled(left, ", ".join(sorted(grown)[:3])),) if left else ())
 
 
 def _uncompiled(count: int, held: str) -> str:

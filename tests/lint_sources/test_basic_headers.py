@@ -31,4 +31,7 @@ def test_a_header_that_these_do_not_help_is_told_by_what_it_lacks_alone(tmp_path
     unaligned = header.replace(" __attribute__((aligned(64)))", "")
     (tmp_path / "0001.patch").write_bytes(unified_diff(header.encode(), unaligned.encode(), FILE))
     done = linesmith("lint", "--tree", tree, "--patch", tmp_path / "0001.patch")
-    assert f"{FILE} was not compiled: in tree, {FILE} does not compile: limits.h:2: unknown type" in done.stdout
+    assert (
+        f"{FILE} was not compiled: in tree, {FILE} does not compile: include/linux/queue/limits.h:2: unknown type"
+        in done.stdout
+    )

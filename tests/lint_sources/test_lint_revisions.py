@@ -130,7 +130,7 @@ def test_what_does_not_compile_is_an_error_of_the_head(made: Commits) -> None:
     old = made.commit({"src/cache.h": HEADER})
     done = lint(made, old, made.commit({"src/cache.h": HEADER.replace("long root", "word_t root")}, old))
     assert done.returncode == 2
-    assert "src/cache.h does not compile: cache.h:7: unknown type name" in done.stderr
+    assert "src/cache.h does not compile: src/cache.h:7: unknown type name" in done.stderr
 
 
 @pytest.mark.parametrize(

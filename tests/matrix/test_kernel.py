@@ -90,7 +90,7 @@ def test_a_configuration_that_cannot_be_had_is_named_with_the_reason(tmp_path: P
 def test_without_a_configuration_those_that_make_writes_are_checked_all_the_same(tmp_path: Path) -> None:
     tree = small_kernel(tmp_path)
     (tree / ".config").unlink()
-    assert "configure the tree first, for example with make defconfig" in checked(tree, "debug").failed
+    assert "has no .config; run make defconfig there" in checked(tree, "debug").failed
     assert checked(tree, "minimal").records[0].record == "s"
 
 

@@ -149,7 +149,7 @@ def test_edited_units_are_compiled_beside_those_counted(tmp_path: Path) -> None:
 def test_a_change_that_does_not_compile_is_told_with_the_error(tmp_path: Path) -> None:
     tree = program(tmp_path, {"src/a.c": SOUND})
     (own,) = check(change(HEADER.replace("void *root", "nothing root")), tree, Asked(("tree",)), untold)
-    assert own.failed == "as patched, src/cache.h does not compile: cache.h:4: unknown type name 'nothing'"
+    assert own.failed == "as patched, src/cache.h does not compile: src/cache.h:4: unknown type name 'nothing'"
 
 
 def test_a_name_that_is_no_configuration_is_an_error_that_lists_those_there_are(tmp_path: Path) -> None:

@@ -95,18 +95,23 @@ def test_a_build_alone_is_asked_for_its_tree(parser: Path, tmp_path: Path) -> No
     assert "--build is a build of the sources that --tree names; give both" in done.stderr
 
 
+def command_of(process: str) -> str:
+    return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+
+
 def test_the_children_end_with_a_killed_scan(parser: Path, tmp_path: Path) -> None:
     sleeper = tmp_path / "sleeps"
-    sleeper.write_text(f"#!/bin/sh\n# {parser.name}\ntouch {tmp_path}/started\nexec sleep 300\n")
+    sleeper.write_text(f"#!/bin/sh\n# {parser.name}\nexec sleep 300\n")
     sleeper.chmod(0o755)
     tree, elf = built(tmp_path)
     process = subprocess.Popen(
         [LINESMITH, "layout", elf, "box", "--tree", tree],
         env={"LINESMITH_SOURCE_SCAN": str(sleeper), "PATH": "/usr/bin:/bin"},
     )
-    while not (tmp_path / "started").exists():
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while not any("sleep 300" in command_of(child) for child in children.read_text().split()):
         time.sleep(0.05)
-    (child,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    (child,) = children.read_text().split()
     process.send_signal(signal.SIGKILL)
     process.wait()
     while Path(f"/proc/{child}").exists():

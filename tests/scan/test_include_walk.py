@@ -14,7 +14,7 @@ from linesmith.patches.scan.unit import Unit
 
 def includes(tree: Path, options: str = "-nostdinc -I include") -> set[str]:
     unit = Unit(str(tree / "src/a.c"), tree, f"gcc {options} -c src/a.c", tree)
-    (followed,) = IncludeWalk(Files()).followed([unit])
+    (followed,) = IncludeWalk(Files((Path("/"),))).followed([unit])
     return {Path(file).relative_to(tree).as_posix() for file in followed.includes or ()}
 
 

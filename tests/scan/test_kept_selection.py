@@ -28,8 +28,8 @@ def test_another_way_of_choosing_chooses_anew(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(kept_selection, "selected", watched)
     for _ in range(2):
-        assert [Path(unit.file).name for unit in Selections(build, Files()).units("box")] == ["a.c"]
+        assert [Path(unit.file).name for unit in Selections(build, Files((tmp_path,))).units("box")] == ["a.c"]
     assert chosen == ["box"]
     monkeypatch.setattr(kept_selection, "stamp", lambda: f"{stamp()} of another release")
-    assert len(Selections(build, Files()).units("box")) == 1
+    assert len(Selections(build, Files((tmp_path,))).units("box")) == 1
     assert chosen == ["box", "box"]

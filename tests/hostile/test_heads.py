@@ -207,11 +207,3 @@ def test_the_build_of_a_head_is_not_run(attempt: Attempt, build: dict[str, str])
         return
     assert "of the build differ" in done.stdout
     assert "2 changed" in done.stdout or "1 changed" in done.stdout
-
-
-def test_a_configuration_that_make_would_expand_is_refused(attempt: Attempt) -> None:
-    configuration = attempt.folder / "config"
-    configuration.write_text(f'{FILES[".config"]}CONFIG_X="$(shell touch {attempt.ran})"\n')
-    kernel: Files = {name: text for name, text in FILES.items() if name != ".config"}
-    head = {"include/linux/s.h": HEADER.replace("\tlong hot;\n", "\tlong hot;\n\tlong more;\n")}
-    assert attempt.lint(kernel, {**head}, "--kconfig", str(configuration)).returncode == 2
