@@ -14,7 +14,7 @@ from linesmith.analyzer.cli.interruption import interruptible
 from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.cli.usage import sentence
 from linesmith.analyzer.cli.version import show_version
-from linesmith.analyzer.errors import LinesmithError
+from linesmith.analyzer.errors import DeadlinePassed, LinesmithError
 
 GROUPS = {
     "look": ("layout", "diff", "access", "slab", "index"),
@@ -50,7 +50,7 @@ def linesmith(context: click.Context) -> None:
 
 
 def main() -> None:
-    """Run the command; every expected failure ends in one sentence and exit status 2."""
+    """Run the command; every expected failure ends in one sentence and exit status 2, a passed deadline in 1."""
     try:
         with interruptible(), seldom_collected():
             prepare_completion()
@@ -60,6 +60,9 @@ def main() -> None:
     except click.ClickException as error:
         click.echo(inert(sentence(error)), err=True)
         sys.exit(2)
+    except DeadlinePassed as error:
+        click.echo(inert(f"linesmith: {error}"), err=True)
+        sys.exit(1)
     except LinesmithError as error:
         click.echo(inert(f"linesmith: {error}".replace("\n", " ")), err=True)
         sys.exit(2)

@@ -26,6 +26,7 @@ _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option("--tree", metavar="DIR", type=_DIRECTORY, help="The sources that the patch is for; only read.")
 @options.build
 @options.cflags
+@options.deadline
 @map_output.format_
 @options.output
 def command(
@@ -36,6 +37,7 @@ def command(
     tree: Path | None,
     build: Path | None,
     cflags: str,
+    deadline: float,
     format_: str | None,
     output: Path | None,
 ) -> int:
@@ -53,7 +55,10 @@ def command(
         raise click.UsageError("--patch goes with --tree, and without builds")
     if wanted in map_output.DRAWN:
         raise click.UsageError("a patch's growth is told in words; leave out --format, or compare two builds")
-    return _patch(patch, (tree, build, cflags), wanted, output)
+    from linesmith.patches.deadline import Deadline
+
+    with Deadline(deadline).running():
+        return _patch(patch, (tree, build, cflags), wanted, output)
 
 
 def _builds(old: Path, new: Path, types: tuple[str, ...], format_: str, output: Path | None) -> int:

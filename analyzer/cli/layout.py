@@ -32,8 +32,7 @@ def command(
     types: tuple[str, ...],
     expand: bool,
     access: bool,
-    tree: Path | None,
-    build: Path | None,
+    sources: scanning.Sources,
     drawing: mapping.Drawing,
     output: Path | None,
 ) -> None:
@@ -46,7 +45,7 @@ def command(
     from linesmith.analyzer.cli.loading import load, load_accesses
     from linesmith.analyzer.selection import select
 
-    drawing.refuse(expand=expand, access=access, tree=tree)
+    drawing.refuse(expand=expand, access=access, tree=sources.tree)
     reading = load(elf)
     chosen = select(reading.layouts, types)
     accesses = load_accesses(elf).accesses if access else None
@@ -54,16 +53,16 @@ def command(
     if drawing.drawn:
         map_output.write_maps([(one,) for one in maps], drawing.format, output)
         return
-    sources = scanning.scan_layouts(tree, build, shown, types)
+    scans = scanning.scan_layouts(sources, shown, types)
     if drawing.format == "json":
         from linesmith.analyzer.report import layout_json
 
-        text = layout_json.render_json(shown, reading, accesses, sources, maps)
+        text = layout_json.render_json(shown, reading, accesses, scans, maps)
     else:
         from linesmith.analyzer.report import pahole
 
         behind = _beside(accesses) if accesses else pahole.nothing
-        text = pahole.render_text(shown, reading.layouts, expand, behind) + scanning.told(sources)
+        text = pahole.render_text(shown, reading.layouts, expand, behind) + scanning.told(scans)
     options.write(text, output)
 
 

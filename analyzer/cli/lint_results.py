@@ -56,11 +56,11 @@ def tell(report: LintReport, telling: Telling) -> None:
 
 
 def status(report: LintReport, fail_on: str) -> int:
-    """1 where a violation is as severe as ``fail_on`` says, else 0."""
+    """1 where a violation is as severe as ``fail_on`` says, or where not all was judged, else 0."""
     if fail_on == NEVER:
         return 0
     least = Severity(fail_on).rank
-    return int(any(one.severity.rank >= least for one in report.violations))
+    return int(bool(report.unjudged) or any(one.severity.rank >= least for one in report.violations))
 
 
 def _baseline(file: Path | None) -> Baseline:

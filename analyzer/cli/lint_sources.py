@@ -42,6 +42,7 @@ _OPTIONS = (
     ),
     options.build,
     options.cflags,
+    options.deadline,
     matrix_options.ON,
 )
 
@@ -55,6 +56,7 @@ class Given:
     patches: tuple[Path, ...] = ()
     build: Path | None = None
     cflags: str = ""
+    deadline: float = 300.0
     on: tuple[str, ...] = ()
 
     def asked_beside(self, *builds: Path | None) -> bool:
@@ -71,9 +73,9 @@ class Given:
             raise click.UsageError("--patch and --base-ref both say what the change is; give one of them")
         if self.head_ref and not self.base_ref:
             raise click.UsageError("--head-ref names the change, but nothing what was before; add --base-ref REV")
-        if not asked and any(map(is_given, ("build", "cflags", "on"))):
+        if not asked and any(map(is_given, ("build", "cflags", "deadline", "on"))):
             raise click.UsageError(
-                "--build, --cflags and --on tell how to compile sources; add --base-ref REV or --patch FILE"
+                "--build, --cflags, --deadline and --on tell how to compile sources; add --base-ref REV or --patch FILE"
             )
         return asked
 
@@ -111,10 +113,11 @@ def given(command: Callable[..., int]) -> Callable[..., int]:
         patches: tuple[Path, ...],
         build: Path | None,
         cflags: str,
+        deadline: float,
         on: tuple[str, ...],
         **others: object,
     ) -> int:
-        return command(sources=Given(base_ref, head_ref, patches, build, cflags, on), **others)
+        return command(sources=Given(base_ref, head_ref, patches, build, cflags, deadline, on), **others)
 
     for option in reversed(_OPTIONS):
         gathered = option(gathered)
@@ -184,11 +187,13 @@ def _compared(
 ) -> tuple[str, Linted, Wanted]:
     """What a configuration is known by, the records that differ under it, and what is wanted of them there."""
     from linesmith.analyzer.errors import ToolMissing, TreeError, VerificationFailed
+    from linesmith.patches.deadline import Deadline
     from linesmith.patches.tree import Tree
     from linesmith.patches.versions.environments import Recipe
     from linesmith.patches.versions.sources import sources as compared
 
-    recipe = Recipe(Tree(wanted.tree, sources.build, sources.cflags), asking.kconfig, asking.cpus, name)
+    tree = Tree(wanted.tree, sources.build, sources.cflags)
+    recipe = Recipe(tree, asking.kconfig, asking.cpus, name, Deadline(sources.deadline))
     try:
         found = compared(versions, recipe, wanted.records, partial(_tell, name or _OWN if sources.on else ""))
     except (TreeError, ToolMissing, VerificationFailed) as error:

@@ -18,6 +18,7 @@ from linesmith.analyzer.cli.candidate_choice import CandidateChoice
 @options.tree
 @options.build
 @options.cflags
+@options.deadline
 @options.type_
 @click.option(
     "--candidate",
@@ -47,6 +48,7 @@ def command(
     tree: Path,
     build: Path | None,
     cflags: str,
+    deadline: float,
     type_: str | None,
     candidate: int | str | None,
     section: int,
@@ -72,17 +74,19 @@ def command(
     from linesmith.analyzer.cli.blocks import with_blocks
     from linesmith.analyzer.cli.interruption import interruptible
     from linesmith.analyzer.cli.proposing import tell_choice
+    from linesmith.patches.deadline import Deadline
     from linesmith.patches.tree import Tree
 
     sources = Tree(tree, build, cflags)
-    asked = patching.Asked(mailing, checking, dressing, in_steps, scan, format_, given.cpus)
+    asked = patching.Asked(mailing, checking, dressing, in_steps, scan, format_, given.cpus, Deadline(deadline))
     patching.check_early(sources, asked)
     with interruptible():
         found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
         given = given.on_machine_of(found.profile)
         asked = replace(asked, cpus=given.cpus)
-        scanned = patching.survey(found, sources, asked)
-        known = with_blocks(given.premises(elf, found.reading, scanned.scans), found, tree)
+        with asked.deadline.running():
+            scanned = patching.survey(found, sources, asked)
+            known = with_blocks(given.premises(elf, found.reading, scanned.scans), found, tree)
         chosen = patching.choose(found, known, trace, candidate)
         if chosen.facts:
             tell_choice(chosen.candidate)

@@ -29,6 +29,7 @@ from linesmith.analyzer.report import patch as report
 from linesmith.analyzer.report.excerpt import excerpt
 from linesmith.patches.beyond import OF_ANOTHER_BUILD, beyond, is_worse
 from linesmith.patches.confirmed import Confirmed, confirm
+from linesmith.patches.deadline import Deadline
 from linesmith.patches.matrix import Change, check, holders_of
 from linesmith.patches.patch import draft, told
 from linesmith.patches.readiness import readiness
@@ -57,7 +58,10 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a user wants of the patches beside their content; slabs are worked out for ``cpus``."""
+    """What a user wants of the patches beside their content; slabs are worked out for ``cpus``.
+
+    ``deadline`` is for reading the tree and for the compile that confirms the patch, not for other configurations.
+    """
 
     mailing: Mailing
     checking: Checking
@@ -66,6 +70,7 @@ class Asked:
     scan: bool
     format: str
     cpus: int
+    deadline: Deadline
 
 
 def choose(found: Analysis, premises: Premises, trace: Path | None, wanted: int | str | None) -> Chosen:
@@ -133,7 +138,8 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
     ``layouts`` are those of the ELF file. Returns whether a configuration that was asked for has it worse than before.
     """
     candidate = asked.dressing.dressed(chosen.candidate, chosen.facts)
-    confirmed = confirm(candidate, tree, Steps(), asked.dressing.remarks(candidate, chosen.finding))
+    with asked.deadline.running():
+        confirmed = confirm(candidate, tree, Steps(), asked.dressing.remarks(candidate, chosen.finding))
     scan = next((one for one in scanned.scans if one.record == candidate.type), None)
     checks = _checks(candidate, confirmed, tree, asked, layouts, _users(scan))
     title = confirmed.original.declared.record.title

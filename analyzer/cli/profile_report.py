@@ -29,7 +29,19 @@ ELF = click.option(
     help="The program or kernel that PROFILE is of: `PROFILE --elf ELF` is `ELF PROFILE`.",
 )
 _OPTIONS = (options.type_, options.section, options.snapshot, options.other_build, options.trace)
-_NAMES = ("type_", "section", "snapshot", "trust", "trace", "tree", "build", "growth", "constraints", "configurations")
+_NAMES = (
+    "type_",
+    "section",
+    "snapshot",
+    "trust",
+    "trace",
+    "tree",
+    "build",
+    "deadline",
+    "growth",
+    "constraints",
+    "configurations",
+)
 _OF_RUNS = ("against", "format_", "output")
 
 
@@ -43,8 +55,7 @@ class Asked:
     snapshot: Path | None
     trust: str | None
     trace: Path | None
-    tree: Path | None
-    build: Path | None
+    sources: scanning.Sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +79,10 @@ def given(command: Callable[..., None]) -> Callable[..., None]:
         snapshot: Path | None,
         trust: str | None,
         trace: Path | None,
-        tree: Path | None,
-        build: Path | None,
+        sources: scanning.Sources,
         **others: object,
     ) -> None:
-        command(asked=Asked(given, type_, section, snapshot, trust, trace, tree, build), **others)
+        command(asked=Asked(given, type_, section, snapshot, trust, trace, sources), **others)
 
     added: Callable[..., None] = premises.given(scanning.given(gathered))
     for option in reversed(_OPTIONS):
@@ -114,9 +124,9 @@ def page(files: OfProfile, asked: Asked) -> str:
     found = with_offsets(
         analyse(files.elf, files.profile, asked.section, asked.type, snapshot=asked.snapshot, trust=asked.trust)
     )
-    scans = scanning.scan_findings(asked.tree, asked.build, found)
+    scans = scanning.scan_findings(asked.sources, found)
     given = asked.known.on_machine_of(found.profile)
-    known = with_blocks(given.premises(files.elf, found.reading, scans), found, asked.tree)
+    known = with_blocks(given.premises(files.elf, found.reading, scans), found, asked.sources.tree)
     told = Chosen(found.profile, found.section, found.sections, found.left_out)
     return render_profile(whatever_is_suggested(found, known, asked.trace), told, tuple(_unchecked(asked)))
 
@@ -126,7 +136,7 @@ def _unchecked(asked: Asked) -> Iterator[str]:
     yield "whether any of this is faster: nothing was built or run; linesmith bench measures a patch, tune searches"
     if asked.trace is None:
         yield "what a replay says of the candidates: no trace was given (--trace)"
-    if asked.tree is None:
+    if asked.sources.tree is None:
         yield (
             "the sources: #if blocks, offset assertions, initialisers by position and memset ranges were not looked "
             "for (--tree)"

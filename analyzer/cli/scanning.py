@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,9 +29,23 @@ _TREE = click.option(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The sources that a command reads, if any: tree, build directory, and the seconds that reading may take."""
+
+    tree: Path | None
+    build: Path | None
+    seconds: float
+
+
 def given(command: Callable[..., None]) -> Callable[..., None]:
-    """Add ``--tree`` and ``--build`` to a command that reads sources when it is told to."""
-    return _TREE(options.build(command))
+    """Add ``--tree``, ``--build`` and ``--deadline`` to a command, which gets them together as ``sources``."""
+
+    @wraps(command)
+    def gathered(*, tree: Path | None, build: Path | None, deadline: float, **others: object) -> None:
+        command(sources=Sources(tree, build, deadline), **others)
+
+    return _TREE(options.build(options.deadline(gathered)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,30 +80,34 @@ def scan_if_possible(tree: Path, build: Path | None, records: Sequence[str]) -> 
         return Scanned(reason=str(error))
 
 
-def scan_layouts(
-    tree: Path | None, build: Path | None, chosen: Sequence[Layout], types: Sequence[str]
-) -> tuple[SourceScan, ...]:
+def scan_layouts(sources: Sources, chosen: Sequence[Layout], types: Sequence[str]) -> tuple[SourceScan, ...]:
     """The same for the chosen layouts, nothing without a tree; raises ``click.UsageError`` for too many records."""
-    if tree is None:
-        _refuse_build_alone(build)
+    if sources.tree is None:
+        _refuse_build_alone(sources.build)
         return ()
     records = tuple(dict.fromkeys(layout.name for layout in chosen if layout.name))
     if not types or len(records) > _MOST_RECORDS:
         raise click.UsageError(f"--tree scans up to {_MOST_RECORDS} records at once, not {len(records)}; name a TYPE")
-    return scan(tree, build, records)
+    from linesmith.patches.deadline import Deadline
+
+    with Deadline(sources.seconds).running():
+        return scan(sources.tree, sources.build, records)
 
 
-def scan_findings(tree: Path | None, build: Path | None, found: Analysis) -> tuple[SourceScan, ...]:
+def scan_findings(sources: Sources, found: Analysis) -> tuple[SourceScan, ...]:
     """The same for the records of the findings, nothing without a tree.
 
     A tree that is set for all commands need not be that of this program: then a scan that fails is a remark.
     """
-    if tree is None:
-        _refuse_build_alone(build)
+    if sources.tree is None:
+        _refuse_build_alone(sources.build)
         return ()
-    if is_given("tree"):
-        return scan(tree, build, records_of(found))
-    scanned = scan_if_possible(tree, build, records_of(found))
+    from linesmith.patches.deadline import Deadline
+
+    with Deadline(sources.seconds).running():
+        if is_given("tree"):
+            return scan(sources.tree, sources.build, records_of(found))
+        scanned = scan_if_possible(sources.tree, sources.build, records_of(found))
     if scanned.reason:
         remark(f"code that relies on the order was not looked for: {scanned.reason}")
     return scanned.scans

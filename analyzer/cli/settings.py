@@ -48,6 +48,7 @@ SETTINGS = (
     Setting("build", commands=_OF_A_TREE),
     Setting("cflags", commands=_OF_A_TREE),
     Setting("compile-users", commands=_CHANGING),
+    Setting("deadline"),
     Setting("on", commands=("record",)),
     Setting("smp", commands=("record",)),
     Setting("memory", commands=("record",)),

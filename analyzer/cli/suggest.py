@@ -36,8 +36,7 @@ def command(
     limit: int | None,
     candidate: int | str | None,
     given: premises.Given,
-    tree: Path | None,
-    build: Path | None,
+    sources: scanning.Sources,
     snapshot: Path | None,
     trust: str | None,
     trace: Path | None,
@@ -61,9 +60,9 @@ def command(
 
     found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
     split = sharding.sharded(found, type_, trace, shard, ways, by) if shard else None
-    scans = scanning.scan_findings(tree, build, found)
+    scans = scanning.scan_findings(sources, found)
     given = given.on_machine_of(found.profile)
-    known = with_blocks(given.premises(elf, found.reading, scans), found, tree)
+    known = with_blocks(given.premises(elf, found.reading, scans), found, sources.tree)
     answers = suggested(found, known, limit, trace, split)
     there = [one.candidate for one in answers.numbered()]
     number = number_of(candidate, there, lambda: free_candidates(found, known, trace))
