@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -16,11 +17,15 @@ from linesmith.analyzer import _native, errors, store
 from linesmith.analyzer.layouts import Layouts, LayoutTable
 from linesmith.analyzer.model import ElfIdentity, Layout, Operand, Touched
 from linesmith.analyzer.saved_index import is_saved, read_saved
+from linesmith.analyzer.soundness import flaw
 
 Progress = Callable[[int, int], None]
 
 MOST_THREADS = 8
 LONGEST_BUILD_ID = 64
+# Bytes of the error that the program which reads an object may report; a path is at most 4096 of them.
+LONGEST_REPORT = 1 << 15
+_UNUSABLE = "the program that reads the object's debug information could not make sense of it; the object is damaged"
 _NATIVE_ERRORS = {kind.__name__: kind for kind in (errors.ElfError, errors.DebugInfoMissing, errors.DebugInfoDamaged)}
 
 
@@ -31,6 +36,11 @@ class CachePlace:
     directory: Path
     key: str
     stamp: store.Stamp
+
+
+class _Report(msgspec.Struct, frozen=True):
+    error: Literal["ElfError", "DebugInfoMissing", "DebugInfoDamaged"]
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +129,44 @@ def read_unindexed(path: Path) -> LayoutTable:
     with _native_errors():
         documents = _native.read_dwarf(str(path), 1).all_json()
     return LayoutTable(msgspec.json.decode(document, type=Layout) for document in documents)
+
+
+def object_reader() -> Path:
+    """The program that reads the DWARF of one object and opens no other file; raises ``ToolMissing``."""
+    from importlib.metadata import distribution  # costs 20 ms, so only where it is needed
+
+    path = Path(str(distribution("linesmith").locate_file("linesmith/analyzer/bin/linesmith-read-object")))
+    if not os.access(path, os.X_OK):
+        raise errors.ToolMissing(f"the program that reads objects is missing ({path}); install linesmith again")
+    return path
+
+
+def table_from_reader(output: bytes, status: int) -> LayoutTable:
+    """The records that ``object_reader`` wrote, with its exit status (negative for a signal).
+
+    The program has read what nobody has reviewed, so nothing that it wrote is trusted. Raises ``ElfError``,
+    ``DebugInfoMissing`` or ``DebugInfoDamaged``: what it reports, or that it ended in another way.
+    """
+    if status:
+        raise _reported(output, status)
+    try:
+        layouts = [msgspec.json.decode(line, type=Layout) for line in output.splitlines()]
+    except (UnicodeDecodeError, RecursionError, msgspec.MsgspecError) as error:
+        raise errors.DebugInfoDamaged(f"{_UNUSABLE}: it wrote what is no record") from error
+    wrong = flaw(layouts)
+    if wrong is not None:
+        raise errors.DebugInfoDamaged(f"{_UNUSABLE}: {wrong}")
+    return LayoutTable(layouts)
+
+
+def _reported(output: bytes, status: int) -> errors.LinesmithError:
+    """The error that the program wrote; where there is none, one that tells how it ended."""
+    try:
+        report = msgspec.json.decode(output[:LONGEST_REPORT], type=_Report)
+    except (UnicodeDecodeError, RecursionError, msgspec.MsgspecError):
+        return errors.DebugInfoDamaged(f"{_UNUSABLE}: it ended with status {status}")
+    shown = "".join(letter if letter.isprintable() else "\ufffd" for letter in report.message)
+    return _NATIVE_ERRORS[report.error](shown)
 
 
 def touched(path: Path, functions: Sequence[str], prefixes: Sequence[str] = ()) -> tuple[Touched, ...]:

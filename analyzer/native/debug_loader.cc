@@ -20,6 +20,13 @@ std::string_view SuffixOf(const ElfFile& elf) {
   return split_only ? ".dwo" : "";
 }
 
+[[noreturn]] void ThrowExternal(const std::string& path) {
+  throw Error("DebugInfoMissing",
+              path +
+                  ": the object refers to debug information in another file, which is not "
+                  "read for code under review; build it without -gsplit-dwarf and dwz");
+}
+
 ElfFile OpenWithDwarf(const std::string& path, const std::vector<std::string>& directories) {
   ElfFile elf = ElfFile::Open(path);
   if (HasDwarf(elf)) return elf;
@@ -40,10 +47,26 @@ DebugFile& AddFile(DebugInfo& info, ElfFile elf) {
   return *info.files.back();
 }
 
+// The file alone. One without DWARF of its own would be followed by its build-id or .gnu_debuglink.
+std::unique_ptr<DebugInfo> LoadAlone(const std::string& path) {
+  ElfFile elf = ElfFile::Open(path);
+  for (const char* name : {".gnu_debugaltlink", ".debug_sup"}) {
+    if (elf.Find(name) != nullptr) ThrowExternal(path);
+  }
+  if (!HasDwarf(elf) && elf.Find(".gnu_debuglink") != nullptr) ThrowExternal(path);
+  if (!HasDwarf(elf)) throw Error("DebugInfoMissing", path + ": holds no DWARF; build it with -g");
+  auto info = std::make_unique<DebugInfo>();
+  const DebugFile& main = AddFile(*info, std::move(elf));
+  info->Add(main);
+  if (NamesSplitUnits(*info, main)) ThrowExternal(path);
+  return info;
+}
+
 }  // namespace
 
-std::unique_ptr<DebugInfo> LoadDebugInfo(const std::string& path,
-                                         const std::vector<std::string>& directories) {
+std::unique_ptr<DebugInfo> LoadDebugInfo(const std::string& path, const std::vector<std::string>& directories,
+                                         ExternalFiles external) {
+  if (external == ExternalFiles::kRefuse) return LoadAlone(path);
   auto info = std::make_unique<DebugInfo>();
   DebugFile& main = AddFile(*info, OpenWithDwarf(path, directories));
   info->Add(main);

@@ -200,6 +200,15 @@ std::string TouchedJson(const std::vector<Touched>& touched) {
   return out;
 }
 
+std::string ErrorJson(const Error& error) {
+  std::string out;
+  JsonObject object(out);
+  object.Text("error", error.kind);
+  object.Text("message", error.what());
+  object.Close();
+  return out;
+}
+
 std::string OperandsJson(const std::vector<Operand>& operands) {
   std::string out = "[";
   for (const Operand& operand : operands) {

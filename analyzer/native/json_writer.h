@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "error.h"
 #include "identity.h"
 #include "operands.h"
 #include "record.h"
@@ -15,6 +16,8 @@ namespace linesmith {
 std::string LayoutJson(std::uint32_t id, const Record& record);
 std::string IdentityJson(const FileIdentity& identity);
 std::string TouchedJson(const std::vector<Touched>& touched);
+// {"error": KIND, "message": SENTENCE}
+std::string ErrorJson(const Error& error);
 std::string OperandsJson(const std::vector<Operand>& operands);
 
 }  // namespace linesmith

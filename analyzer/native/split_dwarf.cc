@@ -153,6 +153,11 @@ void ApplyPackageIndex(DebugFile& package) {
   }
 }
 
+bool NamesSplitUnits(const DebugInfo& info, const DebugFile& main) {
+  UnitPool pool(info);
+  return !FindSkeletons(pool, main).empty();
+}
+
 void AddSplitUnits(DebugInfo& info, DebugFile& main, const std::string& path) {
   UnitPool pool(info);
   std::map<std::uint64_t, Skeleton> by_id;
