@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -131,6 +132,7 @@ def read_unindexed(path: Path) -> LayoutTable:
     return LayoutTable(msgspec.json.decode(document, type=Layout) for document in documents)
 
 
+@cache
 def object_reader() -> Path:
     """The program that reads the DWARF of one object and opens no other file; raises ``ToolMissing``."""
     from importlib.metadata import distribution  # costs 20 ms, so only where it is needed

@@ -57,6 +57,15 @@ def run(command: Command) -> Ended:
     return Ended(command, status, text, time.monotonic() - began)
 
 
+def run_for_bytes(command: Command) -> tuple[int, bytes]:
+    """The command's status and all that it writes to standard output; raises as ``run`` does."""
+    with tempfile.TemporaryFile() as output:
+        with started(command, Streams(subprocess.DEVNULL, output, subprocess.DEVNULL)) as process:
+            status = _waited(process, command)
+        output.seek(0)
+        return status, output.read()
+
+
 @contextmanager
 def started(command: Command, streams: Streams) -> Iterator[subprocess.Popen[bytes]]:
     """The command as it runs, with streams of the caller's; what is left of it ends with the block.

@@ -11,16 +11,18 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.dwarf import read_unindexed
-from linesmith.analyzer.errors import LinesmithError, VerificationFailed
+from linesmith.analyzer.dwarf import object_reader, table_from_reader
+from linesmith.analyzer.errors import DebugInfoDamaged, DebugInfoMissing, ElfError, VerificationFailed
 from linesmith.analyzer.layouts import LayoutTable
-from linesmith.patches.child import Command, run
+from linesmith.patches.child import Command, run, run_for_bytes
+from linesmith.patches.confinement import Confinement
 from linesmith.patches.kbuild import Build
 from linesmith.patches.overlay import Contents, Overlay, lay_out
 from linesmith.patches.reads import check_reads
 from linesmith.patches.scratch import scratch
 
 COMPILE_SECONDS = 300
+READ_SECONDS = 120
 PROBE_NAME = "linesmith-probe.c"
 _ERROR = re.compile(r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$")
 # What a compiler says of a missing header: it quotes no more than the name.
@@ -85,8 +87,8 @@ def compiled_in(overlay: Overlay, build: Build, probe: Probe, seconds: float = C
         if ended.status:
             raise VerificationFailed(_complaint(probe, overlay, ended.output))
         try:
-            layouts = read_unindexed(output)
-        except LinesmithError as error:
+            layouts = _records(output)
+        except (ElfError, DebugInfoMissing, DebugInfoDamaged) as error:
             message = f"what {build.flags.compiler} made of {probe.file} cannot be read back: {error}"
             raise VerificationFailed(message) from error
     stale = overlay.stale(one.file for one in layouts if one.file)
@@ -94,6 +96,14 @@ def compiled_in(overlay: Overlay, build: Build, probe: Probe, seconds: float = C
         how = ", which the change takes away" if stale in overlay.gone else " by a path that leads past the change"
         raise VerificationFailed(f"{probe.file} includes {stale}{how}")
     return Compiled(layouts, command, overlay)
+
+
+def _records(output: Path) -> LayoutTable:
+    """The records of an object, read by a program that reaches nothing else: text can write any debug information."""
+    reader = object_reader()
+    within = Confinement((reader, output.parent))
+    status, written = run_for_bytes(Command((str(reader), output.name), output.parent, READ_SECONDS, within))
+    return table_from_reader(written, status)
 
 
 def _unit(folder: Path, overlay: Overlay, probe: Probe) -> Path:

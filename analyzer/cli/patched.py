@@ -31,7 +31,10 @@ def checked(patch: Path, tree: Tree) -> tuple[tuple[str, ConfigurationCheck], ..
     changes = versions.changes
     found = [(change.file, one) for change in changes if change.file.endswith(_SOURCES) for one in redeclared(change)]
     asked = [(f"{file}:{one.line}", Change(changes, one.name, one.title, file)) for file, one in found]
-    return tuple((place, check(change, tree, Asked(("tree",)), tell_who_waits)[0]) for place, change in asked)
+    results = tuple((place, check(change, tree, Asked(("tree",)), tell_who_waits)[0]) for place, change in asked)
+    for one in dict.fromkeys(said for _, result in results for said in result.remarks):
+        remark(one)
+    return results
 
 
 def complaints(found: tuple[tuple[str, ConfigurationCheck], ...]) -> Iterator[str]:

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Recorded compiler options are used only where a rule allows them: none loads code, writes a file or reads one."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from linesmith_command import LINESMITH
+from patch_cases import write_files
+
+from linesmith.analyzer.errors import TreeError
+from linesmith.patches.flags import from_words
+from linesmith.patches.options import RULES, chosen
+
+HEADER = "struct cache {\n\tlong root;\n\tlong uses;\n};\n"
+GROWN = HEADER.replace("\tlong uses;\n", "\tlong uses;\n\tlong more[9];\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "-fplugin=/x.so", "-fplugin-arg-x-y=z", "-fcompare-debug=-fplugin=/x.so", "-fpass-plugin=/x.so",
+        "-fpass-plugin /x.so", "-mllvm -load=/x.so", "-mllvm=-load=/x.so", "-Xclang -load -Xclang /x.so",
+        "-Xclang=-load", "-B/x", "-B /x", "-specs=/x", "-specs /x", "--specs=/x", "-wrapper sh,-c", "@/x",
+        "-fuse-ld=/x", "--ld-path=/x", "-ccc-gcc-name /x", "-gcc-toolchain /x", "--gcc-toolchain=/x",
+        "-iplugindir=/x", "-fmodule-mapper=|touch ran", "-fmodules", "-fmodule-file=/x",
+        "-fprebuilt-module-path=/x", "-include-pch /x", "-no-canonical-prefixes", "-fthinlto-index=/x",
+    ],
+)  # fmt: skip
+def test_what_loads_code_or_options_is_left_out(words: str) -> None:
+    found = chosen(["-DA", *words.split(), "-DB"])
+    assert found.options == ("-DA", "-DB")
+    assert found.left_out
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "-fopt-info-all=/x", "-fopt-info=/x", "-foptimization-record-file=/x", "-fsave-optimization-record",
+        "-ftime-trace=/x", "-ftime-trace", "-fdeps-file=/x", "-fdump-tree-all=/x", "-fdump-rtl-all",
+        "-fdiagnostics-format=json-file", "-fdiagnostics-add-output=sarif:file=/x", "-fdiagnostics-generate-patch",
+        "-fprofile-dir=/x", "-fprofile-use=/x", "-fprofile-instr-generate=/x", "-fcoverage-mapping",
+        "-ftest-coverage", "--coverage", "-fauto-profile=/x", "-save-temps", "-save-temps=obj", "-aux-info=/x",
+        "-fcallgraph-info=su", "-fstack-usage", "-dumpdir=/x", "-gsplit-dwarf", "-MJ/x", "-fada-spec=/x",
+        "-fdump-ada-spec", "-fdump-go-spec=/x", "-flto", "-fcrash-diagnostics-dir=/x", "--serialize-diagnostics=/x",
+        "-fsanitize-ignorelist=/x", "-fsanitize-blacklist=/x", "-fprofile-list=/x", "-fxray-attr-list=/x",
+        "-ivfsoverlay/x", "--config=/x", "--config", "-fembed-offload-object=/x",
+        "-fverify-debuginfo-preserve-export=/x", "-fproc-stat-report=/x",
+    ],
+)  # fmt: skip
+def test_what_reads_or_writes_a_file_is_left_out(word: str) -> None:
+    found = chosen(["-DA", word, "-DB"])
+    assert found.options == ("-DA", "-DB")
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "-DA=1", "-UA", "-Iinclude", "-std=gnu11", "-m32", "-m64", "-march=x86-64-v3", "-mcpu=neoverse-n1",
+        "-fshort-enums", "-fpack-struct=4", "-fms-extensions", "-funsigned-char", "-fno-strict-aliasing",
+        "-mno-sse4.2", "-O2", "-nostdinc", "-Wall", "-Werror=return-type", "-Wno-format-security",
+        "-Wframe-larger-than=2048", "-fcf-protection=none", "-fsanitize=kernel-address,undefined",
+        "-mpreferred-stack-boundary=3", "--sysroot=/x", "--target=aarch64-linux-gnu",
+    ],
+)  # fmt: skip
+def test_what_a_layout_or_a_header_needs_is_used(word: str) -> None:
+    assert chosen([word]) == chosen([word, "-o", "a.o", "-c", "-MD", "-MF", "x.d", "a.c"])
+    assert chosen([word]).options == (word,)
+    assert chosen([word]).left_out == ()
+
+
+def test_a_value_in_the_next_word_is_no_option_of_its_own() -> None:
+    words = [
+        "-D",
+        "-fplugin=x",
+        "-I",
+        "-B/x",
+        "-isystem",
+        "-specs=x",
+        "-include",
+        "-wrapper",
+        "-target",
+        "x86_64",
+        "-D",
+    ]
+    assert chosen(words).options == (
+        "-D-fplugin=x", "-I-B/x", "-isystem", "-specs=x", "-include", "-wrapper", "--target=x86_64",
+    )  # fmt: skip
+
+
+@given(st.lists(st.text("-=,@ /fgmoWDIUXpluginclardspec0123456789\n'\"", max_size=24), max_size=8))
+def test_each_word_that_is_used_is_allowed(words: list[str]) -> None:
+    """A word that is no value starts as a rule has it; what follows an option that takes a value is its value."""
+    takes = ("-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-isysroot")
+    allowed = re.compile("|".join(f"(?:{rule.pattern})" for rule in RULES))
+    options = iter(chosen(words).options)
+    for word in options:
+        if word in takes:
+            assert next(options)
+        else:
+            assert word.startswith(("-D", "-U", "-I", "--sysroot=", "--target=")) or allowed.fullmatch(word)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.reason[:40])
+def test_no_rule_allows_a_path_or_a_list_of_options(rule: object) -> None:
+    """Only the seed of a randomized layout is a file, which clang reads within the confinement."""
+    pattern = re.compile(getattr(rule, "pattern", ""))
+    words = [
+        f"{option}{value}" for option in ("-Wa", "-W", "-fx=", "-m", "-O") for value in (",-x", "=/x", "/x", "=a b")
+    ]
+    assert not [word for word in words if pattern.fullmatch(word)]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A program with a database, and a shared object that leaves a trace where it is loaded."""
+    tree = write_files(tmp_path / "tree", {"src/cache.h": HEADER, "src/cache.c": '#include "cache.h"\n'})
+    code = '#include <stdio.h>\n__attribute__((constructor)) static void f(void) { fopen("RAN", "w"); }\n'
+    write_files(tmp_path, {"plugin.c": code.replace("RAN", str(tmp_path / "ran"))})
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", "x.so", "plugin.c"], cwd=tmp_path, check=True, timeout=60)
+    return tree
+
+
+def diff(tree: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """``diff --patch`` of a change of the header, where the tree records these options."""
+    entry = {"directory": str(tree), "file": "src/cache.c", "arguments": ["cc", *options, "-c", "src/cache.c"]}
+    write_files(tree, {"compile_commands.json": json.dumps([entry])})
+    write_files(tree.parent, {"a/src/cache.h": HEADER, "b/src/cache.h": GROWN})
+    made = ["git", "diff", "--no-index", "--no-prefix", "a/src/cache.h", "b/src/cache.h"]
+    patch = subprocess.run(made, cwd=tree.parent, capture_output=True, check=False, timeout=30).stdout
+    argv = [str(LINESMITH), "diff", "--patch", "-", "--tree", str(tree)]
+    return subprocess.run(argv, input=patch.decode(), capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_a_recorded_plugin_is_not_loaded(tree: Path) -> None:
+    done = diff(tree, f"-fcompare-debug=-fplugin={tree.parent}/x.so")
+    assert "cache grows from 16 to 88 bytes" in done.stdout
+    assert not (tree.parent / "ran").exists()
+
+
+def test_a_recorded_report_overwrites_no_file(tree: Path) -> None:
+    kept = tree.parent / "kept"
+    kept.write_text("mine\n")
+    done = diff(tree, f"-fopt-info-all={kept}", f"-ftime-trace={kept}", f"-foptimization-record-file={kept}")
+    assert "cache grows from 16 to 88 bytes" in done.stdout
+    assert kept.read_text() == "mine\n"
+
+
+def test_options_that_are_left_out_are_told(tree: Path) -> None:
+    done = diff(tree, "-fplugin=/x.so", "-specs=/x", "-Wall", "-MD")
+    assert "left out, because no layout depends on them: -fplugin=/x.so, -specs=/x" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("place", ["bin/gcc", "../elsewhere/gcc"])
+def test_a_recorded_compiler_in_no_folder_of_programs_is_not_run(tmp_path: Path, place: str) -> None:
+    tree = write_files(tmp_path / "tree", {"a.c": ""})
+    program = tree / place
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    program.chmod(0o755)
+    with pytest.raises(TreeError, match="was not run"):
+        from_words([str(program), "-c", "a.c"], tree / "compile_commands.json", tree, (tree,))
+    assert not (tmp_path / "ran").exists()
