@@ -25,8 +25,8 @@ COMPILE_SECONDS = 300
 READ_SECONDS = 120
 PROBE_NAME = "linesmith-probe.c"
 _ERROR = re.compile(r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$")
-# What a compiler says of a missing header: it quotes no more than the name.
-_MISSING = re.compile(r"[\w./+-]{1,200}: (?:No such file or directory|Permission denied)")
+# What a compiler says of a header that is missing or hidden; the message must not tell which of the two.
+_MISSING = re.compile(r"(?P<name>[\w./+-]{1,400}): (?:No such file or directory|Permission denied)")
 _MOST_OF_A_LINE = 1000
 _BEFORE_OUTPUT = ("-g", "-fno-eliminate-unused-debug-types", "-c", "-o")
 
@@ -131,6 +131,9 @@ def _complaint(probe: Probe, overlay: Overlay, output: str) -> str:
         said = f"{probe.file} does not define {probe.variable} in the tree's configuration"
         return f"{said} ({match['text']}); configure the tree like the ELF file"
     file = overlay.original(match["file"])
-    if file in overlay.files or _MISSING.fullmatch(match["text"]):
+    if missing := _MISSING.fullmatch(match["text"]):
+        name = missing["name"].removeprefix(f"{overlay.root}/")
+        return f"{probe.file} does not compile{through}: {file}:{match['line']}: {name} is not among the sources"
+    if file in overlay.files:
         return f"{probe.file} does not compile{through}: {file}:{match['line']}: {match['text']}"
     return f"{probe.file} does not compile{through}: there is an error at {file}:{match['line']}"

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs commands on hostile changes under strace, and lists what they opened or ran that they must not.
+
+As a program: ``python tests/hostile/traced.py FIRST LAST`` judges the changes of these numbers with every command, and
+prints each breach, then the counts. Three hundred changes take about half an hour on two cores.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from hostile.changes import Change, Content, kernel_change, program_change
+from lint_commits import Commits, repository
+from matrix.small_kernel import FILES
+from patch_cases import write_files
+
+from linesmith.analyzer.demo import program
+
+COMMANDS = ("lint --base-ref", "lint --patch", "diff --patch", "patch")
+HIDDEN = "ossifrage"
+CONFIGURATION = FILES[".config"]
+_SECONDS = 300
+_CALLS = "execve,execveat,open,openat,openat2,creat"
+_OPENED = re.compile(r"^\d+ +(open|openat|openat2|creat)\((.*)\) += \d+<([^>]*)>")
+_RAN = re.compile(r'^\d+ +execve(?:at)?\((?:[^"]*, )?"([^"]*)".*\) += 0$')
+# Read by the C library, the dynamic linker, git and Python, whatever is compiled.
+_SYSTEM = (
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache",
+    "/etc/ld.so.preload", "/etc/localtime", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group", "/etc/gitattributes",
+    "/etc/perl", "/etc/locale.alias", "/etc/ssl/openssl.cnf", "/dev/null", "/dev/urandom", "/dev/random",
+    "/sys/devices/system/cpu", "/sys/fs/cgroup", "/proc/self", "/proc/meminfo", "/proc/stat", "/proc/cpuinfo",
+    "/proc/sys", "/proc/filesystems", "/proc/version", "/proc/mounts", "pipe:",
+)  # fmt: skip
+
+
+# Makes the file `ran` beside itself where it is loaded.
+_PLUGIN = """\
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+int plugin_is_GPL_compatible;
+__attribute__((constructor)) static void loaded(void)
+{
+  Dl_info self;
+  char place[4096];
+  dladdr((void *)loaded, &self);
+  snprintf(place, sizeof place, "%s", self.dli_fname);
+  snprintf(place, sizeof place, "%s/ran", dirname(place));
+  creat(place, 0600);
+}
+"""
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A command on a change opened or ran ``what``, or did something else that it must not."""
+
+    number: int
+    command: str
+    what: str
+    kinds: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"change {self.number} ({', '.join(self.kinds)}): {self.command}: {self.what}"
+
+
+class Attack:
+    """A change in a repository, with the files that it is after beside it."""
+
+    def __init__(self, folder: Path, number: int, bench: Path) -> None:
+        sources = {one.name: one.read_text() for one in bench.parent.glob("*.[ch]")}
+        self.folder, self.bench, self.number = folder, bench, number
+        self.outside = folder / "outside"
+        self.outside.mkdir()
+        for name in ("secret", "kept"):
+            (self.outside / name).write_text(f"{HIDDEN} {HIDDEN}_t;\n")
+        shutil.copy(bench.parent / "plugin.so", self.outside / "plugin.so")
+        compiler = self.outside / "gcc"
+        compiler.write_text(f"#!/bin/sh\ntouch {self.outside}/ran\n")
+        compiler.chmod(0o755)
+        of_program = program_change(number, sources)
+        self.program = self._repository("program", of_program)
+        self.kernel = self._repository("kernel", kernel_change(number)) if number % 2 else self.program
+        self.kinds = of_program.kinds
+
+    def _repository(self, name: str, of: Change) -> tuple[Commits, str, str]:
+        """A repository with the commits of the base and of the head."""
+        made = repository(self.folder / name)
+        base = made.commit({name: self._filled(text) for name, text in of.base.items()})
+        files = {name: self._filled(text) for name, text in of.head.items()}
+        try:
+            return made, base, made.commit(files, base)
+        except (subprocess.CalledProcessError, UnicodeEncodeError):  # names that git itself does not take
+            sound = {one: text for one, text in files.items() if re.fullmatch(r"[\w./$();` \"'@=-]+", one)}
+            sound = {one: text for one, text in sound.items() if ".." not in one and ".git/" not in one.lower()}
+            return made, base, made.commit(sound, base)
+
+    def _filled(self, content: Content) -> Content:
+        if isinstance(content, tuple):
+            return content[0], self._replaced(content[1].decode()).encode()
+        return self._replaced(content) if isinstance(content, str) else content
+
+    def _replaced(self, text: str) -> str:
+        for word, name in (
+            ("SECRET", "secret"),
+            ("RAN", "ran"),
+            ("KEPT", "kept"),
+            ("PLUGIN", "plugin.so"),
+            ("FOLDER", ""),
+        ):
+            text = text.replace(f"@{word}@", str(self.outside / name))
+        return text
+
+    def breaches(self, commands: Sequence[str] = COMMANDS) -> Iterator[Breach]:
+        """What each command does that it must not."""
+        for command in commands:
+            for what in self._judged(command):
+                yield Breach(self.number, command, what, self.kinds)
+
+    def _judged(self, command: str) -> Iterator[str]:
+        words, given, tree = self._words(command)
+        trace = self.folder / "trace"
+        argv = [
+            "strace",
+            "-f",
+            "-qq",
+            "-y",
+            "-s",
+            "1024",
+            "--seccomp-bpf",
+            "-e",
+            f"trace={_CALLS}",
+            "-o",
+            str(trace),
+            *words,
+        ]
+        done = subprocess.run(argv, input=given, cwd=tree, env=self._environment(), capture_output=True,
+                              check=False, timeout=_SECONDS)  # fmt: skip
+        said = (done.stdout + done.stderr).decode("utf-8", "replace")
+        if HIDDEN in said:
+            yield "shows the secret"
+        if (self.outside / "ran").exists():
+            yield "ran a command of the change"
+            (self.outside / "ran").unlink()
+        if (self.outside / "kept").read_text() != f"{HIDDEN} {HIDDEN}_t;\n":
+            yield "overwrote a file"
+        if done.returncode not in (0, 1, 2) or "Traceback" in said:
+            yield f"ended with {done.returncode}: {said[-300:]}"
+        if "\x1b[2J" in said or "\u202e" in said:
+            yield "steers the terminal"
+        yield from _strangers(trace.read_text("utf-8", "replace"), self._allowed(tree))
+
+    def _words(self, command: str) -> tuple[list[str], bytes, Path]:
+        """The command line, its input, and the tree, which is checked out as the command expects it."""
+        linesmith = str(Path(sys.executable).with_name("linesmith"))
+        made, base, head = self.program if command == "patch" else self.kernel
+        _check_out(made.root, base if "--patch" in command else head)
+        tree = str(made.root)
+        if command == "lint --base-ref":
+            return [linesmith, "lint", "--tree", tree, "--base-ref", base, "--head-ref", "HEAD"], b"", made.root
+        if command == "patch":
+            profile = str(self.bench.parent / program.PROFILE)
+            argv = [linesmith, "patch", str(self.bench), profile, "--tree", tree, "--type", "session_index"]
+            return argv, b"", made.root
+        if (made.root / "Kbuild").is_file():
+            write_files(made.root, {".config": CONFIGURATION})
+        diff = ["git", "diff", "--binary", base, head]
+        patch = subprocess.run(diff, cwd=made.root, capture_output=True, check=True, timeout=60).stdout
+        return [linesmith, command.split()[0], "--patch", "-", "--tree", tree], patch, made.root
+
+    def _environment(self) -> dict[str, str]:
+        home = self.folder / "home"
+        home.mkdir(exist_ok=True)
+        own = {"HOME": str(home), "LINESMITH_CACHE_DIR": str(self.folder / "cache"), "TMPDIR": str(self._scratch())}
+        return {"PATH": os.environ["PATH"], **own}
+
+    def _scratch(self) -> Path:
+        place = self.folder / "scratch"
+        place.mkdir(exist_ok=True)
+        return place
+
+    def _allowed(self, tree: Path) -> tuple[str, ...]:
+        """What a command may open: its inputs, its own places, Python and the system."""
+        own = (tree, self.folder / "cache", self._scratch(), self.folder / "home", self.bench.parent)
+        packages = {Path(place).resolve() for place in (sys.prefix, sys.base_prefix, *sys.path) if place}
+        checkout = Path(program.__file__).resolve().parents[2]
+        return (*map(str, (*own, *packages, checkout)), *_SYSTEM)
+
+
+def _check_out(tree: Path, commit: str) -> None:
+    argv = ["git", "-c", "core.protectNTFS=false", "checkout", "-q", "-f", "--detach", commit]
+    subprocess.run(argv, cwd=tree, capture_output=True, check=False, timeout=60)
+
+
+def _strangers(trace: str, allowed: Sequence[str]) -> Iterator[str]:
+    """What was opened for reading or writing, or run, from outside of the ``allowed`` places; each once."""
+    found: dict[str, None] = {}
+    for line in trace.splitlines():
+        if (ran := _RAN.match(line)) and not _lies_in(os.path.realpath(ran[1]), allowed):
+            found[f"ran {ran[1]}"] = None
+        opened = _OPENED.match(line)
+        if opened and "O_PATH" not in opened[2] and not _lies_in(opened[3], allowed):
+            found[f"opened {opened[3]}"] = None
+    yield from found
+
+
+def _lies_in(place: str, allowed: Sequence[str]) -> bool:
+    return re.match(r"/proc/\d+(?:/|$)", place) is not None or any(
+        place == one or place.startswith((f"{one}/", "pipe:", "socket:", "anon_inode:")) for one in allowed
+    )
+
+
+def built(folder: Path) -> Path:
+    """The example program of the package with its sources and a plugin that leaves a trace, below ``folder``."""
+    directory = program.unpack(folder / "bench")
+    made = program.build(directory, program.find_compiler())
+    (folder / "plugin.c").write_text(_PLUGIN)
+    argv = ["gcc", "-shared", "-fPIC", "-o", str(directory / "plugin.so"), str(folder / "plugin.c")]
+    subprocess.run(argv, check=True, timeout=60)
+    return made
+
+
+def breaches(bench: Path, number: int, commands: Sequence[str] = COMMANDS) -> list[Breach]:
+    """What the commands do on one change that they must not."""
+    with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
+        return list(Attack(Path(folder).resolve(), number, bench).breaches(commands))
+
+
+def main() -> None:
+    first, last = int(sys.argv[1]), int(sys.argv[2])
+    with tempfile.TemporaryDirectory() as folder:
+        bench = built(Path(folder).resolve())
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            found = [
+                one for some in pool.map(lambda number: breaches(bench, number), range(first, last)) for one in some
+            ]
+    for one in found:
+        print(one)
+    print(f"{last - first} changes, {len(COMMANDS)} commands each: {len(found)} breaches")
+    _print_counts(Counter(one.command for one in found))
+
+
+def _print_counts(counts: Mapping[str, int]) -> None:
+    for command, count in counts.items():
+        print(f"  {command}: {count}")
+
+
+if __name__ == "__main__":
+    main()
