@@ -2,7 +2,6 @@
 """What follows from a layout by arithmetic alone: gaps, lines, phases, leaves and inferred alignment."""
 
 from linesmith.analyzer.geometry.alignment import (
-    inferred_alignment,
     inferred_alignments,
     inferred_packed,
     inferred_record_alignment,
@@ -26,7 +25,6 @@ __all__ = [
     "asked_at_least",
     "flatten",
     "gaps",
-    "inferred_alignment",
     "inferred_alignments",
     "inferred_packed",
     "inferred_record_alignment",

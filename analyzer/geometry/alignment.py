@@ -23,17 +23,12 @@ def _largest_alignment(end: int, place: int, size: int) -> int:
     return max((power for power in powers if _rounded_up(end, power) == place), default=1)
 
 
-def inferred_alignment(layout: Layout, index: int) -> int | None:
-    """Alignment in bytes that explains the gap before member ``index``; ``None`` when nature explains it.
+def inferred_alignments(layout: Layout) -> tuple[int | None, ...]:
+    """Alignment in bytes that explains the gap before each member, by index; ``None`` when nature explains it.
 
-    Gives the largest power of two that fits the offset, the end of the member before and the record's size. A
+    Gives the largest power of two that fits the offset, the end of the members before and the record's size. A
     member that states its alignment, a bit-field and a member at offset 0 are never inferred.
     """
-    return inferred_alignments(layout)[index]
-
-
-def inferred_alignments(layout: Layout) -> tuple[int | None, ...]:
-    """The same for every member, by index."""
     ends = accumulate(map(used_end, layout.members), max, initial=0)
     return tuple(_inferred(layout, member, end) for member, end in zip(layout.members, ends, strict=False))
 

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, Member, RecordKind
@@ -28,7 +30,7 @@ class BitHole:
     after: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Gaps:
     """All gaps of a record; ``padding`` is in bytes, ``bit_padding`` in bits, both behind the last member."""
 
@@ -39,11 +41,25 @@ class Gaps:
 
     def hole_after(self, index: int) -> int:
         """Bytes of the hole behind member ``index`` (-1: before the first member); 0 for none."""
-        return sum(hole.size for hole in self.holes if hole.after == index)
+        return self._bytes_after.get(index, 0)
 
     def bits_after(self, index: int) -> int:
         """Bits of the bit hole behind member ``index`` (-1: before the first member); 0 for none."""
-        return sum(hole.bits for hole in self.bit_holes if hole.after == index)
+        return self._bits_after.get(index, 0)
+
+    @cached_property
+    def _bytes_after(self) -> Mapping[int, int]:
+        found: Counter[int] = Counter()
+        for hole in self.holes:
+            found[hole.after] += hole.size
+        return found
+
+    @cached_property
+    def _bits_after(self) -> Mapping[int, int]:
+        found: Counter[int] = Counter()
+        for hole in self.bit_holes:
+            found[hole.after] += hole.bits
+        return found
 
 
 NO_GAPS = Gaps((), (), 0, 0)

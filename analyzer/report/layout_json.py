@@ -6,7 +6,7 @@ Offsets and sizes are in bytes, names with ``bit`` count bits, lines are numbers
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,7 +16,7 @@ from linesmith.analyzer.geometry import (
     Gaps,
     flatten,
     gaps,
-    inferred_alignment,
+    inferred_alignments,
     inferred_packed,
     inferred_record_alignment,
     line_of,
@@ -172,7 +172,7 @@ def record_view(layout: Layout, layouts: Layouts, accesses: AccessMap | None = N
         bit_holes=tuple(
             BitHoleView(hole.bit_offset, hole.bits, _before(names, hole.after)) for hole in found.bit_holes
         ),
-        members=tuple(_member_view(layout, index, found, touched) for index in range(len(layout.members))),
+        members=tuple(_member_views(layout, found, touched)),
         paths=tuple(_path_view(leaf) for leaf in flatten(layout, layouts)),
     )
 
@@ -195,26 +195,27 @@ def _touched(layout: Layout, accesses: AccessMap | None) -> Callable[[int, int],
     return view
 
 
-def _member_view(
-    layout: Layout, index: int, found: Gaps, touched: Callable[[int, int], AccessesView | None]
-) -> MemberView:
-    member = layout.members[index]
-    return MemberView(
-        name=member.name,
-        type=member.type,
-        declarator=member.declarator,
-        offset=member.offset,
-        size=member.size,
-        line=line_of(member.offset),
-        bit_offset=member.bit_offset,
-        bit_size=member.bit_size,
-        alignment=member.alignment,
-        inferred_alignment=inferred_alignment(layout, index),
-        straddles=straddles(member.offset, member.size),
-        hole_after=found.hole_after(index),
-        bit_hole_after=found.bits_after(index),
-        accesses=touched(member.offset, member.size),
-    )
+def _member_views(
+    layout: Layout, found: Gaps, touched: Callable[[int, int], AccessesView | None]
+) -> Iterator[MemberView]:
+    pairs = zip(layout.members, inferred_alignments(layout), strict=True)
+    for index, (member, inferred) in enumerate(pairs):
+        yield MemberView(
+            name=member.name,
+            type=member.type,
+            declarator=member.declarator,
+            offset=member.offset,
+            size=member.size,
+            line=line_of(member.offset),
+            bit_offset=member.bit_offset,
+            bit_size=member.bit_size,
+            alignment=member.alignment,
+            inferred_alignment=inferred,
+            straddles=straddles(member.offset, member.size),
+            hole_after=found.hole_after(index),
+            bit_hole_after=found.bits_after(index),
+            accesses=touched(member.offset, member.size),
+        )
 
 
 def _path_view(leaf: Leaf) -> PathView:

@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from linesmith.analyzer.geometry import gaps
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member, RecordKind
-from linesmith.analyzer.report.pahole_gaps import counted, remarks_after, remarks_before
+from linesmith.analyzer.report.pahole_gaps import Remarks, counted
 from linesmith.analyzer.report.pahole_trailer import aligned, attributes, trailer
 
 TAB = 8
@@ -121,16 +120,16 @@ class Rendering:
         yield f"}}{attributes(layout)};"
 
     def _members(self, layout: Layout, frame: _Frame, boundaries: _Boundaries) -> Iterator[str]:
-        found = gaps(layout)
+        remarks = Remarks(layout, self.layouts, frame.type_width)
         blank = True
         for index, member in enumerate(layout.members):
-            before = remarks_before(layout, index, found, frame.type_width)
+            before = remarks.before(index)
             if before:
                 yield from self._block(before, frame, blank)
             for line in boundaries.crossed(frame.base + member.offset):
                 yield frame.line(line)
             yield from self._member(member, frame, boundaries)
-            after = remarks_after(layout, index, found, self.layouts, frame.type_width)
+            after = remarks.after(index)
             if after:
                 yield from self._block(after, frame, False)
             blank = bool(after)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.geometry import inferred_alignment, inferred_packed, inferred_record_alignment
+from linesmith.analyzer.geometry import inferred_alignments, inferred_packed, inferred_record_alignment
 from linesmith.analyzer.geometry.alignment import used_end
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.model import Layout, Member, MemberCategory, RecordKind
@@ -58,25 +58,25 @@ def test_what_is_inferred_explains_the_offset(members: list[Declared]) -> None:
     layout = without_attributes(struct(members))
     for index, member in enumerate(layout.members):
         end = layout.members[index - 1].end if index else 0
-        need = inferred_alignment(layout, index) or member.natural_alignment
+        need = inferred_alignments(layout)[index] or member.natural_alignment
         assert up(end, need) == member.offset
 
 
 @given(st.lists(plain, min_size=1, max_size=8))
 def test_natural_gaps_infer_nothing(members: list[Declared]) -> None:
     layout = struct(members)
-    assert all(inferred_alignment(layout, index) is None for index in range(len(members)))
+    assert all(inferred_alignments(layout)[index] is None for index in range(len(members)))
     assert inferred_record_alignment(layout) is None
     assert not inferred_packed(layout)
 
 
 def test_the_largest_alignment_that_fits_is_named() -> None:
     layout = without_attributes(struct([Declared(8), Declared(4, align=64)]))
-    assert inferred_alignment(layout, 1) == 64
+    assert inferred_alignments(layout)[1] == 64
 
 
 def test_a_stated_alignment_is_not_inferred_again() -> None:
-    assert inferred_alignment(struct([Declared(8), Declared(4, align=64)]), 1) is None
+    assert inferred_alignments(struct([Declared(8), Declared(4, align=64)]))[1] is None
 
 
 def test_padding_beyond_nature_tells_of_an_aligned_record() -> None:
@@ -106,18 +106,18 @@ def test_a_record_that_holds_a_packed_one_need_not_be_packed() -> None:
 
 
 def test_of_several_that_fit_the_largest_is_named(built: LayoutTable) -> None:
-    assert inferred_alignment(built.variants("either")[0], 1) == 64
+    assert inferred_alignments(built.variants("either")[0])[1] == 64
 
 
 def test_no_more_is_inferred_than_the_size_of_the_record_allows(built: LayoutTable) -> None:
     least = built.variants("least")[0]
     assert (least.members[1].offset, least.size) == (64, 96)
-    assert inferred_alignment(least, 1) == 32
+    assert inferred_alignments(least)[1] == 32
 
 
 def test_a_gap_that_no_alignment_leaves_infers_none() -> None:
     members = (Member("first", "char", "first", 0, 1), Member("next", "char", "next", 3, 1))
-    assert inferred_alignment(Layout(0, "cut", RecordKind.STRUCT, 4, members), 1) is None
+    assert inferred_alignments(Layout(0, "cut", RecordKind.STRUCT, 4, members))[1] is None
 
 
 def test_an_alignment_of_two_explains_one_byte_of_padding(built: LayoutTable) -> None:
@@ -131,7 +131,7 @@ def test_a_record_that_states_its_alignment_infers_none() -> None:
 def test_a_bit_field_ends_behind_the_byte_of_its_last_bit(built: LayoutTable) -> None:
     bits = built.variants("bits")[0]
     assert [used_end(member) for member in bits.members] == [1, 3, 4]
-    assert [inferred_alignment(bits, index) for index in range(3)] == [None] * 3
+    assert [inferred_alignments(bits)[index] for index in range(3)] == [None] * 3
 
 
 @pytest.mark.parametrize(("name", "packed"), [("bits", False), ("beyond", False), ("torn", True)])

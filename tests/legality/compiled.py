@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from linesmith.analyzer.geometry import inferred_alignment, inferred_record_alignment
+from linesmith.analyzer.geometry import inferred_alignments, inferred_record_alignment
 from linesmith.analyzer.model import Layout, Member
 
 STRUCTS_PER_PROGRAM = 250
@@ -65,7 +65,7 @@ def _batches(layouts: Sequence[Layout]) -> Iterator[Sequence[Layout]]:
 def told_alignments(layout: Layout) -> Layout:
     """The layout with the alignments that explain it where the debug information has none (clang, unnamed bits)."""
     members = (
-        replace(one, alignment=one.alignment or _closed(layout, at) or inferred_alignment(layout, at))
+        replace(one, alignment=one.alignment or _closed(layout, at) or inferred_alignments(layout)[at])
         for at, one in enumerate(layout.members)
     )
     return replace(layout, members=tuple(members), alignment=layout.alignment or inferred_record_alignment(layout))
