@@ -19,6 +19,7 @@ from pathlib import Path
 
 import msgspec
 
+from linesmith.analyzer.base import durable
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout
 
@@ -207,21 +208,14 @@ def save(directory: Path, key: str, layouts: IndexedLayouts) -> None:
 def keep(directory: Path, name: str, parts: Iterable[bytes | memoryview]) -> None:
     """Write a file of the cache in one step, then make room; raises ``OSError`` and leaves nothing behind."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = directory / f".tmp-{os.getpid()}-{name}"
-    try:
-        with temporary.open("wb") as file:
-            file.writelines(parts)
-        temporary.replace(directory / name)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    durable.replace_by_parts(directory / name, parts, 0o600)
     with suppress(OSError):
         _clear(directory, name)
 
 
 def _clear(directory: Path, newest: str) -> None:
     """Remove what killed processes left, and the least recently used files beyond ``MOST_CACHED_BYTES``."""
-    for leftover in directory.glob(".tmp-*"):
+    for leftover in directory.glob(f".*{durable.UNFINISHED}"):
         if time.time() - leftover.stat().st_mtime > LEFTOVER_SECONDS:
             leftover.unlink(missing_ok=True)
     kept = (path for pattern in KEPT for path in directory.glob(pattern))

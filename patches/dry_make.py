@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from linesmith.analyzer.base import durable
 from linesmith.analyzer.errors import TreeError
 from linesmith.patches.child import Command, started
 from linesmith.patches.flags import Flags, from_words
@@ -62,9 +63,7 @@ def unit_commands(one: Preparation, progress: Progress) -> UnitCommands:
 def _keep(one: Preparation, progress: Progress) -> None:
     progress(f"asking make how it compiles the units of {one.tree}")
     found = _asked(one)
-    partial = one.units.with_suffix(f".{os.getpid()}")
-    partial.write_bytes(zlib.compress(msgspec.json.encode(found), _FAST))
-    partial.replace(one.units)
+    durable.replace(one.units, zlib.compress(msgspec.json.encode(found), _FAST))
 
 
 def _asked(one: Preparation) -> dict[str, str]:

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from linesmith.analyzer.base import durable
 from linesmith.analyzer.errors import TreeError
 from linesmith.analyzer.store import cache_directory
 from linesmith.patches.build_files import build_stamp
@@ -132,7 +133,7 @@ class Preparation:
                 file.write("\n".join(("", *self.wanted.fragment, "")))
         command = self.command()
         self._run(command)
-        (self.root / _PREPARED).write_text(self.stamp, encoding="utf-8")
+        durable.replace(self.root / _PREPARED, self.stamp.encode())
         return command
 
     def plant(self) -> None:

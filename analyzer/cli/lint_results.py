@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
+from linesmith.analyzer.base import durable
 from linesmith.analyzer.cli import output
 from linesmith.analyzer.cli.lint_options import NEVER, RESULTS, Judging, Telling
 from linesmith.analyzer.cli.linting import Wanted
@@ -75,7 +76,7 @@ def _keep(text: str, file: Path) -> None:
     try:
         if file.exists():
             _baseline(file)
-        file.write_text(text, "utf-8")
+        durable.replace(file, text.encode())
     except BaselineError:
         raise OutputError(f"{file} is there and is no baseline, so it stays as it is; name another file") from None
     except OSError as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from linesmith.analyzer.base import durable
 from linesmith.analyzer.cli.group import LazyGroup
 from linesmith.analyzer.errors import OutputError
 
@@ -34,7 +35,7 @@ def command(output: Path) -> None:
     try:
         output.mkdir(parents=True, exist_ok=True)
         for name, page in made.items():
-            (output / name).write_text(page, "utf-8")
+            durable.replace(output / name, page.encode())
     except OSError as error:
         raise OutputError(f"cannot write {error.filename}: {error.strerror}; name another folder with -o") from error
     click.echo(f"{output}: {len(made)} pages")

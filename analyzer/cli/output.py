@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
 
+from linesmith.analyzer.base import durable
 from linesmith.analyzer.errors import OutputError
 
 # A patch is often kept in the tree it is for; anything else there is source.
@@ -21,15 +21,21 @@ _BINARY = (b"\x7fELF", b"\x9f\xeb", b"\xeb\x9f")
 def deliver(content: bytes, destination: Path | None, options: Collection[str] = ("output",)) -> None:
     """Write the bytes; raises ``OutputError`` where that cannot be done or would destroy what the user owns.
 
-    ``options`` are the names of the command's parameters that name results.
+    A file that is there stays as it is then. ``options`` are the names of the command's parameters that name results.
     """
     if destination is None:
         click.echo(content, nl=False)
-        return
+    else:
+        deliver_parts((content,), destination, options)
+
+
+def deliver_parts(parts: Iterable[bytes], destination: Path, options: Collection[str]) -> None:
+    """Write the parts, which need not be in memory together, as ``deliver`` does."""
     try:
+        durable.check(destination)
         if destination.is_file():
             _refuse_to_destroy(destination, options)
-        destination.write_bytes(content)
+        durable.replace_by_parts(destination, parts)
     except OSError as error:
         reason = _without_folder(destination) or f"{error.strerror}; name another file"
         raise OutputError(f"cannot write {destination}: {reason} with {_named(options)}") from None
@@ -57,10 +63,16 @@ def check_destinations(destinations: Sequence[Path], options: Collection[str]) -
             raise OutputError(f"{place} would be written twice; name different files")
         if missing := _without_folder(place):
             raise OutputError(f"cannot write {place}: {missing}")
-        if not os.access(place if place.exists() else place.parent, os.W_OK):
-            raise OutputError(f"cannot write {place}: no access to it; name another file")
+        _check_access(place)
         if place.is_file():
             _refuse_to_destroy(place, options)
+
+
+def _check_access(place: Path) -> None:
+    try:
+        durable.check(place)
+    except OSError as error:
+        raise OutputError(f"cannot write {place}: {error.strerror}; name another file") from None
 
 
 def _refuse_to_destroy(existing: Path, options: Collection[str]) -> None:

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from linesmith.analyzer.cli.interruption import interruptible
-from linesmith.analyzer.cli.output import check_destinations, deliver
+from linesmith.analyzer.cli.output import check_destinations, deliver, deliver_parts
 from linesmith.analyzer.cli.remarks import quiet, remark
 from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.cli.waiting import CLEAR_LINE
@@ -30,6 +30,7 @@ from linesmith.plugins.registry import recorder, snapshot_source
 _SNAPSHOT_SOURCE = "drgn"
 _RESULTS = ("output", "log", "trace")
 _TRACE = "accesses.trace"
+_PART_BYTES = 1 << 20
 _RECORDERS = ("perf", "qemu-user", "qemu")
 
 
@@ -69,11 +70,9 @@ def record(chosen: Recorder, order: Order, output: Path) -> Profile | None:
 
 
 def _keep(trace: Path, destination: Path) -> None:
-    """Write a trace where the user wants it, through links and into devices as any output goes."""
-    try:
-        shutil.copyfile(trace, destination)
-    except (OSError, shutil.SpecialFileError) as error:
-        raise OutputError(f"cannot write the trace {destination}: {error}; name another file with --trace") from error
+    """Write a trace, which may be larger than memory, where the user wants it."""
+    with trace.open("rb") as file:
+        deliver_parts(iter(partial(file.read, _PART_BYTES), b""), destination, ("trace",))
 
 
 def summary(profile: Profile, output: Path, order: Order) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from linesmith.analyzer.base import durable
 from linesmith.analyzer.cli.options import write_page, write_shown
 from linesmith.analyzer.errors import OutputError
 from linesmith.analyzer.model import Result
@@ -41,7 +42,7 @@ def keep(result: Result, folder: Path) -> None:
     """
     for name, text in _files(result, folder):
         try:
-            _replace(folder / name, text.encode("utf-8", "surrogateescape"))
+            durable.replace(folder / name, text.encode("utf-8", "surrogateescape"))
         except OSError as error:
             raise OutputError(f"cannot write {folder / name}: {error.strerror}; make room there") from error
 
@@ -77,13 +78,6 @@ def _files(result: Result, folder: Path) -> Iterator[tuple[str, str]]:
             yield place, patch
         if variant == result.best:
             yield BEST, patch
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write the file anew; whoever reads it meanwhile finds it whole, old or new."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_bytes(content)
-    part.replace(path)
 
 
 def _measured(patch: str, text: str) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from linesmith.analyzer.base import durable
 from linesmith.analyzer.errors import IntentError, OutputError
 from linesmith.analyzer.intent.adding import added
 from linesmith.analyzer.intent.reading import MOST_BYTES
@@ -28,11 +29,7 @@ def add_to(path: Path, wanted: Sequence[TypeIntent]) -> None:
 
 def put(path: Path, text: str) -> None:
     """Make ``text`` the whole of the file at ``path``, which keeps its mode; raises ``OutputError``."""
-    part = path.with_name(f".{path.name}.part")
     try:
-        part.write_bytes(text.encode())
-        if path.exists():
-            part.chmod(path.stat().st_mode & 0o777)
-        part.replace(path)
+        durable.replace(path, text.encode())
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}; name another file") from None

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from linesmith.analyzer.base import durable
 from linesmith.analyzer.errors import TreeError
 from linesmith.analyzer.store import cache_directory
 from linesmith.patches.versions.git import Entry, Git
@@ -64,7 +65,7 @@ class Image:
         for entry in gone:
             self._remove(entry)
         self._write(git, wanted)
-        self._note.write_text(commit, encoding="ascii")
+        durable.replace(self._note, commit.encode("ascii"))
 
     def _complete(self, git: Git, commit: str) -> None:
         """Add the submodules that the user has checked out, each at the commit that the revision names."""
@@ -81,7 +82,7 @@ class Image:
         files = [replace(one, path=module.path + b"/" + one.path) for one in inner.entries(module.blob)]
         self._note.unlink(missing_ok=True)
         self._write(inner, files)
-        self._note.write_text(commit, encoding="ascii")
+        durable.replace(self._note, commit.encode("ascii"))
 
     def _steps(self, git: Git, commit: str) -> tuple[Sequence[Entry], Sequence[Entry]]:
         """What has to go and what has to come; everything where nothing sound is there."""

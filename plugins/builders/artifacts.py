@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from linesmith.analyzer.base import durable
+from linesmith.analyzer.base.durable import sync
 from linesmith.analyzer.model import Built
-from linesmith.plugins.builders.durable import locked, locked_if_free, sync
-from linesmith.plugins.builders.durable import replace as write
+from linesmith.plugins.builders.locks import locked, locked_if_free
 
 _DRAFT = ".draft-"
 
@@ -85,7 +86,7 @@ class Artifacts:
             "sources": built.sources,
             "seconds": round(built.seconds, 3),
         }
-        write(draft / "build.json", json.dumps(facts, indent=1).encode())
+        durable.replace(draft / "build.json", json.dumps(facts, indent=1).encode())
         for folder, _, names in os.walk(draft):
             for name in names:
                 sync(Path(folder, name))

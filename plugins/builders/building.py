@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from linesmith.analyzer.base import durable
+from linesmith.analyzer.errors import DiskFull, OutputError
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.api import Tell
 from linesmith.plugins.builders import census
 from linesmith.plugins.builders.artifacts import Artifacts
 from linesmith.plugins.builders.complaint import failure
-from linesmith.plugins.builders.durable import writing
 from linesmith.plugins.builders.running import Command, run
 from linesmith.plugins.builders.slot import Slot, occupied
 from linesmith.plugins.builders.working_copy import bring, patched
@@ -73,7 +75,7 @@ Make = Callable[[Job], Made]
 
 def build(recipe: Recipe, variant: Variant, place: Workplace, tell: Tell, plan: Plan, make: Make) -> Built:
     """The artifact of this input, made by ``make`` unless it is there. Raises what ``Builder.build`` does."""
-    with writing(f"{place.warm} and {place.artifacts}"):
+    with _writing(f"{place.warm} and {place.artifacts}"):
         place = Workplace(place.warm.resolve(), place.artifacts.resolve())
         place.artifacts.mkdir(parents=True, exist_ok=True)
         sources = _census(recipe.tree.resolve(), place)
@@ -93,6 +95,18 @@ def build(recipe: Recipe, variant: Variant, place: Workplace, tell: Tell, plan: 
                 made = make(job)
                 built = _built(job, key, plan, made, started, store)
                 return store.commit(draft, built, made.products, made.configuration)
+
+
+@contextmanager
+def _writing(what: str) -> Iterator[None]:
+    """Turn what the system says about our files into ``DiskFull`` or ``OutputError``."""
+    try:
+        yield
+    except OSError as error:
+        place = error.filename or what
+        if error.errno in durable.FULL:
+            raise DiskFull(f"no space is left for {place}; free some and resume") from error
+        raise OutputError(f"{place} cannot be written ({error.strerror}); choose another folder") from error
 
 
 def _census(tree: Path, place: Workplace) -> census.Census:

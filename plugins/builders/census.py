@@ -12,8 +12,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from linesmith.analyzer.base.durable import replace
 from linesmith.analyzer.errors import TreeError
-from linesmith.plugins.builders.durable import replace
 from linesmith.plugins.builders.sources import sources
 
 # A file written twice within the clock's tick keeps its times: digests this fresh (ns) are not kept.
@@ -63,6 +63,7 @@ def take(tree: Path, kept: Path, ours: Collection[Path] = ()) -> Census:
             raise TreeError(f"{file} cannot be read ({error.strerror})") from error
     settled = {path: (stamp, files[path]) for path, stamp in stamps.items() if now - max(stamp[1:3]) > _FRESH}
     if settled != known:
+        kept.parent.mkdir(parents=True, exist_ok=True)
         replace(kept, json.dumps(settled).encode())
     return Census(tree, files, stamps)
 

@@ -10,6 +10,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from linesmith.analyzer.base.durable import replace
 from linesmith.analyzer.errors import ToolMissing, TreeError
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.api import Tell
@@ -17,7 +18,6 @@ from linesmith.plugins.builders import kconfig
 from linesmith.plugins.builders.building import Job, Made, Plan, build, digest
 from linesmith.plugins.builders.compiler import cached, version
 from linesmith.plugins.builders.complaint import package
-from linesmith.plugins.builders.durable import replace
 from linesmith.plugins.builders.fitting import check_fit
 from linesmith.plugins.builders.padding import padding
 from linesmith.plugins.builders.running import Command

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.plugins.builders.durable import locked, replace
+from linesmith.analyzer.base.durable import replace
 from linesmith.plugins.builders.leftovers import unfinished
+from linesmith.plugins.builders.locks import locked
 from linesmith.plugins.builders.working_copy import WorkingCopy
 
 

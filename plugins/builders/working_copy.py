@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from linesmith.analyzer.base.durable import replace
 from linesmith.analyzer.errors import TreeError
 from linesmith.plugins.builders.census import Census, of_bytes
 from linesmith.plugins.builders.copying import changing, copy_file, copy_link
-from linesmith.plugins.builders.durable import replace
 from linesmith.plugins.builders.patching import Plain, changes, check_unlinked
 
 _NO_PATHS: list[str] = []

@@ -15,7 +15,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from linesmith.plugins.builders.durable import replace
+from linesmith.analyzer.base.durable import replace
 
 _COMPILER = re.compile(r"(cc|c\+\+|gcc|g\+\+|clang|clang\+\+)(-\d+)?")
 _OF_FUNCTIONS = (32, 64, 128)
@@ -45,8 +45,7 @@ def wrap(folder: Path, compiler: str, flags: Sequence[str]) -> None:
         text = f'#!/bin/sh\nexec {shlex.join(words)} "$@" {shlex.join(flags)}\n'
         wrapper = folder / name
         if not wrapper.is_file() or wrapper.read_text() != text:
-            replace(wrapper, text.encode())
-            wrapper.chmod(0o755)
+            replace(wrapper, text.encode(), 0o777)
 
 
 def _compilers(own: Path, compiler: str) -> Mapping[str, str]:

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from linesmith.analyzer.base import durable
 from linesmith.analyzer.errors import DiskFull, JournalError
-from linesmith.plugins.builders import durable
 from linesmith.tuner.tuning.schema import APPLICATION, TABLES, VERSION
 
 # A report that reads the journal of a run in progress holds it up for some milliseconds.

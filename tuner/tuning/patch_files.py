@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import errno
-
+from linesmith.analyzer.base import durable
 from linesmith.analyzer.errors import DiskFull, JournalError
-from linesmith.plugins.builders import durable
 from linesmith.tuner.tuning.run_directory import RunDirectory
 
 
@@ -17,8 +15,9 @@ def keep_patch_file(run: RunDirectory, variant: str, text: str) -> None:
     """
     path = run.path / "patches" / f"{variant}.patch"
     try:
+        path.parent.mkdir(exist_ok=True)
         durable.replace(path, text.encode("utf-8", "surrogateescape"))
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in durable.FULL:
             raise DiskFull(f"no room is left to write {path}; free some and go on with --resume") from error
         raise JournalError(f"cannot write {path}: {error.strerror}; look after the run directory") from error

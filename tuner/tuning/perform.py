@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
+from linesmith.analyzer.base import durable
 from linesmith.analyzer.errors import ToolMissing
 from linesmith.analyzer.model import Failure, FailureKind, Workplace
 from linesmith.plugins import registry
-from linesmith.plugins.builders import durable
 from linesmith.plugins.profiles.recorded import encode
 from linesmith.tuner.tuning.block import run_block
 from linesmith.tuner.tuning.failures import Interrupted, failure_of

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
+from linesmith.analyzer.base import durable
 from linesmith.analyzer.errors import JournalError
-from linesmith.plugins.builders import durable
 from linesmith.tuner.tuning.journal import Journal, unfinished
 
 PLAN = "tune.toml"
@@ -156,7 +156,7 @@ def _furnish(path: Path, plan: str) -> None:
     try:
         durable.replace(path / PLAN, plan.encode())
         # A run in a working tree is no part of what is tracked there.
-        (path / _IGNORED).write_text("*\n")
+        durable.replace(path / _IGNORED, b"*\n")
         for name in _FOLDERS:
             (path / name).mkdir(exist_ok=True)
     except OSError as error:

@@ -16,12 +16,13 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from linesmith.analyzer.access import accesses_if_any
+from linesmith.analyzer.base import durable
 from linesmith.analyzer.dwarf import Reading, read_layouts
 from linesmith.analyzer.errors import NotRecorded
 from linesmith.analyzer.explain import explain, holding
 from linesmith.analyzer.model import SIMULATED, Built, Evidence, Finding, Metric, Profile, Sample
 from linesmith.plugins.api import Tell
-from linesmith.plugins.builders import durable
+from linesmith.plugins.builders.locks import locked
 from linesmith.plugins.recordings.objects import with_objects
 from linesmith.plugins.registry import snapshot_source
 from linesmith.tuner.simulated_metrics import Places, Question, metrics_for, simulated_metrics
@@ -71,7 +72,7 @@ class SimulatedBenchmark:
         """The value of each metric, by name; raises what ``recorded`` raises."""
         kept = self.folder / f"{self._digest(built, seed)}.json"
         # Blocks that are measured at a time have the baseline's recording in common: the first one makes it.
-        with durable.locked(kept.with_suffix(".lock")):
+        with locked(kept.with_suffix(".lock")):
             if kept.is_file():
                 return msgspec.json.decode(kept.read_bytes(), type=_Values)
             folder = self.folder / f"{kept.stem}.logs"

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A full disk: whatever option names a result, the file that was there stays as it was, and nothing lies beside it.
+
+The options are those that the commands have, so a new one is missed here until it is tried, or listed with a reason.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import click
+import pytest
+from linesmith_command import LINESMITH
+
+from linesmith.analyzer.cli import linesmith
+from linesmith.analyzer.demo import program
+
+OLD = "the result of last week\n"
+# What stands in a file before, where it must be one that the option may replace.
+BEFORE = {
+    "lint --write-baseline": '{"linesmith_baseline": 1, "accepted": []}\n',
+    "intent --into": '[[type]]\nname = "tree_guard"\nreason = "an entry of last week"\n',
+}
+# How each is tried, in a folder with the example program; {} is the file.
+TRIED = {
+    "layout -o": "layout bench session_index -o {}",
+    "diff -o": "diff bench bench -o {}",
+    "access -o": "access bench --type session_index -o {}",
+    "slab -o": "slab bench session_index -o {}",
+    "index -o": "index bench -o {}",
+    "record -o": "record --on qemu-user -o {} -- /bin/true",
+    "record --trace": "record --on qemu-user -o profile --trace {} -- /bin/true",
+    "hot -o": "hot bench bench.c2c -o {}",
+    "hot --save": "hot bench bench.c2c --save {}",
+    "compare -o": "compare bench bench.c2c again.c2c -o {}",
+    "suggest -o": "suggest bench bench.c2c -o {}",
+    "patch -o": "patch bench bench.c2c --tree . -o {}",
+    "encapsulate -o": "encapsulate session_index.root --accessor root_of --tree . --dry-run -o {}",
+    "encapsulate --rules": "encapsulate session_index.root --accessor root_of --tree . --rules {}",
+    "inline -o": "inline area.lock --tree pointers -o {}",
+    "inline --rules": "inline area.lock --tree pointers --rules {}",
+    "report -o": "report run/plan.run -o {}",
+    "bench -o": "bench run/plan.toml run/faster.patch --resume -o {}",
+    "report --html": "report bench bench.c2c --html {}",
+    "lint -o": "lint bench -o {}",
+    "lint --also": "lint bench --also sarif={}",
+    "lint --write-baseline": "lint bench --write-baseline {}",
+    "intent -o": "intent bench session_index --from bench.c2c -o {}",
+    "intent --into": "intent bench session_index --from bench.c2c --into {}",
+    "doctor -o": "doctor -o {}",
+    "config -o": "config -o {}",
+}
+NOT_TRIED = {
+    "record --log": "the console of a guest, written while it runs",
+    "snapshot -o": "takes the memory of a kernel; written as `index -o` is",
+    "tune -o": "takes long; written as `bench -o` is",
+    "bench --run": "the folder of a run, which is gone on with; see tests/tuning",
+    "tune --run": "the folder of a run, which is gone on with; see tests/tuning",
+    "man -o": "a folder, see below",
+}
+# These start no program that would need room of its own.
+ALONE = (
+    "layout -o",
+    "hot --save",
+    "suggest -o",
+    "report --html",
+    "lint --also",
+    "lint --write-baseline",
+    "intent --into",
+)
+AREA_C = """\
+#include <stdlib.h>
+struct lock { int taken; };
+struct area { long start; struct lock *lock; };
+struct area *area_make(void)
+{
+	struct area *area = malloc(sizeof(*area));
+
+	if (!area)
+		return NULL;
+	area->lock = malloc(sizeof(struct lock));
+	if (!area->lock) {
+		free(area);
+		return NULL;
+	}
+	area->lock->taken = 0;
+	return area;
+}
+void area_free(struct area *area)
+{
+	free(area->lock);
+	free(area);
+}
+"""
+ANSWER_C = """\
+#include <stdio.h>
+#include "speed.h"
+int main(void) { printf("speed %d\\n", SPEED); }
+"""
+PLAN = """\
+[judge]
+placebos = 0
+warm_up = 0
+
+[source]
+tree = "."
+command = "cc -g -o answer answer.c"
+products = ["answer"]
+
+[[benchmark]]
+name = "command"
+run = "{answer}"
+pattern = 'speed (?P<value>\\d+)'
+better = "higher"
+"""
+FASTER = """\
+speed: be faster
+
+--- a/speed.h
++++ b/speed.h
+@@ -1 +1 @@
+-#define SPEED 100
++#define SPEED 120
+"""
+
+
+def options_that_name_results() -> set[str]:
+    """Every option of every command for a file or a folder that need not be there."""
+    context = click.Context(linesmith)
+    found = set()
+    for name in linesmith.list_commands(context):
+        command = linesmith.get_command(context, name)
+        assert command is not None
+        for option in command.params:
+            words = option.metavar or ""
+            is_path = isinstance(option.type, click.Path) or "FILE" in words or "DIR" in words
+            if isinstance(option, click.Option) and is_path and not getattr(option.type, "exists", False):
+                found.add(f"{name} {option.opts[0]}")
+    return found
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example program with two profiles and a compilation database, a program with a pointer, a finished run."""
+    folder = tmp_path_factory.mktemp("bench") / "workplace"
+    program.unpack(folder)
+    program.build(folder, program.find_compiler())
+    _database(folder, sorted(one.name for one in folder.glob("*.c")))
+    (folder / "pointers").mkdir()
+    (folder / "pointers" / "area.c").write_text(AREA_C)
+    _database(folder / "pointers", ["area.c"])
+    shutil.copy(folder / "bench.c2c", folder / "again.c2c")
+    _finish_run(folder / "run")
+    return folder
+
+
+def _finish_run(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "speed.h").write_text("#define SPEED 100\n")
+    (folder / "answer.c").write_text(ANSWER_C)
+    (folder / "faster.patch").write_text(FASTER)
+    (folder / "plan.toml").write_text(PLAN)
+    subprocess.run([LINESMITH, "bench", "plan.toml", "faster.patch"], cwd=folder, capture_output=True, check=True)
+
+
+def _database(folder: Path, units: list[str]) -> None:
+    entries = [{"directory": str(folder), "file": one, "command": f"gcc -pthread -c {one}"} for one in units]
+    (folder / "compile_commands.json").write_text(json.dumps(entries))
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 KiB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount: list[str | Path] = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", place]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("a file system can be mounted by root only")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", place], check=True)
+
+
+def fill(disk: Path) -> None:
+    """Leave no byte on it."""
+    with (disk / "all the rest").open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(1 << 12))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
+
+
+def run(words: str, folder: Path, largest: int | None = None) -> subprocess.CompletedProcess[str]:
+    """Run linesmith in the folder; it may make no file of more than ``largest`` bytes."""
+
+    def limit() -> None:
+        if largest is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+
+    command = [str(LINESMITH), *words.split()]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, preexec_fn=limit)
+
+
+def needs(name: str) -> None:
+    wanted = {"encapsulate": "spatch", "inline": "spatch", "record": "qemu-x86_64"}.get(name.split()[0])
+    if wanted and shutil.which(wanted) is None:
+        pytest.skip(f"{wanted} is not installed")
+
+
+def test_every_option_that_names_a_result_is_tried() -> None:
+    assert options_that_name_results() == TRIED.keys() | NOT_TRIED.keys()
+
+
+@pytest.mark.parametrize("name", TRIED)
+def test_a_full_disk_leaves_the_old_result(name: str, workplace: Path, small_disk: Path) -> None:
+    needs(name)
+    result = small_disk / "result"
+    result.write_text(BEFORE.get(name, OLD))
+    fill(small_disk)
+    before = contents(small_disk)
+    done = run(TRIED[name].format(result), workplace)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.splitlines()[-1].startswith(f"linesmith: cannot write {result}: No space left on device; ")
+    assert contents(small_disk) == before
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_a_limit_to_the_size_of_files_leaves_the_old_result(name: str, workplace: Path, tmp_path: Path) -> None:
+    result = tmp_path / "result"
+    result.write_text(BEFORE.get(name, OLD))
+    done = run(TRIED[name].format(result), workplace, largest=16)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.splitlines()[-1].startswith(f"linesmith: cannot write {result}: {os.strerror(errno.EFBIG)}; ")
+    assert contents(tmp_path) == {"result": BEFORE.get(name, OLD).encode()}
+
+
+def test_a_full_disk_leaves_the_old_pages_of_the_manual(workplace: Path, small_disk: Path) -> None:
+    (small_disk / "linesmith.1").write_text(OLD)
+    fill(small_disk)
+    before = contents(small_disk)
+    done = run(f"man -o {small_disk}", workplace)
+    assert done.returncode == 2
+    assert "No space left on device" in done.stderr
+    assert contents(small_disk) == before
+
+
+def test_a_full_disk_leaves_the_old_patch_in_a_folder(workplace: Path, small_disk: Path) -> None:
+    made = run(f"patch bench bench.c2c --tree . -o {small_disk}/", workplace)
+    assert made.returncode == 0, made.stderr
+    (patch,) = small_disk.iterdir()
+    patch.write_text(OLD)
+    fill(small_disk)
+    done = run(f"patch bench bench.c2c --tree . -o {small_disk}/", workplace)
+    assert done.returncode == 2
+    assert contents(small_disk)[patch.name] == OLD.encode()
+    assert len(contents(small_disk)) == 2, "the patch and what fills the disk"
+
+
+def test_a_disk_that_is_full_takes_a_result_once_there_is_room(workplace: Path, small_disk: Path) -> None:
+    result = small_disk / "result"
+    fill(small_disk)
+    assert run(f"layout bench session_index -o {result}", workplace).returncode == 2
+    (small_disk / "all the rest").unlink()
+    assert run(f"layout bench session_index -o {result}", workplace).returncode == 0
+    assert result.read_text().startswith("struct session_index {")
