@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from linesmith.analyzer import _native, errors, store
+from linesmith.analyzer.cache import cache_directory
 from linesmith.analyzer.layouts import Layouts, LayoutTable
 from linesmith.analyzer.model import ElfIdentity, Layout, Operand, Touched
 from linesmith.analyzer.saved_index import is_saved, read_saved
@@ -32,11 +33,15 @@ _NATIVE_ERRORS = {kind.__name__: kind for kind in (errors.ElfError, errors.Debug
 
 @dataclass(frozen=True, slots=True)
 class CachePlace:
-    """Where what is read from a file is kept: under which name, and what must hold for it to be used."""
+    """Where what is read from a file is kept: under which name, and what must hold for it to be used.
 
-    directory: Path
+    Without a ``directory`` nothing is kept, and ``refusal`` says why.
+    """
+
+    directory: Path | None
     key: str
     stamp: store.Stamp
+    refusal: str = ""
 
 
 class _Report(msgspec.Struct, frozen=True):
@@ -96,7 +101,7 @@ def read_layouts(path: Path, progress: Progress = unwatched) -> Reading:
     identity = _identified(path)
     reader = _reader(identity)
     place = cache_place(identity, reader)
-    found = store.load(place.directory, place.key, place.stamp)
+    found = _loaded(place)
     if found is not None:
         return Reading(identity, reader, found, cached=True)
     with _native_errors():
@@ -105,7 +110,7 @@ def read_layouts(path: Path, progress: Progress = unwatched) -> Reading:
         else:
             table = _native.read_dwarf(str(path), _threads(), progress=progress)
     layouts = store.built(place.stamp, table.names(), table.all_json())
-    remarks = kept(place.directory, lambda: store.save(place.directory, place.key, layouts))
+    remarks = kept(place, lambda directory: store.save(directory, place.key, layouts))
     return Reading(identity, reader, layouts, cached=False, remarks=remarks)
 
 
@@ -113,7 +118,11 @@ def indexed(path: Path) -> Layouts | None:
     """The layouts of ``path`` if they have been read before; only its headers are looked at. Raises ``ElfError``."""
     identity = identify(path)
     place = cache_place(identity, _reader(identity))
-    return store.load(place.directory, place.key, place.stamp)
+    return _loaded(place)
+
+
+def _loaded(place: CachePlace) -> store.IndexedLayouts | None:
+    return store.load(place.directory, place.key, place.stamp) if place.directory else None
 
 
 def map_accesses(path: Path, progress: Progress = unwatched) -> _native.AccessTable:
@@ -229,15 +238,21 @@ def _key(identity: ElfIdentity, stamp: store.Stamp, reader: str) -> str:
 def cache_place(identity: ElfIdentity, reader: str) -> CachePlace:
     """Where what ``reader`` (``DWARF`` or ``BTF``) finds in the file is kept."""
     stamp = _stamp(identity)
-    return CachePlace(store.cache_directory(), _key(identity, stamp, reader), stamp)
-
-
-def kept(directory: Path, save: Callable[[], None]) -> tuple[str, ...]:
-    """Run ``save``, which keeps something in ``directory``; a failure is a remark for the user."""
+    key = _key(identity, stamp, reader)
     try:
-        save()
+        return CachePlace(cache_directory(), key, stamp)
+    except errors.CacheError as error:
+        return CachePlace(None, key, stamp, str(error))
+
+
+def kept(place: CachePlace, save: Callable[[Path], None]) -> tuple[str, ...]:
+    """Have ``save`` keep something in the directory of ``place``; a failure is a remark for the user."""
+    if place.directory is None:
+        return (f"the index could not be kept, so the next run reads everything again: {place.refusal}",)
+    try:
+        save(place.directory)
     except OSError as error:
         reason = error.strerror or str(error)
-        said = f"the index could not be kept in {directory} ({reason}), so the next run reads everything again"
+        said = f"the index could not be kept in {place.directory} ({reason}), so the next run reads everything again"
         return (f"{said}; set LINESMITH_CACHE_DIR to a directory that can be written",)
     return ()

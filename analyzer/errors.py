@@ -114,6 +114,10 @@ class OutputError(LinesmithError):
     """The result cannot be written where the user asked."""
 
 
+class CacheError(LinesmithError):
+    """The cache directory cannot be used: others can write to it, it is another user's, or it cannot be made."""
+
+
 class TraceError(LinesmithError):
     """The trace cannot be read, is cut off, damaged, or of another version."""
 

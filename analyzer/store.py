@@ -153,16 +153,6 @@ def _most_used_first(ids: list[int], documents: Sequence[bytes]) -> tuple[int, .
     return tuple(sorted(ids, key=lambda layout_id: (-units.decode(documents[layout_id]).units, layout_id)))
 
 
-def cache_directory() -> Path:
-    """Where indices are kept: ``$LINESMITH_CACHE_DIR``, else the user's cache directory; it need not exist."""
-    chosen = os.environ.get("LINESMITH_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    from platformdirs import user_cache_path  # costs 10 ms, so only where it is needed
-
-    return user_cache_path("linesmith")
-
-
 def load(directory: Path, key: str, stamp: Stamp) -> IndexedLayouts | None:
     """The index kept under ``key`` if it is sound and made of what ``stamp`` says; ``None`` otherwise."""
     path = directory / (key + SUFFIX)
@@ -206,8 +196,10 @@ def save(directory: Path, key: str, layouts: IndexedLayouts) -> None:
 
 
 def keep(directory: Path, name: str, parts: Iterable[bytes | memoryview]) -> None:
-    """Write a file of the cache in one step, then make room; raises ``OSError`` and leaves nothing behind."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Write a file of the cache in one step, for its user alone, then make room in the directory.
+
+    Raises ``OSError`` and leaves nothing behind then.
+    """
     durable.replace_by_parts(directory / name, parts, 0o600)
     with suppress(OSError):
         _clear(directory, name)

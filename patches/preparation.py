@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.base import durable
+from linesmith.analyzer.cache import cache_directory
 from linesmith.analyzer.errors import TreeError
-from linesmith.analyzer.store import cache_directory
 from linesmith.patches.build_files import build_stamp
 from linesmith.patches.child import Command, compiler_version, missing, run
 from linesmith.patches.confinement import Confinement, toolchain_of
@@ -150,7 +150,7 @@ class Preparation:
 
 
 def preparation(tree: Path, wanted: Wanted) -> Preparation:
-    """Where ``wanted`` is prepared, warm or not; raises ``ToolMissing`` naming the package."""
+    """Where ``wanted`` is prepared, warm or not; raises ``CacheError``, and ``ToolMissing`` naming the package."""
     for program in _NEEDED:
         if shutil.which(program) is None:
             raise missing(program)
@@ -160,7 +160,7 @@ def preparation(tree: Path, wanted: Wanted) -> Preparation:
     asked = (wanted.configuration.for_make, wanted.machine, wanted.target, *wanted.fragment)
     described = "\0".join((str(tree.resolve()), *asked, version, " ".join(tools.variables))).encode() + top
     key = hashlib.sha256(described).hexdigest()[:24]
-    return Preparation(cache_directory().resolve() / "trees" / key, tree, wanted, tools, build_stamp(tree))
+    return Preparation(cache_directory("trees").resolve() / key, tree, wanted, tools, build_stamp(tree))
 
 
 def prepared(one: Preparation, progress: Progress) -> tuple[Command, ...]:

@@ -40,11 +40,11 @@ def read_accesses(path: Path, progress: Progress = dwarf.unwatched) -> AccessRea
     identity = dwarf.identify(path)
     _check(identity)
     place = dwarf.cache_place(identity, "DWARF")
-    accesses = kept.load(place.directory, place.key, place.stamp)
+    accesses = kept.load(place.directory, place.key, place.stamp) if place.directory else None
     if accesses is not None:
         return AccessReading(identity, accesses, cached=True)
     accesses = build(_raw(path, progress), dwarf.read_layouts(path).layouts)
-    remarks = dwarf.kept(place.directory, lambda: kept.save(place.directory, place.key, place.stamp, accesses))
+    remarks = dwarf.kept(place, lambda directory: kept.save(directory, place.key, place.stamp, accesses))
     return AccessReading(identity, accesses, cached=False, remarks=remarks)
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from linesmith.analyzer.cache import location
 from linesmith.analyzer.cli.environment import ALONE
 from linesmith.analyzer.cli.settings import CACHE_DIRECTORY, SETTINGS, setting_of, variable, variables
 from linesmith.analyzer.cli.settings_file import user_file
 from linesmith.analyzer.cli.settled import SettledContext, cache_origin, origin_in_files
 from linesmith.analyzer.cli.usage import no_command
-from linesmith.analyzer.store import cache_directory
 
 SCHEMA_VERSION = 1
 # What other programs call it to change what they keep.
@@ -90,7 +90,7 @@ def _of_none(root: click.Context) -> Iterator[Row]:
     """What is no option: the cache, and variables alone."""
     name = variable(CACHE_DIRECTORY)
     origin = cache_origin(root) or (name if os.environ.get(name) else "default")
-    yield Row(CACHE_DIRECTORY, str(cache_directory()), origin, ())
+    yield Row(CACHE_DIRECTORY, str(location()), origin, ())
     for other in ALONE:
         value = os.environ.get(other)
         yield Row(other, value or "", other if value else "default", ())

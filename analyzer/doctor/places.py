@@ -10,9 +10,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from linesmith.analyzer.cache import cache_directory, location
 from linesmith.analyzer.doctor.distribution import Distribution
+from linesmith.analyzer.errors import CacheError
 from linesmith.analyzer.model import Check, Readiness
-from linesmith.analyzer.store import cache_directory
 
 AREA = "places"
 _MIB = 1 << 20
@@ -23,7 +24,7 @@ _BTF = Path("/sys/kernel/btf/vmlinux")
 
 def checks(distribution: Distribution, tree: Path, build: Path | None) -> Iterator[Check]:
     """The cache, then what there is to work on."""
-    yield cache(cache_directory())
+    yield cache(location())
     yield from sources(tree, build or tree)
     yield running_kernel(distribution, os.uname().release)
 
@@ -31,10 +32,15 @@ def checks(distribution: Distribution, tree: Path, build: Path | None) -> Iterat
 def cache(folder: Path) -> Check:
     """Whether layouts can be kept, and how much is."""
     purpose = "keeps layouts, access maps and scans, so that later commands start at once"
+    remedy = "export LINESMITH_CACHE_DIR=/a/directory/that/can/be/written"
     existing = next(one for one in (folder, *folder.parents) if one.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
-        remedy = "export LINESMITH_CACHE_DIR=/a/directory/that/can/be/written"
         return Check(AREA, "cache", Readiness.MISSING, f"{folder} cannot be written", purpose, remedy)
+    if folder.is_dir():
+        try:
+            cache_directory()
+        except CacheError as error:
+            return Check(AREA, "cache", Readiness.MISSING, str(error), purpose, remedy)
     used = sum(one.lstat().st_size for one in folder.rglob("*") if one.is_file()) if folder.is_dir() else 0
     free = shutil.disk_usage(existing).free
     said = f"{folder}: {used / _MIB:.0f} MiB used, {free / _MIB:.0f} MiB free"

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from tempfile import TemporaryFile
 from typing import IO
 
 import msgspec
 
-from linesmith.analyzer.store import cache_directory
+from linesmith.analyzer.cache import cache_directory
+from linesmith.analyzer.errors import CacheError
 from linesmith.patches.scan.answer import Answer, record_of
 from linesmith.patches.scan.files import Files, digest_of
 from linesmith.patches.scan.unit import Database, Unit
@@ -138,17 +141,26 @@ class Kept:
 
 @contextmanager
 def kept_answers(database: Database, record: str, program: str, tell: Callable[[str], None]) -> Iterator[Kept]:
-    """The answers for ``record``; ``program`` identifies what gave them. Another process is waited for."""
-    directory = cache_directory()
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = directory / (database.cache_name(record, program) + SUFFIX)
-    with path.open("a+b") as file:
+    """The answers for ``record``; ``program`` identifies what gave them. Another process is waited for.
+
+    Where there is no cache directory to be used, they are kept for this scan alone.
+    """
+    with _opened(database.cache_name(record, program) + SUFFIX, tell) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             tell(f"waiting for another process that scans for {record}")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield Kept(record, file)
+
+
+def _opened(name: str, tell: Callable[[str], None]) -> IO[bytes]:
+    try:
+        path = cache_directory() / name
+    except CacheError as error:
+        tell(f"the answers of this scan are not kept: {error}")
+        return TemporaryFile()
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600), "a+b")
 
 
 def _line(text: bytes) -> Line | None:

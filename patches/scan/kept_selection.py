@@ -14,7 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from linesmith.analyzer.store import cache_directory, keep
+from linesmith.analyzer.cache import cache_directory
+from linesmith.analyzer.errors import CacheError
+from linesmith.analyzer.store import keep
 from linesmith.patches.scan.files import Files, digest_of
 from linesmith.patches.scan.include_walk import IncludeWalk
 from linesmith.patches.scan.kept import key_of
@@ -55,7 +57,7 @@ class Selections:
     def units(self, record: str) -> tuple[Unit, ...]:
         """The units that count for ``record``."""
         name = self.database.cache_name(record, stamp()) + SUFFIX
-        with suppress(OSError, msgspec.MsgspecError):
+        with suppress(CacheError, OSError, msgspec.MsgspecError):
             kept = _DECODER.decode((cache_directory() / name).read_bytes())
             if kept.digest == self._digest(kept.files):
                 return tuple(unit for key, unit in self.keys.items() if key in kept.keys)
@@ -78,5 +80,5 @@ class Selections:
     def _keep(self, name: str, chosen: Sequence[Unit]) -> None:
         keys = frozenset(key_of(unit) for unit in chosen)
         kept = _Chosen(self._digest(self._everything), keys, self._everything)
-        with suppress(OSError):
+        with suppress(CacheError, OSError):
             keep(cache_directory(), name, (msgspec.json.encode(kept),))

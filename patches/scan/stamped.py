@@ -18,7 +18,9 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from linesmith.analyzer.store import cache_directory, keep
+from linesmith.analyzer.cache import cache_directory
+from linesmith.analyzer.errors import CacheError
+from linesmith.analyzer.store import keep
 
 _SKIPPED = frozenset((".git", ".svn", ".hg", "node_modules", "__pycache__"))
 # A file may change again within one tick of the file system's clock, which may be a little behind.
@@ -71,12 +73,12 @@ def name_of(suffix: str, *parts: object) -> str:
 
 def load(decoder: msgspec.json.Decoder[Stamped[_Told]], name: str) -> Stamped[_Told]:
     """What is kept under the name; nothing where nothing sound is."""
-    with suppress(OSError, msgspec.MsgspecError):
+    with suppress(CacheError, OSError, msgspec.MsgspecError):
         return decoder.decode((cache_directory() / name).read_bytes())
     return Stamped(0, {}, {})
 
 
 def save(name: str, found: Stamped[_Told]) -> None:
     """Keep it. Names that are no UTF-8 are not kept: such a tree is read each time."""
-    with suppress(OSError, UnicodeError):
+    with suppress(CacheError, OSError, UnicodeError):
         keep(cache_directory(), name, (msgspec.json.encode(found),))

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.base import durable
+from linesmith.analyzer.cache import cache_directory
 from linesmith.analyzer.errors import TreeError
-from linesmith.analyzer.store import cache_directory
 from linesmith.patches.versions.git import Entry, Git
 from linesmith.patches.versions.paths import kept_inside, stays_inside
 from linesmith.patches.versions.submodules import checked_out
@@ -131,9 +131,9 @@ class Image:
 
 @contextmanager
 def image(git: Git, commit: str, progress: Progress) -> Iterator[Path]:
-    """The files of ``commit``, for as long as the block lasts; raises ``TreeError``."""
+    """The files of ``commit``, for as long as the block lasts; raises ``CacheError`` and ``TreeError``."""
     key = hashlib.sha256(str(git.top).encode("utf-8", "surrogateescape")).hexdigest()[:24]
-    root = cache_directory().resolve() / "revisions" / key
+    root = cache_directory("revisions").resolve() / key
     root.mkdir(parents=True, exist_ok=True)
     with (root / "lock").open("w") as lock:
         try:

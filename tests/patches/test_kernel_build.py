@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from patch_cases import behind, candidate, finding, layout, write_files
 
-from linesmith.analyzer.errors import EditRefused, TreeError
+from linesmith.analyzer.errors import CacheError, EditRefused, TreeError
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Candidate, Layout, Move, MoveKind, Patch
 from linesmith.patches.kbuild import kernel_build
@@ -129,5 +129,5 @@ def test_a_cache_directory_that_cannot_be_written_is_named(tmp_path: Path, monke
     (tree / RECORD).unlink()
     (tmp_path / "file").touch()
     monkeypatch.setenv("LINESMITH_CACHE_DIR", str(tmp_path / "file"))
-    with pytest.raises(TreeError, match=r"LINESMITH_CACHE_DIR"):
+    with pytest.raises(CacheError, match="set LINESMITH_CACHE_DIR to a directory that can be written"):
         patch_of(tree, proposal())

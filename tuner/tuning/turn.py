@@ -15,8 +15,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from linesmith.analyzer.cache import cache_directory
+from linesmith.analyzer.errors import CacheError
 from linesmith.analyzer.model import Site
-from linesmith.analyzer.store import cache_directory
 from linesmith.plugins.api import Tell
 
 # Beside the log of a task that waits.
@@ -37,8 +38,8 @@ def turn(machine: str, run: Path, logs: Path, tell: Tell) -> Iterator[None]:
     What it waits for is told, and stands in ``logs`` meanwhile. Where no lock can be kept there are no turns.
     """
     try:
-        lock = _opened(cache_directory() / "machines" / _PLAIN.sub("_", machine))
-    except OSError as error:
+        lock = _opened(cache_directory("machines") / _PLAIN.sub("_", machine))
+    except (CacheError, OSError) as error:
         tell(f"no other run is kept from benchmarking on {machine} meanwhile ({error})")
         yield
         return
@@ -60,7 +61,6 @@ def waiting_for(logs: Path, task: str) -> str:
 
 
 def _opened(path: Path) -> IO[str]:
-    path.parent.mkdir(parents=True, exist_ok=True)
     return path.open("a+", encoding="utf-8", errors="surrogateescape")
 
 
