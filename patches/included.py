@@ -8,15 +8,19 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
-_INCLUDE = re.compile(rb'#[ \t]*include(?:_next)?[ \t]*(["<])([^">\n]+)[">]')
-_COMPUTED = re.compile(rb"#[ \t]*include(?:_next)?[ \t]+\w")
+# With the rest of the line: what else is in it does not begin it.
+_INCLUDE = re.compile(rb'#[ \t]*+include(?:_next)?[ \t]*+(["<])([^">\n]++)([">])?[^\n]*+')
+_COMPUTED = re.compile(rb"#[ \t]*+include(?:_next)?[ \t]++\w")
+# No file has a longer path (PATH_MAX in linux/limits.h), so no compiler finds it either.
+_MOST_OF_A_NAME = 4095
 
 
 def included(text: bytes) -> Iterator[tuple[bool, str]]:
     """Each name that is included, and whether it stands in quotes; those that macros make are left out."""
     for match in _INCLUDE.finditer(text):
         # To look for the beginning of each line first takes many times as long.
-        if not text[text.rfind(b"\n", 0, match.start()) + 1 : match.start()].strip():
+        line = text.rfind(b"\n", 0, match.start()) + 1
+        if match[3] and len(match[2]) <= _MOST_OF_A_NAME and not text[line : match.start()].strip():
             yield match[1] == b'"', os.fsdecode(match[2])
 
 

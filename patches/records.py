@@ -4,18 +4,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
-from linesmith.patches.masking import closing, without_comments, without_directives
+from linesmith.patches.lines import Lines
+from linesmith.patches.masking import closings, without_comments, without_directives
 
-# Possessive, so that a long row of underscores is read in one way only.
+# Possessive, so that a long row of underscores or of attributes is read in one way only.
 _PARENTHESIS = rb"\((?:[^(){};]|\((?:[^(){};]|\([^(){};]*+\))*+\))*+\)"
-_ATTRIBUTE = rb"(?:__\w++(?:\s*+" + _PARENTHESIS + rb")?\s*+)*+"
-_KEYWORD_BEFORE = re.compile(rb"\b(struct|union)\s+" + _ATTRIBUTE + rb"\Z")
+_WORD = re.compile(rb"(\w++)\s*+(" + _PARENTHESIS + rb")?+\s*+")
+_OPENED = re.compile(rb"\b(struct|union)\s++((?:(?!(?:struct|union)\b)\w++\s*+(?:" + _PARENTHESIS + rb")?+\s*+)++)\{")
 _PACKED = re.compile(rb"packed", re.IGNORECASE)
-_PRAGMA = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+pack[ \t]*\(([^)\n]*)\)", re.MULTILINE)
-_ANONYMOUS_BEFORE = re.compile(rb"\btypedef\s+(?:const\s+)?(struct|union)\b[\w\s()]*\Z")
+_PRAGMA = re.compile(rb"^[ \t]*+#[ \t]*+pragma[ \t]++pack[ \t]*+\(([^)\n]*+)\)", re.MULTILINE)
+# The whole statement, so that none of its words begins another look at the rest.
+_TYPEDEF = re.compile(rb"\btypedef\b[^;{}]*+(?P<brace>\{)?")
+_ANONYMOUS = re.compile(rb"\btypedef\s++(?:const\s++)?(struct|union)\b")
+_NOT_PLAIN = re.compile(rb"[^\w\s()]")
+_BEHIND = re.compile(rb"\}([^;{}]*+);")
+_NAME = re.compile(rb"\w+")
+_TEXTS_AT_HAND = 8
+# Attributes and declarators behind a body are shorter; a text without semicolons is not read to its end for each.
+_MOST_BEHIND = 1 << 12
+
+_Found = dict[bytes, dict[int, tuple[bytes, int, bool]]]
+"""By name and opening brace: keyword, where that is, and whether the name is a typedef."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +55,7 @@ class Record:
 
 def records_named(source: bytes, name: str) -> tuple[Record, ...]:
     """Every record with this tag, or with this typedef name and a body of its own, in file order."""
-    word = name.encode()
-    if word not in source:
-        return ()
-    code = without_directives(without_comments(source))
-    found = {record.opening: record for record in _typedefs(code, name)}
-    found.update({record.opening: record for record in _tagged(code, name)})
-    return tuple(found[opening] for opening in sorted(found))
+    return _records(source).get(name, ()) if name.encode() in source else ()
 
 
 def is_packed(source: bytes, record: Record) -> bool:
@@ -61,32 +68,63 @@ def is_packed(source: bytes, record: Record) -> bool:
     return bool(pragmas) and bool(re.search(rb"\d", pragmas[-1]))
 
 
-def _tagged(code: bytes, name: str) -> Iterator[Record]:
-    pattern = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b\s*" + _ATTRIBUTE + rb"\{")
-    for match in pattern.finditer(code):
-        before = _KEYWORD_BEFORE.search(code, _statement_start(code, match.start()), match.start())
-        if before:
-            yield from _record(code, name, before, match.end() - 1, typedef=False)
+def declaration_end(source: bytes, closing: int) -> int:
+    """Where the declaration ends whose body ends at ``closing``: at its semicolon, behind the attributes."""
+    end = source.find(b";", closing, closing + _MOST_BEHIND)
+    return end if end >= 0 else min(closing + _MOST_BEHIND, len(source))
 
 
-def _typedefs(code: bytes, name: str) -> Iterator[Record]:
-    end_pattern = re.compile(rb"\}[^;{}]*?\b" + re.escape(name.encode()) + rb"\b[^;{}]*;")
-    ends = {match.start() for match in end_pattern.finditer(code)}
-    if not ends:
-        return
-    for match in re.finditer(rb"\btypedef\b[^;{}]*(\{)", code):
-        before = _ANONYMOUS_BEFORE.search(code, match.start(), match.start(1))
-        if before and closing(code, match.start(1)) in ends:
-            yield from _record(code, name, before, match.start(1), typedef=True)
+@lru_cache(maxsize=_TEXTS_AT_HAND)
+def _records(source: bytes) -> Mapping[str, tuple[Record, ...]]:
+    """All records of a text, by name; the text is read once, however many are asked for."""
+    code = without_directives(without_comments(source))
+    found: _Found = {}
+    _add_typedefs(code, found)
+    _add_tagged(code, found)
+    ends = closings(code, {opening for places in found.values() for opening in places})
+    lines = Lines(source)
+    named = {}
+    for name, places in found.items():
+        title = name.decode("ascii")
+        named[title] = tuple(
+            Record(title, kind.decode(), start, opening, ends[opening], lines.number(start), typedef)
+            for opening, (kind, start, typedef) in sorted(places.items())
+            if opening in ends
+        )
+    return named
 
 
-def _record(code: bytes, name: str, before: re.Match[bytes], opening: int, *, typedef: bool) -> Iterator[Record]:
-    end = closing(code, opening)
-    if end is not None:
-        start = before.start(1)
-        line = code.count(b"\n", 0, start) + 1
-        yield Record(name, before[1].decode(), start, opening, end, line, typedef)
+def _add_tagged(code: bytes, found: _Found) -> None:
+    for match in _OPENED.finditer(code):
+        for name in _tags(match[2]):
+            found.setdefault(name, {})[match.end() - 1] = (match[1], match.start(), False)
 
 
-def _statement_start(code: bytes, offset: int) -> int:
-    return max(code.rfind(mark, 0, offset) for mark in (b";", b"{", b"}")) + 1
+def _tags(head: bytes) -> Iterable[bytes]:
+    """The words between keyword and brace that can be the tag: the others are attributes, which begin with ``__``."""
+    words = [(one[1], one[2] is not None) for one in _WORD.finditer(head)]
+    plain = [(name, called) for name, called in words if not name.startswith(b"__")]
+    if len(plain) > 1:
+        return ()
+    return dict.fromkeys(name for name, called in plain or words if not called)
+
+
+def _add_typedefs(code: bytes, found: _Found) -> None:
+    behind = {match.start(): match for match in _BEHIND.finditer(code)}
+    heads = dict(_typedefs(code))
+    for opening, end in closings(code, heads).items():
+        if end in behind:
+            for name in _NAME.findall(behind[end][1]):
+                found.setdefault(name, {})[opening] = (heads[opening][1], heads[opening].start(1), True)
+
+
+def _typedefs(code: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:
+    """The opening brace of each record that a typedef names, and its head."""
+    for match in _TYPEDEF.finditer(code):
+        if match["brace"]:
+            brace = match.start("brace")
+            # Nothing but words and parentheses may stand between the typedef and the brace.
+            plain = max((one.end() for one in _NOT_PLAIN.finditer(code, match.start(), brace)), default=match.start())
+            head = _ANONYMOUS.search(code, plain, brace)
+            if head:
+                yield brace, head

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Iterator
 
 from linesmith.analyzer.model import FileChange
-from linesmith.patches.records import Record, records_named
+from linesmith.patches.records import Record, declaration_end, records_named
 
 # Possessive, so that a long row of underscores is read in one way only; an attribute has a name or another behind it.
 _BEFORE = rb"(?:__\w++\s*+(?:\([^;{}]{0,200}\)\s*+)?(?=\w))*+"
@@ -26,16 +28,16 @@ def redeclared(change: FileChange) -> tuple[Record, ...]:
     if change.before is None or change.after is None:
         return ()
     names = dict.fromkeys((tag or typedef).decode() for tag, typedef in _NAME.findall(change.after))
-    return tuple(one for name in names for one in records_named(change.after, name) if _differs(one, change))
+    return tuple(one for name in names for one in _differing(name, change.before, change.after))
 
 
-def _differs(record: Record, change: FileChange) -> bool:
-    """Whether the file had the record, and only with another body or other attributes beside it."""
-    before, after = change.before or b"", change.after or b""
-    texts = [_text(before, one) for one in records_named(before, record.name)]
-    return bool(texts) and _text(after, record) not in texts
+def _differing(name: str, before: bytes, after: bytes) -> Iterator[Record]:
+    """The records called so, where the file had one, with another body or other attributes beside it."""
+    known = {_digest(before, one) for one in records_named(before, name)}
+    yield from (one for one in records_named(after, name) if known and _digest(after, one) not in known)
 
 
-def _text(source: bytes, record: Record) -> bytes:
-    """The declaration, with the attributes behind its body."""
-    return source[record.start : source.find(b";", record.closing)]
+def _digest(source: bytes, record: Record) -> bytes:
+    """What stands for the declaration with the attributes behind its body; the text itself may hold many others."""
+    whole = memoryview(source)[record.start : declaration_end(source, record.closing)]
+    return hashlib.blake2b(whole, digest_size=16).digest()

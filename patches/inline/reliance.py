@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from linesmith.analyzer.model import DependencyKind, Refusal, RefusalCode
 from linesmith.patches.atoms import line_number
 from linesmith.patches.inline.pointer import PointerMember
-from linesmith.patches.masking import without_comments, without_directives
-from linesmith.patches.scan.initialisers import given_by_place
+from linesmith.patches.lines import Lines
+from linesmith.patches.masking import closings, within, without_comments, without_directives
+from linesmith.patches.scan.initialisers import MOST_LEVELS, given_by_place
 from linesmith.patches.scan.text_places import RecordText
 
+_LIST = re.compile(rb"^[ \t]*+#[ \t]*+define[ \t]++(\w++)(?:\([^)\n]*+\))?[ \t]*+(\{)", re.MULTILINE)
 _ARRAYS = rb"\s*((?:\[[^]\n]*\]\s*)*)(?:__\w+(?:\([^()\n]*(?:\([^()\n]*\))?[^()\n]*\)+)?\s*)*"
 _TOLD = {
     DependencyKind.ASSERTION: "an assertion speaks of its layout",
@@ -62,12 +64,15 @@ def _by_position(pointer: PointerMember, file: str, code: bytes, initialised: re
     if file == pointer.outer.file:
         behind = re.compile(rb"\s*\w+" + _ARRAYS + rb"=\s*(\{)")
         found = behind.match(plain, pointer.outer.record.closing + 1)
-        if found is not None and given_by_place(plain, found.start(2), bool(found[1])):
-            yield _refusal(pointer, f"{file}:{line_number(code, found.start(2))}")
-    for match in initialised.finditer(plain):
-        opening = max(match.start(2), match.start(5))
-        if opening >= 0 and given_by_place(plain, opening, bool(match[1] or match[4])):
-            yield _refusal(pointer, f"{file}:{line_number(code, match.start())}")
+        for span in closings(plain, [found.start(2)] if found else ()).items():
+            if found and given_by_place(plain, span, bool(found[1])):
+                yield _refusal(pointer, f"{file}:{line_number(code, found.start(2))}")
+    matches = {max(match.start(2), match.start(5)): match for match in initialised.finditer(plain)}
+    lines = Lines(code)
+    for span in within(closings(plain, matches.keys() - {-1}).items(), MOST_LEVELS):
+        match = matches[span[0]]
+        if given_by_place(plain, span, bool(match[1] or match[4])):
+            yield _refusal(pointer, f"{file}:{lines.number(match.start())}")
 
 
 def _by_macro(file: str, code: bytes, initialised: re.Pattern[bytes]) -> Iterator[tuple[bytes, str]]:
@@ -80,9 +85,10 @@ def _by_macro(file: str, code: bytes, initialised: re.Pattern[bytes]) -> Iterato
 def _lists(code: bytes) -> Iterator[bytes]:
     """Macros that are lists of values by position."""
     joined = code.replace(b"\\\n", b"  ")
-    for match in re.finditer(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\([^)\n]*\))?[ \t]*(\{)", joined, re.MULTILINE):
-        if given_by_place(joined, match.start(2), is_array=False):
-            yield match[1]
+    named = {match.start(2): match[1] for match in _LIST.finditer(joined)}
+    for span in within(closings(joined, named).items(), MOST_LEVELS):
+        if given_by_place(joined, span, is_array=False):
+            yield named[span[0]]
 
 
 def _refusal(pointer: PointerMember, place: str) -> Refusal:

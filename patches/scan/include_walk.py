@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from linesmith.patches.included import IncludePath
 from linesmith.patches.scan.files import Files
@@ -73,7 +72,7 @@ class IncludeWalk:
     def _exists(self, path: str) -> bool:
         found = self._is_file.get(path)
         if found is None:
-            found = self._is_file[path] = Path(path).is_file()
+            found = self._is_file[path] = os.path.isfile(path)  # noqa: PTH113 - false for a name that no file can have
         return found
 
 

@@ -4,23 +4,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from linesmith.patches.masking import closing
+from linesmith.patches.masking import Span, closing
+
+# Initialisers of a record lie in fewer others of the same record; those deeper are not looked at.
+MOST_LEVELS = 4
 
 _BRACKETS = re.compile(rb"[][(){},]")
-_ZERO = re.compile(rb"[\s{}]*(?:0|NULL)?[\s{},]*")
+_ZERO = re.compile(rb"[\s{}]*+(?:0|NULL)?[\s{},]*+")
 
 
-def given_by_place(code: bytes, opening: int, is_array: bool) -> int:
-    """Values from the first on without a name, in the list whose brace is at ``opening``; the most of any element.
+def given_by_place(code: bytes, span: Span, is_array: bool) -> int:
+    """Values from the first on without a name, in the list whose braces ``span`` names; the most of any element.
 
     0 for one that only clears, and for what macros hide. ``code`` has no comments.
     """
-    end = closing(code, opening)
-    if end is None or _ZERO.fullmatch(code, opening, end):
+    opening, end = span
+    if _ZERO.fullmatch(code, opening, end):
         return 0
-    elements = list(_elements(code, opening + 1, end))
+    elements = _elements(code, opening + 1, end)
     if not is_array:
         return _leading(code, elements)
     counts = (_of_element(code, start, stop) for start, stop in elements)
@@ -36,10 +39,10 @@ def _of_element(code: bytes, start: int, stop: int) -> int:
     end = closing(code, opening)
     if end is None or _ZERO.fullmatch(code, opening, end):
         return 0
-    return _leading(code, list(_elements(code, opening + 1, end)))
+    return _leading(code, _elements(code, opening + 1, end))
 
 
-def _leading(code: bytes, elements: list[tuple[int, int]]) -> int:
+def _leading(code: bytes, elements: Iterable[Span]) -> int:
     count = 0
     for start, stop in elements:
         text = code[start:stop].strip()
@@ -49,7 +52,7 @@ def _leading(code: bytes, elements: list[tuple[int, int]]) -> int:
     return count
 
 
-def _elements(code: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _elements(code: bytes, start: int, end: int) -> Iterator[Span]:
     """The parts between the commas that lie in no inner brackets."""
     depth, since = 0, start
     for mark in _BRACKETS.finditer(code, start, end):

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -19,20 +20,34 @@ def with_text(scan: SourceScan, places: Mapping[str, TextPlaces]) -> SourceScan:
     known = max(scan.sources, key=lambda source: len(source.members), default=None)
     others = {str(PurePosixPath(file).parent) for file in _other_declarations(scan, places)}
     added = []
+    seen = _seen(scan)
     for file, found in sorted(places.items()):
         for one in found.places:
             elsewhere = one.binds and one.kind is not DependencyKind.USER_ABI and _folder(file) in others
-            if not elsewhere and not _is_seen(scan, file, one):
+            if not elsewhere and not _is_seen(seen, file, one):
                 added.append(_dependency(scan.record, file, one, known))
     kinds = list(DependencyKind)
     everything = sorted((*scan.dependencies, *added), key=lambda one: (kinds.index(one.kind), *_place(one)))
     return replace(scan, dependencies=tuple(everything))
 
 
-def _is_seen(scan: SourceScan, file: str, one: TextPlace) -> bool:
+_Seen = Mapping[tuple[DependencyKind, str], Sequence[int]]
+
+
+def _seen(scan: SourceScan) -> _Seen:
+    """The lines at which the parser found dependencies, sorted, by kind and file."""
+    lines: dict[tuple[DependencyKind, str], list[int]] = {}
+    for one in scan.dependencies:
+        file, line = _place(one)
+        lines.setdefault((one.kind, file), []).append(line)
+    return {key: sorted(found) for key, found in lines.items()}
+
+
+def _is_seen(seen: _Seen, file: str, one: TextPlace) -> bool:
     """Whether the parser has told of it."""
-    places = (_place(other) for other in scan.dependencies if other.kind is one.kind)
-    return any(where == file and abs(line - one.line) < _NEAR for where, line in places)
+    lines = seen.get((one.kind, file), ())
+    first = bisect_right(lines, one.line - _NEAR)
+    return first < len(lines) and lines[first] < one.line + _NEAR
 
 
 def _folder(file: str) -> str:

@@ -13,14 +13,20 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.geometry.unmovable import is_user_abi
 from linesmith.analyzer.model import DependencyKind
-from linesmith.patches.masking import without_comments, without_directives
-from linesmith.patches.scan.initialisers import given_by_place
+from linesmith.patches.lines import Lines
+from linesmith.patches.masking import closings, within, without_comments, without_directives
+from linesmith.patches.scan.initialisers import MOST_LEVELS, given_by_place
 
 _ASSERTS = re.compile(rb"\b(?:BUILD_BUG_ON\w*|_?[Ss]tatic_assert|compiletime_assert\w*)\s*\(")
-_COPIES = re.compile(rb"\b\w*(?:memset|memcpy|memmove|memcmp|copy_to_user|copy_from_user|bzero|bcopy)\w*\s*\(")
+_COPIES = re.compile(rb"\b(?=\w*?(?:memset|memcpy|memmove|memcmp|copy_to_user|copy_from_user|bzero|bcopy))\w++\s*+\(")
 _IN_CODE = re.compile(rb"[^;{}]*")
 # Programs that have headers of their own; what they call alike is another record.
 _PROGRAMS = re.compile(r"(?:tools|samples|scripts|Documentation|usr)/")
+# A word, and what is done with it that an object is given to or reached by.
+_REACHED = re.compile(rb"\b(\w++)\s*+(?:->|,\s*+[a-z_]\w*+\s*+\))")
+# An array has no longer dimension, and a line of code is shorter; in a longer one its surroundings are shown.
+_DIMENSION = rb"\[[^]\n]{0,200}+\]\s*+"
+_MOST_OF_A_LINE = 1 << 12
 _LOADED = (b'"vmlinux.h"', b"preserve_access_index")
 
 
@@ -57,12 +63,10 @@ class RecordText:
         self._title = re.compile(title)
         behind = rb"|\}\s*(?:__\w++\s*+){0,8}%s\s*;" % name if record.endswith("_t") else b""
         self._body = re.compile(rb"\b(?:struct|union)\s+%s\s*(?:__\w++\s*+)*+\{%s" % (name, behind))
-        self._initialised = re.compile(
-            title
-            + rb"\s+\w++\s*+((?:\[[^]\n]*\]\s*)*)(?:__\w++(?:\([^()\n]*\))?\s*+)*+=\s*\{|\(\s*(?:const\s+)?"
-            + title
-            + rb"\s*(\[[^]\n]*\])?\s*\)\s*\{"
-        )
+        attributes = rb"(?:__\w++(?:\([^()\n]{0,200}+\))?\s*+)*+"
+        variable = rb"%s\s++\w++\s*+((?:%s)*+)%s=\s*+\{" % (title, _DIMENSION, attributes)
+        literal = rb"\(\s*+(?:const\s++)?+%s\s*+(%s)?+\)\s*+\{" % (title, _DIMENSION)
+        self._initialised = re.compile(variable + rb"|" + literal)
         self._offset = re.compile(rb"\boffsetof(?:end)?\s*\(\s*" + title + rb"\s*,\s*([\w.]+)")
         self._whole = re.compile(rb"\bsizeof\s*\(\s*" + title + rb"\s*\)")
         self._pointer = re.compile(title + rb"\s*\*\s*(?:const\s+)?(\w+)")
@@ -103,8 +107,10 @@ class RecordText:
 
     def _by_place(self, plain: bytes, at: _Lines) -> Iterator[TextPlace]:
         code = without_directives(plain)
-        for match in self._initialised.finditer(code):
-            given = given_by_place(code, match.end() - 1, bool(match[1] or match[2]))
+        matches = {match.end() - 1: match for match in self._initialised.finditer(code)}
+        for span in within(closings(code, matches).items(), MOST_LEVELS):
+            match = matches[span[0]]
+            given = given_by_place(code, span, bool(match[1] or match[2]))
             if given:
                 yield at(match.start(), DependencyKind.POSITIONAL, given=given)
 
@@ -136,8 +142,8 @@ class RecordText:
             return False
         if self._body.search(plain):
             return True
-        names = {re.escape(name) for name in self._pointer.findall(plain)}
-        return bool(names) and re.search(rb"\b(?:%s)\s*(?:->|,\s*[a-z_]\w*\s*\))" % b"|".join(names), plain) is not None
+        names = frozenset(self._pointer.findall(plain))
+        return bool(names) and any(match[1] in names for match in _REACHED.finditer(plain))
 
 
 class _Lines:
@@ -145,12 +151,13 @@ class _Lines:
 
     def __init__(self, content: bytes) -> None:
         self.content = content
+        self._lines = Lines(content)
 
     def __call__(
         self, at: int, kind: DependencyKind, members: tuple[bytes, ...] = (), *, given: int = 0, binds: bool = True
     ) -> TextPlace:
-        line = self.content.count(b"\n", 0, at) + 1
-        start, end = self.content.rfind(b"\n", 0, at) + 1, self.content.find(b"\n", at)
-        text = self.content[start : end if end >= 0 else None].decode("utf-8", "replace").strip()
+        first, behind = max(0, at - _MOST_OF_A_LINE), at + _MOST_OF_A_LINE
+        start, end = self.content.rfind(b"\n", first, at) + 1, self.content.find(b"\n", at, behind)
+        text = self.content[start or first : end if end >= 0 else behind].decode("utf-8", "replace").strip()
         names = tuple(name.decode().partition(".")[0] for name in members)
-        return TextPlace(kind, line, text, names, given, binds)
+        return TextPlace(kind, self._lines.number(at), text, names, given, binds)

@@ -11,17 +11,23 @@ from pathlib import Path
 from linesmith.analyzer.intent import FILE_NAME
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.declaration import staged_files
-from linesmith.patches.masking import closing, without_comments, without_directives
-from linesmith.patches.records import records_named
+from linesmith.patches.masking import closings, within, without_comments, without_directives
+from linesmith.patches.records import declaration_end, records_named
+from linesmith.patches.redeclared import declared
 from linesmith.patches.versions.paths import read_inside
 from linesmith.patches.versions.versions import MOST_BYTES, Versions
 
+# So few names are looked for faster than a text is cut into words.
+_FEW_NAMES = 32
 _SOURCES = (".h", ".c")
-# Bounded, so that a text without end marks is not read again from each of its words.
-_OPENED = re.compile(rb"\b(?:struct|union)\b[^;{}]{0,1000}\{")
+# Each goes as far as it can or is bounded, so that a text without end marks is not read again from each of its words.
+_OPENED = re.compile(rb"\b(?:struct|union)\b[^;{}]*+(?P<brace>\{)?")
 _DEFINES = re.compile(
-    rb"#\s*define\s+\w+(?:\\\n|[^\n])*|\benum\b[^;{}]{0,200}\{[^{}]*\}|\btypedef\b[^;{}]{0,1000};|#\s*pragma[^\n]*"
+    rb"#\s*+define\s++\w++(?:[^\\\n]|\\\n|\\)*+|\benum\b[^;{}]{0,200}+\{[^{}]*+\}"
+    rb"|\btypedef\b(?:[^;{}t]|t(?!ypedef\b)){0,1000}+;|#\s*+pragma[^\n]*+"
 )
+# Records within so many others are judged as parts of these.
+_MOST_LEVELS = 8
 
 
 def declaring(versions: Versions, intended: Collection[str]) -> tuple[str, ...]:
@@ -32,8 +38,8 @@ def declaring(versions: Versions, intended: Collection[str]) -> tuple[str, ...]:
     changed = tuple(change.file for change in versions.changes if _declares(change))
     if FILE_NAME not in versions.after:
         return changed
-    found = (_declared(versions.root, name) for name in sorted(intended))
-    return tuple(dict.fromkeys((*changed, *filter(None, found))))
+    found = _files_of(versions.root, intended)
+    return tuple(dict.fromkeys((*changed, *(found[name] for name in sorted(found)))))
 
 
 def _declares(change: FileChange) -> bool:
@@ -50,10 +56,9 @@ def _declares(change: FileChange) -> bool:
 def record_texts(code: bytes) -> Iterator[bytes]:
     """Each record with a body, with the attributes in front of it and behind it."""
     plain = without_directives(code)
-    for match in _OPENED.finditer(plain):
-        end = closing(plain, match.end() - 1)
-        if end is not None:
-            yield b" ".join(code[match.start() : plain.find(b";", end)].split())
+    starts = {match.end() - 1: match.start() for match in _OPENED.finditer(plain) if match["brace"]}
+    for opening, end in within(closings(plain, starts).items(), _MOST_LEVELS):
+        yield b" ".join(code[starts[opening] : declaration_end(plain, end)].split())
 
 
 def _defined(code: bytes) -> Counter[bytes]:
@@ -61,7 +66,18 @@ def _defined(code: bytes) -> Counter[bytes]:
     return Counter(b" ".join(one.split()) for one in _DEFINES.findall(code))
 
 
-def _declared(root: Path, name: str) -> str | None:
-    """The first file that declares the record, likely places first."""
-    texts = ((file, read_inside(root, file, MOST_BYTES)) for file in staged_files(root))
-    return next((file for file, text in texts if text is not None and records_named(text, name)), None)
+def _files_of(root: Path, names: Collection[str]) -> dict[str, str]:
+    """The first file that declares each record, likely places first; the tree is read once for all of them."""
+    left = {name.encode() for name in names}
+    found: dict[str, str] = {}
+    for file in staged_files(root) if left else ():
+        text = read_inside(root, file, MOST_BYTES) or b""
+        if len(left) <= _FEW_NAMES and not any(name in text for name in left):
+            continue
+        for name in left & declared(text):
+            if records_named(text, name.decode()):
+                found[name.decode()] = file
+        left.difference_update(name.encode() for name in found)
+        if not left:
+            break
+    return found

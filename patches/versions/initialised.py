@@ -39,8 +39,9 @@ def _facts(layout: Layout, places: Mapping[str, TextPlaces], versions: Versions)
     now = {**places, **_changed(layout.name, versions)}
     others = {_folder(file) for file, found in now.items() if found.declares and file != layout.file}
     for file, found in sorted(now.items()):
-        for one in found.places:
-            if one.kind is DependencyKind.POSITIONAL and _folder(file) not in others and _stood(file, one, places):
+        stood = _texts(places.get(file))
+        for one in found.places if _folder(file) not in others else ():
+            if one.kind is DependencyKind.POSITIONAL and (one.text, one.given) in stood:
                 yield _fact(layout, file, one)
 
 
@@ -50,10 +51,9 @@ def _changed(record: str, versions: Versions) -> dict[str, TextPlaces]:
     return {one.file: looking.places(one.file, one.after or b"") for one in versions.changes}
 
 
-def _stood(file: str, one: TextPlace, places: Mapping[str, TextPlaces]) -> bool:
-    """Whether the initialiser was there before, as it is."""
-    before = places.get(file)
-    return before is not None and any((one.text, one.given) == (other.text, other.given) for other in before.places)
+def _texts(before: TextPlaces | None) -> frozenset[tuple[str, int]]:
+    """The initialisers of a file as they were before, with the number of values."""
+    return frozenset((one.text, one.given) for one in before.places) if before else frozenset()
 
 
 def _fact(layout: Layout, file: str, one: TextPlace) -> SourceFact:
