@@ -102,8 +102,11 @@ class CommandTimedOut(VerificationFailed):
     """A command that a verification needs did not end in its time, and was stopped."""
 
 
-class DeadlinePassed(LinesmithError):
-    """The time for text that is not trusted is over before all of it was judged; a finding, with exit status 1."""
+class DeadlinePassed(Exception):
+    """The time for text that is not trusted is over before all of it was judged; a finding, with exit status 1.
+
+    It is no ``LinesmithError``: where one step may fail and the next begins, the deadline still ends the command.
+    """
 
 
 class SemanticPatchFailed(LinesmithError):

@@ -31,7 +31,6 @@ SYSTEM = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/alternatives", "/etc/ld.so.cache",
     "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/nix/store", "/gnu/store",
 )  # fmt: skip
-_DEVICES = ("/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _MEMORY_BYTES = 4 << 30
 _FILE_BYTES = 2 << 30
 
@@ -110,8 +109,6 @@ class Confinement:
             _allow(ruleset, place, _READ)
         for place in self.writable:
             _allow(ruleset, place, _handled())
-        for device in _DEVICES:
-            _allow(ruleset, Path(device), _READ_FILE)
         _allow(ruleset, Path(os.devnull), _READ_FILE | _WRITE_FILE)
 
 

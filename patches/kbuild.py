@@ -36,6 +36,11 @@ class Build:
     preparation: Preparation | None = None
     readable: tuple[Path, ...] = ()
 
+    @property
+    def sources(self) -> Path:
+        """The tree itself, where ``tree`` is an image made of links to it."""
+        return self.preparation.tree if self.preparation else self.tree
+
     def confinement(self, compiler: str, places: Sequence[Path], written: Path) -> Confinement:
         """What a compiler may reach: it reads the build's files and ``places``, and writes below ``written``."""
         return Confinement((*self.readable, *places, *toolchain_of(compiler)), (written,))

@@ -111,7 +111,10 @@ class Preparation:
 
     def confinement(self) -> Confinement:
         """What make may reach: it reads the tree and the toolchain, and writes below ``root``."""
-        return Confinement((*visible(self.tree), *toolchain_of(self.tools.compiler)), (self.root,))
+        # Kbuild draws seeds (scripts/gen-randstruct-seed.sh).
+        return Confinement(
+            (*visible(self.tree), *toolchain_of(self.tools.compiler), Path("/dev/urandom")), (self.root,)
+        )
 
     def prepare(self) -> Command:
         """Make everything anew; returns the last command. Raises ``TreeError`` with make's first complaint."""

@@ -25,7 +25,7 @@ _BASIC_HEADERS = ("linux/module.h", "linux/netdevice.h", "linux/pci.h")
 def probes(build: Build, file: str, variable: str, recorded: str | None) -> tuple[Probe, ...]:
     """The ways to compile ``file``, the surest first; ``recorded`` is the unit that DWARF names."""
     alone = Probe(file, variable)
-    units = including_units(build.tree, file, recorded)
+    units = including_units(build.sources, file, recorded)
     behind = (replace(alone, known=_BASIC_HEADERS),) if build.is_kernel and file.endswith(".h") else ()
     return (alone, *(replace(alone, through=unit) for unit in units), *behind)
 

@@ -40,10 +40,10 @@ def chosen(environment: Environment, units: Units, change: Change, count: int | 
     including = units.including or _by_text(environment)
     if units.including or count is None:
         seeing = including(files, units.names) - frozenset(edited)
-        ordered = _ordered(environment.build.tree, seeing, change)
+        ordered = _ordered(environment.build.sources, seeing, change)
         return Chosen((*edited, *ordered[:count]), len(edited) + len(seeing))
     others = frozenset(units.names) - frozenset(edited)
-    found = _first(including, files, _ordered(environment.build.tree, others, change), count)
+    found = _first(including, files, _ordered(environment.build.sources, others, change), count)
     return Chosen((*edited, *found), None)
 
 

@@ -154,7 +154,7 @@ def _environment(
     units: UnitsFound,
     cpus: int,
 ) -> Environment:
-    slabs = _slabs(build.tree, configured, folder, cpus)
+    slabs = _slabs(build.sources, configured, folder, cpus)
     line_bytes = _LINES.get(folder, CACHE_LINE_BYTES)
     return Environment(title, build, units, slabs, line_bytes, folder)
 

@@ -76,7 +76,7 @@ def _state(candidate: Candidate, confirmed: Confirmed, done: int) -> _State | No
     remarks = {name: sentence for name, sentence in (confirmed.remarks or {}).items() if name in moved}
     kernel = original.build.is_kernel
     try:
-        for source in edits(part, original.declared, original.build.tree, kernel=kernel, remarks=remarks):
+        for source in edits(part, original.declared, original.build.sources, kernel=kernel, remarks=remarks):
             built = compiled(for_unit(original.build, original.probe.unit), original.probe, source)
             return _State(done, source, locate(candidate, built.layouts))
     except (EditRefused, VerificationFailed):

@@ -132,7 +132,7 @@ def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], prog
         environment = compiler.environment(files)
         further = _holders(compiler, both, files, environment)
     both = joined((*shown.both, *further.both), asked_for)
-    unjudged = (*shown.unjudged, *further.unjudged)
+    unjudged = shown.unjudged or further.unjudged
     text = _Text({}, {})
     try:
         with recipe.deadline.running():

@@ -37,7 +37,7 @@ _RAN = re.compile(r'^\d+ +execve(?:at)?\((?:[^"]*, )?"([^"]*)".*\) += 0$')
 _SYSTEM = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache",
     "/etc/ld.so.preload", "/etc/localtime", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group", "/etc/gitattributes",
-    "/etc/perl", "/etc/locale.alias", "/etc/ssl/openssl.cnf", "/dev/null", "/dev/urandom", "/dev/random",
+    "/etc/perl", "/etc/locale.alias", "/etc/gitconfig", "/etc/hosts", "/etc/host.conf", "/etc/resolv.conf", "/etc/ssl/openssl.cnf", "/dev/null", "/dev/urandom", "/dev/random",
     "/sys/devices/system/cpu", "/sys/fs/cgroup", "/proc/self", "/proc/meminfo", "/proc/stat", "/proc/cpuinfo",
     "/proc/sys", "/proc/filesystems", "/proc/version", "/proc/mounts", "pipe:",
 )  # fmt: skip
@@ -131,23 +131,7 @@ class Attack:
 
     def _judged(self, command: str) -> Iterator[str]:
         words, given, tree = self._words(command)
-        trace = self.folder / "trace"
-        argv = [
-            "strace",
-            "-f",
-            "-qq",
-            "-y",
-            "-s",
-            "1024",
-            "--seccomp-bpf",
-            "-e",
-            f"trace={_CALLS}",
-            "-o",
-            str(trace),
-            *words,
-        ]
-        done = subprocess.run(argv, input=given, cwd=tree, env=self._environment(), capture_output=True,
-                              check=False, timeout=_SECONDS)  # fmt: skip
+        done, trace = self.traced(words, given, tree)
         said = (done.stdout + done.stderr).decode("utf-8", "replace")
         if HIDDEN in said:
             yield "shows the secret"
@@ -160,7 +144,17 @@ class Attack:
             yield f"ended with {done.returncode}: {said[-300:]}"
         if "\x1b[2J" in said or "\u202e" in said:
             yield "steers the terminal"
-        yield from _strangers(trace.read_text("utf-8", "replace"), self._allowed(tree))
+        yield from strangers(trace, self.allowed(tree))
+
+    def traced(self, words: Sequence[str], given: bytes, tree: Path) -> tuple[subprocess.CompletedProcess[bytes], str]:
+        """The ended command, and what strace says of it."""
+        trace = self.folder / "trace"
+        options = ("-f", "-qq", "-y", "-s", "1024", "--seccomp-bpf", "-e", f"trace={_CALLS}", "-o", str(trace))
+        done = subprocess.run(
+            ["strace", *options, *words], input=given, cwd=tree, env=self._environment(), capture_output=True,
+            check=False, timeout=_SECONDS,
+        )  # fmt: skip
+        return done, trace.read_text("utf-8", "replace")
 
     def _words(self, command: str) -> tuple[list[str], bytes, Path]:
         """The command line, its input, and the tree, which is checked out as the command expects it."""
@@ -191,7 +185,7 @@ class Attack:
         place.mkdir(exist_ok=True)
         return place
 
-    def _allowed(self, tree: Path) -> tuple[str, ...]:
+    def allowed(self, tree: Path) -> tuple[str, ...]:
         """What a command may open: its inputs, its own places, Python and the system."""
         own = (tree, self.folder / "cache", self._scratch(), self.folder / "home", self.bench.parent)
         packages = {Path(place).resolve() for place in (sys.prefix, sys.base_prefix, *sys.path) if place}
@@ -204,7 +198,7 @@ def _check_out(tree: Path, commit: str) -> None:
     subprocess.run(argv, cwd=tree, capture_output=True, check=False, timeout=60)
 
 
-def _strangers(trace: str, allowed: Sequence[str]) -> Iterator[str]:
+def strangers(trace: str, allowed: Sequence[str]) -> Iterator[str]:
     """What was opened for reading or writing, or run, from outside of the ``allowed`` places; each once."""
     found: dict[str, None] = {}
     for line in trace.splitlines():

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Changes of a grammar, under a tracer: none runs, opens or shows what it must not. ``traced.py`` tries more."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from hostile.traced import Attack, breaches, built, strangers
+
+from linesmith.patches.confinement import is_confinable
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed"),
+    pytest.mark.skipif(not is_confinable(), reason="this kernel has no Landlock"),
+]
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("example").resolve())
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_no_command_does_what_a_change_wants(bench: Path, number: int) -> None:
+    assert [str(one) for one in breaches(bench, number)] == []
+
+
+def test_the_tracer_sees_what_is_opened_and_run(bench: Path, tmp_path: Path) -> None:
+    attack = Attack(tmp_path.resolve(), 0, bench)
+    tree = attack.kernel[0].root
+    trace = attack.traced(["sh", "-c", f"cat {attack.outside}/secret; {attack.outside}/gcc"], b"", tree)[1]
+    found = {one.replace(str(attack.outside), "") for one in strangers(trace, attack.allowed(tree))}
+    assert {"opened /secret", "opened /ran", "ran /gcc"} <= found
