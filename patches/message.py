@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from linesmith.analyzer.base.visible import visible
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import (
     Candidate,
@@ -92,7 +93,7 @@ def message(
     blocks += [_layouts(candidate, excerpt, seen.verification)]
     blocks += [_phases(candidate, title, finding, seen.verification), seen.beyond.configurations, seen.beyond.code]
     blocks += [_verified(candidate, seen), _unverified(seen)]
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    return visible("\n\n".join(block for block in blocks if block) + "\n")
 
 
 def _split(told: str, *, exact: bool) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from linesmith.analyzer.base.visible import visible
 from linesmith.analyzer.model import Candidate, Finding, Patch, StepTable
 from linesmith.patches.beyond import NOTHING_BEYOND, Beyond
 from linesmith.patches.child import Command
@@ -110,7 +111,7 @@ def told(
 def file_text(patch: Patch) -> bytes:
     """The patch as one file for ``git apply`` and ``patch -p1``: message, diffstat, diff."""
     diff = patch.diff.encode("utf-8", "surrogateescape")
-    stat = diffstat(diff, patch.file).encode("utf-8", "surrogateescape")
+    stat = visible(diffstat(diff, patch.file)).encode()
     return patch.message.encode("utf-8", "surrogateescape") + b"---\n" + stat + b"\n" + diff
 
 

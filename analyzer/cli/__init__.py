@@ -7,11 +7,11 @@ import sys
 
 import click
 
+from linesmith.analyzer.base.visible import visible
 from linesmith.analyzer.cli.completing import prepare_completion
 from linesmith.analyzer.cli.garbage import seldom_collected
 from linesmith.analyzer.cli.group import LazyGroup
 from linesmith.analyzer.cli.interruption import interruptible
-from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.cli.usage import sentence
 from linesmith.analyzer.cli.version import show_version
 from linesmith.analyzer.errors import DeadlinePassed, LinesmithError
@@ -58,18 +58,18 @@ def main() -> None:
     except click.exceptions.Abort:
         sys.exit(130)
     except click.ClickException as error:
-        click.echo(inert(sentence(error)), err=True)
+        click.echo(visible(sentence(error)), err=True)
         sys.exit(2)
     except DeadlinePassed as error:
         click.echo(inert(f"linesmith: {error}"), err=True)
         sys.exit(1)
     except LinesmithError as error:
-        click.echo(inert(f"linesmith: {error}".replace("\n", " ")), err=True)
+        click.echo(visible(f"linesmith: {error}".replace("\n", " ")), err=True)
         sys.exit(2)
     except OSError as error:
         sys.stdout = None
         place = error.filename or "standard output"
-        click.echo(inert(f"linesmith: {place}: {error.strerror or error}; make room or access there"), err=True)
+        click.echo(visible(f"linesmith: {place}: {error.strerror or error}; make room or access there"), err=True)
         sys.exit(2)
     except MemoryError:
         click.echo("linesmith: the input needs more memory than there is; give a smaller or sound file", err=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linesmith.analyzer.cli.terminal import inert
+from linesmith.analyzer.base.visible import visible
 from linesmith.analyzer.report.prose import WIDTH
 
 if TYPE_CHECKING:
@@ -70,13 +70,13 @@ def _has_blocks(environment: Mapping[str, str]) -> bool:
 
 def painted(rows: Iterable[Row], colour: bool) -> str:
     """The rows as text; whatever names hold, only the colours are escape sequences."""
-    lines = ("".join(_piece(inert(piece.text), piece.level if colour else 0) for piece in row) for row in rows)
+    lines = ("".join(_piece(visible(piece.text), piece.level if colour else 0) for piece in row) for row in rows)
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def headed(lines: Iterable[Line], colour: bool) -> str:
     """The lines as text, headings in bold where there is ``colour``."""
-    shown = ((inert(line.text), colour and line.heads) for line in lines)
+    shown = ((visible(line.text), colour and line.heads) for line in lines)
     return "".join(f"{_BOLD}{text}{_RESET}\n" if bold else f"{text}\n" for text, bold in shown)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from linesmith.analyzer.cli.terminal import inert
+from linesmith.analyzer.base.visible import visible
 
 
 @click.command()
@@ -25,5 +25,5 @@ def command(rule: str | None) -> None:
     if rule:
         text = headed(page_lines(rules.page(rule), shown.columns), shown.colour)
     else:
-        text = inert(render_rules(rules.RULES))
+        text = visible(render_rules(rules.RULES))
     click.echo(text, nl=False)

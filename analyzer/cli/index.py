@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from linesmith.analyzer.base.visible import visible
 from linesmith.analyzer.cli import options
 
 
@@ -33,6 +34,6 @@ def command(elves: tuple[Path, ...], output: Path | None) -> None:
     for elf in elves:
         reading = load(elf)
         state = "up to date" if reading.cached else f"read from {reading.reader}"
-        click.echo(f"{elf}: {len(reading.layouts.names())} names, {state}")
+        click.echo(visible(f"{elf}: {len(reading.layouts.names())} names, {state}"))
         if output is not None:
             save(reading, elf, output)

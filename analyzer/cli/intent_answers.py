@@ -8,12 +8,13 @@ from pathlib import Path
 
 import click
 
+from linesmith.analyzer.base.visible import visible
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.intent_options import Asked
 from linesmith.analyzer.cli.kernels import Running
+from linesmith.analyzer.cli.output import deliver
 from linesmith.analyzer.cli.premises import Given
 from linesmith.analyzer.cli.remarks import remark
-from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.intent import written
 from linesmith.analyzer.intent.kept import add_to, put
 from linesmith.analyzer.model import Intent, Severity, TypeIntent
@@ -52,11 +53,11 @@ def _update(elf: Path, asked: Asked, given: Given) -> int:
     found = updated(elf, wish, running)
     for sentence in found.remarks:
         remark(sentence)
-    click.echo(inert(found.diff.replace("\r\n", "\n")), nl=False)
+    click.echo(visible(found.diff.replace("\r\n", "\n")), nl=False)
     if asked.into is not None and found.diff:
         put(asked.into, found.text)
     elif asked.output is not None:
-        options.write(found.text, asked.output)
+        deliver(found.text.encode(), asked.output)  # a file of the user, exact to the byte
     return int(bool(found.diff) and not (asked.into or asked.output))
 
 

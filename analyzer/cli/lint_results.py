@@ -11,10 +11,10 @@ from functools import partial
 from pathlib import Path
 
 from linesmith.analyzer.base import durable
+from linesmith.analyzer.base.visible import visible
 from linesmith.analyzer.cli import output
 from linesmith.analyzer.cli.lint_options import NEVER, RESULTS, Judging, Telling
 from linesmith.analyzer.cli.linting import Wanted
-from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.errors import BaselineError, OutputError
 from linesmith.analyzer.lint.accepted import Acceptance, settled
 from linesmith.analyzer.lint.baseline import MOST_BYTES, NO_BASELINE, Baseline, read_baseline, written_baseline
@@ -52,7 +52,7 @@ def settled_report(report: LintReport, names: Collection[str], wanted: Wanted, j
 def tell(report: LintReport, telling: Telling) -> None:
     """Write the report in every form that is asked for; raises ``OutputError``."""
     for form, file in ((telling.format_, telling.output), *telling.also):
-        text = inert(RENDERINGS[form](report))
+        text = visible(RENDERINGS[form](report))
         output.deliver(text.encode("utf-8", "backslashreplace"), file, RESULTS)
 
 
@@ -76,7 +76,7 @@ def _keep(text: str, file: Path) -> None:
     try:
         if file.exists():
             _baseline(file)
-        durable.replace(file, text.encode())
+        durable.replace(file, visible(text).encode())
     except BaselineError:
         raise OutputError(f"{file} is there and is no baseline, so it stays as it is; name another file") from None
     except OSError as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from linesmith.analyzer.base import durable
+from linesmith.analyzer.base.visible import visible
 from linesmith.analyzer.cli.group import LazyGroup
 from linesmith.analyzer.errors import OutputError
 
@@ -38,7 +39,7 @@ def command(output: Path) -> None:
             durable.replace(output / name, page.encode())
     except OSError as error:
         raise OutputError(f"cannot write {error.filename}: {error.strerror}; name another folder with -o") from error
-    click.echo(f"{output}: {len(made)} pages")
+    click.echo(visible(f"{output}: {len(made)} pages"))
 
 
 def _date() -> int:

@@ -84,11 +84,11 @@ def _write_text(groups: Sequence[Sequence[LineMap]], destination: Path | None) -
 
 
 def _text(group: Sequence[LineMap], shown: Screen) -> str:
+    from linesmith.analyzer.base.visible import visible
     from linesmith.analyzer.cli.colour import painted
-    from linesmith.analyzer.cli.terminal import inert
     from linesmith.analyzer.report.map_rows import BLOCKS, PLAIN, group_rows
     from linesmith.analyzer.report.map_table import table
 
     rows = group_rows(group, shown.columns, BLOCKS if shown.blocks else PLAIN)
-    members = inert(table(group[0], shown.columns))
+    members = visible(table(group[0], shown.columns))
     return painted(rows, shown.colour) + (f"\n{members}" if members else "")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from linesmith.analyzer.base.visible import visible
 from linesmith.analyzer.cli.output import deliver
-from linesmith.analyzer.cli.terminal import inert
 
 _EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -199,4 +199,4 @@ def write_shown(text: str, format_: str, destination: Path | None) -> None:
 
 def write(text: str, destination: Path | None) -> None:
     """Put ``text`` where ``-o`` says, or print it; raises ``OutputError`` where that cannot be done."""
-    deliver(inert(text).encode("utf-8", "backslashreplace"), destination)
+    deliver(visible(text).encode("utf-8", "backslashreplace"), destination)

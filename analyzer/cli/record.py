@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from linesmith.analyzer.base.visible import visible
 from linesmith.analyzer.cli.record_options import record_options
 from linesmith.analyzer.cli.remarks import say
 
@@ -44,7 +45,7 @@ def command(command_: tuple[str, ...], output: Path, machine: str, dry_run: bool
     wanted = order(command_, output, machine, given)
     chosen = choose(machine, wanted)
     if dry_run:
-        click.echo("\n".join(chosen.commands(wanted)))
+        click.echo(visible("\n".join(chosen.commands(wanted))))
         return
     profile = record(chosen, wanted, output)
     say(summary(profile, output, wanted) if profile else f"profile: {output}")

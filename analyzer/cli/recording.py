@@ -14,10 +14,10 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from linesmith.analyzer.base.visible import visible
 from linesmith.analyzer.cli.interruption import interruptible
 from linesmith.analyzer.cli.output import check_destinations, deliver, deliver_parts
 from linesmith.analyzer.cli.remarks import quiet, remark
-from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.cli.waiting import CLEAR_LINE
 from linesmith.analyzer.errors import NotRecorded, OutputError
 from linesmith.analyzer.model import Order, Profile, Recorded
@@ -123,7 +123,7 @@ def _with_objects(recorded: Recorded, order: Order) -> Profile | None:
 def _tell(progress: str) -> None:
     """What takes time is told to a person who waits, not to a log."""
     if sys.stderr.isatty() and not quiet():
-        click.echo(f"{CLEAR_LINE}{inert(progress)} ...", err=True)
+        click.echo(f"{CLEAR_LINE}{visible(progress)} ...", err=True)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from enum import IntEnum
 
 import click
 
-from linesmith.analyzer.cli.terminal import inert
+from linesmith.analyzer.base.visible import visible
 
 _LOUDNESS = "linesmith.loudness"
 _START = "subprocess.Popen"
@@ -41,14 +41,14 @@ def quiet() -> bool:
 
 
 def remark(sentence: str) -> None:
-    """Say a sentence about the work, unless that is unwanted; names in it may come from files and are made inert."""
+    """Say a sentence about the work, unless that is unwanted; names in it may come from files and are made visible."""
     say(f"linesmith: {sentence}")
 
 
 def say(line: str) -> None:
     """The same for a line that is not headed by the name of the program."""
     if not quiet():
-        click.echo(inert(line), err=True)
+        click.echo(visible(line), err=True)
 
 
 def loudness_options() -> tuple[click.Option, ...]:
@@ -120,7 +120,7 @@ class _Clock:
         return words
 
     def _say(self, what: str) -> None:
-        click.echo(inert(f"linesmith: {time.monotonic() - self._begin:8.3f} s: {what}".replace("\n", " ")), err=True)
+        click.echo(visible(f"linesmith: {time.monotonic() - self._begin:8.3f} s: {what}".replace("\n", " ")), err=True)
 
 
 def _words(command: object) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from linesmith.analyzer.base import durable
+from linesmith.analyzer.base.visible import visible
 from linesmith.analyzer.cli.options import write_page, write_shown
 from linesmith.analyzer.errors import OutputError
 from linesmith.analyzer.model import Result
@@ -66,11 +67,12 @@ def compare(result: Result, other: Result, output: Path | None) -> None:
 
 
 def _files(result: Result, folder: Path) -> Iterator[tuple[str, str]]:
-    yield "report.txt", fitted(render_text(result))
-    yield "report.json", render_json(result)
-    yield "matrix.json", render_matrix(result)
+    yield "report.txt", visible(fitted(render_text(result)))
+    yield "report.json", visible(render_json(result))
+    yield "matrix.json", visible(render_matrix(result))
     for variant, place in result.patches:
-        text, measured = (folder / place).read_bytes().decode("utf-8", "surrogateescape"), evidence(result, variant)
+        text = (folder / place).read_bytes().decode("utf-8", "surrogateescape")
+        measured = visible(evidence(result, variant))
         patch = _measured(text, measured)
         if measured:
             yield str(Path(place).with_suffix(".evidence.txt")), measured

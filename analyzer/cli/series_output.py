@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from linesmith.analyzer.base.visible import visible
 from linesmith.analyzer.cli.output import check_destinations, deliver
 from linesmith.analyzer.cli.remarks import remark
-from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.errors import OutputError
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def write_files(files: Sequence[PatchFile], folder: Path) -> None:
         raise OutputError(f"cannot make {folder}: {error.strerror}; name another folder with -o") from None
     for file in files:
         deliver(file.content, folder / file.name)
-        click.echo(inert(str(folder / file.name)))
+        click.echo(visible(str(folder / file.name)))
 
 
 def given(command: Callable[..., None]) -> Callable[..., None]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from linesmith.analyzer.base.visible import visible
 from linesmith.analyzer.cli import options
 
 _MEMORY = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -39,4 +40,4 @@ def command(elf: Path, profile: Path, memory: Path, output: Path) -> None:
     """
     from linesmith.analyzer.cli.snapshots import take
 
-    click.echo(take(elf, profile, memory, output), nl=False)
+    click.echo(visible(take(elf, profile, memory, output)), nl=False)

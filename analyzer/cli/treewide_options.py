@@ -56,9 +56,10 @@ class Request:
 
     def deliver_plan(self, plan: bytes) -> None:
         """Write what would be done, in place of patches; raises ``OutputError``."""
+        from linesmith.analyzer.base.visible import visible
         from linesmith.analyzer.cli.output import deliver
 
-        deliver(plan, self.mailing.file)
+        deliver(visible(plan.decode("utf-8", "surrogateescape")).encode(), self.mailing.file)
 
     def deliver(self, series: PatchSeries, as_json: Callable[[list[tuple[str, bytes]]], bytes]) -> None:
         """Write the patches; as JSON that ``as_json`` makes of their names and texts. Raises ``OutputError``."""

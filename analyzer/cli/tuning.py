@@ -13,10 +13,10 @@ from shutil import get_terminal_size
 
 import click
 
+from linesmith.analyzer.base.visible import visible
 from linesmith.analyzer.cli.interruption import interruptible
 from linesmith.analyzer.cli.options import write
 from linesmith.analyzer.cli.remarks import quiet, remark
-from linesmith.analyzer.cli.terminal import inert
 from linesmith.analyzer.cli.waiting import CLEAR_LINE
 from linesmith.analyzer.errors import JournalError, PlanError
 from linesmith.analyzer.model import Fidelity, Variant
@@ -101,9 +101,11 @@ class Narrator:
         if self._quiet:
             return
         if sys.stderr.isatty():
-            click.echo(f"{CLEAR_LINE}{fitting(inert(line(progress)), get_terminal_size().columns)}", err=True, nl=False)
+            click.echo(
+                f"{CLEAR_LINE}{fitting(visible(line(progress)), get_terminal_size().columns)}", err=True, nl=False
+            )
         elif progress.doing != self._last:
-            click.echo(inert(line(progress)), err=True)
+            click.echo(visible(line(progress)), err=True)
         self._last = progress.doing
 
 

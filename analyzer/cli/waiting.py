@@ -11,8 +11,8 @@ from time import monotonic
 
 import click
 
+from linesmith.analyzer.base.visible import visible
 from linesmith.analyzer.cli.remarks import quiet, remark
-from linesmith.analyzer.cli.terminal import inert
 
 CLEAR_LINE = "\r\x1b[K"
 _NUMBER = re.compile(r"\d+")
@@ -23,7 +23,7 @@ _PATIENCE = 30.0
 def tell_who_waits(progress: str) -> None:
     """A line on standard error where that is a terminal; names in it come from files and cannot steer it."""
     if sys.stderr.isatty() and not quiet():
-        click.echo(inert(progress), err=True)
+        click.echo(visible(progress), err=True)
 
 
 class Steps:
@@ -69,7 +69,7 @@ class _Progress:
     """One line that shows the share that is done, redrawn once per percent."""
 
     def __init__(self, doing: str) -> None:
-        self.doing = inert(doing)
+        self.doing = visible(doing)
         self.percent = -1
 
     def __call__(self, done: int, total: int) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 
+from linesmith.analyzer.base.visible import is_unseen
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Intent,
@@ -19,7 +20,7 @@ from linesmith.analyzer.model import (
 
 _WIDTH = 100
 _INDENT = "    "
-_CONTROLS = {code: f"\\u{code:04x}" for code in (*range(0x20), 0x7F)}
+_LAST_OF_FOUR_DIGITS = 0xFFFF
 
 Value = str | int | float | date | Sequence[str] | None
 
@@ -113,4 +114,10 @@ def _list(key: str, values: Iterable[str]) -> str:
 def _quoted(text: str) -> str:
     """A basic string of TOML; names of a build may hold any character."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped.translate(_CONTROLS)}"'
+    return f'"{"".join(_escaped(one) if is_unseen(one) else one for one in escaped)}"'
+
+
+def _escaped(character: str) -> str:
+    """As TOML writes it, which has no pairs as JSON has."""
+    number = ord(character)
+    return f"\\u{number:04x}" if number <= _LAST_OF_FOUR_DIGITS else f"\\U{number:08x}"

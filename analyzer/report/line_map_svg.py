@@ -27,7 +27,7 @@ from linesmith.analyzer.report.map_words import (
     summary,
     touch,
 )
-from linesmith.analyzer.report.visible import columns, visible
+from linesmith.analyzer.report.short_names import columns, short
 
 __all__ = ["LINE_MAP_STYLE", "line_map_figure", "line_map_svg"]
 
@@ -120,7 +120,7 @@ def _map(drawn: LineMap) -> _Drawn:
 
 
 def _fold(row: Fold) -> str:
-    return f"lines {row.first} to {row.last}: {visible(row.what)}"
+    return f"lines {row.first} to {row.last}: {short(row.what)}"
 
 
 def _line(line: MapLine, top: int, legend: list[str]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from linesmith.analyzer.line_map.folding import Fold, folded
 from linesmith.analyzer.model import CellKind, LineMap, MapLine
 from linesmith.analyzer.report.map_slots import MOVED, NO_BREAK, Slot, numbered, slots
 from linesmith.analyzer.report.map_words import heading, level, levels, percent, remarks, touch
-from linesmith.analyzer.report.visible import columns, visible
+from linesmith.analyzer.report.short_names import columns, short
 
 # Shades by level of heat, in a character set that every mail carries and in one that terminals have.
 PLAIN = " .:+*#"
@@ -107,7 +107,7 @@ def _blocks(drawn: LineMap, scale: int, width: int, shades: str) -> Iterator[lis
     yield [(Piece(_ruler(drawn.line_bytes, scale)),)]
     for one in folded(drawn):
         if isinstance(one, Fold):
-            yield _told((f"{'...':>4} lines {one.first} to {one.last}: {visible(one.what)}",), width)
+            yield _told((f"{'...':>4} lines {one.first} to {one.last}: {short(one.what)}",), width)
         else:
             yield _line(one, slots(one, drawn.line_bytes, scale), shades)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.model import Cell, CellKind, MapLine
 from linesmith.analyzer.report.map_words import name, short_name
-from linesmith.analyzer.report.visible import columns
+from linesmith.analyzer.report.short_names import columns
 
 # A number may push what follows to the right by so many columns; cells that need more share one.
 _MOST_SHIFT = 1

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from linesmith.analyzer.model import Cell, CellKind, LineMap, MapLine, Toucher
 from linesmith.analyzer.report.counting import counted, runs
-from linesmith.analyzer.report.visible import visible
+from linesmith.analyzer.report.short_names import short
 
 # From these shares of the contended samples on a cell is drawn one level hotter; below the first, it was touched.
 _LEVELS = (0.0001, 0.05, 0.15, 0.35)
@@ -44,13 +44,13 @@ def touch(cell: Cell) -> str:
 
 def name(cell: Cell) -> str:
     """The cell's member, or what it is instead."""
-    return visible(cell.path) if cell.kind is CellKind.MEMBER else cell.kind.value
+    return short(cell.path) if cell.kind is CellKind.MEMBER else cell.kind.value
 
 
 def short_name(cell: Cell) -> str:
     """The first of a cell's several names with an ellipsis; the name itself where it has one."""
     first = re.split(r" \| |, | and \d+ more$", cell.path)[0]
-    return name(cell) if first == cell.path else f"{visible(first)} …"
+    return name(cell) if first == cell.path else f"{short(first)} …"
 
 
 def marks(cell: Cell) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def marks(cell: Cell) -> tuple[str, ...]:
 
 def heading(drawn: LineMap) -> str:
     """``struct x: 120 bytes on 2 cache lines``."""
-    return f"{visible(drawn.title)}: {extent(drawn)}"
+    return f"{short(drawn.title)}: {extent(drawn)}"
 
 
 def extent(drawn: LineMap) -> str:
@@ -73,10 +73,10 @@ def extent(drawn: LineMap) -> str:
 
 def remarks(drawn: LineMap) -> tuple[str, ...]:
     """What stands under the heading: whose map it is, where declared, what it leaves out."""
-    place = f"declared at {visible(drawn.place)}" if drawn.place not in ("", "-") else ""
+    place = f"declared at {short(drawn.place)}" if drawn.place not in ("", "-") else ""
     left = f"the last {counted(drawn.left_out, 'line')} are not shown" if drawn.left_out else ""
     size = "" if drawn.line_bytes == 64 else f"lines of {drawn.line_bytes} bytes"
-    return tuple(one for one in (visible(drawn.caption), place, size, left) if one)
+    return tuple(one for one in (short(drawn.caption), place, size, left) if one)
 
 
 def description(cell: Cell) -> str:
@@ -84,7 +84,7 @@ def description(cell: Cell) -> str:
     place = f"{name(cell)}: {counted(cell.bytes, 'byte')} from byte {cell.offset}"
     if cell.kind is not CellKind.MEMBER:
         return place
-    told = [f"{place}, {visible(cell.type)}", *marks(cell), *_seen(cell), *map(toucher, cell.touchers[:MOST_TOUCHERS])]
+    told = [f"{place}, {short(cell.type)}", *marks(cell), *_seen(cell), *map(toucher, cell.touchers[:MOST_TOUCHERS])]
     more = len(cell.touchers) - MOST_TOUCHERS
     return "; ".join([*told, *([f"and {more} more {'function' if more == 1 else 'functions'}"] if more > 0 else [])])
 
@@ -110,7 +110,7 @@ def counts(cell: Cell | Toucher) -> str:
 
 def toucher(one: Toucher) -> str:
     """``down_write: 300 reads on 12 CPUs of nodes 0-1``."""
-    return f"{visible(one.function)}: {counts(one)}{where(one)}"
+    return f"{short(one.function)}: {counts(one)}{where(one)}"
 
 
 def where(one: Toucher) -> str:

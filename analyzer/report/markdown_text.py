@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 
+from linesmith.analyzer.base.visible import visible
+
 LONGEST = 400
 
 # What a code span holds as it is, in a table, too.
 _PLAIN_CODE = re.compile(r"[\w ./:,()*+=<>#@&;{}\[\]!?~^%$'\"-]+", re.ASCII)
 _PLAIN_PROSE = re.compile(r"[A-Za-z0-9 ,;()_]")
-_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-_BREAK = "\u200b"  # of no width: the letter behind no longer belongs to a sign in front that makes a reference
+# A space of no width: the letter behind no longer belongs to a sign in front that makes a reference.
+_BREAK = "&#8203;"
 
 
 def code(text: str) -> str:
@@ -34,7 +36,7 @@ def prose(text: str) -> str:
 
 def _shown(text: str) -> str:
     """On one line, of bounded length, with nothing that does not show."""
-    shown = _INVISIBLE.sub("\ufffd", re.sub(r"[\r\n\t]+", " ", text))
+    shown = visible(re.sub(r"[\r\n\t]+", " ", text))
     return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}…"
 
 

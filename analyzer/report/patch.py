@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import msgspec
 
+from linesmith.analyzer.base.visible import visible
 from linesmith.analyzer.model import ConfigurationCheck, Patch
 from linesmith.patches.patch import Draft
 from linesmith.patches.series.patch_file import PatchFile
@@ -48,7 +49,7 @@ def render_draft(draft: Draft, format_: str) -> bytes:
     lines = [f"# {draft.declared.place}: not verified (--dry-run)"]
     lines += [f"# would run: {command}" for command in commands]
     lines += ["# would compile the file as it is and as patched, with the tree's flags, and read the layouts back", ""]
-    return "\n".join(lines).encode("utf-8", "surrogateescape") + draft.diff
+    return visible("\n".join(lines)).encode() + draft.diff
 
 
 def _readable(content: bytes) -> str:
@@ -56,4 +57,5 @@ def _readable(content: bytes) -> str:
 
 
 def _json(told: dict[str, object]) -> bytes:
-    return msgspec.json.format(msgspec.json.encode({"schema": SCHEMA_VERSION, **told}), indent=2) + b"\n"
+    encoded = msgspec.json.format(msgspec.json.encode({"schema": SCHEMA_VERSION, **told}), indent=2)
+    return visible(encoded.decode()).encode() + b"\n"

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from linesmith.analyzer.base.visible import visible
 from linesmith.analyzer.errors import TreeError
 from linesmith.analyzer.model import PatchSeries, SeriesStep
 from linesmith.patches.series.mails import mails
@@ -39,15 +40,15 @@ def patch_files(
         replace(step, message=_complete(step.message, trailers, last=number == last))
         for number, step in enumerate(series.steps)
     ]
-    complete = replace(series, steps=tuple(steps), cover=_ENDS_A_MESSAGE.sub(" ", series.cover))
+    complete = replace(series, steps=tuple(steps), cover=visible(_ENDS_A_MESSAGE.sub(" ", series.cover)))
     known = repository(tree)
     # Of a folder in a repository, names from the root would not apply in the tree, others not with `git am`.
     return mails(complete, known, recipients) if known and not known.folder else _plain(complete)
 
 
 def _complete(message: str, trailers: Trailers, *, last: bool) -> str:
-    body = _ENDS_A_MESSAGE.sub(" ", message).strip("\n")
-    under = trailers.under(last=last)
+    body = visible(_ENDS_A_MESSAGE.sub(" ", message).strip("\n"))
+    under = visible(trailers.under(last=last))
     return f"{body}\n\n{under}\n" if under else f"{body}\n"
 
 
@@ -77,7 +78,9 @@ def _plain_file(number: int, step: SeriesStep) -> PatchFile:
     """Message, diffstat, diff: what ``git apply`` and ``patch -p1`` take."""
     subject = step.message.partition("\n")[0]
     short = _NOT_IN_A_NAME.sub("-", subject)[:_LONGEST_NAME].strip("-.")
-    content = _bytes(step.message) + b"---\n" + _bytes(files_stat(step.changes)) + b"\n" + files_diff(step.changes)
+    content = (
+        _bytes(step.message) + b"---\n" + _bytes(visible(files_stat(step.changes))) + b"\n" + files_diff(step.changes)
+    )
     return PatchFile(f"{number:04}-{short}.patch", content)
 
 

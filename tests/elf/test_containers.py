@@ -164,4 +164,4 @@ def test_name_that_is_no_text(tmp_path: Path) -> None:
 def test_name_that_would_steer_the_terminal(tmp_path: Path) -> None:
     file = tmp_path / "red\x1b[31m\nlinesmith: all is well"
     file.write_bytes(b"no ELF file")
-    assert refusal(file).sentence.endswith("red\ufffd[31m linesmith: all is well" + NOT_ELF.removeprefix("FILE"))
+    assert refusal(file).sentence.endswith(r"red\u001b[31m linesmith: all is well" + NOT_ELF.removeprefix("FILE"))

@@ -49,7 +49,7 @@ def test_nothing_in_a_run_is_run_or_fetched(browser: Browser, canary: Canary, tm
 def test_what_is_not_seen_is_spelled_out(browser: Browser, tmp_path: Path) -> None:
     opened(browser, render_run(poisoned(RUN, UNSEEN), RunFiles()), tmp_path)
     shown = browser.value("document.querySelector('h1').textContent")
-    assert shown == ("exec storm<U+001B>[31m<U+0000><U+0007><U+202E><U+2066><U+200B><U+FEFF><U+2028><U+DCFF><U+E0041>")
+    assert shown == (r"exec storm\u001b[31m\u0000\u0007\u202e\u2066\u200b\ufeff\u2028\udcff\udb40\udc41")
     text = browser.value("document.documentElement.textContent")
     assert [one for one in UNSEEN if one in text and one not in "[31m"] == []
 

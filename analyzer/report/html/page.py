@@ -14,8 +14,8 @@ from importlib.resources import files
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from linesmith.analyzer.report.html.legible import legible
-from linesmith.analyzer.report.visible import visible
+from linesmith.analyzer.base.visible import visible
+from linesmith.analyzer.report.short_names import short
 
 _PACKAGE = "linesmith.analyzer.report.html"
 
@@ -46,13 +46,13 @@ def _environment() -> Environment:
         finalize=_finalized,
     )
     # Names can be as long as whoever wrote the file likes; texts that people wrote are never cut.
-    environment.filters["short"] = visible
+    environment.filters["short"] = short
     return environment
 
 
 def _finalized(value: object) -> object:
-    """Text from files is made legible before it is escaped; what is markup already is ours."""
-    return legible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    """Text from files is made visible before it is escaped; what is markup already is ours."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _resource(name: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from linesmith.analyzer.model import CellKind, LineMap, Toucher
 from linesmith.analyzer.report.counting import counted
 from linesmith.analyzer.report.map_words import level, percent, where
-from linesmith.analyzer.report.visible import visible
+from linesmith.analyzer.report.short_names import short
 
 # A function less on a member that many call says nothing that the others do not.
 MOST_TOUCHERS = 12
@@ -59,7 +59,7 @@ def touched_cells(drawn: LineMap) -> tuple[TouchedCell, ...]:
 def _told(touchers: Sequence[Toucher], verb: str) -> tuple[str, ...]:
     """``down_write on 12 CPUs of nodes 0-1: 300 writes``, who does it most first; the CPUs are those of all it did."""
     counts = sorted(((_times(one, verb), one) for one in touchers), key=lambda pair: -pair[0])
-    told = [f"{visible(one.function)}{where(one)}: {counted(count, verb)}" for count, one in counts if count]
+    told = [f"{short(one.function)}{where(one)}: {counted(count, verb)}" for count, one in counts if count]
     more = len(told) - MOST_TOUCHERS
     return (*told[:MOST_TOUCHERS], *([f"and {more} more"] if more > 0 else []))
 
