@@ -43,6 +43,11 @@ void ReadUnitHeader(ByteCursor& cursor, bool types, Unit& unit) {
   if (unit.first_die > unit.end) throw Truncated();
 }
 
+// A unit of a few bytes takes a hundred times as much memory here, and compressed next to nothing in the
+// file. Units of compilers have at least a hundred bytes, which are compressed to a fourth.
+constexpr std::uint64_t kMostUnits = std::uint64_t{1} << 20;
+constexpr std::uint64_t kLeastFileBytesPerUnit = 16;
+
 bool IsAddressWidth(std::uint8_t bytes) { return bytes == 2 || bytes == 4 || bytes == 8; }
 
 }  // namespace
@@ -97,7 +102,14 @@ void DebugFile::ReadUnits(Bytes section, std::size_t section_index, bool types) 
     cursor.ForwardTo(section.data() + unit->end);
     if (unit->type_offset != 0) type_units_.emplace(unit->signature, unit.get());
     units_.push_back(std::move(unit));
+    if (units_.size() > kMostUnits + elf_.image_bytes() / kLeastFileBytesPerUnit) ThrowTooManyUnits();
   }
+}
+
+void DebugFile::ThrowTooManyUnits() const {
+  throw Error("DebugInfoDamaged", path() +
+                                      ": .debug_info has more units than a file of this size can have; it is "
+                                      "damaged or made to exhaust memory: rebuild it");
 }
 
 void DebugFile::ThrowDamaged(std::uint64_t offset) const {

@@ -99,6 +99,7 @@ class DebugFile {
 
  private:
   void ReadUnits(Bytes section, std::size_t section_index, bool types);
+  [[noreturn]] void ThrowTooManyUnits() const;
   [[noreturn]] void ThrowDamaged(std::uint64_t offset) const;
 
   mutable ElfFile elf_;

@@ -23,6 +23,12 @@ namespace {
 constexpr std::uint64_t kLargestInflation = 1100;
 // Section counts are 32-bit in the file; no real file comes near this.
 constexpr std::size_t kMostSections = 4'000'000;
+// What all sections of a file may take once they are decompressed and relocated. The DWARF of compilers
+// shrinks to a third or a sixth, that of generated code with little else in it to a twentieth; 64 leaves
+// room. Few machines have memory for more than the last number.
+constexpr std::uint64_t kMostPerFileByte = 64;
+constexpr std::uint64_t kLeastBudget = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMostBudget = std::uint64_t{16} << 30;
 constexpr std::uint64_t kPlaceAlignment = 0x1000;
 // Sections of zeroes take no room in the file, so that their size may be any lie.
 constexpr std::uint64_t kLargestPlaced = std::uint64_t{1} << 40;
@@ -193,6 +199,8 @@ void ElfFile::ReadSections() {
                          .index = index,
                          .address = header.sh_addr,
                          .place = header.sh_addr});
+    const bool relocates = header.sh_type == SHT_RELA || header.sh_type == SHT_REL;
+    if (relocates) relocation_tables_[header.sh_info].push_back(index - 1);
   }
   if (header_.type == ET_REL) PlaceSections();
 }
@@ -248,6 +256,7 @@ Bytes ElfFile::Section(std::string_view name) {
 Bytes ElfFile::Section(const ElfSection& section) {
   if (const auto known = loaded_.find(section.index); known != loaded_.end()) return known->second;
   Bytes bytes = FileBytes(section);
+  Spend(section, bytes.size());
   if ((section.flags & SHF_COMPRESSED) != 0) {
     bytes = Inflate(section, bytes);
   } else if (section.name.starts_with(".zdebug_")) {
@@ -256,6 +265,22 @@ Bytes ElfFile::Section(const ElfSection& section) {
   if (header_.type == ET_REL) bytes = Relocate(section, bytes);
   loaded_[section.index] = bytes;
   return bytes;
+}
+
+// Sections of sound files do not overlap, but those of a made-up file may all be the same bytes.
+void ElfFile::Spend(const ElfSection& section, std::uint64_t bytes) {
+  const std::uint64_t more = std::clamp(kMostPerFileByte * image_.size(), kLeastBudget, kMostBudget);
+  const std::uint64_t left = image_.size() + more - spent_;
+  if (bytes <= left) {
+    spent_ += bytes;
+    return;
+  }
+  ThrowElfError(path_,
+                "section " + section.name + " brings the sections to more than " +
+                    std::to_string((image_.size() + more) >> 20) +
+                    " MiB once they are decompressed and relocated, out of all proportion to the file; " +
+                    "it is damaged or made to exhaust memory (if it is neither, decompress a copy with " +
+                    "objcopy --decompress-debug-sections and read that)");
 }
 
 Bytes ElfFile::FileBytes(const ElfSection& section) const {
@@ -297,6 +322,7 @@ Bytes ElfFile::InflateOldStyle(const ElfSection& section, Bytes raw) {
 
 Bytes ElfFile::InflateZlib(const ElfSection& section, Bytes packed, std::uint64_t size) {
   bool sound = size / kLargestInflation <= packed.size();
+  if (sound) Spend(section, size);
   auto copy = std::make_unique<std::vector<std::uint8_t>>(sound ? size : 0);
   uLongf written = copy->size();
   sound =
@@ -312,16 +338,20 @@ const SymbolTable& ElfFile::SymbolsOf(const ElfSection& relocations) {
     const bool known = relocations.link > 0 && relocations.link <= sections_.size();
     const ElfSection* table = known ? &sections_[relocations.link - 1] : nullptr;
     const bool sound = table != nullptr && (table->type == SHT_SYMTAB || table->type == SHT_DYNSYM);
+    if (sound) Spend(*table, table->size);
     symbols = std::make_shared<SymbolTable>(sound ? ReadSymbolTable(*this, *table) : SymbolTable{});
   }
   return *symbols;
 }
 
 Bytes ElfFile::Relocate(const ElfSection& section, Bytes bytes) {
-  for (const ElfSection& table : sections_) {
-    if ((table.type != SHT_RELA && table.type != SHT_REL) || table.info != section.index) continue;
-    auto copy = std::make_unique<std::vector<std::uint8_t>>(bytes.begin(), bytes.end());
-    FileBytes(table);
+  const auto tables = relocation_tables_.find(section.index);
+  if (tables == relocation_tables_.end()) return bytes;
+  Spend(section, bytes.size());
+  auto copy = std::make_unique<std::vector<std::uint8_t>>(bytes.begin(), bytes.end());
+  for (const std::size_t position : tables->second) {
+    const ElfSection& table = sections_[position];
+    Spend(table, FileBytes(table).size());
     const RelocatedSection relocated{.machine = header_.machine,
                                      .little_endian = header_.little_endian,
                                      .place = section.place,
@@ -331,10 +361,8 @@ Bytes ElfFile::Relocate(const ElfSection& section, Bytes bytes) {
                                " holds relocations that cannot be applied; link the object " +
                                "(ld -r does not help) or read the linked file instead");
     }
-    bytes = *copy;
-    copies_[section.index] = std::move(copy);
   }
-  return bytes;
+  return *(copies_[section.index] = std::move(copy));
 }
 
 }  // namespace linesmith

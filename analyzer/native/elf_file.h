@@ -74,6 +74,8 @@ class ElfFile {
 
   const std::string& path() const { return path_; }
   const ElfHeader& header() const { return header_; }
+  // Size of the whole file.
+  std::uint64_t image_bytes() const { return image_.size(); }
   const std::vector<ElfSection>& sections() const { return sections_; }
   // The build-id note as lower-case hex; empty when there is none.
   const std::string& build_id() const { return build_id_; }
@@ -81,7 +83,8 @@ class ElfFile {
   // The first section of that name that has bytes in the file; SHT_NOBITS counts as absent.
   const ElfSection* Find(std::string_view name) const;
   // Bytes of section `name`, decompressed (SHF_COMPRESSED) and relocated (ET_REL); empty when it is absent.
-  // Falls back to the old ".zdebug_" spelling of a ".debug_" name. Throws Error("ElfError") when damaged.
+  // Falls back to the old ".zdebug_" spelling of a ".debug_" name. Throws Error("ElfError") when damaged, and
+  // when all sections together come to far more than the file.
   Bytes Section(std::string_view name);
   // The same for one section header, for files that hold several sections of one name (COMDAT groups).
   Bytes Section(const ElfSection& section);
@@ -99,6 +102,8 @@ class ElfFile {
   void ReadSections();
   void ReadBuildId();
   void PlaceSections();
+  // Counts bytes of a section against what all sections of the file may take. Throws Error("ElfError").
+  void Spend(const ElfSection& section, std::uint64_t bytes);
   const SymbolTable& SymbolsOf(const ElfSection& relocations);
   Bytes Inflate(const ElfSection& section, Bytes raw);
   Bytes InflateOldStyle(const ElfSection& section, Bytes raw);
@@ -112,6 +117,8 @@ class ElfFile {
   ElfHeader header_;
   std::vector<ElfSection> sections_;
   std::string build_id_;
+  std::map<std::size_t, std::vector<std::size_t>> relocation_tables_;  // by the section that they relocate
+  std::uint64_t spent_ = 0;
   std::map<std::size_t, Bytes> loaded_;
   std::map<std::size_t, std::shared_ptr<SymbolTable>> symbols_;
   std::map<std::size_t, std::unique_ptr<std::vector<std::uint8_t>>> copies_;

@@ -9,6 +9,8 @@ namespace {
 
 // Real code nests blocks a few dozen deep; a file that nests further is made to exhaust memory.
 constexpr std::size_t kDeepestNesting = 20'000;
+// A record takes its code, its size and what tells it from others.
+constexpr std::uint64_t kLeastBytesPerRecord = 3;
 
 }  // namespace
 
@@ -60,6 +62,7 @@ std::uint32_t UnitContext::ScanScope(const Abbreviation& abbreviation, const Rec
   const bool record = abbreviation.action == ScanAction::kRecord;
   const bool elsewhere = abbreviation.Has(Slot::kDeclaration) || abbreviation.Has(Slot::kSignature);
   if (record && !elsewhere) records_.push_back(die);
+  if (records_.size() > (unit_->end - unit_->offset) / kLeastBytesPerRecord) throw Truncated();
   if (record && die.scope != 0) scoped_.push_back(die);
   if (!qualifies_names_ || !abbreviation.has_children) {
     Step(abbreviation, cursor);
