@@ -93,9 +93,15 @@ class Scope:
 
 
 def scope(source: bytes, record: Record) -> tuple[Scope, bool]:
-    """The atoms of the record's body, and whether the grammar took the body whole."""
+    """The atoms of the record's body, and whether the grammar took the body whole.
+
+    There are none in a body that is ``unreadable``, or in which declarators nest deeper than anybody writes.
+    """
     nodes, sound = body(source, record)
-    return _scope(source, record.opening, record.closing, nodes), sound
+    try:
+        return _scope(source, record.opening, record.closing, nodes), sound
+    except RecursionError:
+        return _scope(source, record.opening, record.closing, ()), False
 
 
 def line_number(source: bytes, offset: int) -> int:

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.model import Layout, Refusal, RefusalCode
 from linesmith.patches.atoms import scope
+from linesmith.patches.grammar import unreadable
 from linesmith.patches.records import Record, records_named
 from linesmith.patches.source_bytes import source_bytes
 
@@ -21,6 +22,8 @@ _SUFFIXES = (".h", ".c", ".inc", ".hh", ".def")
 _LAST = ("tools", "Documentation", "samples", "scripts")
 _SKIPPED = frozenset((".git", ".svn", ".hg", "node_modules", "__pycache__"))
 _SHOWN = 6
+# No file of Linux 6.1 declares a record more than a few times, one for each configuration.
+_MOST_RECORDS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +48,18 @@ def declaration(tree: Path, name: str, layout: Layout) -> Declared:
     ``EditRefused`` with the places when several declarations fit equally well.
     """
     near: list[Declared] = []
+    unread: list[str] = []
     recorded = recorded_file(tree, layout.file)
     if recorded is not None:
-        near = _fitting(_declared(tree, recorded, name, layout))
+        near = _fitting(_declared(tree, recorded, name, layout, unread))
         exact = [one for one in near if one.record.line == layout.line]
         if near:
             return exact[0] if exact else _only(near, name)
     for files in _stages(tree):
-        near = _fitting(one for file in files for one in _declared(tree, file, name, layout))
+        near = _fitting(one for file in files for one in _declared(tree, file, name, layout, unread))
         if near:
             return _only(near, name)
-    raise _not_found(tree, name, layout)
+    raise _not_found(tree, name, layout, unread)
 
 
 def recorded_file(tree: Path, recorded: str | None) -> str | None:
@@ -71,12 +75,18 @@ def recorded_file(tree: Path, recorded: str | None) -> str | None:
     return None
 
 
-def _declared(tree: Path, file: str, name: str, layout: Layout) -> Iterator[Declared]:
+def _declared(tree: Path, file: str, name: str, layout: Layout, unread: list[str]) -> Iterator[Declared]:
+    """The records called so in a file; a clause on each that cannot be looked into goes to ``unread``."""
     source = source_bytes(tree, file)
     if source is None:
         return
     wanted = {member.name for member in layout.members if member.name}
-    for record in records_named(source, name):
+    found = records_named(source, name)
+    if len(found) > _MOST_RECORDS:
+        unread.append(f"{file} declares {name} {len(found)} times, more than the {_MOST_RECORDS} that are looked at")
+    for record in found[:_MOST_RECORDS]:
+        if why := unreadable(source, record):
+            unread.append(f"{file}:{record.line} is not looked at, {why}")
         atoms = scope(source, record)[0].atoms
         present = {declared for atom in atoms for declared in (*atom.names, *atom.inner)}
         yield Declared(file, source, record, len(wanted & present) / len(wanted) if wanted else 1.0)
@@ -101,11 +111,12 @@ def _only(found: list[Declared], name: str) -> Declared:
     raise EditRefused(Refusal(RefusalCode.AMBIGUOUS, found[0].place, reason, lift))
 
 
-def _not_found(tree: Path, name: str, layout: Layout) -> DeclarationNotFound:
+def _not_found(tree: Path, name: str, layout: Layout, unread: Sequence[str]) -> DeclarationNotFound:
     remedy = "check that --tree is the source the ELF file was built from"
     if recorded_file(tree, layout.file) is not None:
         remedy = f"that file is in the tree, so a macro generates the record, which cannot be patched; or {remedy}"
     said = f" (the debug information says {layout.place})" if layout.file else ""
+    said += "".join(f"; {one}" for one in unread[:_SHOWN])
     return DeclarationNotFound(f"{tree} declares no record {name} with the members of the ELF file{said}; {remedy}")
 
 

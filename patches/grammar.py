@@ -14,6 +14,10 @@ import tree_sitter_c
 from linesmith.patches.macros import plain
 from linesmith.patches.records import Record
 
+# The longest body in Linux 6.1 has 25 KiB; the grammar, and what is made of it, take long for much more.
+_MOST_BYTES = 1 << 16
+_MOST_CONDITIONALS = 32
+_CONDITIONAL = re.compile(rb"^[ \t]*+#[ \t]*+(?:(if)|endif)", re.MULTILINE)
 _WIDTH = re.compile(rb":\s*\w+\s*\Z")
 _CONDITIONALS = frozenset(("preproc_if", "preproc_ifdef"))
 _ALTERNATIVES = frozenset(("preproc_elif", "preproc_elifdef", "preproc_else"))
@@ -55,8 +59,22 @@ def _parser() -> tree_sitter.Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_c.language()))
 
 
+def unreadable(source: bytes, record: Record) -> str:
+    """Why the record's body is not given to the grammar, in a clause; empty where it is."""
+    if record.closing - record.opening > _MOST_BYTES:
+        return f"its body is longer than {_MOST_BYTES >> 10} KiB"
+    depth = 0
+    for match in _CONDITIONAL.finditer(source, record.opening, record.closing):
+        depth += 1 if match[1] else -1
+        if depth > _MOST_CONDITIONALS:
+            return f"its body has more than {_MOST_CONDITIONALS} #if in each other"
+    return ""
+
+
 def body(source: bytes, record: Record) -> tuple[tuple[Node, ...], bool]:
-    """The nodes of the record's body, and whether the grammar took it whole."""
+    """The nodes of the record's body, and whether the grammar took it whole; no nodes where it is ``unreadable``."""
+    if unreadable(source, record):
+        return (), False
     # Between keyword and brace stand a name and attributes, which tell nothing of the body.
     head = record.kind.encode().ljust(record.opening - record.start)
     text = head + plain(source[record.start : record.closing + 1])[len(head) :] + b";"

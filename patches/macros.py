@@ -144,7 +144,8 @@ def _unwrap(text: bytearray, code: bytearray, match: re.Match[bytes]) -> None:
 
 def _declares_nothing(code: bytes, colon: int) -> bool:
     """Whether the bit width at ``colon`` belongs to no name: ``unsigned int : 4;``."""
-    words = re.split(rb"[;{},]", code[:colon])[-1].split()
+    start = max(code.rfind(mark, 0, colon) for mark in (b";", b"{", b"}", b",")) + 1
+    words = code[start:colon].split()
     types = {b"int", b"unsigned", b"signed", b"char", b"short", b"long", b"const", b"volatile", b"_Bool", b"bool"}
     fixed = re.compile(rb"(?:__)?(?:[us]|be|le|uint|int)\d+(?:_t)?\Z")
     return bool(words) and (words[-1] in types or (len(words) == 1 and bool(fixed.match(words[0]))))

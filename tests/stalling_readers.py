@@ -47,7 +47,6 @@ from linesmith.patches.scan.declared import declares
 from linesmith.patches.scan.header_text import header_text
 from linesmith.patches.scan.kbuild_commands import kbuild_units
 from linesmith.patches.scan.text_places import RecordText
-from linesmith.patches.series.incoming import incoming
 from linesmith.patches.spelling import vocabulary
 from linesmith.patches.unified import unified_diff
 from linesmith.patches.versions.counterparts import counterparts
@@ -71,7 +70,8 @@ def _masked(text: bytes, _: Path) -> None:
 
 def _records(text: bytes, _: Path) -> None:
     for name in (RECORD, "queue_t"):
-        for record in records_named(text, name):
+        # A command edits one of them.
+        for record in records_named(text, name)[:1]:
             is_packed(text, record)
 
 
@@ -172,11 +172,6 @@ def _mails(text: bytes, folder: Path) -> None:
     patched(folder, mails)
 
 
-def _incoming(text: bytes, folder: Path) -> None:
-    _tree(folder, {"queue.h": SMALL})
-    incoming(text, folder, "a.patch")
-
-
 def _intents(text: bytes, _: Path) -> None:
     intent_in(text.decode())
 
@@ -220,7 +215,7 @@ C_READERS: tuple[Reader, ...] = (
 )  # fmt: skip
 READERS: tuple[tuple[Mapping[str, Shape], tuple[Reader, ...]], ...] = (
     (C_SHAPES, C_READERS),
-    (MAIL_SHAPES, (_mails, _incoming)),
+    (MAIL_SHAPES, (_mails,)),
     (TOML_SHAPES, (_intents, _settings)),
     (JSON_SHAPES, (_entries, _baseline)),
     (KCONFIG_SHAPES, (_symbols, _kbuild)),

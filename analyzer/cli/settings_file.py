@@ -127,8 +127,9 @@ class _Text:
         self._path = path
         try:
             text = content.decode("utf-8")
-            self.tables: dict[str, object] = tomllib.loads(text)
+            # First, for it refuses keys of many parts, which tomllib takes long for.
             self._lines = {one.path: one.line for one in statements(text)}
+            self.tables: dict[str, object] = tomllib.loads(text)
         except TooDeep as error:
             raise ConfigurationError(f"{path}:{error.line}: nested too deep; write it flatter") from error
         except (ValueError, RecursionError) as error:

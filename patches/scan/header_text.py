@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_COMMENT = re.compile(rb"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_COMMENT = re.compile(rb"/\*|//[^\n]*+")
 _DIRECTIVE = re.compile(rb"^[ \t]*#(?:[^\n\\]|\\.)*", re.MULTILINE | re.DOTALL)
 _MACRO = re.compile(rb"[ \t]*#[ \t]*define[ \t]+(\w+)(.*)", re.DOTALL)
 _WORD = re.compile(rb"[A-Za-z_]\w*")
@@ -38,9 +38,25 @@ class HeaderText:
 
 def header_text(content: bytes) -> HeaderText:
     """The parts of a file."""
-    text = _COMMENT.sub(b" ", content)
+    text = _without_comments(content)
     macros = (_MACRO.match(one[0]) for one in _DIRECTIVE.finditer(text) if b"define" in one[0])
     return HeaderText(_DIRECTIVE.sub(b"", text), tuple(_macro(one) for one in macros if one))
+
+
+def _without_comments(content: bytes) -> bytes:
+    """The text with a blank for each comment; what opens one without an end stays, and is looked behind once."""
+    parts: list[bytes] = []
+    position = at = 0
+    last = content.rfind(b"*/")
+    while (found := _COMMENT.search(content, at)) is not None:
+        start, at = found.span()
+        if found[0] == b"/*":
+            if at > last:
+                continue
+            at = content.index(b"*/", at) + 2
+        parts += (content[position:start], b" ")
+        position = at
+    return b"".join((*parts, content[position:]))
 
 
 def _macro(found: re.Match[bytes]) -> Macro:

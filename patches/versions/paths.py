@@ -21,13 +21,18 @@ _BUILD = re.compile(
     r"|.*\.(?:mk|cmake|sh|py|pl)|(?:.*/)?\.config|(?:.*/)?compile_commands\.json",
     re.DOTALL,
 )
+# Longer ones cannot be opened (PATH_MAX and NAME_MAX in linux/limits.h).
+_MOST_OF_A_PATH = 4000
+_MOST_OF_A_NAME = 255
 _NEVER = frozenset(("", ".", "..", ".git"))
 
 
 def kept_inside(path: bytes) -> str | None:
-    """The path as text; ``None`` for one that leads out of its tree or into git's own files."""
+    """The path as text; ``None`` for one too long to be opened, out of its tree or in git's own files."""
     name = os.fsdecode(path)
     parts = name.split("/")
+    if len(path) > _MOST_OF_A_PATH or any(len(os.fsencode(part)) > _MOST_OF_A_NAME for part in parts):
+        return None
     return None if any(part.lower().rstrip(". ") in _NEVER or part in _NEVER for part in parts) else name
 
 

@@ -12,11 +12,7 @@ from linesmith_command import LINESMITH
 from lint_commits import LINK, MODULE, Entry, repository
 from matrix.small_kernel import FILES, HEADER
 
-from linesmith.analyzer.model import FileChange
 from linesmith.patches.confinement import is_confinable
-from linesmith.patches.scan.text_places import RecordText
-from linesmith.patches.versions.declaring import declaring
-from linesmith.patches.versions.versions import Versions
 
 Files = dict[str, str | bytes | Entry]
 
@@ -160,26 +156,6 @@ def test_a_giant_file_is_left_out(attempt: Attempt) -> None:
 def test_names_of_members_cannot_steer_a_terminal(attempt: Attempt) -> None:
     done = attempt.lint({"a.h": CACHE}, {"a.h": CACHE.replace("hits", "hits\u202e")})
     assert "\u202e" not in done.stdout + done.stderr
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "struct cache x " + "_" * 20_000,
-        "struct cache x " + "__a " * 20_000,
-        "struct " * 200_000,
-        "typedef " * 200_000,
-        "enum " * 200_000,
-        "struct a {" * 100_000,
-        "#define A \\\n" * 100_000,
-        "static struct cache x = {" * 20_000,
-    ],
-)
-def test_texts_that_read_slowly_are_read_at_once(text: str) -> None:
-    change = FileChange("a.h", b"", text.encode())
-    declaring(Versions("old", "new", Path(), (change,)), ())
-    RecordText("cache").places("a.h", text.encode())
-    RecordText("cache_t").places("a.h", text.encode())
 
 
 MAKEFILE = FILES["Makefile"]
