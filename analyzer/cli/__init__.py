@@ -61,7 +61,7 @@ def main() -> None:
         click.echo(visible(sentence(error)), err=True)
         sys.exit(2)
     except DeadlinePassed as error:
-        click.echo(inert(f"linesmith: {error}"), err=True)
+        click.echo(visible(f"linesmith: {error}"), err=True)
         sys.exit(1)
     except LinesmithError as error:
         click.echo(visible(f"linesmith: {error}".replace("\n", " ")), err=True)

@@ -37,7 +37,8 @@ _RAN = re.compile(r'^\d+ +execve(?:at)?\((?:[^"]*, )?"([^"]*)".*\) += 0$')
 _SYSTEM = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache",
     "/etc/ld.so.preload", "/etc/localtime", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group", "/etc/gitattributes",
-    "/etc/perl", "/etc/locale.alias", "/etc/gitconfig", "/etc/hosts", "/etc/host.conf", "/etc/resolv.conf", "/etc/ssl/openssl.cnf", "/dev/null", "/dev/urandom", "/dev/random",
+    "/etc/perl", "/etc/locale.alias", "/etc/gitconfig", "/etc/hosts", "/etc/host.conf", "/etc/resolv.conf",
+    "/etc/ssl/openssl.cnf", "/dev/null", "/dev/urandom", "/dev/random",
     "/sys/devices/system/cpu", "/sys/fs/cgroup", "/proc/self", "/proc/meminfo", "/proc/stat", "/proc/cpuinfo",
     "/proc/sys", "/proc/filesystems", "/proc/version", "/proc/mounts", "pipe:",
 )  # fmt: skip
