@@ -14,15 +14,21 @@ class NativeError(Exception):
     """
 
 class RecordTable:
-    """Every record type of one file; ids are positions."""
+    """Every record type of one file; ids are positions.
+
+    As a buffer it has the records one behind the other, each a JSON object with the fields of ``model.Layout``.
+    """
 
     def __len__(self) -> int: ...
-    def names(self) -> list[str]:
-        """Names by id; ``""`` for anonymous records."""
-    def json(self, id: int) -> bytes:  # noqa: A002 - the name that the native core gives it
-        """Record ``id`` as a JSON object with the fields of ``model.Layout``."""
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def ends(self) -> tuple[int, ...]:
+        """Where the document of each record ends in the buffer, by id."""
+    def ids_by_name(self) -> dict[str, tuple[int, ...]]:
+        """The ids of the records called so, those that most units use first; anonymous records have no name."""
+    def digests(self) -> bytes:
+        """As many bytes for each record, by id; equal for two records, also of two files, with the same layout."""
     def all_json(self) -> list[bytes]:
-        """All records, by id."""
+        """The documents, by id."""
 
 class AccessTable:
     """The access map of one file, with the fields of ``access.raw.RawAccesses``.

@@ -109,7 +109,7 @@ def read_layouts(path: Path, progress: Progress = unwatched) -> Reading:
             table = _native.read_btf(str(path))
         else:
             table = _native.read_dwarf(str(path), _threads(), progress=progress)
-    layouts = store.built(place.stamp, table.names(), table.all_json())
+    layouts = store.built(place.stamp, table.ids_by_name(), table.ends(), table.digests(), memoryview(table))
     remarks = kept(place, lambda directory: store.save(directory, place.key, layouts))
     return Reading(identity, reader, layouts, cached=False, remarks=remarks)
 

@@ -12,7 +12,7 @@ import os
 import struct
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
@@ -23,7 +23,7 @@ from linesmith.analyzer.base import durable
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout
 
-FORMAT = b"linesmith-index2"
+FORMAT = b"linesmith-index3"
 SUFFIX = ".index"
 # Everything that is kept of a build; it shares the room there is.
 KEPT = ("*.index", "*.access", "*.scan", "*.units", "*.places", "*.held")
@@ -59,10 +59,6 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
     ends: tuple[int, ...]
     body_crc: int
     digests: bytes
-
-
-class _Units(msgspec.Struct, frozen=True):
-    units: int = 1
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -132,25 +128,11 @@ def outlines_of(layouts: Layouts) -> Iterable[Layout | Outline]:
     return layouts.outlines() if isinstance(layouts, IndexedLayouts) else layouts
 
 
-def built(stamp: Stamp, names: Sequence[str], documents: Sequence[bytes]) -> IndexedLayouts:
-    """An index in memory; ``documents`` are the layouts as JSON by id, ``names`` their names."""
-    by_name: dict[str, list[int]] = {}
-    for layout_id, name in enumerate(names):
-        if name:
-            by_name.setdefault(name, []).append(layout_id)
-    ordered = {name: _most_used_first(ids, documents) for name, ids in by_name.items()}
-    from linesmith.analyzer.digest import digests  # hashlib costs 3 ms, so only where an index is made
-
-    body = b"".join(documents)
-    head = Head(stamp, ordered, tuple(accumulate(map(len, documents))), zlib.crc32(body), b"".join(digests(documents)))
-    return IndexedLayouts(head, body)
-
-
-def _most_used_first(ids: list[int], documents: Sequence[bytes]) -> tuple[int, ...]:
-    if len(ids) == 1:
-        return (ids[0],)
-    units = msgspec.json.Decoder(_Units)
-    return tuple(sorted(ids, key=lambda layout_id: (-units.decode(documents[layout_id]).units, layout_id)))
+def built(
+    stamp: Stamp, names: dict[str, tuple[int, ...]], ends: tuple[int, ...], digests: bytes, body: bytes | memoryview
+) -> IndexedLayouts:
+    """An index in memory, of the parts that ``Head`` describes; ``body`` has the layouts as JSON by id."""
+    return IndexedLayouts(Head(stamp, names, ends, zlib.crc32(body), digests), body)
 
 
 def load(directory: Path, key: str, stamp: Stamp) -> IndexedLayouts | None:

@@ -24,7 +24,6 @@ def command(elves: tuple[Path, ...], output: Path | None) -> None:
 
     A saved index keeps the layouts of a build that is not kept, such as the base of a `linesmith lint`.
     """
-    from linesmith.analyzer.cli.indexing import save
     from linesmith.analyzer.cli.loading import load
     from linesmith.analyzer.cli.output import check_destinations
 
@@ -36,4 +35,6 @@ def command(elves: tuple[Path, ...], output: Path | None) -> None:
         state = "up to date" if reading.cached else f"read from {reading.reader}"
         click.echo(visible(f"{elf}: {len(reading.layouts.names())} names, {state}"))
         if output is not None:
+            from linesmith.analyzer.cli.indexing import save  # imports the rules of slabs, which take 30 ms
+
             save(reading, elf, output)

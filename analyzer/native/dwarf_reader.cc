@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "record_builder.h"
-#include "record_cycles.h"
+#include "record_order.h"
 #include "record_scan.h"
 #include "worker_crew.h"
 
@@ -64,7 +64,7 @@ std::vector<Record> BuildRecords(const RecordSet& set, const RecordCrew& crew) {
 std::vector<Record> ReadRecords(const DebugInfo& info, unsigned threads, const Progress& progress) {
   const auto scan = ScanRecords(info, WorkerCount(threads, info.units.size()), progress);
   std::vector<Record> records = BuildRecords(scan->set, scan->crew);
-  RefuseCycles(info.files.front()->path(), records);
+  InnermostFirst(info.files.front()->path(), records);  // throws where a record holds itself
   if (progress) progress(info.bytes, info.bytes);
   return records;
 }

@@ -18,6 +18,7 @@
 #include "dwarf_reader.h"
 #include "error.h"
 #include "identity.h"
+#include "index_content.h"
 #include "json_writer.h"
 #include "operands.h"
 #include "record.h"
@@ -40,29 +41,52 @@ nb::str ToText(const std::string& text) {
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }
 
+// Its documents are handed out as a buffer, since a copy of them would double the memory that reading takes.
 class RecordTable {
  public:
-  explicit RecordTable(std::vector<Record> records) : records_(std::move(records)) {}
+  explicit RecordTable(std::vector<Record> records) : content_(ContentOf(std::move(records))) {}
 
-  std::size_t size() const { return records_.size(); }
-  nb::list Names() const {
-    nb::list names;
-    for (const Record& record : records_) names.append(ToText(record.name));
-    return names;
+  std::size_t size() const { return content_.ends.size(); }
+  const std::string& documents() const { return content_.documents; }
+  nb::dict IdsByName() const {
+    nb::dict ids;
+    for (const NamedRecords& named : content_.names) {
+      const nb::str name = ToText(named.name);
+      // Names that differ in bytes that are no text are one name in Python.
+      ids[name] = ids.contains(name) ? nb::tuple(ids[name] + ToTuple(named.ids)) : ToTuple(named.ids);
+    }
+    return ids;
   }
-  nb::bytes Json(std::size_t id) const {
-    if (id >= records_.size()) throw nb::index_error("no record has this id");
-    return ToBytes(LayoutJson(static_cast<std::uint32_t>(id), records_[id]));
-  }
+  nb::tuple Ends() const { return ToTuple(content_.ends); }
+  nb::bytes Digests() const { return ToBytes(content_.digests); }
   nb::list AllJson() const {
-    nb::list documents;
-    for (std::size_t id = 0; id < records_.size(); ++id) documents.append(Json(id));
-    return documents;
+    nb::list all;
+    std::uint64_t start = 0;
+    for (const std::uint64_t end : content_.ends) {
+      all.append(nb::bytes(content_.documents.data() + start, end - start));
+      start = end;
+    }
+    return all;
   }
 
  private:
-  std::vector<Record> records_;
+  template <class Value>
+  static nb::tuple ToTuple(const std::vector<Value>& values) {
+    nb::list list;
+    for (const Value value : values) list.append(value);
+    return nb::tuple(list);
+  }
+
+  IndexContent content_;
 };
+
+int GetDocuments(PyObject* self, Py_buffer* view, int flags) {
+  const std::string& documents = nb::inst_ptr<RecordTable>(self)->documents();
+  return PyBuffer_FillInfo(view, self, const_cast<char*>(documents.data()),
+                           static_cast<Py_ssize_t>(documents.size()), 1, flags);
+}
+
+PyType_Slot kRecordTableSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(GetDocuments)}, {0, nullptr}};
 
 // Read-only numpy arrays over the columns of a map; each keeps the table that it belongs to.
 class AccessTable {
@@ -139,7 +163,9 @@ RecordTable ReadDwarfTable(const std::string& path, unsigned threads, const Name
                            const std::optional<nb::callable>& progress) {
   const Progress report = Reporting(progress);
   const nb::gil_scoped_release release;
-  return RecordTable(ReadRecords(*LoadDebugInfo(path, directories), threads, report));
+  // The file is closed before the records are written out, so that not both take memory.
+  std::vector<Record> records = ReadRecords(*LoadDebugInfo(path, directories), threads, report);
+  return RecordTable(std::move(records));
 }
 
 AccessTable MapAccessTable(const std::string& path, unsigned threads, const Names& directories,
@@ -226,10 +252,11 @@ NB_MODULE(_native, module) {
   module.def("compiler_version", &linesmith::CompilerVersion);
   module.def("libdw_version", &linesmith::LibdwVersion);
   module.def("capstone_version", &linesmith::CapstoneVersion);
-  nb::class_<RecordTable>(module, "RecordTable")
+  nb::class_<RecordTable>(module, "RecordTable", nb::type_slots(linesmith::kRecordTableSlots))
       .def("__len__", &RecordTable::size)
-      .def("names", &RecordTable::Names)
-      .def("json", &RecordTable::Json, "id"_a)
+      .def("ids_by_name", &RecordTable::IdsByName)
+      .def("ends", &RecordTable::Ends)
+      .def("digests", &RecordTable::Digests)
       .def("all_json", &RecordTable::AllJson);
   module.def("identify", &linesmith::IdentifyJson, "path"_a,
              "debug_directories"_a = linesmith::kDebugDirectories);

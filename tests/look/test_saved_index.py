@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from linesmith_command import linesmith
 
 from linesmith.analyzer.errors import ElfError
 from linesmith.analyzer.saved_index import MAGIC, read_saved
-from linesmith.analyzer.store import built, encoded
+from linesmith.analyzer.store import NO_STAMP, built, encoded
 
 SOURCE = "struct s { int a; long b; struct { char c; }; } s; struct t { struct s s; } t;"
 
@@ -79,7 +79,8 @@ def rewritten(saved: Path, target: Path, old: bytes, new: bytes) -> Path:
     parts = [bytes(layouts.body[start:end]) for start, end in pairwise((0, *layouts.head.ends))]
     changed = [part.replace(old, new) for part in parts]
     assert changed != parts
-    forged = built(layouts.head.stamp, ["s", "", "t"][: len(changed)], changed)
+    ends = tuple(accumulate(map(len, changed)))
+    forged = built(NO_STAMP, layouts.head.names, ends, layouts.head.digests, b"".join(changed))
     head, _, _ = saved.read_bytes().removeprefix(MAGIC).partition(b"\n")
     target.write_bytes(b"".join((MAGIC, head, b"\n", *encoded(forged))))
     return target

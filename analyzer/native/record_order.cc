@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "record_cycles.h"
+#include "record_order.h"
 
 #include "error.h"
 
@@ -23,7 +23,9 @@ struct OpenRecord {
 
 }  // namespace
 
-void RefuseCycles(const std::string& place, const std::vector<Record>& records) {
+std::vector<std::uint32_t> InnermostFirst(const std::string& place, const std::vector<Record>& records) {
+  std::vector<std::uint32_t> order;
+  order.reserve(records.size());
   std::vector<Visit> visits(records.size(), Visit::kNotYet);
   std::vector<OpenRecord> open;
   const auto enter = [&](std::uint32_t id) {
@@ -37,6 +39,7 @@ void RefuseCycles(const std::string& place, const std::vector<Record>& records) 
       const std::vector<Member>& members = records[id].members;
       if (open.back().next == members.size()) {
         visits[id] = Visit::kDone;
+        order.push_back(id);
         open.pop_back();
         continue;
       }
@@ -46,6 +49,7 @@ void RefuseCycles(const std::string& place, const std::vector<Record>& records) 
       if (visits[*inner] == Visit::kNotYet) enter(*inner);
     }
   }
+  return order;
 }
 
 }  // namespace linesmith
