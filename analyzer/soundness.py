@@ -15,7 +15,8 @@ def flaw(layouts: Iterable[Layout]) -> str | None:
     """What is wrong with the layouts of a whole file, given by id; ``None`` when nothing is.
 
     Sound layouts have the ids 0, 1, 2 ..., sizes, offsets (bytes and bits) and alignments that are possible, members
-    of records that are among them, and no record that holds itself by value. Takes time linear in the members.
+    inside of their records, members of records that are among them, and no record that holds itself by value. Takes
+    time linear in the members.
     """
     held: list[tuple[int, ...]] = []
     for number, layout in enumerate(layouts):
@@ -34,13 +35,24 @@ def _flaw_of_record(number: int, layout: Layout) -> str | None:
         return f"record {number} has the id {layout.id}"
     if not 0 <= layout.size < MOST or not _are_alignments(layout.natural_alignment, layout.alignment):
         return f"record {number} has an impossible size or alignment"
-    wrong = next((index for index, member in enumerate(layout.members) if not _is_possible(member)), None)
-    return f"member {wrong} of record {number} is at an impossible place" if wrong is not None else None
+    for index, member in enumerate(layout.members):
+        if not _is_possible(member):
+            return f"member {index} of record {number} has an impossible place or alignment"
+        if _end(member) > layout.size:
+            return f"member {index} of record {number} ends behind the record"
+    return None
 
 
 def _is_possible(member: Member) -> bool:
     places = (member.offset, member.size, member.bit_offset or 0, member.bit_size or 0, *member.dimensions)
     return min(places) >= 0 and max(places) < MOST and _are_alignments(member.natural_alignment, member.alignment)
+
+
+def _end(member: Member) -> int:
+    """First byte behind the member. The storage unit of a packed bit-field may reach behind the record."""
+    if member.bit_offset is None or member.bit_size is None:
+        return member.end
+    return -(-(member.bit_offset + member.bit_size) // 8)
 
 
 def _are_alignments(natural: int, stated: int | None) -> bool:

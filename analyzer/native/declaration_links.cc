@@ -31,6 +31,9 @@ void LinkDeclarations(const std::vector<OpenMember>& open, std::vector<Record>& 
     for (const std::uint64_t count : member.dimensions) {
       if (__builtin_mul_overflow(size, count, &size)) size = 0;
     }
+    // Another record of that name is meant when this one does not fit.
+    const Record& owner = records[place.owner];
+    if (member.offset > owner.size || size > owner.size - member.offset) continue;
     member.record = found->second;
     member.size = size;
     member.natural_alignment =

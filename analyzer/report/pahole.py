@@ -16,7 +16,7 @@ TYPE_WIDTH = 26
 STRUCT_WIDTH = 49
 UNION_WIDTH = 47
 EXPANDED_WIDTH = 32
-MOST_NESTED = 1 << 14
+MOST_WRITTEN_OUT = 1 << 17
 MOST_LEVELS = 64
 
 # What to say beside a member that begins at this byte of the record; asked anew for each record.
@@ -93,8 +93,8 @@ def _origin(layout: Layout, layouts: Layouts) -> str:
 class Rendering:
     """Renders records of ``layouts``; ``expand`` writes named nested records out as well as anonymous ones.
 
-    ``beside`` tells for a record what stands behind its members. ``left`` is how many nested records may still be
-    written out: damaged debug information can nest without end.
+    ``beside`` tells for a record what stands behind its members. ``left`` is how many nested records and members of
+    theirs may still be written out: damaged debug information can nest without end.
     """
 
     def __init__(self, layouts: Layouts, expand: bool = False, beside: Callable[[Layout], Beside] = nothing) -> None:
@@ -105,7 +105,7 @@ class Rendering:
 
     def text(self, layout: Layout) -> str:
         """The record as text that ends in a newline."""
-        self.left = MOST_NESTED
+        self.left = MOST_WRITTEN_OUT
         return "\n".join([*self._record(layout), ""])
 
     def _record(self, layout: Layout) -> Iterator[str]:
@@ -160,12 +160,12 @@ class Rendering:
 
     def _written_out(self, member: Member, frame: _Frame) -> Layout | None:
         """The record to write in braces: an anonymous one, or any when expanding."""
-        if member.record is None or frame.depth > MOST_LEVELS or not self.left:
+        if member.record is None or frame.depth > MOST_LEVELS or self.left <= 0:
             return None
         layout = self.layouts.by_id(member.record)
         if layout.name and not self.expand:
             return None
-        self.left -= 1
+        self.left -= 1 + len(layout.members)
         return layout
 
     def _closing(self, member: Member, inner: Layout, frame: _Frame) -> str:

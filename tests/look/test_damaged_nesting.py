@@ -40,7 +40,7 @@ def deep() -> LayoutTable:
 @pytest.mark.parametrize("table", [ring(), doubling(), deep()], ids=["ring", "doubling", "deep"])
 def test_nesting_comes_to_an_end(table: LayoutTable) -> None:
     outermost = list(table)[-1]
-    assert render_text((outermost,), table, expand=True).count("}") < 1 << 15
+    assert render_text((outermost,), table, expand=True).count("}") < 1 << 17
     assert len(flatten(outermost, table)) <= 1 << 16
     assert len(leaves_at(outermost, table, 0)) <= 1 << 16
     assert changes(table, table, paired((outermost,), (outermost,))) == ()
