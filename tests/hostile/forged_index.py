@@ -29,7 +29,7 @@ def member(offset: int = 0, size: int = 8, held: int | None = None, more: str = 
 def forged(file: Path, documents: Iterable[bytes]) -> Path:
     """A saved index of the records ``r0``, ``r1`` ..."""
     parts = list(documents)
-    names = {f"r{number}": (number,) for number in range(len(parts))}
+    names: dict[str, tuple[int, ...]] = {f"r{number}": (number,) for number in range(len(parts))}
     layouts = built(NO_STAMP, names, tuple(accumulate(map(len, parts))), bytes(8 * len(parts)), b"".join(parts))
     file.write_bytes(content(SavedIndex(IDENTITY, "DWARF"), layouts))
     return file
