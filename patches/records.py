@@ -25,7 +25,7 @@ _BEHIND = re.compile(rb"\}([^;{}]*+);")
 _NAME = re.compile(rb"\w+")
 _TEXTS_AT_HAND = 8
 # Attributes and declarators behind a body are shorter; a text without semicolons is not read to its end for each.
-_MOST_BEHIND = 1 << 12
+_MOST_BEHIND = 1 << 9
 
 _Found = dict[bytes, dict[int, tuple[bytes, int, bool]]]
 """By name and opening brace: keyword, where that is, and whether the name is a typedef."""
