@@ -28,7 +28,8 @@ _ERROR = re.compile(r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?erro
 # What a compiler says of a header that is missing or hidden; the message must not tell which of the two.
 _MISSING = re.compile(r"(?P<name>[\w./+-]{1,400}): (?:No such file or directory|Permission denied)")
 _MOST_OF_A_LINE = 1000
-_BEFORE_OUTPUT = ("-g", "-fno-eliminate-unused-debug-types", "-c", "-o")
+# Hostile text has errors without end; one is enough.
+_BEFORE_OUTPUT = ("-fmax-errors=16", "-g", "-fno-eliminate-unused-debug-types", "-c", "-o")
 
 
 @dataclass(frozen=True, slots=True)
