@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from linesmith.analyzer.geometry.naming import MOST_MEMBERS
 from linesmith.analyzer.layouts import Layouts
@@ -37,7 +36,7 @@ class AskedAlignment:
 def asked_alignments(layout: Layout, layouts: Layouts) -> Iterator[AskedAlignment]:
     """Of the record, then of each member that C code can name and of each part without a name, in their order."""
     yield AskedAlignment("", layout.alignment or 1, _asked_of_record(layout))
-    yield from islice(_of_members(layout, layouts, 1, _MOST_LEVELS), MOST_MEMBERS)
+    yield from _of_members(layout, layouts, 1, _MOST_LEVELS, iter(range(MOST_MEMBERS)))
 
 
 def asked_at_least(least: int, layout: Layout, layouts: Layouts) -> list[AskedAlignment]:
@@ -59,14 +58,19 @@ def _states(least: int, layout: Layout, layouts: Layouts) -> bool:
     return False
 
 
-def _of_members(layout: Layout, layouts: Layouts, around: int, levels: int) -> Iterator[AskedAlignment]:
+def _of_members(
+    layout: Layout, layouts: Layouts, around: int, levels: int, left: Iterator[int]
+) -> Iterator[AskedAlignment]:
+    """``left`` counts members, also those that ask for nothing."""
     for member in layout.members:
+        if next(left, None) is None:
+            return
         stated = member.alignment or 1
         if member.name or member.record is None:
             yield AskedAlignment(member.name, stated, _asked_of_member(member, layouts), around=around)
             continue
         inner = layouts.by_id(member.record)
-        inside = _of_members(inner, layouts, max(around, stated), levels - 1) if levels else iter(())
+        inside = _of_members(inner, layouts, max(around, stated), levels - 1, left) if levels else iter(())
         first = next(inside, None)
         if first is not None:
             asked = max(_asked_of_member(member, layouts), _asked_of_record(inner))

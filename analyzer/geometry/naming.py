@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from weakref import WeakKeyDictionary
 
 from linesmith.analyzer.geometry.phase import Span
@@ -56,7 +55,7 @@ def nameable(layout: Layout, layouts: Layouts) -> Iterator[Named]:
     found = kept.get(layout.id)
     if found is not None and found[0] is layout:
         return iter(found[1])
-    members = tuple(islice(_nameable(layout, layouts, 0, frozenset({layout.id})), MOST_MEMBERS))
+    members = tuple(_nameable(layout, layouts, 0, frozenset({layout.id}), iter(range(MOST_MEMBERS))))
     if found is None:  # else it is another order of the members of the one that is kept
         if len(kept) >= MOST_KEPT:
             kept.clear()
@@ -83,13 +82,18 @@ def named(layout: Layout, layouts: Layouts, path: str) -> Named | None:
     return Named(path, start + inner.base, inner.member, Span(start + inner.offset, inner.span.size))
 
 
-def _nameable(layout: Layout, layouts: Layouts, base: int, entered: frozenset[int]) -> Iterator[Named]:
+def _nameable(
+    layout: Layout, layouts: Layouts, base: int, entered: frozenset[int], left: Iterator[int]
+) -> Iterator[Named]:
+    """``left`` counts members, also those that give no name: of empty records in each other there may be no end."""
     for number, member in enumerate(layout.members):
+        if next(left, None) is None:
+            return
         if member.name or member.record is None or member.record in entered or len(entered) > MOST_LEVELS:
             yield Named(member.name or f"({number})", base, member, _span(member, base))
         else:
             inner = layouts.by_id(member.record)
-            yield from _nameable(inner, layouts, base + member.offset, entered | {inner.id})
+            yield from _nameable(inner, layouts, base + member.offset, entered | {inner.id}, left)
 
 
 def _span(member: Member, base: int) -> Span:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from linesmith.analyzer.diff import changes, paired
-from linesmith.analyzer.geometry import flatten, leaves_at
+from linesmith.analyzer.geometry import asked_alignments, flatten, leaves_at
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.model import Layout, Member, MemberCategory, RecordKind
 from linesmith.analyzer.report.pahole import render_text
@@ -29,6 +31,13 @@ def doubling() -> LayoutTable:
     return LayoutTable(floors)
 
 
+def doubling_nothing() -> LayoutTable:
+    """The same sixty floors over a record without members."""
+    floors = [Layout(0, "", RecordKind.STRUCT, 0, ())]
+    floors += [Layout(number, "", RecordKind.STRUCT, 0, holding(number - 1, "", "")) for number in range(1, 60)]
+    return LayoutTable(floors)
+
+
 def deep() -> LayoutTable:
     """Two thousand records, one in the other."""
     bottom = Layout(0, "", RecordKind.STRUCT, 8, (Member("x", "long", "x", 0, 8),))
@@ -37,10 +46,12 @@ def deep() -> LayoutTable:
     )
 
 
-@pytest.mark.parametrize("table", [ring(), doubling(), deep()], ids=["ring", "doubling", "deep"])
-def test_nesting_comes_to_an_end(table: LayoutTable) -> None:
+@pytest.mark.parametrize("nesting", [ring, doubling, doubling_nothing, deep])
+def test_nesting_comes_to_an_end(nesting: Callable[[], LayoutTable]) -> None:
+    table = nesting()
     outermost = list(table)[-1]
     assert render_text((outermost,), table, expand=True).count("}") < 1 << 17
     assert len(flatten(outermost, table)) <= 1 << 16
     assert len(leaves_at(outermost, table, 0)) <= 1 << 16
     assert changes(table, table, paired((outermost,), (outermost,))) == ()
+    assert len(list(asked_alignments(outermost, table))) <= 1 << 17

@@ -220,3 +220,9 @@ def test_index_says_whether_there_was_anything_to_do(elf: Path, tmp_path: Path) 
     assert linesmith("index", elf, cache=cache).stdout == f"{elf}: 1 names, read from DWARF\n"
     assert linesmith("index", elf, cache=cache).stdout == f"{elf}: 1 names, up to date\n"
     assert len(list(cache.iterdir())) == 1
+
+
+def test_a_command_that_reads_two_builds_for_the_first_time_says_nothing_else(cache: Path, tmp_path: Path) -> None:
+    builds = [compiled(tmp_path, source, name=name) for name, source in (("old", SOURCE), ("new", SOURCE + ";"))]
+    done = linesmith("lint", "--base", builds[0], "--head", builds[1], cache=cache)
+    assert (done.returncode, done.stderr) == (0, "")
