@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from linesmith.analyzer import _native, errors, store
-from linesmith.analyzer.cache import cache_directory
+from linesmith.analyzer.cache import cache_directory, location
 from linesmith.analyzer.layouts import Layouts, LayoutTable
 from linesmith.analyzer.model import ElfIdentity, Layout, Operand, Touched
 from linesmith.analyzer.saved_index import is_saved, read_saved
@@ -117,8 +117,9 @@ def read_layouts(path: Path, progress: Progress = unwatched) -> Reading:
 def indexed(path: Path) -> Layouts | None:
     """The layouts of ``path`` if they have been read before; only its headers are looked at. Raises ``ElfError``."""
     identity = identify(path)
-    place = cache_place(identity, _reader(identity))
-    return _loaded(place)
+    if not location().is_dir():  # looking for an index makes no directory for it
+        return None
+    return _loaded(cache_place(identity, _reader(identity)))
 
 
 def _loaded(place: CachePlace) -> store.IndexedLayouts | None:

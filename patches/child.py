@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import tempfile
 import time
@@ -77,7 +78,12 @@ def started(command: Command, streams: Streams) -> Iterator[subprocess.Popen[byt
         if command.confinement is not None:
             begin = stack.enter_context(command.confinement.entry())
             variables |= command.confinement.variables
-        process = child(command.argv, command.directory, streams, environment=variables, begin=begin)
+        # Found where we would find it: a confined child does not search all folders of PATH.
+        program = shutil.which(command.argv[0], path=environment()["PATH"])
+        if program is None:
+            raise missing(command.argv[0])
+        argv = (program, *command.argv[1:])
+        process = child(argv, command.directory, streams, environment=variables, begin=begin)
         try:
             running = stack.enter_context(process)
         except ToolMissing as error:

@@ -85,7 +85,8 @@ class Confinement:
     def variables(self) -> dict[str, str]:
         """The variables that differ for the child: where it finds programs, its home, and its temporary files."""
         own = dict.fromkeys(("HOME", "TMPDIR"), str(self.writable[0] if self.writable else "/nonexistent"))
-        return {**own, "PATH": os.pathsep.join(filter(self._runs, os.get_exec_path()))}
+        folders = dict.fromkeys((*filter(self._runs, os.get_exec_path()), "/usr/bin", "/bin"))
+        return {**own, "PATH": os.pathsep.join(folders)}
 
     def _runs(self, folder: str) -> bool:
         place = Path(folder).resolve()

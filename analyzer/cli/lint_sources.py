@@ -56,7 +56,7 @@ class Given:
     patches: tuple[Path, ...] = ()
     build: Path | None = None
     cflags: str = ""
-    deadline: float = 300.0
+    deadline: float = 300
     on: tuple[str, ...] = ()
 
     def asked_beside(self, *builds: Path | None) -> bool:

@@ -24,8 +24,8 @@ build = click.option("--build", metavar="DIR", type=_DIRECTORY, help="The O= dir
 deadline = click.option(
     "--deadline",
     metavar="SECONDS",
-    type=click.FloatRange(min=1),
-    default=300.0,
+    type=click.IntRange(min=1),
+    default=300,
     show_default=True,
     help="Stop reading and compiling the sources after this long; exit with 1 where not all was judged.",
 )

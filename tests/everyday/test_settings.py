@@ -194,7 +194,7 @@ def test_the_file_of_a_tree_that_is_set_counts_instead_of_the_one_around(home: H
 
 @pytest.mark.parametrize(
     ("command", "name", "can"),
-    [("layout", "tree", "format"), ("slab", "cflags", "cpus, format, kernel, page-size, slabinfo")],
+    [("layout", "tree", "deadline, format"), ("slab", "cflags", "cpus, format, kernel, page-size, slabinfo")],
 )
 def test_what_a_command_does_not_take_from_a_file_is_refused_in_its_table(
     home: Home, command: str, name: str, can: str

@@ -20,10 +20,10 @@ from pathlib import Path
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from hostile import mutated_elf, mutated_index
+from hostile import mutated_elf, mutated_index, mutated_profile
 from hostile.mutation import SOUND, Kind, Outcome, Sample, mutated, outcome
 
-KINDS = {kind.name: kind for kind in (mutated_elf.KIND, mutated_index.KIND)}
+KINDS = {kind.name: kind for kind in (mutated_elf.KIND, mutated_index.KIND, *mutated_profile.KINDS)}
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ HEADER = "struct cache {\n\tlong root;\n\tlong uses;\n};\n"
 GROWN = HEADER.replace("\tlong uses;\n", "\tlong uses;\n\tlong more[9];\n")
 # A compiler expands this for minutes.
 LEVELS = "".join(f"#define A{level} A{level - 1} A{level - 1} A{level - 1} A{level - 1}\n" for level in range(1, 20))
-ENDLESS = f"#define A0 int x;\n{LEVELS}static inline void f(void) {{ A19 }}\n"
+ENDLESS = f"#define A0 x++;\n{LEVELS}static inline void f(int x) {{ A19 }}\n"
 
 
 def test_what_the_deadline_left_out_is_named(tmp_path: Path) -> None:

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Profiles, traces and TOML files of a tree, damaged: each is read as its commands do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+from hostile.mutation import EXTREMES, Kind, Sample, flipped, moved, truncated
+from profiles.example_files import c2c_report, linesmith_profile, perf_data, perf_script
+from replay.traces import Step, turns, write_trace
+
+from linesmith.analyzer.intent import read_intent
+from linesmith.plugins.registry import read_profiles
+from linesmith.tuner.plan_file import read_plan
+from linesmith.tuner.replay import open_trace
+
+_WORDS = (
+    b"0x", b"%", b"|", b"[", b"{", b'"', b"\n", b"\t", b"-", b"9" * 30, b"nan", b"\xff\xfe", b"=", b".", b"null",
+    b"1e999",
+)  # fmt: skip
+INTENTS = """\
+[lint]
+select = ["all"]
+ignore = ["avoidable-hole"]
+
+[[type]]
+name = "address_space"
+reason = "exec storms wait for i_mmap_rwsem"
+configuration = ["CONFIG_SMP"]
+hot = ["i_mmap", "i_mmap_rwsem"]
+write-hot = ["i_mmap_rwsem"]
+"""
+PLAN = """\
+[source]
+tree = "."
+command = "make"
+products = ["a.out"]
+
+[machine]
+cpus = 8
+
+[[benchmark]]
+name = "exec-storm"
+threads = [1, 8]
+
+[search]
+type = "address_space"
+
+[budget]
+minutes = 120
+"""
+
+
+def a_number_replaced(random: Random, content: bytearray) -> None:
+    """A number in text that nobody wrote."""
+    starts = [at for at in range(len(content)) if content[at : at + 1].isdigit() and not content[at - 1 : at].isdigit()]
+    start = random.choice(starts)
+    end = start
+    while content[end : end + 1].isdigit():
+        end += 1
+    content[start:end] = str(random.choice((*EXTREMES, 10**40, -(10**20)))).encode()
+
+
+def a_word_put_in(random: Random, content: bytearray) -> None:
+    """A sign that means something, where it means nothing."""
+    at = random.randrange(len(content))
+    content[at:at] = random.choice(_WORDS) * random.choice((1, 1, 1, 100, 10_000))
+
+
+def a_line_repeated(random: Random, content: bytearray) -> None:
+    """A line many times over, or none of it."""
+    lines = bytes(content).split(b"\n")
+    at = random.randrange(len(lines))
+    lines[at : at + 1] = [lines[at]] * random.choice((0, 2, 50, 1000))
+    content[:] = b"\n".join(lines)
+
+
+_TEXT = (flipped, truncated, moved, a_number_replaced, a_word_put_in, a_line_repeated)
+
+
+def _profiles(folder: Path) -> Iterator[Sample]:
+    for name, make in (
+        ("c2c", c2c_report),
+        ("script", perf_script),
+        ("perf.data", perf_data),
+        ("profile", linesmith_profile),
+    ):
+        file = folder / name
+        make(file)
+        yield Sample(name, {name: file.read_bytes()}, name, name)
+
+
+def _trace(folder: Path) -> Iterator[Sample]:
+    steps = [Step(cpu, kind, 0x1000 + 8 * cpu, code=0x40 + cpu) for cpu in range(2) for kind in "LS"]
+    file = write_trace(folder / "trace", turns(steps, 50), (0, 0))
+    yield Sample("trace", {"trace": file.read_bytes()}, "trace", "trace")
+
+
+def _text_sample(name: str, text: str) -> Callable[[Path], Iterator[Sample]]:
+    def samples(_folder: Path) -> Iterator[Sample]:
+        yield Sample(name, {name: text.encode()}, name, name)
+
+    return samples
+
+
+def _read_profiles(file: Path) -> None:
+    for profile in read_profiles(file):
+        assert profile.lines is not None
+
+
+def _replayed(file: Path) -> None:
+    open_trace(file, ())
+
+
+def _intents(file: Path) -> None:
+    read_intent(file)
+
+
+def _plan(file: Path) -> None:
+    read_plan(file)
+
+
+KINDS = (
+    Kind("profile", _profiles, _TEXT, (_read_profiles,)),
+    Kind("trace", _trace, (flipped, truncated, moved), (_replayed,)),
+    Kind("intents", _text_sample("linesmith.toml", INTENTS), _TEXT, (_intents,)),
+    Kind("plan", _text_sample("tune.toml", PLAN), _TEXT, (_plan,)),
+)
