@@ -60,6 +60,7 @@ constexpr auto kWanted = std::to_array<WantedAttribute>({
     {DW_AT_GNU_ranges_base, Slot::kRangeListsBase},
     {DW_AT_loclists_base, Slot::kLocationListsBase},
     {DW_AT_noreturn, Slot::kNoReturn},
+    {DW_AT_data_location, Slot::kDataLocation},
 });
 
 // Slots of the standard attributes, by number; asked for every attribute of every abbreviation.

@@ -52,6 +52,7 @@ enum class Slot : std::uint8_t {
   kRangeListsBase,
   kLocationListsBase,
   kNoReturn,
+  kDataLocation,
   kNone,
 };
 constexpr std::size_t kSlotCount = static_cast<std::size_t>(Slot::kNone);

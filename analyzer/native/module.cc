@@ -248,7 +248,8 @@ void RegisterAccessTable(nb::module_& module) {
 NB_MODULE(_native, module) {
   using namespace nb::literals;
   using linesmith::RecordTable;
-  // What is kept until the process ends (layouts that a cache of a function holds) is no leak to tell users of.
+  // What is kept until the process ends (layouts that a cache of a function holds) is no leak to tell users
+  // of.
   nb::set_leak_warnings(false);
   linesmith::RegisterError(module);
   module.def("compiler_version", &linesmith::CompilerVersion);

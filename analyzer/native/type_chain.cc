@@ -133,6 +133,9 @@ void TypeChain::Resolve(TypeDie die, TypeShape& shape, unsigned depth) {
   std::uint64_t wanted_alignment = 1;
   for (; die && depth < kLongestChain; ++depth) {
     wanted_alignment = std::max(wanted_alignment, die.attributes.Get(Slot::kAlignment, 1));
+    // A descriptor (DWARF 5, 5.18.1): the elements of an allocatable array of Fortran lie elsewhere, and may
+    // be records that hold the array.
+    if (die.attributes.Has(Slot::kDataLocation)) return;
     if (die.tag() == DW_TAG_array_type && !IsVector(die)) {
       const ArrayBounds bounds = Bounds(die);
       if (shape.dimensions.empty()) shape.flexible = bounds.flexible;

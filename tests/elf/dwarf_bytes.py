@@ -31,6 +31,7 @@ ATTRIBUTES = {
     "data_member_location": (0x38, 0x0F),
     "encoding": (0x3E, 0x0B),
     "type": (0x49, 0x13),
+    "data_location": (0x50, 0x0B),
     "data_bit_offset": (0x6B, 0x0F),
 }
 

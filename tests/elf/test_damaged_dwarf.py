@@ -184,6 +184,19 @@ def test_two_structs_that_contain_each_other(tmp_path: Path) -> None:
     assert damaged(tmp_path, dwarf) == HOLDS_ITSELF
 
 
+def test_record_with_a_descriptor_of_an_array_of_its_own_kind(tmp_path: Path) -> None:
+    """Fortran's allocatable component: the elements lie elsewhere."""
+    dwarf = Dwarf()
+    array = dwarf.entry("array_type", children=True, data_location=0, type=dwarf.here() + 16)
+    dwarf.entry("subrange_type", upper_bound=3)
+    dwarf.end()
+    record = dwarf.struct("record", 8, count=dwarf.int, children=array)
+    place = dwarf.entries.index(struct.pack("<I", array + 16))
+    dwarf.entries[place : place + 4] = struct.pack("<I", record)
+    layouts = read_layouts(dwarf_file(tmp_path / "file", dwarf)).layouts
+    assert [member.record for member in layouts.variants("record")[0].members] == [None, None]
+
+
 def test_array_of_more_elements_than_bytes_exist(tmp_path: Path) -> None:
     dwarf = Dwarf()
     array = dwarf.entry("array_type", children=True, type=dwarf.int)
