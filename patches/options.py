@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class OptionRule:
     """Options that are used as one word: those that ``pattern`` matches as a whole, and the ``reason`` for them."""
 
     pattern: str
@@ -62,37 +62,39 @@ _OTHER_FEATURES = (
 )
 
 RULES = (
-    Rule("-std=[A-Za-z0-9+:]+|-ansi", "the language in which records are declared"),
-    Rule("-(?:nostdinc|nostdlibinc|nobuiltininc|undef|trigraphs)", "which headers and macros there are"),
-    Rule("-m(?:16|32|64|x32|31|eabi|lp64|ilp32|lp64d)", "the sizes of long and of pointers"),
-    Rule("-m(?:arch|cpu|tune|abi|isa-spec|fpu|float-abi|cpu-32|arch-32)=[A-Za-z0-9_.+-]+",
+    OptionRule("-std=[A-Za-z0-9+:]+|-ansi", "the language in which records are declared"),
+    OptionRule("-(?:nostdinc|nostdlibinc|nobuiltininc|undef|trigraphs)", "which headers and macros there are"),
+    OptionRule("-m(?:16|32|64|x32|31|eabi|lp64|ilp32|lp64d)", "the sizes of long and of pointers"),
+    OptionRule("-m(?:arch|cpu|tune|abi|isa-spec|fpu|float-abi|cpu-32|arch-32)=[A-Za-z0-9_.+-]+",
          "the ABI, and macros by which headers choose"),
-    Rule(f"-m(?:no-)?(?:{_X86_FEATURES})", "vector types, and macros by which headers choose (x86)"),
-    Rule(f"-m(?:no-)?(?:{_OTHER_FEATURES})", "types, byte order, and macros by which headers choose (other machines)"),
-    Rule("-m(?:regparm|cmodel|preferred-stack-boundary|stack-alignment|incoming-stack-boundary|tls-dialect|tls-size|"
+    OptionRule(f"-m(?:no-)?(?:{_X86_FEATURES})", "vector types, and macros by which headers choose (x86)"),
+    OptionRule(f"-m(?:no-)?(?:{_OTHER_FEATURES})",
+               "types, byte order, and macros by which headers choose (other machines)"),
+    OptionRule("-m(?:regparm|cmodel|preferred-stack-boundary|stack-alignment|incoming-stack-boundary|tls-dialect|tls-size|"
          "branch-protection|indirect-branch|function-return|harden-sls|stack-protector-guard|"
          "stack-protector-guard-reg|stack-protector-guard-offset|sign-return-address|long-double|align|tp|"
          "structure-size-boundary|float-gprs|call)=[A-Za-z0-9_.+-]+",
          "how functions and inline assembler of headers compile; some set macros"),
-    Rule("-m(?:rtd|fentry|record-mcount|nop-mcount|pic-data-is-text-relative|profile-kernel|retpoline|retpoline-external-thunk)",
+    OptionRule("-m(?:rtd|fentry|record-mcount|nop-mcount|pic-data-is-text-relative|profile-kernel|retpoline|"
+               "retpoline-external-thunk)",
          "how functions of headers compile"),
-    Rule("-f(?:no-)?(?:pack-struct|short-enums|short-wchar|short-double|signed-char|unsigned-char|signed-bitfields|"
+    OptionRule("-f(?:no-)?(?:pack-struct|short-enums|short-wchar|short-double|signed-char|unsigned-char|signed-bitfields|"
          "unsigned-bitfields|ms-extensions|plan9-extensions|ms-compatibility|blocks|char8_t|common)|-fpack-struct=[0-9]+",
          "the layout itself: packing, enumerations, characters, unnamed members"),
-    Rule("-frandomize-layout-seed(?:-file)?=[^\\s,'\"]+", "the order of members where clang shuffles them"),
-    Rule("-f(?:no-)?(?:freestanding|hosted|asm|gnu-keywords|gnu89-inline|builtin|extended-identifiers|"
+    OptionRule("-frandomize-layout-seed(?:-file)?=[^\\s,'\"]+", "the order of members where clang shuffles them"),
+    OptionRule("-f(?:no-)?(?:freestanding|hosted|asm|gnu-keywords|gnu89-inline|builtin|extended-identifiers|"
          "dollars-in-identifiers|lax-vector-conversions|permissive|openmp|openmp-simd|openacc|exceptions|"
          "non-call-exceptions|rtti|heinous-gnu-extensions|declspec|borland-extensions|cilkplus)"
          "|-f(?:no-)?builtin-[a-z0-9_]+|-flax-vector-conversions=[a-z]+|-finput-charset=[A-Za-z0-9-]+"
          "|-fopenmp=[a-z0-9]+", "what the parser accepts, and macros by which headers choose"),
-    Rule("-pthread|-fPIC|-fpic|-fPIE|-fpie|-fno-(?:PIC|pic|PIE|pie)|-f(?:no-)?plt",
+    OptionRule("-pthread|-fPIC|-fpic|-fPIE|-fpie|-fno-(?:PIC|pic|PIE|pie)|-f(?:no-)?plt",
          "macros by which headers choose (_REENTRANT, __PIC__)"),
-    Rule("-f(?:no-)?stack-protector(?:-strong|-all|-explicit)?|-fcf-protection(?:=[a-z]+)?"
+    OptionRule("-f(?:no-)?stack-protector(?:-strong|-all|-explicit)?|-fcf-protection(?:=[a-z]+)?"
          "|-f(?:no-)?sanitize(?:-recover|-trap)?=[a-z,-]+|-f(?:no-)?sanitize-coverage=[a-z0-9,-]+"
          "|-f(?:no-)?sanitize-cfi-icall-(?:generalize-pointers|experimental-normalize-integers)",
          "macros by which headers choose (__SSP__, __SANITIZE_ADDRESS__, __CET__)"),
-    Rule("-O[0-3sgz]?|-Ofast", "headers assert at compile time what only an optimizer sees (BUILD_BUG_ON)"),
-    Rule("-f(?:no-)?(?:strict-aliasing|strict-overflow|wrapv|delete-null-pointer-checks|inline|"
+    OptionRule("-O[0-3sgz]?|-Ofast", "headers assert at compile time what only an optimizer sees (BUILD_BUG_ON)"),
+    OptionRule("-f(?:no-)?(?:strict-aliasing|strict-overflow|wrapv|delete-null-pointer-checks|inline|"
          "inline-functions-called-once|inline-small-functions|optimize-sibling-calls|omit-frame-pointer|jump-tables|"
          "conserve-stack|stack-check|stack-clash-protection|allow-store-data-races|function-sections|data-sections|"
          "asynchronous-unwind-tables|unwind-tables|merge-all-constants|partial-inlining|ipa-cp-clone|ipa-icf|"
@@ -103,7 +105,7 @@ RULES = (
          "patchable-function-entry|visibility|strict-flex-arrays|inline-limit|tls-model|excess-precision|fp-model|"
          "fp-contract)=[A-Za-z0-9_.,-]+|-fstrict-flex-arrays",
          "which warnings and errors the compiler gives, so that those of a change are told from those before it"),
-    Rule("-W(?:no-)?(?:error=)?[a-z0-9][a-z0-9+-]*(?:=[A-Za-z0-9_-]+)?|-w|-pedantic|-pedantic-errors|"
+    OptionRule("-W(?:no-)?(?:error=)?[a-z0-9][a-z0-9+-]*(?:=[A-Za-z0-9_-]+)?|-w|-pedantic|-pedantic-errors|"
          "-Qunused-arguments", "which warnings the compiler gives; those that a change brings are shown"),
 )  # fmt: skip
 _ALLOWED = re.compile("|".join(f"(?:{rule.pattern})" for rule in RULES))
@@ -123,14 +125,14 @@ _DROPPED_PAIRS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class UsedOptions:
     """The options that are used, and those of which a reader should know that they are not."""
 
     options: tuple[str, ...]
     left_out: tuple[str, ...]
 
 
-def chosen(words: Sequence[str]) -> Chosen:
+def chosen(words: Sequence[str]) -> UsedOptions:
     """What is used of the words behind the compiler; sources, outputs and dependency files fall away unmentioned."""
     options: list[str] = []
     left_out: list[str] = []
@@ -146,7 +148,7 @@ def chosen(words: Sequence[str]) -> Chosen:
             left_out.append(f"{word} {next(waiting, '')}".rstrip())
         elif word.startswith(("-", "@")) and not _PLAIN_WORDS.fullmatch(word):
             left_out.append(word)
-    return Chosen(tuple(options), tuple(dict.fromkeys(left_out)))
+    return UsedOptions(tuple(options), tuple(dict.fromkeys(left_out)))
 
 
 def _valued(word: str, waiting: Iterator[str]) -> tuple[str, ...] | None:
