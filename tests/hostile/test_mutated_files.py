@@ -13,7 +13,9 @@ from hostile.mutation import SOUND
 from hostile.mutations import KINDS, trials
 
 
-@pytest.mark.parametrize(("kind", "count"), [("elf", 110), ("index", 40), ("profile", 40), ("trace", 10), ("intents", 20), ("plan", 20)])
+@pytest.mark.parametrize(
+    ("kind", "count"), [("elf", 110), ("index", 40), ("profile", 40), ("trace", 10), ("intents", 20), ("plan", 20)]
+)
 def test_a_damaged_file_is_read_or_refused_with_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, count: int
 ) -> None:
