@@ -138,7 +138,7 @@ def _places(text: bytes, _: Path) -> None:
 
 def _scanned(text: bytes, _: Path) -> None:
     found = header_text(text)
-    if declares(RECORD.encode()).search(text):
+    if declares((RECORD.encode(),)).search(text):
         carriers(RECORD, [found])
 
 

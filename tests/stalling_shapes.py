@@ -135,6 +135,11 @@ C_SHAPES: Mapping[str, Shape] = {
     "a macro of many lines": Shape("struct queue \\\n", "#define A \\\n"),
     "a member with a deep type": Shape("(", "struct queue { int ", " a; };"),
     "a member of many names": Shape("a, ", "struct queue { int ", "b; };"),
+    "a macro of brackets": Shape("()", "struct queue { int a; } q;\n#define b q", "x\n"),
+    "a macro of blanks": Shape(" ", "struct queue { int a; } q;\n#define b q", "x\n"),
+    "records before an initialiser": Shape("struct a ", "", "= { struct queue q; };"),
+    "records in records": Shape("struct a { struct queue q;\n"),
+    "deep queues": Shape("struct queue { int a;\n", "", "} queue_t;"),
     "members of other names": Shape("struct queue *q", "struct queue { int a; };\nvmlinux.h"),
 }
 

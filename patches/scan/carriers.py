@@ -10,83 +10,133 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from linesmith.patches.scan.declared import Titles, titles, words_inside
-from linesmith.patches.scan.header_text import HeaderText, Macro, surroundings
+from linesmith.patches.scan.declared import Titles, one_of, titles, words_inside
+from linesmith.patches.scan.header_text import HeaderText, Macro, each_word, surroundings
 
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 _DECLARATORS = re.compile(rb"[^;{}()=]{0,300}")
 _QUALIFIERS = frozenset(b"const volatile struct static inline extern unsigned int long void".split())
-# A record that so many embed is one that most of the code uses.
-_MOST_HOLDERS = 100
-# What may stand between the word that names an object and what is done with it.
-_BETWEEN = rb"(?:\s*\([^;{}]{0,160}?\)|\s*\[[^;{}\]]{0,160}\]|\s*\))*"
-_REACHED = rb"\s*(?:->|\.)\s*(\w+)"
-_THROUGH = re.compile(_REACHED)
-_PASSED = rb"\s*[,)]"
-_LAST = rb"[\s)]*\Z"
-_INITIALISED = rb"[^;(){}]*(?:=\s*\{|\)\s*\{)"
+# A record that so many embed, or that has so many names, is one that most of the code uses.
+_MOST_NAMES = 100
+# By value; each level takes a look at all of the text.
+_MOST_LEVELS = 8
+# What may stand between the word that names an object and what is done with it: calls, elements, ends of casts.
+_STEP = re.compile(rb"\s*+(?:\)|\[[^;{}\]]{0,160}+\]|(\())")
+_PARENTHESIS = re.compile(rb"[(){};]")
+_MOST_BETWEEN = 300
+_REACHED = re.compile(rb"\s*+(?:->|\.)\s*+(\w+)")
+_THROUGH = re.compile(rb"(?:->|\.)\s*+(\w+)")
+_NEXT_ARGUMENT = re.compile(rb"\s*+,")
+_INITIALISED = rb"[^;(){}]{0,200}(?:=\s*\{|\)\s*\{)"
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """A ``pattern`` that only text with one of the ``words`` can match."""
+
+    words: frozenset[bytes]
+    pattern: re.Pattern[bytes]
+
+    def is_in(self, text: bytes, words: frozenset[bytes]) -> bool:
+        """Whether ``text``, which is made of ``words``, matches."""
+        return not words.isdisjoint(self.words) and self.pattern.search(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Carriers:
     """How text comes to a record.
 
-    ``titles`` name its type, ``bearers`` are words that yield one, ``members`` hold all of its members' names,
-    ``holders`` name records that embed it. ``expanded`` are macros that do with these what text does, ``reaching``
-    those that reach a member of what they are given.
+    ``named`` is the name of its type, ``initialised`` an initialiser of it or of a record that embeds it.
+    ``bearers`` are words that yield one, ``members`` hold all of its members' names. ``expanded`` are macros that do
+    with these what text does, ``reaching`` those that reach a member of what they are given.
     """
 
-    titles: Titles
+    named: Spelling
+    initialised: Spelling
     bearers: frozenset[bytes]
     members: frozenset[bytes]
-    holders: frozenset[bytes]
     expanded: frozenset[bytes] = frozenset()
     reaching: frozenset[bytes] = frozenset()
 
     def lead(self, text: bytes, words: frozenset[bytes]) -> bool:
         """Whether ``text``, which is made of ``words``, can come to the record."""
-        if not words.isdisjoint(self.expanded) or self._named(text, words) or self._initialised(text, words):
+        if not words.isdisjoint(self.expanded):
             return True
-        bearers = words & self.bearers
-        if not bearers:
-            return False
-        reached = _behind(bearers, _REACHED).finditer(text)
-        if any(match[1] in self.members for match in reached):
+        if self.named.is_in(text, words) or self.initialised.is_in(text, words):
             return True
-        return not words.isdisjoint(self.reaching) and _behind(bearers, _PASSED).search(text) is not None
+        return not words.isdisjoint(self.bearers) and self._used(text, reaching=not words.isdisjoint(self.reaching))
 
-    def _named(self, text: bytes, words: frozenset[bytes]) -> bool:
-        return not words.isdisjoint(self.titles.words) and self.titles.pattern().search(text) is not None
-
-    def _initialised(self, text: bytes, words: frozenset[bytes]) -> bool:
-        holders = words & self.holders
-        return bool(holders) and re.search(_any(holders) + _INITIALISED, text) is not None
+    def _used(self, text: bytes, *, reaching: bool) -> bool:
+        """Whether a member of what a word yields is reached, or, by a macro that is ``reaching``, can be."""
+        for found in each_word(text, self.bearers):
+            use = _use(text, found.end())
+            if (reaching and use.is_passed) or use.member in self.members:
+                return True
+        return False
 
 
 def carriers(record: str, texts: Sequence[HeaderText]) -> Carriers | None:
     """The words for ``record`` in the headers ``texts``, one of which declares it; ``None`` where it is everywhere."""
-    called = titles(record.encode(), texts)
+    called = titles(frozenset((record.encode(),)), texts)
     holders = _holders(called, texts)
-    if len(holders) > _MOST_HOLDERS:
+    if holders is None:
         return None
     macros = [macro for text in texts for macro in text.macros]
     bearers = _bearers(called, texts) - {macro.name for macro in macros}
-    bearers |= {one.name for one in macros if (own := one.words & bearers) and _behind(own, _LAST).search(one.body)}
+    bearers |= {one.name for one in macros if _yields(one, bearers)}
     members = words_inside(record.encode(), texts)
-    found = Carriers(called, bearers, members, holders)
+    named = Spelling(called.words, called.pattern())
+    initialised = Spelling(holders, re.compile(rb"\b%s\b%s" % (one_of(holders), _INITIALISED)))
+    found = Carriers(named, initialised, bearers, members)
     users = _users(macros)
     expanded = [one.name for one in macros if found.lead(one.body, one.words)]
     reaching = [one.name for one in macros if any(match[1] in members for match in _THROUGH.finditer(one.body))]
     closed = (_closure(start, users) for start in (expanded, reaching))
-    return Carriers(called, bearers, members, holders, *closed)
+    return Carriers(named, initialised, bearers, members, *closed)
 
 
-def _any(words: Iterable[bytes]) -> bytes:
-    return rb"\b(?:%s)\b" % b"|".join(map(re.escape, sorted(words)))
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """What is done with an object: the ``member`` reached if one is, and whether it is handed to a call.
+
+    ``end`` is where the text goes on behind the calls, elements and casts that the object is found by.
+    """
+
+    member: bytes
+    is_passed: bool
+    end: int
 
 
-def _behind(words: Iterable[bytes], what: bytes) -> re.Pattern[bytes]:
-    return re.compile(_any(words) + _BETWEEN + what)
+def _use(text: bytes, at: int) -> _Use:
+    """What is done with the object whose name ends at ``at``."""
+    most = at + _MOST_BETWEEN
+    is_passed = False
+    while at < most and (step := _STEP.match(text, at)) is not None:
+        end = step.end() if step[1] is None else _closing(text, step.end())
+        if end is None:
+            break
+        is_passed |= step[0].endswith(b")")
+        at = end
+    reached = _REACHED.match(text, at)
+    return _Use(reached[1] if reached else b"", is_passed or _NEXT_ARGUMENT.match(text, at) is not None, at)
+
+
+def _closing(text: bytes, at: int) -> int | None:
+    """Where the parenthesis that opened before ``at`` is closed; ``None`` where it is not, or far away."""
+    depth = 1
+    for mark in _PARENTHESIS.finditer(text, at, at + _MOST_BETWEEN):
+        depth += {b"(": 1, b")": -1}.get(mark[0], -_MOST_BETWEEN)
+        if depth <= 0:
+            return mark.end() if depth == 0 else None
+    return None
+
+
+def _yields(macro: Macro, bearers: frozenset[bytes]) -> bool:
+    """Whether what the macro expands to is what one of the words yields."""
+    if macro.words.isdisjoint(bearers):
+        return False
+    end = len(macro.body.rstrip())
+    return any(_use(macro.body, found.end()).end >= end for found in each_word(macro.body, bearers))
 
 
 def _bearers(called: Titles, texts: Iterable[HeaderText]) -> frozenset[bytes]:
@@ -100,19 +150,27 @@ def _bearers(called: Titles, texts: Iterable[HeaderText]) -> frozenset[bytes]:
     return frozenset(found - _QUALIFIERS)
 
 
-def _holders(called: Titles, texts: Sequence[HeaderText]) -> frozenset[bytes]:
-    """Records that have one by value, at any depth."""
-    holders: set[bytes] = set()
-    waiting = [called]
-    while waiting and len(holders) <= _MOST_HOLDERS:
-        by_value = waiting.pop().pattern(rb"\s+\w+\s*[;,\[]")
-        for text in texts:
-            for _, around in surroundings(text.code, by_value):
-                name = next((one for one in reversed(around.records) if one), None)
-                if name is not None and name not in holders and not around.in_code:
-                    holders.add(name)
-                    waiting.append(titles(name, texts))
-    return frozenset(holders)
+def _holders(called: Titles, texts: Sequence[HeaderText]) -> frozenset[bytes] | None:
+    """Records that have one by value, at any depth; ``None`` where they are too many, or have too many names."""
+    holders: frozenset[bytes] = frozenset()
+    for _ in range(_MOST_LEVELS):
+        if len(called.words) > _MOST_NAMES:
+            return None
+        further = _holding(called, texts) - holders
+        if not further:
+            return holders
+        holders |= further
+        if len(holders) > _MOST_NAMES:
+            return None
+        called = titles(further, texts)
+    return None
+
+
+def _holding(called: Titles, texts: Iterable[HeaderText]) -> frozenset[bytes]:
+    """Records with a member of the type itself."""
+    by_value = called.pattern(rb"\s+\w+\s*[;,\[]")
+    around = (around for text in texts for _, around in surroundings(text.code, by_value))
+    return frozenset(one.record for one in around if one.record and not one.in_code)
 
 
 def _users(macros: Iterable[Macro]) -> Mapping[bytes, Sequence[bytes]]:

@@ -14,49 +14,55 @@ _TYPEDEF = re.compile(rb"\btypedef\s+(?:struct|union)\s+(\w+)\s+\**(\w+)\s*;")
 _BRACE = re.compile(rb"[{}]")
 _TAIL = re.compile(rb"[^;{}]*;")
 _MOST_HEAD = 300
+# A tag may have so many attributes before it, and so many bytes of them behind it.
+_ATTRIBUTES = rb"(?:__\w++(?:\([^()]{0,200}+\))?+\s++){0,20}"
+_BEHIND = rb"[^;{}()=]{0,300}+"
 
 
 @dataclass(frozen=True, slots=True)
 class Titles:
-    """What a record is called: by its ``tag`` behind struct or union, and by ``typedefs``."""
+    """What records are called: by their ``tags`` behind struct or union, and by ``typedefs``."""
 
-    tag: bytes
+    tags: frozenset[bytes]
     typedefs: frozenset[bytes]
 
     @property
     def words(self) -> frozenset[bytes]:
-        """All of its names."""
-        return self.typedefs | {self.tag}
+        """All of their names."""
+        return self.typedefs | self.tags
 
     def pattern(self, behind: bytes = b"") -> re.Pattern[bytes]:
-        """Matches a use of the type, followed by the expression ``behind``."""
-        tagged = rb"\b(?:struct|union)\s+%s\b" % re.escape(self.tag)
-        ways = (tagged, *(rb"\b%s\b" % re.escape(name) for name in sorted(self.typedefs)))
+        """Matches a use of one of the types, followed by the expression ``behind``."""
+        tagged = rb"\b(?:struct|union)\s+%s\b" % one_of(self.tags)
+        ways = (tagged, rb"\b%s\b" % one_of(self.typedefs)) if self.typedefs else (tagged,)
         return re.compile(rb"(?:%s)%s" % (b"|".join(ways), behind))
 
 
-def declares(record: bytes) -> re.Pattern[bytes]:
-    """Matches in a file that may declare ``record``."""
-    name = re.escape(record)
-    return re.compile(
-        rb"\b(?:struct|union)\s+(?:__\w+(?:\([^()]*\))?\s+)*%s\b[^;{}()=]*\{|\}\s*(?:\w+\s+)*%s\s*[;,]" % (name, name)
-    )
+def one_of(words: Iterable[bytes]) -> bytes:
+    """The expression that matches any of the words."""
+    return rb"(?:%s)" % b"|".join(map(re.escape, sorted(words)))
 
 
-def titles(record: bytes, texts: Iterable[HeaderText]) -> Titles:
-    """The names of ``record``: its own, and typedefs of it before or behind its body."""
+def declares(records: Iterable[bytes]) -> re.Pattern[bytes]:
+    """Matches in a file that may declare one of ``records``."""
+    name = one_of(records)
+    tagged = rb"\b(?:struct|union)\s++%s%s\b%s\{" % (_ATTRIBUTES, name, _BEHIND)
+    return re.compile(rb"%s|\}\s*+(?:\w+\s+)*%s\s*+[;,]" % (tagged, name))
+
+
+def titles(records: frozenset[bytes], texts: Iterable[HeaderText]) -> Titles:
+    """The names of ``records``: their own, and typedefs of them before or behind their bodies."""
     typedefs: set[bytes] = set()
-    for code in (text.code for text in texts):
-        if record in code:
-            typedefs.update(name for tag, name in _TYPEDEF.findall(code) if tag == record)
-            for body in _bodies(record, code):
-                typedefs.update(body.typedefs)
-    return Titles(record, frozenset(typedefs))
+    for code in (text.code for text in texts if any(one in text.code for one in records)):
+        typedefs.update(name for tag, name in _TYPEDEF.findall(code) if tag in records)
+        for body in _bodies(records, code):
+            typedefs.update(body.typedefs)
+    return Titles(records, frozenset(typedefs))
 
 
 def words_inside(record: bytes, texts: Iterable[HeaderText]) -> frozenset[bytes]:
     """Every word in the body of ``record``, of each declaration: its members are among them."""
-    bodies = (body for text in texts if record in text.code for body in _bodies(record, text.code))
+    bodies = (body for text in texts if record in text.code for body in _bodies((record,), text.code))
     return frozenset(word for body in bodies for word in _WORD.findall(body.text))
 
 
@@ -68,27 +74,34 @@ class _Body:
     typedefs: frozenset[bytes]
 
 
-def _bodies(record: bytes, code: bytes) -> Iterator[_Body]:
-    """The bodies of ``record``, found forward from its tag, or back from its typedef."""
-    for match in declares(record).finditer(code):
-        if match[0].endswith(b"{"):
-            opening = match.end() - 1
-            closing = opening + 1 + _closing(code[opening + 1 :], b"{")
-        else:
-            closing = match.start()
-            opening = closing - 1 - _closing(code[:closing][::-1], b"}")
+def _bodies(records: Iterable[bytes], code: bytes) -> Iterator[_Body]:
+    """The bodies of ``records``, found forward from its tag, or back from its typedef; none within another one."""
+    behind = 0
+    for opening, closing, tagged in sorted(_enclosed(records, code)):
+        if opening < behind:
+            continue
+        behind = closing
         head = re.split(rb"[;{}]", code[max(0, opening - _MOST_HEAD) : max(0, opening)])[-1]
         typedefs = _TAIL.match(code, closing + 1) if b"typedef" in head.split() else None
-        if typedefs is not None or match[0].endswith(b"{"):
+        if typedefs is not None or tagged:
             names = _WORD.findall(typedefs[0]) if typedefs is not None else ()
             yield _Body(code[opening + 1 : closing], frozenset(names))
 
 
-def _closing(text: bytes, opening: bytes) -> int:
-    """Where the brace is that encloses the start of ``text``, at its end where there is none."""
-    depth = 0
-    for mark in _BRACE.finditer(text):
-        depth += 1 if mark[0] == opening else -1
-        if depth < 0:
-            return mark.start()
-    return len(text)
+def _enclosed(records: Iterable[bytes], code: bytes) -> Iterator[tuple[int, int, bool]]:
+    """Where the braces of each declaration open and close, and whether it was found by its tag.
+
+    A brace that never closes does so at the end of ``code``; one that never opened did before its start (-1).
+    """
+    found = list(declares(records).finditer(code))
+    openings = {one.end() - 1 for one in found if one[0].endswith(b"{")}
+    closings = {one.start() for one in found if not one[0].endswith(b"{")}
+    waiting: list[int] = []
+    for mark in _BRACE.finditer(code) if found else ():
+        if mark[0] == b"{":
+            waiting.append(mark.start())
+            continue
+        opening = waiting.pop() if waiting else -1
+        if opening in openings or mark.start() in closings:
+            yield opening, mark.start(), opening in openings
+    yield from ((opening, len(code), True) for opening in openings.intersection(waiting))

@@ -26,7 +26,7 @@ def selected(units: Sequence[Unit], record: str, files: Files) -> tuple[Unit, ..
     until each header whose inline functions can is seen by one.
     """
     everything = {file for unit in units for file in (*(unit.includes or ()), unit.file)}
-    pattern = declares(record.encode())
+    pattern = declares((record.encode(),))
     declaring = {file for file in everything if _declares(pattern, record.encode(), files.content(file) or b"")}
     including = [unit for unit in units if not declaring.isdisjoint((*(unit.includes or ()), unit.file))]
     return tuple(_choice(including, record, files))
