@@ -58,13 +58,23 @@ def run(command: Command) -> Ended:
     return Ended(command, status, text, time.monotonic() - began)
 
 
-def run_for_bytes(command: Command) -> tuple[int, bytes]:
-    """The command's status and all that it writes to standard output; raises as ``run`` does."""
-    with tempfile.TemporaryFile() as output:
-        with started(command, Streams(subprocess.DEVNULL, output, subprocess.DEVNULL)) as process:
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How a command ended, and what it wrote: ``output`` whole, ``errors`` as ``Ended.output``."""
+
+    status: int
+    output: bytes
+    errors: str
+
+
+def run_apart(command: Command) -> Written:
+    """The same with the two streams apart; raises as ``run`` does."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        with started(command, Streams(subprocess.DEVNULL, output, errors)) as process:
             status = _waited(process, command)
         output.seek(0)
-        return status, output.read()
+        errors.seek(0)
+        return Written(status, output.read(), errors.read(_MOST_OUTPUT).decode("utf-8", "replace"))
 
 
 @contextmanager
@@ -78,17 +88,24 @@ def started(command: Command, streams: Streams) -> Iterator[subprocess.Popen[byt
         if command.confinement is not None:
             begin = stack.enter_context(command.confinement.entry())
             variables |= command.confinement.variables
-        # Found where we would find it: a confined child does not search all folders of PATH.
-        program = shutil.which(command.argv[0], path=environment()["PATH"])
-        if program is None:
-            raise missing(command.argv[0])
-        argv = (program, *command.argv[1:])
+        argv = (place_of(command.argv[0]), *command.argv[1:])
         process = child(argv, command.directory, streams, environment=variables, begin=begin)
         try:
             running = stack.enter_context(process)
         except ToolMissing as error:
             raise missing(command.argv[0]) from error
         yield running
+
+
+def place_of(program: str) -> str:
+    """The path of a program, found where we find it (a confined child does not search all folders of PATH).
+
+    Raises ``ToolMissing``.
+    """
+    found = shutil.which(program, path=environment()["PATH"])
+    if found is None:
+        raise missing(program)
+    return found
 
 
 def _nothing() -> None:
@@ -120,7 +137,11 @@ def _waited(process: subprocess.Popen[bytes], command: Command) -> int:
     try:
         return process.wait(command.seconds)
     except subprocess.TimeoutExpired:
-        message = (
-            f"{command.argv[0]} did not end within {command.seconds:.0f} s and was stopped; the command was: {command}"
-        )
-        raise CommandTimedOut(message) from None
+        raise late(command) from None
+
+
+def late(command: Command) -> CommandTimedOut:
+    """The error of a command whose time is up."""
+    return CommandTimedOut(
+        f"{command.argv[0]} did not end within {command.seconds:.0f} s and was stopped; the command was: {command}"
+    )

@@ -8,13 +8,19 @@ written to the tree.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.dwarf import object_reader, table_from_reader
-from linesmith.analyzer.errors import DebugInfoDamaged, DebugInfoMissing, ElfError, VerificationFailed
+from linesmith.analyzer.errors import (
+    CommandTimedOut,
+    DebugInfoDamaged,
+    DebugInfoMissing,
+    ElfError,
+    VerificationFailed,
+)
 from linesmith.analyzer.layouts import LayoutTable
-from linesmith.patches.child import Command, run, run_for_bytes
+from linesmith.patches.child import Command, late, place_of, run_apart
 from linesmith.patches.confinement import Confinement
 from linesmith.patches.kbuild import Build
 from linesmith.patches.overlay import Contents, Overlay, lay_out
@@ -22,7 +28,8 @@ from linesmith.patches.reads import check_reads
 from linesmith.patches.scratch import scratch
 
 COMPILE_SECONDS = 300
-READ_SECONDS = 120
+# The status of the reader of objects where the compiler failed.
+_NOT_COMPILED = 3
 PROBE_NAME = "linesmith-probe.c"
 _ERROR = re.compile(r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$")
 # What a compiler says of a header that is missing or hidden; the message must not tell which of the two.
@@ -84,13 +91,17 @@ def compiled_in(overlay: Overlay, build: Build, probe: Probe, seconds: float = C
         within = build.confinement(build.flags.compiler, (overlay.root,), made)
         command = Command(argv, build.flags.directory, min(seconds, COMPILE_SECONDS), within)
         check_reads(command, made / "reads.d")
-        ended = run(command)
-        if ended.status:
-            raise VerificationFailed(_complaint(probe, overlay, ended.output))
         try:
-            layouts = _records(output)
+            written = run_apart(_reading(command, output))
+        except CommandTimedOut:
+            raise late(command) from None
+        if written.status == _NOT_COMPILED:
+            raise VerificationFailed(_complaint(probe, overlay, written.errors))
+        try:
+            layouts = table_from_reader(written.output, written.status)
         except (ElfError, DebugInfoMissing, DebugInfoDamaged) as error:
-            message = f"what {build.flags.compiler} made of {probe.file} cannot be read back: {error}"
+            why = str(error).replace(f"{made}/", "")
+            message = f"what {build.flags.compiler} made of {probe.file} cannot be read back: {why}"
             raise VerificationFailed(message) from error
     stale = overlay.stale(one.file for one in layouts if one.file)
     if stale:
@@ -99,12 +110,15 @@ def compiled_in(overlay: Overlay, build: Build, probe: Probe, seconds: float = C
     return Compiled(layouts, command, overlay)
 
 
-def _records(output: Path) -> LayoutTable:
-    """The records of an object, read by a program that reaches nothing else: text can write any debug information."""
+def _reading(command: Command, output: Path) -> Command:
+    """The command, and behind it a reader of what it makes: text can write any debug information, so it is confined.
+
+    It may reach what the compiler may, for the same text decides what that does.
+    """
     reader = object_reader()
-    within = Confinement((reader, output.parent))
-    status, written = run_for_bytes(Command((str(reader), output.name), output.parent, READ_SECONDS, within))
-    return table_from_reader(written, status)
+    argv = (str(reader), str(output), place_of(command.argv[0]), *command.argv[1:])
+    reached = command.confinement or Confinement()
+    return replace(command, argv=argv, confinement=replace(reached, readable=(*reached.readable, reader)))
 
 
 def _unit(folder: Path, overlay: Overlay, probe: Probe) -> Path:
