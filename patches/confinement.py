@@ -31,6 +31,7 @@ SYSTEM = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/alternatives", "/etc/ld.so.cache",
     "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/nix/store", "/gnu/store",
 )  # fmt: skip
+_SYSTEM = tuple(map(Path, SYSTEM))
 _MEMORY_BYTES = 4 << 30
 _FILE_BYTES = 2 << 30
 
@@ -85,13 +86,9 @@ class Confinement:
     def variables(self) -> dict[str, str]:
         """The variables that differ for the child: where it finds programs, its home, and its temporary files."""
         own = dict.fromkeys(("HOME", "TMPDIR"), str(self.writable[0] if self.writable else "/nonexistent"))
-        folders = dict.fromkeys((*filter(self._runs, os.get_exec_path()), "/usr/bin", "/bin"))
-        return {**own, "PATH": os.pathsep.join(folders)}
-
-    def _runs(self, folder: str) -> bool:
-        place = Path(folder).resolve()
-        known = (*map(Path, SYSTEM), *self.readable)
-        return folder.startswith("/") and any(place.is_relative_to(one) for one in known)
+        known = tuple(f"{one}{os.sep}" for one in (*SYSTEM, *self.readable))
+        searched = (one for one in os.get_exec_path() if _resolved(one).startswith(known))
+        return {**own, "PATH": os.pathsep.join(dict.fromkeys((*searched, "/usr/bin", "/bin")))}
 
     @contextmanager
     def entry(self) -> Iterator[Callable[[], None]]:
@@ -106,11 +103,17 @@ class Confinement:
             yield lambda: _enter(ruleset, program)
 
     def _fill(self, ruleset: int) -> None:
-        for place in (*map(Path, SYSTEM), *self.readable):
+        for place in (*_SYSTEM, *self.readable):
             _allow(ruleset, place, _READ)
         for place in self.writable:
             _allow(ruleset, place, _handled())
         _allow(ruleset, Path(os.devnull), _READ_FILE | _WRITE_FILE)
+
+
+@lru_cache(maxsize=64)
+def _resolved(folder: str) -> str:
+    """A folder of PATH without links, with a slash at its end; empty where it is searched from where a program runs."""
+    return f"{os.path.realpath(folder)}{os.sep}" if folder.startswith(os.sep) else ""
 
 
 def program_folders() -> tuple[Path, ...]:

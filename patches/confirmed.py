@@ -17,7 +17,7 @@ from linesmith.patches.edit import edit
 from linesmith.patches.kbuild import Build, Progress, for_unit, is_kernel, kernel_build
 from linesmith.patches.located import locate
 from linesmith.patches.pieces import Origin
-from linesmith.patches.plain_build import plain_build
+from linesmith.patches.plain_build import plain_build, seen_by_compilers
 from linesmith.patches.probe import Compiled, Probe, compiled
 from linesmith.patches.remarks import Remarks
 from linesmith.patches.spelling import spellings, vocabulary
@@ -110,7 +110,7 @@ def edits(
 def _build(candidate: Candidate, tree: Tree, declared: Declared, progress: Progress) -> Build:
     if is_kernel_code(tree, declared):
         return kernel_build(tree.root, tree.build, progress)
-    return plain_build(tree.root, tree.build, tree.cflags, declared.file, candidate.before.unit)
+    return plain_build(tree, seen_by_compilers(tree), declared.file, candidate.before.unit)
 
 
 def _original(candidate: Candidate, declared: Declared, build: Build) -> Original:

@@ -13,19 +13,25 @@ from linesmith.analyzer.errors import TreeError
 from linesmith.patches.compile_commands import NAME, Entry, entries
 from linesmith.patches.flags import from_words
 from linesmith.patches.kbuild import Build
+from linesmith.patches.tree import Tree
 from linesmith.patches.visible_files import visible
 
 
-def plain_build(tree: Path, build: Path | None, cflags: str, file: str, unit: str | None) -> Build:
-    """The flags for ``file`` (relative to ``tree``), which DWARF saw in the compile unit ``unit``.
+def seen_by_compilers(tree: Tree) -> tuple[Path, ...]:
+    """What compiles of a tree that is no kernel may read of it, and of its build; raises ``TreeError``."""
+    return visible(tree.root, (tree.build,) if tree.build else ())
 
-    ``cflags`` replaces a database. What the user named is readable to the compiler: the tree, the build directory, and
-    the places in ``cflags`` or in a database of the build directory; those that a database in the tree names are not.
+
+def plain_build(tree: Tree, seen: Sequence[Path], file: str, unit: str | None) -> Build:
+    """The flags for ``file`` (relative to the root), which DWARF saw in the compile unit ``unit``.
+
+    Options of the user replace a database. What the user named is readable to the compiler: what is ``seen`` of the
+    tree and its build, and the places in options or in a database of the build; those that a database in the tree
+    names are not.
     Raises ``TreeError`` for a database or options that cannot be read.
     """
-    database = next((place / NAME for place in (build, tree) if place and (place / NAME).is_file()), None)
-    root = tree.resolve()
-    seen = visible(root, (build,) if build else ())
+    build, cflags, root = tree.build, tree.cflags, tree.root.resolve()
+    database = next((place / NAME for place in (build, tree.root) if place and (place / NAME).is_file()), None)
     if database is None or cflags:
         own = (f"-I{root}", f"-I{root / 'include'}", f"-I{root / PurePosixPath(file).parent}")
         given = from_words(["cc", *_split(cflags)], Path("--cflags"), root, ())
@@ -36,7 +42,7 @@ def plain_build(tree: Path, build: Path | None, cflags: str, file: str, unit: st
         )
     entry = _nearest(_some(database), file, unit)
     words = list(entry.arguments) or _split(entry.command)
-    flags = from_words(words, database, _directory(entry, database, (root, build)), (tree, database.parent))
+    flags = from_words(words, database, _directory(entry, database, (root, build)), (tree.root, database.parent))
     named = flags.places() if build and database == build / NAME else ()
     beside = f"-I{root / PurePosixPath(entry.file).parent}"
     used = replace(flags, options=(*flags.options, beside))

@@ -27,9 +27,9 @@ def source_bytes(root: Path, file: str | os.PathLike[str], most: int = MOST_BYTE
     """
     try:
         opened = _opened(root, file)
-        with os.fdopen(opened, "rb") as found:
+        with os.fdopen(opened, "rb", buffering=0) as found:
             status = os.fstat(opened)
-            return found.read() if stat.S_ISREG(status.st_mode) and status.st_size <= most else None
+            return found.readall() if stat.S_ISREG(status.st_mode) and status.st_size <= most else None
     except (OSError, ValueError):  # ValueError: a null byte in the name
         return None
 

@@ -15,6 +15,7 @@ from linesmith.patches.matrix.asked import Asked, Change
 from linesmith.patches.matrix.environment import Environment
 from linesmith.patches.matrix.records import Measured, measured
 from linesmith.patches.matrix.users import Compiled, compiled_users
+from linesmith.patches.plain_build import seen_by_compilers
 from linesmith.patches.preparation import Progress
 from linesmith.patches.tree import Tree
 
@@ -94,7 +95,7 @@ def _why(error: LinesmithError | OSError) -> str:
 def _environment(name: str, change: Change, tree: Tree, asked: Asked, progress: Progress) -> Environment:
     file = change.file or change.files[0].file
     if not _is_kernel(tree, file):
-        return programs.program_environment(name, tree, file, change.unit)
+        return programs.program_environment(name, tree, seen_by_compilers(tree), file, change.unit)
     environment = kernels.kernel_environment(name, tree, asked.cpus, progress)
     own = f"arch/{environment.folder}/"
     if file.startswith("arch/") and not file.startswith(own):

@@ -45,10 +45,13 @@ VARIANTS: Mapping[str, Variant] = MappingProxyType(
 MATRIX = tuple(VARIANTS)
 
 
-def program_environment(name: str, tree: Tree, file: str, unit: str | None) -> Environment:
-    """The variant called ``name`` for ``file``, which ``unit`` includes; raises ``TreeError`` or ``ToolMissing``."""
+def program_environment(name: str, tree: Tree, seen: Sequence[Path], file: str, unit: str | None) -> Environment:
+    """The variant called ``name`` for ``file``, which ``unit`` includes; ``seen`` is what a compiler may read.
+
+    Raises ``TreeError`` or ``ToolMissing``.
+    """
     variant = VARIANTS[name]
-    build = plain_build(tree.root, tree.build, tree.cflags, file, unit)
+    build = plain_build(tree, seen, file, unit)
     if variant.compiler and shutil.which(variant.compiler) is None:
         raise missing(variant.compiler)
 

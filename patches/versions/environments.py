@@ -17,6 +17,7 @@ from linesmith.patches.matrix.environment import Environment
 from linesmith.patches.matrix.kernels import TREE as OWN
 from linesmith.patches.matrix.kernels import kernel_environment
 from linesmith.patches.matrix.programs import TREE, program_environment
+from linesmith.patches.plain_build import seen_by_compilers
 from linesmith.patches.preparation import Progress
 from linesmith.patches.tree import Tree
 
@@ -56,10 +57,14 @@ def environments(root: Path, recipe: Recipe, progress: Progress) -> EnvironmentO
         found = kernel_environment(name or _configuration(root, recipe), sources, recipe.cpus, progress)
         return replace(found, build=replace(found.build, remarks=(*found.build.remarks, *_unused(root, recipe))))
 
+    @lru_cache(maxsize=1)
+    def seen() -> tuple[Path, ...]:
+        return seen_by_compilers(sources)
+
     @cache
     def program(file: str) -> Environment:
         unit = file if file.endswith(".c") else None
-        found = program_environment(TREE if is_kernel(root) else name or TREE, sources, file, unit)
+        found = program_environment(TREE if is_kernel(root) else name or TREE, sources, seen(), file, unit)
         flags = moved(found.build.flags, recipe.tree.root.resolve(), root)
         return replace(found, build=replace(found.build, flags=flags))
 
