@@ -55,7 +55,7 @@ class Record:
 
 def records_named(source: bytes, name: str) -> tuple[Record, ...]:
     """Every record with this tag, or with this typedef name and a body of its own, in file order."""
-    return _records(source).get(name, ()) if name.encode() in source else ()
+    return all_records(source).get(name, ()) if name.encode() in source else ()
 
 
 def is_packed(source: bytes, record: Record) -> bool:
@@ -75,8 +75,8 @@ def declaration_end(source: bytes, closing: int) -> int:
 
 
 @lru_cache(maxsize=_TEXTS_AT_HAND)
-def _records(source: bytes) -> Mapping[str, tuple[Record, ...]]:
-    """All records of a text, by name; the text is read once, however many are asked for."""
+def all_records(source: bytes) -> Mapping[str, tuple[Record, ...]]:
+    """All records of a text, by name, those of one name in file order; a text is read once while it is at hand."""
     code = without_directives(without_comments(source))
     found: _Found = {}
     _add_typedefs(code, found)

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.model import FileChange
-from linesmith.patches.records import Record, declaration_end, records_named
+from linesmith.patches.records import Record, all_records, declaration_end
 
 # Possessive, so that a long row of underscores is read in one way only; an attribute has a name or another behind it.
 _BEFORE = rb"(?:__\w++\s*+(?:\([^;{}]{0,200}\)\s*+)?(?=\w))*+"
@@ -28,13 +28,16 @@ def redeclared(change: FileChange) -> tuple[Record, ...]:
     if change.before is None or change.after is None:
         return ()
     names = dict.fromkeys((tag or typedef).decode() for tag, typedef in _NAME.findall(change.after))
-    return tuple(one for name in names for one in _differing(name, change.before, change.after))
+    if not names:
+        return ()
+    old, new = all_records(change.before), all_records(change.after)
+    return tuple(one for name in names if name in old for one in _differing(change, old[name], new.get(name, ())))
 
 
-def _differing(name: str, before: bytes, after: bytes) -> Iterator[Record]:
-    """The records called so, where the file had one, with another body or other attributes beside it."""
-    known = {_digest(before, one) for one in records_named(before, name)}
-    yield from (one for one in records_named(after, name) if known and _digest(after, one) not in known)
+def _differing(change: FileChange, old: Sequence[Record], new: Sequence[Record]) -> Iterator[Record]:
+    """Those of the ``new`` records that have another body, or other attributes beside it, than each of the ``old``."""
+    known = {_digest(change.before or b"", one) for one in old}
+    yield from (one for one in new if _digest(change.after or b"", one) not in known)
 
 
 def _digest(source: bytes, record: Record) -> bytes:

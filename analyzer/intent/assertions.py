@@ -16,8 +16,9 @@ from linesmith.analyzer.model import MemberGroup, TypeIntent
 _MACRO = b"CACHELINE_ASSERT_GROUP_"
 _MOST_BYTES = 1 << 22
 _SUFFIXES = (".c", ".h")
+# A literal without an end goes on to that of its line, so that no quote in it begins another look.
 _IGNORED = re.compile(
-    rb"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'"
+    rb"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?"
     rb"|^[ \t]*+#[ \t]*+define\b(?:[^\n\\]|\\.)*+",
     re.DOTALL | re.MULTILINE,
 )
