@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
+from run_times import table
 
 CACHE_HOME = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 REAL_PARTS = CACHE_HOME / "linesmith-tests"
@@ -44,6 +45,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         # hypothesis keeps a test's own settings here and says of no other way to read them.
         own: settings = getattr(test, _OWN_SETTINGS, None) or settings()
         setattr(test, _OWN_SETTINGS, settings(own, max_examples=times * own.max_examples, derandomize=False))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show where the time went."""
+    known = (report for some in terminalreporter.stats.values() for report in some)
+    lines = list(table(one for one in known if isinstance(one, pytest.TestReport)))
+    if lines:
+        terminalreporter.section("where the time went")
+        terminalreporter.write("\n".join((*lines, "")))
 
 
 def absent(part: str) -> Path:

@@ -21,6 +21,17 @@ class Shape:
         return self.head.encode() + unit * max(1, size // len(unit)) + self.tail.encode()
 
 
+@dataclass(frozen=True)
+class Numbered(Shape):
+    """The same with a running number for each ``%`` of ``unit``, so that no two names are the same."""
+
+    def text(self, size: int) -> bytes:
+        """The text with about ``size`` bytes."""
+        count = max(1, size // (len(self.unit) + 4))
+        middle = "".join(self.unit.replace("%", str(number)) for number in range(count))
+        return f"{self.head}{middle}{self.tail}".encode()
+
+
 def _body(unit: str) -> Shape:
     """A record ``queue`` that has the repeated text between its braces."""
     return Shape(unit, "struct queue {\n", "\n};\n")
@@ -105,10 +116,18 @@ _MEMBERS = (
     "unsigned ", "A\n", "AAAA ", "AAAA\n", "a(\n", "a(b) ", "a(b, ", "int a; int b;\n", "int a;\n\n", "\n", " ",
     "\t\n",
 )  # fmt: skip
+_NUMBERED = (
+    "typedef struct queue t%;\n", "struct a% { struct queue q; };\n", "struct queue a%;\n", "#define a%(q) q->a\n",
+    "#define a%(x) b%(x->a)\n", "struct queue *f%(void);\n", "f%(queue)->a;\n", "struct a% { int b; };\n", "int a%;\n",
+    "} a%;\n", "#if A%\nint b;\n#endif\n", "#include <a%.h>\n", "typedef struct { int a; } a%;\n",
+    "struct a% b = { .c = 1 };\n", "struct queue q% = { 1, 2 };\n", "/** @a%: b */\n", "enum { A% };\n",
+)  # fmt: skip
 
 C_SHAPES: Mapping[str, Shape] = {
     **{repr(one): Shape(one) for one in (*_OPENERS, *_INITIALISERS, *_CALLS, *_DIRECTIVES, *_COMMENTS)},
     **{f"struct queue {{ {one!r} }}": _body(one) for one in _MEMBERS},
+    **{f"numbered {one!r}": Numbered(one, "struct queue { int a; int b; };\n") for one in _NUMBERED},
+    **{f"struct queue {{ numbered {one!r} }}": Numbered(one, "struct queue {\n", "};\n") for one in _NUMBERED},
     "one line": Shape("x"),
     "one word of underscores": _behind("struct queue ", "_", " {"),
     "struct queue x ___": _behind("struct queue x ", "_"),
