@@ -191,7 +191,9 @@ class Attack:
         own = (tree, self.folder / "cache", self._scratch(), self.folder / "home", self.bench.parent)
         packages = {Path(place).resolve() for place in (sys.prefix, sys.base_prefix, *sys.path) if place}
         checkout = Path(program.__file__).resolve().parents[2]
-        return (*map(str, (*own, *packages, checkout)), *_SYSTEM)
+        # A checkout that is installed to be edited has its parent in sys.path, and that may hold our own folder, too.
+        sound = (place for place in packages if not self.folder.is_relative_to(place))
+        return (*map(str, (*own, *sound, checkout)), *_SYSTEM)
 
 
 def _check_out(tree: Path, commit: str) -> None:
@@ -206,7 +208,8 @@ def strangers(trace: str, allowed: Sequence[str]) -> Iterator[str]:
         if (ran := _RAN.match(line)) and not _lies_in(os.path.realpath(ran[1]), allowed):
             found[f"ran {ran[1]}"] = None
         opened = _OPENED.match(line)
-        if opened and "O_PATH" not in opened[2] and not _lies_in(opened[3], allowed):
+        listed = opened and opened[3] in sys.path  # by Python, which looks for modules there
+        if opened and not listed and "O_PATH" not in opened[2] and not _lies_in(opened[3], allowed):
             found[f"opened {opened[3]}"] = None
     yield from found
 
