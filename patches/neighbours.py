@@ -13,16 +13,16 @@ from functools import lru_cache
 from pathlib import Path
 
 from linesmith.patches.included import included, includes_by_macro
+from linesmith.patches.source_bytes import source_bytes
 
 _INCLUDED = (".h", ".c", ".inc", ".def", ".hh", ".S", ".tbl")
-_MOST_BYTES = 4 << 20
 
 
 class Quotes:
     """What the files of a tree include by quotes, each read once; names are relative to the tree."""
 
     def __init__(self, tree: Path) -> None:
-        """``tree`` stays as it is while this is used."""
+        """``tree`` has the sources themselves, not links to them, and stays as it is while this is used."""
         self._tree = tree
         self.of = lru_cache(maxsize=None)(self._read)
         # Those of which a macro makes a name.
@@ -39,10 +39,8 @@ class Quotes:
         return tuple(os.path.normpath(f"{folder}/{name}") for name in sorted(names))
 
     def _read(self, file: str) -> tuple[str, ...]:
-        try:
-            with open(self._tree / file, "rb") as opened:  # noqa: PTH123 - thousands of files
-                text = opened.read(_MOST_BYTES)
-        except OSError:
+        text = source_bytes(self._tree, file)
+        if text is None:
             return ()
         if includes_by_macro(text):
             self.by_macro.add(file)

@@ -128,7 +128,7 @@ def lay_out(
 ) -> Overlay:
     """Write ``contents`` (by file of ``tree``; ``None`` is no file) below ``root``, for compiling ``units``.
 
-    ``quotes`` saves reading files of the tree again where several are laid out over it.
+    ``quotes`` reads the sources where the tree is made of links to them, and once where several are laid out over it.
     """
     written = {os.path.normpath(file): text for file, text in contents.items()}
     gone = frozenset(file for file, text in written.items() if text is None)

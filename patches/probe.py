@@ -23,6 +23,7 @@ from linesmith.analyzer.layouts import LayoutTable
 from linesmith.patches.child import Command, late, place_of, run_apart
 from linesmith.patches.confinement import Confinement
 from linesmith.patches.kbuild import Build
+from linesmith.patches.neighbours import Quotes
 from linesmith.patches.overlay import Contents, Overlay, lay_out
 from linesmith.patches.reads import check_reads
 from linesmith.patches.scratch import scratch
@@ -78,7 +79,7 @@ def compiled(build: Build, probe: Probe, source: bytes) -> Compiled:
 def compiled_with(build: Build, probe: Probe, contents: Contents) -> Compiled:
     """The same with any number of changed files: ``contents`` by file relative to the tree, ``None`` for no file."""
     with scratch() as root:
-        overlay = lay_out(root, build.tree, contents, (probe.file, probe.unit))
+        overlay = lay_out(root, build.tree, contents, (probe.file, probe.unit), Quotes(build.sources))
         return compiled_in(overlay, build, probe)
 
 

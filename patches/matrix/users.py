@@ -19,6 +19,7 @@ from linesmith.patches.matrix.complaints import Complaint, complaints, first_err
 from linesmith.patches.matrix.environment import Environment
 from linesmith.patches.matrix.units import Units
 from linesmith.patches.matrix.workers import each
+from linesmith.patches.neighbours import Quotes
 from linesmith.patches.overlay import Overlay, lay_out
 from linesmith.patches.preparation import Progress
 from linesmith.patches.reads import check_reads
@@ -71,7 +72,7 @@ def _states(change: Change) -> tuple[tuple[str, dict[str, bytes | None]], ...]:
 
 def _laid_out(root: Path, environment: Environment, files: dict[str, bytes | None], units: tuple[str, ...]) -> Overlay:
     root.mkdir()
-    return lay_out(root, environment.build.tree, files, units)
+    return lay_out(root, environment.build.tree, files, units, Quotes(environment.build.sources))
 
 
 def _compared(build: Build, units: Units, before: Overlay, after: Overlay, unit: str) -> CompiledUser | str:

@@ -47,11 +47,11 @@ class Compiling:
 
     def before(self, probe: Probe) -> Compiled:
         """What the first version shows; raises ``VerificationFailed``."""
-        return self._in(self.laid.before(self.environment.build.tree), probe)
+        return self._in(self.laid.before(self.environment.build), probe)
 
     def after(self, probe: Probe) -> Compiled:
         """What the second version shows; raises ``VerificationFailed``."""
-        return self._in(self.laid.after(self.environment.build.tree), probe)
+        return self._in(self.laid.after(self.environment.build), probe)
 
     def _in(self, overlay: Overlay, probe: Probe) -> Compiled:
         return compiled_in(overlay, for_unit(self.environment.build, probe.unit), probe, self.seconds())

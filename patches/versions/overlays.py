@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 
+from linesmith.patches.kbuild import Build
 from linesmith.patches.neighbours import Quotes
 from linesmith.patches.overlay import Overlay, lay_out
 from linesmith.patches.scratch import scratch
@@ -32,19 +33,19 @@ class Overlays:
         self._of = lru_cache(maxsize=None)(self._laid_out)
         self._quotes = lru_cache(maxsize=None)(Quotes)
 
-    def before(self, tree: Path) -> Overlay:
-        """The first version over the tree."""
+    def before(self, build: Build) -> Overlay:
+        """The first version over the tree that the build compiles in."""
         with self._lock:
-            return self._of(tree, 0)
+            return self._of(build.tree, build.sources, 0)
 
-    def after(self, tree: Path) -> Overlay:
-        """The second version over the tree."""
+    def after(self, build: Build) -> Overlay:
+        """The second version over it."""
         with self._lock:
-            return self._of(tree, 1)
+            return self._of(build.tree, build.sources, 1)
 
-    def _laid_out(self, tree: Path, side: int) -> Overlay:
+    def _laid_out(self, tree: Path, sources: Path, side: int) -> Overlay:
         root = Path(tempfile.mkdtemp(dir=self._root))
-        return lay_out(root, tree, self._contents[side], quotes=self._quotes(tree))
+        return lay_out(root, tree, self._contents[side], quotes=self._quotes(sources))
 
 
 @contextmanager
