@@ -11,6 +11,7 @@ import msgspec
 from linesmith.patches.scan import stamped
 from linesmith.patches.scan.stamped import Stamped
 from linesmith.patches.scan.text_places import RecordText, TextPlaces
+from linesmith.patches.source_bytes import source_bytes
 
 SUFFIX = ".places"
 _SUFFIXES = (".c", ".h")
@@ -33,7 +34,7 @@ def text_places(
         tell(f"looking through all sources of {tree}")
     for file, stamp in stamps.items():
         stale = {record for record, one in kept.items() if not one.is_current(file, stamp)}
-        content = _read(tree / file) if stale else b""
+        content = (source_bytes(tree, file, _MOST_BYTES) if stale else None) or b""
         for record, one in kept.items():
             places = looking[record].places(file, content) if record in stale else one.found.get(file)
             if places is not None and (places.places or places.declares):
@@ -41,10 +42,3 @@ def text_places(
     for record, known in found.items():
         stamped.save(names[record], Stamped(began, stamps, known))
     return found
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes() if path.stat().st_size <= _MOST_BYTES else b""
-    except OSError:
-        return b""

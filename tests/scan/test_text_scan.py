@@ -11,8 +11,7 @@ from scan.trees import written
 
 from linesmith.patches.scan import stamped, text_scan
 from linesmith.patches.scan.text_scan import text_places
-
-READ = text_scan._read
+from linesmith.patches.source_bytes import source_bytes
 
 
 @pytest.fixture(autouse=True)
@@ -26,11 +25,11 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of files that were read."""
     names: list[str] = []
 
-    def watched(path: Path) -> bytes:
-        names.append(path.name)
-        return READ(path)
+    def watched(root: Path, file: str, most: int) -> bytes | None:
+        names.append(Path(file).name)
+        return source_bytes(root, file, most)
 
-    monkeypatch.setattr(text_scan, "_read", watched)
+    monkeypatch.setattr(text_scan, "source_bytes", watched)
     return names
 
 
@@ -95,3 +94,10 @@ def test_a_damaged_cache_is_as_good_as_none(tmp_path: Path) -> None:
     for path in (tmp_path / "cache").glob("*.places"):
         path.write_bytes(path.read_bytes()[:-3])
     assert lines(tree) == {"a.c": [1]}
+
+
+def test_a_link_out_of_the_tree_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "secret.h").write_text("struct rec r = { 1 };")
+    tree = written(tmp_path / "tree", {"b.c": "struct rec r = { 1 };"})
+    (tree / "a.h").symlink_to(tmp_path / "secret.h")
+    assert lines(tree) == {"b.c": [1]}
