@@ -16,6 +16,7 @@ from linesmith.patches.included import included, includes_by_macro
 from linesmith.patches.source_bytes import source_bytes
 
 _INCLUDED = (".h", ".c", ".inc", ".def", ".hh", ".S", ".tbl")
+_MOST_BYTES = 4 << 20
 
 
 class Quotes:
@@ -42,6 +43,7 @@ class Quotes:
         text = source_bytes(self._tree, file)
         if text is None:
             return ()
+        text = text[:_MOST_BYTES]
         if includes_by_macro(text):
             self.by_macro.add(file)
         return quoted(file, text)

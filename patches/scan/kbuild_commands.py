@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from linesmith.patches.scan.unit import Unit
+from linesmith.patches.source_bytes import source_bytes
 
 _COMMAND = re.compile(rb"(?:saved)?cmd_\S+ *:= *(.*)")
 _SOURCE = re.compile(rb"^source_\S+ *:= *(\S+\.c)$", re.MULTILINE)
@@ -54,11 +55,7 @@ def _records(directory: Path) -> Iterator[Path]:
 
 
 def _unit(path: Path, directory: Path, absolute: _Absolute) -> Unit | None:
-    try:
-        with path.open("rb") as file:
-            text = file.read(_MOST_BYTES)
-    except OSError:
-        return None
+    text = (source_bytes(directory, path.relative_to(directory)) or b"")[:_MOST_BYTES]
     command, source = _COMMAND.match(text), _SOURCE.search(text)
     if command is None or source is None:
         return None

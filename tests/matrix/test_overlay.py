@@ -121,3 +121,11 @@ def test_paths_that_the_compiler_names_become_those_of_the_tree(tmp_path: Path) 
     assert overlay.original(f"{overlay.root}/src/../include/one.h") == "include/one.h"
     assert overlay.original(f"{tree}/include/one.h") == "include/one.h"
     assert overlay.original("/usr/include/stdio.h") == "/usr/include/stdio.h"
+
+
+def test_what_a_link_out_of_the_tree_includes_is_not_looked_at(tmp_path: Path) -> None:
+    tree = write_files(tmp_path / "tree", {"include/one.h": "", "include/leads.h": '#include "one.h"\n'})
+    write_files(tmp_path, {"secret.h": '#include "one.h"\n'})
+    (tree / "include/a.h").symlink_to(tmp_path / "secret.h")
+    lay_out(tmp_path / "over", tree, {"include/one.h": b"after\n"})
+    assert sorted(path.name for path in (tmp_path / "over" / "include").iterdir()) == ["leads.h", "one.h"]
