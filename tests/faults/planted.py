@@ -1,30 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Plants the faults of ``faults.toml`` in the sources, one at a time, and says which of them the tests catch.
+"""Plants the faults of ``faults.toml`` in a copy of the program, one at a time, and says which of them the tests catch.
 
-Usage: python tests/faults/planted.py [--name WORDS] [--area FOLDER] [--everything] [--seconds SECONDS]
+Usage: python tests/faults/planted.py [--name WORDS] [--area FOLDER] [--everything] [--seconds SECONDS] [--jobs COUNT]
 
 Each fault is a slip as a person makes it: one place of a file, changed so that the program still runs and does the
 wrong thing. Its own tests are run first, with ``--everything`` the whole suite where those see nothing; tests that do
 not end in time have caught the fault as well. In the end the tests that caught something are run once without any
-fault, for a test that fails anyway catches nothing. Every file is as it was when this ends, however it ends.
+fault, for a test that fails anyway catches nothing.
 
-Only files of Python: the editable install has them at once, while the native parts would have to be built anew.
+Each job has a copy of its own: the package as it is installed, and the checkout's tests and documents. Only files of
+Python are changed, as the native parts would have to be built anew.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 import tomllib
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
 FAULTS = Path(__file__).with_name("faults.toml")
@@ -34,6 +40,12 @@ WHOLE_SUITE = ("tests", "--ignore=tests/faults")
 # What pytest ends with: all passed, some failed, interrupted (by what cannot be imported).
 PASSED, FAILED, INTERRUPTED = 0, 1, 2
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+_PACKAGE = ("analyzer", "tuner", "plugins", "patches")
+# An editable install finds its modules before any folder does; a copy shall find its own.
+_WITHOUT_EDITABLE = """
+import sys
+sys.meta_path[:] = [one for one in sys.meta_path if type(one).__name__ != "ScikitBuildRedirectingFinder"]
+"""
 
 
 @dataclass(frozen=True)
@@ -73,50 +85,93 @@ def all_faults() -> tuple[Fault, ...]:
     return tuple(Fault(one["name"], one["file"], one["old"], one["new"], tuple(one["tests"])) for one in listed)
 
 
-def check(faults: Sequence[Fault]) -> None:
-    """Raise ``ValueError`` where a fault has no place of its own, or a file differs from what is committed."""
-    for fault in faults:
-        fault.planted((ROOT / fault.file).read_text("utf-8"))
-    files = sorted({fault.file for fault in faults})
-    changed = subprocess.run(
-        ("git", "status", "--porcelain", "--", *files), cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
-    if changed:
-        raise ValueError(f"files to be changed have changes that are not committed; commit them first:\n{changed}")
+def source(file: str) -> Path:
+    """Where a file of the project is: within the installed package, or in the checkout."""
+    first, _, rest = file.partition("/")
+    if first not in _PACKAGE:
+        return ROOT / file
+    places = [Path(one) for one in importlib.import_module(f"linesmith.{first}").__path__]
+    return next((place / rest for place in places if (place / rest).is_file()), places[-1] / rest)
 
 
-@contextmanager
-def planted(fault: Fault) -> Iterator[None]:
-    """The sources have the fault within the block; behind it the file is as it was, its times too."""
-    file = ROOT / fault.file
-    content, status = file.read_bytes(), file.stat()
-    try:
-        file.write_bytes(fault.planted(content.decode()).encode())
-        yield
-    finally:
-        file.write_bytes(content)
-        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+@dataclass(frozen=True)
+class Copy:
+    """A copy of the package and of what the tests read, in a folder of its own."""
+
+    folder: Path
+
+    @property
+    def checkout(self) -> Path:
+        """Where the tests are run."""
+        return self.folder / "checkout"
+
+    def place(self, file: str) -> Path:
+        """Where the copy has a file of the project."""
+        return (self.folder / "linesmith" if file.partition("/")[0] in _PACKAGE else self.checkout) / file
+
+    @contextmanager
+    def planted(self, fault: Fault) -> Iterator[None]:
+        """The copy has the fault within the block."""
+        file = self.place(fault.file)
+        text = file.read_text("utf-8")
+        try:
+            file.write_text(fault.planted(text), "utf-8")
+            yield
+        finally:
+            file.write_text(text, "utf-8")
+
+    def run(self, tests: Sequence[str], seconds: float) -> Run:
+        """Run these tests until one fails. Raises ``ValueError`` where pytest does not know them."""
+        # No bytecode of a fault is kept: it would be taken for that of the file as it was.
+        variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(self.folder)}
+        command = (sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--tb=no", *tests)
+        began = time.monotonic()
+        process = subprocess.Popen(
+            command,
+            cwd=self.checkout,
+            env=variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            output = process.communicate(timeout=seconds)[0].decode("utf-8", "replace")
+        except subprocess.TimeoutExpired:
+            return Run(None, "", time.monotonic() - began)
+        finally:
+            end(process)
+        if process.returncode not in (PASSED, FAILED, INTERRUPTED):
+            raise ValueError(f"pytest ended with status {process.returncode} for {' '.join(tests)}:\n{output}")
+        failed = _FAILED.search(output)
+        return Run(process.returncode, failed[1] if failed else "", time.monotonic() - began)
+
+    def tried(self, fault: Fault, seconds: float, *, everything: bool) -> Run:
+        """The run that caught the fault, or the last one."""
+        with self.planted(fault):
+            found = self.run(fault.tests, seconds)
+            return self.run(WHOLE_SUITE, seconds * 10) if everything and not found.caught else found
 
 
-def run(tests: Sequence[str], seconds: float) -> Run:
-    """Run these tests until one fails. Raises ``ValueError`` where pytest does not know them."""
-    # No bytecode of a fault is kept: it would be taken for that of the file as it was.
-    variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    command = (sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--tb=no", *tests)
-    began = time.monotonic()
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
-    )
-    try:
-        output = process.communicate(timeout=seconds)[0].decode("utf-8", "replace")
-    except subprocess.TimeoutExpired:
-        return Run(None, "", time.monotonic() - began)
-    finally:
-        end(process)
-    if process.returncode not in (PASSED, FAILED, INTERRUPTED):
-        raise ValueError(f"pytest ended with status {process.returncode} for {' '.join(tests)}:\n{output}")
-    failed = _FAILED.search(output)
-    return Run(process.returncode, failed[1] if failed else "", time.monotonic() - began)
+def copied(folder: Path) -> Copy:
+    """Make a copy in the folder."""
+    copy = Copy(folder)
+    left_out = shutil.ignore_patterns("__pycache__", "native")
+    for name in _PACKAGE:
+        for place in importlib.import_module(f"linesmith.{name}").__path__:
+            shutil.copytree(place, folder / "linesmith" / name, ignore=left_out, dirs_exist_ok=True)
+    (folder / "sitecustomize.py").write_text(_WITHOUT_EDITABLE)
+    copy.checkout.mkdir()
+    for entry in ROOT.iterdir():
+        if entry.name in (*_PACKAGE, "build", "dist") or entry.name in (".git", ".venv", ".typing"):
+            continue
+        if entry.is_dir():
+            shutil.copytree(entry, copy.checkout / entry.name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(entry, copy.checkout)
+    shared = ROOT.parent / "shared"
+    if shared.is_dir():
+        (folder / "shared").symlink_to(shared)
+    return copy
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
@@ -124,13 +179,6 @@ def end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-
-
-def tried(fault: Fault, seconds: float, *, everything: bool) -> Run:
-    """The run that caught the fault, or the last one."""
-    with planted(fault):
-        found = run(fault.tests, seconds)
-        return run(WHOLE_SUITE, seconds * 10) if everything and not found.caught else found
 
 
 def told(found: Run) -> str:
@@ -143,7 +191,7 @@ def told(found: Run) -> str:
 
 
 def interrupted(number: int, _frame: object) -> None:
-    """Have the file restored when we are told to end."""
+    """End the runs, and remove the copies, when we are told to end."""
     raise SystemExit(128 + number)
 
 
@@ -154,39 +202,48 @@ def main() -> None:
     parser.add_argument("--area", default="", help="only faults in files below this folder")
     parser.add_argument("--everything", action="store_true", help="run the whole suite where a fault's own tests pass")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="the time of a fault's own tests")
+    parser.add_argument("--jobs", type=int, default=1, help="faults tried at once")
     asked = parser.parse_args()
     chosen = [one for one in all_faults() if asked.name in one.name and one.file.startswith(asked.area)]
-    try:
-        check(chosen)
-    except ValueError as error:
-        raise SystemExit(str(error)) from None
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, interrupted)
-    found: list[tuple[Fault, Run]] = []
-    for fault in chosen:
-        found.append((fault, tried(fault, asked.seconds, everything=asked.everything)))
-        print(f"{fault.name} ({fault.file}): {told(found[-1][1])}", flush=True)
-    raise SystemExit(summed_up(found, asked.seconds))
+    with TemporaryDirectory(prefix="linesmith-faults-") as folder:
+        copies: SimpleQueue[Copy] = SimpleQueue()
+        for number in range(asked.jobs):
+            copies.put(copied(Path(folder) / str(number)))
+
+        def tried(fault: Fault) -> tuple[Fault, Run]:
+            copy = copies.get()
+            try:
+                found = copy.tried(fault, asked.seconds, everything=asked.everything)
+            finally:
+                copies.put(copy)
+            print(f"{fault.name} ({fault.file}): {told(found)}", flush=True)
+            return fault, found
+
+        with ThreadPoolExecutor(asked.jobs) as pool:
+            found = list(pool.map(tried, chosen))
+        raise SystemExit(summed_up(copies.get(), found, asked.seconds))
 
 
-def summed_up(found: Sequence[tuple[Fault, Run]], seconds: float) -> int:
+def summed_up(copy: Copy, found: Sequence[tuple[Fault, Run]], seconds: float) -> int:
     """Print the share that was caught; 1 where it is not all, or where a test fails without a fault as well."""
     caught = sum(one.caught for _, one in found)
     print(f"{caught} of {len(found)} faults caught ({caught / max(len(found), 1):.0%})")
-    failing = list(failing_anyway([one for one in found if one[1].caught], seconds))
+    failing = list(failing_anyway(copy, [one for one in found if one[1].caught], seconds))
     for tests in failing:
         print(f"{tests} without any fault, so what was caught by that does not count")
     return int(caught < len(found) or bool(failing))
 
 
-def failing_anyway(caught: Sequence[tuple[Fault, Run]], seconds: float) -> Iterator[str]:
+def failing_anyway(copy: Copy, caught: Sequence[tuple[Fault, Run]], seconds: float) -> Iterator[str]:
     """What of the tests that caught a fault fails, or takes too long, when there is none."""
     failed = sorted({one.failed for _, one in caught if one.failed})
-    sound = run(failed, seconds * 10) if failed else None
+    sound = copy.run(failed, seconds * 10) if failed else None
     if sound is not None and sound.caught:
         yield f"{sound.failed or 'a test'} fails"
     for tests in sorted({fault.tests for fault, one in caught if not one.failed}):
-        if run(tests, seconds).caught:
+        if copy.run(tests, seconds).caught:
             yield f"{' '.join(tests)} fails or takes too long"
 
 

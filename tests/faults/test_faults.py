@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import pytest
-from faults.planted import ROOT, Fault, all_faults
+from faults.planted import ROOT, Fault, all_faults, source
 
 FAULTS = all_faults()
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_can_be_planted(fault: Fault) -> None:
-    text = (ROOT / fault.file).read_text("utf-8")
+    text = source(fault.file).read_text("utf-8")
     changed = fault.planted(text)
     assert changed != text
     compile(changed, fault.file, "exec")
