@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A process that has imported ``linesmith`` and forks for each command line that it is asked to run.
 
-A command runs in a process of its own, as a user's does: with its own directory, environment, standard streams and exit
-status, and nothing that it changes is left to the next one. Only Python and the modules are there already, which is what
-most short commands spend their time on.
+A command runs in a process of its own, as a user's does: with its own directory, environment, standard streams and
+exit status, and nothing that it changes is left to the next one. Only Python and the modules are there already, which
+is what most short commands spend their time on.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def serve(requests: socket.socket) -> None:
             _run(asked, streams, report)
         for one in (*streams, report):
             os.close(one)
-        with open(loaded, encoding="utf-8") as modules:
+        with os.fdopen(loaded, encoding="utf-8") as modules:
             names = modules.read().split()
         _, status = os.waitpid(child, 0)
         requests.sendall(status.to_bytes(4, "little"))
@@ -70,7 +70,8 @@ def _status() -> int:
         main()
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
-    except BaseException:  # noqa: BLE001 - what Python does with an error that nobody catches
+    except BaseException:
+        # What Python does with an error that nobody catches.
         sys.excepthook(*sys.exc_info())
         status = 1
     for stream in (sys.stdout, sys.stderr):
