@@ -42,7 +42,7 @@ def command(
 ) -> subprocess.CompletedProcess[bytes]:
     """The finished process with its output and errors as they were written."""
     words = [os.fsdecode(one) for one in arguments]
-    asked = {
+    asked: dict[str, object] = {
         "arguments": words,
         "directory": os.fspath(Path.cwd() if cwd is None else cwd),
         "environment": dict(os.environ if env is None else env),

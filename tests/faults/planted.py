@@ -209,8 +209,8 @@ def main() -> None:
         signal.signal(number, interrupted)
     with TemporaryDirectory(prefix="linesmith-faults-") as folder:
         copies: SimpleQueue[Copy] = SimpleQueue()
-        for number in range(asked.jobs):
-            copies.put(copied(Path(folder) / str(number)))
+        for job in range(asked.jobs):
+            copies.put(copied(Path(folder) / str(job)))
 
         def tried(fault: Fault) -> tuple[Fault, Run]:
             copy = copies.get()
