@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import os
 import signal
+from hashlib import blake2b
 from pathlib import Path
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
+from keeping import Keeper
 from run_times import table
 
 CACHE_HOME = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -31,12 +33,24 @@ def pytest_configure() -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--explore TIMES``: property tests alone, each with that many times its examples, others in every run."""
+    """Options that choose tests: ``--explore TIMES`` and ``--sample COUNT``."""
     parser.addoption("--explore", type=int, metavar="TIMES", help="property tests alone, with TIMES the examples")
+    parser.addoption(
+        "--sample", type=int, metavar="COUNT", help="COUNT tests of those that -m chooses, drawn by LINESMITH_SEED"
+    )
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the property tests, and let them look further, where ``--explore`` asks for it."""
+    """Leave the tests that ``--explore`` or ``--sample`` asks for; those of ``--explore`` look further.
+
+    A sample is the same for one seed in every process, whatever the order of the tests.
+    """
+    count: int | None = config.getoption("--sample")
+    if count is not None:
+        seed = os.environ.get("LINESMITH_SEED", "")
+        drawn = sorted(items, key=lambda item: blake2b(f"{seed} {item.nodeid}".encode()).digest())[:count]
+        items[:] = [item for item in items if item in drawn]
     times: int | None = config.getoption("--explore")
     if times is None:
         return
@@ -90,6 +104,12 @@ def kernel_tree() -> Path:
     """Debian's kernel source 6.1 with the ``.config`` of x86_64_defconfig, otherwise unprepared; never written to."""
     tree = REAL_PARTS / "linux-source-6.1"
     return tree if (tree / ".config").is_file() else absent("kernel tree")
+
+
+@pytest.fixture(scope="session")
+def kept() -> Keeper:
+    """Where tests keep what they build between runs; call it with a name, a key of the content and who makes it."""
+    return Keeper(REAL_PARTS / "kept")
 
 
 @pytest.fixture(scope="session")
