@@ -10,7 +10,11 @@ NATIVE := $(shell find analyzer/native plugins/native -type f -name '[!.]*')
 SCRIPTS := $(shell grep -rlE '^\#!.*\bbash' .ci tests --include='*' --exclude-dir=__pycache__)
 CXX_FILES := $(filter-out tests/find/%,$(shell find analyzer/native plugins/native plugins/benchmarks tests -name '*.[ch]' -o -name '*.cc'))
 DEMO_C := $(shell find analyzer/demo -name '*.[ch]' 2>/dev/null)
-PYTEST_ARGS ?= -n 2
+PYTEST_ARGS ?= -n 2 --dist loadgroup
+# What the tests run with, and where: .ci/run names an environment that has the wheel, and a copy without the sources.
+PYTEST ?= $(abspath $(BIN)/pytest)
+CHECKOUT ?= .
+NATIVE_TARGETS := all_tests
 
 .PHONY: help
 help: ## List the targets
@@ -23,13 +27,23 @@ demo: $(VENV)/.ready-run ## Run the whole pipeline on the example program of the
 	@echo "Next: docs/tutorial.md does it step by step; the command is $(BIN)/linesmith."
 
 .PHONY: test
-test: $(VENV)/.ready-dev native | real-parts ## Run every test (real kernel parts are fetched once)
-	ctest --test-dir build/dev --output-on-failure
-	$(BIN)/pytest $(PYTEST_ARGS)
+test: $(VENV)/.ready-dev native | real-parts ## Run the tests (minutes; real kernel parts are fetched once)
+	ctest --test-dir build/sanitize --output-on-failure --parallel 2 --progress
+	cd $(CHECKOUT) && $(PYTEST) $(PYTEST_ARGS) -m 'not study'
+
+.PHONY: test-all
+test-all: NATIVE_TARGETS := all_tests member_expressions
+test-all: $(VENV)/.ready-dev native | real-parts ## Run the tests and the studies: samples, sweeps, whole tuning runs
+	ctest --test-dir build/sanitize --output-on-failure --parallel 2 --progress
+	cd $(CHECKOUT) && $(PYTEST) $(PYTEST_ARGS)
+
+.PHONY: test-sample
+test-sample: $(VENV)/.ready-dev | real-parts ## Run a few of the studies, drawn by LINESMITH_SEED
+	cd $(CHECKOUT) && $(PYTEST) $(PYTEST_ARGS) -m study --sample 12
 
 .PHONY: explore
 explore: $(VENV)/.ready-dev ## Run the property tests with twenty times their examples (an hour)
-	$(BIN)/pytest $(PYTEST_ARGS) --explore 20
+	$(PYTEST) $(PYTEST_ARGS) --explore 20
 
 .PHONY: lint
 lint: $(VENV)/.ready-dev ## Check style, types, imports and scripts; changes nothing
@@ -60,9 +74,9 @@ e2e-kernel: $(VENV)/.ready-dev | real-parts ## Tune a small 6.1 kernel from its 
 	$(BIN)/python tests/e2e/kernel/whole_way.py
 
 .PHONY: native
-native: | packages-dev ## Build the native core and its C++ tests alone (build/dev)
-	@cmake -S analyzer/native -B build/dev -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -Wno-dev >/dev/null
-	@cmake --build build/dev
+native: | packages-dev ## Build the C++ tests alone, with ASan and UBSan (build/sanitize)
+	@cmake -S analyzer/native -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DLINESMITH_SANITIZE=ON -Wno-dev >/dev/null
+	@cmake --build build/sanitize --target $(NATIVE_TARGETS)
 
 .PHONY: hooks
 hooks: $(VENV)/.ready-dev ## Run the lint gates before every commit of this clone

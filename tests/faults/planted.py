@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Plants the faults of ``faults.toml`` in a copy of the program, one at a time, and says which of them the tests catch.
 
-Usage: python tests/faults/planted.py [--name WORDS] [--area FOLDER] [--everything] [--seconds SECONDS] [--jobs COUNT]
+Usage: python tests/faults/planted.py [--name WORDS] [--area FOLDER] [--mutants COUNT --seed NUMBER]
+                                      [--everything] [--seconds SECONDS] [--jobs COUNT]
 
 Each fault is a slip as a person makes it: one place of a file, changed so that the program still runs and does the
 wrong thing. Its own tests are run first, with ``--everything`` the whole suite where those see nothing; tests that do
@@ -23,7 +24,6 @@ import signal
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -33,7 +33,11 @@ from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
-FAULTS = Path(__file__).with_name("faults.toml")
+sys.path.insert(0, str(ROOT / "tests"))
+
+from faults.fault import Fault, all_faults  # noqa: E402
+from faults.mutants import mutants  # noqa: E402
+
 SECONDS = 300
 # Without the test that every fault still has its place, which a planted one has not.
 WHOLE_SUITE = ("tests", "--ignore=tests/faults")
@@ -46,23 +50,6 @@ _WITHOUT_EDITABLE = """
 import sys
 sys.meta_path[:] = [one for one in sys.meta_path if type(one).__name__ != "ScikitBuildRedirectingFinder"]
 """
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A slip called ``name``: ``new`` in the place of ``old`` in ``file``, which ``tests`` are the likeliest to see."""
-
-    name: str
-    file: str
-    old: str
-    new: str
-    tests: tuple[str, ...]
-
-    def planted(self, text: str) -> str:
-        """The file's text with the fault; raises ``ValueError`` where there is not exactly one place for it."""
-        if text.count(self.old) != 1:
-            raise ValueError(f"{self.file} has {text.count(self.old)} places for the fault '{self.name}'; mend it")
-        return text.replace(self.old, self.new)
 
 
 @dataclass(frozen=True)
@@ -79,10 +66,11 @@ class Run:
         return self.status != PASSED
 
 
-def all_faults() -> tuple[Fault, ...]:
-    """The faults in the order of the file."""
-    listed = tomllib.loads(FAULTS.read_text("utf-8"))["fault"]
-    return tuple(Fault(one["name"], one["file"], one["old"], one["new"], tuple(one["tests"])) for one in listed)
+def sources() -> Iterator[tuple[str, Path]]:
+    """The Python files of the product: named as in the project, and where they are."""
+    for name in _PACKAGE:
+        for place in map(Path, importlib.import_module(f"linesmith.{name}").__path__):
+            yield from ((f"{name}/{file.relative_to(place)}", file) for file in sorted(place.rglob("*.py")))
 
 
 def source(file: str) -> Path:
@@ -203,8 +191,13 @@ def main() -> None:
     parser.add_argument("--everything", action="store_true", help="run the whole suite where a fault's own tests pass")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="the time of a fault's own tests")
     parser.add_argument("--jobs", type=int, default=1, help="faults tried at once")
+    parser.add_argument("--mutants", type=int, help="COUNT faults drawn from the product instead of the listed ones")
+    parser.add_argument("--seed", type=int, default=0, help="draws others")
     asked = parser.parse_args()
-    chosen = [one for one in all_faults() if asked.name in one.name and one.file.startswith(asked.area)]
+    known = all_faults()
+    if asked.mutants is not None:
+        known = tuple(mutants(list(sources()), ROOT / "tests", asked.mutants, asked.seed))
+    chosen = [one for one in known if asked.name in one.name and one.file.startswith(asked.area)]
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, interrupted)
     with TemporaryDirectory(prefix="linesmith-faults-") as folder:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import pytest
-from faults.planted import ROOT, Fault, all_faults, source
+from faults.fault import Fault, all_faults
+from faults.mutants import mutants
+from faults.planted import ROOT, source, sources
 
 FAULTS = all_faults()
 
@@ -24,3 +26,11 @@ def test_each_fault_has_tests_that_are_there() -> None:
 
 def test_no_name_is_given_twice() -> None:
     assert len({fault.name for fault in FAULTS}) == len(FAULTS)
+
+
+def test_mutants_of_one_seed_are_the_same_and_can_be_planted() -> None:
+    drawn = mutants(list(sources()), ROOT / "tests", 20, 1)
+    assert drawn == mutants(list(sources()), ROOT / "tests", 20, 1)
+    for mutant in drawn:
+        compile(mutant.planted(source(mutant.file).read_text("utf-8")), mutant.file, "exec")
+        assert mutant.tests
