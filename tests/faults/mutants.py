@@ -86,6 +86,8 @@ def mutants(places: Sequence[tuple[str, Path]], tests: Path, count: int, seed: i
 def _mutants(name: str, text: str, tests: tuple[str, ...]) -> Iterator[Fault]:
     lines = text.splitlines()
     for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.expr):
+            continue
         changed = _changed(node)
         # One line that the file has once, so that the change has its one place.
         if changed is None or node.lineno != node.end_lineno or lines.count(lines[node.lineno - 1]) != 1:
@@ -96,7 +98,7 @@ def _mutants(name: str, text: str, tests: tuple[str, ...]) -> Iterator[Fault]:
         yield Fault(f"{name}:{node.lineno}: {changed}", name, f"\n{line.decode()}\n", f"\n{new}\n", tests)
 
 
-def _changed(node: ast.AST) -> str | None:
+def _changed(node: ast.expr) -> str | None:
     """The expression with one thing changed, as source; ``None`` where nothing of it is."""
     match node:
         case ast.Compare(left, [one], [right]) if type(one) in _COMPARED:
