@@ -14,7 +14,7 @@ from linesmith.analyzer.errors import TreeError
 from linesmith.analyzer.model import FileChange, PatchSeries, SeriesStep
 from linesmith.patches.series.files import PatchFile, patch_files
 from linesmith.patches.series.recipients import Recipients
-from linesmith.patches.series.trailers import Trailers, trailers
+from linesmith.patches.series.trailers import trailers
 
 HEADER = "struct cache {\n\tlong root;\n\tlong lock;\n\tlong uses;\n};\n"
 MOVED = "struct cache {\n\tlong root;\n\tlong uses;\n\tlong lock;\n};\n"
