@@ -60,11 +60,12 @@ def declared(lines: list[str]) -> str:
 
 def text_cases(*files: Path) -> pytest.MarkDecorator:
     """Runs a test with each case of the files as ``case``."""
-    found = [pytest.param(one, id=one.title) for file in files for one in _read(file)]
+    found = [pytest.param(one, id=one.title) for file in files for one in read_cases(file)]
     return pytest.mark.parametrize("case", found)
 
 
-def _read(file: Path) -> Iterator[TextCase]:
+def read_cases(file: Path) -> Iterator[TextCase]:
+    """The cases of a file, in their order."""
     for written in f"\n{file.read_text(encoding='utf-8')}".split(f"\n{_TITLE}")[1:]:
         title, *lines = written.rstrip("\n").split("\n")
         asked = [line.removeprefix(_ASKED).split() for line in lines if line.startswith(_ASKED)]
