@@ -70,3 +70,8 @@ def read_cases(file: Path) -> Iterator[TextCase]:
         title, *lines = written.rstrip("\n").split("\n")
         asked = [line.removeprefix(_ASKED).split() for line in lines if line.startswith(_ASKED)]
         yield TextCase(title, tuple(map(tuple, asked)), tuple(lines[len(asked) :]))
+
+
+def files_in(file: Path) -> dict[str, str]:
+    """The files of a small tree: each is a case whose title is its name."""
+    return {one.title: "".join(f"{line}\n" for line in one.lines) for one in read_cases(file)}

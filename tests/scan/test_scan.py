@@ -90,6 +90,15 @@ def test_what_changed_is_parsed_again(run: Run) -> None:
     assert run.parsed == 2
 
 
+def test_of_what_units_see_of_a_record_the_most_counts(run: Run) -> None:
+    header = HEADER.replace("\tint height;\n", "\tint height;\n#ifdef DEEP\n\tint depth;\n#endif\n")
+    for units in ("ab", "ba"):
+        texts = {f"{name}.c": f"#include <box.h>\nstruct box *{name};\n" for name in units}
+        texts[f"{units[0]}.c"] = "#define DEEP\n" + texts[f"{units[0]}.c"]
+        program_tree(run.tree, {"include/box.h": header, **texts})
+        assert [one.name for one in run.scan().sources[0].members] == ["width", "height", "depth"]
+
+
 def test_the_cache_does_not_grow_with_every_change(run: Run, tmp_path: Path) -> None:
     for turn in range(12):
         (run.tree / "include/box.h").write_text(f"{HEADER}/* {turn} */\n")

@@ -59,6 +59,7 @@ def told(text: str, file: str = "drivers/x.c") -> list[tuple[str, str, int]]:
         ("tools/x.bpf.c", BPF, "BPF program that relocates its accesses: "),
         ("include/uapi/linux/rec.h", DECLARED, "user space interface: "),
     ],
+    ids=["asserted offset", "asserted size", "range", "part", "assembly", "BPF", "user space"],
 )
 def test_text_that_relies_on_the_order(file: str, text: str, kind: str) -> None:
     assert ", ".join(f"{kind}: {members}" for kind, members, given in told(text, file) if not given) == kind
@@ -83,6 +84,7 @@ def test_text_that_relies_on_the_order(file: str, text: str, kind: str) -> None:
         ("include/linux/rec.h", DECLARED),
         ("tools/perf/x.c", "struct rec r = { 1, 2 };"),
     ],
+    ids=lambda one: one.replace(" - ", " less "),
 )
 def test_text_that_does_not_rely_on_it(file: str, text: str) -> None:
     assert told(text, file) == []
@@ -132,6 +134,15 @@ def test_a_second_look_reads_only_what_changed(tmp_path: Path, read: list[str]) 
     (tree / "a.c").unlink()
     assert lines(tree) == {"two/b.c": [2], "c.c": [3]}
     assert read == ["b.c"]
+
+
+def test_a_file_that_may_have_changed_during_the_search_is_read_again(
+    tmp_path: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = write_files(tmp_path / "tree", {"a.c": GIVEN})
+    monkeypatch.setattr(stamped, "_SLACK_NS", 3600 * 10**9)
+    assert lines(tree) == lines(tree) == {"a.c": [1]}
+    assert read == ["a.c", "a.c"]
 
 
 @pytest.mark.usefixtures("cache")
