@@ -23,19 +23,25 @@ def record(unit: str, *included: str) -> str:
     return f"{saved}\n\nsource_{target} := {unit}\n\ndeps_{target} := \\\n{deps}\n"
 
 
-def built_kernel(root: Path) -> Path:
-    """The small kernel with two of its units compiled, of which one read the header that is changed."""
+def made_by_kbuild(call: str, *symbols: str) -> dict[str, str]:
+    """What is left of the preparation of a build whose units are compiled by ``call``."""
     asm = "arch/x86/kernel/"
-    made = {
-        "include/generated/autoconf.h": "#define CONFIG_SMP 1\n",
+    return {
+        "include/generated/autoconf.h": "".join(f"#define CONFIG_{symbol} 1\n" for symbol in symbols),
         "include/generated/asm-offsets.h": "",
         "include/config/auto.conf": "",
-        f"{asm}.asm-offsets.s.cmd": f"savedcmd_{asm}asm-offsets.s := {CALL} -S -o a.s a.c\n",
+        f"{asm}.asm-offsets.s.cmd": f"savedcmd_{asm}asm-offsets.s := {call} -S -o a.s a.c\n",
+    }
+
+
+def built_kernel(root: Path) -> Path:
+    """The small kernel with two of its units compiled, of which one read the header that is changed."""
+    units = {
         "fs/.inode.o.cmd": record("fs/inode.c", "include/linux/s.h"),
         "fs/.alone.o.cmd": record("fs/alone.c", "include/linux/kconfig.h"),
         "fs/alone.c": "int alone;\n",
     }
-    return write_files(small_kernel(root), made)
+    return write_files(small_kernel(root), made_by_kbuild(CALL, "SMP") | units)
 
 
 def change() -> Change:
@@ -53,7 +59,6 @@ def test_the_units_that_read_the_header_are_compiled_as_recorded(tmp_path: Path)
 
 def test_a_build_elsewhere_is_used(tmp_path: Path) -> None:
     tree, build = small_kernel(tmp_path / "tree"), tmp_path / "build"
-    asm = "arch/x86/kernel/"
     call = CALL.replace("./include ", "../tree/include -I./include ").replace(
         "./include/linux", "../tree/include/linux"
     )
@@ -62,14 +67,8 @@ def test_a_build_elsewhere_is_used(tmp_path: Path) -> None:
         .replace(CALL, call)
         .replace("fs/inode.c", "../tree/fs/inode.c")
     )
-    made = {
-        ".config": (tree / ".config").read_text(),
-        "include/generated/autoconf.h": "",
-        "include/generated/asm-offsets.h": "",
-        "include/config/auto.conf": "",
-        f"{asm}.asm-offsets.s.cmd": f"savedcmd_{asm}asm-offsets.s := {call} -S -o a.s a.c\n",
-        "fs/.inode.o.cmd": unit,
-    }
+    # The configuration is written first: a build that is older than it is not believed.
+    made = {".config": (tree / ".config").read_text(), **made_by_kbuild(call), "fs/.inode.o.cmd": unit}
     (tree / ".config").unlink()
     (own,) = check(change(), Tree(tree, write_files(build, made)), Asked(("tree",), 5), lambda _: None)
     assert (own.failed, own.users) == ("", (CompiledUser("fs/inode.c"),))
