@@ -37,7 +37,8 @@ def files_of(case: TextCase) -> Iterator[tuple[str, str, str]]:
     """The name of each file of a case, its text and what becomes of it."""
     for part in "\n".join(case.lines).split("--- ")[1:]:
         name, *lines = part.rstrip("\n").split("\n")
-        yield name, *("".join(f"{one[1:]}\n" for one in lines if one[:1] in ("", " ", sign)) for sign in "-+")
+        before, after = ("".join(f"{one[1:]}\n" for one in lines if one[:1] in ("", " ", sign)) for sign in "-+")
+        yield name, before, after
 
 
 @needs_spatch
@@ -47,7 +48,8 @@ def test_a_member_is_hidden(case: TextCase, tmp_path: Path) -> None:
     tree = write_files(tmp_path, {name: before for name, before, _ in files})
     kept = stamps(tree)
     wish, _, accessor = (case.words("hide") or "").partition(" as ")
-    made = hidden(tree, *wish.split("."), accessor)
+    record, _, member = wish.partition(".")
+    made = hidden(tree, record, member, accessor)
     assert stamps(tree) == kept, "the tree stays as it is"
     told = [f"step {step.message.partition(chr(10))[0]}" for step in made.series.steps]
     told += [f"left {one.place} {one.code.value}" for one in made.series.refusals]

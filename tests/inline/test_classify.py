@@ -49,26 +49,19 @@ def test_one_use_has_one_role(statement: str, role: Role) -> None:
     assert roles(statement)[0] is role
 
 
-def test_the_test_behind_an_allocation_belongs_to_it() -> None:
-    text = "x->p = kmalloc(sizeof(*x->p), GFP_KERNEL);\n/* rarely */\nif (!x->p)\n\treturn;"
-    assert roles(text)[-1] is Role.ALLOCATION_CHECK
-
-
-def test_a_test_of_two_allocations_at_once_belongs_to_them() -> None:
-    text = "x->p = malloc(sizeof(*x->p));\nx->q = malloc(8);\nif (!x->q || !x->p)\n\tgoto out;"
-    assert roles(text)[-1] is Role.ALLOCATION_CHECK
-
-
-def test_an_allocation_may_be_tested_where_it_is_made() -> None:
-    assert roles("if (!(x->p = malloc(sizeof(struct foo))))\n\treturn;") == [Role.ALLOCATION]
-
-
-def test_an_allocation_that_decides_what_is_done_when_it_works_stands_in_the_way() -> None:
-    assert roles("if ((x->p = malloc(sizeof(struct foo))))\n\tx->p->a = 1;")[0] is Role.STANDING
-
-
-def test_the_test_in_front_of_a_release_belongs_to_it() -> None:
-    assert roles("if (x->p) {\n\tkfree(x->p);\n\tx->p = NULL;\n}")[0] is Role.RELEASE_CHECK
+@pytest.mark.parametrize(
+    ("statements", "at", "role"),
+    [
+        ("x->p = kmalloc(sizeof(*x->p), G);\n/* rarely */\nif (!x->p)\n\treturn;", -1, Role.ALLOCATION_CHECK),
+        ("x->p = malloc(sizeof(*x->p));\nx->q = malloc(8);\nif (!x->q || !x->p)\n\tgoto o;", -1, Role.ALLOCATION_CHECK),
+        ("if (!(x->p = malloc(sizeof(struct foo))))\n\treturn;", 0, Role.ALLOCATION),
+        ("if ((x->p = malloc(sizeof(struct foo))))\n\tx->p->a = 1;", 0, Role.STANDING),
+        ("if (x->p) {\n\tkfree(x->p);\n\tx->p = NULL;\n}", 0, Role.RELEASE_CHECK),
+    ],
+    ids=["behind an allocation", "of two at once", "where it is made", "of what is done when it works", "of a release"],
+)
+def test_a_test_belongs_to_the_allocation_or_release(statements: str, at: int, role: Role) -> None:
+    assert roles(statements)[at] is role
 
 
 @pytest.mark.parametrize(
@@ -108,19 +101,19 @@ def test_a_use_knows_its_function_its_record_and_its_cache() -> None:
 
 
 @pytest.mark.parametrize(
-    ("statements", "line"),
+    "statements",
     [
-        ("alias = x->p;\nx->p = NULL;\nreturn alias;", 4),
-        ("alias = x->p;\nfree(x);\nlock_close(alias);", 4),
-        ("struct foo *own = x->p;\nbar_put(x);\nlock_close(own);", 4),
-        ("keep(x->p);\nx->p = NULL;", 4),
-        ("if (q) {\nx->p = NULL;\n}\nreturn x->p;", 4),
+        "alias = x->p;\nx->p = NULL;\nreturn alias;",
+        "alias = x->p;\nfree(x);\nlock_close(alias);",
+        "struct foo *own = x->p;\nbar_put(x);\nlock_close(own);",
+        "keep(x->p);\nx->p = NULL;",
+        "if (q) {\nx->p = NULL;\n}\nreturn x->p;",
     ],
 )
-def test_an_object_that_outlives_its_record_stands_in_the_way(statements: str, line: int) -> None:
+def test_an_object_that_outlives_its_record_stands_in_the_way(statements: str) -> None:
     refusals = [use.refusal for use in uses(statements) if use.refusal is not None]
     assert [one.code for one in refusals] == [RefusalCode.SHARED]
-    assert f"the object is taken out of its record, which is left in line {line} " in refusals[0].reason
+    assert "the object is taken out of its record, which is left in line 4 " in refusals[0].reason
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from patch_cases import write_files
 from text_cases import files_in
 
 FILES = files_in(Path(__file__).with_suffix(".txt"))
-HEADER = FILES["include/linux/s.h"]
+MAKEFILE, HEADER = FILES["Makefile"], FILES["include/linux/s.h"]
 PATCHED = HEADER.replace("\tstruct lock lock;\n", "").replace("name[60];\n", "name[60];\n\tstruct lock lock;\n")
 
 

@@ -52,6 +52,16 @@ def test_variables_that_steer_make_and_compilers_do_not_pass(monkeypatch: pytest
     assert "LC_ALL=C\n" in ended.output
 
 
+def test_programs_are_not_looked_for_in_relative_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "uname").write_text("#!/bin/sh\ntouch ran\n")
+    (tmp_path / "bin" / "uname").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "bin:/usr/bin:/bin")
+    assert run(Command(("uname",), tmp_path, 30)).output == "Linux\n"
+    assert not (tmp_path / "ran").exists()
+
+
 # A child of the program that runs; it leaves its number behind.
 SLEEPS = ("sh", "-c", "sh -c 'echo $$ > number.new; mv number.new number; exec sleep 300' & wait")
 

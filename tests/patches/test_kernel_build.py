@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from patch_cases import behind, candidate, excerpt, finding, layout, write_files
 
-from linesmith.analyzer.errors import CacheError, EditRefused, ToolMissing, TreeError
+from linesmith.analyzer.errors import CacheError, ToolMissing, TreeError
 from linesmith.analyzer.model import Candidate, Move, MoveKind, Patch
 from linesmith.patches.flags import Flags, from_cmd_file
 from linesmith.patches.kbuild import kernel_build, planned
@@ -103,12 +103,6 @@ def test_a_unit_that_was_built_brings_the_flags_of_its_makefile(tmp_path: Path) 
     tree = write_files(tmp_path, {**BUILT, "include/linux/s.h": "", "lib/s.c": source, "lib/.s.o.cmd": record})
     patch = patch_of(tree, proposal())
     assert (patch.file, patch.exact) == ("lib/s.c", True)
-
-
-def test_user_space_headers_of_the_kernel_are_not_touched(tmp_path: Path) -> None:
-    files = {**BUILT, "include/linux/s.h": "", "include/uapi/linux/s.h": BUILT["include/linux/s.h"]}
-    with pytest.raises(EditRefused, match=r"include/uapi/linux/s\.h:1: s is shared with user space"):
-        patch_of(write_files(tmp_path, files), proposal())
 
 
 def test_a_recorded_command_with_more_than_a_compiler_is_not_run(tmp_path: Path) -> None:

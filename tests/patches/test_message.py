@@ -40,6 +40,7 @@ from linesmith.patches.prefix import prefix, prefix_by_path
 from linesmith.patches.reasons import reasons
 from linesmith.tuner.steps.step_table import step_tables
 
+CASES = Path(__file__).with_name("cases")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 STEPS = step_tables(LINE, moved(), table(POOL))
 
@@ -130,47 +131,22 @@ def test_nothing_is_said_of_what_was_not_looked_at() -> None:
     assert NOTHING_BEYOND.other_code().startswith("code that relies on the order of members (initialisers")
 
 
-NOTHING = """\
-Nothing in the 12 units that use struct cache was found to rely on the
-order of its members."""
-TEXT_ALONE = """\
-The build at hand compiled no unit that uses struct cache: for code that
-relies on the order of its members only the text of the tree was searched,
-without a find."""
-HOLDS = """\
-In the 1 unit that uses struct cache (1 of them with errors), 1 place
-relies on the order of its members, and still holds:
-
-  src/cache.c:7: static assertion of lock"""
-UNKNOWN = """\
-In the 12 units that use struct cache, 1 place relies on the order of its
-members, and still holds:
-
-  src/cache.c:7: static assertion of lock
-
-In the 12 units that use struct cache, 1 place relies on the order of
-members that the build at hand does not have, and was not checked:
-
-  src/cache.c:8: static assertion of debug"""
 OTHER = replace(ASSERTED, members=("debug",), place="src/cache.c:8")
 ODD = (("src/odd.c", "src/odd.c:1: no"),)
 
 
-@pytest.mark.parametrize(
-    ("units", "dependencies", "failed", "said"),
-    [
-        (12, (), (), NOTHING),
-        (0, (), (), TEXT_ALONE),
-        (1, (ASSERTED, FREE), ODD, HOLDS),
-        (12, (ASSERTED, OTHER), (), UNKNOWN),
-    ],
-)
-def test_what_was_found_to_rely_on_the_order(
-    units: int, dependencies: tuple[Dependency, ...], failed: tuple[tuple[str, str], ...], said: str
-) -> None:
-    scan = SourceScan("cache", (), dependencies, (), units=units, failed=failed)
-    told = beyond((), scan, "struct cache", (KEPT,))
-    assert told.code == said
+SCANS = {
+    "nothing was found": SourceScan("cache", (), (), (), units=12),
+    "the build compiled no unit": SourceScan("cache", (), (), (), units=0),
+    "a place holds": SourceScan("cache", (), (ASSERTED, FREE), (), units=1, failed=ODD),
+    "a place is of another configuration": SourceScan("cache", (), (ASSERTED, OTHER), (), units=12),
+}
+
+
+@text_cases(CASES / "beyond.txt")
+def test_what_was_found_to_rely_on_the_order(case: TextCase) -> None:
+    told = beyond((), SCANS[case.title], "struct cache", (KEPT,))
+    assert told.code.splitlines() == list(case.lines)
     assert told.other_code() == "code that the build at hand leaves out"
 
 
@@ -229,7 +205,7 @@ def test_a_message_that_somebody_else_wrote_is_left_alone() -> None:
     assert with_evidence(mail, "It went up.\n") == mail
 
 
-@text_cases(Path(__file__).with_name("cases") / "narrow.txt")
+@text_cases(CASES / "narrow.txt")
 def test_a_layout_is_made_narrow(case: TextCase) -> None:
     assert narrow(case.before.decode().splitlines(), 73) == case.after.decode().splitlines()
 

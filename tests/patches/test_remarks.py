@@ -18,18 +18,18 @@ def line_of(**written: bool) -> Finding:
     return replace(finding(), members=members)
 
 
-def change(order: str, move: Move, *pairs: str, after: float = 0.0) -> Candidate:
+def change(order: str, move: Move, *pairs: tuple[str, str], after: float = 0.0) -> Candidate:
     """A change of ``a b c`` to ``order`` that parts the members of each pair."""
-    parted = [Residual(*pair.split(), 64, 1.0, after) for pair in pairs]  # type: ignore[arg-type]
+    parted = [Residual(*pair, 64, 1.0, after) for pair in pairs]
     return candidate(ordered(" ".join(sorted(order.split()))), ordered(order), [move], parted)
 
 
-MOVED = change("b c a", behind("a", "c"), "a c")
-NEARER = change("b c a", behind("a", "c"), "a c", after=0.5)
-SWAPPED = change("c b a", Move(MoveKind.SWAP, "a", partner="c"), "a c", "c b")
-BETWEEN = change("b a c", behind("a", "b"), "b c")
-NESTED = change("c a", behind("a", "c"), "a.x c[0]", "a.y c.z")
-ALIGNED = change("a b", Move(MoveKind.ALIGN, "a", align=64), "a b", "c a", "a d", "a e")
+MOVED = change("b c a", behind("a", "c"), ("a", "c"))
+NEARER = change("b c a", behind("a", "c"), ("a", "c"), after=0.5)
+SWAPPED = change("c b a", Move(MoveKind.SWAP, "a", partner="c"), ("a", "c"), ("c", "b"))
+BETWEEN = change("b a c", behind("a", "b"), ("b", "c"))
+NESTED = change(("c", "a"), behind("a", "c"), ("a.x", "c[0]"), ("a.y", "c.z"))
+ALIGNED = change(("a", "b"), Move(MoveKind.ALIGN, "a", align=64), ("a", "b"), ("c", "a"), ("a", "d"), ("a", "e"))
 OFF, OF_THIS = "Kept off the cache line of c", "readers of this would wait for writers there."
 AWAY = f"Begins a cache line, away from b, c, d and 1 more: {OF_THIS}"
 

@@ -34,7 +34,7 @@ def test_kbuild_says_what_was_compiled_and_what_that_included(tmp_path: Path) ->
     units = {Path(unit.file).name: unit for unit in database(tree, build, silent).units}
     assert units.keys() == {"a.c", "asm-offsets.c"}
     assert units["a.c"].file == str(tree / "mm/a.c")
-    assert units["a.c"].includes == {str(tree / "include/a.h"), str(build / "include/generated/b.h")}
+    assert set(units["a.c"].includes or ()) == {str(tree / "include/a.h"), str(build / "include/generated/b.h")}
     assert units["asm-offsets.c"].command == "gcc -S"
 
 

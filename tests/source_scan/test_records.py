@@ -24,7 +24,7 @@ def text_of(case: TextCase) -> str:
 
 
 @pytest.fixture(scope="module")
-def records(executable: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Unit]:
+def records(executable: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Unit]]:
     """What one run of the program says of the record of each case."""
     folder, cases = tmp_path_factory.mktemp("records"), list(read_cases(CASES))
     for number, case in enumerate(cases):
@@ -36,7 +36,7 @@ def records(executable: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
 
 
 @text_cases(CASES)
-def test_a_record_and_its_members(records: dict[str, Unit], case: TextCase) -> None:
+def test_a_record_and_its_members(records: dict[str, list[Unit]], case: TextCase) -> None:
     (record,) = records[case.title]
     assert list(described(record, text_of(case))) == [line for line in case.lines if line.startswith("=")]
 
