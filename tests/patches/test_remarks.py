@@ -28,8 +28,8 @@ MOVED = change("b c a", behind("a", "c"), ("a", "c"))
 NEARER = change("b c a", behind("a", "c"), ("a", "c"), after=0.5)
 SWAPPED = change("c b a", Move(MoveKind.SWAP, "a", partner="c"), ("a", "c"), ("c", "b"))
 BETWEEN = change("b a c", behind("a", "b"), ("b", "c"))
-NESTED = change(("c", "a"), behind("a", "c"), ("a.x", "c[0]"), ("a.y", "c.z"))
-ALIGNED = change(("a", "b"), Move(MoveKind.ALIGN, "a", align=64), ("a", "b"), ("c", "a"), ("a", "d"), ("a", "e"))
+NESTED = change("c a", behind("a", "c"), ("a.x", "c[0]"), ("a.y", "c.z"))
+ALIGNED = change("a b", Move(MoveKind.ALIGN, "a", align=64), ("a", "b"), ("c", "a"), ("a", "d"), ("a", "e"))
 OFF, OF_THIS = "Kept off the cache line of c", "readers of this would wait for writers there."
 AWAY = f"Begins a cache line, away from b, c, d and 1 more: {OF_THIS}"
 
