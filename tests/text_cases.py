@@ -75,3 +75,16 @@ def read_cases(file: Path) -> Iterator[TextCase]:
 def files_in(file: Path) -> dict[str, str]:
     """The files of a small tree: each is a case whose title is its name."""
     return {one.title: "".join(f"{line}\n" for line in one.lines) for one in read_cases(file)}
+
+
+def text_rows(file: Path) -> pytest.MarkDecorator:
+    """Runs a test with each ``source`` of a file and what is ``expected`` of it: the lines that begin with ``=> ``.
+
+    Rows are divided by empty lines; the first is a paragraph about all of them.
+    """
+    rows = [row.split("\n") for row in file.read_text(encoding="utf-8").rstrip("\n").split("\n\n")[1:]]
+    found = [
+        ("\n".join(one for one in row if one[:3] != "=> "), [one[3:] for one in row if one[:3] == "=> "])
+        for row in rows
+    ]
+    return pytest.mark.parametrize(("source", "expected"), found, ids=[str(number) for number in range(len(found))])

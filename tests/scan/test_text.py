@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from patch_cases import write_files
+from text_cases import text_rows
 
 from linesmith.analyzer.model import (
     Dependency,
@@ -19,75 +20,22 @@ from linesmith.analyzer.model import (
 )
 from linesmith.patches.scan import stamped, text_scan
 from linesmith.patches.scan.facts import facts_of
-from linesmith.patches.scan.text_places import RecordText
+from linesmith.patches.scan.text_places import RecordText, TextPlace
 from linesmith.patches.scan.text_scan import text_places
 from linesmith.patches.source_bytes import source_bytes
 
-OFFSETS = "OFFSET(REC_A, rec, a);\nOFFSET(REC_BX, rec, b.x);\nOFFSET(REC_BY, rec, b.y);"
-BPF = '#include "vmlinux.h"\nint f(struct rec *r) { return r->a; }\nint g(struct rec *r) { return r->b; }'
-DECLARED = "struct rec {\n\tint a;\n};"
 
-
-@pytest.mark.parametrize(
-    ("text", "given"),
-    [
-        ("struct rec r = { 1, 2 };", 2),
-        ("static const struct rec r __read_mostly = { f(1, 2), .b = 3 };", 1),
-        ("struct rec r[] = { { 1 }, { 1, 2, 3 }, { .a = 1 } };", 3),
-        ("struct rec r[2] = { [0] = { 1, 2 } };", 2),
-        ("*p = (struct rec) { 1, 2, };", 2),
-    ],
-)
-def test_values_by_their_place_are_counted(text: str, given: int) -> None:
-    assert told(text) == [("positional initialiser", "", given)]
-
-
-def told(text: str, file: str = "drivers/x.c") -> list[tuple[str, str, int]]:
-    """Kind, members and number of values of each place."""
+@text_rows(Path(__file__).with_name("cases") / "text_places.txt")
+def test_text_that_relies_on_the_order(source: str, expected: list[str]) -> None:
+    file, _, text = source.partition("\n")
     places = RecordText("rec").places(file, text.encode()).places
-    return [(one.kind.value, " ".join(one.members), one.given) for one in places]
+    assert [said(one) for one in places] == ([] if expected == ["nothing"] else expected)
 
 
-@pytest.mark.parametrize(
-    ("file", "text", "kind"),
-    [
-        ("x.c", "BUILD_BUG_ON(offsetof(struct rec, a) != 8);", "static assertion: a"),
-        ("x.c", '_Static_assert(sizeof(struct rec) == 64, "");', "static assertion: "),
-        ("x.c", "n = offsetof(struct rec, d) - offsetof(struct rec, b);", "range between offsets: d b"),
-        ("x.c", "memset(r, 0, offsetof(struct rec, c));", "copy or clear of a part: c"),
-        ("arch/arm/kernel/asm-offsets.c", OFFSETS, "offset for assembly: a, offset for assembly: b"),
-        ("tools/x.bpf.c", BPF, "BPF program that relocates its accesses: "),
-        ("include/uapi/linux/rec.h", DECLARED, "user space interface: "),
-    ],
-    ids=["asserted offset", "asserted size", "range", "part", "assembly", "BPF", "user space"],
-)
-def test_text_that_relies_on_the_order(file: str, text: str, kind: str) -> None:
-    assert ", ".join(f"{kind}: {members}" for kind, members, given in told(text, file) if not given) == kind
-
-
-@pytest.mark.parametrize(
-    ("file", "text"),
-    [
-        ("x.c", "struct rec r = { 0 };"),
-        ("x.c", "struct rec r = { };"),
-        ("x.c", "struct rec r = {{ 0 }};"),
-        ("x.c", "struct rec r = { .a = 1, .b = { 1, 2 } };"),
-        ("x.c", "struct rec r = { a: 1, b: 2 };"),
-        ("x.c", "struct rec r[] = { REC(1, 2), REC(3, 4) };"),
-        ("x.c", "/* struct rec r = { 1, 2 }; */"),
-        ("x.c", "struct recorder r = { 1, 2 };"),
-        ("x.c", "struct rec r = { 1, (2 };"),
-        ("x.c", "BUILD_BUG_ON(sizeof_field(struct rec, a) != 4);"),
-        ("x.c", "n = offsetof(struct rec, d.y) - offsetof(struct rec, d.x);"),
-        ("x.c", "table[i].offset = offsetof(struct rec, c);"),
-        ("tools/x.bpf.c", '#include "vmlinux.h"\nint f(struct rec *r) { return g(r); }'),
-        ("include/linux/rec.h", DECLARED),
-        ("tools/perf/x.c", "struct rec r = { 1, 2 };"),
-    ],
-    ids=lambda one: one.replace(" - ", " less "),
-)
-def test_text_that_does_not_rely_on_it(file: str, text: str) -> None:
-    assert told(text, file) == []
+def said(place: TextPlace) -> str:
+    """The kind, the members, and how many values are given by position."""
+    members = f": {' '.join(place.members)}" if place.members else ""
+    return f"{place.kind.value}{members}{f' ({place.given} values)' if place.given else ''}"
 
 
 # A tree is looked through once; later only what changed since
