@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from patch_cases import write_files
+from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.errors import SemanticPatchFailed, ToolMissing, TreeError
 from linesmith.analyzer.model import FileChange, RefusalCode
@@ -188,54 +189,7 @@ def test_a_pipe_and_a_link_are_not_read(tmp_path: Path) -> None:
     assert read_source(tmp_path / "link.c") == b""
 
 
-# Lines that were broken by rule are laid out as a person does; lines that did not change stay
-
-
-def test_arguments_of_one_line_are_filled_up() -> None:
-    before = b"\tfor_each_range(item, &mapping->tree_of_all_items, first, last) {\n\t\tuse(item);\n"
-    after = (
-        b"\tfor_each_range(item, get_tree_of_all_items_root(mapping),\n"
-        b"\t\t       first,\n"
-        b"\t\t       last) {\n"
-        b"\t\tuse(item);\n"
-    )
-    assert tidy(before, after) == (
-        b"\tfor_each_range(item, get_tree_of_all_items_root(mapping), first, last) {\n\t\tuse(item);\n"
-    )
-
-
-def test_an_argument_joins_the_line_below_that_stays() -> None:
-    before = b"\tunmap_range(&mapping->tree, first_index,\n\t\t    last_index, &details);\n"
-    after = (
-        b"\tunmap_range(get_root_of_the_tree_of_a_mapping(mapping->with_a_long_name),\n"
-        b"\t\t    first_index,\n"
-        b"\t\t    last_index, &details);\n"
-    )
-    assert tidy(before, after) == (
-        b"\tunmap_range(get_root_of_the_tree_of_a_mapping(mapping->with_a_long_name),\n"
-        b"\t\t    first_index, last_index, &details);\n"
-    )
-
-
-def test_blanks_become_tabs_where_the_old_lines_have_tabs() -> None:
-    before = b"\tinsert(vma, &mapping->tree);\n"
-    after = b"\tinsert(vma_with_a_rather_long_name_for_a_variable_of_this_kind,\n               root_of(mapping));\n"
-    assert tidy(before, after).endswith(b"\n\t       root_of(mapping));\n")
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (b"\t.a = x->m,\n\t.b = 1,\n", b"\t.a = m(x),\n\t.b = 1,\n"),
-        (b"\tf(x->m,\n\t  b, /* why */\n\t  c);\n", b"\tf(m(x),\n\t  b, /* why */\n\t  c);\n"),
-    ],
-    ids=["members of an initialiser", "breaks that were there"],
-)
-def test_lines_that_were_not_broken_by_rule_stay(before: bytes, after: bytes) -> None:
-    assert tidy(before, after) == after
-
-
-def test_a_line_below_follows_a_bracket_that_moved() -> None:
-    before = b"\tx->m.f(a,\n\t      b);\n"
-    after = b"\tmember(x)->f(a,\n\t             b);\n"
-    assert tidy(before, after) == b"\tmember(x)->f(a,\n\t\t     b);\n"
+@text_cases(Path(__file__).with_name("cases") / "tidy.txt")
+def test_lines_that_changed_are_laid_out(case: TextCase) -> None:
+    before, broken, expected = ("".join(f"{one[1:]}\n" for one in case.lines if one[0] == sign) for sign in "-+=")
+    assert tidy(before.encode(), broken.encode()).decode() == expected
