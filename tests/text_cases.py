@@ -83,8 +83,10 @@ def text_rows(file: Path) -> pytest.MarkDecorator:
     Rows are divided by empty lines; the first is a paragraph about all of them.
     """
     rows = [row.split("\n") for row in file.read_text(encoding="utf-8").rstrip("\n").split("\n\n")[1:]]
+    sources = [[line for line in row if not line.startswith("=> ")] for row in rows]
     found = [
-        ("\n".join(one for one in row if one[:3] != "=> "), [one[3:] for one in row if one[:3] == "=> "])
-        for row in rows
+        ("\n".join(source), [line[3:] for line in row[len(source) :]])
+        for source, row in zip(sources, rows, strict=True)
     ]
-    return pytest.mark.parametrize(("source", "expected"), found, ids=[str(number) for number in range(len(found))])
+    ids = [source[-1].strip().replace(" - ", "-") for source in sources]
+    return pytest.mark.parametrize(("source", "expected"), found, ids=ids)

@@ -114,27 +114,6 @@ def test_an_order_in_the_text(case: TextCase) -> None:
     assert back.source == case.before
 
 
-@pytest.mark.parametrize(
-    ("declaration", "expected"),
-    [
-        ("int a, b;", ["int a;", "int b;"]),
-        ("struct list_head *a, b[2];", ["struct list_head *a;", "struct list_head b[2];"]),
-        ("const char __user *a, *b;", ["const char __user *a;", "const char __user *b;"]),
-        ("u8 a __aligned(8), b;", ["u8 a __aligned(8);", "u8 b;"]),
-        ("u8 a, b __aligned(8);", ["u8 a;", "u8 b __aligned(8);"]),
-        ("void (*a)(int, int), (*b)(void);", ["void (*a)(int, int);", "void (*b)(void);"]),
-        ("u8 a, /* one */ b;", ["u8 a; /* one */", "u8 b;"]),
-        ("u8 a,\n\t   b;", ["u8 a;", "u8 b;"]),
-        ("u8\n\ta, b;", ["u8\n\ta;", "u8\n\tb;"]),
-    ],
-)
-def test_each_of_several_names_gets_a_declaration_of_its_own(declaration: str, expected: list[str]) -> None:
-    source = f"struct s {{\n\t{declaration}\n}};\n".encode()
-    (record,) = records_named(source, "s")
-    members = "".join(f"\t{one}\n" for one in reversed(expected))
-    assert permuted(Origin(source, FILE), record, ["b", "a"]).source.decode() == f"struct s {{\n{members}}};\n"
-
-
 def test_members_that_only_move_together_are_told() -> None:
     source = text("""
         struct s {

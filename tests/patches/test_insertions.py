@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from patch_cases import FILE, behind, candidate, edited, layout, text, write_files
+from patch_cases import FILE, behind, candidate, layout, text, write_files
 from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.errors import EditRefused
@@ -72,25 +72,6 @@ def test_what_is_added_to_the_text(case: TextCase) -> None:
     with pytest.raises(EditRefused) as caught:
         edit(Origin(case.before, FILE), record, chosen, spelling)
     assert f"{caught.value.refusal.code.value} {caught.value}".replace(f"{FILE}:", "") == case.words("refused")
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("\tint a;\t\t\t\t/* x */", "\tint a __hot;\t\t\t/* x */"),
-        ("\tint a;\t\t/* x */", "\tint a __hot;\t/* x */"),
-        ("\tint a;\t/* x */", "\tint a __hot;\t/* x */"),
-        ("    int a;          // x", "    int a __hot;    // x"),
-        ("\tint a; /* x */", "\tint a __hot; /* x */"),
-        ("\tint a;\t\t    /* x */", "\tint a __hot;\t    /* x */"),
-        ("\tint a;\t\t/* x\n\t\t\t * y */", "\tint a __hot;\t/* x\n\t\t\t * y */"),
-        ("\tint a;", "\tint a __hot;"),
-    ],
-)
-def test_a_comment_stays_in_its_column_if_it_can(line: str, expected: str) -> None:
-    asked = Move(MoveKind.ALIGN, "a", align=64)
-    after = edited(f"struct s {{\n{line}\n}};\n".encode(), [asked], "a", Spelling({64: "__hot"}))
-    assert after.decode() == f"struct s {{\n{expected}\n}};\n"
 
 
 def test_padding_has_a_place_in_the_layout_and_takes_no_room() -> None:

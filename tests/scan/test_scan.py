@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from patch_cases import stamps
+from patch_cases import stamps, write_files
 from scan.trees import program_tree
 
 from linesmith.analyzer.errors import ScanFailed
@@ -65,13 +64,17 @@ def test_declaration_dependencies_and_uses_are_found(run: Run) -> None:
     assert ("height", "read", "include/box.h:5", "area") in uses
 
 
-def test_a_second_scan_parses_nothing_and_says_the_same(run: Run) -> None:
+def test_a_second_scan_parses_nothing_and_says_the_same(run: Run, tmp_path: Path) -> None:
     before = stamps(run.tree)
     first = run.scan()
     assert run.parsed == 2
     assert stamps(run.tree) == before, "the tree stays as it is"
     assert run.scan() == first
     assert run.parsed == 0
+    for path in (tmp_path / "cache").glob("*.scan"):
+        path.write_bytes(path.read_bytes()[:-10])
+    assert run.scan() == first, "what a killed scan left is cut off"
+    assert run.parsed == 1
 
 
 def test_what_changed_is_parsed_again(run: Run) -> None:
@@ -109,14 +112,6 @@ def test_the_cache_does_not_grow_with_every_change(run: Run, tmp_path: Path) -> 
     assert run.parsed == 0
 
 
-def test_what_a_killed_scan_left_is_cut_off(run: Run, tmp_path: Path) -> None:
-    first = run.scan()
-    for path in (tmp_path / "cache").glob("*.scan"):
-        path.write_bytes(path.read_bytes()[:-10])
-    assert run.scan() == first
-    assert run.parsed == 1
-
-
 def test_a_unit_with_errors_is_named_and_the_others_count(run: Run) -> None:
     program_tree(run.tree, {**FILES, "broken.c": "#include <box.h>\n#include <nowhere.h>\nstruct box b = { 1, 2 };\n"})
     found = run.scan()
@@ -136,26 +131,15 @@ done
 """
 
 
-@pytest.fixture
-def replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Callable[[str], Run]:
-    """The run with a script in the place of the program."""
-
-    def replace(script: str) -> Run:
-        program = tmp_path / "dies"
-        program.write_text(script)
-        program.chmod(0o755)
-        monkeypatch.setenv("LINESMITH_SOURCE_SCAN", str(program))
-        return run
-
-    return replace
-
-
-def test_a_unit_that_kills_the_program_costs_itself_only(replaced: Callable[[str], Run]) -> None:
-    found = replaced(DIES).scan()
-    assert found.failed == (("a.c", "the program that parses it ended"),)
-    assert found.units == 1
-
-
-def test_where_no_unit_can_be_parsed_there_is_no_scan(replaced: Callable[[str], Run]) -> None:
+def test_a_unit_that_kills_the_program_costs_itself_only(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = write_files(tmp_path, {"dies": DIES, "ends": "#!/bin/sh\nread -r line\n"})
+    for name in ("dies", "ends"):
+        (program / name).chmod(0o755)
+    monkeypatch.setenv("LINESMITH_SOURCE_SCAN", str(program / "dies"))
+    found = run.scan()
+    assert (found.failed, found.units) == ((("a.c", "the program that parses it ended"),), 1)
+    monkeypatch.setenv("LINESMITH_SOURCE_SCAN", str(program / "ends"))
     with pytest.raises(ScanFailed, match="none of the 2 units that use box can be parsed"):
-        replaced("#!/bin/sh\nread -r line\n").scan()
+        run.scan()
