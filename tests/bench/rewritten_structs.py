@@ -17,7 +17,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from time import monotonic
 
-from rewriting.scratch_tree import scratch_tree
+from rewriting.scratch_tree import ScratchTree
 from rewriting.study import Outcome, Result, structs, study
 
 from linesmith.analyzer.dwarf import read_layouts
@@ -53,7 +53,7 @@ def _results(options: argparse.Namespace) -> Iterator[Result]:
     build = kernel_build(options.tree, None, print)
     began = monotonic()
     with TemporaryDirectory() as folder:
-        scratch = scratch_tree(build, Path(folder))
+        scratch = ScratchTree(build, Path(folder))
         every = [
             one for one in structs(read_layouts(options.elf).layouts, scratch) if one.file.endswith(options.suffix)
         ]

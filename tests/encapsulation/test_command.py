@@ -10,8 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from encapsulation.programs import needs_spatch, program
+from encapsulation.programs import needs_spatch
 from linesmith_command import LINESMITH, linesmith
+from patch_cases import write_files
 
 pytestmark = needs_spatch
 
@@ -37,15 +38,19 @@ int turned(struct car *c)
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A program of one unit, with the command that compiles it."""
-    root = program(tmp_path / "tree", car_h=HEADER, turned_c=SOURCE)
+    root = write_files(tmp_path / "tree", {"car.h": HEADER, "turned.c": SOURCE})
     entry = {"directory": str(root), "file": "turned.c", "arguments": ["gcc", "-Wall", "-c", "turned.c"]}
     (root / "compile_commands.json").write_text(json.dumps([entry]))
     return root
 
 
+def encapsulate(tree: Path, *options: str | Path) -> subprocess.CompletedProcess[str]:
+    return linesmith("encapsulate", "wheel.turns", "--accessor", "wheel_turns", "--tree", tree, *options)
+
+
 def test_the_patches_apply_and_their_message_says_what_was_compiled(tree: Path, tmp_path: Path) -> None:
     folder = tmp_path / "series"
-    made = linesmith("encapsulate", "wheel.turns", "--accessor", "wheel_turns", "--tree", tree, "-o", f"{folder}/")
+    made = encapsulate(tree, "-o", f"{folder}/")
     assert (made.returncode, made.stderr) == (0, "")
     (patch,) = folder.iterdir()
     assert patch.name == "0001-car-access-turns-through-wheel_turns.patch"
@@ -57,37 +62,23 @@ def test_the_patches_apply_and_their_message_says_what_was_compiled(tree: Path, 
     assert "return wheel_turns(c->front);" in (tree / "turned.c").read_text()
 
 
-def test_nothing_is_given_out_that_does_not_compile(tree: Path, tmp_path: Path) -> None:
-    source = (
-        SOURCE
-        + "\nint raw(struct car *c)\n{\n\tint *t = &(c->front->turns);\n\treturn *t + TWICE(c->front->turns);\n}\n"
-    )
-    (tree / "turned.c").write_text("#define TWICE(x) (*&(x) * 2)\n" + source)
-    made = linesmith("encapsulate", "wheel.turns", "--accessor", "wheel_turns", "--tree", tree, "-o", tmp_path / "out")
-    assert made.returncode == 2
-    assert "it does not compile any more under" in made.stderr
-    assert "Does not compile any more:" in (tmp_path / "out").read_text()
+TWICE = "\n#define TWICE(x) (*&(x) * 2)\nint a(struct car *c)\n{\n\treturn TWICE(c->front->turns);\n}\n"
 
 
-def test_a_configuration_that_is_named_is_compiled(tree: Path, tmp_path: Path) -> None:
-    (tree / "turned.c").write_text(
-        SOURCE + "\n#define TWICE(x) (*&(x) * 2)\nint a(struct car *c)\n{\n\treturn TWICE(c->front->turns);\n}\n"
-    )
-    command = ("encapsulate", "wheel.turns", "--accessor", "wheel_turns", "--tree", tree, "-o", tmp_path / "out")
-    made = linesmith(*command, "--on", "tree")
+@pytest.mark.parametrize("options", [(), ("--on", "tree")])
+def test_nothing_is_given_out_that_does_not_compile(tree: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
+    (tree / "turned.c").write_text(SOURCE + TWICE)
+    made = encapsulate(tree, "-o", tmp_path / "out", *options)
     assert (made.returncode, "it does not compile any more under" in made.stderr) == (2, True)
+    assert "Does not compile any more:" in (tmp_path / "out").read_text()
 
 
 def test_nothing_is_given_out_that_hands_the_accessor_another_record(tree: Path, tmp_path: Path) -> None:
     poller = "#include <poll.h>\nstruct poller { struct wheel *wheel; struct pollfd *fds; };\n"
-    (tree / "car.h").write_text(HEADER.replace("turns", "revents") + poller)
-    (tree / "turned.c").write_text("""\
-#include "car.h"
-int f(struct poller *p) { return p->wheel->revents + p->fds->revents; }
-""")
-    (tree / "compile_commands.json").write_text(
-        (tree / "compile_commands.json").read_text().replace('"-Wall"', '"-Wno-error=incompatible-pointer-types"')
-    )
+    use = "int f(struct poller *p) { return p->wheel->revents + p->fds->revents; }\n"
+    write_files(tree, {"car.h": HEADER.replace("turns", "revents") + poller, "turned.c": f'#include "car.h"\n{use}'})
+    database = tree / "compile_commands.json"
+    database.write_text(database.read_text().replace('"-Wall"', '"-Wno-error=incompatible-pointer-types"'))
     command = ("encapsulate", "wheel.revents", "--accessor", "wheel_revents", "--tree", tree, "-o", tmp_path / "out")
     made = linesmith(*command)
     assert (made.returncode, "incompatible pointer type" in made.stderr) == (2, True)
@@ -95,20 +86,16 @@ int f(struct poller *p) { return p->wheel->revents + p->fds->revents; }
 
 def test_nothing_is_given_out_that_no_compiler_has_seen(tree: Path, tmp_path: Path) -> None:
     (tree / "turned.c").write_text('#include "not-generated.h"\n' + SOURCE)
-    command = ("encapsulate", "wheel.turns", "--accessor", "wheel_turns", "--tree", tree, "-o", tmp_path / "out")
-    made = linesmith(*command)
+    made = encapsulate(tree, "-o", tmp_path / "out")
     assert (made.returncode, (tmp_path / "out").exists()) == (2, False)
     assert "nothing that it changes could be compiled (" in made.stderr
     assert "not-generated.h" in made.stderr
-    assert linesmith(*command, "--dry-run").returncode == 0
+    assert encapsulate(tree, "-o", tmp_path / "out", "--dry-run").returncode == 0
 
 
 def test_a_kernel_that_is_not_configured_is_told(tmp_path: Path) -> None:
-    tree = program(tmp_path / "tree", car_h=HEADER, turned_c=SOURCE)
-    (tree / "scripts").mkdir()
-    for name in ("Kbuild", "scripts/Makefile.build"):
-        (tree / name).write_text("")
-    made = linesmith("encapsulate", "wheel.turns", "--accessor", "wheel_turns", "--tree", tree, "-o", tmp_path / "out")
+    files = {"car.h": HEADER, "turned.c": SOURCE, "Kbuild": "", "scripts/Makefile.build": ""}
+    made = encapsulate(write_files(tmp_path / "tree", files), "-o", tmp_path / "out")
     assert (made.returncode, (tmp_path / "out").exists()) == (2, False)
     assert ".config" in made.stderr
 
@@ -124,8 +111,7 @@ def test_a_dry_run_shows_places_and_rules(tree: Path) -> None:
 
 
 def test_json_has_places_rules_and_patches(tree: Path) -> None:
-    made = linesmith("encapsulate", "wheel.turns", "--accessor", "wheel_turns", "--tree", tree, "--format", "json")
-    told = json.loads(made.stdout)
+    told = json.loads(encapsulate(tree, "--format", "json").stdout)
     assert told["schema"] == 1
     assert told["replaced"] == [{"place": "turned.c:5", "function": "turned"}]
     assert (told["record"], told["member"], told["gives"], told["left"]) == ("struct wheel", "turns", "value", [])
@@ -136,18 +122,10 @@ def test_an_end_half_way_leaves_nothing_behind(tree: Path, tmp_path: Path) -> No
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     before = {path.name: path.read_bytes() for path in tree.iterdir()}
-    command = (
-        LINESMITH,
-        "encapsulate",
-        "wheel.turns",
-        "--accessor",
-        "wheel_turns",
-        "--tree",
-        tree,
-        "-o",
-        tmp_path / "out",
+    words = ("encapsulate", "wheel.turns", "--accessor", "wheel_turns", "--tree", tree, "-o", tmp_path / "out")
+    process = subprocess.Popen(
+        (LINESMITH, *words), env={**os.environ, "TMPDIR": str(scratch)}, stderr=subprocess.DEVNULL
     )
-    process = subprocess.Popen(command, env={**os.environ, "TMPDIR": str(scratch)}, stderr=subprocess.DEVNULL)
     while not list(scratch.glob("*/rules.cocci")):
         time.sleep(0.01)
     process.terminate()

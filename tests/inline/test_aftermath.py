@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from text_cases import files_in
 
 from linesmith.analyzer.model import RefusalCode
 from linesmith.patches.inline.inline import inlined
@@ -14,51 +15,7 @@ from linesmith.patches.inline.study import Wanted
 
 pytestmark = pytest.mark.skipif(shutil.which("spatch") is None, reason="needs spatch of the package coccinelle")
 
-SOURCE = """\
-#include <stdlib.h>
-#include <string.h>
-
-struct lock { int taken; };
-
-struct area {
-	long start;
-	struct lock *lock;
-};
-
-static int area_lock_alloc(struct area *area)
-{
-	area->lock = malloc(sizeof(struct lock));
-	if (!area->lock)
-		return 0;
-	area->lock->taken = 0;
-	return 1;
-}
-
-static void area_lock_free(struct area *area)
-{
-	free(area->lock);
-}
-
-/* The copy has a lock of its own. */
-struct area *area_copy(struct area *from)
-{
-	struct area *area = malloc(sizeof(*area));
-
-	memcpy(area, from, sizeof(*area));
-	if (!area_lock_alloc(area)) {
-		free(area);
-		return NULL;
-	}
-	return area;
-}
-
-/* area->lock must not be taken. */
-void area_free(struct area *area)
-{
-	area_lock_free(area);
-	free(area);
-}
-"""
+SOURCE = files_in(Path(__file__).with_name("trees") / "copied_area.txt")["area.c"]
 LIFT = "; free it by way of the member first, in the function that frees the record"
 
 
@@ -71,24 +28,17 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[RefusalCode, st
     return [(one.code, one.place, one.reason) for one in result.sites]
 
 
-def test_a_function_that_always_returns_one_value_and_who_asks_for_it(told: list[tuple[RefusalCode, str, str]]) -> None:
-    code = RefusalCode.ALWAYS_SUCCEEDS
-    assert (code, "area.c:14", "area_lock_alloc() cannot fail any more for want of memory for the object") in told
-    assert (code, "area.c:31", "area_lock_alloc() always returns 1 (!area_lock_alloc(area))") in told
-
-
-def test_a_function_of_which_nothing_is_left(told: list[tuple[RefusalCode, str, str]]) -> None:
-    assert (RefusalCode.ALWAYS_SUCCEEDS, "area.c:21", "area_lock_free() does nothing any more") in told
-
-
-def test_a_copy_of_the_whole_record(told: list[tuple[RefusalCode, str, str]]) -> None:
-    reason = "area_copy() copies a whole struct area, now with the object `lock`"
-    assert (RefusalCode.COPIED_OBJECT, "area.c:30", reason) in told
-
-
-def test_a_comment_that_speaks_of_the_pointer(told: list[tuple[RefusalCode, str, str]]) -> None:
+def test_what_is_left_for_a_person_is_told(told: list[tuple[RefusalCode, str, str]]) -> None:
+    """A function that always returns one value, who asks for it, one of which nothing is left, copies, comments."""
+    always, copied, mentioned = RefusalCode.ALWAYS_SUCCEEDS, RefusalCode.COPIED_OBJECT, RefusalCode.MENTIONED
+    assert {
+        (always, "area.c:14", "area_lock_alloc() cannot fail any more for want of memory for the object"),
+        (always, "area.c:31", "area_lock_alloc() always returns 1 (!area_lock_alloc(area))"),
+        (always, "area.c:21", "area_lock_free() does nothing any more"),
+        (copied, "area.c:30", "area_copy() copies a whole struct area, now with the object `lock`"),
+    } <= {*told}
     reason = "a comment speaks of the pointer (`/* area->lock must not be taken. */`)"
-    assert [one for one in told if one[0] is RefusalCode.MENTIONED] == [(RefusalCode.MENTIONED, "area.c:38", reason)]
+    assert [one for one in told if one[0] is mentioned] == [(mentioned, "area.c:38", reason)]
 
 
 def test_objects_that_are_freed_by_way_of_another_pointer(tmp_path: Path) -> None:

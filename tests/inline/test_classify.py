@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What an expression does with the pointer ``p`` of ``x``, which leads to one ``struct foo``."""
+"""What an expression does with the pointer ``p`` of ``x``, which leads to one ``struct foo``: ``cases/uses.txt``."""
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from linesmith.analyzer.model import RefusalCode
+from text_cases import text_rows
+
 from linesmith.patches.inline.classify import use_at
 from linesmith.patches.inline.syntax import parsed
-from linesmith.patches.inline.use import Role, Use
+from linesmith.patches.inline.use import Use
 from linesmith.patches.semantic.mentions import mentioned
 
 
@@ -19,117 +20,19 @@ def uses(statements: str) -> list[Use]:
     return [use_at(root, "f.c", one, ("struct foo", "foo_t")) for one in mentioned("f.c", source, "p")]
 
 
-def roles(statements: str) -> list[Role]:
-    return [use.role for use in uses(statements)]
+@text_rows(Path(__file__).with_name("cases") / "uses.txt")
+def test_each_use_has_one_role(source: str, expected: list[str]) -> None:
+    assert [said(use) for use in uses(source)] == expected
 
 
-@pytest.mark.parametrize(
-    ("statement", "role"),
-    [
-        ("x->p->a = 1;", Role.MEMBER),
-        ("(x->p)->a = 1;", Role.MEMBER),
-        ("lock(&x->y.p->lock);", Role.MEMBER),
-        ("copy = *x->p;", Role.OBJECT),
-        ("memset(x->p, 0, sizeof(struct foo));", Role.VALUE),
-        ("return x->p;", Role.VALUE),
-        ("struct foo *alias = x->p;", Role.VALUE),
-        ("alias = x->p; alias->a = 1;", Role.VALUE),
-        ("x->p = kzalloc(sizeof(*x->p), GFP_KERNEL);", Role.ALLOCATION),
-        ("x->p = kmalloc(sizeof(struct foo), GFP_KERNEL);", Role.ALLOCATION),
-        ("x->p = calloc(1, sizeof *x->p);", Role.ALLOCATION),
-        ("x->p = kmem_cache_alloc(foo_cache, GFP_KERNEL);", Role.ALLOCATION),
-        ("x->p = kmemdup(from, sizeof(*from), GFP_KERNEL);", Role.STANDING),
-        ("x->p = kmemdup(from, sizeof(struct foo), GFP_KERNEL);", Role.ALLOCATION),
-        ("kfree(x->p);", Role.RELEASE),
-        ("kmem_cache_free(foo_cache, x->p);", Role.RELEASE),
-        ("x->p = NULL;", Role.CLEARED),
-    ],
-)
-def test_one_use_has_one_role(statement: str, role: Role) -> None:
-    assert roles(statement)[0] is role
-
-
-def test_the_test_behind_an_allocation_belongs_to_it() -> None:
-    text = "x->p = kmalloc(sizeof(*x->p), GFP_KERNEL);\n/* rarely */\nif (!x->p)\n\treturn;"
-    assert roles(text)[-1] is Role.ALLOCATION_CHECK
-
-
-def test_a_test_of_two_allocations_at_once_belongs_to_them() -> None:
-    text = "x->p = malloc(sizeof(*x->p));\nx->q = malloc(8);\nif (!x->q || !x->p)\n\tgoto out;"
-    assert roles(text)[-1] is Role.ALLOCATION_CHECK
-
-
-def test_an_allocation_may_be_tested_where_it_is_made() -> None:
-    assert roles("if (!(x->p = malloc(sizeof(struct foo))))\n\treturn;") == [Role.ALLOCATION]
-
-
-def test_an_allocation_that_decides_what_is_done_when_it_works_stands_in_the_way() -> None:
-    assert roles("if ((x->p = malloc(sizeof(struct foo))))\n\tx->p->a = 1;")[0] is Role.STANDING
-
-
-def test_the_test_in_front_of_a_release_belongs_to_it() -> None:
-    assert roles("if (x->p) {\n\tkfree(x->p);\n\tx->p = NULL;\n}")[0] is Role.RELEASE_CHECK
-
-
-@pytest.mark.parametrize(
-    ("statement", "code", "reason"),
-    [
-        ("x->p = y;", RefusalCode.SHARED, "the pointer is set to y, which may be shared"),
-        ("y->q = x->p;", RefusalCode.SHARED, "the pointer is kept in y->q too"),
-        ("q = x->p; y->q = q;", RefusalCode.SHARED, "the pointer is kept in y->q too, by way of q"),
-        ("last = x->p;", RefusalCode.SHARED, "the pointer is kept in last too"),
-        ("q = x->p;\nif (!q) f();", RefusalCode.NULL_TEST, "whether the pointer is NULL is asked by way of q, in"),
-        ("T l = x->p; return l ? 1 : 0;", RefusalCode.NULL_TEST, "whether the pointer is NULL is asked by way"),
-        ("take(&x->p);", RefusalCode.SHARED, "the pointer's own address is taken, so the pointer may be changed"),
-        ("if (x->p == y->p) f();", RefusalCode.SHARED, "the pointer is compared (x->p == y->p)"),
-        ("x->p = foo_get(y);", RefusalCode.UNKNOWN_ALLOCATION, "the object comes from foo_get(), which is no"),
-        ("x->p = kmalloc(64, GFP_KERNEL);", RefusalCode.LARGER, "kmalloc(64, GFP_KERNEL) allocates something else"),
-        ("x->p = kcalloc(n, sizeof(*x->p), GFP_KERNEL);", RefusalCode.LARGER, "kcalloc(n, sizeof(*x->p), GFP_KERNEL)"),
-        ("x->p[3].a = 1;", RefusalCode.LARGER, "it is indexed, so it may point to an array of objects"),
-        ("x->p++;", RefusalCode.LARGER, "the pointer is computed with (x->p++)"),
-        ("w = container_of(x->p, struct w, f);", RefusalCode.LARGER, "container_of() shows that the object is part of"),
-        ("q = READ_ONCE(x->p);", RefusalCode.PUBLISHED, "READ_ONCE() reads or writes the pointer while others"),
-        ("kfree_rcu(x->p, rcu);", RefusalCode.PUBLISHED, "kfree_rcu() frees the object later than the record may be"),
-        ("if (x->p) f(x);", RefusalCode.NULL_TEST, "whether the pointer is NULL is asked (x->p)"),
-        ("while (x->p && x->p->a) f(x);", RefusalCode.NULL_TEST, "whether the pointer is NULL is asked"),
-        ("n = x->p ? x->p->a : 0;", RefusalCode.NULL_TEST, "whether the pointer is NULL is asked"),
-    ],
-)  # fmt: skip
-def test_what_stands_in_the_way_is_said(statement: str, code: RefusalCode, reason: str) -> None:
-    use = uses(statement)[0]
-    assert use.refusal is not None
-    assert (use.refusal.code, use.refusal.place) == (code, "f.c:3")
-    assert use.refusal.reason.startswith(reason)
+def said(use: Use) -> str:
+    """The role, and what stands in the way."""
+    refusal = use.refusal
+    if refusal is None:
+        return use.role.name
+    return f"{use.role.name} {refusal.code.name} in line {refusal.place.removeprefix('f.c:')}: {refusal.reason}"
 
 
 def test_a_use_knows_its_function_its_record_and_its_cache() -> None:
     use = uses("x->y.p = kmem_cache_zalloc(foo_cache, GFP_KERNEL);")[0]
     assert (use.function, use.holder, use.cache, use.callee) == ("f", "x->y", "foo_cache", "kmem_cache_zalloc")
-
-
-@pytest.mark.parametrize(
-    ("statements", "line"),
-    [
-        ("alias = x->p;\nx->p = NULL;\nreturn alias;", 4),
-        ("alias = x->p;\nfree(x);\nlock_close(alias);", 4),
-        ("struct foo *own = x->p;\nbar_put(x);\nlock_close(own);", 4),
-        ("keep(x->p);\nx->p = NULL;", 4),
-        ("if (q) {\nx->p = NULL;\n}\nreturn x->p;", 4),
-    ],
-)
-def test_an_object_that_outlives_its_record_stands_in_the_way(statements: str, line: int) -> None:
-    refusals = [use.refusal for use in uses(statements) if use.refusal is not None]
-    assert [one.code for one in refusals] == [RefusalCode.SHARED]
-    assert f"the object is taken out of its record, which is left in line {line} " in refusals[0].reason
-
-
-@pytest.mark.parametrize(
-    "statements",
-    [
-        "lock_close(x->p);\nfree(x->p);\nx->p = NULL;",
-        "alias = x->p;\nlock_close(alias);",
-        "lock_close(x->p);\nfree(x->p);\nfree(x);",
-    ],
-)
-def test_an_object_that_goes_with_its_record_does_not(statements: str) -> None:
-    assert not [use for use in uses(statements) if use.refusal is not None]

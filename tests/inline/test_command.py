@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import subprocess
@@ -11,40 +10,12 @@ from pathlib import Path
 
 import pytest
 from linesmith_command import linesmith
+from patch_cases import stamps
+from text_cases import files_in
 
 pytestmark = pytest.mark.skipif(shutil.which("spatch") is None, reason="needs spatch of the package coccinelle")
 
-SOURCE = """\
-#include <stdlib.h>
-
-struct lock { int taken; };
-
-struct area {
-	long start;
-	struct lock *lock;
-};
-
-struct area *area_make(void)
-{
-	struct area *area = malloc(sizeof(*area));
-
-	if (!area)
-		return NULL;
-	area->lock = malloc(sizeof(struct lock));
-	if (!area->lock) {
-		free(area);
-		return NULL;
-	}
-	area->lock->taken = 0;
-	return area;
-}
-
-void area_free(struct area *area)
-{
-	free(area->lock);
-	free(area);
-}
-"""
+SOURCE = files_in(Path(__file__).with_name("trees") / "area.txt")["area.c"]
 
 
 @pytest.fixture
@@ -57,15 +28,10 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
-def digest(tree: Path) -> dict[str, str]:
-    files = (path for path in tree.rglob("*") if path.is_file())
-    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-
-
 def test_the_patch_applies_and_compiles_and_the_tree_is_not_touched(tree: Path, tmp_path: Path) -> None:
-    before = digest(tree)
+    before = stamps(tree)
     ended = linesmith("inline", "area.lock", "--tree", tree, "--on", "tree", "-o", tmp_path / "area.patch")
-    assert (ended.returncode, digest(tree)) == (0, before)
+    assert (ended.returncode, stamps(tree)) == (0, before)
     assert "area.c:17: area_make() cannot fail any more for want of memory for the object" in ended.stderr
     patch = (tmp_path / "area.patch").read_text()
     told = " ".join(patch.split("\n---\n")[0].split())

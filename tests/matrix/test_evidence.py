@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+
+from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.model import CompiledRecord, CompiledSize, CompiledUser, ConfigurationCheck, Residual
 from linesmith.patches.matrix import paragraphs, unchecked
@@ -31,41 +34,27 @@ ABSENT = ConfigurationCheck(
 )
 
 
-def test_where_nothing_grows_a_table_and_a_sentence_are_enough() -> None:
-    assert paragraphs((MOVED,), "struct s") == (
-        "struct s as compiled before->after: bytes, lines of 64 bytes and starts in\n"
-        "which hot and lock share 64 bytes:\n"
-        "\n"
-        "           bytes  lines  starts\n"
-        "  .config  80     2      7/8->3/8\n"
-        "\n"
-        "What embeds struct s keeps its size and its objects per slab under all of\n"
-        "them: big."
-    )
+SOUND, FAILING = CompiledUser("fs/a.c"), CompiledUser("fs/b.c", failed="fs/b.c:4: static assertion failed")
+WARNING = CompiledUser("fs/c.c", ("fs/c.c:9: unused variable 'x'",))
+LEFT_OUT = ("not in this configuration: dax_device",)
+CHECKS = {
+    "where nothing grows a table and a sentence are enough": (MOVED,),
+    "what grows, meets more often or cannot be had is told": (MOVED, GROWN, ABSENT),
+    "what is new for users is listed once with its configurations": (
+        ConfigurationCheck(".config", users=(SOUND, FAILING)),
+        ConfigurationCheck("allnoconfig", users=(FAILING, WARNING)),
+    ),
+    "users without anything new are counted": (ConfigurationCheck(".config", users=(SOUND,)),),
+    "what was left out is told once with its configurations": (
+        ConfigurationCheck(".config", left_out=LEFT_OUT),
+        ConfigurationCheck("allnoconfig", left_out=LEFT_OUT),
+    ),
+}
 
 
-def test_what_grows_meets_more_often_or_cannot_be_had_is_told() -> None:
-    assert paragraphs((MOVED, GROWN, ABSENT), "struct s") == (
-        "struct s as compiled before->after: bytes, lines of 64 bytes, objects/pages\n"
-        "of a slab and starts in which hot and lock share 64 bytes:\n"
-        "\n"
-        "                   bytes     lines  slab        starts\n"
-        "  .config          80        2                  7/8->3/8\n"
-        "  arm64 defconfig  160->192  3      51/2->42/2  6/8->0/1\n"
-        "\n"
-        "Others that change with it:\n"
-        "\n"
-        "       bytes     slab\n"
-        "  big  600->640  27/4->25/4  arm64 defconfig\n"
-        "\n"
-        "More starts than before have hot and tail on 64 bytes under arm64 defconfig\n"
-        "(0/8->1/1).\n"
-        "\n"
-        "Could not be checked:\n"
-        "\n"
-        "  s390 defconfig: s390x-linux-gnu-gcc is not installed; install\n"
-        "      gcc-s390x-linux-gnu"
-    )
+@text_cases(Path(__file__).with_name("evidence.txt"))
+def test_checks_in_a_message(case: TextCase) -> None:
+    assert paragraphs(CHECKS[case.title], "struct s").splitlines() == list(case.lines)
 
 
 def test_lines_of_another_size_are_named_with_the_configurations_that_have_them() -> None:
@@ -76,36 +65,6 @@ def test_lines_of_another_size_are_named_with_the_configurations_that_have_them(
     )
     assert paragraphs((power,), "struct s").startswith(
         "struct s as compiled before->after: bytes, lines of 128 bytes:\n"
-    )
-
-
-def test_users_are_counted_and_what_is_new_is_listed_once_with_its_configurations() -> None:
-    sound, failing = CompiledUser("fs/a.c"), CompiledUser("fs/b.c", failed="fs/b.c:4: static assertion failed")
-    warning = CompiledUser("fs/c.c", ("fs/c.c:9: unused variable 'x'",))
-    checks = (
-        ConfigurationCheck(".config", users=(sound, failing)),
-        ConfigurationCheck("allnoconfig", users=(failing, warning)),
-    )
-    assert paragraphs(checks, "struct s") == (
-        "Objects that include the change, compiled before and after: 2 under .config\n"
-        "and allnoconfig. New with it:\n"
-        "\n"
-        "  fs/b.c fails: fs/b.c:4: static assertion failed (.config and allnoconfig)\n"
-        "  fs/c.c:9: unused variable 'x' (allnoconfig)"
-    )
-    assert paragraphs((ConfigurationCheck(".config", users=(sound,)),), "struct s") == (
-        "Objects that include the change, compiled before and after: 1 under\n"
-        ".config. All compile, without a new warning."
-    )
-
-
-def test_what_was_left_out_is_told_once_with_its_configurations() -> None:
-    checks = (
-        ConfigurationCheck(".config", left_out=("not in this configuration: dax_device",)),
-        ConfigurationCheck("allnoconfig", left_out=("not in this configuration: dax_device",)),
-    )
-    assert paragraphs(checks, "struct s") == (
-        "Left out:\n\n  not in this configuration: dax_device (.config and allnoconfig)"
     )
 
 

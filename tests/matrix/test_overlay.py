@@ -21,38 +21,37 @@ def preprocessed(overlay: Overlay, unit: str, *options: str) -> str:
     return done.stdout.strip()
 
 
+ONE, TO_DEEP = {"include/one.h": "before\n"}, {"src/local.h": '#include "deep/one.h"\n'}
+MACRO = '#define OWN "one.h"\n#include OWN\n'
+
+
 @pytest.mark.parametrize(
-    ("unit", "text"),
+    ("files", "changed", "unit", "text", "options"),
     [
-        ("src/by_path.c", "#include <one.h>\n"),
-        ("src/by_quotes.c", '#include "../include/one.h"\n'),
-        ("src/through_neighbour.c", "#include <beside.h>\n"),
-        ("src/deep/by_quotes.c", '#include "../../include/one.h"\n'),
+        (ONE, "include/one.h", "src/a.c", "#include <one.h>\n", "-Iinclude"),
+        (ONE, "include/one.h", "src/a.c", '#include "../include/one.h"\n', ""),
+        (ONE, "include/one.h", "src/deep/a.c", '#include "../../include/one.h"\n', ""),
+        ({**ONE, "include/next.h": '#include "one.h"\n'}, "include/one.h", "a.c", "#include <next.h>\n", "-Iinclude"),
+        ({**TO_DEEP, "src/deep/one.h": ""}, "src/deep/one.h", "src/a.c", '#include "local.h"\n', ""),
+        ({"one.h": "before\n"}, "one.h", "a.c", '#include "one.h"\n', ""),
+        ({"src/one.h": "", "src/way.h": MACRO}, "src/one.h", "src/a.c", "#include <src/way.h>\n", "-I."),
+        (ONE, "include/one.h", "src/a.c", "\n", "-include include/one.h"),
+        ({}, "src/a.c", "src/a.c", "before\n", ""),
+        ({"README": ""}, "src/new.c", "src/new.c", "", ""),
     ],
-)
-def test_a_changed_file_is_found_by_all_ways(tmp_path: Path, unit: str, text: str) -> None:
-    tree = write_files(
-        tmp_path / "tree", {"include/one.h": "before\n", "include/beside.h": '#include "one.h"\n', unit: text}
-    )
-    overlay = lay_out(tmp_path / "over", tree, {"include/one.h": b"after\n"}, (unit,))
-    assert preprocessed(overlay, unit, "-Iinclude") == "after"
-    assert (tree / "include/one.h").read_text() == "before\n"
-
-
-def test_folders_around_a_changed_file_are_images_too(tmp_path: Path) -> None:
-    tree = write_files(
-        tmp_path / "tree",
-        {"src/deep/one.h": "before\n", "src/a.c": '#include "local.h"\n', "src/local.h": '#include "deep/one.h"\n'},
-    )
-    overlay = lay_out(tmp_path / "over", tree, {"src/deep/one.h": b"after\n"}, ("src/a.c",))
-    assert preprocessed(overlay, "src/a.c") == "after"
-
-
-def test_units_at_the_root_of_the_tree_are_found(tmp_path: Path) -> None:
-    tree = write_files(tmp_path / "tree", {"one.h": "before\n", "a.c": '#include "one.h"\n'})
-    root = tmp_path / "over"
-    root.mkdir()
-    assert preprocessed(lay_out(root, tree, {"one.h": b"after\n"}, ("a.c",)), "a.c") == "after"
+    ids=[
+        "include path", "quotes", "quotes in a deeper folder", "a neighbour", "a folder beside", "the root of the tree",
+        "a macro", "an option", "an edited unit", "a new unit",
+    ],
+)  # fmt: skip
+def test_a_changed_file_is_found_by_all_ways(
+    tmp_path: Path, files: dict[str, str], changed: str, unit: str, text: str, options: str
+) -> None:
+    tree = write_files(tmp_path / "tree", files | ({unit: text} if text else {}))
+    (tmp_path / "over").mkdir()
+    overlay = lay_out(tmp_path / "over", tree, {changed: b"after\n"}, (unit,))
+    assert preprocessed(overlay, unit, *options.split()) == "after"
+    assert {name: (tree / name).read_text() for name in files} == files
 
 
 def test_the_order_of_the_include_path_stays(tmp_path: Path) -> None:
@@ -62,18 +61,6 @@ def test_the_order_of_the_include_path_stays(tmp_path: Path) -> None:
     overlay = lay_out(tmp_path / "over", tree, {"second/one.h": b"changed\n"})
     assert preprocessed(overlay, "src/a.c", "-Ifirst", "-Isecond") == "first"
     assert preprocessed(overlay, "src/a.c", "-Isecond", "-Ifirst") == "changed"
-
-
-def test_a_file_included_by_option_is_the_changed_one(tmp_path: Path) -> None:
-    tree = write_files(tmp_path / "tree", {"include/forced.h": "before\n", "src/a.c": "unit\n"})
-    overlay = lay_out(tmp_path / "over", tree, {"include/forced.h": b"after\n"})
-    assert preprocessed(overlay, "src/a.c", "-include", "include/forced.h").split() == ["after", "unit"]
-
-
-def test_an_edited_unit_is_compiled_as_edited_and_a_new_one_too(tmp_path: Path) -> None:
-    tree = write_files(tmp_path / "tree", {"src/a.c": "before\n"})
-    overlay = lay_out(tmp_path / "over", tree, {"src/a.c": b"after\n", "src/new.c": b"new\n"})
-    assert [preprocessed(overlay, unit) for unit in ("src/a.c", "src/new.c")] == ["after", "new"]
 
 
 def test_only_what_leads_to_a_changed_file_or_is_led_to_lies_beside_it(tmp_path: Path) -> None:
@@ -92,27 +79,12 @@ def test_only_what_leads_to_a_changed_file_or_is_led_to_lies_beside_it(tmp_path:
     assert beside == ["between.h", "last.h", "leads.h", "led_to.h", "one.h"]
 
 
-def test_a_neighbour_that_includes_by_a_macro_lies_beside_what_it_may_name(tmp_path: Path) -> None:
-    macro = '#define OWN "one.h"\n#include OWN\n'
-    tree = write_files(
-        tmp_path / "tree", {"src/one.h": "before\n", "src/way.h": macro, "src/a.c": "#include <src/way.h>\n"}
-    )
-    overlay = lay_out(tmp_path / "over", tree, {"src/one.h": b"after\n"}, ("src/a.c",))
-    assert preprocessed(overlay, "src/a.c", "-I.") == "after"
-
-
 def test_what_is_read_past_a_change_is_known_by_its_path(tmp_path: Path) -> None:
     tree = write_files(tmp_path / "tree", {"a/one.h": "", "a/two.h": ""})
     overlay = lay_out(tmp_path / "over", tree, {"a/one.h": b"after\n"})
     assert overlay.stale([f"{overlay.root}/a/one.h", f"{tree}/a/two.h", "/usr/include/stdio.h"]) is None
     assert overlay.stale([f"{tree}/b/../a/one.h"]) == "a/one.h"
     assert overlay.stale(["./a/one.h"]) == "a/one.h"
-
-
-def test_all_lie_beside_a_changed_file_that_includes_by_a_macro(tmp_path: Path) -> None:
-    tree = write_files(tmp_path / "tree", {"a.c": "", "b.h": "between\n"})
-    overlay = lay_out(tmp_path / "over", tree, {"a.c": b'#define B "b.h"\n#include B\n'})
-    assert preprocessed(overlay, "a.c") == "between"
 
 
 def test_paths_that_the_compiler_names_become_those_of_the_tree(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from patch_cases import write_files
+from patch_cases import stamps, write_files
 
 from linesmith.analyzer.errors import TreeError
 from linesmith.analyzer.model import CompiledRecord, CompiledSize, CompiledUser, FileChange, Residual
@@ -57,7 +57,9 @@ def untold(_progress: str) -> None:
 
 def test_sizes_holders_and_phases_are_told_for_each_set_of_flags(tmp_path: Path) -> None:
     tree = program(tmp_path, {"src/a.c": SOUND}, "-O2")
+    before = stamps(tmp_path)
     own, wide, narrow = check(change(), tree, Asked(("tree", "debug", "i386")), untold)
+    assert stamps(tmp_path) == before, "the tree is only read"
     assert [one.title for one in (own, wide, narrow)] == ["own flags", "-O0", "-m32"]
     size = CompiledSize(80, 8, 2, 0, 0)
     assert own.records == (CompiledRecord("cache", size, size), _table(88, 8))
@@ -74,10 +76,12 @@ def _table(size: int, alignment: int) -> CompiledRecord:
     return CompiledRecord("table", held, held, holder=True)
 
 
-def test_a_change_that_moves_nothing_is_told(tmp_path: Path) -> None:
+def test_a_change_that_moves_nothing_or_does_not_compile_is_told(tmp_path: Path) -> None:
     tree = program(tmp_path, {"src/a.c": SOUND})
     idle = HEADER.replace("#endif\n", "/* more */\n#endif\n")
     assert check(change(idle), tree, Asked(("tree",)), untold)[0].remarks == ("struct cache is laid out as before",)
+    (own,) = check(change(HEADER.replace("void *root", "nothing root")), tree, Asked(("tree",)), untold)
+    assert own.failed == "as patched, src/cache.h does not compile: src/cache.h:4: unknown type name 'nothing'"
 
 
 def test_another_machine_is_compiled_for_with_its_compiler(tmp_path: Path) -> None:
@@ -89,9 +93,7 @@ def test_another_machine_is_compiled_for_with_its_compiler(tmp_path: Path) -> No
     assert (arm64.failed, arm64.users) == ("", (CompiledUser("src/a.c"),))
 
 
-def test_a_compiler_that_is_not_there_is_a_result_with_its_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_compiler_is_a_result_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = program(tmp_path, {"src/a.c": SOUND})
     monkeypatch.setenv("PATH", str(tmp_path))
     (arm64,) = check(change(), tree, Asked(("arm64",)), untold)
@@ -102,12 +104,12 @@ def test_a_compiler_that_is_not_there_is_a_result_with_its_reason(
 
 
 def test_users_that_fail_with_the_change_are_told_with_their_first_error(tmp_path: Path) -> None:
-    tree = program(tmp_path, {"src/a.c": SOUND, "src/b.c": ASSERTING})
+    """Units that do not compile as they are say nothing of the change."""
+    tree = program(tmp_path, {"src/a.c": SOUND, "src/b.c": ASSERTING, "src/c.c": "#error never\n" + SOUND})
     (own,) = check(change(), tree, Asked(("tree",), None), untold)
-    assert set(own.users) == {
-        CompiledUser("src/a.c"),
-        CompiledUser("src/b.c", failed='src/b.c:2: static assertion failed: "second"'),
-    }
+    failed = 'src/b.c:2: static assertion failed: "second"'
+    assert set(own.users) == {CompiledUser("src/a.c"), CompiledUser("src/b.c", failed=failed)}
+    assert own.left_out == ("units that do not compile without the change either: 1, first src/c.c:1: #error never",)
 
 
 def test_only_warnings_that_are_new_are_told(tmp_path: Path) -> None:
@@ -117,13 +119,6 @@ def test_only_warnings_that_are_new_are_told(tmp_path: Path) -> None:
     (own,) = check(change(narrower), tree, Asked(("tree",), None), untold)
     overflow = "overflow in conversion from 'int' to 'signed char' changes value from '1000' to '-24' [-Woverflow]"
     assert set(own.users) == {CompiledUser("src/a.c"), CompiledUser("src/b.c", (f"src/b.c:2: {overflow}",))}
-
-
-def test_units_that_do_not_compile_as_they_are_say_nothing_of_the_change(tmp_path: Path) -> None:
-    tree = program(tmp_path, {"src/a.c": "#error never\n" + SOUND, "src/b.c": SOUND})
-    (own,) = check(change(), tree, Asked(("tree",), None), untold)
-    assert own.users == (CompiledUser("src/b.c"),)
-    assert own.left_out == ("units that do not compile without the change either: 1, first src/a.c:1: #error never",)
 
 
 def test_as_many_users_are_compiled_as_asked_for_those_that_name_the_record_first(tmp_path: Path) -> None:
@@ -146,12 +141,6 @@ def test_edited_units_are_compiled_beside_those_counted(tmp_path: Path) -> None:
     )
 
 
-def test_a_change_that_does_not_compile_is_told_with_the_error(tmp_path: Path) -> None:
-    tree = program(tmp_path, {"src/a.c": SOUND})
-    (own,) = check(change(HEADER.replace("void *root", "nothing root")), tree, Asked(("tree",)), untold)
-    assert own.failed == "as patched, src/cache.h does not compile: src/cache.h:4: unknown type name 'nothing'"
-
-
 def test_a_name_that_is_no_configuration_is_an_error_that_lists_those_there_are(tmp_path: Path) -> None:
     tree = program(tmp_path, {"src/a.c": SOUND})
     assert matrix(tree, "src/cache.h") == ("tree", "debug", "release", "i386", "arm64")
@@ -166,11 +155,3 @@ def test_without_a_database_the_c_files_of_the_tree_are_its_units(tmp_path: Path
     (tmp_path / "compile_commands.json").unlink()
     (own,) = check(change(), Tree(tree.root, cflags="-DGIVEN"), Asked(("tree",), None), untold)
     assert {one.unit: bool(one.failed) for one in own.users} == {"src/a.c": False, "src/b.c": True}
-
-
-def test_the_tree_is_only_read(tmp_path: Path) -> None:
-    tree = program(tmp_path, {"src/a.c": SOUND})
-    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in tmp_path.rglob("*") if path.is_file()}
-    check(change(), tree, Asked(("tree", "debug"), None), untold)
-    after = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in tmp_path.rglob("*") if path.is_file()}
-    assert after == before

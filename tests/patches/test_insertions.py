@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from patch_cases import FILE, behind, candidate, layout, text, write_files
+from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.model import Candidate, FactKind, Move, MoveKind, RefusalCode, SourceFact
@@ -28,7 +29,6 @@ CACHE_HEADER = text("""
     #define __cacheline_group_begin(GROUP) \\
         __u8 __cacheline_group_begin__##GROUP[0]
 """).decode()
-MARKED = Spelling(markers=True)
 SOURCE = text("""
     struct s {
         int a;
@@ -50,19 +50,28 @@ def proposal(*moves: Move) -> Candidate:
     return candidate(before, after, moves)
 
 
-def written(chosen: Candidate, spelling: Spelling, source: bytes = SOURCE) -> bytes:
-    (record,) = records_named(source, "s")
-    return edit(Origin(source, FILE), record, chosen, spelling).source
-
-
 ALIGNED = Move(MoveKind.ALIGN, "c", align=64)
 
 
-def test_padding_comes_in_front_of_the_member_with_its_comments() -> None:
-    chosen = padded(proposal(Move(MoveKind.ALIGN, "b", align=64)))
-    assert written(chosen, Spelling(padding="CACHELINE_PADDING({});")) == SOURCE.replace(
-        b"\t/* counts */\n", b"\tCACHELINE_PADDING(_pad1_);\n\t/* counts */\n"
+@text_cases(Path(__file__).with_name("cases") / "insertions.txt")
+def test_what_is_added_to_the_text(case: TextCase) -> None:
+    """``pad`` is a member that begins a line, ``group`` the name of a group and its members."""
+    group, *members = (case.words("group") or "").split() or [""]
+    align, *word = (case.words("spell") or "64").split()
+    spelling = Spelling(
+        {int(align): word[0]} if word else {},
+        case.words("padding") or "",
+        markers=bool(group) and not case.words("words"),
     )
+    asked = Move(MoveKind.ALIGN, case.words("pad") or "", align=64)
+    chosen = grouped(proposal(), group, members) if group else padded(proposal(asked))
+    (record,) = records_named(case.before, "s")
+    if not case.words("refused"):
+        assert edit(Origin(case.before, FILE), record, chosen, spelling).source == case.after
+        return
+    with pytest.raises(EditRefused) as caught:
+        edit(Origin(case.before, FILE), record, chosen, spelling)
+    assert f"{caught.value.refusal.code.value} {caught.value}".replace(f"{FILE}:", "") == case.words("refused")
 
 
 def test_padding_has_a_place_in_the_layout_and_takes_no_room() -> None:
@@ -89,82 +98,11 @@ def test_an_alignment_to_another_size_stays_an_attribute() -> None:
     assert padded(asked) == asked
 
 
-def test_without_a_macro_padding_is_an_array_without_members() -> None:
-    chosen = padded(proposal(ALIGNED))
-    assert b"\tchar _pad1_[0] ____cacheline_aligned_in_smp;\n\tint c;\n" in written(
-        chosen, Spelling({64: "____cacheline_aligned_in_smp"})
-    )
-    assert b"\tchar _pad1_[0] __attribute__((aligned(64)));\n" in written(chosen, Spelling())
-
-
-def test_padding_of_one_of_several_names_splits_them() -> None:
-    source = b"struct s {\n\tint a, b, c;\n\tint d;\n};\n"
-    assert written(padded(proposal(ALIGNED)), Spelling(padding="PAD({})"), source) == (
-        b"struct s {\n\tint a, b;\n\tPAD(_pad1_)\n\tint c;\n\tint d;\n};\n"
-    )
-
-
-def test_marks_come_around_the_members_and_assertions_behind_the_record() -> None:
-    assert written(grouped(proposal(), "hot", ["c", "b"]), MARKED) == text("""
-        struct s {
-            int a;
-            __cacheline_group_begin(hot);
-            /* counts */
-            int b;
-            int c;
-            __cacheline_group_end(hot);
-
-            int d;
-        };
-        static_assert(offsetof(struct s, __cacheline_group_begin__hot) <=
-                  offsetof(struct s, b));
-        static_assert(offsetof(struct s, b) <=
-                  offsetof(struct s, __cacheline_group_end__hot));
-        static_assert(offsetof(struct s, __cacheline_group_begin__hot) <=
-                  offsetof(struct s, c));
-        static_assert(offsetof(struct s, c) <=
-                  offsetof(struct s, __cacheline_group_end__hot));
-
-        int after;
-    """).replace(b"\t\t\t\t\t  ", b"\t      ").replace(b"\t\t  ", b"\t      ")
-
-
 def test_marks_have_places_in_the_layout() -> None:
     chosen = grouped(proposal(), "hot", ["c", "d"])
     names = "a", "b", "__cacheline_group_begin__hot", "c", "d", "__cacheline_group_end__hot"
     assert tuple(one.name for one in chosen.after.members) == names
     assert [one.offset for one in chosen.after.members] == [0, 4, 8, 64, 68, 72]
-
-
-def test_what_a_configuration_may_leave_out_is_not_asserted() -> None:
-    source = b"struct s {\n\tint a;\n#ifdef A\n\tint b;\n#endif\n\tint c;\n\tint d;\n};\n"
-    assertions = written(grouped(proposal(), "hot", ["b", "c"]), MARKED, source).partition(b"};\n")[2]
-    assert assertions.count(b"static_assert") == 2
-    assert b"struct s, b)" not in assertions
-
-
-def test_a_group_in_an_if_block_is_asserted_under_the_same_directive() -> None:
-    source = b"struct s {\n\tint a;\n#if A && \\\n\tB\n\tint b;\n\tint c;\n#else\n\tint x;\n#endif\n\tint d;\n};\n"
-    changed = written(grouped(proposal(), "hot", ["b", "c"]), MARKED, source)
-    body, _, assertions = changed.partition(b"};\n")
-    assert b"\tB\n\t__cacheline_group_begin(hot);\n\tint b;\n\tint c;\n\t__cacheline_group_end(hot);\n#else" in body
-    assert assertions.startswith(b"#if A && \\\n\tB\nstatic_assert(")
-    assert assertions.endswith(b"\n#endif\n")
-    assert assertions.count(b"static_assert") == 4
-
-
-def test_a_record_that_may_be_shuffled_is_not_asserted() -> None:
-    source = SOURCE.replace(b"};\n", b"} __randomize_layout;\n")
-    changed = written(grouped(proposal(), "hot", ["b", "c"]), MARKED, source)
-    assert b"__cacheline_group_end(hot);\n" in changed
-    assert b"static_assert" not in changed
-
-
-def test_a_group_in_another_arm_is_not_asserted() -> None:
-    source = b"struct s {\n\tint a;\n#ifdef A\n\tint x;\n#else\n\tint b;\n\tint c;\n#endif\n\tint d;\n};\n"
-    changed = written(grouped(proposal(), "hot", ["b", "c"]), MARKED, source)
-    assert b"\tint b;\n\tint c;\n\t__cacheline_group_end(hot);\n#endif" in changed
-    assert b"static_assert" not in changed
 
 
 @pytest.mark.parametrize(
@@ -175,17 +113,6 @@ def test_members_of_a_group_follow_each_other(members: list[str], code: RefusalC
     with pytest.raises(EditRefused) as refused:
         grouped(proposal(), "hot", members)
     assert refused.value.refusal.code is code
-
-
-def test_a_member_that_the_elf_file_does_not_have_keeps_a_group_apart() -> None:
-    source = b"struct s {\n\tint a;\n#ifdef A\n\tint x;\n#endif\n\tint b;\n\tint c;\n\tint d;\n};\n"
-    with pytest.raises(EditRefused, match=r"one\.h:3: `x` stands among the members of the group; name it too"):
-        written(grouped(proposal(), "hot", ["a", "b"]), MARKED, source)
-
-
-def test_a_tree_without_marks_has_no_groups() -> None:
-    with pytest.raises(EditRefused, match=r"one\.h:1: the tree has no __cacheline_group_begin\(\)"):
-        written(grouped(proposal(), "hot", ["c", "d"]), Spelling())
 
 
 def test_a_kernel_says_which_words_it_has(tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Kernel trees in small: a recorded build is used as it is, anything else is prepared beside the tree."""
+"""Kernel trees in small: a recorded build is used as it is, anything else is prepared beside the tree.
+
+What make or a shell would execute of a ``.config`` or of a recorded command is refused.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,15 @@ import os
 from pathlib import Path
 
 import pytest
-from patch_cases import behind, candidate, finding, layout, write_files
+from patch_cases import behind, candidate, excerpt, finding, layout, write_files
 
-from linesmith.analyzer.errors import CacheError, EditRefused, TreeError
-from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Candidate, Layout, Move, MoveKind, Patch
-from linesmith.patches.kbuild import kernel_build
+from linesmith.analyzer.errors import CacheError, ToolMissing, TreeError
+from linesmith.analyzer.model import Candidate, Move, MoveKind, Patch
+from linesmith.patches.flags import Flags, from_cmd_file
+from linesmith.patches.kbuild import kernel_build, planned
+from linesmith.patches.kconfig import architecture, read_configuration
 from linesmith.patches.patch import Tree, write
+from linesmith.patches.toolchain import toolchain
 
 RECORD = "arch/x86/kernel/.asm-offsets.s.cmd"
 CALL = (
@@ -40,10 +45,6 @@ AFTER = [("b", 0, 8), ("c", 8, 8), ("a", 16, 8)]
 def proposal() -> Candidate:
     before = layout("s", BEFORE, 24, file="include/linux/s.h", line=1)
     return candidate(before, layout("s", AFTER, 24), [behind("a", "c")])
-
-
-def excerpt(_shown: Layout, _layouts: Layouts, _names: frozenset[str], _marked: frozenset[str]) -> list[str]:
-    return ["struct s"]
 
 
 def patch_of(tree: Path, chosen: Candidate, build: Path | None = None) -> Patch:
@@ -104,12 +105,6 @@ def test_a_unit_that_was_built_brings_the_flags_of_its_makefile(tmp_path: Path) 
     assert (patch.file, patch.exact) == ("lib/s.c", True)
 
 
-def test_user_space_headers_of_the_kernel_are_not_touched(tmp_path: Path) -> None:
-    files = {**BUILT, "include/linux/s.h": "", "include/uapi/linux/s.h": BUILT["include/linux/s.h"]}
-    with pytest.raises(EditRefused, match=r"include/uapi/linux/s\.h:1: s is shared with user space"):
-        patch_of(write_files(tmp_path, files), proposal())
-
-
 def test_a_recorded_command_with_more_than_a_compiler_is_not_run(tmp_path: Path) -> None:
     evil = {RECORD: f"cmd_arch/x86/kernel/asm-offsets.s := {CALL}; touch {tmp_path}/ran\n"}
     with pytest.raises(TreeError, match="more than one compiler call; it was not run"):
@@ -131,3 +126,133 @@ def test_a_cache_directory_that_cannot_be_written_is_named(tmp_path: Path, monke
     monkeypatch.setenv("LINESMITH_CACHE_DIR", str(tmp_path / "file"))
     with pytest.raises(CacheError, match="set LINESMITH_CACHE_DIR to a directory that can be written"):
         patch_of(tree, proposal())
+
+
+# Recorded compiler calls
+
+
+def read(tmp_path: Path, command: str, key: str = "cmd_a.s") -> Flags:
+    record = tmp_path / ".a.s.cmd"
+    record.write_text(
+        f"{key} := {command}\n\nsource_a.s := a.c\n\ndeps_a.s := \\\n  $(wildcard x) \\\n", encoding="utf-8"
+    )
+    return from_cmd_file(record, tmp_path, (tmp_path,))
+
+
+def test_what_decides_the_layout_is_kept(tmp_path: Path) -> None:
+    flags = read(
+        tmp_path,
+        "gcc -nostdinc -I./include -include ./k.h -D__KERNEL__ -std=gnu11 -m64 -O2 -fshort-wchar -c -o a.o a.c",
+    )
+    assert flags.compiler == "gcc"
+    kept = "-nostdinc -I./include -include ./k.h -D__KERNEL__ -std=gnu11 -m64 -O2 -fshort-wchar"
+    assert flags.options == tuple(kept.split())
+
+
+def test_what_keeps_records_out_of_the_debug_information_falls_away(tmp_path: Path) -> None:
+    flags = read(tmp_path, "gcc -g1 -femit-struct-debug-baseonly -fdebug-types-section -fshort-enums -c -o a.o a.c")
+    assert flags.options == ("-fshort-enums",)
+
+
+def test_quotes_and_signs_of_make_are_undone(tmp_path: Path) -> None:
+    flags = read(tmp_path, """gcc -DNAME='"a b"' -D"STR(s)=$(pound)s" -DCOST=$$5 -S -o a.s a.c""")
+    assert flags.options == ('-DNAME="a b"', "-DSTR(s)=#s", "-DCOST=$5")
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "-Wp,-MMD,dir/.a.d", "-MD", "-MF x", "-o x", "-fplugin=./evil.so", "-fplugin-arg-x-y=z", "-wrapper sh,-c",
+        "-specs=x", "-B./bin", "@more", "-save-temps=obj", "-Werror", "-fdump-tree-all=x", "-flto", "-Xclang -load",
+        "--coverage", "-aux-info x", "-Wa,-o,x", "-gsplit-dwarf", "-g0", "-fprofile-dir=x", "-T x",
+        "-fdiagnostics-format=json-file",
+    ],
+)  # fmt: skip
+def test_what_writes_files_or_loads_code_falls_away(tmp_path: Path, word: str) -> None:
+    assert read(tmp_path, f"gcc {word} -DA -c a.c").options == ("-DA",)
+
+
+def test_the_newer_key_and_a_launcher_are_known(tmp_path: Path) -> None:
+    flags = read(tmp_path, "ccache x86_64-linux-gnu-gcc-12 -DA a.c", "savedcmd_a.s")
+    assert flags.compiler == "x86_64-linux-gnu-gcc-12"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "gcc -DA -c a.c; touch ran", "gcc -DA -c a.c && touch ran", "gcc -DA -c a.c | sh", "gcc `touch ran` a.c",
+        "gcc -c a.c > ran", "sh -c 'touch ran'", "./gcc -c a.c", "rm -rf /gcc", "python3 gcc", "gcc 'unended", "",
+    ],
+)  # fmt: skip
+def test_what_is_no_lone_call_of_a_compiler_is_refused(tmp_path: Path, command: str) -> None:
+    with pytest.raises(TreeError, match=r"not run|make again"):
+        read(tmp_path, command)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_compiler_inside_the_tree_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TreeError, match="lies inside the tree; it was not run"):
+        read(tmp_path, f"{tmp_path}/bin/gcc -c a.c")
+
+
+# Configurations
+
+HEAD = "#\n# Automatically generated file; DO NOT EDIT.\n# Linux/x86 6.1.0 Kernel Configuration\n#\n"
+TREE = {"Kbuild": "", "Makefile": "VERSION = 6\n", "scripts/Makefile.build": "", "arch/x86/Makefile": ""}
+
+
+def configured(tmp_path: Path, lines: str) -> Path:
+    return write_files(tmp_path, {**TREE, ".config": HEAD + lines})
+
+
+def test_symbols_are_read(tmp_path: Path) -> None:
+    lines = 'CONFIG_A=y\nCONFIG_B=m\n# CONFIG_C is not set\nCONFIG_D=-7\nCONFIG_E=0xff\nCONFIG_F="a \\"b\\""\n'
+    configuration = read_configuration(configured(tmp_path, lines) / ".config")
+    assert configuration.has("A")
+    assert not configuration.has("C")
+    assert configuration.values["D"] == "-7"
+    assert architecture(configuration, tmp_path) == "x86"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'CONFIG_LOCALVERSION="a" ; touch ran', "CONFIG_LOCALVERSION=$(shell touch ran)", "include evil.mk",
+        "all:; touch ran", "export CONFIG_A=y",
+    ],
+)  # fmt: skip
+def test_a_line_that_could_run_is_refused_with_its_number(tmp_path: Path, line: str) -> None:
+    tree = configured(tmp_path, f"CONFIG_A=y\n{line}\n")
+    with pytest.raises(TreeError, match=r"\.config:6 is no line that kconfig writes"):
+        kernel_build(tree, None, lambda _: None)
+    assert not (tree / "ran").exists()
+
+
+def test_a_tree_without_configuration_or_of_no_known_architecture_is_refused(tmp_path: Path) -> None:
+    tree = write_files(tmp_path, TREE)
+    with pytest.raises(TreeError, match=r"has no \.config; run make defconfig"):
+        planned(tree, None)
+    write_files(tree, {".config": "# Linux/vax 6.1.0 Kernel Configuration\nCONFIG_A=y\n"})
+    with pytest.raises(TreeError, match="does not say for which architecture"):
+        planned(tree, None)
+
+
+def test_a_missing_compiler_is_named_with_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = configured(tmp_path, 'CONFIG_CC_VERSION_TEXT="gcc (Debian 12.2.0) 12.2.0"\n')
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolMissing, match="install gcc"):
+        toolchain(read_configuration(tree / ".config"), "x86")
+
+
+def test_a_foreign_architecture_takes_its_cross_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = configured(tmp_path, 'CONFIG_CC_VERSION_TEXT="aarch64-linux-gnu-gcc (Debian 12.2.0) 12.2.0"\n')
+    program = tmp_path / "aarch64-linux-gnu-gcc"
+    program.touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    tools = toolchain(read_configuration(tree / ".config"), "arm64")
+    assert tools.variables == ("CROSS_COMPILE=aarch64-linux-gnu-", "CC=aarch64-linux-gnu-gcc")
+
+
+def test_a_version_text_is_no_way_to_name_another_program(tmp_path: Path) -> None:
+    tree = configured(tmp_path, 'CONFIG_CC_VERSION_TEXT="./evil --now"\n')
+    assert toolchain(read_configuration(tree / ".config"), "x86").compiler == "gcc"

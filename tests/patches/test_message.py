@@ -1,46 +1,278 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A message gets its benchmark when there is one."""
+"""The words of a commit message: why, what is expected, what was looked at beyond, what was measured, whose it is."""
 
 from __future__ import annotations
 
-from linesmith.patches.message import with_evidence
+import pickle
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
 
-_UNMEASURED = """\
+import pytest
+from hand_made import table
+from patch_cases import write_files
+from proposals_by_hand import LINE, POOL, moved
+from text_cases import TextCase, text_cases
+
+from linesmith.analyzer.errors import EditRefused
+from linesmith.analyzer.model import (
+    Bounds,
+    Candidate,
+    CompiledUser,
+    ConfigurationCheck,
+    Dependency,
+    DependencyKind,
+    FactKind,
+    Finding,
+    Refusal,
+    RefusalCode,
+    Residual,
+    Saving,
+    SourceFact,
+    SourceScan,
+)
+from linesmith.patches.beyond import NOTHING_BEYOND, beyond, is_worse
+from linesmith.patches.expectation import expectation
+from linesmith.patches.message import with_evidence
+from linesmith.patches.narrow import narrow
+from linesmith.patches.prefix import prefix, prefix_by_path
+from linesmith.patches.reasons import reasons
+from linesmith.tuner.steps.step_table import step_tables
+
+CASES = Path(__file__).with_name("cases")
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+STEPS = step_tables(LINE, moved(), table(POOL))
+
+
+# Why it helps
+
+
+def test_who_waits_now_and_no_longer_then() -> None:
+    assert (
+        reasons(STEPS)
+        == """\
+Why: CPU A writes a member, CPU B waits for another one that lies on the
+same line. What each access finds, before -> after (cycles are the
+profile's where it has them):
+
+  A: pool_take writes used: invalidates B -> hit
+  B: pool_full reads limit: modified on A, 456 cycles -> hit"""
+    )
+
+
+def test_what_no_layout_changes_is_no_reason() -> None:
+    (steps,) = STEPS
+    assert reasons([replace(steps, after=steps.before)]) == ""
+
+
+def test_rows_keep_to_the_width_of_a_message() -> None:
+    (steps,) = STEPS
+    long = tuple(replace(one, function="a_function_with_a_name_that_nobody_would_want_to_type") for one in steps.before)
+    text = reasons([replace(steps, before=long)])
+    assert "  B: a_function_with_a_name_that_nobody_would_want_to_type reads limit:\n      modified on A" in text
+    assert max(map(len, text.splitlines())) <= 75
+
+
+# What is expected
+
+GO = "88 of the 100 contended loads of struct pool go away"
+
+
+def saving(least: float) -> Candidate:
+    """A candidate that likely takes away 88 of 100 contended loads."""
+    return replace(moved(), saving=Saving(Bounds(least, 128), likely=88, noise=28, before=100))
+
+
+LIKELY = f"Predicted: likely {GO} (60 to 100)."
+UNSEEN = " No store was sampled on the line, so how often its members are written is not known."
+
+
+@pytest.mark.parametrize(
+    ("least", "line", "said"),
+    [
+        (60, replace(LINE, stores=80), LIKELY),
+        (-60, replace(LINE, stores=80), f"Predicted: perhaps {GO} (-60 to 100). By these limits it may also lose."),
+        (60, replace(LINE, stores=0), LIKELY + UNSEEN),
+        (60, replace(LINE, stores=0, simulated="4 CPUs"), LIKELY.replace("loads", "accesses")),
+    ],
+)
+def test_the_figures_stand_with_their_limits(least: int, line: Finding, said: str) -> None:
+    text = expectation(saving(least), line, "struct pool", exact=True)
+    assert " ".join(text.split()) == said
+    assert max(map(len, text.splitlines())) <= 75
+
+
+def test_a_record_that_is_perhaps_another_is_not_promised_a_saving() -> None:
+    doubted = replace(saving(60), doubt="Whether struct pool lies on the line as told is in doubt.")
+    assert expectation(doubted, LINE, "struct pool", exact=True).startswith(
+        "Predicted: perhaps 88 of the 100 contended"
+    )
+
+
+def test_a_tree_of_another_configuration_gets_no_figures_of_its_own() -> None:
+    told = expectation(saving(60), LINE, "struct pool", exact=False)
+    assert told.startswith("Predicted for the layout of the ELF file: likely 88 ")
+
+
+def test_a_candidate_that_nobody_priced_expects_nothing() -> None:
+    assert expectation(replace(moved(), saving=Saving()), LINE, "struct pool", exact=True) == ""
+
+
+# What was looked at beyond the configuration at hand
+
+ASSERTED = Dependency(DependencyKind.ASSERTION, "cache", ("lock",), "src/cache.c:7", "static_assert(...)", 64)
+KEPT = SourceFact(FactKind.OFFSET, ("lock",), "its offset is asserted", "src/cache.c:7")
+FREE = replace(ASSERTED, kind=DependencyKind.OFFSETOF, place="src/cache.c:9", binds=False)
+
+
+def test_nothing_is_said_of_what_was_not_looked_at() -> None:
+    assert NOTHING_BEYOND.other_builds("other builds") == "other builds"
+    assert NOTHING_BEYOND.other_code().startswith("code that relies on the order of members (initialisers")
+
+
+OTHER = replace(ASSERTED, members=("debug",), place="src/cache.c:8")
+ODD = (("src/odd.c", "src/odd.c:1: no"),)
+
+
+SCANS = {
+    "nothing was found": SourceScan("cache", (), (), (), units=12),
+    "the build compiled no unit": SourceScan("cache", (), (), (), units=0),
+    "a place holds": SourceScan("cache", (), (ASSERTED, FREE), (), units=1, failed=ODD),
+    "a place is of another configuration": SourceScan("cache", (), (ASSERTED, OTHER), (), units=12),
+}
+
+
+@text_cases(CASES / "beyond.txt")
+def test_what_was_found_to_rely_on_the_order(case: TextCase) -> None:
+    told = beyond((), SCANS[case.title], "struct cache", (KEPT,))
+    assert told.code.splitlines() == list(case.lines)
+    assert told.other_code() == "code that the build at hand leaves out"
+
+
+@pytest.mark.parametrize(
+    ("check", "worse"),
+    [
+        (ConfigurationCheck("one"), False),
+        (ConfigurationCheck("one", failed="no compiler"), False),
+        (ConfigurationCheck("one", residuals=(Residual("root", "lock", 64, 0.5, 0.25),)), False),
+        (ConfigurationCheck("one", residuals=(Residual("root", "lock", 64, 0.25, 0.5),)), True),
+        (ConfigurationCheck("one", residuals=(Residual("root", "lock", 128, 0.25, 0.5),)), False),
+        (ConfigurationCheck("one", users=(CompiledUser("src/a.o", ("a warning",)),)), False),
+        (ConfigurationCheck("one", users=(CompiledUser("src/a.o", failed="a.c:1: error"),)), True),
+    ],
+)
+def test_worse_is_what_compiles_no_more_or_meets_on_a_line_more_often(check: ConfigurationCheck, worse: bool) -> None:
+    assert is_worse((ConfigurationCheck("other"), check)) is worse
+
+
+# What was measured
+
+BEGINNING = """\
 session: separate root from guard in struct session_index
 
 The changed file was compiled with gcc 12.2.0 and the tree's flags.
 
-Not checked: other builds, and code that relies on the order of members
+"""
+UNMEASURED = f"""\
+{BEGINNING}Not checked: other builds, and code that relies on the order of members
 (initialisers by position, ranges from one member to another, casts). No
 benchmark has been run.
 """
 
 
 def test_what_was_measured_stands_before_what_was_not_checked() -> None:
-    assert with_evidence(_UNMEASURED, "Lookups per second went up.\n\n  100 ± 1   +20.0 %   120 ± 2\n") == (
-        "session: separate root from guard in struct session_index\n"
-        "\n"
-        "The changed file was compiled with gcc 12.2.0 and the tree's flags.\n"
-        "\n"
-        "Lookups per second went up.\n"
-        "\n"
-        "  100 ± 1   +20.0 %   120 ± 2\n"
-        "\n"
+    measured = "Lookups per second went up.\n\n  100 ± 1   +20.0 %   120 ± 2\n"
+    assert with_evidence(UNMEASURED, measured) == (
+        f"{BEGINNING}{measured}\n"
         "Not checked: other builds, and code that relies on the order of members\n"
         "(initialisers by position, ranges from one member to another, casts).\n"
     )
 
 
 def test_what_is_measured_later_stands_in_the_place_of_what_was_measured_before() -> None:
-    first = with_evidence(_UNMEASURED, "It went up.\n\n  100   +20.0 %   120\n")
-    assert with_evidence(first, "It went down.\n") == with_evidence(_UNMEASURED, "It went down.\n")
+    first = with_evidence(UNMEASURED, "It went up.\n\n  100   +20.0 %   120\n")
+    assert with_evidence(first, "It went down.\n") == with_evidence(UNMEASURED, "It went down.\n")
 
 
 def test_trailers_of_a_message_stay_as_they_are() -> None:
     trailers = "Signed-off-by: A <a@b.c>\nReviewed-by: D <d@e.f>\n"
-    assert with_evidence(f"{_UNMEASURED}\n{trailers}", "It went up.\n").endswith(f"casts).\n\n{trailers}")
+    assert with_evidence(f"{UNMEASURED}\n{trailers}", "It went up.\n").endswith(f"casts).\n\n{trailers}")
 
 
 def test_a_message_that_somebody_else_wrote_is_left_alone() -> None:
     mail = "From 0123 Mon Sep 17 00:00:00 2001\nFrom: A <a@b.c>\nSubject: [PATCH] tail moves\n\nIt is hot.\n"
     assert with_evidence(mail, "It went up.\n") == mail
+
+
+@text_cases(CASES / "narrow.txt")
+def test_a_layout_is_made_narrow(case: TextCase) -> None:
+    assert narrow(case.before.decode().splitlines(), 73) == case.after.decode().splitlines()
+
+
+# The word in front of the subject
+
+WHO = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+HEADER = "include/linux/fs.h"
+
+
+def committed(tree: Path, *subjects: str) -> Path:
+    """A repository in which commits with these subjects changed the header."""
+    write_files(tree, {HEADER: ""})
+    subprocess.run(["git", "init", "-q"], cwd=tree, check=True, capture_output=True, timeout=300)
+    for number, subject in enumerate(subjects):
+        (tree / HEADER).write_text(f"int a{number};\n", encoding="utf-8")
+        for argv in (["add", "."], ["commit", "-q", "-m", subject]):
+            subprocess.run(["git", *WHO, *argv], cwd=tree, check=True, capture_output=True, timeout=300)
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("include/linux/fs.h", "fs"),
+        ("include/linux/mm_types.h", "mm"),
+        ("include/linux/sched/signal.h", "sched"),
+        ("include/net/tcp.h", "net"),
+        ("kernel/sched/sched.h", "sched"),
+        ("mm/slab.h", "mm"),
+        ("arch/x86/include/asm/processor.h", "x86"),
+        ("bench.c", "bench"),
+        ("src/session_index.h", "session"),
+    ],
+)
+def test_a_path_gives_a_prefix(file: str, expected: str) -> None:
+    assert prefix_by_path(file) == expected
+
+
+def test_history_decides_where_there_is_one(tmp_path: Path) -> None:
+    tree = committed(tmp_path, "Merge tag 'x'", "vfs: add a", "treewide: b", "vfs: c", "fs/dax: d", "no prefix at all")
+    assert prefix(tree, HEADER) == "vfs"
+
+
+def test_one_commit_is_no_habit(tmp_path: Path) -> None:
+    assert prefix(committed(tmp_path, "vfs: add a"), HEADER) == "fs"
+
+
+def test_a_repository_cannot_make_git_run_a_program(tmp_path: Path) -> None:
+    tree = committed(tmp_path, "vfs: a", "vfs: b")
+    with (tree / ".git" / "config").open("a", encoding="utf-8") as config:
+        config.write(f'[core]\n\tfsmonitor = "touch {tree}/ran"\n\tpager = "touch {tree}/ran"\n')
+        config.write(f'[log]\n\tshowSignature = true\n[gpg]\n\tprogram = "{tree}/evil"\n')
+    assert prefix(tree, HEADER) == "vfs"
+    assert not (tree / "ran").exists()
+
+
+# Refusals
+
+
+def test_every_code_of_a_refusal_is_explained_once() -> None:
+    explained = re.findall(r"^\| `([a-z-]+)` \|", (DOCS / "refusals.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(explained) == sorted(RefusalCode)
+
+
+def test_a_refusal_says_in_one_sentence_what_lifts_it_and_passes_from_process_to_process() -> None:
+    refused = EditRefused(Refusal(RefusalCode.JOINT, "a.h:2", "they are on one line", "give it its own first"))
+    assert str(refused) == "a.h:2: they are on one line; give it its own first"
+    assert str(Refusal(RefusalCode.USER_ABI, "a.h:1", "it is shared")) == "a.h:1: it is shared"
+    assert pickle.loads(pickle.dumps(refused)).refusal == refused.refusal  # noqa: S301 - our own bytes

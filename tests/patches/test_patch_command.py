@@ -14,6 +14,7 @@ from linesmith_command import linesmith
 
 from linesmith.analyzer.demo import program
 
+pytestmark = pytest.mark.xdist_group("patch command")
 WHO = ("-c", "user.name=Ann Other", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false")
 
 
@@ -22,22 +23,24 @@ def git(tree: Path, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program, built from sources that are in a repository with a habit of its own."""
-    tree = program.unpack(tmp_path_factory.mktemp("demo") / "tree")
+def committed(tree: Path, *subjects: str) -> Path:
+    """The program that is built of the tree; the tree is a repository with a commit for each subject."""
     program.build(tree, program.find_compiler())
     built = (tree / "bench").rename(tree.parent / "bench")
     git(tree, "init", "-q", "-b", "main")
-    for key, value in (("name", "Ann Other"), ("email", "ann@example.org")):
-        git(tree, "config", f"user.{key}", value)
-    git(tree, "add", ".")
-    for subject in ("index: Begin", "index: Go on"):
+    git(tree, "config", "user.name", "Ann Other")
+    git(tree, "config", "user.email", "ann@example.org")
+    for subject in subjects:
         (tree / "session_index.h").open("a").write("\n")
-        git(tree, "commit", "-q", "-a", "-m", subject) if subject != "index: Begin" else git(
-            tree, "commit", "-q", "-m", subject
-        )
+        git(tree, "add", ".")
+        git(tree, "commit", "-q", "-m", subject)
     return built
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program, built from sources that are in a repository with a habit of its own."""
+    return committed(program.unpack(tmp_path_factory.mktemp("demo") / "tree"), "index: Begin", "index: Go on")
 
 
 def patch(bench: Path, *options: str | Path) -> subprocess.CompletedProcess[str]:
@@ -78,25 +81,16 @@ def test_a_member_that_comes_to_lie_on_two_lines_stands_in_the_message(tmp_path:
     header = tree / "session_index.h"
     behind, added = "  const char *name;\n", "  struct session_list { void *next, *prev; } list;\n"
     header.write_text(header.read_text().replace(behind, f"{added}{behind}"))
-    program.build(tree, program.find_compiler())
-    git(tree, "init", "-q")
-    for key, value in (("name", "Ann Other"), ("email", "ann@example.org")):
-        git(tree, "config", f"user.{key}", value)
-    git(tree, "add", ".")
-    git(tree, "commit", "-q", "-m", "index: Begin")
-    told = patch((tree / "bench").rename(tmp_path / "bench")).stdout
+    told = patch(committed(tree, "index: Begin")).stdout
     assert "Puts on two cache lines: list (in 100% of the phases, 0% before)." in " ".join(told.split())
 
 
-def test_the_comment_can_be_left_out(bench: Path) -> None:
-    assert "\n+   * Kept off the cache line of root" in patch(bench).stdout
-    assert "Kept off" not in patch(bench, "--no-comment").stdout
-
-
-def test_json_has_each_file(bench: Path) -> None:
+def test_json_has_each_file_and_the_comment_can_be_left_out(bench: Path) -> None:
     told = json.loads(patch(bench, "--format", "json").stdout)
     assert [one["text"] for one in told["patches"]] == [told["patch"]]
     assert (told["schema"], told["checks"]) == (1, [])
+    assert "\n+   * Kept off the cache line of root" in told["patch"]
+    assert "Kept off" not in patch(bench, "--no-comment").stdout
 
 
 @pytest.mark.parametrize(
@@ -133,16 +127,6 @@ def test_a_tree_without_the_record_is_told_before_the_search(bench: Path, tmp_pa
     assert "--candidate 99" not in done.stderr
 
 
-def test_a_candidate_that_facts_of_the_source_limit_is_named(bench: Path, tmp_path: Path) -> None:
-    facts = tmp_path / "facts.toml"
-    facts.write_text('[[session_index]]\ntogether = ["leftmost", "guard"]\nplace = "bench.c:9"\n')
-    done = patch(bench, "--constraints", facts, "--candidate", "1", "--dry-run")
-    assert done.returncode == 0
-    assert re.match(r"linesmith: takes candidate [a-z]{5} of `linesmith suggest`: ", done.stderr)
-    shown = linesmith("suggest", bench, bench.parent / "tree" / program.PROFILE, "--constraints", facts)
-    assert f": {done.stderr.splitlines()[0].partition('suggest`: ')[2]}\n" in shown.stdout
-
-
 def test_a_name_means_one_change_whatever_else_is_offered(bench: Path, tmp_path: Path) -> None:
     """The first candidate is another change where the source's facts rule out what was first without them."""
     facts, profile = tmp_path / "facts.toml", bench.parent / "tree" / program.PROFILE
@@ -152,11 +136,20 @@ def test_a_name_means_one_change_whatever_else_is_offered(bench: Path, tmp_path:
         for more in ((), ("--constraints", facts))
     )
     assert free[0]["name"] != bound[0]["name"]
-    done = patch(bench, "--constraints", facts, "--candidate", bound[-1]["name"], "--dry-run")
+
+    def taken(name: str) -> subprocess.CompletedProcess[str]:
+        return patch(bench, "--constraints", facts, "--candidate", name, "--dry-run")
+
+    done = taken("1")
+    assert done.returncode == 0
+    shown = linesmith("suggest", bench, profile, "--constraints", facts).stdout
+    named = re.match(r"linesmith: takes candidate [a-z]{5} of `linesmith suggest`: (.*)\n", done.stderr)
+    assert named
+    assert f": {named[1]}\n" in shown
+    done = taken(bound[-1]["name"])
     assert (done.returncode, f"takes candidate {bound[-1]['name']} " in done.stderr) == (0, True)
-    done = patch(bench, "--constraints", facts, "--candidate", free[0]["name"], "--dry-run")
+    done = taken(free[0]["name"])
     assert (done.returncode, done.stdout) == (2, "")
     assert f"what the source tells rules out {free[0]['name']} (move guard " in done.stderr
     assert f"; there are: {bound[0]['name']} (" in done.stderr
-    done = patch(bench, "--constraints", facts, "--candidate", "other", "--dry-run")
-    assert done.stderr.startswith("linesmith: no candidate is called other here; there are: ")
+    assert taken("other").stderr.startswith("linesmith: no candidate is called other here; there are: ")

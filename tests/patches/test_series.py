@@ -8,13 +8,13 @@ from email import message_from_bytes
 from pathlib import Path
 
 import pytest
-from patch_cases import write_files
+from patch_cases import stamps, write_files
 
 from linesmith.analyzer.errors import TreeError
 from linesmith.analyzer.model import FileChange, PatchSeries, SeriesStep
 from linesmith.patches.series.files import PatchFile, patch_files
 from linesmith.patches.series.recipients import Recipients
-from linesmith.patches.series.trailers import Trailers, trailers
+from linesmith.patches.series.trailers import trailers
 
 HEADER = "struct cache {\n\tlong root;\n\tlong lock;\n\tlong uses;\n};\n"
 MOVED = "struct cache {\n\tlong root;\n\tlong uses;\n\tlong lock;\n};\n"
@@ -47,10 +47,6 @@ def repository(tree: Path, header: str = HEADER) -> Path:
     return tree
 
 
-def stamps(tree: Path) -> dict[str, tuple[int, bytes]]:
-    return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in tree.rglob("*") if path.is_file()}
-
-
 def kept(files: tuple[PatchFile, ...], folder: Path) -> list[str]:
     folder.mkdir()
     for file in files:
@@ -60,12 +56,17 @@ def kept(files: tuple[PatchFile, ...], folder: Path) -> list[str]:
 
 def test_a_series_becomes_the_mails_that_git_takes(tmp_path: Path) -> None:
     tree = repository(tmp_path / "tree")
+    before = stamps(tree)
     names = kept(patch_files(BOTH, tree), tmp_path / "out")
+    assert stamps(tree) == before, "the user's repository is only read"
     assert [Path(name).name for name in names] == [
-        "0000-cover-letter.patch",
-        "0001-cache-move-lock.patch",
-        "0002-cache-align-lock.patch",
-    ]
+        "0000-cover-letter.patch", "0001-cache-move-lock.patch", "0002-cache-align-lock.patch",
+    ]  # fmt: skip
+    cover = Path(names[0]).read_bytes()
+    assert message_from_bytes(cover)["Subject"] == "[PATCH 0/2] Part lock from root"
+    assert b"\n\nTwo steps.\n\nAnn Other (2):\n  cache: move lock\n  cache: align lock\n" in cover
+    assert cover.endswith(f"\nbase-commit: {git(tree, 'rev-parse', 'HEAD').strip()}\n".encode())
+    assert not [name for name in names[1:] if b"base-commit" in Path(name).read_bytes()]
     git(tree, "am", "-q", *names[1:])
     assert (tree / FILE).read_text() == ALIGNED
     assert git(tree, "log", "-2", "--format=%an <%ae>%n%B") == (
@@ -74,24 +75,13 @@ def test_a_series_becomes_the_mails_that_git_takes(tmp_path: Path) -> None:
     )
 
 
-def test_the_users_repository_is_only_read(tmp_path: Path) -> None:
-    tree = repository(tmp_path)
-    before = stamps(tree)
-    patch_files(BOTH, tree, Trailers(("https://example.org/1",)))
-    assert stamps(tree) == before
-
-
-def test_a_cover_letter_has_its_subject_and_the_commit_it_is_based_on(tmp_path: Path) -> None:
-    tree = repository(tmp_path)
-    cover = patch_files(BOTH, tree)[0].content
-    assert message_from_bytes(cover)["Subject"] == "[PATCH 0/2] Part lock from root"
-    assert b"\n\nTwo steps.\n\nAnn Other (2):\n  cache: move lock\n  cache: align lock\n" in cover
-    assert cover.endswith(f"\nbase-commit: {git(tree, 'rev-parse', 'HEAD').strip()}\n".encode())
-
-
-def test_a_single_patch_has_no_number_and_no_letter(tmp_path: Path) -> None:
-    (only,) = patch_files(PatchSeries((MOVE,)), repository(tmp_path))
-    assert message_from_bytes(only.content)["Subject"] == "[PATCH] cache: move lock"
+def test_a_single_patch_has_no_number_and_goes_to_its_recipients(tmp_path: Path) -> None:
+    to = Recipients(("Max <max@example.org>",), ("list@example.org",))
+    (only,) = patch_files(PatchSeries((MOVE,)), repository(tmp_path), recipients=to)
+    mail = message_from_bytes(only.content)
+    assert [mail[name] for name in ("Subject", "To", "Cc")] == [
+        "[PATCH] cache: move lock", "Max <max@example.org>", "list@example.org",
+    ]  # fmt: skip
 
 
 def test_what_is_not_committed_has_no_base(tmp_path: Path) -> None:
@@ -109,21 +99,12 @@ def test_a_folder_of_a_repository_gets_plain_diffs_with_its_own_names(tmp_path: 
     assert only.content.startswith(b"linux: move lock\n---\n linux/cache.h | 2 +-\n")
 
 
-def test_who_gets_a_mail_stands_in_its_head(tmp_path: Path) -> None:
-    to = Recipients(("Max <max@example.org>",), ("list@example.org",))
-    (only,) = patch_files(PatchSeries((MOVE,)), repository(tmp_path), recipients=to)
-    mail = message_from_bytes(only.content)
-    assert (mail["To"], mail["Cc"]) == ("Max <max@example.org>", "list@example.org")
-
-
 def test_a_tree_without_git_gets_plain_diffs(tmp_path: Path) -> None:
     tree = write_files(tmp_path / "tree", {FILE: HEADER})
     files = patch_files(BOTH, tree)
     assert [file.name for file in files] == [
-        "0000-cover-letter.txt",
-        "0001-cache-move-lock.patch",
-        "0002-cache-align-lock.patch",
-    ]
+        "0000-cover-letter.txt", "0001-cache-move-lock.patch", "0002-cache-align-lock.patch",
+    ]  # fmt: skip
     assert files[1].content == (
         b"cache: move lock\n\nIt meets root.\n---\n include/linux/cache.h | 2 +-\n"
         b" 1 file changed, 1 insertion(+), 1 deletion(-)\n\n"
@@ -154,20 +135,15 @@ def test_links_are_under_each_patch_and_fixes_under_the_last(tmp_path: Path) -> 
     assert f'\n\nFixes: {fixed} ("cache: begin")\nLink: https://example.org/1\n---\n'.encode() in last.content
 
 
-def test_what_git_complains_of_is_no_answer(tmp_path: Path) -> None:
+def test_commits_that_a_patch_fixes(tmp_path: Path) -> None:
+    written_out = '0123456789abcdef ("cache: begin")'
+    assert trailers(tmp_path, [], [written_out]).fixes == ('0123456789ab ("cache: begin")',), "without a history"
     tree = repository(tmp_path)
+    with pytest.raises(TreeError, match=r"has no commit 'v1'; --fixes takes one of its history, or HASH"):
+        trailers(tree, [], ["v1"])
     (tree / ".mailmap").symlink_to("elsewhere")
     git(tree, "config", "log.mailmap", "true")
-    assert trailers(tree, [], ["HEAD"]).fixes[0].endswith(' ("cache: begin")')
-
-
-def test_a_commit_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(TreeError, match=r"has no commit 'v1'; --fixes takes one of its history, or HASH"):
-        trailers(repository(tmp_path), [], ["v1"])
-
-
-def test_a_commit_written_out_needs_no_history(tmp_path: Path) -> None:
-    assert trailers(tmp_path, [], ['0123456789abcdef ("cache: begin")']).fixes == ('0123456789ab ("cache: begin")',)
+    assert trailers(tree, [], ["HEAD"]).fixes[0].endswith(' ("cache: begin")'), "git's complaints are no answer"
 
 
 def test_a_line_of_a_message_cannot_end_it(tmp_path: Path) -> None:
@@ -196,12 +172,7 @@ def test_a_file_that_changed_meanwhile_gets_no_patch(tmp_path: Path) -> None:
 def test_the_configuration_of_a_user_changes_no_mail(tmp_path: Path) -> None:
     tree = repository(tmp_path / "tree")
     plain = patch_files(PatchSeries((MOVE,)), tree)
-    for name, value in (
-        ("format.signOff", "true"),
-        ("diff.noprefix", "true"),
-        ("core.hooksPath", "/"),
-        ("diff.external", "false"),
-    ):
-        git(tree, "config", name, value)
+    for setting in ("format.signOff true", "diff.noprefix true", "core.hooksPath /", "diff.external false"):
+        git(tree, "config", *setting.split())
     (first,), (second,) = plain, patch_files(PatchSeries((MOVE,)), tree)
     assert first.content.partition(b"Subject:")[2] == second.content.partition(b"Subject:")[2]

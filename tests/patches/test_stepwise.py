@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from patch_cases import behind, candidate, finding, layout, write_files
+from patch_cases import behind, candidate, excerpt, finding, layout, write_files
 
-from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Candidate, Layout, Move, MoveKind, PatchSeries, Residual
 from linesmith.patches.confirmed import confirm
 from linesmith.patches.patch import told
@@ -23,7 +22,6 @@ struct cache {
 \tlong uses;
 };
 """
-ASSERTED = '_Static_assert(__builtin_offsetof(struct cache, lock) % 64 == 0, "lock begins a line");\n'
 BEFORE = [("root", 0, 8), ("lock", 8, 8), ("name", 16, 56), ("uses", 72, 8)]
 MOVED = [("root", 0, 8), ("name", 8, 56), ("uses", 64, 8), ("lock", 72, 8)]
 ALIGNED = [("root", 0, 8), ("name", 8, 56), ("uses", 64, 8), ("lock", 128, 8)]
@@ -39,10 +37,6 @@ def proposal(moves: Sequence[Move] = MOVES) -> Candidate:
     return candidate(cache(BEFORE, 80), cache(ALIGNED, 192), moves, PAIRS)
 
 
-def excerpt(shown: Layout, _layouts: Layouts, _names: frozenset[str], _marked: frozenset[str]) -> list[str]:
-    return [f"  {member.offset:4} {member.name}" for member in shown.members]
-
-
 def series(folder: Path, chosen: Candidate, header: str = HEADER) -> PatchSeries:
     tree = Tree(write_files(folder, {"src/cache.h": header}))
     confirmed = confirm(chosen, tree, lambda _: None, {"lock": "Kept off the line of root."})
@@ -51,29 +45,26 @@ def series(folder: Path, chosen: Candidate, header: str = HEADER) -> PatchSeries
 
 
 def test_each_move_is_a_patch_that_begins_where_the_one_before_ended(tmp_path: Path) -> None:
-    (move, align) = series(tmp_path, proposal()).steps
+    """A step says what it does, the last one has the evidence, and a letter says what the whole is for."""
+    made = series(tmp_path, proposal())
+    (move, align) = made.steps
     (moved,), (aligned,) = move.changes, align.changes
     assert (moved.before, moved.after) == (HEADER.encode(), aligned.before)
     assert b"\tlong uses;\n\t/* Kept off the line of root. */\n\tlong lock;\n};\n" in (moved.after or b"")
     assert b"\tlong lock __attribute__((aligned(64)));\n" in (aligned.after or b"")
-
-
-def test_a_step_says_what_it_does_and_the_last_one_has_the_evidence(tmp_path: Path) -> None:
-    (move, align) = series(tmp_path, proposal()).steps
-    flowing = " ".join(move.message.split())
     assert move.message.startswith(
         "cache: move lock in struct cache\n\nMove lock behind uses. The size stays 80 bytes.\n"
     )
     assert "  root and lock: 7 of 8 -> 0 of 8\n" in move.message
-    assert "after this step, which is one of 2; the last one has the evidence for all." in flowing
+    assert "after this step, which is one of 2; the last one has the evidence for all." in " ".join(
+        move.message.split()
+    )
     assert "\n\nThe last of 2 patches; what follows is about all of them together.\n\nIn a profile" in align.message
     assert align.message.endswith(" No\nbenchmark has been run.\n")
-
-
-def test_a_letter_says_what_the_whole_is_for(tmp_path: Path) -> None:
-    cover = series(tmp_path, proposal()).cover
-    assert cover.startswith("cache: separate root from lock in struct cache\n\nIn a profile of shared cache lines,")
-    assert cover.endswith("\n\n2 patches, each of which compiles.\n")
+    assert made.cover.startswith(
+        "cache: separate root from lock in struct cache\n\nIn a profile of shared cache lines,"
+    )
+    assert made.cover.endswith("\n\n2 patches, each of which compiles.\n")
 
 
 def test_a_move_after_which_nothing_compiles_is_joined_with_the_next(tmp_path: Path) -> None:

@@ -118,17 +118,24 @@ def _tried(
     tree: ScratchTree, included: Sequence[str], drawn: Sequence[Drawn], random: Random
 ) -> Generator[Result, None, list[Drawn]]:
     """Judges those that a unit of the files knows and returns the others; files with errors are left out of it."""
-    included = list(included)
+    included, sources = list(included), {one.file: (tree.root / one.file).read_bytes() for one in drawn}
     while included:
         try:
-            before = tree.compiled(included)
+            before = tree.compiled(included, sources)
             break
         except Uncompiled as error:
             included = [file for file in included if not error.blames(file)] if error.blames(*included) else []
     else:
         return list(drawn)
-    now = {one: same for one in drawn if (same := _same(one, before)) is not None}
-    yield from _judged(tree, included, before, list(now.values()), random)
+    now = {one: known for one in drawn if (known := _same(one, before)) is not None}
+    edits: list[Edited] = []
+    for same in now.values():
+        made = _edited(tree, same, before, random)
+        if isinstance(made, Result):
+            yield made
+        else:
+            edits.append(made)
+    yield from _confirmed(tree, included, before, edits, sources)
     return [one for one in drawn if one not in now]
 
 
@@ -142,19 +149,6 @@ def _same(drawn: Drawn, compiled: LayoutTable) -> Drawn | None:
 def _is_at(source: bytes, record: Record, layout: Layout) -> bool:
     """Whether the line that the debug information says is in the record's head."""
     return record.line <= (layout.line or 0) <= record.line + source.count(b"\n", record.start, record.opening)
-
-
-def _judged(
-    tree: ScratchTree, included: Sequence[str], before: LayoutTable, drawn: Sequence[Drawn], random: Random
-) -> Iterator[Result]:
-    edits: list[Edited] = []
-    for one in drawn:
-        made = _edited(tree, one, before, random)
-        if isinstance(made, Result):
-            yield made
-        else:
-            edits.append(made)
-    yield from _confirmed(tree, included, before, edits)
 
 
 def _edited(tree: ScratchTree, drawn: Drawn, layouts: LayoutTable, random: Random) -> Edited | Result:
@@ -205,14 +199,17 @@ def _damage(origin: Origin, edited: Edited, source: bytes, undo: Sequence[Undo])
 
 
 def _confirmed(
-    tree: ScratchTree, included: Sequence[str], before: LayoutTable, edits: Sequence[Edited]
+    tree: ScratchTree,
+    included: Sequence[str],
+    before: LayoutTable,
+    edits: Sequence[Edited],
+    sources: Mapping[str, bytes],
 ) -> Iterator[Result]:
     """All edits of a unit compiled at once; in halves where that fails or gives what was not expected."""
     if not edits:
         return
     try:
-        with tree.holding(_together(tree, edits)):
-            after = tree.compiled(included)
+        after = tree.compiled(included, {**sources, **_together(sources, edits)})
         orders = [order for edit in edits for order in edit.orders]
         found = list(differences(Expected(before, orders), before, after))
         said = f"{found[0].record}: {found[0].said}" if found else ""
@@ -225,15 +222,14 @@ def _confirmed(
         yield from (edit.drawn.result(outcome, reason, said) for edit in edits)
         return
     middle = len(edits) // 2
-    yield from _confirmed(tree, included, before, edits[:middle])
-    yield from _confirmed(tree, included, before, edits[middle:])
+    yield from _confirmed(tree, included, before, edits[:middle], sources)
+    yield from _confirmed(tree, included, before, edits[middle:], sources)
 
 
-def _together(tree: ScratchTree, edits: Sequence[Edited]) -> Mapping[str, bytes]:
+def _together(sources: Mapping[str, bytes], edits: Sequence[Edited]) -> Mapping[str, bytes]:
     """The files with all edits."""
-    sources: dict[str, bytes] = {}
+    edited: dict[str, bytes] = {}
     for edit in edits:
         file = edit.drawn.file
-        source = sources.get(file) or (tree.root / file).read_bytes()
-        sources[file] = _written(Origin(source, file), edit)[0]
-    return sources
+        edited[file] = _written(Origin(edited.get(file) or sources[file], file), edit)[0]
+    return edited

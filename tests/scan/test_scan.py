@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from scan.trees import digest, program_tree
+from patch_cases import stamps, write_files
+from scan.trees import program_tree
 
 from linesmith.analyzer.errors import ScanFailed
 from linesmith.analyzer.model import SourceScan
@@ -24,8 +24,6 @@ FILES = {
     "a.c": "#include <box.h>\nstruct box unit = { 1, 1 };\n",
     "b.c": "#include <box.h>\nint wide(struct box *b) { return b->width; }\n",
 }
-
-Scan = Callable[[], SourceScan]
 
 
 class Run:
@@ -66,58 +64,52 @@ def test_declaration_dependencies_and_uses_are_found(run: Run) -> None:
     assert ("height", "read", "include/box.h:5", "area") in uses
 
 
-def test_a_second_scan_parses_nothing_and_says_the_same(run: Run) -> None:
+def test_a_second_scan_parses_nothing_and_says_the_same(run: Run, tmp_path: Path) -> None:
+    before = stamps(run.tree)
     first = run.scan()
     assert run.parsed == 2
+    assert stamps(run.tree) == before, "the tree stays as it is"
     assert run.scan() == first
     assert run.parsed == 0
+    for path in (tmp_path / "cache").glob("*.scan"):
+        path.write_bytes(path.read_bytes()[:-10])
+    assert run.scan() == first, "what a killed scan left is cut off"
+    assert run.parsed == 1
 
 
-def test_a_changed_unit_is_parsed_again_alone(run: Run) -> None:
+def test_what_changed_is_parsed_again(run: Run) -> None:
+    """A unit alone, a header with all that include it, and all where an option changes."""
     run.scan()
     (run.tree / "b.c").write_text("#include <box.h>\nint high(struct box *b) { return b->height; }\n")
     found = run.scan()
     assert run.parsed == 1
     assert {one.function for one in found.uses} == {"high", "area"}
-
-
-def test_a_changed_header_is_parsed_with_all_that_include_it(run: Run) -> None:
-    run.scan()
     (run.tree / "include/box.h").write_text(HEADER.replace("height;", "height, depth;", 1))
     found = run.scan()
     assert run.parsed == 2
     assert [one.name for one in found.sources[0].members] == ["width", "height", "depth"]
-
-
-def test_a_changed_option_counts_as_a_change(run: Run) -> None:
-    run.scan()
     program_tree(run.tree, FILES, "-I include -DNDEBUG")
     run.scan()
     assert run.parsed == 2
 
 
+def test_of_what_units_see_of_a_record_the_most_counts(run: Run) -> None:
+    header = HEADER.replace("\tint height;\n", "\tint height;\n#ifdef DEEP\n\tint depth;\n#endif\n")
+    for units in ("ab", "ba"):
+        texts = {f"{name}.c": f"#include <box.h>\nstruct box *{name};\n" for name in units}
+        texts[f"{units[0]}.c"] = "#define DEEP\n" + texts[f"{units[0]}.c"]
+        program_tree(run.tree, {"include/box.h": header, **texts})
+        assert [one.name for one in run.scan().sources[0].members] == ["width", "height", "depth"]
+
+
 def test_the_cache_does_not_grow_with_every_change(run: Run, tmp_path: Path) -> None:
-    for turn in range(20):
+    for turn in range(12):
         (run.tree / "include/box.h").write_text(f"{HEADER}/* {turn} */\n")
         found = run.scan()
     (kept,) = (tmp_path / "cache").glob("*.scan")
     assert len(kept.read_bytes().splitlines()) < 15
     assert run.scan() == found
     assert run.parsed == 0
-
-
-def test_what_a_killed_scan_left_is_cut_off(run: Run, tmp_path: Path) -> None:
-    first = run.scan()
-    for path in (tmp_path / "cache").glob("*.scan"):
-        path.write_bytes(path.read_bytes()[:-10])
-    assert run.scan() == first
-    assert run.parsed == 1
-
-
-def test_the_tree_stays_as_it_is(run: Run) -> None:
-    before = digest(run.tree)
-    run.scan()
-    assert digest(run.tree) == before
 
 
 def test_a_unit_with_errors_is_named_and_the_others_count(run: Run) -> None:
@@ -142,21 +134,12 @@ done
 def test_a_unit_that_kills_the_program_costs_itself_only(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = tmp_path / "dies"
-    program.write_text(DIES)
-    program.chmod(0o755)
-    monkeypatch.setenv("LINESMITH_SOURCE_SCAN", str(program))
+    program = write_files(tmp_path, {"dies": DIES, "ends": "#!/bin/sh\nread -r line\n"})
+    for name in ("dies", "ends"):
+        (program / name).chmod(0o755)
+    monkeypatch.setenv("LINESMITH_SOURCE_SCAN", str(program / "dies"))
     found = run.scan()
-    assert found.failed == (("a.c", "the program that parses it ended"),)
-    assert found.units == 1
-
-
-def test_where_no_unit_can_be_parsed_there_is_no_scan(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / "dies"
-    program.write_text("#!/bin/sh\nread -r line\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("LINESMITH_SOURCE_SCAN", str(program))
+    assert (found.failed, found.units) == ((("a.c", "the program that parses it ended"),), 1)
+    monkeypatch.setenv("LINESMITH_SOURCE_SCAN", str(program / "ends"))
     with pytest.raises(ScanFailed, match="none of the 2 units that use box can be parsed"):
         run.scan()

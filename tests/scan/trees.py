@@ -3,24 +3,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 
-
-def written(root: Path, files: Mapping[str, str]) -> Path:
-    """The tree with these files."""
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return root
+from patch_cases import write_files
 
 
 def program_tree(root: Path, files: Mapping[str, str], flags: str = "-I include") -> Path:
     """A tree whose C files are all in its compile_commands.json."""
-    written(root, files)
+    write_files(root, dict(files))
     units = sorted(name for name in files if name.endswith(".c"))
     entries = [{"directory": str(root), "file": name, "command": f"gcc {flags} -c {name}"} for name in units]
     (root / "compile_commands.json").write_text(json.dumps(entries))
@@ -29,7 +21,7 @@ def program_tree(root: Path, files: Mapping[str, str], flags: str = "-I include"
 
 def kernel_tree(root: Path, files: Mapping[str, str]) -> Path:
     """What is taken for the root of a kernel, with ``files``."""
-    return written(root, {"Kbuild": "", "scripts/Makefile.build": "", **files})
+    return write_files(root, {"Kbuild": "", "scripts/Makefile.build": "", **files})
 
 
 def recorded(build: Path, target: str, source: Path, command: str, includes: str = "", word: str = "cmd") -> None:
@@ -42,11 +34,3 @@ def recorded(build: Path, target: str, source: Path, command: str, includes: str
         f"deps_{target} := \\\n    $(wildcard include/config/SMP) \\\n{read}\n"
         f"{target}: $(deps_{target})\n\n$(deps_{target}):\n"
     )
-
-
-def digest(root: Path) -> str:
-    """Changes when a file of the tree does."""
-    total = hashlib.sha256()
-    for path in sorted(root.rglob("*")):
-        total.update(f"{path}\0".encode() + (path.read_bytes() if path.is_file() else b""))
-    return total.hexdigest()

@@ -12,7 +12,7 @@ from source_scan.scanner import Unit, program, scan
 Scanned = Callable[..., Unit]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def executable() -> Path:
     """The program; tests are skipped where it could not be built."""
     found = program()
