@@ -87,6 +87,12 @@ def test_what_is_read_past_a_change_is_known_by_its_path(tmp_path: Path) -> None
     assert overlay.stale(["./a/one.h"]) == "a/one.h"
 
 
+def test_all_lie_beside_a_changed_file_that_includes_by_a_macro(tmp_path: Path) -> None:
+    tree = write_files(tmp_path / "tree", {"a.c": "", "b.h": "between\n"})
+    overlay = lay_out(tmp_path / "over", tree, {"a.c": b'#define B "b.h"\n#include B\n'})
+    assert preprocessed(overlay, "a.c") == "between"
+
+
 def test_paths_that_the_compiler_names_become_those_of_the_tree(tmp_path: Path) -> None:
     tree = write_files(tmp_path / "tree", {"include/one.h": ""})
     overlay = lay_out(tmp_path / "over", tree, {"include/one.h": b""})
