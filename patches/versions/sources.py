@@ -73,7 +73,6 @@ class _Compiler:
         """What the files show; raises ``VerificationFailed`` for a second version that does not compile."""
         if not files:
             return _Shown()
-        self._of(files[0])  # what has to be prepared is prepared before several ask for it
         self.progress(f"compiling {len(files)} files of {self.versions.base} and of {self.versions.head}")
         found: dict[Counterpart, Both | str] = {}
 
@@ -82,6 +81,7 @@ class _Compiler:
                 found[file] = self._both(file)
 
         with suppress(DeadlinePassed), self.deadline.running():
+            self._of(files[0])  # what has to be prepared is prepared before several ask for it
             each(keep, files, lambda done: self.progress(f"{done} of {len(files)} compiled"))
         results = [found[file] for file in files if file in found]
         remarks = (one.remark if isinstance(one, Both) else one for one in results)
@@ -120,16 +120,18 @@ def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], prog
     """The records that differ between the versions, and those called ``asked_for`` where they are seen.
 
     Raises ``TreeError``, ``ToolMissing``, and ``VerificationFailed`` for a second version that does not compile;
-    ``DeadlinePassed`` where not even the changed files could be read in time. What was read, but not judged, is said.
+    ``DeadlinePassed`` where not even the changed files could be read, or no build be prepared, in time. What was read,
+    but not judged, is said.
     """
     with recipe.deadline.running():
         files = _files(versions, asked_for)
     with overlays(versions) as laid:
         compiler = _Compiler(versions, laid, environments(versions.root, recipe, progress), progress, recipe.deadline)
-        here = [one for one in files if compiler.is_here(one)]
+        with recipe.deadline.running():
+            here = [one for one in files if compiler.is_here(one)]
+            environment = compiler.environment(files)
         shown = compiler.compiled(here[:MOST_FILES])
         both = joined(shown.both, asked_for)
-        environment = compiler.environment(files)
         further = _holders(compiler, both, files, environment)
     both = joined((*shown.both, *further.both), asked_for)
     unjudged = shown.unjudged or further.unjudged
