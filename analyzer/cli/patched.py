@@ -12,12 +12,18 @@ from linesmith.analyzer.cli.waiting import tell_who_waits
 from linesmith.analyzer.model import ConfigurationCheck
 from linesmith.patches.deadline import Deadline
 from linesmith.patches.matrix import Asked, Change, check
+from linesmith.patches.records import is_obscure
 from linesmith.patches.redeclared import redeclared
 from linesmith.patches.tree import Tree
 from linesmith.patches.versions.mail_texts import mails_of
 from linesmith.patches.versions.mails import patched
 
 _SOURCES = (".h", ".c")
+_TEXT = "the text"
+_OBSCURE = (
+    "the brackets of a record do not pair, or are spelt otherwise, so not all records were found; "
+    "look at the file by hand, or compare two builds"
+)
 
 
 def checked(patch: Path, tree: Tree, deadline: Deadline) -> tuple[tuple[str, ConfigurationCheck], ...]:
@@ -31,12 +37,17 @@ def checked(patch: Path, tree: Tree, deadline: Deadline) -> tuple[tuple[str, Con
         versions = patched(tree.root, mails_of("standard input" if str(patch) == "-" else patch.name, content))
         changes = [one for one in versions.changes if one.file.endswith(_SOURCES)]
         found = [(change.file, one) for change in changes for one in redeclared(change)]
+        texts = ((one.file, one.before, one.after) for one in changes)
+        obscure = [file for file, before, after in texts if before and after and is_obscure(after)]
     for one in versions.remarks:
         remark(one)
     asked = Asked(("tree",), deadlines=lambda: deadline)
-    results = tuple(
-        (f"{file}:{one.line}", _checked(Change(versions.changes, one.name, one.title, file), tree, asked))
-        for file, one in found
+    results = (
+        *(
+            (f"{file}:{one.line}", _checked(Change(versions.changes, one.name, one.title, file), tree, asked))
+            for file, one in found
+        ),
+        *((f"{file}:1", ConfigurationCheck(_TEXT, failed=_OBSCURE, unjudged=(file,))) for file in obscure),
     )
     for one in dict.fromkeys(said for _, result in results for said in result.remarks):
         remark(one)
