@@ -18,7 +18,7 @@ from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.grammar import body
 from linesmith.patches.masking import closing, without_comments, without_directives
 from linesmith.patches.records import Record, records_named
-from linesmith.patches.semantic.mentions import Mention
+from linesmith.patches.semantic.mentions import Mention, read_source
 
 # Programs of their own, which share headers with the rest only by chance.
 APART = ("tools/", "scripts/", "Documentation/")
@@ -95,7 +95,7 @@ def is_apart(mention: Mention, declared: DeclaredMember) -> bool:
 
 def _declared(tree: Path, record: str, member: str, found: Iterable[Mention]) -> Iterator[DeclaredMember]:
     for file, places in groupby(found, key=lambda mention: mention.file):
-        source = (tree / file).read_bytes()
+        source = read_source(tree / file)
         offsets = {mention.offset for mention in places}
         for one in records_named(source, record):
             if any(one.opening < offset < one.closing for offset in offsets):
