@@ -11,7 +11,7 @@ from linesmith.analyzer.errors import CommandTimedOut, DeadlinePassed
 from linesmith.analyzer.intent import symbols_in
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.lint import Linted
-from linesmith.analyzer.lint.group_docs import FOLDER, group_docs
+from linesmith.analyzer.lint.group_docs import FOLDER, group_docs, unread_lines
 from linesmith.analyzer.model import GroupDoc, Layout, SourceFact
 from linesmith.analyzer.rules import Side
 from linesmith.analyzer.slab import Kernel
@@ -159,11 +159,13 @@ def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], prog
 
 
 def _text(versions: Versions, both: Joined, asked_for: Collection[str], progress: Progress) -> _Text:
+    found = initialised(versions, both.pairs, progress)
+    texts = _documents(versions)
     return _Text(
-        initialised(versions, both.pairs, progress),
-        documented(versions),
+        found.facts,
+        group_docs(texts),
         gone_for_good(versions, asked_for),
-        tuple(vanished(versions.changes, {*asked_for, *both.renamed})),
+        (*found.remarks, *unread_lines(texts), *vanished(versions.changes, {*asked_for, *both.renamed})),
     )
 
 
@@ -237,13 +239,13 @@ def _limits(files: Sequence[Counterpart], environment: Environment | None) -> It
     yield from environment.build.remarks if environment else ()
 
 
-def documented(versions: Versions) -> dict[str, GroupDoc]:
-    """The tables of groups as the second version has them."""
+def _documents(versions: Versions) -> dict[str, str]:
+    """The files with tables of groups as the second version has them."""
     folder = versions.root / FOLDER
     kept = [f"{FOLDER}/{one.name}" for one in folder.glob("*.rst")] if folder.is_dir() else []
     files = {*kept, *(one.file for one in versions.changes if one.file.startswith(f"{FOLDER}/"))}
     texts = {file: text for file in files if (text := versions.now(file)) is not None}
-    return group_docs({file: text.decode("utf-8", "replace") for file, text in texts.items()})
+    return {file: text.decode("utf-8", "replace") for file, text in texts.items()}
 
 
 def _symbols(environment: Environment | None) -> frozenset[str] | None:
