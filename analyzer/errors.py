@@ -109,6 +109,10 @@ class DeadlinePassed(Exception):
     """
 
 
+class WorkStopped(Exception):
+    """A thread's child was ended because nobody waits for its result any more; what waited for it is at its end."""
+
+
 class SemanticPatchFailed(LinesmithError):
     """Coccinelle does not take the rules of a semantic patch."""
 

@@ -53,7 +53,10 @@ def beyond(
 
 
 def is_worse(checks: Sequence[ConfigurationCheck]) -> bool:
-    """Whether something compiles no more under one of them, or members meet on a line more often than before."""
+    """Whether something compiles no more under one of them, or members meet on a line more often than before.
+
+    So it counts as well where not all was judged in time.
+    """
     pairs = (one for check in checks for one in check.residuals if one.line_bytes == CACHE_LINE_BYTES)
     met = any(one.after > one.before for one in pairs)
-    return met or any(user.failed for check in checks for user in check.users)
+    return met or any(check.unjudged or any(user.failed for user in check.users) for check in checks)

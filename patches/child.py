@@ -20,7 +20,7 @@ from linesmith.plugins.machines.child import Streams, child
 
 _KEPT_VARIABLES = ("HOME", "TMPDIR", "LD_LIBRARY_PATH")
 _PACKAGES = {"cc": "gcc", "ld.lld": "lld", "clang": "clang", "spatch": "coccinelle"}
-_MOST_OUTPUT = 1 << 20
+MOST_OUTPUT = 1 << 20
 _VERSION_SECONDS = 20
 
 
@@ -54,7 +54,7 @@ def run(command: Command) -> Ended:
         with started(command, Streams(subprocess.DEVNULL, output, subprocess.STDOUT)) as process:
             status = _waited(process, command)
         output.seek(0)
-        text = output.read(_MOST_OUTPUT).decode("utf-8", "replace")
+        text = output.read(MOST_OUTPUT).decode("utf-8", "replace")
     return Ended(command, status, text, time.monotonic() - began)
 
 
@@ -74,7 +74,7 @@ def run_apart(command: Command) -> Written:
             status = _waited(process, command)
         output.seek(0)
         errors.seek(0)
-        return Written(status, output.read(), errors.read(_MOST_OUTPUT).decode("utf-8", "replace"))
+        return Written(status, output.read(), errors.read(MOST_OUTPUT).decode("utf-8", "replace"))
 
 
 @contextmanager

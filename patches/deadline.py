@@ -26,9 +26,18 @@ class Deadline:
         self.left = seconds
         self._began = 0.0
 
+    def anew(self) -> Deadline:
+        """As much time once more, for work that the user asked for by its own name."""
+        return Deadline(self.seconds)
+
     def remaining(self) -> float:
         """The seconds that are left now; other threads may ask while a block runs."""
         return max(self.left - (time.monotonic() - self._began if self._began else 0.0), 0.0)
+
+    @property
+    def passed(self) -> str:
+        """Why something was left out, as a clause."""
+        return f"the {self.seconds:g} s of --deadline were over; give more time"
 
     @property
     def has_passed(self) -> bool:
@@ -39,10 +48,13 @@ class Deadline:
     def running(self) -> Iterator[None]:
         """Count the time of the block against the deadline; raises ``DeadlinePassed`` in it, or before it begins.
 
-        Only the main thread may enter it; blocks do not nest.
+        Only the main thread may enter it; a block in another one of the same deadline is a part of it.
         """
         if self.has_passed:
-            raise self._error()
+            raise self.error()
+        if self._began:
+            yield
+            return
         self._began = time.monotonic()
         former = signal.signal(signal.SIGALRM, self._interrupt)
         signal.setitimer(signal.ITIMER_REAL, self.left)
@@ -56,9 +68,10 @@ class Deadline:
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
         self.left, self._began = 0.0, 0.0
-        raise self._error()
+        raise self.error()
 
-    def _error(self) -> DeadlinePassed:
+    def error(self) -> DeadlinePassed:
+        """What is raised where the time is over and nothing was judged."""
         return DeadlinePassed(
             f"reading and compiling the sources took longer than {self.seconds:g} s, so nothing was judged; "
             "look at the change by hand, or give more time with --deadline"

@@ -11,10 +11,20 @@ from functools import lru_cache
 from linesmith.patches.lines import Lines
 from linesmith.patches.masking import closings, without_comments, without_directives
 
-# Possessive, so that a long row of underscores or of attributes is read in one way only.
-_PARENTHESIS = rb"\((?:[^(){};]|\((?:[^(){};]|\([^(){};]*+\))*+\))*+\)"
-_WORD = re.compile(rb"(\w++)\s*+(" + _PARENTHESIS + rb")?+\s*+")
-_OPENED = re.compile(rb"\b(struct|union)\s++((?:(?!(?:struct|union)\b)\w++\s*+(?:" + _PARENTHESIS + rb")?+\s*+)++)\{")
+# In front of a body; deeper ones are told by ``is_obscure``.
+MOST_PARENTHESES = 6
+
+
+def _parentheses(levels: int) -> bytes:
+    """Parentheses with others in them; possessive, so that long rows are read in one way only."""
+    inner = rb"|" + _parentheses(levels - 1) if levels > 1 else b""
+    return rb"\((?:[^(){};]" + inner + rb")*+\)"
+
+
+PARENTHESIS = _parentheses(MOST_PARENTHESES)
+_WORD = re.compile(rb"(\w++)\s*+(" + PARENTHESIS + rb")?+\s*+")
+_OPENED = re.compile(rb"\b(struct|union)\s++((?:(?!(?:struct|union)\b)\w++\s*+(?:" + PARENTHESIS + rb")?+\s*+)++)\{")
+_ROUND = re.compile(rb"[()]")
 _PACKED = re.compile(rb"packed", re.IGNORECASE)
 _PRAGMA = re.compile(rb"^[ \t]*+#[ \t]*+pragma[ \t]++pack[ \t]*+\(([^)\n]*+)\)", re.MULTILINE)
 # The whole statement, so that none of its words begins another look at the rest.
@@ -24,8 +34,11 @@ _NOT_PLAIN = re.compile(rb"[^\w\s()]")
 _BEHIND = re.compile(rb"\}([^;{}]*+);")
 _NAME = re.compile(rb"\w+")
 _TEXTS_AT_HAND = 8
-# Attributes and declarators behind a body are shorter; a text without semicolons is not read to its end for each.
-_MOST_BEHIND = 1 << 9
+# What ends a declaration behind its body; no byte is read for two bodies.
+_END = re.compile(rb"[;{}]")
+# Words that belong together on two lines, and brackets spelt otherwise (C11, 6.4.6): such a text is not looked through.
+_OTHERWISE = re.compile(rb"\\\r?\n|<%|%>|<:|:>|%:|\?\?[<>()=/]")
+_HEAD = re.compile(rb"\b(?:struct|union)\b(?P<words>[^;{}]*+)(?P<brace>\{)?")
 
 _Found = dict[bytes, dict[int, tuple[bytes, int, bool]]]
 """By name and opening brace: keyword, where that is, and whether the name is a typedef."""
@@ -68,10 +81,53 @@ def is_packed(source: bytes, record: Record) -> bool:
     return bool(pragmas) and bool(re.search(rb"\d", pragmas[-1]))
 
 
-def declaration_end(source: bytes, closing: int) -> int:
-    """Where the declaration ends whose body ends at ``closing``: at its semicolon, behind the attributes."""
-    end = source.find(b";", closing, closing + _MOST_BEHIND)
-    return end if end >= 0 else min(closing + _MOST_BEHIND, len(source))
+def declaration_end(code: bytes, closing: int) -> int:
+    """Where the declaration ends whose body ends at ``closing``: at its semicolon, behind the attributes.
+
+    ``code`` has no comments.
+    """
+    end = _END.search(code, closing + 1)
+    return end.start() if end else len(code)
+
+
+def is_obscure(source: bytes) -> bool:
+    """Whether the text may hold a record that is not found in it, because of how it is written.
+
+    So it is where the brackets of a record do not pair, as arms of ``#if`` may have them, lie deeper in each other than
+    people write, or are spelt otherwise.
+    """
+    code = without_directives(without_comments(source))
+    openings = _openings(code)
+    if is_spelt_otherwise(code) or not openings <= closings(code, openings).keys():
+        return True
+    return any(match["brace"] and _depth(match["words"]) > MOST_PARENTHESES for match in _HEAD.finditer(code))
+
+
+def is_spelt_otherwise(code: bytes) -> bool:
+    """Whether a word of ``code``, which has no directives, may go on on the next line, or a bracket be of two signs."""
+    return _OTHERWISE.search(code) is not None
+
+
+def heads(source: bytes) -> Iterator[frozenset[str]]:
+    """The words between ``struct`` or ``union`` and each body that follows, be it of the record or of a function."""
+    for match in _HEAD.finditer(without_directives(without_comments(source))):
+        if match["brace"]:
+            yield frozenset(name.decode("ascii") for name in _NAME.findall(match["words"]))
+
+
+def _depth(words: bytes) -> int:
+    """How many parentheses lie in each other at most."""
+    deepest = depth = 0
+    for mark in _ROUND.findall(words):
+        depth += 1 if mark == b"(" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _openings(code: bytes) -> frozenset[int]:
+    """The braces that open a record with a name, in front of it or behind it."""
+    tagged = (match.end() - 1 for match in _OPENED.finditer(code) if _tags(match[2]))
+    return frozenset((*tagged, *dict(_typedefs(code))))
 
 
 @lru_cache(maxsize=_TEXTS_AT_HAND)

@@ -50,5 +50,8 @@ def broken(checks: Sequence[ConfigurationCheck]) -> Iterator[Refusal]:
 
 
 def notes(checks: Sequence[ConfigurationCheck]) -> tuple[str, ...]:
-    """What is to be said of configurations under which nothing was compiled."""
-    return tuple(f"under {one.title} nothing was compiled: {one.failed}" for one in checks if one.failed)
+    """What is to be said of configurations under which nothing was compiled, or not all in time."""
+    return (
+        *(f"under {one.title} nothing was compiled: {one.failed}" for one in checks if one.failed),
+        *(f"under {one.title}: {one.left_out[-1]}" for one in checks if one.unjudged and not one.failed),
+    )

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.analysis import Analysis
     from linesmith.analyzer.model import Layout
+    from linesmith.patches.deadline import Deadline
     from linesmith.tuner.premises import Premises
 
 
-def with_blocks(premises: Premises, found: Analysis, tree: Path | None) -> Premises:
+def with_blocks(premises: Premises, found: Analysis, tree: Path | None, deadline: Deadline) -> Premises:
     """``premises`` with the blocks of the records found, as far as the ELF file has their members; the same without
-    a ``tree``.
+    a ``tree``. Reading that counts against ``deadline``.
     """
     if tree is None:
         return premises
@@ -23,7 +24,8 @@ def with_blocks(premises: Premises, found: Analysis, tree: Path | None) -> Premi
     from linesmith.patches.readiness import held_together
     from linesmith.tuner.constraints.checked import known_facts
 
-    told = SourceFacts(tuple((name, held_together(name, layout, tree)) for name, layout in objects(found).items()))
+    with deadline.running():
+        told = SourceFacts(tuple((name, held_together(name, layout, tree)) for name, layout in objects(found).items()))
     known = known_facts(told, found.reading.layouts)
     return replace(premises, facts=SourceFacts((*premises.facts.records, *known.records)))
 

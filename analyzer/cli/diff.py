@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.cli import map_output, options
+from linesmith.analyzer.cli import deadlines, map_output, options
+
+if TYPE_CHECKING:
+    from linesmith.patches.deadline import Deadline
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -26,7 +30,7 @@ _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option("--tree", metavar="DIR", type=_DIRECTORY, help="The sources that the patch is for; only read.")
 @options.build
 @options.cflags
-@options.deadline
+@deadlines.given
 @map_output.format_
 @options.output
 def command(
@@ -37,7 +41,7 @@ def command(
     tree: Path | None,
     build: Path | None,
     cflags: str,
-    deadline: float,
+    deadline: Deadline,
     format_: str | None,
     output: Path | None,
 ) -> int:
@@ -55,10 +59,7 @@ def command(
         raise click.UsageError("--patch goes with --tree, and without builds")
     if wanted in map_output.DRAWN:
         raise click.UsageError("a patch's growth is told in words; leave out --format, or compare two builds")
-    from linesmith.patches.deadline import Deadline
-
-    with Deadline(deadline).running():
-        return _patch(patch, (tree, build, cflags), wanted, output)
+    return _patch(patch, (tree, build, cflags), deadline, wanted, output)
 
 
 def _builds(old: Path, new: Path, types: tuple[str, ...], format_: str, output: Path | None) -> int:
@@ -83,13 +84,15 @@ def _builds(old: Path, new: Path, types: tuple[str, ...], format_: str, output: 
     return 1 if found else 0
 
 
-def _patch(patch: Path, sources: tuple[Path, Path | None, str], format_: str, output: Path | None) -> int:
+def _patch(
+    patch: Path, sources: tuple[Path, Path | None, str], deadline: Deadline, format_: str, output: Path | None
+) -> int:
     from linesmith.analyzer.cli.patched import checked, complaints
     from linesmith.analyzer.cli.remarks import remark
     from linesmith.analyzer.report.patch import render_checks
     from linesmith.patches.tree import Tree
 
-    found = checked(patch, Tree(*sources))
+    found = checked(patch, Tree(*sources), deadline)
     worse = list(complaints(found))
     text = render_checks(found) if format_ == "json" else "".join(f"{line}\n" for line in worse)
     options.write(text, output)

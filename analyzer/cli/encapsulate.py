@@ -40,7 +40,7 @@ def _identifier(_context: click.Context, _option: click.Parameter, given: str) -
 @click.argument("member", metavar="TYPE.MEMBER", callback=_named)
 @click.option("--accessor", metavar="NAME", required=True, callback=_identifier, help="What the accessor is called.")
 @treewide_options.given
-def command(member: tuple[str, str], accessor: str, request: Request) -> None:
+def command(member: tuple[str, str], accessor: str, request: Request) -> int:
     """Hide a member behind an accessor: its users on all architectures call it from then on.
 
     What can be done by rule is done by a semantic patch, and compiled; places that are not touched are listed. The
@@ -49,4 +49,4 @@ def command(member: tuple[str, str], accessor: str, request: Request) -> None:
     from linesmith.analyzer.cli import encapsulating
     from linesmith.patches.encapsulation.encapsulate import Wish
 
-    encapsulating.run(Wish(*member, accessor), request)
+    return encapsulating.run(Wish(*member, accessor), request)

@@ -24,7 +24,7 @@ def _named(_context: click.Context, _option: click.Parameter, given: str) -> tup
 @click.argument("pointer", metavar="TYPE.POINTER", callback=_named)
 @click.option("--never-null", is_flag=True, help="The pointer is always set while it is tested: the tests go.")
 @treewide_options.given
-def command(pointer: tuple[str, str], never_null: bool, request: Request) -> None:
+def command(pointer: tuple[str, str], never_null: bool, request: Request) -> int:
     """Make an object that a record points to a member of the record, on a cache line of its own.
 
     What can be done by rule is done by a semantic patch; places where a person has to decide are listed. The source
@@ -33,4 +33,4 @@ def command(pointer: tuple[str, str], never_null: bool, request: Request) -> Non
     from linesmith.analyzer.cli import inlining
     from linesmith.patches.inline.study import Wanted
 
-    inlining.run(Wanted(*pointer, request.tree.root, never_null), request)
+    return inlining.run(Wanted(*pointer, request.tree.root, never_null), request)

@@ -25,7 +25,9 @@ def answered(asked: Asked, given: Given) -> int:
     if asked.imported is not None:
         from linesmith.analyzer.cli.intent_import import imported
 
-        return _write(imported(asked.imported, asked.kconfig), asked)
+        with asked.deadline.running():
+            found = imported(asked.imported, asked.kconfig)
+        return _write(found, asked)
     if asked.elf is None:
         return 0  # the options make sense, so this is not met
     if asked.check:

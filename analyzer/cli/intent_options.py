@@ -7,10 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.cli import options
+from linesmith.analyzer.cli import deadlines, options
+
+if TYPE_CHECKING:
+    from linesmith.patches.deadline import Deadline
 
 _PATH = click.Path(exists=True, path_type=Path)
 _READ = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -42,6 +46,7 @@ class Asked:
     kconfig: Path | None
     base: Path | None
     tighten: bool
+    deadline: Deadline
     output: Path | None
 
     def require_sense(self) -> None:
@@ -98,6 +103,7 @@ _OPTIONS = (
     click.option("--tree", metavar="DIR", type=_DIRECTORY, help="Where linesmith.toml is, for --check and --update."),
     click.option("--intent", metavar="FILE", type=_READ, help="The file to check or update instead of that in --tree."),
     click.option("--kconfig", metavar="FILE", type=_READ, help="The .config, where ELF or TREE has none of its own."),
+    deadlines.given,
     options.output,
 )
 
@@ -123,10 +129,11 @@ def given(command: Callable[..., int]) -> Callable[..., int]:
         kconfig: Path | None,
         base: Path | None,
         tighten: bool,
+        deadline: Deadline,
         output: Path | None,
         **others: object,
     ) -> int:
-        read = section, snapshot, trust, tree, intent, kconfig, base, tighten
+        read = section, snapshot, trust, tree, intent, kconfig, base, tighten, deadline
         return command(asked=Asked(elf, type_, origin, check, update, imported, into, *read, output), **others)
 
     for option in reversed(_OPTIONS):

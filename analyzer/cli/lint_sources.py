@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial, wraps
@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.cli import matrix_options, options
+from linesmith.analyzer.cli import deadlines, matrix_options, options
 from linesmith.analyzer.cli.settled import is_given
+from linesmith.analyzer.errors import DeadlinePassed
 
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.lint_options import Judging
     from linesmith.analyzer.cli.linting import Wanted
     from linesmith.analyzer.lint import Linted
     from linesmith.analyzer.model import Layout, LintReport
+    from linesmith.patches.deadline import Deadline
     from linesmith.patches.versions.versions import Versions
 
 _PATCH = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
@@ -42,7 +44,7 @@ _OPTIONS = (
     ),
     options.build,
     options.cflags,
-    options.deadline,
+    deadlines.given,
     matrix_options.ON,
 )
 
@@ -51,13 +53,13 @@ _OPTIONS = (
 class Given:
     """The options as they were given."""
 
-    base_ref: str | None = None
-    head_ref: str | None = None
-    patches: tuple[Path, ...] = ()
-    build: Path | None = None
-    cflags: str = ""
-    deadline: float = 300
-    on: tuple[str, ...] = ()
+    base_ref: str | None
+    head_ref: str | None
+    patches: tuple[Path, ...]
+    build: Path | None
+    cflags: str
+    deadline: Deadline
+    on: tuple[str, ...]
 
     def asked_beside(self, *builds: Path | None) -> bool:
         """Whether versions of sources are to be judged, not ``builds``.
@@ -113,7 +115,7 @@ def given(command: Callable[..., int]) -> Callable[..., int]:
         patches: tuple[Path, ...],
         build: Path | None,
         cflags: str,
-        deadline: float,
+        deadline: Deadline,
         on: tuple[str, ...],
         **others: object,
     ) -> int:
@@ -147,7 +149,8 @@ class Judged:
 def judged(sources: Given, asking: Asking) -> Judged:
     """The records that differ between the versions, held against the intents of the second one.
 
-    Raises what ``Given.versions`` does, ``IntentError``, and ``VerificationFailed`` for a change that does not compile.
+    What the deadline left out is in the report. Raises what ``Given.versions`` does, ``IntentError``, and
+    ``VerificationFailed`` for a change that does not compile.
     """
     from linesmith.analyzer.cli.linting import root_of
     from linesmith.analyzer.lint.configurations import merged
@@ -156,14 +159,32 @@ def judged(sources: Given, asking: Asking) -> Judged:
     from linesmith.patches.tree import Tree
 
     tree = asking.tree or root_of(Path.cwd())
-    with sources.versions(tree) as versions:
-        check_names(Tree(versions.root), "", sources.on, tree)
-        wanted = _wanted(versions, tree, asking)
+    with ExitStack() as stack:
+        try:
+            with sources.deadline.running():
+                versions = stack.enter_context(sources.versions(tree))
+                check_names(Tree(versions.root), "", sources.on, tree)
+                wanted = _wanted(versions, tree, asking)
+        except DeadlinePassed as error:
+            return _unread(sources, tree, asking, error)
         names = ("", *(name for name in dict.fromkeys(sources.on) if name != _OWN))
         under = partial(_judged_under, versions, wanted, sources, asking)
         found = each_apart(under, names) if len(names) > 1 else [under(names[0])]
     seen = frozenset(name for one in found for name in one.names)
     return Judged(merged([(one.title, one.report) for one in found]), seen, wanted)
+
+
+def _unread(sources: Given, tree: Path, asking: Asking, error: DeadlinePassed) -> Judged:
+    """What is left to report where not even the change was read in time."""
+    from linesmith.analyzer.cli import linting
+    from linesmith.analyzer.lint.rule_choice import chosen_rules
+    from linesmith.analyzer.model import NO_INTENT, LintChoice, LintReport
+
+    rules = chosen_rules((LintChoice(asking.judging.select, asking.judging.ignore),))
+    wanted = linting.Wanted(tree, NO_INTENT, None, rules, asking.types)
+    head = sources.head_ref or ("HEAD" if sources.base_ref else "the patch")
+    report = LintReport(head, sources.base_ref or "", remarks=(str(error),), unjudged=("the change",))
+    return Judged(report, frozenset(), wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +198,14 @@ class _Under:
 
 def _judged_under(versions: Versions, wanted: Wanted, sources: Given, asking: Asking, name: str) -> _Under:
     from linesmith.analyzer.cli.linting import judged as judged_once
+    from linesmith.analyzer.model import LintReport
 
-    title, linted, each = _compared(versions, wanted, name, sources, asking)
+    try:
+        title, linted, each = _compared(versions, wanted, name, sources, asking)
+    except DeadlinePassed as error:
+        files = tuple(sorted(one.file for one in versions.changes))
+        report = LintReport(versions.head, versions.base, remarks=(str(error),), unjudged=files or ("the change",))
+        return _Under(name or _OWN, report, frozenset())
     return _Under(title, judged_once(linted, each), frozenset(linted.new.layouts.names()))
 
 
@@ -187,13 +214,12 @@ def _compared(
 ) -> tuple[str, Linted, Wanted]:
     """What a configuration is known by, the records that differ under it, and what is wanted of them there."""
     from linesmith.analyzer.errors import ToolMissing, TreeError, VerificationFailed
-    from linesmith.patches.deadline import Deadline
     from linesmith.patches.tree import Tree
     from linesmith.patches.versions.environments import Recipe
     from linesmith.patches.versions.sources import sources as compared
 
     tree = Tree(wanted.tree, sources.build, sources.cflags)
-    recipe = Recipe(tree, asking.kconfig, asking.cpus, name, Deadline(sources.deadline))
+    recipe = Recipe(tree, asking.kconfig, asking.cpus, name, sources.deadline)
     try:
         found = compared(versions, recipe, wanted.records, partial(_tell, name or _OWN if sources.on else ""))
     except (TreeError, ToolMissing, VerificationFailed) as error:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from linesmith.patches.tree import Tree
 
 _OWN = ("tree",)
+_Status = TypeVar("_Status", int, None)
 
 
 class _CountType(click.ParamType):  # type: ignore[type-arg]
@@ -75,12 +76,12 @@ class Checking:
         return Asked(names or _OWN, users) if cpus is None else Asked(names or _OWN, users, cpus)
 
 
-def given(command: Callable[..., None]) -> Callable[..., None]:
+def given(command: Callable[..., _Status]) -> Callable[..., _Status]:
     """Add the options to a command, which gets them together as ``checking``."""
 
     @wraps(command)
-    def gathered(*, all_: bool, on: tuple[str, ...], users: int, **others: object) -> None:
-        command(checking=Checking(all_, on, users), **others)
+    def gathered(*, all_: bool, on: tuple[str, ...], users: int, **others: object) -> _Status:
+        return command(checking=Checking(all_, on, users), **others)
 
     for option in (_USERS, ON, _MATRIX):
         gathered = option(gathered)

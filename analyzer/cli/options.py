@@ -21,15 +21,6 @@ tree = click.option("--tree", metavar="DIR", type=_DIRECTORY, required=True, hel
 
 build = click.option("--build", metavar="DIR", type=_DIRECTORY, help="The O= directory of a build of the tree.")
 
-deadline = click.option(
-    "--deadline",
-    metavar="SECONDS",
-    type=click.IntRange(min=1),
-    default=300,
-    show_default=True,
-    help="Stop reading and compiling the sources after this long; exit with 1 where not all was judged.",
-)
-
 cflags = click.option("--cflags", metavar="OPTIONS", default="", help="Compiler options for a tree that is no kernel.")
 
 elves = click.argument("elves", metavar="ELF...", nargs=-1, required=True, type=_EXISTING_FILE)

@@ -5,11 +5,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.cli import dressing_options, matrix_options, options, premises, series_output
+from linesmith.analyzer.cli import deadlines, dressing_options, matrix_options, options, premises, series_output
 from linesmith.analyzer.cli.candidate_choice import CandidateChoice
+
+if TYPE_CHECKING:
+    from linesmith.patches.deadline import Deadline
 
 
 @click.command()
@@ -18,7 +22,7 @@ from linesmith.analyzer.cli.candidate_choice import CandidateChoice
 @options.tree
 @options.build
 @options.cflags
-@options.deadline
+@deadlines.given
 @options.type_
 @click.option(
     "--candidate",
@@ -48,7 +52,7 @@ def command(
     tree: Path,
     build: Path | None,
     cflags: str,
-    deadline: float,
+    deadline: Deadline,
     type_: str | None,
     candidate: int | str | None,
     section: int,
@@ -74,19 +78,18 @@ def command(
     from linesmith.analyzer.cli.blocks import with_blocks
     from linesmith.analyzer.cli.interruption import interruptible
     from linesmith.analyzer.cli.proposing import tell_choice
-    from linesmith.patches.deadline import Deadline
     from linesmith.patches.tree import Tree
 
     sources = Tree(tree, build, cflags)
-    asked = patching.Asked(mailing, checking, dressing, in_steps, scan, format_, given.cpus, Deadline(deadline))
+    asked = patching.Asked(mailing, checking, dressing, in_steps, scan, format_, given.cpus, deadline)
     patching.check_early(sources, asked)
     with interruptible():
         found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
         given = given.on_machine_of(found.profile)
         asked = replace(asked, cpus=given.cpus)
-        with asked.deadline.running():
+        with deadline.running():
             scanned = patching.survey(found, sources, asked)
-            known = with_blocks(given.premises(elf, found.reading, scanned.scans), found, tree)
+        known = with_blocks(given.premises(elf, found.reading, scanned.scans), found, tree, deadline)
         chosen = patching.choose(found, known, trace, candidate)
         if chosen.facts:
             tell_choice(chosen.candidate)

@@ -60,7 +60,8 @@ class Chosen:
 class Asked:
     """What a user wants of the patches beside their content; slabs are worked out for ``cpus``.
 
-    ``deadline`` is for reading the tree and for the compile that confirms the patch, not for other configurations.
+    ``deadline`` is for reading the tree and for the compiles that confirm the patch; each configuration that is asked
+    for by its name has as much time for itself.
     """
 
     mailing: Mailing
@@ -128,14 +129,16 @@ def survey(found: Analysis, tree: Tree, asked: Asked) -> Scanned:
 def show_draft(chosen: Chosen, tree: Tree, asked: Asked) -> None:
     """The candidate as an edit that nothing has confirmed."""
     candidate = asked.dressing.dressed(chosen.candidate, chosen.facts)
-    made = draft(candidate, tree, asked.dressing.remarks(candidate, chosen.finding))
+    with asked.deadline.running():
+        made = draft(candidate, tree, asked.dressing.remarks(candidate, chosen.finding))
     output.deliver(report.render_draft(made, asked.format), asked.mailing.file)
 
 
 def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts: Layouts) -> bool:
     """The candidate as confirmed patches, written where they are to go; what is not as expected is told beside them.
 
-    ``layouts`` are those of the ELF file. Returns whether a configuration that was asked for has it worse than before.
+    ``layouts`` are those of the ELF file. Returns whether a configuration that was asked for has it worse than before,
+    or was not judged in time.
     """
     candidate = asked.dressing.dressed(chosen.candidate, chosen.facts)
     with asked.deadline.running():
@@ -146,18 +149,19 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
     said = beyond(checks, scan, title, chosen.facts)
     said = replace(said, profile=OF_ANOTHER_BUILD) if chosen.of_another_build else said
     parts = chosen.number, excerpt, confirmed, chosen.steps, said
-    patch = replace(told(candidate, chosen.finding, tree, *parts), name=candidate_name(chosen.candidate))
-    in_steps = asked.in_steps
-    series = stepwise(candidate, patch, confirmed, tree, Steps()) if in_steps else whole(patch, confirmed)
-    files = asked.mailing.files(series, tree.root)
+    with asked.deadline.running():
+        patch = replace(told(candidate, chosen.finding, tree, *parts), name=candidate_name(chosen.candidate))
+        in_steps = asked.in_steps
+        series = stepwise(candidate, patch, confirmed, tree, Steps()) if in_steps else whole(patch, confirmed)
+        files = asked.mailing.files(series, tree.root)
     if asked.format == "json":
         output.deliver(report.render_json(patch, files, checks), asked.mailing.file)
     else:
         asked.mailing.write(files)
-    tell(series, tree.root, files, "" if asked.format == "json" else asked.mailing.whole)
+    in_time = tell(series, tree.root, files, asked.deadline, "" if asked.format == "json" else asked.mailing.whole)
     if scanned.reason:
         remark(f"code that relies on the order was not looked for: {scanned.reason}")
-    return is_worse(checks)
+    return is_worse(checks) or not in_time
 
 
 def _checks(
@@ -178,7 +182,7 @@ def _checks(
         prefer=users,
         granules=candidate.granules or (0, 0),
     )
-    return check(change, tree, wanted, Steps())
+    return check(change, tree, replace(wanted, deadlines=asked.deadline.anew), Steps())
 
 
 def _users(scan: SourceScan | None) -> tuple[str, ...]:

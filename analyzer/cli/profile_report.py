@@ -126,7 +126,8 @@ def page(files: OfProfile, asked: Asked) -> str:
     )
     scans = scanning.scan_findings(asked.sources, found)
     given = asked.known.on_machine_of(found.profile)
-    known = with_blocks(given.premises(files.elf, found.reading, scans), found, asked.sources.tree)
+    sources = asked.sources
+    known = with_blocks(given.premises(files.elf, found.reading, scans), found, sources.tree, sources.deadline)
     told = Chosen(found.profile, found.section, found.sections, found.left_out)
     return render_profile(whatever_is_suggested(found, known, asked.trace), told, tuple(_unchecked(asked)))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.cli import options
+from linesmith.analyzer.cli import deadlines, options
 from linesmith.analyzer.cli.remarks import remark
 from linesmith.analyzer.cli.settled import is_given
 from linesmith.analyzer.cli.waiting import Steps, shown
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.cli.analysis import Analysis
     from linesmith.analyzer.layouts import Layouts
     from linesmith.analyzer.model import Layout, SourceFacts, SourceScan
+    from linesmith.patches.deadline import Deadline
 
 _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 _MOST_RECORDS = 30
@@ -31,21 +32,21 @@ _TREE = click.option(
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The sources that a command reads, if any: tree, build directory, and the seconds that reading may take."""
+    """The sources that a command reads, if any: tree, build directory, and what all reading counts against."""
 
     tree: Path | None
     build: Path | None
-    seconds: float
+    deadline: Deadline
 
 
 def given(command: Callable[..., None]) -> Callable[..., None]:
     """Add ``--tree``, ``--build`` and ``--deadline`` to a command, which gets them together as ``sources``."""
 
     @wraps(command)
-    def gathered(*, tree: Path | None, build: Path | None, deadline: float, **others: object) -> None:
+    def gathered(*, tree: Path | None, build: Path | None, deadline: Deadline, **others: object) -> None:
         command(sources=Sources(tree, build, deadline), **others)
 
-    return _TREE(options.build(options.deadline(gathered)))
+    return _TREE(options.build(deadlines.given(gathered)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +89,7 @@ def scan_layouts(sources: Sources, chosen: Sequence[Layout], types: Sequence[str
     records = tuple(dict.fromkeys(layout.name for layout in chosen if layout.name))
     if not types or len(records) > _MOST_RECORDS:
         raise click.UsageError(f"--tree scans up to {_MOST_RECORDS} records at once, not {len(records)}; name a TYPE")
-    from linesmith.patches.deadline import Deadline
-
-    with Deadline(sources.seconds).running():
+    with sources.deadline.running():
         return scan(sources.tree, sources.build, records)
 
 
@@ -102,9 +101,7 @@ def scan_findings(sources: Sources, found: Analysis) -> tuple[SourceScan, ...]:
     if sources.tree is None:
         _refuse_build_alone(sources.build)
         return ()
-    from linesmith.patches.deadline import Deadline
-
-    with Deadline(sources.seconds).running():
+    with sources.deadline.running():
         if is_given("tree"):
             return scan(sources.tree, sources.build, records_of(found))
         scanned = scan_if_possible(sources.tree, sources.build, records_of(found))

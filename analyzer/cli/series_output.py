@@ -8,21 +8,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from linesmith.analyzer.base.visible import visible
 from linesmith.analyzer.cli.output import check_destinations, deliver
 from linesmith.analyzer.cli.remarks import remark
-from linesmith.analyzer.errors import OutputError
+from linesmith.analyzer.errors import DeadlinePassed, OutputError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from linesmith.analyzer.model import PatchSeries
+    from linesmith.patches.deadline import Deadline
     from linesmith.patches.series.files import PatchFile
 
+_Status = TypeVar("_Status", int, None)
 _ADDRESS = re.compile(r"https?://\S+")
 
 
@@ -108,15 +110,16 @@ class Mailing:
 
         return patch_files(series, tree, trailers(tree, self.links, self.fixes), recipients(tree, series.steps))
 
-    def deliver(self, series: PatchSeries, tree: Path) -> tuple[PatchFile, ...]:
-        """Write the files of the series, and return them; what a person has to know of it goes to standard error.
+    def deliver(self, series: PatchSeries, tree: Path, deadline: Deadline) -> bool:
+        """Write the files of the series; what a person has to know of it goes to standard error.
 
-        Raises ``TreeError``, and ``OutputError`` where a file cannot be written.
+        Returns whether all of that was found out in time. Raises ``TreeError``, and ``OutputError`` where a file cannot
+        be written.
         """
-        files = self.files(series, tree)
+        with deadline.running():
+            files = self.files(series, tree)
         self.write(files)
-        tell(series, tree, files, self.whole)
-        return files
+        return tell(series, tree, files, deadline, self.whole)
 
     def write(self, files: Sequence[PatchFile]) -> None:
         """Write the files where they are to go; those in a folder are named. Raises ``OutputError``."""
@@ -126,15 +129,24 @@ class Mailing:
             deliver(b"\n".join(file.content for file in files), self.file)
 
 
-def tell(series: PatchSeries, tree: Path, files: Sequence[PatchFile], whole: str = "") -> None:
+def tell(series: PatchSeries, tree: Path, files: Sequence[PatchFile], deadline: Deadline, whole: str = "") -> bool:
     """Say on standard error what a person has to look at: notes, refusals, and what the tree's checkpatch.pl says.
 
-    ``whole`` is what the text that holds all patches is called, where one does.
+    ``whole`` is what the text that holds all patches is called, where one does. Returns whether checkpatch.pl ended
+    before ``deadline``.
     """
     from linesmith.patches.series.checkpatch import complaints
 
-    for told in (*series.notes, *map(str, series.refusals), *complaints(tree, files, whole)):
+    for told in (*series.notes, *map(str, series.refusals)):
         remark(told)
+    try:
+        with deadline.running():
+            for told in complaints(tree, files, whole):
+                remark(told)
+    except DeadlinePassed:
+        remark(f"the tree's checkpatch.pl did not end: {deadline.passed}")
+        return False
+    return True
 
 
 def write_files(files: Sequence[PatchFile], folder: Path) -> None:
@@ -148,12 +160,12 @@ def write_files(files: Sequence[PatchFile], folder: Path) -> None:
         click.echo(visible(str(folder / file.name)))
 
 
-def given(command: Callable[..., None]) -> Callable[..., None]:
+def given(command: Callable[..., _Status]) -> Callable[..., _Status]:
     """Add the options to a command, which gets them together as ``mailing``."""
 
     @wraps(command)
-    def gathered(*, links: tuple[str, ...], fixes: tuple[str, ...], output: Place | None, **others: object) -> None:
-        command(mailing=Mailing(links, fixes, output), **others)
+    def gathered(*, links: tuple[str, ...], fixes: tuple[str, ...], output: Place | None, **others: object) -> _Status:
+        return command(mailing=Mailing(links, fixes, output), **others)
 
     for option in (_OUTPUT, _FIXES, _LINK):
         gathered = option(gathered)

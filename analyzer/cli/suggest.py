@@ -62,7 +62,7 @@ def command(
     split = sharding.sharded(found, type_, trace, shard, ways, by) if shard else None
     scans = scanning.scan_findings(sources, found)
     given = given.on_machine_of(found.profile)
-    known = with_blocks(given.premises(elf, found.reading, scans), found, sources.tree)
+    known = with_blocks(given.premises(elf, found.reading, scans), found, sources.tree, sources.deadline)
     answers = suggested(found, known, limit, trace, split)
     there = [one.candidate for one in answers.numbered()]
     number = number_of(candidate, there, lambda: free_candidates(found, known, trace))

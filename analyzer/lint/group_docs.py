@@ -20,6 +20,13 @@ _NAME = re.compile(r"\w+")
 _USES = frozenset(("read_mostly", "read_write", "write_mostly", "read", "write"))
 
 
+def unread_lines(texts: Mapping[str, str]) -> Iterator[str]:
+    """A sentence on each file that is not read to its end."""
+    for file in sorted(texts):
+        if texts[file].count("\n") > _MOST_LINES:
+            yield f"{file} has more than {_MOST_LINES:,} lines; tables behind them were not read"
+
+
 def group_docs(texts: Mapping[str, str]) -> dict[str, GroupDoc]:
     """The tables by record (``tcp_sock``) out of the ``texts`` of files; the first one counts."""
     found: dict[str, GroupDoc] = {}

@@ -58,7 +58,7 @@ class ConfigurationCheck:
     ``records`` begin with the one that is changed; ``residuals`` are the pairs that the change parts. ``failed`` says
     why nothing could be compiled; ``remarks`` what differs from what was asked for. ``users`` were compiled as well.
     ``left_out`` says what of this configuration was not compiled, or cannot be, and why. The ``lines`` of records are
-    of ``line_bytes``, which the machine has.
+    of ``line_bytes``, which the machine has. ``unjudged`` are the files that the deadline left out.
     """
 
     title: str
@@ -70,3 +70,4 @@ class ConfigurationCheck:
     remarks: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     line_bytes: int = CACHE_LINE_BYTES
+    unjudged: tuple[str, ...] = ()

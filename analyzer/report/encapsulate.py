@@ -21,8 +21,8 @@ def render_plan(made: Encapsulated, format_: str) -> bytes:
     return ("\n".join(_lines(made)) + "\n").encode("utf-8", "surrogateescape")
 
 
-def as_json(made: Encapsulated, files: Sequence[tuple[str, bytes]]) -> bytes:
-    """One object; ``patches`` are the names and texts of ``files``."""
+def as_json(made: Encapsulated, files: Sequence[tuple[str, bytes]], unjudged: Sequence[str] = ()) -> bytes:
+    """One object; ``patches`` are the names and texts of ``files``, ``unjudged`` what the deadline left out."""
     told = {
         "schema": SCHEMA_VERSION,
         "record": made.declared.title,
@@ -35,6 +35,7 @@ def as_json(made: Encapsulated, files: Sequence[tuple[str, bytes]]) -> bytes:
         "broken": [msgspec.to_builtins(one) for one in made.broken],
         "notes": list(made.series.notes),
         "semantic_patch": made.rules,
+        "unjudged": list(unjudged),
         "patches": [{"name": name, "text": text.decode("utf-8", "backslashreplace")} for name, text in files],
     }
     return msgspec.json.format(msgspec.json.encode(told), indent=2) + b"\n"

@@ -20,8 +20,11 @@ def render_plan(inlined: Inlined, format_: str) -> bytes:
     return ("\n".join(_lines(inlined)) + "\n").encode("utf-8", "surrogateescape")
 
 
-def as_json(inlined: Inlined, files: Sequence[tuple[str, bytes]]) -> bytes:
-    """One object; ``patches`` are the names and texts of ``files``, none where something stands in the way."""
+def as_json(inlined: Inlined, files: Sequence[tuple[str, bytes]], unjudged: Sequence[str] = ()) -> bytes:
+    """One object; ``patches`` are the names and texts of ``files``, none where something stands in the way.
+
+    ``unjudged`` are the files that the deadline left out.
+    """
     told = {
         "schema": SCHEMA_VERSION,
         "record": inlined.study.pointer.outer.record.title,
@@ -33,6 +36,7 @@ def as_json(inlined: Inlined, files: Sequence[tuple[str, bytes]]) -> bytes:
         "standing": [msgspec.to_builtins(one) for one in inlined.standing],
         "sites": [msgspec.to_builtins(one) for one in inlined.sites],
         "semantic_patch": inlined.study.rules,
+        "unjudged": list(unjudged),
         "patches": [{"name": name, "text": text.decode("utf-8", "backslashreplace")} for name, text in files],
     }
     return msgspec.json.format(msgspec.json.encode(told), indent=2) + b"\n"

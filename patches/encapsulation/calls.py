@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from linesmith.patches.masking import closing, without_comments
+from linesmith.patches.masking import closings, without_comments
 
 _CALL = re.compile(rb"\b(?P<name>[A-Za-z_]\w*)(?P<blank> ?)\(")
 _KEYWORDS = frozenset(
@@ -17,8 +17,11 @@ def plain_calls(source: bytes, name: str) -> bytes:
     """``name((x))`` and ``name(&(*x))`` as ``name(x)``, the rest as it is."""
     code = without_comments(source)
     result, position = bytearray(), 0
-    for match in re.finditer(rb"\b" + re.escape(name.encode()) + rb"\((?P<taken>&?)(?=\()", code):
-        inner = _between(code, match.end(), dereferenced=bool(match["taken"]))
+    calls = list(re.finditer(rb"\b" + re.escape(name.encode()) + rb"\((?P<taken>&?)(?=\()", code))
+    ends = closings(code, (match.end() for match in calls))
+    for match in calls:
+        span = match.end(), ends.get(match.end())
+        inner = _between(code, span, dereferenced=bool(match["taken"]))
         if inner is None or match.start() < position:
             continue
         result += source[position : match.start("taken")] + source[inner[0] : inner[1]]
@@ -39,12 +42,12 @@ def in_style(text: bytes, name: str, *, blank: bool) -> bytes:
     return re.sub(rb"(?<!define )\b" + word + rb"\(", name.encode() + b" (", text) if blank else text
 
 
-def _between(code: bytes, opening: int, *, dereferenced: bool) -> tuple[int, int, int] | None:
-    """Start and end of what the parenthesis at ``opening`` holds, and the end of the parenthesis.
+def _between(code: bytes, span: tuple[int, int | None], *, dereferenced: bool) -> tuple[int, int, int] | None:
+    """Start and end of what the parenthesis with this ``span`` holds, and the end of the parenthesis.
 
     ``None`` where it is not the whole argument, or, if it has to be ``dereferenced``, is not.
     """
-    end = closing(code, opening)
+    opening, end = span
     if end is None or code[end + 1 : end + 2] != b")":
         return None
     start = opening + 1

@@ -27,7 +27,7 @@ from linesmith.patches.kbuild import is_kernel
 from linesmith.patches.preparation import Progress
 from linesmith.patches.records import records_named
 from linesmith.patches.semantic.image import TreeImage, tree_image
-from linesmith.patches.semantic.mentions import Mention, mentioned, mentions_of
+from linesmith.patches.semantic.mentions import Mention, mentioned, mentions_of, unread_files
 from linesmith.patches.semantic.spatch import SemanticPatch, spatch
 
 
@@ -69,7 +69,8 @@ def encapsulate(wish: Wish, tree: Path, progress: Progress) -> Encapsulated:
         work = Work(declared, image, progress, aliases(image.tree, declared.record), macros)
         foreign = {copy.file for copy in copies}
         near = [one.file for one in found[wish.member] if one.file not in foreign and not is_apart(one, declared)]
-        return _encapsulated(work, wish.accessor, surveyed(work, near), [told(copy) for copy in copies])
+        others = (*map(told, copies), *unread_files(image.tree))
+        return _encapsulated(work, wish.accessor, surveyed(work, near), others)
 
 
 def _check_free(image: TreeImage, wish: Wish, used: Sequence[Mention]) -> None:

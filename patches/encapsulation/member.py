@@ -18,12 +18,15 @@ from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.grammar import body
 from linesmith.patches.masking import closing, without_comments, without_directives
 from linesmith.patches.records import Record, records_named
-from linesmith.patches.semantic.mentions import Mention
+from linesmith.patches.semantic.mentions import Mention, read_source
 
 # Programs of their own, which share headers with the rest only by chance.
 APART = ("tools/", "scripts/", "Documentation/")
 _TRIAL = re.compile(r"(?:^|/)(?:tests?|testing|testsuite|examples?|demos?|samples?|benchmarks?)/")
 _LINKAGE = re.compile(rb"\bextern\s*\Z")
+_BRACE = re.compile(rb"[{}]")
+# How far ahead of a brace `extern "C"` stands at most; strings are blanked.
+_NEAR = 200
 _BLANKS = re.compile(r"\s+")
 _COMMENT_BELOW = re.compile(rb"(?:[ \t]+(?:/\*(?:[^*]|\*(?!/))*\*/|//[^\n]*)[ \t]*\r?\n)+(?=[ \t]*(?:\r?\n|\Z))")
 
@@ -95,7 +98,7 @@ def is_apart(mention: Mention, declared: DeclaredMember) -> bool:
 
 def _declared(tree: Path, record: str, member: str, found: Iterable[Mention]) -> Iterator[DeclaredMember]:
     for file, places in groupby(found, key=lambda mention: mention.file):
-        source = (tree / file).read_bytes()
+        source = read_source(tree / file)
         offsets = {mention.offset for mention in places}
         for one in records_named(source, record):
             if any(one.opening < offset < one.closing for offset in offsets):
@@ -190,12 +193,12 @@ def position_behind(source: bytes, record: Record) -> int:
 def _opening_around(code: bytes, offset: int) -> int | None:
     """The brace that is open at ``offset``, but for one that says how C++ links what is inside."""
     depth = 0
-    for place in range(offset - 1, -1, -1):
+    for place in (match.start() for match in reversed(list(_BRACE.finditer(code, 0, offset)))):
         if code[place] == ord("}"):
             depth += 1
-        elif code[place] == ord("{"):
-            if depth == 0:
-                return None if _LINKAGE.search(code, 0, place) else place
+        elif depth == 0:
+            return None if _LINKAGE.search(code, max(0, place - _NEAR), place) else place
+        else:
             depth -= 1
     return None
 

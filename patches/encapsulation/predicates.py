@@ -14,7 +14,6 @@ from linesmith.patches.masking import without_comments, without_directives
 from linesmith.patches.semantic.spatch import SemanticPatch
 
 _BLANKS = re.compile(r"\s+")
-_TRUTH = frozenset(("bool", "int", "_Bool"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +37,14 @@ def predicates(declared: DeclaredMember) -> tuple[Predicate, ...]:
 def _found(code: str, declared: DeclaredMember) -> Iterator[Predicate]:
     title = re.escape(declared.title).replace("\\ ", r"\s+")
     pattern = re.compile(
-        rf"\bstatic\s+(?:__always_)?inline\s+(?P<result>[\w\s]+?\**)\s*\b(?P<name>\w+)\s*"
-        rf"\(\s*(?:const\s+)?{title}\s*\*\s*(?:const\s+)?(?P<parameter>\w+)\s*\)\s*"
-        r"\{\s*return\b(?P<expression>[^;{}]+);\s*\}"
+        r"\bstatic\s++(?:__always_)?inline\s++(?P<result>bool|int|_Bool)\s++(?P<name>\w++)\s*+"
+        rf"\(\s*+(?:const\s++)?+{title}\s*+\*\s*+(?:const\s++)?+(?P<parameter>\w++)\s*+\)\s*+"
+        r"\{\s*+return\b(?P<expression>[^;{}]++);\s*+\}"
     )
     for match in pattern.finditer(code):
         expression = _BLANKS.sub(" ", match["expression"]).strip()
         access = re.compile(rf"\b{re.escape(match['parameter'])}\s*->\s*{re.escape(declared.name)}\b")
-        if access.search(expression) and match["result"].strip() in _TRUTH and is_truth(expression):
+        if access.search(expression) and is_truth(expression):
             yield Predicate(match["name"], match["parameter"], expression)
 
 

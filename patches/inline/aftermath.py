@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 import tree_sitter
 
 from linesmith.analyzer.model import Refusal, RefusalCode
-from linesmith.patches.atoms import line_number
 from linesmith.patches.inline.find import Found
 from linesmith.patches.inline.pointer import PointerMember
 from linesmith.patches.inline.syntax import bare, callee, enclosing, function_name, inside, parsed, text
 from linesmith.patches.inline.use import Role
+from linesmith.patches.lines import Lines
 
-_COMMENT = re.compile(rb"//[^\n]*|/\*(?:(?!\*/).)*\*/", re.DOTALL)
+_COMMENT = re.compile(rb"//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)", re.DOTALL)
 _CONSTANT = re.compile(r"true|false|-?\d+|-?[A-Z][A-Z0-9_]*")
 _MOST_TEXT = 60
 
@@ -71,12 +71,15 @@ def _old_comments(pointer: PointerMember, before: Mapping[str, bytes]) -> Iterat
     plain = rb"\b" + name + rb"\b(?!\()" if "_" in pointer.name else rb"(?:->|\.|@)" + name + rb"\b|\b" + name + rb"->"
     word = re.compile(plain)
     for file, source in before.items():
+        lines = Lines(source)
         for comment in _COMMENT.finditer(source):
             if mention := word.search(comment[0]):
                 start = comment.start() + mention.start()
-                line = source[source.rfind(b"\n", 0, start) + 1 :].split(b"\n", 1)[0].decode("utf-8", "replace").strip()
+                end = source.find(b"\n", start)
+                whole = source[source.rfind(b"\n", 0, start) + 1 : end if end >= 0 else len(source)]
+                line = whole.decode("utf-8", "replace").strip()
                 reason = f"a comment speaks of the pointer (`{line[:_MOST_TEXT]}`)"
-                place = f"{file}:{line_number(source, start)}"
+                place = f"{file}:{lines.number(start)}"
                 yield Refusal(RefusalCode.MENTIONED, place, reason, "see whether it still holds")
 
 

@@ -82,7 +82,7 @@ def _replaced(known: Study, image: TreeImage, progress: Progress) -> tuple[Serie
 
 def _aftermath(known: Study, step: SeriesStep, image: TreeImage) -> tuple[Refusal, ...]:
     """What is left for a person, with the lines of the tree as it is."""
-    before = {one.file: (image.tree / one.file).read_bytes() for one in step.changes}
+    before = {one.file: image.original(one.file) for one in step.changes if one.before is not None}
     return aftermath(known.pointer, known.found, before, {file: image.read(file) for file in before})
 
 

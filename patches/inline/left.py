@@ -36,7 +36,7 @@ def _left(pointer: PointerMember, found: Found, file: str, image: TreeImage) -> 
         pointed = node is not None and (_is_followed(node) or _is_released(node))
         if (use.function, use.holder) in known and (use.role in _OF_POINTERS or pointed):
             reason = f"spatch left the pointer here (`{one.text[:60]}`), perhaps in a function that it cannot parse"
-            place = _place(found, file, use.function, one, (image.tree / file).read_bytes().splitlines())
+            place = _place(found, file, use.function, one, image.original(file).splitlines())
             yield Refusal(RefusalCode.NOT_PARSED, place, reason, "change it by hand")
 
 

@@ -18,7 +18,7 @@ from linesmith.patches.inline.syntax import arguments, bare, callee, inside, par
 from linesmith.patches.inline.use import Role
 from linesmith.patches.kbuild import Progress, is_kernel
 from linesmith.patches.semantic.image import TreeImage
-from linesmith.patches.semantic.mentions import mentions
+from linesmith.patches.semantic.mentions import mentions, read_source
 from linesmith.patches.semantic.spatch import Report, SemanticPatch, Site, spatch
 
 _COPYING = ("holder_copied", "holder_assigned", "record_assigned")
@@ -136,7 +136,7 @@ def _allocating(pointer: PointerMember, found: Found, image: TreeImage, progress
         return
     folders = dict.fromkeys(str(PurePosixPath(file).parent) for file in found.files if file.endswith(".c"))
     near = (path for folder in folders for path in sorted((image.tree / folder).glob("*.c")))
-    likely = (path for path in near if _may_allocate(path.read_bytes(), name.encode()))
+    likely = (path for path in near if _may_allocate(read_source(path), name.encode()))
     yield from (str(path.relative_to(image.tree)) for path in islice(likely, _MOST_NEIGHBOURS))
 
 

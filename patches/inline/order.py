@@ -67,7 +67,8 @@ def included(image: TreeImage, file: str) -> Iterator[str]:
 def _resolved(image: TreeImage, origin: str, name: str, *, quoted: bool) -> str | None:
     folders = ([str(PurePosixPath(origin).parent)] if quoted else []) + list(include_folders(image.tree, origin))
     places = (posixpath.normpath(posixpath.join(folder, name)) for folder in folders)
-    return next((place for place in places if not place.startswith("..") and (image.root / place).is_file()), None)
+    inside = (place for place in places if not place.startswith(("..", "/")))
+    return next((place for place in inside if image.has(place)), None)
 
 
 def _declared(image: TreeImage, file: str, pointer: PointerMember, tags: Sequence[str]) -> Iterator[Declared]:

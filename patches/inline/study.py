@@ -23,7 +23,7 @@ from linesmith.patches.inline.sites import standing
 from linesmith.patches.inline.use import Role
 from linesmith.patches.kbuild import Progress, is_kernel
 from linesmith.patches.semantic.image import TreeImage
-from linesmith.patches.semantic.mentions import mentions
+from linesmith.patches.semantic.mentions import mentions, unread_files
 
 # What aligns a member to a cache line, in the kernel and elsewhere.
 _KERNEL_ALIGNMENT = "____cacheline_aligned_in_smp"
@@ -92,6 +92,7 @@ def study(wanted: Wanted, image: TreeImage, progress: Progress) -> Study:
         *copied.possible,
         *(one for one in copies(pointer, seen) if one.place not in copied.places),
         *misaligned(pointer, seen, image),
+        *unread_files(image.tree),
     )
     return Study(pointer, target, found, caches, rules, attribute, made_in, inside, sites)
 

@@ -9,6 +9,8 @@ from functools import cache
 import tree_sitter
 import tree_sitter_c
 
+from linesmith.patches.masking import without_comments
+
 _TRANSPARENT = frozenset(("parenthesized_expression", "cast_expression"))
 # What a pointer that leads nowhere is compared with.
 NULL = frozenset(("NULL", "0", "nullptr"))
@@ -22,7 +24,18 @@ def _parser() -> tree_sitter.Parser:
 
 def parsed(source: bytes) -> tree_sitter.Node:
     """The root of the whole file; text that is no C is held by nodes of type ``ERROR``."""
-    return _parser().parse(source).root_node
+    return _parser().parse(_closed(source)).root_node
+
+
+def _closed(source: bytes) -> bytes:
+    """The text with blanks for a comment without an end, which the grammar would look for from each of its words."""
+    last = source.find(b"/*", source.rfind(b"*/") + 1)
+    if last < 0:
+        return source
+    code = without_comments(source)
+    blank = len(code.rstrip())  # a comment without an end goes on to the end of the text
+    begin = source.find(b"/*", max(last, blank))
+    return source if begin < 0 else source[:begin] + code[begin:]
 
 
 def text(node: tree_sitter.Node | None) -> str:

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from linesmith.analyzer.model import FileChange, Layout, Residual
+from linesmith.patches.deadline import Deadline
 
 # A machine that a server is; it decides how many objects SLUB wants in a slab.
 CPUS = 64
@@ -47,9 +49,11 @@ class Change:
 class Asked:
     """Configurations by name; under each so many ``users`` are compiled, objects that see the change (``None``: all).
 
-    ``cpus`` is the number of CPUs that slabs are worked out for.
+    ``cpus`` is the number of CPUs that slabs are worked out for. ``deadlines`` gives what make and the compiles of each
+    configuration count against: a new one for each, where the user named them.
     """
 
     names: tuple[str, ...]
     users: int | None = 0
     cpus: int = CPUS
+    deadlines: Callable[[], Deadline] = Deadline

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from linesmith.analyzer.errors import LinesmithError, TreeError, VerificationFailed
+from linesmith.analyzer.errors import DeadlinePassed, LinesmithError, TreeError, VerificationFailed
 from linesmith.analyzer.model import ConfigurationCheck
 from linesmith.patches.child import compiler_version
+from linesmith.patches.deadline import Deadline
 from linesmith.patches.kbuild import is_kernel
 from linesmith.patches.matrix import kernels, programs
 from linesmith.patches.matrix.asked import Asked, Change
@@ -52,37 +54,58 @@ def check(change: Change, tree: Tree, asked: Asked, progress: Progress) -> tuple
 
     Raises what ``check_names`` does.
     """
-    check_names(tree, change.file or change.files[0].file, asked.names)
+    check_names(tree, _file(change), asked.names)
     return tuple(_checked(name, change, tree, asked, progress) for name in asked.names)
 
 
 def _checked(name: str, change: Change, tree: Tree, asked: Asked, progress: Progress) -> ConfigurationCheck:
     title = _title(name, tree, change)
+    deadline = asked.deadlines()
+    late = ConfigurationCheck(title, failed=deadline.passed, unjudged=(_file(change),))
     progress(f"checking {title}")
     try:
-        environment = _environment(name, change, tree, asked, progress)
-        compiler = _version(environment)
+        with deadline.running():
+            environment = _environment(name, change, tree, asked, progress)
+            compiler = _version(environment)
+    except DeadlinePassed:
+        return late
     except (LinesmithError, OSError) as error:
         return ConfigurationCheck(title, failed=_why(error))
     try:
-        found = measured(environment, change, progress) if change.record else _NOTHING
+        with deadline.running():
+            found = measured(environment, change, progress) if change.record else _NOTHING
+    except DeadlinePassed:
+        return replace(late, compiler=compiler, remarks=environment.build.remarks)
     except (LinesmithError, OSError) as error:
         return ConfigurationCheck(title, compiler, failed=_why(error), remarks=environment.build.remarks)
-    users = _users(environment, change, asked, progress)
-    remarks = (*environment.build.remarks, *found.remarks)
-    left_out = (*found.left_out, *users.left_out)
+    users = _users(environment, change, asked, deadline, progress)
     return ConfigurationCheck(
-        title, compiler, found.records, found.residuals, users.units, "", remarks, left_out, environment.line_bytes
+        title,
+        compiler,
+        found.records,
+        found.residuals,
+        users.units,
+        remarks=(*environment.build.remarks, *found.remarks),
+        left_out=(*found.left_out, *users.left_out),
+        line_bytes=environment.line_bytes,
+        unjudged=users.unjudged,
     )
 
 
-def _users(environment: Environment, change: Change, asked: Asked, progress: Progress) -> Compiled:
+def _users(environment: Environment, change: Change, asked: Asked, deadline: Deadline, progress: Progress) -> Compiled:
     if asked.users == 0:
         return _NO_USERS
     try:
-        return compiled_users(environment, change, asked.users, progress)
+        return compiled_users(environment, change, asked.users, deadline, progress)
+    except DeadlinePassed:
+        return Compiled((), (f"no object was compiled: {deadline.passed}",), (_file(change),))
     except (LinesmithError, OSError) as error:
         return Compiled((), (f"no object was compiled: {_why(error)}",))
+
+
+def _file(change: Change) -> str:
+    """The file that the change is known by."""
+    return change.file or change.files[0].file
 
 
 def _why(error: LinesmithError | OSError) -> str:
@@ -93,7 +116,7 @@ def _why(error: LinesmithError | OSError) -> str:
 
 
 def _environment(name: str, change: Change, tree: Tree, asked: Asked, progress: Progress) -> Environment:
-    file = change.file or change.files[0].file
+    file = _file(change)
     if not _is_kernel(tree, file):
         return programs.program_environment(name, tree, seen_by_compilers(tree), file, change.unit)
     environment = kernels.kernel_environment(name, tree, asked.cpus, progress)
@@ -104,7 +127,7 @@ def _environment(name: str, change: Change, tree: Tree, asked: Asked, progress: 
 
 
 def _title(name: str, tree: Tree, change: Change) -> str:
-    if not _is_kernel(tree, change.file or change.files[0].file):
+    if not _is_kernel(tree, _file(change)):
         return programs.VARIANTS[name].title
     return kernels.RECIPES[name].title if name in kernels.RECIPES else Path(name).name
 

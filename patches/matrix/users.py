@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 
+from linesmith.analyzer.errors import DeadlinePassed
 from linesmith.analyzer.model import CompiledUser
 from linesmith.patches.child import Command, run
+from linesmith.patches.deadline import Deadline
 from linesmith.patches.flags import Flags
 from linesmith.patches.kbuild import Build
 from linesmith.patches.matrix.asked import Change
@@ -31,10 +34,14 @@ _TOLD_EVERY = 20
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """The units that were compiled on both sides; ``left_out`` tells how many could not be, and why."""
+    """The units that were compiled on both sides; ``left_out`` tells how many could not be, and why.
+
+    ``unjudged`` are the units that the deadline left out.
+    """
 
     units: tuple[CompiledUser, ...]
     left_out: tuple[str, ...]
+    unjudged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +53,35 @@ class _Side:
     error: str = ""
 
 
-def compiled_users(environment: Environment, change: Change, count: int | None, progress: Progress) -> Compiled:
-    """The edited units and ``count`` more that see the change, all where it is ``None``."""
-    units = environment.units(progress)
-    found = chosen(environment, units, change, count)
+def compiled_users(
+    environment: Environment, change: Change, count: int | None, deadline: Deadline, progress: Progress
+) -> Compiled:
+    """The edited units and ``count`` more that see the change, all where it is ``None``.
+
+    Raises ``DeadlinePassed`` where not even the units are known in time.
+    """
+    with deadline.running():
+        units = environment.units(progress)
+        found = chosen(environment, units, change, count)
     if not found.units:
         return Compiled((), (f"no unit of this build is known to include {change.files[0].file}",))
     of_all = f" of {found.seeing}" if found.seeing else ""
     progress(f"compiling {len(found.units)}{of_all} units that see the change, before and after")
-    with scratch() as root:
+    results: dict[str, CompiledUser | str] = {}
+    with scratch() as root, suppress(DeadlinePassed), deadline.running():
         sides = [_laid_out(root / name, environment, files, found.units) for name, files in _states(change)]
-        told = partial(_tell, progress, len(found.units))
-        results = each(partial(_compared, environment.build, units, sides[0], sides[1]), found.units, told)
-    return Compiled(tuple(one for one in results if isinstance(one, CompiledUser)), tuple(_left_out(results)))
+
+        def keep(unit: str) -> None:
+            results[unit] = _compared(environment.build, units, sides[0], sides[1], unit)
+
+        each(keep, found.units, partial(_tell, progress, len(found.units)))
+    ended = [results[unit] for unit in found.units if unit in results]
+    late = tuple(unit for unit in found.units if unit not in results)
+    left = list(_left_out(ended))
+    if late:
+        counted = f"{len(late)} of {len(found.units)}"
+        left.append(f"units that were not compiled in time: {counted}, first {late[0]}: {deadline.passed}")
+    return Compiled(tuple(one for one in ended if isinstance(one, CompiledUser)), tuple(left), late)
 
 
 def _tell(progress: Progress, count: int, done: int) -> None:

@@ -10,20 +10,22 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-from linesmith.plugins.machines.child import undisturbed
+from linesmith.plugins.machines.child import ChildrenOfThreads, undisturbed
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
 def each(function: Callable[[_Item], _Result], items: Iterable[_Item], done: Callable[[int], None]) -> list[_Result]:
-    """``function`` of each item, in their order; what one raises ends all that have not begun.
+    """``function`` of each item, in their order; what one raises ends all others, with their children.
 
-    ``done`` is told how many are through. A signal that ends us is heard while we wait, and no thread is left then.
+    ``done`` is told how many are through. A signal that ends us, or a deadline, is heard while we wait, and no thread
+    and no child is left then.
     """
     asked = list(items)
+    children = ChildrenOfThreads()
     with undisturbed() as mask:  # a thread that a signal parted from us would go on alone
-        pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+        pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)), initializer=children.join)
         results: list[_Result] = []
         try:
             running = pool.map(function, asked)
@@ -31,6 +33,9 @@ def each(function: Callable[[_Item], _Result], items: Iterable[_Item], done: Cal
                 results.append(_disturbed(mask, partial(next, running)))
                 done(number)
             return results
+        except BaseException:
+            children.end()
+            raise
         finally:
             pool.shutdown(cancel_futures=True)
 

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 
 from linesmith.analyzer.model import Dependency, DependencyKind, RecordSource, SourceScan
 from linesmith.patches.scan.text_places import TextPlace, TextPlaces
+from linesmith.patches.scan.text_scan import TOO_LARGE
 
 # The parser and the text may begin a statement at different lines.
 _NEAR = 8
@@ -28,7 +29,8 @@ def with_text(scan: SourceScan, places: Mapping[str, TextPlaces]) -> SourceScan:
                 added.append(_dependency(scan.record, file, one, known))
     kinds = list(DependencyKind)
     everything = sorted((*scan.dependencies, *added), key=lambda one: (kinds.index(one.kind), *_place(one)))
-    return replace(scan, dependencies=tuple(everything))
+    unread = tuple((file, TOO_LARGE) for file, found in sorted(places.items()) if found.unread)
+    return replace(scan, dependencies=tuple(everything), failed=(*scan.failed, *unread))
 
 
 _Seen = Mapping[tuple[DependencyKind, str], Sequence[int]]

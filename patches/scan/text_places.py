@@ -47,10 +47,11 @@ class TextPlace:
 
 @dataclass(frozen=True, slots=True)
 class TextPlaces:
-    """All of one file; ``declares`` tells that it has a body of the record."""
+    """All of one file; ``declares`` tells that it has a body of the record, ``unread`` that the file is too large."""
 
     places: tuple[TextPlace, ...]
     declares: bool
+    unread: bool = False
 
 
 class RecordText:

@@ -16,7 +16,9 @@ from linesmith.patches.source_bytes import source_bytes
 SUFFIX = ".places"
 _SUFFIXES = (".c", ".h")
 _MOST_BYTES = 8 << 20
-_FORMAT = 3
+_FORMAT = 4
+# Said of a file that is larger.
+TOO_LARGE = f"it is larger than {_MOST_BYTES >> 20} MiB, so its text was not searched"
 _DECODER = msgspec.json.Decoder(Stamped[TextPlaces])
 
 
@@ -35,9 +37,10 @@ def text_places(
     for file, stamp in stamps.items():
         stale = {record for record, one in kept.items() if not one.is_current(file, stamp)}
         content = (source_bytes(tree, file, _MOST_BYTES) if stale else None) or b""
+        unread = TextPlaces((), declares=False, unread=True) if stamp[2] > _MOST_BYTES else None
         for record, one in kept.items():
-            places = looking[record].places(file, content) if record in stale else one.found.get(file)
-            if places is not None and (places.places or places.declares):
+            places = unread or (looking[record].places(file, content) if record in stale else one.found.get(file))
+            if places is not None and (places.places or places.declares or places.unread):
                 found[record][file] = places
     for record, known in found.items():
         stamped.save(names[record], Stamped(began, stamps, known))

@@ -7,6 +7,7 @@ changed files wherever both are reached through folders of the image.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from linesmith.analyzer.errors import TreeError
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.scratch import scratch
+from linesmith.patches.source_bytes import source_bytes
 from linesmith.patches.visible_files import visible
 
 
@@ -38,15 +40,30 @@ class TreeImage:
         """Give ``file`` this content; ``None`` takes the file away."""
         place = self.root / file
         if file not in self._committed:
-            self._committed[file] = self.read(file) if place.is_file() else None
+            self._committed[file] = source_bytes(self.tree, file)
         self._open(PurePosixPath(file).parent)
         place.unlink(missing_ok=True)
         if content is not None:
             place.write_bytes(content)
 
     def read(self, file: str) -> bytes:
-        """The content of ``file`` as it is now; raises ``OSError``."""
-        return (self.root / file).read_bytes()
+        """The content of ``file`` as it is now; raises ``OSError`` for what is no file of the tree.
+
+        No link of the tree, and none that a program has put into the image, leads elsewhere.
+        """
+        return _content(self._place(file), file)
+
+    def original(self, file: str) -> bytes:
+        """The content of ``file`` in the tree; raises ``OSError`` likewise."""
+        return _content(self.tree, file)
+
+    def has(self, file: str) -> bool:
+        """Whether there is a file of this name that can be read."""
+        return source_bytes(self._place(file), file) is not None
+
+    def _place(self, file: str) -> Path:
+        """Where the file lies: what may have changed is in the image, all else is in the tree."""
+        return self.root if file in self._committed else self.tree
 
     def commit(self) -> tuple[FileChange, ...]:
         """What has changed since the last commit, by name of file."""
@@ -56,7 +73,7 @@ class TreeImage:
 
     def _changes(self) -> Iterator[FileChange]:
         for file, before in sorted(self._committed.items()):
-            after = self.read(file) if (self.root / file).is_file() else None
+            after = source_bytes(self.root, file)
             if after != before:
                 yield FileChange(file, before, after)
 
@@ -78,6 +95,13 @@ def tree_image(tree: Path) -> Iterator[TreeImage]:
         raise TreeError(f"{tree} is no directory; --tree takes the root of the sources")
     with scratch() as made:
         yield TreeImage(tree, made / "tree")
+
+
+def _content(root: Path, file: str) -> bytes:
+    found = source_bytes(root, file)
+    if found is None:
+        raise FileNotFoundError(errno.ENOENT, "it is no file of the tree, or larger than 32 MiB", file)
+    return found
 
 
 def _open_folder(origin: Path, place: Path) -> None:

@@ -10,12 +10,16 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.kbuild import Progress
+from linesmith.patches.lines import Lines
 from linesmith.patches.masking import without_comments
 
 _SUFFIXES = (".c", ".h", ".S", ".inc", ".hh", ".def", ".lds", ".cc", ".cpp")
 _SKIPPED = frozenset((".git", ".svn", ".hg", "node_modules", "__pycache__"))
 _MOST_BYTES = 32 << 20
+# What is shown of a line.
+_MOST_OF_A_LINE = 1 << 12
 _TELL_EVERY = 10_000
 _DEFINE = re.compile(rb"^[ \t]*\#[ \t]*define[ \t]+(\w+)(?:\\\r?\n|[^\n])*", re.MULTILINE)
 
@@ -61,14 +65,27 @@ def mentions_of(tree: Path, words: Collection[str], progress: Progress) -> dict[
 def mentioned(file: str, source: bytes, word: str) -> Iterator[Mention]:
     """The places of ``word`` in the code of one file."""
     code = without_comments(source)
-    macros = [(match.span(), match[1].decode()) for match in _DEFINE.finditer(code)]
+    lines, macros = Lines(source), _Macros(code)
     for match in re.finditer(rb"\b" + re.escape(word.encode()) + rb"\b", code):
         start = source.rfind(b"\n", 0, match.start()) + 1
-        line = source[start : source.find(b"\n", start) if b"\n" in source[start:] else len(source)]
-        macro = next((name for (first, last), name in macros if first <= match.start() < last), "")
-        number = source.count(b"\n", 0, start) + 1
-        text = line.decode("utf-8", "replace").strip()
-        yield Mention(file, number, match.start() - start, match.start(), text, macro)
+        end = source.find(b"\n", match.start())
+        text = source[start : end if end >= 0 else len(source)][:_MOST_OF_A_LINE].decode("utf-8", "replace").strip()
+        number = lines.number(start)
+        yield Mention(file, number, match.start() - start, match.start(), text, macros.around(match.start()))
+
+
+class _Macros:
+    """The macros that a text defines; asked for places in rising order, it reads them once."""
+
+    def __init__(self, code: bytes) -> None:
+        self._coming = _DEFINE.finditer(code)
+        self._last = next(self._coming, None)
+
+    def around(self, offset: int) -> str:
+        """The macro whose definition is at the place; empty where none is."""
+        while self._last is not None and self._last.end() <= offset:
+            self._last = next(self._coming, None)
+        return self._last[1].decode() if self._last is not None and self._last.start() <= offset else ""
 
 
 def source_files(tree: Path) -> Iterator[str]:
@@ -78,6 +95,15 @@ def source_files(tree: Path) -> Iterator[str]:
         for name in sorted(names):
             if name.endswith(_SUFFIXES):
                 yield os.path.relpath(os.path.join(place, name), tree)  # noqa: PTH118 - a path per file of 80,000
+
+
+def unread_files(tree: Path) -> Iterator[Refusal]:
+    """The files below ``tree`` that are left out because of their size."""
+    for file in source_files(tree):
+        status = (tree / file).lstat()
+        if stat.S_ISREG(status.st_mode) and status.st_size > _MOST_BYTES:
+            reason = f"this file is larger than {_MOST_BYTES >> 20} MiB and was not read"
+            yield Refusal(RefusalCode.NOT_PARSED, f"{file}:1", reason, "change it by hand")
 
 
 def read_source(path: Path) -> bytes:

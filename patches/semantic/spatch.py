@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path, PurePosixPath
 
+import msgspec
+
 from linesmith.analyzer.errors import CommandTimedOut, SemanticPatchFailed
 from linesmith.analyzer.model import Refusal, RefusalCode
-from linesmith.patches.child import Command, Ended, run
+from linesmith.patches.child import MOST_OUTPUT, Command, Ended, run
 from linesmith.patches.confinement import Confinement, toolchain_of
 from linesmith.patches.kbuild import Progress, is_kernel
 from linesmith.patches.semantic.image import TreeImage
@@ -30,6 +32,7 @@ _ABOUT_ITSELF = re.compile(r"init_defs|Warning: ")
 _MARK = "linesmith-site "
 # A line that begins a rule, or ends its metavariables: `@name@`, `@name depends on other@`, `@@`.
 _HEAD = re.compile(r"@[ \t]*(?:(\w+)[^@]*)?@")
+_Told = tuple[str, str, int, int, str, tuple[tuple[str, str], ...]]
 _GAVE_UP = re.compile(r"^(?:EXN:|Fatal error: exception |\(ONCE\) Timeout|.*\bTimeout\b)", re.MULTILINE)
 _CHECK_SECONDS = 60
 # spatch copies files by way of a shell, to which it gives their names as they are.
@@ -110,8 +113,8 @@ def spatch(
     image.make_own(files)
     before = {file: image.read(file) for file in files}
     rules = image.root.parent / "rules.cocci"
-    rules.write_text(patch.script, encoding="utf-8")
-    _macros(rules).write_text("".join(f"#define {one} YACFE_ITERATOR\n" for one in _WITH_BODY), encoding="utf-8")
+    _write(rules, patch.script)
+    _write(_macros(rules), "".join(f"#define {one} YACFE_ITERATOR\n" for one in _WITH_BODY))
     _check(rules)
     sites: dict[Site, None] = {}
     commands: list[Command] = []
@@ -120,7 +123,7 @@ def spatch(
         progress(f"spatch: {done} of {len(files)} files done")
         for part, ended in _run(rules, image, batch, types):
             commands.append(ended.command)
-            sites.update(dict.fromkeys(_sites(ended.output, image.root)))
+            sites.update(dict.fromkeys(_sites(ended.output, image.root, part)))
             failed += [_given_up(file, ended) for file in part if _stopped(ended)]
         done += len(batch)
     for file, content in before.items():
@@ -128,6 +131,12 @@ def spatch(
         if after != content:
             image.put(file, tidy(content, after))
     return Spatched(tuple(sites), tuple(failed), tuple(commands))
+
+
+def _write(place: Path, text: str) -> None:
+    """Write a file anew where programs can write too: not through a link that one has put there."""
+    place.unlink(missing_ok=True)
+    place.write_text(text, encoding="utf-8")
 
 
 def _check(rules: Path) -> None:
@@ -181,7 +190,8 @@ def _run(
 
 def _ended(rules: Path, image: TreeImage, files: tuple[str, ...], types: Types) -> Ended:
     within = Confinement((*image.readable, *toolchain_of("spatch")), (image.root.parent,))
-    command = Command(_argv(rules, image, files, types), image.root, _SECONDS_PER_FILE * (len(files) + 1), within)
+    # It takes options from a .cocciconfig where it runs, so that is not the tree.
+    command = Command(_argv(rules, image, files, types), rules.parent, _SECONDS_PER_FILE * (len(files) + 1), within)
     try:
         return run(command)
     except CommandTimedOut as error:
@@ -195,7 +205,8 @@ def _argv(rules: Path, image: TreeImage, files: tuple[str, ...], types: Types) -
     # It does not look at TMPDIR.
     scratch = ("--temp-files", str(rules.parent))
     ways = ("--very-quiet", "--in-place", *scratch, *limits, *types.value, "--disable-worth-trying-opt")
-    return ("spatch", "--sp-file", str(rules), "--macro-file", str(_macros(rules)), *ways, *folders, *files)
+    named = (f"{image.root.name}/{file}" for file in files)
+    return ("spatch", "--sp-file", str(rules), "--macro-file", str(_macros(rules)), *ways, *folders, *named)
 
 
 def _macros(rules: Path) -> Path:
@@ -229,16 +240,24 @@ def _reporting(report: Report) -> str:
     )
 
 
-def _sites(output: str, root: Path) -> Iterator[Site]:
+def _sites(output: str, root: Path, files: Collection[str]) -> Iterator[Site]:
+    """What the scripts printed of the ``files``; text of these can print such lines too, so each is checked."""
+    names = {f"{place}/{file}": file for file in files for place in (root.name, root)}
     for line in output.splitlines():
-        if line.startswith(_MARK):
-            rule, file, number, column, function, bindings = ast.literal_eval(line.removeprefix(_MARK))
-            name = str(Path(file).relative_to(root)) if Path(file).is_absolute() else file
-            yield Site(rule, name, number, column, function, bindings)
+        if not line.startswith(_MARK):
+            continue
+        try:
+            told = msgspec.convert(ast.literal_eval(line.removeprefix(_MARK)), _Told)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):  # ValueError: another shape, too
+            continue
+        rule, file, number, column, function, bindings = told
+        if file in names:
+            yield Site(rule, names[file], number, column, function, bindings)
 
 
 def _stopped(ended: Ended) -> bool:
-    return bool(ended.status) or bool(_GAVE_UP.search(ended.output))
+    """Whether it gave up, or said more than is kept of it."""
+    return bool(ended.status) or bool(_GAVE_UP.search(ended.output)) or len(ended.output) >= MOST_OUTPUT
 
 
 def _misnamed(file: str) -> Refusal:
@@ -248,5 +267,6 @@ def _misnamed(file: str) -> Refusal:
 
 def _given_up(file: str, ended: Ended) -> Refusal:
     said = next((line for line in ended.output.splitlines() if _GAVE_UP.match(line)), "no message")
+    said = "it said more than 1 MiB" if len(ended.output) >= MOST_OUTPUT else said
     reason = f"spatch gave up on this file ({said[:_MOST_SAID]})"
     return Refusal(RefusalCode.NOT_PARSED, f"{file}:1", reason, "change it by hand")

@@ -34,7 +34,7 @@ class Recipe:
 
     ``configuration`` is a file, ``None`` for the ``.config`` of the build, else of the first version, else what the
     machine's defconfig gives. ``cpus`` is the number of CPUs that slabs are worked out for. Where a ``name`` is given,
-    it is that configuration of the matrix instead. ``deadline`` is for everything but make.
+    it is that configuration of the matrix instead. ``deadline`` is for everything, make included.
     """
 
     tree: Tree

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from linesmith.analyzer.model import DependencyKind, FactKind, Layout, SourceFact
 from linesmith.patches.preparation import Progress
 from linesmith.patches.scan.text_places import RecordText, TextPlace, TextPlaces
-from linesmith.patches.scan.text_scan import text_places
+from linesmith.patches.scan.text_scan import TOO_LARGE, text_places
 from linesmith.patches.versions.join import Pair
 from linesmith.patches.versions.versions import Versions
 
@@ -19,14 +20,32 @@ MOST_RECORDS = 30
 Facts = Mapping[str, tuple[SourceFact, ...]]
 
 
-def initialised(versions: Versions, pairs: Sequence[Pair], progress: Progress) -> Facts:
-    """The initialisers of the second version that give members by position, by record; changed ones are left out."""
+@dataclass(frozen=True, slots=True)
+class Initialised:
+    """The initialisers by record, and sentences on where they were not looked for."""
+
+    facts: Facts
+    remarks: tuple[str, ...] = ()
+
+
+def initialised(versions: Versions, pairs: Sequence[Pair], progress: Progress) -> Initialised:
+    """The initialisers of the second version that give members by position; changed ones are left out."""
     wanted = {new.name: new for old, new in pairs if old and new and _is_reordered(old, new)}
     names = tuple(wanted)[:MOST_RECORDS]
     if not names:
-        return {}
+        return Initialised({})
     found = text_places(versions.root, names, progress)
-    return {name: tuple(_facts(wanted[name], found[name], versions)) for name in names}
+    facts = {name: tuple(_facts(wanted[name], found[name], versions)) for name in names}
+    unread = sorted(file for file, places in found[names[0]].items() if places.unread)
+    return Initialised(facts, tuple(_left_out(tuple(wanted), unread)))
+
+
+def _left_out(names: Sequence[str], unread: Sequence[str]) -> Iterator[str]:
+    if (left := len(names) - MOST_RECORDS) > 0:
+        records = f"{left} more records whose members are in another order"
+        yield f"initialisers by position were not looked for of {records}, the first is {names[MOST_RECORDS]}"
+    for file in unread:
+        yield f"initialisers by position were not looked for in {file}: {TOO_LARGE}"
 
 
 def _is_reordered(old: Layout, new: Layout) -> bool:

@@ -78,10 +78,9 @@ def of_a_kernel(layouts: LayoutTable) -> LayoutTable:
 
 def shape(layout: Layout, layouts: Layouts, level: int = 0) -> tuple[object, ...]:
     """What makes up a layout, with the anonymous records in it: two are laid out alike where it is equal."""
-    return (
-        (layout.kind, layout.size, layout.alignment),
-        *(_member(one, layouts, level) for one in layout.members if level < _MOST_LEVELS),
-    )
+    if level >= _MOST_LEVELS:
+        return (object(),)  # like no other, so that what lies deeper counts as changed
+    return (layout.kind, layout.size, layout.alignment), *(_member(one, layouts, level) for one in layout.members)
 
 
 def _member(one: Member, layouts: Layouts, level: int) -> tuple[object, ...]:

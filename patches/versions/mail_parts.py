@@ -104,19 +104,22 @@ def patches_in(mail: Part, levels: int = _MOST_LEVELS) -> tuple[bytes, ...]:
 
     Raises ``Damaged``.
     """
-    leaves = [
-        leaf for leaf in islice(_leaves(mail, levels), _MOST_PARTS) if leaf.said.get_content_type() not in _NO_TEXT
-    ]
+    parts = list(islice(_leaves(mail, levels), _MOST_PARTS + 1))
+    if len(parts) > _MOST_PARTS:
+        raise Damaged(f"it has more than {_MOST_PARTS} parts")
+    leaves = [leaf for leaf in parts if leaf.said.get_content_type() not in _NO_TEXT]
     attached = [one for leaf in leaves if leaf.is_attached for one in _patches(leaf, levels)]
     return tuple(attached or (one for leaf in leaves if not leaf.is_attached for one in _patches(leaf, levels)))
 
 
 def _leaves(part: Part, levels: int) -> Iterator[Part]:
-    """The parts that have no parts themselves, in their order."""
+    """The parts that have no parts themselves, in their order; raises ``Damaged``."""
     if part.boundary is None:
         yield part
         return
-    for text in _between(part.body, part.boundary) if levels else ():
+    if not levels:
+        raise Damaged(f"its parts lie more than {_MOST_LEVELS} deep in each other")
+    for text in _between(part.body, part.boundary):
         yield from _leaves(part_of(text), levels - 1)
 
 

@@ -48,8 +48,9 @@ def mails_of(name: str, content: bytes) -> tuple[Mail, ...]:
         called = name if len(mails) == 1 else f"{name}[{number}]"
         try:
             patches = _patches(text)
-        except Damaged:
-            raise PatchRefused(f"{called} is encoded for mail, and damaged; give the file that git wrote") from None
+        except Damaged as error:
+            why = f"{called} is encoded for mail, and damaged ({error})"
+            raise PatchRefused(f"{why}; give the file that git wrote") from None
         names = [called] if len(patches) == 1 else [f"{called}[{part}]" for part in range(1, len(patches) + 1)]
         found += zip(names, patches, strict=True)
     return tuple(Mail(*each) for each in found)

@@ -11,7 +11,7 @@ from linesmith.analyzer.errors import CommandTimedOut, DeadlinePassed
 from linesmith.analyzer.intent import symbols_in
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.lint import Linted
-from linesmith.analyzer.lint.group_docs import FOLDER, group_docs
+from linesmith.analyzer.lint.group_docs import FOLDER, group_docs, unread_lines
 from linesmith.analyzer.model import GroupDoc, Layout, SourceFact
 from linesmith.analyzer.rules import Side
 from linesmith.analyzer.slab import Kernel
@@ -73,7 +73,6 @@ class _Compiler:
         """What the files show; raises ``VerificationFailed`` for a second version that does not compile."""
         if not files:
             return _Shown()
-        self._of(files[0])  # what has to be prepared is prepared before several ask for it
         self.progress(f"compiling {len(files)} files of {self.versions.base} and of {self.versions.head}")
         found: dict[Counterpart, Both | str] = {}
 
@@ -82,6 +81,7 @@ class _Compiler:
                 found[file] = self._both(file)
 
         with suppress(DeadlinePassed), self.deadline.running():
+            self._of(files[0])  # what has to be prepared is prepared before several ask for it
             each(keep, files, lambda done: self.progress(f"{done} of {len(files)} compiled"))
         results = [found[file] for file in files if file in found]
         remarks = (one.remark if isinstance(one, Both) else one for one in results)
@@ -120,16 +120,18 @@ def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], prog
     """The records that differ between the versions, and those called ``asked_for`` where they are seen.
 
     Raises ``TreeError``, ``ToolMissing``, and ``VerificationFailed`` for a second version that does not compile;
-    ``DeadlinePassed`` where not even the changed files could be read in time. What was read, but not judged, is said.
+    ``DeadlinePassed`` where not even the changed files could be read, or no build be prepared, in time. What was read,
+    but not judged, is said.
     """
     with recipe.deadline.running():
         files = _files(versions, asked_for)
     with overlays(versions) as laid:
         compiler = _Compiler(versions, laid, environments(versions.root, recipe, progress), progress, recipe.deadline)
-        here = [one for one in files if compiler.is_here(one)]
+        with recipe.deadline.running():
+            here = [one for one in files if compiler.is_here(one)]
+            environment = compiler.environment(files)
         shown = compiler.compiled(here[:MOST_FILES])
         both = joined(shown.both, asked_for)
-        environment = compiler.environment(files)
         further = _holders(compiler, both, files, environment)
     both = joined((*shown.both, *further.both), asked_for)
     unjudged = shown.unjudged or further.unjudged
@@ -157,11 +159,13 @@ def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], prog
 
 
 def _text(versions: Versions, both: Joined, asked_for: Collection[str], progress: Progress) -> _Text:
+    found = initialised(versions, both.pairs, progress)
+    texts = _documents(versions)
     return _Text(
-        initialised(versions, both.pairs, progress),
-        documented(versions),
+        found.facts,
+        group_docs(texts),
         gone_for_good(versions, asked_for),
-        tuple(vanished(versions.changes, {*asked_for, *both.renamed})),
+        (*found.remarks, *unread_lines(texts), *vanished(versions.changes, {*asked_for, *both.renamed})),
     )
 
 
@@ -235,13 +239,13 @@ def _limits(files: Sequence[Counterpart], environment: Environment | None) -> It
     yield from environment.build.remarks if environment else ()
 
 
-def documented(versions: Versions) -> dict[str, GroupDoc]:
-    """The tables of groups as the second version has them."""
+def _documents(versions: Versions) -> dict[str, str]:
+    """The files with tables of groups as the second version has them."""
     folder = versions.root / FOLDER
     kept = [f"{FOLDER}/{one.name}" for one in folder.glob("*.rst")] if folder.is_dir() else []
     files = {*kept, *(one.file for one in versions.changes if one.file.startswith(f"{FOLDER}/"))}
     texts = {file: text for file in files if (text := versions.now(file)) is not None}
-    return group_docs({file: text.decode("utf-8", "replace") for file, text in texts.items()})
+    return {file: text.decode("utf-8", "replace") for file, text in texts.items()}
 
 
 def _symbols(environment: Environment | None) -> frozenset[str] | None:

@@ -8,17 +8,19 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from linesmith.analyzer.errors import GuestFailed, ToolMissing
+from linesmith.analyzer.errors import GuestFailed, ToolMissing, WorkStopped
 
 _PR_SET_PDEATHSIG = 1
-_DEADLY = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_DEADLY = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGALRM)
 _libc = ctypes.CDLL(None, use_errno=True)
+_of_thread = threading.local()
 
 
 def find(program: str, package: str) -> str:
@@ -48,6 +50,42 @@ def printing_to(path: Path | None) -> Iterator[Streams]:
         yield Streams(output=file)
 
 
+class ChildrenOfThreads:
+    """The children of several threads, which another thread ends all at once, for nobody waits for them any more."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._over = False
+
+    def join(self) -> None:
+        """Have the children of the calling thread among them from now on."""
+        _of_thread.children = self
+
+    def end(self) -> None:
+        """Kill all that run; their threads get ``WorkStopped``, also for each child that they begin from now on."""
+        with self._lock:
+            self._over = True
+            for process in self._running:
+                if process.returncode is None:
+                    _kill(process)
+
+    @contextmanager
+    def running(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
+        """Have the process among them for as long as the block lasts; raises ``WorkStopped`` once all were ended."""
+        with self._lock:
+            if self._over:
+                raise WorkStopped
+            self._running.add(process)
+        try:
+            yield
+            if self._over:
+                raise WorkStopped
+        finally:
+            with self._lock:
+                self._running.discard(process)
+
+
 @contextmanager
 def child(
     argv: Sequence[str],
@@ -61,13 +99,16 @@ def child(
 
     ``kept`` are file descriptors that the child gets too, ``environment`` its variables (ours by default); ``begin`` is
     called in the child before the program.
-    Raises ``ToolMissing`` when it cannot be started.
+    Raises ``ToolMissing`` when it cannot be started, and ``WorkStopped`` as ``ChildrenOfThreads`` says.
     """
     with ExitStack() as stack:
         parent = os.getpid()
         with undisturbed() as mask:
             process = _started(argv, directory, streams, kept, environment, lambda: _begin(parent, mask, begin))
             stack.callback(end, process)
+        children: ChildrenOfThreads | None = getattr(_of_thread, "children", None)
+        if children is not None:
+            stack.enter_context(children.running(process))
         yield process
 
 
@@ -129,13 +170,17 @@ def late(program: str, seconds: float) -> GuestFailed:
 
 def end(process: subprocess.Popen[bytes]) -> None:
     """Kill the process and everything in its session's group, and wait for it."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    _kill(process)
     process.wait()
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe:
             with suppress(OSError):
                 pipe.close()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def die_with(parent: int) -> None:

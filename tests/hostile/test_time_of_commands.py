@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""No text of a tree holds a command up: past ``--deadline`` the result names what is missing, and no child goes on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import click
+import pytest
+from hostile.test_deadline import ENDLESS
+from linesmith_command import linesmith
+from lint_commits import repository
+from matrix.small_kernel import FILES, HEADER, PATCHED, small_kernel
+from patch_cases import write_files
+
+from linesmith.analyzer.cli import linesmith as group
+from linesmith.analyzer.errors import DeadlinePassed
+from linesmith.analyzer.model import FileChange
+from linesmith.patches.child import Command, run
+from linesmith.patches.deadline import Deadline
+from linesmith.patches.matrix import Asked, Change, check
+from linesmith.patches.matrix.workers import each
+from linesmith.patches.tree import Tree
+
+needs_spatch = pytest.mark.skipif(shutil.which("spatch") is None, reason="needs spatch of the package coccinelle")
+S_H = "include/linux/s.h"
+CHANGE = Change((FileChange(S_H, HEADER.encode(), PATCHED.encode()),), "s", "struct s", S_H)
+
+
+def is_running(*words: str) -> bool:
+    """Whether a process has this command line."""
+    asked = "\0".join(words).encode() + b"\0"
+    found = []
+    for one in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found.append(one.read_bytes())
+        except OSError:
+            continue
+    return asked in found
+
+
+def test_all_commands_that_read_sources_have_the_same_deadline() -> None:
+    context = click.Context(group)
+    named = {name: group.get_command(context, name) for name in group.list_commands(context)}
+    options = {
+        name: (one.default, one.help, one.metavar)
+        for name, command in named.items()
+        for one in (command.params if command else [])
+        if isinstance(one, click.Option) and one.name == "deadline"
+    }
+    assert set(options) == {
+        *("diff", "encapsulate", "inline", "intent", "layout", "lint", "patch", "report", "suggest"),
+    }
+    assert len(set(options.values())) == 1
+
+
+def test_the_make_of_a_base_counts(tmp_path: Path) -> None:
+    slow = FILES["Makefile"].replace(
+        "\tmkdir -p $(out)/include/generated", "\tsleep 6173\n\tmkdir -p $(out)/include/gen"
+    )
+    made = repository(tmp_path / "tree")
+    base = made.commit({**FILES, "Makefile": slow})
+    head = made.commit({**FILES, "Makefile": slow, S_H: PATCHED}, base)
+    began = time.monotonic()
+    words = ("lint", "--tree", made.root, "--base-ref", base, "--head-ref", head, "--deadline", "3")
+    done = linesmith(*words, "--format", "json", cache=tmp_path / "cache")
+    assert time.monotonic() - began < 60
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["unjudged"]) == (1, [S_H])
+    assert document["remarks"][0].startswith("reading and compiling the sources took longer than 3 s")
+    assert not is_running("sleep", "6173")
+
+
+def test_each_configuration_that_is_named_has_the_time_for_itself(tmp_path: Path) -> None:
+    slow = FILES["Makefile"].replace("defconfig allnoconfig:\n", "defconfig allnoconfig:\n\tsleep 6174\n")
+    tree = write_files(small_kernel(tmp_path), {"Makefile": slow})
+    deadline = Deadline(4)
+    minimal, own = check(CHANGE, Tree(tree), Asked(("minimal", "tree"), deadlines=deadline.anew), lambda _: None)
+    assert (minimal.unjudged, minimal.failed) == ((S_H,), "the 4 s of --deadline were over; give more time")
+    assert (own.unjudged, own.failed, own.records[0].record) == ((), "", "s")
+    assert not is_running("sleep", "6174")
+
+
+def test_units_that_were_compiled_in_time_are_in_the_result(tmp_path: Path) -> None:
+    tree = write_files(small_kernel(tmp_path), {"fs/holder.c": FILES["fs/holder.c"] + ENDLESS})
+    began = time.monotonic()
+    (found,) = check(CHANGE, Tree(tree), Asked(("tree",), None, deadlines=lambda: Deadline(8)), lambda _: None)
+    assert time.monotonic() - began < 60
+    assert [one.unit for one in found.users] == ["fs/inode.c"]
+    assert found.unjudged == ("fs/holder.c",)
+    late = "units that were not compiled in time: 1 of 2, first fs/holder.c: the 8 s of --deadline were over"
+    assert found.left_out == (f"{late}; give more time",)
+
+
+def test_a_deadline_ends_the_children_of_all_threads() -> None:
+    began = time.monotonic()
+    wait = Command(("sleep", "6175"), Path("/"), 600)
+    with pytest.raises(DeadlinePassed), Deadline(1).running():
+        each(run, [wait] * 6, lambda _: None)
+    assert time.monotonic() - began < 20
+    assert not is_running("sleep", "6175")
+
+
+WHEEL = "struct wheel {\n\tint turns;\n\tint size;\n};\n"
+USER = '#include "wheel.h"\nint size_of(const struct wheel *wheel)\n{\n\treturn wheel->size;\n}\n'
+
+
+def program(root: Path, **sources: str) -> Path:
+    """A program of these units, each compiled by gcc."""
+    tree = write_files(root, {"wheel.h": WHEEL, **{f"{name}.c": text for name, text in sources.items()}})
+    units = [{"directory": str(tree), "file": f"{name}.c", "command": f"gcc -c {name}.c"} for name in sources]
+    (tree / "compile_commands.json").write_text(json.dumps(units))
+    return tree
+
+
+@needs_spatch
+def test_a_series_names_the_units_that_were_not_compiled_in_time(tmp_path: Path) -> None:
+    tree = program(tmp_path / "tree", quick=USER, slow=f"{ENDLESS}{USER}")
+    words = ("encapsulate", "wheel.size", "--accessor", "wheel_size", "--tree", tree, "--deadline", "8")
+    done = linesmith(*words, "--on", "tree", "--format", "json")
+    assert done.stdout, done.stderr
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["unjudged"]) == (1, ["slow.c"])
+    assert [one for one in document["notes"] if "first slow.c: the 8 s of --deadline were over" in one]
+    assert document["patches"]
+
+
+@needs_spatch
+@pytest.mark.parametrize(
+    "words", [("encapsulate", "wheel.size", "--accessor", "wheel_size"), ("inline", "area.lock", "--never-null")]
+)
+def test_a_series_of_which_nothing_was_compiled_in_time_is_not_given_out(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    area = USER + (
+        "#include <stdlib.h>\nstruct lock { int taken; };\nstruct area { long start; struct lock *lock; };\n"
+        "void make(struct area *area)\n{\n\tarea->lock = malloc(sizeof(struct lock));\n}\n"
+        "void drop(struct area *area)\n{\n\tfree(area->lock);\n}\n"
+    )
+    tree = program(tmp_path / "tree", slow=f"{ENDLESS}{area}")
+    done = linesmith(*words, "--tree", tree, "--deadline", "6", "--on", "tree", "--format", "json")
+    assert done.returncode == 1, done.stderr
+    assert json.loads(done.stdout)["unjudged"] == ["the sources"]
+    assert "reading and compiling the sources took longer than 6 s, so nothing was judged" in done.stderr
+
+
+def test_a_scan_that_takes_too_long_is_told_in_json_too(tmp_path: Path) -> None:
+    tree = program(tmp_path / "tree", slow=f"{ENDLESS}{USER}")
+    (tree / "quick.c").write_text(f"{USER}struct wheel wheel;\n")
+    subprocess.run(["gcc", "-g", "-c", "-o", tmp_path / "wheel.o", "quick.c"], cwd=tree, check=True)
+    words = ("layout", tmp_path / "wheel.o", "wheel", "--tree", tree, "--deadline", "2", "--format", "json")
+    done = linesmith(*words, "-o", tmp_path / "layout.json")
+    document = json.loads((tmp_path / "layout.json").read_text())
+    assert (done.returncode, done.stdout, document["unjudged"]) == (1, "", ["the sources"])
+    assert document["remarks"] == [done.stderr.removeprefix("linesmith: ").strip()]
