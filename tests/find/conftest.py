@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from find.lines import Built
+from perf_data import program_scenario
 
 
 @pytest.fixture(scope="session")
@@ -23,3 +24,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
         return target
 
     return build
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program of ``perf_data``, of which samples are drawn."""
+    return program_scenario.compiled(tmp_path_factory.mktemp("server"))

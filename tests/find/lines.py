@@ -2,8 +2,9 @@
 """Lines of a profile written as text, and tables of cases that say what is found on them.
 
 A case is a title with indented lines below it: what is given (``word: value``; accesses have no word), and behind
-``=>`` what must be found. An access is ``OFFSET FUNCTION [LOADS[/STORES]] [@PATH]``: 100 contended loads where
-nothing is said, ``-`` for a function without a name, and ``@PATH`` for the instruction of it that touches this member.
+``=>`` what must be found, with ``|`` between two on a line. An access is ``OFFSET FUNCTION [LOADS[/STORES]] [@PATH]``:
+100 contended loads where nothing is said, ``-`` for a function without a name, and ``@PATH`` for the instruction of it
+that touches this member.
 """
 
 from __future__ import annotations
@@ -51,12 +52,11 @@ def cases(table: str) -> pytest.MarkDecorator:
         if not row.startswith(" "):
             found.append((row, Case({}, {})))
             continue
-        text, side = row.strip(), 0
-        if text.startswith("=> "):
-            text, side = text.removeprefix("=> "), 1
-        word, colon, value = text.partition(": ") if side or ": " in text else ("rows", ": ", text)
-        assert colon, row
-        found[-1][1][side][word] = value  # type: ignore[index]
+        side = int(row.strip().startswith("=> "))
+        for text in row.strip().removeprefix("=> ").split(" | "):
+            word, colon, value = text.partition(": ") if side or ": " in text else ("rows", ": ", text)
+            assert colon, row
+            found[-1][1][side][word] = value  # type: ignore[index]
     assert all(case.expected for _, case in found)
     return pytest.mark.parametrize("case", [case for _, case in found], ids=[title for title, _ in found])
 
@@ -150,8 +150,10 @@ def diagnosis(triage: Triage) -> dict[str, str]:
         "kinds": ", ".join(triage.kinds),
         "pairs": ", ".join(f"{one.first} with {one.second}: {one.weight} by {one.writer}" for one in triage.pairs),
         "sentence": triage.sentence,
-        "last reason": triage.reasons[-1] if triage.reasons else "",
         "reasons": "; ".join(triage.reasons),
+        "last reason": "".join(triage.reasons[-1:]),
+        "last": "".join(triage.reasons[-1:]).partition(" and would miss in its place")[0],
+        "times": "".join(one.partition(";")[0] for one in triage.reasons if "times" in one),
     }
 
 
