@@ -6,12 +6,15 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from find.lines import Built, Case, cases, check
+from keeping import Keeper
+from kernel_index import index_of
 from linesmith_command import linesmith
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("reports on vmlinux")]
@@ -35,10 +38,18 @@ def program(built: Built) -> Path:
     return built("reported_programs.c", "-O1", "-pthread")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _index(vmlinux: Path, kept: Keeper) -> Iterator[None]:
+    """Commands on the kernel find its index."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("LINESMITH_CACHE_DIR", str(index_of(vmlinux, kept)))
+        yield
+
+
 @cache
-def lines_of(elf: Path, report: Path, *options: str) -> dict[int, dict[str, Any]]:
+def lines_of(elf: Path, report: Path, *options: str, own_cache: Path | None = None) -> dict[int, dict[str, Any]]:
     """The lines of a report by rank."""
-    ran = linesmith("hot", elf, report, "--format", "json", *options)
+    ran = linesmith("hot", elf, report, "--format", "json", *options, cache=own_cache)
     assert ran.returncode == 0, ran.stderr
     return {line["rank"]: line for line in json.loads(ran.stdout)["lines"]}
 
@@ -94,7 +105,7 @@ a program's line beside an old kernel's
     => object: user space | first kind: false sharing | pair: ?
 two counters of a program in Go that are written
     report: 022
-    => first kind: false sharing | members: ?
+    => first kind: false sharing | members: 0x30 0x30, 0x38 0x38
 a state of a cgroup
     report: 010
     => inner: cgroup_subsys_state
@@ -158,9 +169,10 @@ def test_004_needs_a_kernel_with_groups_of_real_time_tasks(corpus: Path) -> None
     assert told(line)["kinds"] == "false sharing, true sharing"
 
 
-def test_a_tree_beside_its_lock_and_then_the_lock_alone(program: Path, corpus: Path) -> None:
+def test_a_tree_beside_its_lock_and_then_the_lock_alone(program: Path, corpus: Path, own_cache: Path) -> None:
     """Whose start cannot be told: the C library's code is not in the program, and any of its words may be met."""
-    before, after = (lines_of(program, collected(corpus, number)) for number in ("031", "032"))
+    reports = (collected(corpus, number) for number in ("031", "032"))
+    before, after = (lines_of(program, report, own_cache=own_cache) for report in reports)
     assert told(before[0])["object"] == "maps at 24"
     assert "0x18 entries, 0x20 lock" in told(before[0])["members"]
     assert (told(after[0])["inner"], told(after[0])["first kind"]) == ("pthread_rwlock_t", "lock contention")
@@ -179,7 +191,8 @@ def test_a_tree_beside_its_lock_and_then_the_lock_alone(program: Path, corpus: P
     ],
 )
 def test_what_a_fix_did_comes_out_by_itself(before: str, after: str, fates: str, vmlinux: Path, corpus: Path) -> None:
-    ran = linesmith("compare", vmlinux, collected(corpus, before), collected(corpus, after), "--format", "json")
+    pair = collected(corpus, before), collected(corpus, after)
+    ran = linesmith("compare", vmlinux, *pair, "--format", "json")
     assert ran.returncode == 0, ran.stderr
     document = json.loads(ran.stdout)
     hottest = document["lines"][0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which cache serves a record: the one measured in /sys/kernel/slab, a known one, or an assumed one; and the release."""
+"""Which cache serves a record, by /sys/kernel/slab or by what is known of the kernel; and the kernel's release."""
 
 from __future__ import annotations
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from c_source import compiled
+from keeping import Keeper
+from kernel_index import index_of
 from linesmith_command import linesmith
 from snapshots.conftest import Guest
 from snapshots.kernel_lists import listed
@@ -120,7 +122,7 @@ def test_a_profile_without_addresses_has_nothing_to_ask_for(tmp_path: Path) -> N
 
 @pytest.mark.real
 @pytest.mark.xdist_group("guests")
-def test_from_the_memory_of_a_kernel_to_its_objects(plain: Guest, vmlinux: Path, tmp_path: Path) -> None:
+def test_from_the_memory_of_a_kernel_to_its_objects(plain: Guest, vmlinux: Path, kept: Keeper, tmp_path: Path) -> None:
     """Only the profile, the snapshot and vmlinux are carried away; the memory is not looked at again."""
     entry = next(one.address for one in listed(plain.program) if one.record == "dentry")
     profile = _written(tmp_path, _profile(entry + 8))
@@ -128,5 +130,6 @@ def test_from_the_memory_of_a_kernel_to_its_objects(plain: Guest, vmlinux: Path,
     assert (taken.returncode, taken.stderr) == (0, "")
     assert "1 of 1 addresses lie in known objects" in taken.stdout
     assert (tmp_path / "map").stat().st_size < 10_000
-    run = linesmith("hot", vmlinux, profile, "--snapshot", tmp_path / "map", "--format", "json")
+    words = ("--snapshot", tmp_path / "map", "--format", "json")
+    run = linesmith("hot", vmlinux, profile, *words, cache=index_of(vmlinux, kept))
     assert [one["objects"][0]["type"] for one in json.loads(run.stdout)["lines"]] == ["dentry"]
