@@ -123,10 +123,8 @@ def test_a_part_with_a_tag_has_no_name(tmp_path: Path) -> None:
 
 # What pahole loses: types, and what the compiler itself confirms of them.
 LOST = {
-    "atomic members": (
-        "struct counter { int plain; _Atomic long hits; _Atomic(int *) last; } counter;",
-        ("offsetof(struct counter, hits) == 8", "offsetof(struct counter, last) == 16", "sizeof counter.hits == 8"),
-    ),
+    "atomic members": ("struct counter { int plain; _Atomic long hits; _Atomic(int *) last; } counter;",
+        ("offsetof(struct counter, hits) == 8", "offsetof(struct counter, last) == 16", "sizeof counter.hits == 8")),
     "the alignment of a packed struct": (
         "struct wire { long at; int size; } __attribute__((packed, aligned(4)));\nstruct wire wire;",
         ("_Alignof(struct wire) == 4", "sizeof(struct wire) == 12"),
@@ -143,7 +141,7 @@ LOST = {
         "struct part { long a; int b; } __attribute__((packed));\nstruct table { int n; struct part of[3]; } table;",
         ("_Alignof(struct table) == 4", "offsetof(struct table, of) == 4"),
     ),
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -63,7 +63,8 @@ def cases(table: str) -> pytest.MarkDecorator:
 
 def check(case: Case, facts: Mapping[str, str]) -> None:
     """What is found is what the case says, with ``none`` for an empty text."""
-    assert {word: facts[word] or "none" for word in case.expected} == case.expected
+    found = {word: facts[word] or "none" for word in case.expected}
+    assert found == case.expected, f"found: {found}"
 
 
 def accesses(text: str, instruction: Instructions | None = None) -> tuple[Access, ...]:

@@ -118,32 +118,16 @@ def test_a_side_that_does_not_know_the_object_is_compared_by_functions() -> None
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        pytest.param(
-            unknown({"walk": 100}),
-            unknown({"wait": 100}),
-            [("", Fate.VANISHED), ("", Fate.NEW)],
-            id="lines of other functions are not the same",
-        ),
-        pytest.param(
-            unknown({"[unknown]": 900}),
-            unknown({"[unknown]": 900}),
-            [("", Fate.UNSEEN), ("", Fate.UNSEEN)],
-            id="functions without a name are not the same",
-        ),
-        pytest.param(
-            replace(unknown({}), contended=500),
-            unknown({"wait": 100}),
-            [("", Fate.UNSEEN), ("", Fate.UNSEEN)],
-            id="of a line without rows nobody can tell",
-        ),
-        pytest.param(
-            mapping(700),
-            unknown({"[unknown]": 900}),
-            [("", Fate.UNSEEN), ("mapping", Fate.UNSEEN)],
-            id="nothing vanishes into a report without names",
-        ),
+        pytest.param(unknown({"walk": 100}), unknown({"wait": 100}), [("", Fate.VANISHED), ("", Fate.NEW)],
+            id="lines of other functions are not the same"),
+        pytest.param(unknown({"[unknown]": 900}), unknown({"[unknown]": 900}), [("", Fate.UNSEEN), ("", Fate.UNSEEN)],
+            id="functions without a name are not the same"),
+        pytest.param(replace(unknown({}), contended=500), unknown({"wait": 100}),
+            [("", Fate.UNSEEN), ("", Fate.UNSEEN)], id="of a line without rows nobody can tell"),
+        pytest.param(mapping(700), unknown({"[unknown]": 900}), [("", Fate.UNSEEN), ("mapping", Fate.UNSEEN)],
+            id="nothing vanishes into a report without names"),
     ],
-)
+)  # fmt: skip
 def test_lines_that_are_not_the_same(before: Finding, after: Finding, expected: list[tuple[str, Fate]]) -> None:
     found = compare(explained(before), explained(after))
     assert fates(found) == expected

@@ -102,7 +102,7 @@ a program's line
     => object: user space | first kind: false sharing
 a program's line beside an old kernel's
     report: 020
-    => object: user space | first kind: false sharing | pair: ?
+    => object: user space | first kind: false sharing | pair: 0x0 0x28 0x0
 two counters of a program in Go that are written
     report: 022
     => first kind: false sharing | members: 0x30 0x30, 0x38 0x38
@@ -182,14 +182,11 @@ def test_a_tree_beside_its_lock_and_then_the_lock_alone(program: Path, corpus: P
 @pytest.mark.parametrize(
     ("before", "after", "fates"),
     [
-        (
-            "002",
-            "002",
-            "vma_interval_tree_remove vanished, rwsem_spin_on_owner fell, vma_interval_tree_insert vanished",
-        ),
+        ("002", "002",
+            "vma_interval_tree_remove vanished, rwsem_spin_on_owner fell, vma_interval_tree_insert vanished"),
         ("031", "032", "maps__find_by_time vanished, __pthread_rwlock_rdlock rose"),
     ],
-)
+)  # fmt: skip
 def test_what_a_fix_did_comes_out_by_itself(before: str, after: str, fates: str, vmlinux: Path, corpus: Path) -> None:
     pair = collected(corpus, before), collected(corpus, after)
     ran = linesmith("compare", vmlinux, *pair, "--format", "json")

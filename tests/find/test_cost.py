@@ -112,13 +112,11 @@ def test_a_row_without_an_offset_may_be_of_any_member() -> None:
 @pytest.mark.parametrize(
     ("own", "other"),
     [
-        (
-            Access(0, "update", by_cpu=(CpuCounts(3, 0, stores=90, contended=10),)),
-            Access(8, "write", stores_l1_hit=10, by_cpu=(CpuCounts(5, 1, stores=10),)),
-        ),
+        (Access(0, "update", by_cpu=(CpuCounts(3, 0, stores=90, contended=10),)),
+            Access(8, "write", stores_l1_hit=10, by_cpu=(CpuCounts(5, 1, stores=10),))),
         (Access(0, "update", nodes="0{3}"), Access(8, "write", stores_l1_hit=10, nodes="0{0-2} 1{5}")),
     ],
-)
+)  # fmt: skip
 def test_two_accesses_of_one_cpu_never_conflict(own: Access, other: Access) -> None:
     cost = cost_of(line_of((replace(own, hitm_local=10, stores_l1_hit=90), other)))
     (sharing,) = cost.sharings
@@ -263,14 +261,12 @@ TASKS = ObjectArea(ObjectKind.GLOBAL, "tasklist_lock", 0x2000, 64, 64, 1, ("rwlo
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        (
-            [(0x2000, 20, ""), (0x1000, 15, ""), (0x1040, 15, "")],
-            [("vm_area_struct", 2, 30, 0.6), ("tasklist_lock", 1, 20, 0.4)],
-        ),
+        ([(0x2000, 20, ""), (0x1000, 15, ""), (0x1040, 15, "")],
+            [("vm_area_struct", 2, 30, 0.6), ("tasklist_lock", 1, 20, 0.4)]),
         ([(0x9000, 5, "")], [("", 1, 5, 1.0)]),  # no area holds it
         ([(0x1000, 10, ""), (0x2000, 10, "timekeeping")], [("vm_area_struct", 1, 10, 0.5)]),  # apart, but in the whole
     ],
-)
+)  # fmt: skip
 def test_lines_of_one_cache_add_up(
     lines: list[tuple[int, int, str]], expected: list[tuple[str, int, int, float]]
 ) -> None:

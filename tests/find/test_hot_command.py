@@ -146,20 +146,16 @@ def test_a_report_of_totals_only_names_no_members(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "shown"),
     [
-        (  # what a program touches itself is not inside a lock of the library
-            [(0x18, 20, "book_search"), (0x20, 50, "__pthread_rwlock_rdlock"), (0x3C, 30, "__pthread_rwlock_rdlock")],
-            ["object   book, begins 24 bytes into the line (phase 24 of 64)\n  resolved:", "of root with lock"],
-        ),
-        (  # words of a lock have the names that the library gives them
-            [(0x18, 20, "book_search"), (0x20, 80, "__pthread_rwlock_rdlock")],
-            ["lock.__data.__readers"],
-        ),
-        (  # a name inside the library is the function that it stands for
-            [(0x18, 20, "book_search"), (0x20, 80, "__GI___pthread_rwlock_rdlock")],
-            ["resolved: 100% of the samples explained"],
-        ),
+        # what a program touches itself is not inside a lock of the library
+        ([(0x18, 20, "book_search"), (0x20, 50, "__pthread_rwlock_rdlock"), (0x3C, 30, "__pthread_rwlock_rdlock")],
+            ["object   book, begins 24 bytes into the line (phase 24 of 64)\n  resolved:", "of root with lock"]),
+        # words of a lock have the names that the library gives them
+        ([(0x18, 20, "book_search"), (0x20, 80, "__pthread_rwlock_rdlock")], ["lock.__data.__readers"]),
+        # a name inside the library is the function that it stands for
+        ([(0x18, 20, "book_search"), (0x20, 80, "__GI___pthread_rwlock_rdlock")],
+            ["resolved: 100% of the samples explained"]),
     ],
-)
+)  # fmt: skip
 def test_locks_of_the_c_library(
     rows: list[tuple[int, int, str]], shown: list[str], built: Built, tmp_path: Path
 ) -> None:

@@ -44,22 +44,14 @@ def test_a_range_without_end_is_cut() -> None:
 @pytest.mark.parametrize(
     ("profile", "cpus"),
     [
-        *(
-            (profile_of(line_of([on(nodes)])), cpus)
-            for nodes, cpus in (
-                ("0{0-47,96-143}  1{48-95,144-159}", 160),
-                ("0{0-3}  1{8}", 64),
-                ("0 1", 64),
-                ("", 64),
-                ("0{999999}", 65536),
-            )
-        ),
+        *((profile_of(line_of([on(nodes)])), cpus) for nodes, cpus in (("0{0-47,96-143}  1{48-95,144-159}", 160),
+            ("0{0-3}  1{8}", 64), ("0 1", 64), ("", 64), ("0{999999}", 65536))),
         *((profile_of(sampling=Sampling(cpus=said)), most) for said, most in ((12, 12), (256, 256), (0, 1))),
         (profile_of(sampling=Sampling(cpus=10**9)), 65536),
         (profile_of(line_of([on("0 1", 160), on("0 1", 159)])), 160),  # a row may only count its CPUs
         (profile_of(line_of([on("0 1", 8), on("0 1", 7)])), 64),
     ],
-)
+)  # fmt: skip
 def test_a_profile_tells_how_many_cpus_there_are_or_64_are_assumed(profile: Profile, cpus: int) -> None:
     assert machine_cpus(profile, 64) == cpus
 

@@ -134,23 +134,16 @@ def test_shares_are_of_the_line_also_where_a_paste_left_rows_out() -> None:
 @pytest.mark.parametrize(
     ("members", "kind", "sentence"),
     [
-        (
-            [met(f"slot[{at}].count", 16 * at, 50, 40) for at in range(3)],
-            "false sharing",
-            "false sharing between slot[0], slot[1], slot[2]: pad or align the elements of slot",
-        ),
-        (  # of an array of levels one element is hot: its mask is read, its count beside it is written
-            [met("level[9].count", 8, 20, 50, -136), met("level[9].mask", 16, 90, 0, -136)],
-            "false sharing",
-            "only another layout of their own record parts them",
-        ),
-        (  # a record whose hot words are all written
-            [met("tree.root", 8, 50, 50), met("tree.first", 16, 60, 50)],
-            "true sharing",
-            "true sharing on tree (100% of the line), which no layout removes",
-        ),
+        ([met(f"slot[{at}].count", 16 * at, 50, 40) for at in range(3)], "false sharing",
+            "false sharing between slot[0], slot[1], slot[2]: pad or align the elements of slot"),
+        # of an array of levels one element is hot: its mask is read, its count beside it is written
+        ([met("level[9].count", 8, 20, 50, -136), met("level[9].mask", 16, 90, 0, -136)], "false sharing",
+            "only another layout of their own record parts them"),
+        # a record whose hot words are all written
+        ([met("tree.root", 8, 50, 50), met("tree.first", 16, 60, 50)], "true sharing",
+            "true sharing on tree (100% of the line), which no layout removes"),
     ],
-)
+)  # fmt: skip
 def test_members_of_arrays_and_of_inner_records(members: list[LineMember], kind: str, sentence: str) -> None:
     found = diagnosed(members)
     assert found.kinds == (kind,)

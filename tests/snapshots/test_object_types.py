@@ -55,14 +55,12 @@ def test_record_of_a_cache(cache: str, size: int, record: str) -> None:
         (1104, "mm_struct", "mm_struct"),  # the object is larger: it ends in the CPU masks that the machine needs
         (128, "dentry", ""),  # the record is larger: it is another one
         (8328, "task_struct", "task_struct"),  # which is cut to what the machine needs
-        *(
-            (192, name, "")
-            for name in ["kmalloc-192", "kmalloc-cg-64", "dma-kmalloc-8", "kmalloc-rnd-03-96", "names_cache"]
-        ),
+        *((192, name, "") for name in ["kmalloc-192", "kmalloc-cg-64", "dma-kmalloc-8", "kmalloc-rnd-03-96",
+            "names_cache"]),
         (256, "filp io_kiocb something_else", "file io_kiocb"),  # it serves several names
         (1024, "UNIX UNIX-STREAM", "unix_sock"),  # of one record
     ],
-)
+)  # fmt: skip
 def test_records_of_odd_caches(size: int, caches: str, records: str) -> None:
     assert types(size, *caches.split()) == tuple(records.split())
 
@@ -138,15 +136,12 @@ def area(count: int, first: int = 0, types: tuple[str, ...] = ()) -> ObjectArea:
 @pytest.mark.parametrize(
     ("whole", "types", "expected"),
     [
-        (
-            area(8),
-            {2: ("inode",), 7: ("file", "inode")},
-            (area(2), area(1, 2, ("inode",)), area(4, 3), area(1, 7, ("file", "inode"))),
-        ),
+        (area(8), {2: ("inode",), 7: ("file", "inode")},
+            (area(2), area(1, 2, ("inode",)), area(4, 3), area(1, 7, ("file", "inode")))),
         (area(1, types=("pid", "epitem")), {0: ("epitem",)}, (area(1, types=("epitem", "pid")),)),  # may hold both
         (area(8), {}, (area(8),)),
     ],
-)
+)  # fmt: skip
 def test_typed_objects_become_areas_of_their_own(
     whole: ObjectArea, types: dict[int, tuple[str, ...]], expected: tuple[ObjectArea, ...]
 ) -> None:

@@ -81,12 +81,10 @@ def test_a_line_with_the_end_of_one_object_and_the_start_of_the_next_is_told_so(
         (b"[" * 100_000, "is no snapshot, or a damaged one"),
         (b'{"linesmith-snapshot": 2}', "is a snapshot of linesmith in version 2, but this linesmith reads version 1"),
         (encode(Snapshot("x", (replace(SESSIONS, stride=0),))), "has an object of no size or beyond all addresses"),
-        (
-            encode(Snapshot("x", (replace(SESSIONS, count=1 << 60),))),
-            "has an object of no size or beyond all addresses",
-        ),
+        (encode(Snapshot("x", (replace(SESSIONS, count=1 << 60),))),
+            "has an object of no size or beyond all addresses"),
     ],
-)
+)  # fmt: skip
 def test_damaged_ones_are_refused(tmp_path: Path, damage: bytes, sentence: str) -> None:
     (tmp_path / "map").write_bytes(damage)
     with pytest.raises(SnapshotError, match=sentence):
