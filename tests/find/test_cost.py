@@ -202,7 +202,7 @@ def test_limits_of_shares_and_ratios(found: Bounds, least: tuple[float, float], 
 @pytest.mark.parametrize("rate", [3, 30, 300])
 def test_the_interval_of_equal_rates_holds_one_in_about_95_of_100_pairs(rate: int) -> None:
     pairs = default_rng(rate).poisson(rate, (400, 2)).tolist()
-    held = [one.least <= 1 <= one.most for one in (ratio_of(*pair, 1, 1) for pair in pairs)]
+    held = [found.least <= 1 <= found.most for found in (ratio_of(one, other, 1, 1) for one, other in pairs)]
     assert sum(held) / 400 > 0.91
 
 

@@ -202,7 +202,7 @@ def test_types_that_may_be_asked_for_instead_are_also_those_of_variables(server:
 
 def test_another_build_is_refused_before_its_code_is_followed(server: Path, sampled: Path, tmp_path: Path) -> None:
     other, cache = tmp_path / server.name, tmp_path / "cache"
-    words = ["objcopy", "--update-section", ".note.gnu.build-id=/dev/stdin", server, other]
+    words = ["objcopy", "--update-section", ".note.gnu.build-id=/dev/stdin", str(server), str(other)]
     subprocess.run(words, check=True, input=NOTE)
     ran = linesmith("hot", other, sampled, cache=cache)
     assert (ran.returncode, "was recorded on build-id" in ran.stderr) == (2, True)

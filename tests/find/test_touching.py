@@ -124,7 +124,7 @@ def nameless(rows: Sequence[Access]) -> list[Access]:
     return [replace(one, function=None, kernel=True) for one in rows]
 
 
-def linked(rows: Sequence[Access], code: AccessMap, kernel: bool = False) -> tuple[Profile, bool | None]:
+def linked(rows: Sequence[Access], code: AccessMap, kernel: bool = False) -> tuple[Profile, int | None]:
     return with_linked_code(profile_of(line_of(rows)), code, kernel)
 
 

@@ -197,7 +197,8 @@ def test_a_variable_has_one_place_in_which_members_meet_or_do_not(program: Progr
     found = propose(finding, program.reading.layouts)
     assert found
     for one in found:
-        assert (one.granules, (one.firsts or ())[0]) == ((128, 128), phase)
+        assert one.firsts is not None
+        assert (one.granules, one.firsts[0]) == ((128, 128), phase)
         assert {share for met in one.residuals for share in (met.before, met.after)} <= {0.0, 1.0}
         assert {proof.phases for proof in one.proofs if proof.place == "meter"} == {1}
     located = [Located(layout, layout, program.reading.layouts) for layout in (found[0].before, found[0].after)]

@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from linesmith.analyzer.model import Profile
+from linesmith.analyzer.model import Access, Profile, SharedLine
 from linesmith.plugins.profiles.c2c import reports_in
 from linesmith.plugins.registry import profiles_in
 
@@ -49,7 +49,10 @@ def remarks(profile: Profile) -> str:
 def values(profile: Profile) -> dict[str, Any]:
     """What is read of the first line, its first and its second row, and of the profile."""
     line, *_ = profile.lines
-    parts = {"line": line, **dict(zip(("first", "second"), line.accesses, strict=False))}
+    parts: dict[str, SharedLine | Access] = {
+        "line": line,
+        **dict(zip(("first", "second"), line.accesses, strict=False)),
+    }
     found = {f"{part} {one.name}": getattr(of, one.name) for part, of in parts.items() for one in fields(of)}
     found |= {"display": profile.display, "title": profile.title, "remarks": remarks(profile)}
     found |= {"lines": len(profile.lines), "rows": len(line.accesses), "stores": profile.has_stores}

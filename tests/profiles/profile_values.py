@@ -32,7 +32,7 @@ def _values(hint: Any) -> st.SearchStrategy[Any]:
     """Any values of a field's type."""
     if hint in _BY_TYPE:
         return _BY_TYPE[hint]
-    if is_dataclass(hint):
+    if isinstance(hint, type) and is_dataclass(hint):
         hints = get_type_hints(hint)
         return st.builds(
             hint, **{name: _BY_NAME.get(f"{hint.__name__}.{name}", _values(hints[name])) for name in hints}

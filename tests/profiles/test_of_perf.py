@@ -63,7 +63,7 @@ def with_chains(what: Recording, drawn: Drawn, chains: Sequence[Chain]) -> Recor
 
 def report(perf: str, file: Path, options: str) -> Profile:
     """The report with these options, read."""
-    words = ("c2c", "report", "--stdio", "--no-source", "-i", file, *options.split())
+    words = ["c2c", "report", "--stdio", "--no-source", "-i", str(file), *options.split()]
     (profile,) = reports_in(output(perf, *words), "report.txt")
     return profile
 

@@ -57,7 +57,10 @@ def test_starts_of_a_measured_cache(
 ) -> None:
     measured = SlabCache(name, geometry, SlabBasis.MEASURED)
     starts = SlabStarts(Containment(layouts), Kernel(measured={name: measured}), EIGHT_CPUS)
-    assert starts.starts(layouts.variants(name)[0].id, line, 64) == expected
+    layout = layouts.variants(name)[0].id
+    assert starts.starts(layout, line, 64) == expected
+    assert all(starts.agrees(PlacedStart(layout, line + start)) for start in expected)
+    assert not any(starts.agrees(PlacedStart(layout, line + start - 8)) for start in expected)
 
 
 @pytest.mark.parametrize(

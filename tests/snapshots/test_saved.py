@@ -7,6 +7,7 @@ import json
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from c_source import compiled
@@ -31,7 +32,7 @@ long session_renew(struct session *s) { return s->renewed += s->key; }
 
 def _profile(*addresses: int) -> Profile:
     """Each line is written at one offset and read at the same one by another CPU."""
-    counts = {"hitm_local": 100, "stores_l1_hit": 50}
+    counts: dict[str, Any] = {"hitm_local": 100, "stores_l1_hit": 50}
     rows = ((at & ~63, Access(at & 63, "session_renew", **counts)) for at in addresses)
     lines = (SharedLine(rank, line, (access,), **counts) for rank, (line, access) in enumerate(rows))
     return Profile("", "", "hitm", tuple(lines))
