@@ -53,7 +53,7 @@ def values(profile: Profile) -> dict[str, Any]:
         "line": line,
         **dict(zip(("first", "second"), line.accesses, strict=False)),
     }
-    found = {f"{part} {one.name}": getattr(of, one.name) for part, of in parts.items() for one in fields(of)}
+    found = {f"{part} {one.name}": getattr(of, one.name) for part, of in parts for one in fields(of)}
     found |= {"display": profile.display, "title": profile.title, "remarks": remarks(profile)}
     found |= {"lines": len(profile.lines), "rows": len(line.accesses), "stores": profile.has_stores}
     return {name: value for name, value in found.items() if "text_line" not in name and name != "line accesses"}
