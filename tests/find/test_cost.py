@@ -9,9 +9,10 @@ from math import inf
 import pytest
 from find.lines import Case, accesses, bounds, cases, check, costs, explained, line_of, profile_of
 from hand_made import finding, hot, scalar, struct
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
+from profiles.profile_values import PROFILES
 
 from linesmith.analyzer.addresses.object_totals import object_totals
 from linesmith.analyzer.model import (
@@ -24,6 +25,7 @@ from linesmith.analyzer.model import (
     ObjectArea,
     ObjectKind,
     Outcome,
+    Profile,
     SampleOutcome,
     Sampling,
     SharedLine,
@@ -276,42 +278,15 @@ def test_lines_of_one_cache_add_up(
     assert all(bool(one.kind) == bool(one.name) for one in totals)
 
 
-COUNTS = st.integers(0, 1 << 40)
-MAYBE = st.none() | COUNTS
-ROWS = st.builds(
-    Access,
-    st.none() | st.integers(0, 127),
-    st.sampled_from(["read", "write", None]),
-    hitm_remote=MAYBE,
-    hitm_local=MAYBE,
-    stores_l1_hit=MAYBE,
-    records=MAYBE,
-    kernel=st.none() | st.booleans(),
-)
-ADDRESSES = st.none() | st.integers(0, 1 << 64).map(lambda address: address & ~63)
-LINES = st.builds(
-    SharedLine,
-    st.integers(0, 9),
-    ADDRESSES,
-    st.lists(ROWS, max_size=4).map(tuple),
-    hitm_local=MAYBE,
-    stores_l1_hit=MAYBE,
-    records=MAYBE,
-)
-SAMPLINGS = st.dictionaries(st.sampled_from(list(SampleOutcome)), COUNTS).map(
-    lambda them: Sampling(tuple(them.items()))
-)
-
-
-@settings(max_examples=50)
-@given(st.lists(LINES, max_size=5).map(tuple), st.none() | SAMPLINGS, st.integers(0, 5))
-def test_samples_in_are_samples_out(lines: tuple[SharedLine, ...], sampling: Sampling | None, top: int) -> None:
-    profile = profile_of(*lines, sampling=sampling)
-    ended = accounts(profile, explained(None, profile, lines=lines[:top]), lines[top:])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(PROFILES, st.integers(0, 2))
+def test_samples_in_are_samples_out(given_: Profile, top: int) -> None:
+    profile = replace(given_, recording=None, areas=())
+    ended = accounts(profile, explained(None, profile, lines=profile.lines[:top]), profile.lines[top:])
     assert ended.samples == sum(count for _, count in ended.outcomes)
     assert all(count > 0 for _, count in ended.outcomes)
-    assert ended.samples >= sum(access.records or 0 for line in lines for access in line.accesses)
-    assert ended.samples >= (sampling.samples if sampling else 0)
+    assert ended.samples >= sum(access.records or 0 for line in profile.lines for access in line.accesses)
+    assert ended.samples >= (profile.sampling.samples if profile.sampling else 0)
 
 
 def test_every_way_out_has_its_name() -> None:
