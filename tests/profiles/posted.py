@@ -49,10 +49,8 @@ def remarks(profile: Profile) -> str:
 def values(profile: Profile) -> dict[str, Any]:
     """What is read of the first line, its first and its second row, and of the profile."""
     line, *_ = profile.lines
-    parts: dict[str, SharedLine | Access] = {
-        "line": line,
-        **dict(zip(("first", "second"), line.accesses, strict=False)),
-    }
+    parts: list[tuple[str, SharedLine | Access]] = [("line", line)]
+    parts += zip(("first", "second"), line.accesses, strict=False)
     found = {f"{part} {one.name}": getattr(of, one.name) for part, of in parts for one in fields(of)}
     found |= {"display": profile.display, "title": profile.title, "remarks": remarks(profile)}
     found |= {"lines": len(profile.lines), "rows": len(line.accesses), "stores": profile.has_stores}
