@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from c_source import compiled
+from keeping import Keeper
+from kernel_index import index_of
 from pahole_text import PaholeMember, PaholeRecord, records
 
 from linesmith.analyzer.dwarf import read_layouts
@@ -85,7 +87,10 @@ def _member(theirs: PaholeMember, ours: PaholeMember, path: str) -> Iterator[str
 
 @pytest.mark.real
 @pytest.mark.xdist_group("reports on vmlinux")
-def test_every_record_of_the_kernel_has_the_layout_that_pahole_prints(vmlinux: Path) -> None:
+def test_every_record_of_the_kernel_has_the_layout_that_pahole_prints(
+    vmlinux: Path, kept: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINESMITH_CACHE_DIR", str(index_of(vmlinux, kept)))
     layouts = read_layouts(vmlinux).layouts
     structs = members = 0
     found: list[str] = []

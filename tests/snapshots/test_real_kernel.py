@@ -11,6 +11,8 @@ import drgn
 import pytest
 from drgn.helpers.linux.percpu import per_cpu
 from drgn.helpers.linux.slab import for_each_slab_cache, slab_object_info
+from keeping import Keeper
+from kernel_index import index_of
 from snapshots.conftest import Guest
 from snapshots.kernel_lists import listed
 from snapshots.places import area_at, in_slabs, in_the_image, signals, start_at
@@ -109,7 +111,10 @@ def test_all_caches_are_laid_out_by_the_rules(each_guest: Guest, vmlinux: Path) 
     assert [_name(cache) for cache in caches if _told(cache) != _computed(cache, machine)] == []
 
 
-def test_what_is_known_of_caches_gives_what_they_are(plain: Guest, vmlinux: Path) -> None:
+def test_what_is_known_of_caches_gives_what_they_are(
+    plain: Guest, vmlinux: Path, kept: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINESMITH_CACHE_DIR", str(index_of(vmlinux, kept)))
     machine = SlabMachine(cpus=CPUS, release=release_of(vmlinux) or (0, 0))
     told = {_name(cache): _told(cache) for cache in for_each_slab_cache(plain.program)}
     found = (own_cache(layout, Kernel(machine)) for layout in read_layouts(vmlinux).layouts if layout.name)
