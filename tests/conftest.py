@@ -46,6 +46,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     A sample is the same for one seed in every process, whatever the order of the tests.
     """
+    _name_groups(config, items)
     count: int | None = config.getoption("--sample")
     if count is not None:
         seed = os.environ.get("LINESMITH_SEED", "")
@@ -59,6 +60,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         # hypothesis keeps a test's own settings here and says of no other way to read them.
         own: settings = getattr(test, _OWN_SETTINGS, None) or settings()
         setattr(test, _OWN_SETTINGS, settings(own, max_examples=times * own.max_examples, derandomize=False))
+
+
+def _name_groups(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the group of a test behind its identity, where ``--dist loadgroup`` looks for it.
+
+    pytest-xdist 3.8 does so itself, but by an attribute that pytest 9.2 does not read.
+    """
+    for item in items if getattr(config.option, "loadgroup", False) else ():
+        group = item.get_closest_marker("xdist_group")
+        if group and "@" not in item.nodeid and hasattr(item, "_id"):
+            item._id = type(item._id).parse(f"{item.nodeid}@{group.args[0]}")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 from c_source import compiled
-from pahole_text import PaholeRecord, records
-from parity import differences, members_compared
+from keeping import Keeper
+from kernel_index import index_of
+from pahole_text import PaholeMember, PaholeRecord, records
 
 from linesmith.analyzer.dwarf import read_layouts
+from linesmith.analyzer.geometry import Gaps, gaps
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Layout
+from linesmith.analyzer.model import Layout, RecordKind
 from linesmith.analyzer.report.pahole import render_text
 
 # pahole 1.24 prints these of Debian's 6.1 cloud kernels; an update may add or drop some.
@@ -43,8 +45,52 @@ def closest(record: PaholeRecord, layouts: Layouts) -> list[str]:
     return min((differences(record, one, layouts) for one in candidates), key=len, default=[f"no {record.name}"])
 
 
+def differences(printed: PaholeRecord, layout: Layout, layouts: Layouts) -> list[str]:
+    """Everything in which the two disagree, in words; empty when they agree."""
+    return list(_record(printed, layout, layouts, 0))
+
+
+def members_compared(printed: PaholeRecord) -> int:
+    """Members of the record, those of braced records included."""
+    return sum(1 + (members_compared(one.record) if one.record else 0) for one in printed.members)
+
+
+def _record(printed: PaholeRecord, layout: Layout, layouts: Layouts, base: int) -> Iterator[str]:
+    found = gaps(layout)
+    if len(printed.members) != len(layout.members):
+        yield f"{printed.name}: {len(printed.members)} members printed, {len(layout.members)} read"
+        return
+    if printed.size is not None:
+        theirs = (printed.size, printed.padding, printed.bit_padding)
+        ours = (layout.size, found.padding, found.bit_padding)
+        if theirs != ours:
+            yield f"{printed.name}: size, padding, bit padding {theirs} printed, {ours} read"
+    for index, (theirs_member, member) in enumerate(zip(printed.members, layout.members, strict=True)):
+        yield from _member(theirs_member, _as_printed(layout, index, found, base), f"{printed.name}.{member.name}")
+        if theirs_member.record and member.record is not None:
+            yield from _record(theirs_member.record, layouts.by_id(member.record), layouts, base + member.offset)
+
+
+def _as_printed(layout: Layout, index: int, found: Gaps, base: int) -> PaholeMember:
+    member = layout.members[index]
+    bit = None if member.bit_offset is None else member.bit_offset - 8 * member.offset
+    behind = (0, 0) if layout.kind is RecordKind.UNION else (found.hole_after(index), found.bits_after(index))
+    return PaholeMember(member.name, base + member.offset, member.size, bit, member.bit_size, *behind)
+
+
+def _member(theirs: PaholeMember, ours: PaholeMember, path: str) -> Iterator[str]:
+    for field in ("name", "offset", "size", "bit_start", "bit_size", "hole", "bit_hole"):
+        printed, read = getattr(theirs, field), getattr(ours, field)
+        if printed != read:
+            yield f"{path}: {field} {printed} printed, {read} read"
+
+
 @pytest.mark.real
-def test_every_record_of_the_kernel_has_the_layout_that_pahole_prints(vmlinux: Path) -> None:
+@pytest.mark.xdist_group("reports on vmlinux")
+def test_every_record_of_the_kernel_has_the_layout_that_pahole_prints(
+    vmlinux: Path, kept: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINESMITH_CACHE_DIR", str(index_of(vmlinux, kept)))
     layouts = read_layouts(vmlinux).layouts
     structs = members = 0
     found: list[str] = []
@@ -55,12 +101,6 @@ def test_every_record_of_the_kernel_has_the_layout_that_pahole_prints(vmlinux: P
     print(f"compared {structs} structs, {members} members")
     assert found == []
     assert structs > FEWEST_STRUCTS
-
-
-def holds(tmp_path: Path, source: str, *claims: str) -> None:
-    """Let the compiler itself confirm claims about the types of ``source``."""
-    asserts = "".join(f'_Static_assert({claim}, "{claim}");\n' for claim in claims)
-    compiled(tmp_path, f"#include <stddef.h>\n{source}\n{asserts}")
 
 
 def only(elf: Path, name: str) -> tuple[PaholeRecord, Layout, Layouts]:
@@ -86,72 +126,60 @@ def test_a_part_with_a_tag_has_no_name(tmp_path: Path) -> None:
     assert differences(record, layout, layouts) == []
 
 
-ATOMIC = "struct counter { int plain; _Atomic long hits; _Atomic(int *) last; } counter;"
+# What pahole loses: types, and what the compiler itself confirms of them.
+LOST = {
+    "atomic members": ("struct counter { int plain; _Atomic long hits; _Atomic(int *) last; } counter;",
+        ("offsetof(struct counter, hits) == 8", "offsetof(struct counter, last) == 16", "sizeof counter.hits == 8")),
+    "the alignment of a packed struct": (
+        "struct wire { long at; int size; } __attribute__((packed, aligned(4)));\nstruct wire wire;",
+        ("_Alignof(struct wire) == 4", "sizeof(struct wire) == 12"),
+    ),
+    "the alignment of a union": (
+        "union slot { int word; char bytes[6]; } __attribute__((aligned(64)));\nunion slot slot;",
+        ("_Alignof(union slot) == 64", "sizeof(union slot) == 64"),
+    ),
+    "the padding of a struct behind a typedef": (
+        "typedef struct { long at; char tag; } mark_t;\nstruct holder { mark_t mark; int last; } holder;",
+        ("sizeof(mark_t) == 16", "offsetof(mark_t, tag) == 8"),
+    ),
+    "that a struct around a packed one is not packed": (
+        "struct part { long a; int b; } __attribute__((packed));\nstruct table { int n; struct part of[3]; } table;",
+        ("_Alignof(struct table) == 4", "offsetof(struct table, of) == 4"),
+    ),
+}  # fmt: skip
 
 
-def test_pahole_loses_atomic_members_and_the_compiler_has_them(tmp_path: Path) -> None:
-    record, layout, layouts = only(compiled(tmp_path, ATOMIC), "counter")
-    assert differences(record, layout, layouts) != []
-    assert [(one.name, one.offset, one.size) for one in layout.members] == [
-        ("plain", 0, 4),
-        ("hits", 8, 8),
-        ("last", 16, 8),
-    ]
-    holds(
-        tmp_path,
-        ATOMIC,
-        "offsetof(struct counter, hits) == 8",
-        "offsetof(struct counter, last) == 16",
-        "sizeof counter.hits == 8",
-        "sizeof counter == 24",
-    )
+@pytest.fixture(scope="module")
+def lossy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All these types, with the compiler's word for what pahole does not tell."""
+    asserts = "".join(f'_Static_assert({claim}, "{claim}");\n' for _, claims in LOST.values() for claim in claims)
+    source = "\n".join(source for source, _ in LOST.values())
+    return compiled(tmp_path_factory.mktemp("lossy"), f"#include <stddef.h>\n{source}\n{asserts}")
 
 
-PACKED = "struct wire { long at; int size; } __attribute__((packed, aligned(4)));\nstruct wire wire;"
+def test_what_pahole_loses_is_read_as_the_compiler_has_it(lossy: Path) -> None:
+    layouts = read_layouts(lossy).layouts
+    theirs = {name: text_of(lossy, name) for name in ("wire", "slot", "holder", "table")}
+    ours = {name: render_text(layouts.variants(name), layouts) for name in theirs}
+    counter, wire, slot = (layouts.variants(name)[0] for name in ("counter", "wire", "slot"))
 
+    assert differences(next(printed(lossy, "-C", "counter")), counter, layouts) != []
+    members = [(one.name, one.offset, one.size) for one in counter.members]
+    assert (members, counter.size) == ([("plain", 0, 4), ("hits", 8, 8), ("last", 16, 8)], 24)
 
-def test_pahole_loses_the_alignment_of_a_packed_struct(tmp_path: Path) -> None:
-    elf = compiled(tmp_path, PACKED)
-    layout = read_layouts(elf).layouts.variants("wire")[0]
-    assert text_of(elf, "wire").rstrip().endswith("} __attribute__((__packed__));")
-    assert (layout.size, layout.alignment) == (12, 4)
-    holds(tmp_path, PACKED, "_Alignof(struct wire) == 4", "sizeof(struct wire) == 12")
+    assert theirs["wire"].rstrip().endswith("} __attribute__((__packed__));")
+    assert (wire.size, wire.alignment) == (12, 4)
 
+    assert "aligned" not in theirs["slot"]
+    assert (slot.size, slot.alignment) == (64, 64)
 
-ALIGNED_UNION = "union slot { int word; char bytes[6]; } __attribute__((aligned(64)));\nunion slot slot;"
+    assert "last struct has" not in theirs["holder"]
+    assert "/* XXX last struct has 7 bytes of padding */" in ours["holder"]
 
-
-def test_pahole_loses_the_alignment_of_a_union(tmp_path: Path) -> None:
-    elf = compiled(tmp_path, ALIGNED_UNION)
-    layout = read_layouts(elf).layouts.variants("slot")[0]
-    assert "aligned" not in text_of(elf, "slot")
-    assert (layout.size, layout.alignment) == (64, 64)
-    holds(tmp_path, ALIGNED_UNION, "_Alignof(union slot) == 64", "sizeof(union slot) == 64")
+    assert theirs["table"].rstrip().endswith("} __attribute__((__packed__));")
+    assert ours["table"].endswith("\n};\n")
 
 
 def text_of(elf: Path, name: str) -> str:
     done = subprocess.run(["pahole", "-F", "dwarf", "-C", name, elf], capture_output=True, text=True, check=True)
     return done.stdout
-
-
-HIDDEN = "typedef struct { long at; char tag; } mark_t;\nstruct holder { mark_t mark; int last; } holder;"
-
-
-def test_pahole_does_not_see_the_padding_of_a_struct_behind_a_typedef(tmp_path: Path) -> None:
-    elf = compiled(tmp_path, HIDDEN)
-    layouts = read_layouts(elf).layouts
-    assert "last struct has" not in text_of(elf, "holder")
-    assert "/* XXX last struct has 7 bytes of padding */" in render_text(layouts.variants("holder"), layouts)
-    holds(tmp_path, HIDDEN, "sizeof(mark_t) == 16", "offsetof(mark_t, tag) == 8")
-
-
-PART = "struct part { long a; int b; } __attribute__((packed));"
-AROUND = PART + "\nstruct table { int n; struct part of[3]; } table;"
-
-
-def test_pahole_takes_a_struct_around_a_packed_one_for_packed(tmp_path: Path) -> None:
-    elf = compiled(tmp_path, AROUND)
-    layouts = read_layouts(elf).layouts
-    assert text_of(elf, "table").rstrip().endswith("} __attribute__((__packed__));")
-    assert render_text(layouts.variants("table"), layouts).endswith("\n};\n")
-    holds(tmp_path, AROUND, "_Alignof(struct table) == 4", "offsetof(struct table, of) == 4")

@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from find.lines import accesses
 from hand_made import scalar, struct, table
 
 from linesmith.analyzer.attribution.code_touches import CodeTouches
 from linesmith.analyzer.attribution.evidence import Evidence, FunctionEvidence, Reach
 from linesmith.analyzer.attribution.likelihood import KEPT, Clue, clues_of, probability
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.model import Access, AccessCounts
+from linesmith.analyzer.model import AccessCounts
 
 QUEUE = struct("queue", scalar("head"), scalar("tail"))
 QUEUES = Containment(table(QUEUE))
@@ -32,52 +32,30 @@ def known() -> Evidence:
     )
 
 
-def load(function: str, offset: int = 0, **more: object) -> Access:
-    return Access(offset, function, hitm_local=9, **more)  # type: ignore[arg-type]
-
-
-def store(function: str, offset: int = 0) -> Access:
-    return Access(offset, function, stores_l1_hit=9)
-
-
-def only(accesses: Sequence[Access], evidence: Evidence) -> Clue:
-    (clue,) = clues_of(accesses, evidence)
+def only(rows: str, evidence: Evidence) -> Clue:
+    met = accesses(rows, lambda _function, address: int(address, 0))
+    (clue,) = clues_of([replace(one, symbol_cut=one.function == "pe") for one in met], evidence)
     return clue
 
 
 def test_a_function_on_another_line_is_not_asked_twice() -> None:
     evidence = known()
-    first, second = only([load("push")], evidence), only([load("push", 8)], evidence)
+    first, second = only("0 push 9", evidence), only("8 push 9", evidence)
     assert probability(first, QUEUE.id, 8, QUEUES) is probability(second, QUEUE.id, 8, QUEUES)
+    for offset in range(KEPT + 10):
+        probability(first, QUEUE.id, offset, QUEUES)
+    assert len(first.answers) <= KEPT
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        [store("push")],
-        [load("push"), store("push")],
-        [load("peek")],
-        [load("push", code_address=0x40)],
-        [load("pe", symbol_cut=True)],
-    ],
-    ids=["stores", "both", "another function", "a known instruction", "a name that was cut"],
-)
+@pytest.mark.parametrize("other", ["0 push 0/9", "0 push 9, 0 push 0/9", "0 peek 9", "0 push 9 @0x40", "0 pe 9"])
 @pytest.mark.parametrize("offset", [0, 4, 8, 12, 16])
-def test_who_asked_before_changes_no_answer(other: list[Access], offset: int) -> None:
+def test_who_asked_before_changes_no_answer(other: str, offset: int) -> None:
     used = known()
-    for asked in ([load("push")], [load("pe")], other, [load("peek")]):
+    for asked in ("0 push 9", "0 pe 9", other, "0 peek 9"):
         alone = probability(only(asked, known()), QUEUE.id, offset, QUEUES)
         assert probability(only(asked, used), QUEUE.id, offset, QUEUES) == alone
 
 
 def test_answers_of_one_file_are_not_those_of_another() -> None:
-    holed = replace(QUEUE, members=QUEUE.members[:1])
-    clue = only([load("push")], known())
+    clue, holed = only("0 push 9", known()), replace(QUEUE, members=QUEUE.members[:1])
     assert probability(clue, QUEUE.id, 8, QUEUES) != probability(clue, QUEUE.id, 8, Containment(table(holed)))
-
-
-def test_no_more_than_a_number_of_answers_is_kept() -> None:
-    clue = only([load("push")], known())
-    for offset in range(KEPT + 10):
-        probability(clue, QUEUE.id, offset, QUEUES)
-    assert len(clue.answers) <= KEPT

@@ -1,158 +1,217 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which object lies on a line: decided by what the functions of a really compiled program can reach.
+"""Which object lies on a line: by what the functions of a compiled program can reach, and by what a snapshot knows.
 
 ``program.c``: a ``mapping`` holds its tree at 24 and its lock at 40; ``file_node`` holds a mapping at 40.
 """
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
+from c_source import compiled
+from find.lines import Built, Case, accesses, areas_of, cases, check, explained, facts, line_of, object_told, profile_of
+from hand_made import held, scalar, struct, table
 
-from linesmith.analyzer.attribution.evidence import functions_asked
-from linesmith.analyzer.dwarf import operands, read_layouts, touched
-from linesmith.analyzer.findings import findings
-from linesmith.analyzer.model import Access, Finding, Outcome, Profile, SharedLine, TriageKind
-
-SOURCE = Path(__file__).with_name("program.c")
-
-
-@pytest.fixture(scope="module", params=["gcc", "clang-19"])
-def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program compiled by gcc and by clang; both must lead to the same answers."""
-    target = tmp_path_factory.mktemp("program") / "program.o"
-    subprocess.run([request.param, "-g", "-O1", "-c", str(SOURCE), "-o", str(target)], check=True)
-    return target
+from linesmith.analyzer.access import read_accesses
+from linesmith.analyzer.attribution.holders import lines_known_to_hold, lines_that_may_hold
+from linesmith.analyzer.attribution.nested import narrowed_all
+from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.model import LineObject, ObjectArea, ObjectKind, Outcome
 
 
-def load(offset: int, function: str | None, hitm: int = 100, stores: int = 0) -> Access:
-    return Access(offset, function, hitm_local=hitm, stores_l1_hit=stores)
+def found(elf: Path, case: Case) -> dict[str, str]:
+    given = case.given
+    profile = profile_of(line_of(accesses(given["rows"])), areas=areas_of(given.get("memory", "")))
+    return facts(explained(elf, profile, given.get("asked"))[0])
 
 
-ALL = (
-    load(0x18, "tree_insert"),
-    load(0x20, "tree_first"),
-    load(0x28, "lock_slowpath"),
-    load(0x30, "lock_spin_on_owner"),
+@pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
+@cases("""
+two members at the right distance name the record, and its container is no rival
+    0x18 tree_insert, 0x20 tree_first, 0x28 lock_slowpath, 0x30 lock_spin_on_owner
+    => objects: mapping at 0 | members: tree.root, tree.leftmost, lock.count, lock.owner | containers: file_node
+    => runner-up: mapping
+an object may begin before the line
+    0x8 tree_insert, 0x18 lock_slowpath, 0x20 lock_spin_on_owner
+    => objects: mapping at -16
+the container wins when something outside the inner record was touched
+    0 touch_file, 0x18 tree_insert, 0x28 lock_slowpath
+    => objects: mapping at 0
+the order of the same members tells two records apart
+    0 lock_slowpath, 8 lock_spin_on_owner, 0x18 tree_insert
+    => objects: other at 0
+variables of inlined functions count
+    0x28 update_share, 0x30 update_share
+    => objects: group at 0 | members: load, entities
+one offset that two types explain is no answer
+    0x28 update_share 5
+    => objects: member_of at 40 (cannot tell) | runner-up: group
+a lock alone names no owner
+    0x28 lock_slowpath, 0x30 lock_spin_on_owner
+    => objects: sleep_lock at 40 | members: count, owner
+functions that the program does not have are no evidence
+    0x28 elsewhere
+    => objects: ? at 0 (no evidence) | members: 0x28 | reason: the ELF file declares nothing that elsewhere could touch
+unresolved symbols are no evidence, and the reason says who could have named them
+    0x8 - 5
+    => objects: ? at 0 (no evidence)
+    => reason: no function of this line is named: its code is not in the ELF file, and the profile has no name for it
+compiler suffixes of symbols do not matter
+    0x28 update_share.isra.0, 0x30 update_share.constprop.0
+    => objects: group at 0
+false sharing over lock contention
+    0x18 tree_insert 100, 0x28 lock_slowpath 200, 0x30 lock_spin_on_owner 700
+    => kinds: false sharing, lock contention | pairs: tree with lock: 1000 by lock
+every access ends in one outcome
+    0x18 tree_insert, 0x28 lock_slowpath, 0x3C -
+    => outcomes: 3 resolved
+asking for a type settles what cannot be told
+    0x28 update_share 5 | asked: group
+    => objects: group at 0
+    => reason: because group was asked for; group explains the line from two starts (0 and -8) almost equally well
+asking for a type does not overrule a sure answer
+    0x18 tree_insert, 0x20 tree_first, 0x28 lock_slowpath, 0x30 lock_spin_on_owner | asked: other
+    => objects: mapping at 0 | reason: none
+asking for the container sees the object from outside
+    0x18 tree_insert, 0x20 tree_first, 0x28 lock_slowpath, 0x30 lock_spin_on_owner | asked: file_node
+    => objects: file_node at -40
+    => members: mapping.tree.root, mapping.tree.leftmost, mapping.lock.count, mapping.lock.owner
+""")
+def test_by_what_functions_reach(compiler: str, case: Case, built: Built) -> None:
+    check(case, found(built("program.c", compiler=compiler), case))
+
+
+@cases("""
+a cache of one type names the object even of unknown functions
+    0x10 who_knows | memory: slab mapping -8 128 mapping
+    => objects: mapping at -8 | origin: slab mapping (128 bytes)
+the nested record that holds all accesses is named
+    0x18 tree_insert, 0x28 - | memory: slab nodes -40 192 file_node
+    => objects: mapping at 0 | containers: file_node | members: tree.root, lock.count
+the outer record is named when it is asked for
+    0x18 tree_insert | memory: slab nodes -40 192 file_node | asked: file_node
+    => objects: file_node at -40
+a cache of several types leaves the type to the functions
+    0x18 tree_insert, 0x28 lock_slowpath | memory: slab kmalloc-128 0 128
+    => objects: mapping at 0 | reason: start by the snapshot, type by the functions seen
+a type that does not fit at the known start is doubted
+    0x18 tree_insert, 0x28 lock_slowpath | memory: slab kmalloc-128 -16 128
+    => objects: mapping at -16 (cannot tell)
+functions that work on other types are named
+    0 lock_slowpath | memory: slab mapping 0 128 mapping
+    => objects: mapping at 0 | reason: by its address; the functions seen seem to work on other types
+a plain variable stands by its symbol
+    8 tick, 0xC tick | memory: global jiffies_64 8 8
+    => members: jiffies_64, jiffies_64+0x4 | outcomes: 2 no type
+a variable without a known type gets the one its functions work on
+    0x18 tree_insert, 0x28 lock_slowpath | memory: global the_mapping 0 96
+    => objects: mapping at 0 | origin: global the_mapping
+two variables on one line meet by their symbols
+    0 read_limit 80, 8 count 0/100 | memory: global limit 0 8, global hits_counted 8 8
+    => pairs: limit with hits_counted: 80 by hits_counted
+what the snapshot does not cover is attributed by layout
+    0x18 tree_insert, 0x20 tree_first, 0x28 lock_slowpath | memory: slab mapping 4096 128 mapping
+    => objects: mapping at 0 | origin: none
+every object of a line keeps its accesses
+    0 who_knows, 0x28 tree_insert | memory: slab names 0 16, slab mapping 16 96 mapping
+    => origin: slab names (16 bytes); slab mapping (96 bytes) | outcomes: 1 no type, 1 resolved
+""")
+def test_by_what_a_snapshot_knows(case: Case, built: Built) -> None:
+    check(case, found(built("program.c"), case))
+
+
+def test_a_function_that_touches_a_variable_by_its_address_agrees(tmp_path: Path) -> None:
+    source = (
+        "struct other { long a; }; static struct totals { long taken[4]; } totals;\n"
+        "long take(struct other *of) { return totals.taken[2] += of->a; }\n"
+    )
+    unit = compiled(tmp_path, source, "-O1")
+    profile = profile_of(line_of(accesses("0x10 take")), areas=areas_of("global totals 0 32 totals"))
+    (one,) = explained(unit, profile, accesses=read_accesses(unit).accesses)[0].objects
+    assert (one.score, one.reason) == (1.0, "")
+
+
+@pytest.fixture(scope="module")
+def scoped(built: Built) -> Path:
+    """Records of one name in several namespaces, and templates."""
+    return built("scoped.cc", "-c", compiler="g++")
+
+
+@pytest.mark.parametrize(
+    ("type_", "size", "meant"),
+    [
+        ("node", 8, "node at 0"),
+        ("node", 32, "app::node at 0"),
+        ("node", 40, "net::node at 0"),
+        ("queue<app::node>", 64, "app::queue<app::node> at 0"),
+        pytest.param("peer", 8, "? at 0 (no type)", id="two of that size"),
+    ],
 )
+def test_a_type_without_its_namespace_is_known_by_its_size(scoped: Path, type_: str, size: int, meant: str) -> None:
+    profile = profile_of(line_of(accesses("0 -")), areas=areas_of(f"global one 0 {size} {type_}"))
+    assert object_told(explained(scoped, profile)[0].objects[0]) == meant
 
 
-def explain(program: Path, *accesses: Access, wanted: str | None = None) -> Finding:
-    hitm = sum(access.contended for access in accesses)
-    line = SharedLine(0, 0x1000, accesses, hitm_local=hitm, stores_l1_hit=sum(one.stores for one in accesses))
-    profile = Profile("test", "", "hitm", (line,))
-    layouts = read_layouts(program).layouts
-    asked = functions_asked(profile)
-    return findings(profile, layouts, touched(program, *asked), operands(program, *asked), wanted)[0]
+MAPPING = struct("mapping", scalar("mask"), scalar("tree"), scalar("pages", 64))
+NODE = struct("node", scalar("mode", 24), held("data", MAPPING))
+BIG_LOCK = struct("big_lock", scalar("word"), scalar("owner"), scalar("waiting", 64))
+LINK = struct("link", scalar("next"), scalar("previous"))
+LOCKED = struct("locked", scalar("mode", 24), held("guard", BIG_LOCK))
+SMALL = struct("small", scalar("mode", 24), held("link", LINK))
+COUNTED = struct("counted", scalar("key"), scalar("counts", 32, dimensions=(4,)), scalar("flags"))
+TASK = struct("task", scalar("state"))
+HOLDERS = tuple(struct(f"inode_{number}", held("inode", NODE)) for number in range(8))
+CONTAINMENT = Containment(table(MAPPING, NODE, BIG_LOCK, LINK, LOCKED, SMALL, COUNTED, TASK, *HOLDERS))
 
 
-def paths(finding: Finding) -> list[str]:
-    return [member.path for member in finding.members]
+@pytest.mark.parametrize(
+    ("name", "offsets", "outcome", "wanted", "meant"),
+    [
+        ("node", (24, 32), Outcome.RESOLVED, None, "mapping at 24"),  # which holds all that is hot
+        ("node", (0, 24, 32), Outcome.RESOLVED, None, "node at 0"),
+        ("node", (24, 32), Outcome.RESOLVED, "node", "node at 0"),
+        ("locked", (24, 32), Outcome.RESOLVED, None, "locked at 0"),  # a lock is a member
+        ("small", (24, 32), Outcome.RESOLVED, None, "small at 0"),  # so is a record within a line
+        ("node", (24, 32), Outcome.INNER_TYPE_ONLY, None, "mapping at 24"),  # only a node has a mapping, whosever it is
+        ("node", (24, 32), Outcome.CANNOT_TELL, None, "node at 0 (cannot tell)"),
+    ],
+)
+def test_of_nested_records_the_one_that_holds_what_is_hot(
+    name: str, offsets: tuple[int, ...], outcome: Outcome, wanted: str | None, meant: str
+) -> None:
+    line = line_of(accesses(",".join(f"{offset} function 10" for offset in offsets)))
+    layout = CONTAINMENT.layouts.variants(name)[0]
+    one = LineObject(name, layout.id, 0, 0, 1.0, outcome, 1.0, containers=("outermost",), reason="whose?")
+    (narrowed,) = narrowed_all((one,), line, CONTAINMENT, wanted)
+    assert object_told(narrowed) == meant
+    if narrowed.type == "mapping":
+        assert (narrowed.phase, narrowed.containers) == (24, ("node", "outermost"))
+    assert (narrowed.reason == "") == (outcome is Outcome.INNER_TYPE_ONLY)
 
 
-def test_two_members_at_the_right_distance_name_the_record(program: Path) -> None:
-    found = explain(program, *ALL)
-    one = found.objects[0]
-    assert (one.type, one.start, one.outcome) == ("mapping", 0, Outcome.RESOLVED)
-    assert paths(found) == ["tree.root", "tree.leftmost", "lock.count", "lock.owner"]
-
-
-def test_an_object_may_begin_before_the_line(program: Path) -> None:
-    found = explain(program, load(0x8, "tree_insert"), load(0x18, "lock_slowpath"), load(0x20, "lock_spin_on_owner"))
-    assert (found.objects[0].start, found.objects[0].phase) == (-16, 48)
-
-
-def test_the_container_is_the_same_object_not_a_rival(program: Path) -> None:
-    found = explain(program, *ALL)
-    one = found.objects[0]
-    assert one.containers == ("file_node",)
-    assert one.runner_up is not None
-    assert one.runner_up.type != "file_node"
-
-
-def test_the_container_wins_when_something_outside_the_inner_record_was_touched(program: Path) -> None:
-    accesses = (load(0x0, "touch_file"), load(0x28 + 0x18 - 40, "tree_insert"), load(0x28, "lock_slowpath"))
-    found = explain(program, *accesses)
-    assert found.objects[0].type in {"file_node", "mapping"}
-
-
-def test_the_order_of_the_same_members_tells_two_records_apart(program: Path) -> None:
-    found = explain(program, load(0x0, "lock_slowpath"), load(0x8, "lock_spin_on_owner"), load(0x18, "tree_insert"))
-    assert (found.objects[0].type, found.objects[0].start) == ("other", 0)
-
-
-def test_variables_of_inlined_functions_count(program: Path) -> None:
-    found = explain(program, load(0x28, "update_share"), load(0x30, "update_share"))
-    assert (found.objects[0].type, found.objects[0].start) == ("group", 0)
-    assert paths(found) == ["load", "entities"]
-
-
-def test_one_offset_that_two_types_explain_is_no_answer(program: Path) -> None:
-    found = explain(program, load(0x28, "update_share", 5))
-    one = found.objects[0]
-    assert one.outcome is Outcome.CANNOT_TELL
-    assert {one.type, one.runner_up.type if one.runner_up else ""} == {"group", "member_of"}
-
-
-def test_a_lock_alone_names_no_owner(program: Path) -> None:
-    found = explain(program, load(0x28, "lock_slowpath"), load(0x30, "lock_spin_on_owner"))
-    assert found.objects[0].type == "sleep_lock"
-    assert paths(found) == ["count", "owner"]
-
-
-def test_functions_that_the_program_does_not_have_are_no_evidence(program: Path) -> None:
-    found = explain(program, load(0x28, "elsewhere"))
-    assert found.objects[0].outcome is Outcome.NO_EVIDENCE
-    assert "elsewhere" in found.objects[0].reason
-    assert paths(found) == ["0x28"]
-
-
-def test_unresolved_symbols_are_no_evidence(program: Path) -> None:
-    assert explain(program, load(0x28, None)).objects[0].outcome is Outcome.NO_EVIDENCE
-
-
-def test_compiler_suffixes_of_symbols_do_not_matter(program: Path) -> None:
-    found = explain(program, load(0x28, "update_share.isra.0"), load(0x30, "update_share.constprop.0"))
-    assert found.objects[0].type == "group"
-
-
-def test_false_sharing_over_lock_contention(program: Path) -> None:
-    found = explain(
-        program, load(0x18, "tree_insert", 100), load(0x28, "lock_slowpath", 200), load(0x30, "lock_spin_on_owner", 700)
+@pytest.mark.parametrize(
+    ("wanted", "memory", "may_hold", "known_to_hold"),
+    [
+        ("mapping", ("mapping", "node", "task"), [0, 1], [0, 1]),
+        ("node", ("mapping", "node"), [1], [1]),  # a part does not hold the whole
+        ("mapping", ("task node", "", "task"), [0, 1], [0]),  # memory of several types, and of unknown ones
+        ("mapping", ("task node", "", "mapping", "task"), [0, 1, 2], [0, 2]),
+    ],
+)
+def test_lines_that_cannot_hold_a_type_are_passed_over(
+    wanted: str, memory: tuple[str, ...], may_hold: list[int], known_to_hold: list[int]
+) -> None:
+    lines = (line_of(accesses("0 function"), 64 * rank, rank) for rank in range(len(memory)))
+    areas = (
+        ObjectArea(ObjectKind.SLAB, "cache", 64 * rank, 64, 64, types=tuple(types.split()))
+        for rank, types in enumerate(memory)
     )
-    assert found.triage.kinds == (TriageKind.FALSE_SHARING, TriageKind.LOCK_CONTENTION)
-    pair = found.triage.pairs[0]
-    assert (pair.first, pair.second, pair.writer, pair.weight) == ("tree", "lock", "lock", 1000)
+    profile = profile_of(*lines, areas=tuple(areas))
+    assert [line.rank for line in lines_that_may_hold(wanted, profile, CONTAINMENT)] == may_hold
+    assert [line.rank for line in lines_known_to_hold(wanted, profile, CONTAINMENT)] == known_to_hold
 
 
-def test_every_access_ends_in_one_outcome(program: Path) -> None:
-    found = explain(program, load(0x18, "tree_insert"), load(0x28, "lock_slowpath"), load(0x3C, None))
-    assert sum(count for _, count in found.outcomes) == 3
-
-
-def test_asking_for_a_type_settles_what_cannot_be_told(program: Path) -> None:
-    found = explain(program, load(0x28, "update_share", 5), wanted="group")
-    one = found.objects[0]
-    assert (one.type, one.start, one.outcome) == ("group", 0, Outcome.RESOLVED)
-    assert one.asked_for
-    assert one.reason.startswith("because group was asked for")
-
-
-def test_asking_for_a_type_does_not_overrule_a_sure_answer(program: Path) -> None:
-    one = explain(program, *ALL, wanted="other").objects[0]
-    assert (one.type, one.asked_for) == ("mapping", False)
-
-
-def test_asking_for_the_container_sees_the_object_from_outside(program: Path) -> None:
-    found = explain(program, *ALL, wanted="file_node")
-    assert (found.objects[0].type, found.objects[0].start) == ("file_node", -40)
-    assert paths(found)[0] == "mapping.tree.root"
-
-
-def test_a_line_without_names_tells_both_that_could_have_named_its_functions(program: Path) -> None:
-    found = explain(program, Access(0x8, None, hitm_local=5))
-    assert found.objects[0].reason == (
-        "no function of this line is named: its code is not in the ELF file, and the profile has no name for it"
-    )
+def test_a_spot_in_an_array_stands_for_the_same_in_every_element() -> None:
+    assert CONTAINMENT.elements(COUNTED.id, 8) == (8, 16, 24, 32)
+    assert CONTAINMENT.elements(COUNTED.id, 0) == (0,)

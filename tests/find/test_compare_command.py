@@ -5,13 +5,20 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import shutil
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import pytest
+from find.lines import Built
 from linesmith_command import linesmith
+from perf_data.hardware import INTEL
+from perf_data.program import Program
+from perf_data.recording import write
+from perf_data.write import program_recording
 
 from linesmith.analyzer.model import Recording
 from linesmith.analyzer.report.compare_json import schema
@@ -19,7 +26,6 @@ from linesmith.plugins.profiles.recorded import encode
 from linesmith.plugins.registry import read_profiles
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-SOURCE = Path(__file__).with_name("program.c")
 
 MAIL = """\
 Before:
@@ -55,82 +61,85 @@ line 0 -> line 0 (mapping, matched by functions): 1,000 -> 500 contended, fell (
 """
 
 
+Ran = Callable[..., tuple[int, str, str]]
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    subprocess.run(["gcc", "-g", "-O1", "-c", SOURCE, "-o", tmp_path / "program.o"], check=True)
+def mail(tmp_path: Path) -> Path:
     (tmp_path / "mail.txt").write_text(MAIL)
-    return tmp_path
+    return tmp_path / "mail.txt"
 
 
-def compared(folder: Path, *arguments: str | Path) -> str:
-    mail = folder / "mail.txt"
-    ran = linesmith("compare", folder / "program.o", mail, mail, *arguments, cache=folder / "cache")
-    assert (ran.returncode, ran.stderr) == (0, "")
-    return ran.stdout.replace(f"{folder}/", "")
+@pytest.fixture
+def compared(built: Built, mail: Path) -> Ran:
+    """Compares the two reports of the mail, or other files; without the paths of folders."""
+    elf = built("program.c")
+
+    def run(*arguments: str | Path, files: tuple[Path, Path] = (mail, mail)) -> tuple[int, str, str]:
+        ran = linesmith("compare", elf, *files, *arguments, cache=mail.parent / "cache")
+        return ran.returncode, ran.stdout.replace(f"{mail.parent}/", ""), ran.stderr.replace(f"{mail.parent}/", "")
+
+    return run
 
 
-def test_two_reports_of_one_mail(folder: Path) -> None:
-    assert compared(folder) == EXPECTED
+def test_two_reports_of_one_mail(compared: Ran) -> None:
+    assert compared() == (0, EXPECTED, "")
+    other_way = compared("--section", "2", "--after-section", "1")[1]
+    assert "new             tree                               0 -> 200" in other_way
 
 
-def test_the_other_way_round(folder: Path) -> None:
-    assert "new             tree                               0 -> 200" in compared(
-        folder, "--section", "2", "--after-section", "1"
-    )
+def test_the_second_build_may_be_another(compared: Ran, built: Built, mail: Path) -> None:
+    other = mail.with_name("other.o")
+    other.write_bytes(built("program.c").read_bytes())
+    document = json.loads(compared("--after-elf", other, "--format", "json")[1])
+    assert [Path(document[side]["elf"]["path"]).name for side in ("before", "after")] == ["program", "other.o"]
 
 
-def test_the_second_build_may_be_another(folder: Path) -> None:
-    (folder / "other.o").write_bytes((folder / "program.o").read_bytes())
-    document = json.loads(compared(folder, "--after-elf", folder / "other.o", "--format", "json"))
-    assert [document[side]["elf"]["path"] for side in ("before", "after")] == ["program.o", "other.o"]
-
-
-def test_the_json_obeys_its_schema(folder: Path) -> None:
-    document = json.loads(compared(folder, "--format", "json"))
+def test_the_json_obeys_its_schema_which_stands_beside_the_page(compared: Ran) -> None:
+    document = json.loads(compared("--format", "json")[1])
     jsonschema.validate(document, schema())
-    assert [(one["member"], one["change"]["fate"]) for one in document["lines"][0]["members"]] == [
-        ("lock", "fell"),
-        ("lock", "fell"),
-        ("tree", "vanished"),
-    ]
-
-
-def test_the_schema_beside_the_page_is_that_of_the_code() -> None:
+    found = [(one["member"], one["change"]["fate"]) for one in document["lines"][0]["members"]]
+    assert found == [("lock", "fell"), ("lock", "fell"), ("tree", "vanished")]
     assert json.loads((DOCS / "schema-compare.json").read_text()) == json.loads(json.dumps(schema()))
 
 
-def test_a_report_that_the_text_does_not_hold_is_refused(folder: Path) -> None:
-    mail = folder / "mail.txt"
-    ran = linesmith("compare", folder / "program.o", mail, mail, "--after-section", "3", cache=folder / "cache")
-    assert ran.returncode == 2
-    assert "mail.txt holds 2 reports, so there is no --after-section 3" in ran.stderr
-
-
-def test_a_text_of_one_report_named_twice_has_nothing_to_compare(folder: Path) -> None:
-    mail = folder / "mail.txt"
+def test_a_report_that_the_text_does_not_hold_is_refused(compared: Ran, mail: Path) -> None:
+    status, _, errors = compared("--after-section", "3")
+    assert (status, "mail.txt holds 2 reports, so there is no --after-section 3" in errors) == (2, True)
     mail.write_text(MAIL[: MAIL.index("After:")])
-    ran = linesmith("compare", folder / "program.o", mail, mail, cache=folder / "cache")
-    assert ran.returncode == 2
-    assert "mail.txt holds 1 report, so nothing is behind report 1 to compare it with" in ran.stderr
-    assert "a file named twice means two of its reports" in ran.stderr
-    assert not (folder / "cache").exists()  # told before anything is made
+    shutil.rmtree(mail.parent / "cache", ignore_errors=True)
+    status, _, errors = compared()
+    assert status == 2
+    assert "mail.txt holds 1 report, so nothing is behind report 1 to compare it with" in errors
+    assert "a file named twice means two of its reports" in errors
+    assert not (mail.parent / "cache").exists(), "told before anything is made"
 
 
-def test_of_a_line_without_rows_the_report_says_so(folder: Path) -> None:
-    mail = folder / "mail.txt"
+def test_of_a_line_without_rows_the_report_says_so(compared: Ran, mail: Path) -> None:
     line = "     1       0     9000       0        0        0      0x7f2280\n"
     rule = f"  {'-' * 70}\n"
     mail.write_text(MAIL.replace("\nAfter:", f"{rule}{line}{rule}\nAfter:"))
-    assert "9,000 -> 0 contended, may be unseen; the text has no rows of it" in " ".join(compared(folder).split())
+    assert "9,000 -> 0 contended, may be unseen; the text has no rows of it" in " ".join(compared()[1].split())
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_a_simulation_is_not_compared_with_samples(folder: Path, swapped: bool) -> None:
-    profile = read_profiles(folder / "mail.txt")[0]
-    recorded = folder / "recorded.profile"
-    recorded.write_bytes(encode(replace(profile, recording=Recording("qemu-user", ("./program",), (0, 0), "x86_64"))))
-    pair = (folder / "mail.txt", recorded)
-    ran = linesmith("compare", folder / "program.o", *(pair[::-1] if swapped else pair), cache=folder / "cache")
-    assert ran.returncode == 2
-    assert "recorded.profile counts every access of a simulation and" in ran.stderr
-    assert "mail.txt is of samples" in ran.stderr
+def test_a_simulation_is_not_compared_with_samples(compared: Ran, mail: Path, swapped: bool) -> None:
+    recorded = mail.with_name("recorded.profile")
+    recording = Recording("qemu-user", ("./program",), (0, 0), "x86_64")
+    recorded.write_bytes(encode(replace(read_profiles(mail)[0], recording=recording)))
+    status, _, errors = compared(files=(recorded, mail) if swapped else (mail, recorded))
+    assert status == 2
+    assert "recorded.profile counts every access of a simulation and" in errors
+    assert "mail.txt is of samples" in errors
+
+
+def test_two_recordings_of_one_program(server: Path, tmp_path: Path) -> None:
+    for seed, samples in ((1, 4000), (2, 6000)):
+        write(tmp_path / f"{seed}.data", program_recording(Program(server), INTEL, samples, seed)[0])
+    done = linesmith("compare", server, tmp_path / "1.data", tmp_path / "2.data", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["exposure"] == {"unit": "samples", "before": 4000.0, "after": 6000.0, "scatter": 0.0}
+    members = {(one["type"], one["member"]): one["change"]["fate"] for one in document["members"] if one["member"]}
+    assert {("counters", "requests"), ("counters", "state"), ("connection", "references")} <= members.keys()
+    assert Counter(members.values()) == {"stayed": len(members)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Lock contention names the lock, and what it probably protects by what the functions that hold it write.
+"""Locks: by which names they are known, and what a contended one probably protects.
 
 ``locking.c``: ``table_grow`` and ``table_shrink`` take ``slots_lock`` by an inlined function of the same name,
 ``table_forget`` takes ``hits_lock``, ``table_init`` takes none.
@@ -7,89 +7,92 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from find.lines import Built
 from hand_made import finding, hot
 
 from linesmith.analyzer.access import read_accesses
+from linesmith.analyzer.attribution.lock import is_lock, takes_lock, waits_for_lock
 from linesmith.analyzer.dwarf import read_layouts, touched
 from linesmith.analyzer.model import ContendedLock, Finding, Outcome, Triage, TriageKind
 from linesmith.analyzer.report.lock import lock_rows
 from linesmith.analyzer.sharing.contended_lock import name_locks
 
-SOURCE = Path(__file__).with_name("locking.c")
+
+def test_names_of_locks_and_of_functions_that_take_one_or_wait() -> None:
+    assert all(map(is_lock, ["rw_semaphore", "raw_spinlock", "qspinlock", "pthread_mutex_t", "vma_lock", "mutex"]))
+    assert not any(map(is_lock, ["block_device", "clock_event_device", "super_block", "address_space"]))
+    waits = "rwsem_spin_on_owner native_queued_spin_lock_sl __lll_lock_wait"
+    real_time = "rtlock_slowlock_locked rt_mutex_slowlock_block.constprop.0"
+    takes = "down_write up_read _raw_spin_lock_irqsave __pthread_rwlock_rdlock"
+    need_not_wait = "rt_spin_lock rt_spin_unlock rwbase_write_lock rt_mutex_slowunlock"
+    neither = "read_write_func write_cache read_pages block_read_full_folio updown"
+    assert all(map(waits_for_lock, f"{waits} {real_time}".split()))
+    assert all(map(takes_lock, f"{takes} {real_time} {need_not_wait}".split()))
+    assert not any(map(waits_for_lock, need_not_wait.split()))
+    assert not any(map(takes_lock, neither.split()))
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("locking") / "locking.o"
-    subprocess.run(["gcc", "-g", "-O1", "-c", str(SOURCE), "-o", str(target)], check=True)
-    return target
+def program(built: Built) -> Path:
+    return built("locking.c")
 
 
 def contended(program: Path, type_: str, lock: str, word: str) -> Finding:
-    """A line on which everybody waits for a lock, with the lock named."""
-    layouts = read_layouts(program).layouts
-    (layout,) = layouts.variants(type_)
+    """A line on which everybody waits for a lock."""
+    (layout,) = read_layouts(program).layouts.variants(type_)
     (member,) = (one for one in layout.members if one.name == lock)
     found = finding(layout, [hot(f"{lock}.{word}", member.offset, 4, 100, lock=True)])
-    waiting = replace(found, triage=Triage((TriageKind.LOCK_CONTENTION,), (), ""))
-    accesses = read_accesses(program).accesses
-    (named,) = name_locks([waiting], layouts, accesses, partial(touched, program))
-    return named
+    return replace(found, triage=Triage((TriageKind.LOCK_CONTENTION,), (), ""))
 
 
-def lock_of(program: Path, type_: str, lock: str, word: str) -> ContendedLock:
-    named = contended(program, type_, lock, word).lock
-    assert named is not None
-    return named
+def named(program: Path, waiting: Finding, with_code: bool = True) -> ContendedLock | None:
+    accesses = read_accesses(program).accesses if with_code else None
+    (found,) = name_locks([waiting], read_layouts(program).layouts, accesses, partial(touched, program))
+    return found.lock
 
 
-def test_a_lock_protects_what_the_functions_write_that_take_it(program: Path) -> None:
-    lock = lock_of(program, "table", "slots_lock", "count")
-    assert [(one.member, one.held, one.writers, one.named_alike) for one in lock.members] == [
-        ("slots", 1, 1, True),
-        ("entries", 2, 3, False),
-    ]
-    assert (lock.record, lock.holders, lock.taken_by) == ("sleep_lock", ("table_grow", "table_shrink"), ("slots_lock",))
-
-
-def test_a_lock_given_to_a_locking_function_is_the_objects_if_it_has_one_of_that_kind(program: Path) -> None:
-    assert [one.member for one in lock_of(program, "counter", "guard", "word").members] == ["value"]
-
-
-def test_a_member_that_most_functions_write_without_the_lock_is_not_protected(program: Path) -> None:
-    lock = lock_of(program, "table", "hits_lock", "word")
-    assert [(one.member, one.held, one.writers, one.named_alike) for one in lock.members] == [("hits", 1, 3, True)]
-    assert not any(one.member == "hits" for one in lock_of(program, "table", "slots_lock", "count").members)
-
-
-def test_of_a_lock_nobody_takes_it_is_said_that_the_code_does_not_tell(program: Path) -> None:
-    lock = lock_of(program, "table", "other_lock", "count")
-    assert lock.members == ()
-    assert lock_rows(lock)[0].endswith("what it protects the code does not tell")
+@pytest.mark.parametrize(
+    ("type_", "lock", "word", "expected"),
+    [
+        ("table", "slots_lock", "count", [("slots", 1, 1, True), ("entries", 2, 3, False)]),
+        ("counter", "guard", "word", [("value", 1, 1, False)]),  # given to a function that locks one of its kind
+        ("table", "hits_lock", "word", [("hits", 1, 3, True)]),  # by its name; most write it without the lock
+        ("table", "other_lock", "count", []),  # nobody takes it
+    ],
+)
+def test_a_lock_protects_what_the_functions_write_that_take_it(
+    type_: str, lock: str, word: str, expected: list[tuple[str, int, int, bool]], program: Path
+) -> None:
+    found = named(program, contended(program, type_, lock, word))
+    assert found is not None
+    assert [(one.member, one.held, one.writers, one.named_alike) for one in found.members] == expected
+    assert lock_rows(found)[0].endswith("what it protects the code does not tell") == (not expected)
+    assert any("shrink it: 32 bytes" in row for row in lock_rows(found)) == (lock in ("slots_lock", "other_lock"))
 
 
 def test_the_remedies_are_changes_of_the_structure(program: Path) -> None:
-    rows = lock_rows(lock_of(program, "table", "slots_lock", "count"))
+    found = named(program, contended(program, "table", "slots_lock", "count"))
+    assert found is not None
+    assert (found.record, found.holders, found.taken_by) == (
+        "sleep_lock",
+        ("table_grow", "table_shrink"),
+        ("slots_lock",),
+    )
+    rows = lock_rows(found)
     assert rows[0] == (
         "the lock is table.slots_lock (sleep_lock); it probably protects slots (named alike; 1 of 1 functions "
         "that write it take the lock), entries (2 of 3 functions that write it take the lock); held in table_grow, "
         "table_shrink by slots_lock"
     )
     assert rows[1].startswith("what can help: shard the lock with slots, entries, per CPU or per node")
-    assert "shrink it: 32 bytes" in rows[2]
-    assert not any("shrink" in row for row in lock_rows(lock_of(program, "counter", "guard", "word"))[1:])
 
 
 def test_a_lock_that_code_knows_only_as_such_is_not_named(program: Path) -> None:
-    named = contended(program, "table", "slots_lock", "count")
-    (owner,) = named.objects
-    unknown = replace(named, lock=None, objects=(replace(owner, outcome=Outcome.INNER_TYPE_ONLY),))
-    layouts = read_layouts(program).layouts
-    (found,) = name_locks([unknown], layouts, None, partial(touched, program))
-    assert found.lock is None
+    waiting = contended(program, "table", "slots_lock", "count")
+    inner = replace(waiting, objects=(replace(waiting.objects[0], outcome=Outcome.INNER_TYPE_ONLY),))
+    assert named(program, inner, with_code=False) is None

@@ -6,17 +6,22 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 import subprocess
 from pathlib import Path
 
 import jsonschema
 import pytest
+from find.lines import Built
 from linesmith_command import linesmith
+from perf_data.hardware import INTEL
+from perf_data.program import Program
+from perf_data.recording import write
+from perf_data.write import program_recording
 
 from linesmith.analyzer.report.hot_json import schema
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-SOURCE = Path(__file__).with_name("program.c")
 
 REPORT = """\
 as measured on the build server:
@@ -77,64 +82,130 @@ remarks:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    subprocess.run(["gcc", "-g", "-O1", "-c", SOURCE, "-o", tmp_path / "program.o"], check=True)
+def folder(tmp_path: Path, built: Built) -> Path:
+    (tmp_path / "program.o").symlink_to(built("program.c"))
     (tmp_path / "report.txt").write_text(REPORT)
     return tmp_path
 
 
-def hot(folder: Path, *arguments: str) -> str:
-    ran = linesmith("hot", folder / "program.o", folder / "report.txt", *arguments, cache=folder / "cache")
-    assert (ran.returncode, ran.stderr) == (0, "")
-    return ran.stdout.replace(f"{folder}/", "")
+def hot(folder: Path, *arguments: str, command: str = "hot") -> tuple[int, str, str]:
+    ran = linesmith(command, folder / "program.o", folder / "report.txt", *arguments, cache=folder / "cache")
+    return ran.returncode, ran.stdout.replace(f"{folder}/", ""), ran.stderr
 
 
 def test_the_text(folder: Path) -> None:
-    shown = re.sub(r"runner-up .*, confidence [\d.]+%", "runner-up WHAT, confidence SURE", hot(folder))
-    assert shown == EXPECTED
+    status, shown, errors = hot(folder)
+    assert (status, errors) == (0, "")
+    assert re.sub(r"runner-up .*, confidence [\d.]+%", "runner-up WHAT, confidence SURE", shown) == EXPECTED
 
 
 def test_kernel_lines_with_the_elf_of_a_program_say_which_file_to_give(folder: Path) -> None:
     (folder / "report.txt").write_text(REPORT.replace("[.]", "[k]"))
     reason = "the ELF file is a program; give the kernel's vmlinux instead of it for such lines"
-    assert reason in " ".join(hot(folder).split())
-    refused = linesmith("suggest", folder / "program.o", folder / "report.txt")
-    assert reason in refused.stderr
+    assert reason in " ".join(hot(folder)[1].split())
+    assert reason in hot(folder, command="suggest")[2]
 
 
-def test_the_json_obeys_its_schema(folder: Path) -> None:
-    document = json.loads(hot(folder, "--format", "json"))
+def test_the_json_obeys_its_schema_which_stands_beside_the_page(folder: Path) -> None:
+    document = json.loads(hot(folder, "--format", "json")[1])
     jsonschema.validate(document, schema())
-    line = document["lines"][0]
+    (line,) = document["lines"]
     assert (line["rank"], line["share"], line["objects"][0]["type"], line["objects"][0]["phase"]) == (
         0,
         1.0,
         "mapping",
         0,
     )
-    assert [(one["path"], one["offset"], one["functions"]) for one in line["members"]][:2] == [
-        ("tree.root", 0x18, ["tree_insert"]),
-        ("tree.leftmost", 0x20, ["tree_first"]),
-    ]
+    first, second, *_ = line["members"]
+    assert (first["path"], first["offset"], first["functions"]) == ("tree.root", 0x18, ["tree_insert"])
+    assert (second["path"], second["offset"], second["functions"]) == ("tree.leftmost", 0x20, ["tree_first"])
     assert line["triage"]["kinds"] == ["false sharing", "lock contention"]
     assert line["cost"]["removable"] == {"least": 0.0, "most": 200.0}
     assert document["accounts"] == {"samples": 294, "outcomes": {"resolved": 294}}
-
-
-def test_the_schema_beside_the_page_is_that_of_the_code() -> None:
     assert json.loads((DOCS / "schema-hot.json").read_text()) == json.loads(json.dumps(schema()))
 
 
+MISSING = "no struct or union is called so in the debug information"
+
+
 def test_a_type_that_no_line_holds_is_refused_with_those_found(folder: Path) -> None:
-    ran = linesmith("hot", folder / "program.o", folder / "report.txt", "--type", "inode", cache=folder / "cache")
-    assert ran.returncode == 2
-    missing = "no struct or union is called so in the debug information (did you mean node, file_node?)"
-    assert ran.stderr.endswith(f"was found to hold inode: {missing}; found: mapping\n")
+    status, _, errors = hot(folder, "--type", "inode")
+    assert status == 2
+    found = f"was found to hold inode: {MISSING} (did you mean node, file_node?); found: mapping\n"
+    assert errors.endswith(found)
 
 
 def test_a_report_of_totals_only_names_no_members(folder: Path) -> None:
     table = "      0  0xff1100088366d880  0  10  50.00%  20  10  10  40  30  10  10  0  5  5  0  5  10  0  0  0  0\n"
     (folder / "report.txt").write_text("Shared Data Cache Line Table\n" + table)
-    ran = linesmith("hot", folder / "program.o", folder / "report.txt", cache=folder / "cache")
+    status, _, errors = hot(folder)
+    assert status == 2
+    assert "no offsets" in errors
+
+
+@pytest.mark.parametrize(
+    ("rows", "shown"),
+    [
+        # what a program touches itself is not inside a lock of the library
+        ([(0x18, 20, "book_search"), (0x20, 50, "__pthread_rwlock_rdlock"), (0x3C, 30, "__pthread_rwlock_rdlock")],
+            ["object   book, begins 24 bytes into the line (phase 24 of 64)\n  resolved:", "of root with lock"]),
+        # words of a lock have the names that the library gives them
+        ([(0x18, 20, "book_search"), (0x20, 80, "__pthread_rwlock_rdlock")], ["lock.__data.__readers"]),
+        # a name inside the library is the function that it stands for
+        ([(0x18, 20, "book_search"), (0x20, 80, "__GI___pthread_rwlock_rdlock")],
+            ["resolved: 100% of the samples explained"]),
+    ],
+)  # fmt: skip
+def test_locks_of_the_c_library(
+    rows: list[tuple[int, int, str]], shown: list[str], built: Built, tmp_path: Path
+) -> None:
+    rule = "  " + "-" * 70 + "\n"
+    text = f"{rule}     0       0      900     600       0       0      0x7f2240\n{rule}"
+    for offset, share, symbol in rows:
+        where = "program" if symbol == "book_search" else "libc.so.6"
+        stores = 100 if offset == 0x20 else 0
+        text += f"    0.00%  {share:.2f}%  {stores:.2f}%  0.00%  0.00%  {offset:#x}  0  1  0x4011{offset:02x}  90  80  "
+        text += f"70  100  4  [.] {symbol}  {where}  a.c:5  0\n"
+    (tmp_path / "report.txt").write_text(text)
+    ran = linesmith("hot", built("book.c", "-O2", "-c"), tmp_path / "report.txt", cache=tmp_path / "cache")
+    assert [one for one in shown if one not in ran.stdout] == []
+
+
+# An ELF note of type 3 (NT_GNU_BUILD_ID): lengths of the name and of the build-id, type, name, build-id.
+NOTE = struct.pack("<3I4s20s", 4, 20, 3, b"GNU", bytes(range(20)))
+
+
+@pytest.fixture(scope="module")
+def sampled(server: Path) -> Path:
+    write(server.with_name("perf.data"), program_recording(Program(server), INTEL, 4000, 1)[0])
+    return server.with_name("perf.data")
+
+
+def test_every_line_that_may_hold_the_type_asked_for_is_looked_at(server: Path, sampled: Path) -> None:
+    """And lines known to hold another one are not such as were not looked at."""
+    shown = linesmith("hot", server, sampled, "--type", "connection", "--top", "1").stdout
+    assert "not looked at" not in " ".join(shown.split())
+    assert re.search(r"[\d,]+ on lines that do not hold the type asked for", " ".join(shown.split()))
+    assert shown == linesmith("hot", server, sampled, "--type", "connection").stdout
+    told = " ".join(linesmith("hot", "--help").stdout.split())
+    assert "With --type every line of samples that may hold one is looked at" in told
+
+
+def test_types_that_may_be_asked_for_instead_are_also_those_of_variables(server: Path, sampled: Path) -> None:
+    """Lines in ``per_thread`` cannot hold the type, so that nobody looked for an object on them."""
+    ran = linesmith("hot", server, sampled, "--type", "nosuch")
     assert ran.returncode == 2
-    assert "no offsets" in ran.stderr or "not a" in ran.stderr
+    assert ran.stderr.endswith(f"was found to hold nosuch: {MISSING}; found: connection, counters\n")
+    slip = linesmith("hot", server, sampled, "--type", "conection")
+    assert "is called so in the debug information (did you mean connection?); found: connection" in slip.stderr
+
+
+def test_another_build_is_refused_before_its_code_is_followed(server: Path, sampled: Path, tmp_path: Path) -> None:
+    other, cache = tmp_path / server.name, tmp_path / "cache"
+    words = ["objcopy", "--update-section", ".note.gnu.build-id=/dev/stdin", str(server), str(other)]
+    subprocess.run(words, check=True, input=NOTE)
+    ran = linesmith("hot", other, sampled, cache=cache)
+    assert (ran.returncode, "was recorded on build-id" in ran.stderr) == (2, True)
+    assert not list(cache.glob("*.access"))
+    assert linesmith("hot", other, sampled, "--assume-same-layout", cache=cache).returncode == 0
+    assert list(cache.glob("*.access"))

@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from find.lines import Built
 
 from linesmith.analyzer.access import AccessMap, read_accesses
 from linesmith.analyzer.addresses.elf_symbols import ElfSymbols, read_symbols
@@ -22,6 +22,7 @@ from linesmith.analyzer.model import (
     Access,
     CpuCounts,
     FileMapping,
+    ObjectArea,
     ObjectBuild,
     ObjectKind,
     Profile,
@@ -29,30 +30,28 @@ from linesmith.analyzer.model import (
     SharedLine,
 )
 
-SOURCE = Path(__file__).with_name("placed.c")
 MOVED = 0x1A60_0000  # a multiple of 2 MiB, as KASLR moves kernels
 BASE = 0x5588_0000_0000
 
 
-@pytest.fixture(scope="module")
-def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("kernel") / "vmlinux"
-    link = ("-no-pie", "-Wl,--build-id", "-Wl,--defsym=_text=__executable_start")
-    subprocess.run(["gcc", "-g", "-O1", *link, str(SOURCE), "-o", str(target)], check=True)
-    return target
+LINKED = ("-O1", "-no-pie", "-Wl,--build-id", "-Wl,--defsym=_text=__executable_start")
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("program") / "bank"
-    subprocess.run(["gcc", "-g", "-O1", "-fPIE", "-pie", "-Wl,--build-id", str(SOURCE), "-o", str(target)], check=True)
-    return target
+def kernel(built: Built) -> File:
+    return File(built("placed.c", *LINKED))
+
+
+@pytest.fixture(scope="module")
+def program(built: Built) -> File:
+    return File(built("placed.c", "-O1", "-fPIE", "-pie", "-Wl,--build-id"))
 
 
 class File:
     """What is known of an ELF file."""
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         self.reading: Reading = read_layouts(path)
         self.accesses: AccessMap = read_accesses(path).accesses
         self.symbols: ElfSymbols = read_symbols(self.reading.identity)
@@ -82,107 +81,97 @@ def sampled(address: int, code: int, sampling: Sampling, kernel: bool = True) ->
     return Profile("perf.data", "", "hitm", (line,), sampling=sampling)
 
 
-def of_kernel(file: File, **more: Any) -> Sampling:
+def in_kernel(file: File, place: str, function: str, into: int = 0, **more: Any) -> Profile:
+    """A load by a function at ``NAME+BYTES`` of a kernel that was moved; ``into`` its instruction."""
+    name, _, offset = place.partition("+")
     build = ObjectBuild("[kernel.kallsyms]", file.reading.identity.build_id or "")
-    return replace(Sampling(builds=(build,), anchor=("_text", file.data("_text") + MOVED)), **more)
+    sampling = replace(Sampling(builds=(build,), anchor=("_text", file.data("_text") + MOVED)), **more)
+    return sampled(file.data(name) + int(offset or 0) + MOVED, file.code(function) + into + MOVED, sampling)
 
 
-def test_the_anchor_tells_how_far_the_kernel_was_moved(kernel: Path) -> None:
-    file = File(kernel)
-    profile = sampled(file.data("central") + 8 + MOVED, file.code("bound") + MOVED, of_kernel(file))
-    found = file.place(profile, kernel=True)
+def area_of(found: Profile, name: str) -> ObjectArea:
+    (area,) = (one for one in found.areas if one.name == name)
+    return area
+
+
+def test_the_anchor_tells_how_far_the_kernel_was_moved(kernel: File) -> None:
+    found = kernel.place(in_kernel(kernel, "central+8", "bound"), kernel=True)
     (access,) = found.lines[0].accesses
-    assert (access.function, access.code_address) == ("bound", file.code("bound"))
+    assert (access.function, access.code_address) == ("bound", kernel.code("bound"))
     # The line keeps its address, and the variable is told at its own.
-    (area,) = (one for one in found.areas if one.name == "central")
-    assert (area.kind, area.address, area.types) == (ObjectKind.GLOBAL, file.data("central") + MOVED, ("account",))
+    area = area_of(found, "central")
+    assert (area.kind, area.address, area.types) == (ObjectKind.GLOBAL, kernel.data("central") + MOVED, ("account",))
+    unanchored = kernel.place(in_kernel(kernel, "central+8", "bound", anchor=None), kernel=True)
+    assert unanchored.lines[0].accesses[0].function == "bound", "the code tells it"
 
 
-def test_without_an_anchor_the_code_tells_it(kernel: Path) -> None:
-    file = File(kernel)
-    profile = sampled(file.data("central") + 8 + MOVED, file.code("bound") + MOVED, of_kernel(file, anchor=None))
-    assert file.place(profile, kernel=True).lines[0].accesses[0].function == "bound"
-
-
-def test_a_program_s_samples_are_not_looked_for_in_a_kernel(kernel: Path) -> None:
-    file = File(kernel)
+def test_a_program_s_samples_are_not_looked_for_in_a_kernel(kernel: File) -> None:
     (access,) = sampled(BASE, BASE, Sampling()).lines[0].accesses
     line = SharedLine(1, BASE, (replace(access, kernel=False),), hitm_local=5, records=5)
-    (remark,) = file.place(Profile("perf.data", "", "hitm", (line,), sampling=Sampling()), kernel=True).remarks
-    assert remark.text.startswith(
-        "no sample on a shared line is of kernel code; give the program that was sampled, not "
-    )
+    (remark,) = kernel.place(Profile("perf.data", "", "hitm", (line,), sampling=Sampling()), kernel=True).remarks
+    expected = "no sample on a shared line is of kernel code; give the program that was sampled, not "
+    assert remark.text.startswith(expected)
 
 
-def test_elements_of_an_array_are_typed_by_the_code_that_touches_them(kernel: Path) -> None:
-    file = File(kernel)
-    profile = sampled(file.data("accounts") + 3 * 16 + MOVED, file.code("pay") + MOVED, of_kernel(file))
-    (area,) = (one for one in file.place(profile, kernel=True).areas if one.name == "accounts")
-    assert (area.types, area.stride, area.count) == (("account",), 16, 8)
+@pytest.mark.parametrize(
+    ("place", "function", "types", "stride", "count"),
+    [
+        ("accounts+48", "pay", ("account",), 16, 8),  # by the code that touches its elements
+        ("visits", "visit", (), 8, 1),  # no record
+    ],
+)
+def test_variables_have_their_names_and_types(
+    place: str, function: str, types: tuple[str, ...], stride: int, count: int, kernel: File
+) -> None:
+    found = kernel.place(in_kernel(kernel, place, function), kernel=True)
+    area = area_of(found, place.partition("+")[0])
+    assert (area.types, area.stride, area.count) == (types, stride, count)
 
 
-def test_the_name_of_a_class_may_hold_blanks(tmp_path: Path) -> None:
-    source = (
-        "template <class T> struct pair { T first, second; }; pair<long> both; int main() { return both.second++; }"
-    )
-    (tmp_path / "pair.cc").write_text(source)
-    link = ("-no-pie", "-Wl,--build-id", "-Wl,--defsym=_text=__executable_start")
-    subprocess.run(["g++", "-g", "-O1", *link, "pair.cc", "-o", "pair"], check=True, cwd=tmp_path)
-    file = File(tmp_path / "pair")
-    profile = sampled(file.data("both") + 8 + MOVED, file.code("main") + MOVED, of_kernel(file))
-    (area,) = (one for one in file.place(profile, kernel=True).areas if one.name == "both")
-    assert area.types == ("pair<long int>",)
+def test_the_name_of_a_class_may_hold_blanks(built: Built) -> None:
+    file = File(built("pair.cc", *LINKED, compiler="g++"))
+    assert area_of(file.place(in_kernel(file, "both+8", "main"), kernel=True), "both").types == ("pair<long int>",)
 
 
-def test_a_variable_that_is_no_record_has_its_name(kernel: Path) -> None:
-    file = File(kernel)
-    profile = sampled(file.data("visits") + MOVED, file.code("visit") + MOVED, of_kernel(file))
-    (area,) = (one for one in file.place(profile, kernel=True).areas if one.name == "visits")
-    assert (area.types, area.size) == ((), 8)
-
-
-def test_another_build_is_refused_unless_the_user_says_what_to_go_by(kernel: Path) -> None:
-    file = File(kernel)
-    other = of_kernel(file, builds=(ObjectBuild("[kernel.kallsyms]", "ab" * 20),))
-    profile = sampled(file.data("central") + 8 + MOVED, file.code("bound") + MOVED, other)
+def test_another_build_is_refused_unless_the_user_says_what_to_go_by(kernel: File) -> None:
+    other = (ObjectBuild("[kernel.kallsyms]", "ab" * 20),)
+    profile = in_kernel(kernel, "central+8", "bound", builds=other)
     with pytest.raises(BuildIdDiffers, match=f"recorded on build-id {'ab' * 20}, but .*--assume-same-layout"):
-        file.place(profile, kernel=True)
-    by_layout = file.place(profile, kernel=True, trust=Trust.LAYOUT)
+        kernel.place(profile, kernel=True)
+    by_layout = kernel.place(profile, kernel=True, trust=Trust.LAYOUT)
     assert by_layout.lines[0].accesses[0].function == "bound"
-    by_name = file.place(profile, kernel=True, trust=Trust.SYMBOLS)
+    by_name = kernel.place(profile, kernel=True, trust=Trust.SYMBOLS)
     assert (by_name.lines[0].accesses[0].code_address, by_name.areas) == (None, ())
 
 
-def test_code_that_touches_no_memory_in_the_file_is_of_another_build(kernel: Path) -> None:
-    file = File(kernel)
-    profile = sampled(file.data("central") + MOVED, file.code("bound") + 1 + MOVED, of_kernel(file, builds=()))
-    found = file.place(profile, kernel=True)
+def test_code_that_touches_no_memory_in_the_file_is_of_another_build(kernel: File) -> None:
+    found = kernel.place(in_kernel(kernel, "central", "bound", into=1, builds=()), kernel=True)
     assert found.lines[0].accesses[0].code_address is None
     assert found.remarks[-1].text.startswith("only 0% of the samples are of instructions that touch memory")
 
 
-def test_a_program_is_found_where_it_was_mapped(program: Path) -> None:
-    file = File(program)
-    segment = file.symbols.segments[0]
-    mapping = FileMapping(42, "/srv/bank", BASE, BASE + 0x1000, segment.offset)
-    build = ObjectBuild("/srv/bank", file.reading.identity.build_id or "")
+def mapped(path: str, offset: int = 0) -> FileMapping:
+    return FileMapping(42, path, BASE, BASE + 0x1000, offset)
+
+
+def test_a_program_is_found_where_it_was_mapped(program: File) -> None:
+    mapping = mapped("/srv/bank", program.symbols.segments[0].offset)
+    build = ObjectBuild("/srv/bank", program.reading.identity.build_id or "")
     sampling = Sampling(builds=(build,), mappings=(mapping,))
-    profile = sampled(file.data("accounts") + 16 + BASE, file.code("pay") + BASE, sampling, kernel=False)
-    found = file.place(profile, kernel=False)
+    at = program.data("accounts") + BASE
+    found = program.place(sampled(at + 16, program.code("pay") + BASE, sampling, kernel=False), kernel=False)
     assert found.lines[0].accesses[0].function == "pay"
-    assert ("accounts", file.data("accounts") + BASE) in {(one.name, one.address) for one in found.areas}
+    assert ("accounts", at) in {(one.name, one.address) for one in found.areas}
 
 
-def test_a_program_that_no_process_ran_is_told(program: Path) -> None:
-    file = File(program)
-    mapping = FileMapping(42, "/usr/bin/another", BASE, BASE + 0x1000, 0)
-    profile = sampled(BASE + 0x40, BASE + 0x10, Sampling(mappings=(mapping,)), kernel=False)
-    (remark,) = file.place(profile, kernel=False).remarks
-    assert remark.text == "the profile tells of no process that had bank mapped; names of functions must do"
+def test_a_program_that_no_process_ran_is_told(program: File) -> None:
+    profile = sampled(BASE + 0x40, BASE + 0x10, Sampling(mappings=(mapped("/usr/bin/another"),)), kernel=False)
+    (remark,) = program.place(profile, kernel=False).remarks
+    name = program.path.name
+    assert remark.text == f"the profile tells of no process that had {name} mapped; names of functions must do"
 
 
-def test_code_of_other_files_stays_where_it_was(program: Path) -> None:
-    file = File(program)
-    mapping = FileMapping(42, str(program), BASE, BASE + 0x1000, 0)
-    profile = sampled(BASE + 0x10_0000_0000, 0x7F00_0000_1000, Sampling(mappings=(mapping,)), kernel=False)
-    assert file.place(profile, kernel=False).lines[0].accesses[0].code_address == 0x7F00_0000_1000
+def test_code_of_other_files_stays_where_it_was(program: File) -> None:
+    sampling = Sampling(mappings=(mapped(str(program.path)),))
+    profile = sampled(BASE + 0x10_0000_0000, 0x7F00_0000_1000, sampling, kernel=False)
+    assert program.place(profile, kernel=False).lines[0].accesses[0].code_address == 0x7F00_0000_1000

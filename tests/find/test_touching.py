@@ -1,194 +1,200 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What functions and instructions really touch decides where what they declare leaves several types open.
+"""What the code of the file touches, not only what it declares, decides the object on a line.
 
 ``touching.c``: an ``account`` has its balance at 32, a ``customer`` its visits; both hold a ``link`` at 40.
 """
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
+from find.lines import Built, Case, accesses, areas_of, cases, check, explained, facts, line_of, profile_of
 
 from linesmith.analyzer.access import AccessMap, accesses_in, read_accesses
-from linesmith.analyzer.attribution.evidence import functions_asked
-from linesmith.analyzer.dwarf import operands, read_layouts, touched
-from linesmith.analyzer.findings import findings
-from linesmith.analyzer.model import (
-    Access,
-    AccessKind,
-    Agreement,
-    Finding,
-    ObjectArea,
-    ObjectKind,
-    Outcome,
-    Profile,
-    SharedLine,
-    TriageKind,
-)
+from linesmith.analyzer.addresses.same_code import is_of_another_build, with_linked_code
+from linesmith.analyzer.dwarf import read_layouts
+from linesmith.analyzer.explain import explain
+from linesmith.analyzer.model import Access, AccessKind, Agreement, Finding, ObjectArea, Profile
 from linesmith.analyzer.sharing.triage import doubted
 
-SOURCE = Path(__file__).with_name("touching.c")
-LINE = 0x1000
-
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("touching") / "touching.o"
-    subprocess.run(["gcc", "-g", "-O1", "-c", str(SOURCE), "-o", str(target)], check=True)
-    return target
+def code(built: Built) -> AccessMap:
+    return read_accesses(built("touching.c")).accesses
 
 
-@pytest.fixture(scope="module")
-def accesses(program: Path) -> AccessMap:
-    return read_accesses(program).accesses
+def found(built: Built, code: AccessMap | None, rows: str, areas: tuple[ObjectArea, ...] = ()) -> Finding:
+    def instruction(function: str, path: str) -> int:
+        assert code is not None
+        touched = (one for each in accesses_in(function, code) for one in each.accesses)
+        return next(one.address for one in touched if one.path == path and one.kind is AccessKind.READ)
 
-
-def load(offset: int, function: str, code_address: int | None = None, hitm: int = 100) -> Access:
-    return Access(offset, function, hitm_local=hitm, code_address=code_address)
-
-
-def store(offset: int, function: str) -> Access:
-    return Access(offset, function, hitm_local=0, stores_l1_hit=100)
-
-
-def explain(program: Path, accesses: AccessMap | None, *sampled: Access, areas: tuple[ObjectArea, ...] = ()) -> Finding:
-    line = SharedLine(0, LINE, sampled, hitm_local=sum(access.contended for access in sampled))
-    profile = Profile("test", "", "hitm", (line,), areas=areas)
-    asked = functions_asked(profile)
-    layouts = read_layouts(program).layouts
-    said = touched(program, *asked), operands(program, *asked)
-    return findings(profile, layouts, *said, accesses=accesses, same_build=True)[0]
-
-
-def slab(name: str, size: int, *types: str) -> ObjectArea:
-    return ObjectArea(ObjectKind.SLAB, name, LINE, size, size, 1, types)
-
-
-def instruction(accesses: AccessMap, function: str, path: str, kind: AccessKind = AccessKind.READ) -> int:
-    """The address of the instruction of ``function`` that touches the member called ``path``."""
-    found = (one for each in accesses_in(function, accesses) for one in each.accesses)
-    return next(one.address for one in found if one.path == path and one.kind is kind)
-
-
-def test_what_a_function_touches_outweighs_what_it_declares(program: Path, accesses: AccessMap) -> None:
-    sampled = load(32, "read_balance"), store(32, "pay")
-    assert explain(program, None, *sampled).objects[0].outcome is Outcome.CANNOT_TELL
-    one = explain(program, accesses, *sampled).objects[0]
-    assert (one.type, one.start, one.outcome) == ("account", 0, Outcome.RESOLVED)
-
-
-def test_a_place_that_is_touched_by_code_of_another_place_is_told(program: Path, accesses: AccessMap) -> None:
-    """In the build of the report the balance may lie at 8; here the function touches it at 32 and nothing else."""
-    fitting = load(0x20, "read_balance"), load(0x28, "unlink_account"), load(0x30, "unlink_account")
-    assert explain(program, accesses, *fitting).objects[0].reason == ""
-    one = explain(program, accesses, *fitting, load(8, "pay")).objects[0]
-    assert (one.type, one.start, one.outcome) == ("account", 0, Outcome.RESOLVED)
-    assert one.reason == one.doubt == "what is touched at 0x8 hardly fits it: the type may be laid out otherwise there"
-
-
-def test_the_member_that_stands_at_such_a_place_is_named_with_a_question_mark(
-    program: Path, accesses: AccessMap
-) -> None:
-    fitting = load(0x20, "read_balance"), load(0x28, "unlink_account"), load(0x30, "unlink_account")
-    line = explain(program, accesses, *fitting, load(8, "pay"))
-    assert [one.called for one in line.members if one.doubted] == [f"{line.members[0].path} (?)"]
-    assert doubted(line) == {line.members[0].top}
-
-
-def test_a_layout_is_not_doubted_where_an_instruction_says_that_the_file_is_the_one_that_ran(
-    program: Path, accesses: AccessMap
-) -> None:
-    known = load(0x20, "read_balance", instruction(accesses, "read_balance", "balance"))
-    one = explain(program, accesses, known, load(0x28, "unlink_account"), load(8, "pay")).objects[0]
-    assert (one.type, one.start, one.outcome) == ("account", 0, Outcome.RESOLVED)
-    assert (one.reason, one.misfits) == ("", ())
-
-
-def test_a_sampled_store_is_met_by_one_that_writes(program: Path, accesses: AccessMap) -> None:
-    one = explain(program, accesses, store(32, "pay")).objects[0]
-    assert (one.type, one.start) == ("account", 0)
-
-
-def test_code_that_knows_a_link_only_speaks_for_the_record_it_works_on(program: Path, accesses: AccessMap) -> None:
-    one = explain(program, accesses, store(40, "unlink_account"), load(32, "read_balance")).objects[0]
-    assert (one.type, one.start) == ("account", 0)
-
-
-def test_code_whose_places_are_known_speaks_against_a_record_that_has_none_of_them_there(
-    program: Path, accesses: AccessMap
-) -> None:
-    """Both records have a gate 8 bytes on; what removes areas knows the tree in front of the one, and no numbers."""
-    sampled = load(0, "remove_area"), load(8, "enter"), store(16, "enter")
-    one = explain(program, accesses, *sampled).objects[0]
-    assert (one.type, one.start, one.outcome) == ("mapping", -80, Outcome.RESOLVED)
-    assert one.runner_up is not None
-    assert one.runner_up.type == "numbers"
-
-
-def test_an_element_of_an_array_is_as_good_as_the_first(program: Path, accesses: AccessMap) -> None:
-    found = explain(program, accesses, store(32, "pay_one"), areas=(slab("table", 456, "table"),))
-    assert [member.path for member in found.members] == ["accounts[0].opened[3]"]
-    third = ObjectArea(ObjectKind.SLAB, "table", LINE - 8 - 2 * 56, 456, 456, 1, ("table",))
-    found = explain(program, accesses, store(32, "pay_one"), areas=(third,))
-    assert [member.path for member in found.members] == ["accounts[2].balance"]
-    assert found.members[0].write_inferred == "pay_one writes it"
-
-
-def test_the_end_of_one_object_and_the_beginning_of_the_next_are_told(program: Path, accesses: AccessMap) -> None:
-    found = explain(program, accesses, store(16, "visit"), load(16, "visit"), load(40, "rows"))
-    assert [(one.type, one.start) for one in found.objects] == [("customer", -16), ("table", 40)]
-    assert [member.path for member in found.members] == ["visits", "size"]
-    assert TriageKind.SEVERAL_OBJECTS in found.triage.kinds
+    profile = profile_of(line_of(accesses(rows, instruction)), areas=areas)
+    return explained(built("touching.c"), profile, accesses=code, same_build=True)[0]
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_function_that_only_reads_an_element_votes_by_what_it_declares_where_a_store_was_sampled(
-    program: Path, accesses: AccessMap
-) -> None:
-    one = explain(program, accesses, store(32, "third_opened")).objects[0]
-    assert one.outcome is Outcome.CANNOT_TELL
-    assert {one.type, one.runner_up.type if one.runner_up else ""} == {"table"}
+@cases("""
+what a function touches outweighs what it declares
+    32 read_balance, 32 pay 0/100
+    => objects: account at 0
+a place that is touched by code of another place is named with a question mark
+    0x20 read_balance, 0x28 unlink_account, 0x30 unlink_account, 8 pay
+    => objects: account at 0 | reason: what is touched at 0x8 hardly fits it: the type may be laid out otherwise there
+    => members: opened[1] (?), balance, link.next, link.previous
+no place is doubted where all fit
+    0x20 read_balance, 0x28 unlink_account, 0x30 unlink_account
+    => reason: none
+a layout is not doubted where an instruction says that the file is the one that ran
+    0x20 read_balance @balance, 0x28 unlink_account, 8 pay
+    => objects: account at 0 | reason: none | misfits: 0
+a sampled store is met by one that writes
+    32 pay 0/100
+    => objects: account at 0
+code that knows a link only speaks for the record it works on
+    40 unlink_account 0/100, 32 read_balance
+    => objects: account at 0
+code whose places are known speaks against a record that has none of them there
+    0 remove_area, 8 enter, 16 enter 0/100
+    => objects: mapping at -80 | runner-up: numbers
+an element of an array is as good as the first
+    32 pay_one 0/100 | memory: slab table 0 456 table
+    => members: accounts[0].opened[3]
+the third element of an array
+    32 pay_one 0/100 | memory: slab table -120 456 table
+    => members: accounts[2].balance | written: accounts[2].balance: pay_one writes it
+the end of one object and the beginning of the next
+    16 visit 0/100, 16 visit, 40 rows
+    => objects: customer at -16; table at 40 | members: visits, size
+    => kinds: false sharing, true sharing, several objects
+a function that only reads an element votes by what it declares where a store was sampled
+    32 third_opened 0/100
+    => objects: table at 32 (cannot tell) | runner-up: table
+a function that writes elsewhere does not make a member written
+    0 pay | memory: slab customer 0 56 customer
+    => written: none
+address and instruction confirm each other
+    32 read_balance @balance | memory: slab accounts 0 56 account
+    => agreements: 1 confirmed | instructions: none
+address and instruction that disagree
+    32 read_balance @balance | memory: slab people 0 56 customer
+    => agreements: 1 disagree | members: visits | instructions: struct account.balance
+    => reason: by its address; the functions seen seem to work on other types
+the instruction names the type where a cache serves several
+    8 read_balance @name[1] | memory: slab kmalloc-64 0 64
+    => objects: customer at 0 | agreements: 1 inferred by instruction
+every access is counted once
+    32 read_balance @balance, 32 read_balance, 0x30 who_knows | memory: slab accounts 0 48 account
+    => agreements: 1 inferred by instruction, 2 known by neither
+who only reads a lock does not make it written
+    0 read_clock | memory: slab clock 0 16 clock
+    => members: seq | written: none
+who takes a lock writes it
+    0 read_clock, 0 set_clock | memory: slab clock 0 16 clock
+    => written: seq: taking or releasing a lock writes it
+""")
+def test_by_what_code_touches(case: Case, built: Built, code: AccessMap) -> None:
+    check(case, facts(found(built, code, case.given["rows"], areas_of(case.given.get("memory", "")))))
 
 
-def test_a_function_that_writes_elsewhere_does_not_make_a_member_written(program: Path, accesses: AccessMap) -> None:
-    found = explain(program, accesses, load(0, "pay"), areas=(slab("customer", 56, "customer"),))
-    assert found.members[0].write_inferred == ""
+def test_without_the_code_the_declarations_leave_several_types(built: Built) -> None:
+    assert facts(found(built, None, "32 read_balance, 32 pay 0/100"))["objects"] == "account at 0 (cannot tell)"
 
 
-def test_address_and_instruction_confirm_each_other(program: Path, accesses: AccessMap) -> None:
-    code = instruction(accesses, "read_balance", "balance")
-    found = explain(program, accesses, load(32, "read_balance", code), areas=(slab("accounts", 56, "account"),))
-    assert found.agreements == ((Agreement.CONFIRMED, 1),)
-    assert found.members[0].instructions == ()
+def test_a_doubted_member_is_so_as_a_whole(built: Built, code: AccessMap) -> None:
+    line = found(built, code, "0x20 read_balance, 0x28 unlink_account, 0x30 unlink_account, 8 pay")
+    assert doubted(line) == {line.members[0].top}
+    assert line.objects[0].doubt == line.objects[0].reason
 
 
-def test_address_and_instruction_that_disagree_are_told(program: Path, accesses: AccessMap) -> None:
-    code = instruction(accesses, "read_balance", "balance")
-    found = explain(program, accesses, load(32, "read_balance", code), areas=(slab("people", 56, "customer"),))
-    assert found.agreements == ((Agreement.DISAGREE, 1),)
-    assert [(one.path, one.instructions) for one in found.members] == [("visits", ("struct account.balance",))]
-    assert found.objects[0].reason == "by its address; the functions seen seem to work on other types"
+FUNCTIONS = ("pay", "read_balance", "unlink_account", "pay_one")
+EVERY = (*FUNCTIONS, "third_opened", "read_clock", "set_clock", "visit")
+MOVED = 0x1F400000
 
 
-def test_the_instruction_names_the_type_where_a_cache_serves_several(program: Path, accesses: AccessMap) -> None:
-    code = instruction(accesses, "read_balance", "name[1]")
-    found = explain(program, accesses, load(8, "read_balance", code), areas=(slab("kmalloc-64", 64),))
-    assert (found.objects[0].type, found.objects[0].start) == ("customer", 0)
-    assert found.agreements == ((Agreement.BY_INSTRUCTION, 1),)
+def sampled(code: AccessMap, moved: int = MOVED, functions: Sequence[str] = FUNCTIONS) -> list[Access]:
+    """A row for every access of these functions, as a report of this build moved by so much has them."""
+    met = (one for name in functions for each in accesses_in(name, code) for one in each.accesses)
+    return [Access(one.offset or 0, one.function, hitm_local=10, code_address=one.address + moved) for one in met]
 
 
-def test_every_access_is_counted_once(program: Path, accesses: AccessMap) -> None:
-    code = instruction(accesses, "read_balance", "balance")
-    sampled = load(32, "read_balance", code), load(32, "read_balance", 1), load(0x30, "who_knows")
-    found = explain(program, accesses, *sampled, areas=(slab("accounts", 48, "account"),))
-    assert sum(count for _, count in found.agreements) == len(sampled)
+def nameless(rows: Sequence[Access]) -> list[Access]:
+    return [replace(one, function=None, kernel=True) for one in rows]
 
 
-def test_who_only_reads_a_lock_does_not_make_it_written(program: Path, accesses: AccessMap) -> None:
-    clock = slab("clock", 16, "clock")
-    reader = explain(program, accesses, load(0, "read_clock"), areas=(clock,)).members[0]
-    assert (reader.path, reader.lock, reader.write_inferred) == ("seq", True, "")
-    writer = explain(program, accesses, load(0, "read_clock"), load(0, "set_clock"), areas=(clock,)).members[0]
-    assert writer.write_inferred == "taking or releasing a lock writes it"
+def linked(rows: Sequence[Access], code: AccessMap, kernel: bool = False) -> tuple[Profile, int | None]:
+    return with_linked_code(profile_of(line_of(rows)), code, kernel)
+
+
+def remarks(profile: Profile) -> list[str]:
+    return [remark.text for remark in profile.remarks]
+
+
+def test_addresses_that_are_all_moved_by_one_distance_are_of_the_build(code: AccessMap) -> None:
+    profile, same = linked(sampled(code), code)
+    assert same
+    assert profile.lines[0].accesses == tuple(sampled(code, 0))
+    assert remarks(profile)[0].endswith("moved by 0x1f400000: what each instruction touches is known")
+
+
+def test_the_source_column_may_say_how_far_into_the_function(code: AccessMap) -> None:
+    starts = {code.functions[number]: int(low) for number, low in enumerate(code.function_low)}
+    told = [
+        replace(row, source=f"{row.function}+{(row.code_address or 0) - MOVED - starts[row.function or '']}")
+        for row in sampled(code)
+    ]
+    assert {row.function for row in told} == set(FUNCTIONS)
+    assert linked(told, code)[1]
+    assert not linked([replace(row, source=f"{row.function}+1") for row in told], code)[1]
+
+
+@pytest.mark.parametrize(
+    "options", ["-O2 -fcf-protection=none", "-O0", "-Os", "-O1 -fno-toplevel-reorder -falign-functions=64"]
+)
+def test_another_build_of_the_same_source_is_told_from_it(options: str, built: Built, code: AccessMap) -> None:
+    other = read_accesses(built("touching.c", *options.split(), "-c")).accesses
+    profile, same = linked(sampled(other), code)
+    assert not same
+    assert remarks(profile) == ["the code addresses are not those of the ELF file; functions are matched by name"]
+    assert is_of_another_build(profile)
+
+
+def test_what_does_not_prove_the_build(code: AccessMap) -> None:
+    two_distances = sampled(code, MOVED, FUNCTIONS[:2]) + sampled(code, MOVED + 0x1000, FUNCTIONS[2:])
+    assert not linked(two_distances, code)[1]
+    assert not linked(sampled(code, MOVED, FUNCTIONS[2:]), code)[1], "of two functions"
+
+
+def test_rows_of_other_files_neither_help_nor_harm(code: AccessMap) -> None:
+    foreign = Access(0, "elsewhere", hitm_local=1, code_address=0x7F0000001234)
+    profile, same = linked([*sampled(code), foreign], code)
+    assert same
+    assert profile.lines[0].accesses[-1].code_address is None
+
+
+def test_instructions_of_the_build_tell_the_members(built: Built, code: AccessMap) -> None:
+    program = built("touching.c")
+    on_account = [row for row in sampled(code) if row.function != "pay_one"]
+    explanation = explain(read_layouts(program), program, profile_of(line_of(on_account)), accesses=code)
+    assert dict(explanation.findings[0].agreements)[Agreement.BY_INSTRUCTION] > 0
+
+
+def test_a_kernel_without_symbols_is_known_by_its_code_addresses(code: AccessMap) -> None:
+    profile, same = linked(nameless(sampled(code, functions=EVERY)), code, kernel=True)
+    assert same
+    assert [(one.function, one.code_address) for one in profile.lines[0].accesses] == [
+        (one.function, one.code_address) for one in sampled(code, 0, EVERY)
+    ]
+    assert remarks(profile)[0].endswith("moved by 0x1f400000: it is taken for the same build")
+
+
+def test_rows_that_tell_nothing_of_the_build_stay_as_they_are(code: AccessMap) -> None:
+    for kernel, rows in (
+        (False, [replace(row, code_address=None) for row in sampled(code)]),
+        (True, nameless(sampled(code, MOVED + 1, EVERY))),  # no instructions that touch memory
+        (True, nameless(sampled(code))[:10]),
+    ):
+        profile = profile_of(line_of(rows))
+        assert with_linked_code(profile, code, kernel) == (profile, None)

@@ -13,25 +13,14 @@ from perf_data.event import ATTRIBUTE_BYTES, Event
 _STRING_ALIGNMENT = 64
 
 
-class Feature(IntEnum):
-    """Numbers of the sections (``tools/perf/util/header.h``)."""
-
-    BUILD_ID = 2
-    HOSTNAME = 3
-    RELEASE = 4
-    VERSION = 5
-    MACHINE = 6
-    CPUS = 7
-    CPU_MODEL = 8
-    CPU_IDENTITY = 9
-    MEMORY = 10
-    COMMAND = 11
-    EVENTS = 12
-    CPU_TOPOLOGY = 13
-    NUMA_TOPOLOGY = 14
-    PMUS = 16
-    MEMORY_TOPOLOGY = 22
-    COMPRESSED = 27
+# Numbers of the sections (``tools/perf/util/header.h``).
+Feature = IntEnum(
+    "Feature",
+    "BUILD_ID HOSTNAME RELEASE VERSION MACHINE CPUS CPU_MODEL CPU_IDENTITY MEMORY COMMAND EVENTS CPU_TOPOLOGY "
+    "NUMA_TOPOLOGY BRANCH_STACK PMUS",
+    start=2,
+)
+MEMORY_TOPOLOGY, COMPRESSED = 22, 27
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +59,7 @@ def strings(texts: Sequence[str]) -> bytes:
 
 def described(
     computer: Computer, command: Sequence[str], events: Sequence[Event], ids: Sequence[Sequence[int]], builds: bytes
-) -> Mapping[Feature, bytes]:
+) -> Mapping[int, bytes]:
     """The sections; ``builds`` are records of ``records.build_id``."""
     cpus = computer.cpus
     return {
@@ -87,21 +76,16 @@ def described(
         Feature.EVENTS: _events(events, ids),
         Feature.CPU_TOPOLOGY: _cpu_topology(computer),
         Feature.NUMA_TOPOLOGY: _nodes(computer),
-        Feature.PMUS: struct.pack("<I", 2)
-        + struct.pack("<I", 4)
-        + string("cpu")
-        + struct.pack("<I", 10)
-        + string("ibs_op"),
-        Feature.MEMORY_TOPOLOGY: _memory(computer),
+        Feature.PMUS: struct.pack("<II", 2, 4) + string("cpu") + struct.pack("<I", 10) + string("ibs_op"),
+        MEMORY_TOPOLOGY: _memory(computer),
     }
 
 
 def _events(events: Sequence[Event], ids: Sequence[Sequence[int]]) -> bytes:
     found = struct.pack("<II", len(events), ATTRIBUTE_BYTES)
     for event, own in zip(events, ids, strict=True):
-        found += (
-            event.attribute() + struct.pack("<I", len(own)) + string(event.name) + struct.pack(f"<{len(own)}Q", *own)
-        )
+        numbers = struct.pack(f"<{len(own)}Q", *own)
+        found += event.attribute() + struct.pack("<I", len(own)) + string(event.name) + numbers
     return found
 
 

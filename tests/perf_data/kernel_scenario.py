@@ -9,18 +9,7 @@ from dataclasses import replace
 from perf_data.features import Computer
 from perf_data.kernel import Kernel
 from perf_data.scenario import Place, Task, Touch
-from perf_data.uses import (
-    ATOMIC,
-    FROM_MEMORY,
-    QUIET,
-    QUIET_STORES,
-    READ,
-    WRITE,
-    Objects,
-    Use,
-    alone,
-    contended,
-)
+from perf_data.uses import ATOMIC, FROM_MEMORY, QUIET, QUIET_STORES, READ, WRITE, Objects, Use, alone, contended
 
 TASKS = tuple(Task(1000 + number, 1000 + number, "execstorm") for number in range(8))
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import IO
 
 import numpy as np
-from perf_data.compression import compressed
+import pyarrow as pa  # type: ignore[import-untyped]
 from perf_data.event import ATTRIBUTE_BYTES, Event
-from perf_data.features import Computer, Feature, described
+from perf_data.features import COMPRESSED, Computer, described
 from perf_data.records import Kind, record
 from perf_data.samples import SAMPLE, Chain, Samples, identifier, stream
 
@@ -67,7 +67,7 @@ def _write_file(file: IO[bytes], recording: Recording, form: Form) -> None:
     data_at = attributes_at + len(recording.events) * (ATTRIBUTE_BYTES + 16)
     features = dict(described(recording.computer, recording.command, recording.events, recording.ids, recording.builds))
     if form is Form.COMPRESSED:
-        features[Feature.COMPRESSED] = struct.pack("<IIIII", 1, 1, 1, 4, 512 * 1024)
+        features[COMPRESSED] = struct.pack("<IIIII", 1, 1, 1, 4, 512 * 1024)
     file.write(bytes(data_at))
     for piece in _records(recording, form):
         file.write(piece)
@@ -78,7 +78,7 @@ def _write_file(file: IO[bytes], recording: Recording, form: Form) -> None:
     file.write(ids + _attributes(recording))
 
 
-def _header(attributes_at: int, events: int, data_at: int, data_end: int, features: dict[Feature, bytes]) -> bytes:
+def _header(attributes_at: int, events: int, data_at: int, data_end: int, features: dict[int, bytes]) -> bytes:
     entry = ATTRIBUTE_BYTES + 16
     sections = (attributes_at, events * entry, data_at, data_end - data_at, 0, 0)
     bits = sum(1 << int(feature) for feature in features)
@@ -93,7 +93,7 @@ def _attributes(recording: Recording) -> bytes:
     return found
 
 
-def _write_features(file: IO[bytes], at: int, features: dict[Feature, bytes]) -> None:
+def _write_features(file: IO[bytes], at: int, features: dict[int, bytes]) -> None:
     """A table of offsets and sizes, by number, then the sections."""
     table, bodies = b"", b""
     begin = at + len(features) * 16
@@ -119,6 +119,11 @@ def _packed(pieces: Iterator[bytes]) -> Iterator[bytes]:
         for begin in range(0, len(piece), _COMPRESSED_PIECE):
             packed = compressed(piece[begin : begin + _COMPRESSED_PIECE])
             yield struct.pack("<IHH", Kind.COMPRESSED, 0, 8 + len(packed)) + packed
+
+
+def compressed(raw: bytes) -> bytes:
+    """One frame of zstd."""
+    return bytes(pa.Codec("zstd", 1).compress(raw, asbytes=True))
 
 
 def _write_pipe(file: IO[bytes], recording: Recording) -> None:

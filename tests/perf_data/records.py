@@ -7,34 +7,16 @@ import struct
 from dataclasses import dataclass
 from enum import IntEnum
 
-
-class Kind(IntEnum):
-    """Types of records; those from 64 are perf's own."""
-
-    MMAP = 1
-    LOST = 2
-    COMM = 3
-    EXIT = 4
-    FORK = 7
-    SAMPLE = 9
-    MMAP2 = 10
-    LOST_SAMPLES = 13
-    HEADER_ATTR = 64
-    BUILD_ID = 67
-    FINISHED_ROUND = 68
-    FEATURE = 80
-    COMPRESSED = 81
-    FINISHED_INIT = 82
-
-
-class Mode(IntEnum):
-    """Whose code ran (``PERF_RECORD_MISC_CPUMODE_MASK``)."""
-
-    KERNEL = 1
-    USER = 2
-    HYPERVISOR = 3
-    GUEST_KERNEL = 4
-    GUEST_USER = 5
+# Types of records; those from 64 are perf's own.
+Kind = IntEnum(
+    "Kind",
+    {
+        "MMAP": 1, "LOST": 2, "COMM": 3, "FORK": 7, "SAMPLE": 9, "MMAP2": 10, "LOST_SAMPLES": 13,
+        "HEADER_ATTR": 64, "BUILD_ID": 67, "FINISHED_ROUND": 68, "FEATURE": 80, "COMPRESSED": 81,
+    },
+)  # fmt: skip
+# Whose code ran (``PERF_RECORD_MISC_CPUMODE_MASK``).
+Mode = IntEnum("Mode", "KERNEL USER HYPERVISOR GUEST_KERNEL GUEST_USER")
 
 
 @dataclass(frozen=True, slots=True)

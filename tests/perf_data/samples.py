@@ -12,41 +12,16 @@ from perf_data.records import Kind, finished_round
 
 # ``weight`` is the latency in cycles, ``later`` the second one of WEIGHT_STRUCT; ``chain`` counts from 1 (0: none).
 SAMPLE = np.dtype(
-    [
-        ("time", "<u8"),
-        ("ip", "<u8"),
-        ("addr", "<u8"),
-        ("phys", "<u8"),
-        ("source", "<u8"),
-        ("period", "<u8"),
-        ("pid", "<u4"),
-        ("tid", "<u4"),
-        ("cpu", "<u4"),
-        ("weight", "<u4"),
-        ("later", "<u2"),
-        ("event", "u1"),
-        ("mode", "u1"),
-        ("chain", "<u4"),
-    ]
+    [(name, "<u8") for name in ("time", "ip", "addr", "phys", "source", "period")]
+    + [(name, "<u4") for name in ("pid", "tid", "cpu", "weight", "chain")]
+    + [("later", "<u2"), ("event", "u1"), ("mode", "u1")]
 )
 # What fields hold that are of no use for memory samples: two branches, two registers (of a 64-bit program), a stack.
 _ORDINARY = {
-    "raw_size": 12,
-    "raw": b"0123456789ab",
-    "branches": 2,
-    "branch": 0xFFFF_FFFF_9E00_4000,
-    "user_abi": 2,
-    "user_registers": 0x7FFF_0000_1000,
-    "stack_size": STACK_BYTES,
-    "stack": b"0123456789abcdef",
-    "stack_used": 8,
-    "transaction": 1 << 32,
-    "abi": 2,
-    "registers": 77,
-    "cgroup": 9,
-    "page": 4096,
-    "code_page": 4096,
-}
+    "raw_size": 12, "raw": b"0123456789ab", "branches": 2, "branch": 0xFFFF_FFFF_9E00_4000, "user_abi": 2,
+    "user_registers": 0x7FFF_0000_1000, "stack_size": STACK_BYTES, "stack": b"0123456789abcdef", "stack_used": 8,
+    "transaction": 1 << 32, "abi": 2, "registers": 77, "cgroup": 9, "page": 4096, "code_page": 4096,
+}  # fmt: skip
 Samples = NDArray[np.void]
 Chain = tuple[int, ...]
 HERE = 0  # a frame that is the sampled instruction itself

@@ -14,18 +14,7 @@ from perf_data.records import Mode
 from perf_data.samples import SAMPLE, Samples
 
 # Mean latencies in cycles; loads that PEBS samples take 30 at least.
-_CYCLES: Mapping[Served, int] = {
-    Served.L1: 34,
-    Served.L2: 36,
-    Served.L3: 70,
-    Served.MODIFIED_HERE: 130,
-    Served.MODIFIED_AWAY: 380,
-    Served.CLEAN_AWAY: 300,
-    Served.RAM: 250,
-    Served.RAM_AWAY: 420,
-    Served.STORE_HIT: 20,
-    Served.STORE_MISS: 90,
-}
+_CYCLES: Mapping[Served, int] = dict(zip(Served, (34, 36, 70, 130, 380, 300, 250, 420, 20, 90), strict=True))
 STORES = (Served.STORE_HIT, Served.STORE_MISS)
 _SERVED = tuple(Served)
 
@@ -151,36 +140,37 @@ def _fill(found: Drawn, rows: NDArray[np.intp], touch: Touch, hardware: Hardware
     cpu = place % len(touch.cpus) if touch.owner else random.integers(0, len(touch.cpus), count)
     served = random.choice([_SERVED.index(one) for one in touch.served], count, p=_shares(touch.served.values()))
     task = place % len(touch.tasks) if touch.owner else random.integers(0, len(touch.tasks), count)
-    columns = found.samples
-    columns["ip"][rows] = _chosen(touch.instructions, random.integers(0, len(touch.instructions), count))
-    columns["addr"][rows] = _chosen([one.address for one in touch.places], place)
-    columns["phys"][rows] = _chosen([one.physical for one in touch.places], place)
-    columns["cpu"][rows] = _chosen(touch.cpus, cpu)
-    columns["pid"][rows] = _chosen([one.pid for one in touch.tasks], task)
-    columns["tid"][rows] = _chosen([one.tid for one in touch.tasks], task)
-    columns["mode"][rows] = touch.mode
-    columns["period"][rows] = 1009
-    columns["chain"][rows] = _chosen(touch.chains, random.integers(0, len(touch.chains), count))
-    _tell(columns, rows, served, touch.atomic, hardware, random)
+    columns = {
+        "ip": _chosen(touch.instructions, random.integers(0, len(touch.instructions), count)),
+        "addr": _chosen([one.address for one in touch.places], place),
+        "phys": _chosen([one.physical for one in touch.places], place),
+        "cpu": _chosen(touch.cpus, cpu),
+        "pid": _chosen([one.pid for one in touch.tasks], task),
+        "tid": _chosen([one.tid for one in touch.tasks], task),
+        "mode": touch.mode,
+        "period": 1009,
+        "chain": _chosen(touch.chains, random.integers(0, len(touch.chains), count)),
+        **_told(served, touch.atomic, hardware, random),
+    }
+    for name, values in columns.items():
+        found.samples[name][rows] = values
     found.place[rows], found.served[rows] = place, served
 
 
-def _tell(
-    columns: Samples,
-    rows: NDArray[np.intp],
-    served: NDArray[np.int64],
-    atomic: bool,
-    hardware: Hardware,
-    random: np.random.Generator,
-) -> None:
+def _told(
+    served: NDArray[np.int64], atomic: bool, hardware: Hardware, random: np.random.Generator
+) -> dict[str, NDArray[np.generic]]:
     """What the hardware tells: its word for how it was served, and how long that took."""
     sources = np.array([hardware.source(one, atomic) for one in _SERVED], dtype=np.uint64)
-    timed = np.array([0 if one in hardware.untimed else _CYCLES[one] for one in _SERVED])
+    timed = np.array([0 if one in hardware.untimed else _CYCLES[one] for one in _SERVED])[served]
     events = np.array([hardware.events.index(hardware.stores if one in STORES else hardware.loads) for one in _SERVED])
-    columns["source"][rows] = sources[served]
-    columns["weight"][rows] = (timed[served] * random.uniform(0.9, 1.8, len(rows))).astype(np.uint32)
-    columns["later"][rows] = columns["weight"][rows] + 9 * (timed[served] > 0)
-    columns["event"][rows] = events[served]
+    weight = (timed * random.uniform(0.9, 1.8, len(served))).astype(np.uint32)
+    return {
+        "source": sources[served],
+        "weight": weight,
+        "later": weight + np.uint32(9) * (timed > 0),
+        "event": events[served],
+    }
 
 
 def _places(touch: Touch, count: int, random: np.random.Generator) -> NDArray[np.int64]:
@@ -216,18 +206,9 @@ def truth(drawn: Drawn, touches: Sequence[Touch], computer: Computer) -> list[Tr
 
 def _row(touch: Touch, place: Place, drawn: Drawn, rows: NDArray[np.intp], computer: Computer) -> TruthRow:
     counts = np.bincount(drawn.served[rows], minlength=len(_SERVED))
+    served = {one.name: int(number) for one, number in zip(_SERVED, counts, strict=True) if number}
     cpus = tuple(np.unique(drawn.samples["cpu"][rows]).tolist())
-    return TruthRow(
-        type=touch.type,
-        member=touch.member,
-        function=touch.function,
-        offset=place.into,
-        address=place.address,
-        instructions=touch.instructions,
-        atomic=touch.atomic,
-        samples=len(rows),
-        served={one.name: int(number) for one, number in zip(_SERVED, counts, strict=True) if number},
-        cpus=cpus,
-        nodes=tuple(sorted({computer.node_of(cpu) for cpu in cpus})),
-        cycles=int(drawn.samples["weight"][rows].sum()),
-    )
+    nodes = tuple(sorted({computer.node_of(cpu) for cpu in cpus}))
+    cycles = int(drawn.samples["weight"][rows].sum())
+    named = touch.type, touch.member, touch.function, place.into, place.address, touch.instructions, touch.atomic
+    return TruthRow(*named, len(rows), served, cpus, nodes, cycles)

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from linesmith_command import linesmith
-from perf_data import compression, damage, records
-from perf_data.hand_made import recording
+from perf_data import damage, records
+from perf_data.hand_made import recording, with_more
 from perf_data.hardware import INTEL
-from perf_data.more_records import with_more
-from perf_data.recording import Form, write
+from perf_data.recording import Form, compressed, write
 from perf_data.records import Kind, Mapping
 
 from linesmith.analyzer.errors import LinesmithError
@@ -24,12 +23,6 @@ from linesmith.plugins.profiles.perf_data.source import PerfData
 
 _HEAD_BYTES = 1 << 16
 _SECONDS = 20.0  # of CPU, far more than any takes: a loop without an end is meant
-
-
-def whole(folder: Path, form: Form) -> bytes:
-    path = folder / "perf.data"
-    write(path, with_more(recording(INTEL, 120)[0]), form)
-    return path.read_bytes()
 
 
 def outcome(path: Path, content: bytes) -> Profile | str | None:
@@ -44,72 +37,55 @@ def outcome(path: Path, content: bytes) -> Profile | str | None:
         return str(error)
 
 
-def check(path: Path, kinds: Iterator[tuple[str, bytes]]) -> None:
-    for name, content in kinds:
+FILE = (damage.cut, damage.lying_header, damage.lying_features, damage.lying_records, damage.scattered)
+
+
+@pytest.mark.parametrize(
+    ("form", "kind"),
+    [
+        *((Form.FILE, kind) for kind in FILE),
+        (Form.COMPRESSED, damage.lying_records),
+        (Form.COMPRESSED, damage.scattered),
+        (Form.PIPE, damage.cut),
+        (Form.PIPE, damage.scattered),
+    ],
+    ids=lambda one: getattr(one, "__name__", str(one)),
+)
+def test_every_damage_is_told_or_read_around(
+    form: Form, kind: Callable[[bytes], damage.Damaged], tmp_path: Path
+) -> None:
+    write(tmp_path / "perf.data", with_more(recording(INTEL, 120)[0]), form)
+    for name, content in kind((tmp_path / "perf.data").read_bytes()):
         begin = time.process_time()
-        found = outcome(path, content)
+        found = outcome(tmp_path / "hostile.data", content)
         assert time.process_time() - begin < _SECONDS, name
         if isinstance(found, str):
             assert found.isprintable(), name
             assert "given.data" in found, name
 
 
-def test_every_damage_of_a_file_is_told_or_read_around(tmp_path: Path) -> None:
-    check(tmp_path / "hostile.data", damage.all_kinds(whole(tmp_path, Form.FILE)))
-
-
-def test_every_damage_of_compressed_records_is_told_or_read_around(tmp_path: Path) -> None:
-    if not compression.available():
-        pytest.skip("libzstd is not installed")
-    packed = whole(tmp_path, Form.COMPRESSED)
-
-    check(tmp_path / "hostile.data", damage.lying_records(packed))
-    check(tmp_path / "hostile.data", damage.scattered(packed, 60))
-
-
-def test_every_damage_of_a_pipe_is_told_or_read_around(tmp_path: Path) -> None:
-    pipe = whole(tmp_path, Form.PIPE)
-
-    check(tmp_path / "hostile.data", damage.cut(pipe))
-    check(tmp_path / "hostile.data", damage.scattered(pipe, 40))
-
-
 def test_a_compressed_record_that_would_fill_the_memory_is_given_up(tmp_path: Path) -> None:
-    if not compression.available():
-        pytest.skip("libzstd is not installed")
-    packed = compression.compressed(bytes(1 << 28))
-    bomb = b"".join(
-        struct.pack("<IHH", Kind.COMPRESSED, 0, 8 + len(part)) + part
-        for part in (packed[begin : begin + 60_000] for begin in range(0, len(packed), 60_000))
-    )
+    packed = compressed(bytes(1 << 28))
+    parts = (packed[begin : begin + 60_000] for begin in range(0, len(packed), 60_000))
+    bomb = b"".join(struct.pack("<IHH", Kind.COMPRESSED, 0, 8 + len(part)) + part for part in parts)
     path = tmp_path / "bomb.data"
     write(path, replace(recording(INTEL, 300)[0], tail=bomb), Form.COMPRESSED)
-
-    found = outcome(path, path.read_bytes())
-
-    assert isinstance(found, Profile | str)
+    assert isinstance(outcome(path, path.read_bytes()), Profile | str)
 
 
 def test_names_with_terminal_escapes_do_not_reach_the_terminal(tmp_path: Path) -> None:
-    what = recording(INTEL, 300)[0]
-    events = tuple(replace(one, name=one.name + damage.ESCAPES) for one in what.events)
-    evil = records.comm(100, 100, damage.ESCAPES) + Mapping(100, 4096, 4096, 0, f"/opt/{damage.ESCAPES}").record()
-    computer = replace(what.computer, hostname=damage.ESCAPES, release=damage.ESCAPES)
-    builds = records.build_id(records.Mode.USER, f"/opt/{damage.ESCAPES}", bytes(20))
-    path = tmp_path / "escapes.data"
-    write(
-        path,
-        replace(
-            what,
-            events=events,
-            head=what.head + evil,
-            computer=computer,
-            builds=what.builds + builds,
-            command=("perf", damage.ESCAPES),
-        ),
+    what, evil = recording(INTEL, 300)[0], f"/opt/{damage.ESCAPES}"
+    named = records.comm(100, 100, damage.ESCAPES) + Mapping(100, 4096, 4096, 0, evil).record()
+    hostile = replace(
+        what,
+        events=tuple(replace(one, name=one.name + damage.ESCAPES) for one in what.events),
+        head=what.head + named,
+        computer=replace(what.computer, hostname=damage.ESCAPES, release=damage.ESCAPES),
+        builds=what.builds + records.build_id(records.Mode.USER, evil, bytes(20)),
+        command=("perf", damage.ESCAPES),
     )
-
+    path = tmp_path / "escapes.data"
+    write(path, hostile)
     done = linesmith("hot", path)
-
     assert "Traceback" not in done.stderr
     assert not set(damage.ESCAPES) & set(done.stdout + done.stderr) - set("\n01;2Jmowned][evil3")

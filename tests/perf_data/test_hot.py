@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``linesmith hot`` on a perf.data, as a user meets it: builds, a pipe, samples in and out."""
+"""From a perf.data to what lies on its lines, and what perf itself says of it."""
 
 from __future__ import annotations
 
-import shutil
+import re
 import subprocess
+import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
-from linesmith_command import LINESMITH, linesmith
+from linesmith_command import command, linesmith
 from perf_data import program_scenario
+from perf_data.hand_made import with_more
 from perf_data.hardware import INTEL
-from perf_data.more_records import with_more
-from perf_data.perfs import needed
+from perf_data.kernel import Kernel
+from perf_data.perfs import each_perf, needed, output
 from perf_data.program import Program
 from perf_data.recording import Form, write
-from perf_data.write import program_recording
+from perf_data.scenario import TruthRow
+from perf_data.write import kernel_recording, program_recording
 
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if shutil.which("gcc") is None:
-        pytest.skip("gcc is not installed")
-    return program_scenario.compiled(tmp_path_factory.mktemp("server"))
+from linesmith.analyzer.errors import ProfileError
+from linesmith.plugins.profiles.perf_data.source import PerfData
 
 
 @pytest.fixture(scope="module")
@@ -35,34 +35,27 @@ def data(server: Path) -> Path:
 @pytest.fixture(scope="module")
 def other_build(server: Path) -> Path:
     """The same server compiled otherwise, under the same name."""
-    elf = server.parent / "other" / server.name
-    elf.parent.mkdir()
-    source = str(program_scenario.SOURCE)
-    subprocess.run(["gcc", "-g", "-O1", "-fPIE", "-pie", "-Wl,--build-id", "-o", elf, source], check=True)
-    return elf
+    folder = server.parent / "other"
+    folder.mkdir()
+    return program_scenario.compiled(folder, "-O1")
 
 
 def test_elements_of_a_global_array_and_objects_on_the_heap_are_named(server: Path, data: Path) -> None:
+    """And every sample ends in one outcome: 5,000 of memory, 300 of cycles, 200 of a guest, 22 that were lost."""
     done = linesmith("hot", server, data)
     assert done.returncode == 0, done.stderr
     assert "memory   global per_thread[2]" in done.stdout
     assert "connection" in done.stdout
     assert "count_request" in done.stdout
-
-
-def test_every_sample_ends_in_one_outcome(server: Path, data: Path) -> None:
-    """5,000 of memory, 300 of cycles, 200 of a guest, 22 that were lost."""
-    words = " ".join(linesmith("hot", server, data).stdout.split())
-    ended = words.partition("5,522 samples in = 5,522 out: ")[2]
+    ended = " ".join(done.stdout.split()).partition("5,522 samples in = 5,522 out: ")[2]
     for part in ("300 no memory access", "200 in a guest", "22 lost while recording"):
         assert part in ended
 
 
 def test_another_build_is_refused_with_what_to_say(other_build: Path, data: Path) -> None:
     done = linesmith("hot", other_build, data)
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "say --assume-same-layout (trust addresses) or --by-symbol (trust names only)" in done.stderr
-    assert done.stderr.count("\n") == 1
 
 
 def test_by_symbol_perf_names_the_functions(other_build: Path, data: Path) -> None:
@@ -77,6 +70,53 @@ def test_by_symbol_perf_names_the_functions(other_build: Path, data: Path) -> No
 def test_out_of_a_pipe(server: Path) -> None:
     path = server.with_name("piped.data")
     write(path, program_recording(Program(server), INTEL, 2000)[0], Form.PIPE)
-    done = subprocess.run([LINESMITH, "hot", server, "-"], input=path.read_bytes(), capture_output=True, check=False)
+    done = command("hot", server, "-", stdin=path.read_bytes())
     assert done.returncode == 0, done.stderr
     assert b"2,000 samples in = 2,000 out" in done.stdout
+
+
+def named_as_meant(perf: str, rows: list[TruthRow], *words: str | Path) -> None:
+    """``perf script`` names the functions and addresses that were drawn."""
+    meant: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        meant[row.function, f"{row.address:x}"] += row.samples
+    text = output(perf, "script", "-F", "addr,ip,sym", *words)
+    assert Counter((words[2], words[0]) for words in map(str.split, text.splitlines()) if words) == meant
+
+
+@each_perf
+def test_perf_names_the_functions_of_the_program(perf: str, server: Path, tmp_path: Path) -> None:
+    recording, rows = program_recording(Program(server), INTEL, 3000)
+    write(tmp_path / "perf.data", recording)
+    named_as_meant(perf, rows, "-i", tmp_path / "perf.data")
+
+
+@each_perf
+@pytest.mark.real
+@pytest.mark.study
+def test_perf_names_the_functions_of_a_moved_kernel(perf: str, vmlinux: Path, tmp_path: Path) -> None:
+    kernel = Kernel(vmlinux, slide=0x2B60_0000)
+    recording, rows = kernel_recording(kernel, INTEL, 5000)
+    write(tmp_path / "perf.data", recording)
+    named_as_meant(perf, rows, "-k", vmlinux, "-i", tmp_path / "perf.data")
+    member = kernel.offset("ext4_inode_info", "vfs_inode.i_data.i_mmap_rwsem")
+    places = {row.address - member for row in rows if row.member == "vfs_inode.i_data.i_mmap_rwsem.count"}
+    assert {place % 64 for place in places} == set(range(0, 64, 8)), "inodes begin at every phase"
+
+
+@each_perf
+@pytest.mark.parametrize("options", ["", "-g", "-z", "-g -z", "-a"])
+@pytest.mark.parametrize("piped", [False, True], ids=["file", "pipe"])
+def test_what_perf_records_here_is_read(perf: str, options: str, piped: bool, tmp_path: Path) -> None:
+    """Of an event that every machine has; its samples are of no memory."""
+    path = tmp_path / "perf.data"
+    work = (sys.executable, "-c", "sum(number * number for number in range(2_000_000))")
+    words = ("record", "-q", "-d", "-e", "cpu-clock", *options.split(), "-o", "-" if piped else str(path))
+    done = subprocess.run([needed(perf), *words, "--", *work], capture_output=True, timeout=300, check=False)
+    if done.returncode:
+        pytest.skip(f"perf cannot record here: {done.stderr.decode(errors='replace').strip()[:200]}")
+    if piped:
+        path.write_bytes(done.stdout)
+    samples = len(re.findall(r"^\s*cpu-clock\S*:", output(perf, "script", "-i", path, "-F", "event"), re.MULTILINE))
+    with pytest.raises(ProfileError, match=rf"\(samples: {samples} no memory access[,)]"):
+        PerfData().read(path, "perf.data")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The lines that linesmith reads have the counts that ``perf c2c report`` gives them, and perf's own text agrees."""
+"""A recording is read back as it was drawn, and each of its lines counts as in perf."""
 
 from __future__ import annotations
 
@@ -10,55 +10,131 @@ from pathlib import Path
 import numpy as np
 import pytest
 from perf_data import records
-from perf_data.hand_made import recording
-from perf_data.hardware import ALL, INTEL, POWER, Hardware
-from perf_data.more_records import with_more
-from perf_data.perfs import PERFS, Line, needed, shared_lines
-from perf_data.recording import Recording, write
+from perf_data.event import EVERY_ODD_FIELD, ODD_FIELDS, Field
+from perf_data.hand_made import CYCLES, FIRST, GUESTS, LOST_RECORDS, LOST_SAMPLES, SECOND, recording, with_more
+from perf_data.hardware import ALL, ARM, INTEL, POWER, Hardware, Served
+from perf_data.perfs import Line, each_perf, needed, shared_lines
+from perf_data.recording import Form, Recording, write
 from perf_data.records import Mapping, Mode
+from perf_data.scenario import STORES, Drawn
 
-from linesmith.analyzer.model import Profile, Sampling, SharedLine
+from linesmith.analyzer.model import Profile, SampleOutcome, Sampling, SharedLine
 from linesmith.plugins.profiles.perf_data.by_perf import add_decoded
 from linesmith.plugins.profiles.perf_data.source import PerfData
 from linesmith.plugins.profiles.sample_profile import profile_of_samples
 from linesmith.plugins.profiles.samples import Samples
 
-each_perf = pytest.mark.parametrize("perf", PERFS)
 each_hardware = pytest.mark.parametrize("machine", ALL.values(), ids=list(ALL))
+_SERVED = list(Served)
+_MOST_BYTES = 128  # of a line; nothing else lies beside the two
 _CODE, _DATA, _ANONYMOUS = 0x55D3_0000_0000, 0x55D3_0010_0000, 0x7F00_0000_0000
 _MOVED = 0x1_0000_0000
+Counts = Counter[tuple[int, int, int, bool]]
 
 
-def read(path: Path) -> Profile:
+def read(path: Path, what: Recording, form: Form = Form.FILE) -> Profile:
+    write(path, what, form)
     (profile,) = PerfData().read(path, path.name)
     return profile
 
 
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "perf.data"
+
+
+def found(line: SharedLine) -> Counts:
+    """Samples by offset, instruction, CPU, and whether they store."""
+    counts: Counts = Counter()
+    for one in line.accesses:
+        for by in one.by_cpu:
+            where = one.offset or 0, one.code_address or 0, by.cpu
+            counts[(*where, False)] += by.loads
+            counts[(*where, True)] += by.stores
+    return +counts
+
+
+def drawn_on(drawn: Drawn, address: int) -> list[tuple[int, int, int, Served]]:
+    """The same of what was drawn, one by one, with how it was served."""
+    columns = (drawn.samples[name].tolist() for name in ("addr", "ip", "cpu"))
+    rows = zip(*columns, drawn.served.tolist(), strict=True)
+    return [
+        (where - address, code, cpu, _SERVED[served])
+        for where, code, cpu, served in rows
+        if address <= where < address + _MOST_BYTES
+    ]
+
+
+def expected(drawn: Drawn, address: int) -> Counts:
+    return Counter((offset, code, cpu, served in STORES) for offset, code, cpu, served in drawn_on(drawn, address))
+
+
+@pytest.mark.parametrize("form", list(Form))
+@each_hardware
+def test_each_access_has_its_samples(machine: Hardware, form: Form, path: Path) -> None:
+    what, drawn = recording(machine)
+    lines = {line.address or 0: line for line in read(path, what, form).lines}
+    bytes_each = 128 if machine is POWER else 64
+    assert set(lines) == {place // bytes_each * bytes_each for place in (FIRST, SECOND)}
+    modified = {Served.MODIFIED_HERE, Served.MODIFIED_AWAY}
+    if machine is ARM:  # SPE tells what came from any other cache
+        modified.add(Served.CLEAN_AWAY)
+    for address, line in lines.items():
+        assert (line.bytes, found(line)) == (bytes_each, expected(drawn, address))
+        contended = [served in modified for *_, served in drawn_on(drawn, address)]
+        assert sum(one.contended for one in line.accesses) == sum(contended)
+
+
+@pytest.mark.parametrize("more", [*ODD_FIELDS, EVERY_ODD_FIELD], ids=lambda one: one.name)
+def test_fields_that_say_nothing_of_memory_are_stepped_over(more: Field, path: Path) -> None:
+    what, drawn = recording(INTEL, 500)
+    events = tuple(replace(one, more=more) for one in what.events)
+    for line in read(path, replace(what, events=events)).lines:
+        assert found(line) == expected(drawn, line.address or 0)
+
+
+def test_every_sample_ends_in_one_outcome(path: Path) -> None:
+    what, drawn = recording(INTEL)
+    sampling = read(path, with_more(what)).sampling
+    assert sampling is not None
+    outcomes = Counter(dict(sampling.outcomes))
+    shared = sum(expected(drawn, address).total() for address in (FIRST, SECOND))
+    nowhere = int((drawn.samples["addr"] == 0).sum())
+    assert outcomes[SampleOutcome.SHARED_LINE] == shared
+    assert outcomes[SampleOutcome.GUEST] == GUESTS
+    assert outcomes[SampleOutcome.NO_ADDRESS] + outcomes[SampleOutcome.NO_ACCESS] == nowhere + CYCLES
+    assert outcomes[SampleOutcome.LOST] == LOST_RECORDS + LOST_SAMPLES
+    assert sampling.samples == 2000 + CYCLES + GUESTS + LOST_RECORDS + LOST_SAMPLES
+
+
+def test_the_header_tells_the_machine_and_the_builds(path: Path) -> None:
+    sampling = read(path, recording(INTEL)[0]).sampling
+    assert sampling is not None
+    assert (sampling.release, sampling.machine, sampling.cpus) == ("6.1.0-56-cloud-amd64", "x86_64", 16)
+    assert [(one.path, one.build_id) for one in sampling.builds] == [("[kernel.kallsyms]", bytes(range(20)).hex())]
+    assert sampling.anchor == ("_text", 0xFFFFFFFF9E000000)
+
+
 def counted(line: SharedLine, display: str) -> Line:
     """The line in the words of perf's table."""
-    remote, local = line.hitm_remote or 0, line.hitm_local or 0
-    if display == "peer":
-        remote, local = line.peer_remote or 0, line.peer_local or 0
-    hit, miss, unknown = line.stores_l1_hit or 0, line.stores_l1_miss or 0, line.stores_na or 0
-    return Line(line.address or 0, remote, local, hit + miss + unknown, hit, miss, unknown)
+    remote, local = (line.peer_remote, line.peer_local) if display == "peer" else (line.hitm_remote, line.hitm_local)
+    stores = line.stores_l1_hit or 0, line.stores_l1_miss or 0, line.stores_na or 0
+    return Line(line.address or 0, remote or 0, local or 0, sum(stores), *stores)
 
 
 def by_level(line: Line) -> Line:
     """The line as we count it: perf has no column for stores of other levels than L1."""
-    return replace(line, stores_unknown=line.stores - line.stores_hit - line.stores_miss)
+    return line._replace(stores_unknown=line.stores - line.stores_hit - line.stores_miss)
 
 
 @each_perf
 @each_hardware
-def test_each_line_counts_as_in_perf(perf: str, machine: Hardware, tmp_path: Path) -> None:
-    path = tmp_path / "perf.data"
-    write(path, with_more(recording(machine)[0]))
-
+def test_each_line_counts_as_in_perf(perf: str, machine: Hardware, path: Path) -> None:
+    profile = read(path, with_more(recording(machine)[0]))
     told = shared_lines(perf, path)
-
-    profile = read(path)
+    first, second = profile.lines
+    assert first.contended > second.contended, "the costliest comes first"
     lines = [counted(line, profile.display) for line in profile.lines]
-    assert len(lines) == 2
     # perf lists the lines of a guest, too, which has other memory at the same addresses.
     if machine is not POWER:
         assert set(lines) <= set(map(by_level, told))
@@ -68,23 +144,14 @@ def test_each_line_counts_as_in_perf(perf: str, machine: Hardware, tmp_path: Pat
 
 
 @each_perf
-def test_lines_of_processes_are_parted_as_by_perf(perf: str, tmp_path: Path) -> None:
-    path = tmp_path / "perf.data"
-    write(path, two_processes())
-
-    told = Counter((line.remote, line.local, line.stores) for line in shared_lines(perf, path))
-
-    profile = read(path)
-    found = [counted(line, "hitm") for line in profile.lines]
-    assert Counter((line.remote, line.local, line.stores) for line in found) == told
+def test_lines_of_processes_are_parted_as_by_perf(perf: str, path: Path) -> None:
+    lines = read(path, two_processes()).lines
+    told = [(line.remote, line.local, line.stores) for line in shared_lines(perf, path)]
+    assert sorted((one.remote, one.local, one.stores) for one in (counted(line, "hitm") for line in lines)) == sorted(
+        told
+    )
     # The file's line is one, under its address in the first process; anonymous memory has one for each.
-    assert [
-        (line.address, line.pid) for line in sorted(profile.lines, key=lambda one: (one.address or 0, one.pid))
-    ] == [
-        (_DATA, 100),
-        (_ANONYMOUS, 100),
-        (_ANONYMOUS, 200),
-    ]
+    assert sorted((line.address, line.pid) for line in lines) == [(_DATA, 100), (_ANONYMOUS, 100), (_ANONYMOUS, 200)]
 
 
 def two_processes() -> Recording:
@@ -114,15 +181,11 @@ def anonymous(pid: int) -> bytes:
 
 
 @each_hardware
-def test_what_perf_prints_of_traces_is_counted_alike(machine: Hardware, tmp_path: Path) -> None:
+def test_what_perf_prints_of_traces_is_counted_alike(machine: Hardware, path: Path) -> None:
     needed("perf")
-    path = tmp_path / "perf.data"
-    write(path, recording(machine)[0])
+    ours = read(path, recording(machine)[0])
     samples = Samples()
-
     add_decoded(path, "perf.data", samples)
-
-    ours = read(path)
     told = profile_of_samples(samples, "perf.data", Sampling(machine=machine.machine))
     assert told.sampling is not None
     assert ours.sampling is not None

@@ -22,10 +22,10 @@ LINE, CODE = 0xFFFF888100000040, 0xFFFFFFFF81000010
 HITM = 0x2 | (0x2 | 0x40) << 5 | 0x10 << 19
 
 
-def file_of(order: str, fields: int, samples: list[bytes], read_format: int = 0) -> bytes:
+def file_of(order: str, fields: int, samples: list[bytes], read_format: int = 0, mode: int = 1) -> bytes:
     """A perf.data file with one event and kernel samples, each given without its header."""
     attribute = struct.pack(f"{order}IIQQQQQ", 4, 64, 0x1CD, 1, fields, read_format, 0).ljust(64, b"\0")
-    records = b"".join(struct.pack(f"{order}IHH", Kind.SAMPLE, 1, 8 + len(one)) + one for one in samples)
+    records = b"".join(struct.pack(f"{order}IHH", Kind.SAMPLE, mode, 8 + len(one)) + one for one in samples)
     begin = 104 + 80
     sections = (104, 80, begin, len(records), 0, 0)
     magic = b"PERFILE2" if order == "<" else b"2ELIFREP"
@@ -42,13 +42,23 @@ def read(data: bytes, folder: Path) -> Profile:
 
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_both_byte_orders(order: str, tmp_path: Path) -> None:
-    sample = struct.pack(f"{order}QIIQIIQQ", CODE, 7, 8, LINE + 8, 3, 0, 250, HITM)
-    profile = read(file_of(order, IP | TID | ADDR | CPU | WEIGHT | SOURCE, [sample] * 3), tmp_path)
+    """The last of four samples has no latency, which is not one of 0 cycles."""
+    samples = [
+        struct.pack(f"{order}QIIQIIQQ", CODE, 7, 8, LINE + 8, 3, 0, cycles, HITM) for cycles in (250, 250, 250, 0)
+    ]
+    profile = read(file_of(order, IP | TID | ADDR | CPU | WEIGHT | SOURCE, samples), tmp_path)
     (line,) = profile.lines
     (access,) = line.accesses
-    assert (line.address, access.offset, access.code_address, access.hitm_local) == (LINE, 8, CODE, 3)
+    assert (line.address, access.offset, access.code_address, access.hitm_local) == (LINE, 8, CODE, 4)
+    assert access.cycles_local == 250
     (counts,) = access.by_cpu
-    assert (counts.cpu, counts.loads, counts.cycles, counts.timed) == (3, 3, 750, 3)
+    assert (counts.cpu, counts.loads, counts.cycles, counts.timed) == (3, 4, 750, 3)
+
+
+def test_lines_of_a_program_are_of_its_process_not_of_its_threads(tmp_path: Path) -> None:
+    threads = [struct.pack("<QIIQQ", CODE & 0xFFFFFF, 7, thread, LINE & 0xFFFFFF, HITM) for thread in (8, 9)]
+    profile = read(file_of("<", IP | TID | ADDR | SOURCE, threads, mode=2), tmp_path)
+    assert [(line.pid, line.hitm_local) for line in profile.lines] == [(7, 2)]
 
 
 def test_fields_of_any_length_in_front_of_the_data_source(tmp_path: Path) -> None:

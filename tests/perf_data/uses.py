@@ -17,12 +17,8 @@ READ, WRITE, UPDATE, ATOMIC = AccessKind.READ, AccessKind.WRITE, AccessKind.READ
 
 # How loads and stores of contended members are served; of memory that one CPU has for itself; of memory seldom used.
 CONTENDED: Mapping[Served, float] = {
-    Served.MODIFIED_HERE: 25,
-    Served.MODIFIED_AWAY: 35,
-    Served.L3: 15,
-    Served.L1: 15,
-    Served.CLEAN_AWAY: 10,
-}
+    Served.MODIFIED_HERE: 25, Served.MODIFIED_AWAY: 35, Served.L3: 15, Served.L1: 15, Served.CLEAN_AWAY: 10,
+}  # fmt: skip
 CONTENDED_STORES: Mapping[Served, float] = {Served.STORE_HIT: 55, Served.STORE_MISS: 45}
 QUIET: Mapping[Served, float] = {Served.L1: 90, Served.L2: 8, Served.L3: 2}
 QUIET_STORES: Mapping[Served, float] = {Served.STORE_HIT: 98, Served.STORE_MISS: 2}
@@ -66,20 +62,9 @@ def contended(image: Image, use: Use, objects: Objects) -> Iterator[Touch]:
     for offset, kind in sorted({(one.offset or 0, one.kind) for one in found}):
         here = tuple(one.address + image.slide for one in found if one.offset == offset and one.kind is kind)
         share = use.share * len(here) / len(found)
-        load = Touch(
-            type=objects.name,
-            member=f"{use.at}.{use.path}".strip("."),
-            function=use.function,
-            instructions=here,
-            places=tuple(one.plus(base + offset) for one in objects.places),
-            share=share / 2 if kind in (ATOMIC, UPDATE) else share,
-            served=CONTENDED,
-            cpus=objects.cpus,
-            tasks=objects.tasks,
-            atomic=kind is ATOMIC,
-            mode=objects.mode,
-            owner=objects.owned,
-        )
+        places = tuple(one.plus(base + offset) for one in objects.places)
+        load = replace(_touch(use, objects, here, places), atomic=kind is ATOMIC)
+        load = replace(load, share=share / 2 if kind in (ATOMIC, UPDATE) else share)
         if kind is not WRITE:
             yield load
         if kind is not READ:
@@ -89,17 +74,13 @@ def contended(image: Image, use: Use, objects: Objects) -> Iterator[Touch]:
 def alone(image: Image, use: Use, objects: Objects, served: Mapping[Served, float]) -> Touch:
     """One use of memory that belongs to one CPU each; the places lie where the member is."""
     found = image.touching(use.function, f"struct {use.via}", use.path, use.kinds)
-    return Touch(
-        type=objects.name,
-        member=f"{use.at}.{use.path}".strip(".") if objects.name else "",
-        function=use.function,
-        instructions=tuple(one.address + image.slide for one in found),
-        places=objects.places,
-        share=use.share,
-        served=served,
-        cpus=objects.cpus,
-        tasks=objects.tasks,
-        mode=objects.mode,
-        skewed=False,
-        owner=objects.owned,
-    )
+    code = tuple(one.address + image.slide for one in found)
+    touch = replace(_touch(use, objects, code, objects.places), served=served, skewed=False)
+    return touch if objects.name else replace(touch, member="")
+
+
+def _touch(use: Use, objects: Objects, code: tuple[int, ...], places: tuple[Place, ...]) -> Touch:
+    """Contended loads of the whole use."""
+    member = f"{use.at}.{use.path}".strip(".")
+    named = objects.name, member, use.function, code, places, use.share, CONTENDED
+    return Touch(*named, objects.cpus, objects.tasks, owner=objects.owned, mode=objects.mode)

@@ -22,9 +22,9 @@ from pathlib import Path
 from perf_data import kernel_scenario, program_scenario, records
 from perf_data.event import Field
 from perf_data.features import Computer
+from perf_data.hand_made import with_more
 from perf_data.hardware import ALL, Hardware
 from perf_data.kernel import Kernel
-from perf_data.more_records import with_more
 from perf_data.program import Program
 from perf_data.recording import Form, Recording, write
 from perf_data.records import Mode

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which columns each generation of ``perf c2c report`` prints, with their headings and widths."""
+"""The columns of ``perf c2c report``, by the releases of perf between which they changed (``builtin-c2c.c``)."""
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import NamedTuple
 
@@ -29,121 +30,83 @@ class Heading(NamedTuple):
     span: int = 0
 
 
+def _columns(text: str) -> dict[str, Heading]:
+    """``UPPER > NAME=LOWER:WIDTH ...``, an upper heading with the columns that it spans, a line each."""
+    found = {}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        upper, _, columns = line.rpartition(" > ")
+        for name, lower, width in re.findall(r"(\w+)=(.*?):(\d+)(?= \w+=|$)", columns):
+            found[name] = Heading(lower, int(width))
+        if upper:
+            name, span = columns.partition("=")[0], columns.count("=") - 1
+            found[name] = found[name]._replace(upper=upper, span=span)
+    return found
+
+
 def table_columns(generation: Generation, display: str) -> dict[str, Heading]:
     """The shared-lines table; ``display`` is what ``-d`` asked for."""
-    first = {"Rmt": ("Rmt", "Hitm"), "Lcl": ("Lcl", "Hitm"), "Tot": ("Tot", "Hitm"), "Peer": ("Peer", "Snoop")}
-    upper, lower = first[display]
-    share = {"share": Heading(lower, 7, upper)}
+    share = {"share": Heading("Snoop", 7, "Peer") if display == "Peer" else Heading("Hitm", 7, display)}
     if generation in OLD:
-        place = _old_place(generation)
-        return {**place, "records": Heading("records", 7, "Total"), **share, **_OLD_COUNTS}
+        place = _columns("address=Cacheline:18") if generation is Generation.F1 else _ADDRESS
+        return {**_INDEX, **place, **_columns("Total > records=records:7"), **share, **_OLD_COUNTS}
     snoops = _PEERS if generation is Generation.F5 else _HITMS
-    stores = _STORES if generation is Generation.F3 else {**_STORES_OF_THREE}
+    stores = _STORES if generation is Generation.F3 else _STORES_OF_THREE
     return {**_INDEX, **_ADDRESS, **share, **snoops, **_TOTALS, **stores, **_HITS}
 
 
 def row_columns(generation: Generation, coalesced: frozenset[str], source: bool, nodes: int) -> dict[str, Heading]:
     """The distribution, without the empty column of the line's number; widths of text columns are 0."""
     old = generation is Generation.F1
-    columns = {**_shares(generation), **(_OLD_OFFSET if old else _OFFSET)}
-    columns |= {"pid": Heading("Pid", 7)} if "pid" in coalesced else {}
-    columns |= {"tid": Heading("Tid", 0)} if "tid" in coalesced else {}
-    columns |= {"code": Heading("Code address", 18)} if "iaddr" in coalesced else {}
     kind = "peer" if generation is Generation.F5 else "hitm"
-    columns |= {
-        "mean_rmt": Heading(f"rmt {kind}", 8, "---------- cycles ----------", 2),
-        "mean_lcl": Heading(f"lcl {kind}", 8),
-        "mean_load": Heading("load", 8),
+    by_code = "iaddr" in coalesced
+    last = ("Node", f"Node{{cpus %{kind}s %stores}}", "Node{cpu list}")[nodes]
+    parts = {
+        _SHARES[generation]: True,
+        "Data address > offset=Offset:18" if old else _OFFSET: True,
+        "pid=Pid:7": "pid" in coalesced,
+        "tid=Tid:0": "tid" in coalesced,
+        "code=Code address:18": by_code,
+        f"---------- cycles ---------- > mean_rmt=rmt {kind}:8 mean_lcl=lcl {kind}:8 mean_load=load:8": True,
+        "Total > row_records=records:7": not old,
+        "cpu > cpus=cnt:8": True,
+        "symbol=Symbol:0": by_code,
+        "Shared > object=Object:0": bool(coalesced & {"iaddr", "dso"}),
+        "source=Source:Line:0": source and by_code,
     }
-    columns |= {} if old else {"row_records": Heading("records", 7, "Total")}
-    columns |= {"cpus": Heading("cnt", 8, "cpu")}
-    columns |= {"symbol": Heading("Symbol", 0)} if "iaddr" in coalesced else {}
-    columns |= {"object": Heading("Object", 0, "Shared")} if coalesced & {"iaddr", "dso"} else {}
-    columns |= {"source": Heading("Source:Line", 0)} if source and "iaddr" in coalesced else {}
-    return columns | {"nodes": Heading(_nodes_heading(generation, nodes), 4)}
+    return _columns("\n".join(part for part, shown in parts.items() if shown)) | {"nodes": Heading(last, 4)}
 
 
-def _nodes_heading(generation: Generation, nodes: int) -> str:
-    kind = "peers" if generation is Generation.F5 else "hitms"
-    return ("Node", f"Node{{cpus %{kind} %stores}}", "Node{cpu list}")[nodes]
-
-
-def _old_place(generation: Generation) -> dict[str, Heading]:
-    return {**_INDEX, "address": Heading("Cacheline", 18)} if generation is Generation.F1 else {**_INDEX, **_ADDRESS}
-
-
-def _shares(generation: Generation) -> dict[str, Heading]:
-    match generation:
-        case Generation.F1 | Generation.F2:
-            snoops = {"remote": Heading("Rmt", 7, "----- HITM -----", 1), "local": Heading("Lcl", 7)}
-        case Generation.F5:
-            snoops = {"remote": Heading("Rmt", 7, "-- Peer Snoop --", 1), "local": Heading("Lcl", 7)}
-        case _:
-            snoops = {"remote": Heading("RmtHitm", 7, "----- HITM -----", 1), "local": Heading("LclHitm", 7)}
-    if generation in (Generation.F4, Generation.F5):
-        group = Heading("L1 Hit", 7, "------- Store Refs ------", 2)
-        return {**snoops, "hit": group, "miss": Heading("L1 Miss", 7), "na": Heading("N/A", 7)}
-    return {**snoops, "hit": Heading("L1 Hit", 7, "-- Store Refs --", 1), "miss": Heading("L1 Miss", 7)}
-
-
-_INDEX = {"index": Heading("Index", 7)}
-_ADDRESS = {
-    "address": Heading("Address", 18, "----------- Cacheline ----------", 2),
-    "node": Heading("Node", 4),
-    "pages": Heading("PA cnt", 6),
+_STORE_SHARES = "-- Store Refs -- > hit=L1 Hit:7 miss=L1 Miss:7"
+_STORE_SHARES_OF_THREE = "------- Store Refs ------ > hit=L1 Hit:7 miss=L1 Miss:7 na=N/A:7"
+_OLD_SHARES = f"----- HITM ----- > remote=Rmt:7 local=Lcl:7\n{_STORE_SHARES}"
+_HITM_SHARES = "----- HITM ----- > remote=RmtHitm:7 local=LclHitm:7\n"
+_SHARES = {
+    Generation.F1: _OLD_SHARES,
+    Generation.F2: _OLD_SHARES,
+    Generation.F3: _HITM_SHARES + _STORE_SHARES,
+    Generation.F4: _HITM_SHARES + _STORE_SHARES_OF_THREE,
+    Generation.F5: f"-- Peer Snoop -- > remote=Rmt:7 local=Lcl:7\n{_STORE_SHARES_OF_THREE}",
 }
-_OLD_OFFSET = {"offset": Heading("Offset", 18, "Data address")}
-_OFFSET = {
-    "offset": Heading("Offset", 18, "--------- Data address ---------", 2),
-    "node": Heading("Node", 4),
-    "pages": Heading("PA cnt", 6),
-}
-_HITMS = {
-    "snoops": Heading("Total", 7, "------- Load Hitm -------", 2),
-    "local": Heading("LclHitm", 7),
-    "remote": Heading("RmtHitm", 7),
-}
-_PEERS = {
-    "snoops": Heading("Total", 7, "------- Load Peer -------", 2),
-    "local": Heading("Local", 7),
-    "remote": Heading("Remote", 7),
-}
-_TOTALS = {
-    "records": Heading("records", 7, "Total"),
-    "loads": Heading("Loads", 7, "Total"),
-    "stores": Heading("Stores", 7, "Total"),
-}
-_STORES = {"hit": Heading("L1Hit", 7, "---- Stores ----", 1), "miss": Heading("L1Miss", 7)}
-_STORES_OF_THREE = {
-    "hit": Heading("L1Hit", 7, "--------- Stores --------", 2),
-    "miss": Heading("L1Miss", 7),
-    "na": Heading("N/A", 7),
-}
-_HITS = {
-    "fb": Heading("FB", 7, "----- Core Load Hit -----", 2),
-    "l1": Heading("L1", 7),
-    "l2": Heading("L2", 7),
-    "llc": Heading("LclHit", 8, "- LLC Load Hit --", 1),
-    "llc_hitm": Heading("LclHitm", 7),
-    "remote_hit": Heading("RmtHit", 8, "- RMT Load Hit --", 1),
-    "remote_hitm": Heading("RmtHitm", 7),
-    "dram": Heading("Lcl", 8, "--- Load Dram ----", 1),
-    "remote_dram": Heading("Rmt", 8),
-}
-_OLD_COUNTS = {
-    "snoops": Heading("Total", 7, "----- LLC Load Hitm -----", 2),
-    "local": Heading("Lcl", 7),
-    "remote": Heading("Rmt", 7),
-    "stores": Heading("Total", 7, "---- Store Reference ----", 2),
-    "hit": Heading("L1Hit", 7),
-    "miss": Heading("L1Miss", 7),
-    "dram": Heading("Lcl", 8, "--- Load Dram ----", 1),
-    "remote_dram": Heading("Rmt", 8),
-    "llc_miss": Heading("Ld Miss", 7, "LLC"),
-    "loads": Heading("Loads", 7, "Total"),
-    "fb": Heading("FB", 7, "----- Core Load Hit -----", 2),
-    "l1": Heading("L1", 7),
-    "l2": Heading("L2", 7),
-    "llc": Heading("Llc", 8, "-- LLC Load Hit --", 1),
-    "remote_hit": Heading("Rmt", 8),
-}
+_OFFSET = "--------- Data address --------- > offset=Offset:18 node=Node:4 pages=PA cnt:6"
+_INDEX = _columns("index=Index:7")
+_ADDRESS = _columns("----------- Cacheline ---------- > address=Address:18 node=Node:4 pages=PA cnt:6")
+_HITMS = _columns("------- Load Hitm ------- > snoops=Total:7 local=LclHitm:7 remote=RmtHitm:7")
+_PEERS = _columns("------- Load Peer ------- > snoops=Total:7 local=Local:7 remote=Remote:7")
+_TOTALS = _columns("Total > records=records:7\nTotal > loads=Loads:7\nTotal > stores=Stores:7")
+_STORES = _columns("---- Stores ---- > hit=L1Hit:7 miss=L1Miss:7")
+_STORES_OF_THREE = _columns("--------- Stores -------- > hit=L1Hit:7 miss=L1Miss:7 na=N/A:7")
+_HITS = _columns("""
+    ----- Core Load Hit ----- > fb=FB:7 l1=L1:7 l2=L2:7
+    - LLC Load Hit -- > llc=LclHit:8 llc_hitm=LclHitm:7
+    - RMT Load Hit -- > remote_hit=RmtHit:8 remote_hitm=RmtHitm:7
+    --- Load Dram ---- > dram=Lcl:8 remote_dram=Rmt:8
+""")
+_OLD_COUNTS = _columns("""
+    ----- LLC Load Hitm ----- > snoops=Total:7 local=Lcl:7 remote=Rmt:7
+    ---- Store Reference ---- > stores=Total:7 hit=L1Hit:7 miss=L1Miss:7
+    --- Load Dram ---- > dram=Lcl:8 remote_dram=Rmt:8
+    LLC > llc_miss=Ld Miss:7
+    Total > loads=Loads:7
+    ----- Core Load Hit ----- > fb=FB:7 l1=L1:7 l2=L2:7
+    -- LLC Load Hit -- > llc=Llc:8 remote_hit=Rmt:8
+""")

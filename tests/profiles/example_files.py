@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from perf_data.hand_made import recording
+from perf_data.hand_made import CYCLES, GUESTS, LOST_RECORDS, LOST_SAMPLES, recording, with_more
 from perf_data.hardware import INTEL
-from perf_data.more_records import CYCLES, GUESTS, LOST_RECORDS, LOST_SAMPLES, with_more
 from perf_data.recording import write
 from profiles.c2c_text import Generation, LineSpec, Options, ReportSpec, RowSpec, render
 

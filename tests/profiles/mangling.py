@@ -104,19 +104,7 @@ def quoted_with_its_encoding(text: str) -> str:
 
 
 MANGLERS: tuple[Callable[[str], str], ...] = (
-    collapsed,
-    quoted,
-    trimmed,
-    indented,
-    quoted_printable,
-    wrapped,
-    numbered,
-    with_carriage_returns,
-    with_hard_blanks,
-    as_web_page,
-    as_base64_mail,
-    annotated,
-    quoted_and_collapsed,
-    quoted_printable_with_carriage_returns,
+    collapsed, quoted, trimmed, indented, quoted_printable, wrapped, numbered, with_carriage_returns, with_hard_blanks,
+    as_web_page, as_base64_mail, annotated, quoted_and_collapsed, quoted_printable_with_carriage_returns,
     quoted_with_its_encoding,
-)
+)  # fmt: skip

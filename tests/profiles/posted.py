@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A line of a report as people post it, with made-up figures, and the reader that tests give it to."""
+"""A small report as people post it, and what was read of a text in comparison with it."""
 
 from __future__ import annotations
 
-from linesmith.analyzer.model import Profile
+import tempfile
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from linesmith.analyzer.model import Access, Profile, SharedLine
 from linesmith.plugins.profiles.c2c import reports_in
+from linesmith.plugins.registry import profiles_in
 
 RULE = "  " + "-" * 70
 HEAD = f"{RULE}\n      0       40      400       30       20       10  0xffff888100000040\n{RULE}\n"
@@ -19,6 +25,14 @@ SECOND = (
 REPORT = HEAD + FIRST + SECOND
 
 
+def profiles_of(data: bytes, name: str) -> tuple[Profile, ...]:
+    """Every report in ``data``, read by the source that knows it; messages call it ``name``."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        return profiles_in(Path(file.name), name)
+
+
 def read(text: str) -> tuple[Profile, ...]:
     return reports_in(text, "report.txt")
 
@@ -30,3 +44,20 @@ def read_one(text: str) -> Profile:
 
 def remarks(profile: Profile) -> str:
     return "\n".join(remark.text for remark in profile.remarks)
+
+
+def values(profile: Profile) -> dict[str, Any]:
+    """What is read of the first line, its first and its second row, and of the profile."""
+    line, *_ = profile.lines
+    parts: list[tuple[str, SharedLine | Access]] = [("line", line)]
+    parts += zip(("first", "second"), line.accesses, strict=False)
+    found = {f"{part} {one.name}": getattr(of, one.name) for part, of in parts for one in fields(of)}
+    found |= {"display": profile.display, "title": profile.title, "remarks": remarks(profile)}
+    found |= {"lines": len(profile.lines), "rows": len(line.accesses), "stores": profile.has_stores}
+    return {name: value for name, value in found.items() if "text_line" not in name and name != "line accesses"}
+
+
+def differences(text: str) -> dict[str, Any]:
+    """What is read otherwise than of ``REPORT``."""
+    plain = values(read_one(REPORT))
+    return {name: value for name, value in values(read_one(text)).items() if plain.get(name) != value}

@@ -1,155 +1,120 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Hard facts of reports that people published: row counts, offsets, raw totals, titles."""
+"""Collected reports of many releases of perf, as people posted them, are read in full."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from profiles.posted import read, values
 
-from linesmith.analyzer.model import Access, Profile, SharedLine
-from linesmith.plugins.profiles.c2c import reports_in
-
-SHARED = Path(__file__).resolve().parents[2].parent / "shared"
-
-
-def profiles_of(folder: str, prefix: str) -> tuple[Profile, ...]:
-    found = sorted((SHARED / folder).glob(f"{prefix}*"))
-    if not found:
-        pytest.skip(f"no {folder}/{prefix}* beside the repository")
-    return reports_in(found[0].read_text(encoding="utf-8", errors="replace"), "report.txt")
+from linesmith.analyzer.errors import ProfileError
+from linesmith.analyzer.model import Profile, SharedLine
 
 
-def case(number: str) -> tuple[Profile, ...]:
-    return profiles_of("corpus/c2c", number)
-
-
-def offsets(line: SharedLine) -> list[int | None]:
-    return [access.offset for access in line.accesses]
+def collected(corpus: Path, number: str) -> tuple[Profile, ...]:
+    """``002`` is a report, ``seed 000`` a mail."""
+    seed = number.partition("seed ")[2]
+    found = sorted(corpus.parent.glob(f"seeds/{seed}*") if seed else corpus.glob(f"c2c/{number}*"))
+    return read(found[0].read_text(encoding="utf-8", errors="replace"))
 
 
 def without_places(profile: Profile) -> Profile:
     """The profile without line numbers, which differ between a text and its collapsed form."""
 
     def bare(line: SharedLine) -> SharedLine:
-        accesses: tuple[Access, ...] = tuple(replace(access, text_line=None) for access in line.accesses)
+        accesses = tuple(replace(access, text_line=None) for access in line.accesses)
         return replace(line, accesses=accesses, text_line=None)
 
     remarks = tuple(replace(remark, text_line=None) for remark in profile.remarks)
     return replace(profile, lines=tuple(bare(line) for line in profile.lines), remarks=remarks)
 
 
-def test_one_line_of_text_reads_like_the_report_with_its_line_ends() -> None:
-    collapsed = profiles_of("seeds", "000")
-    printed = case("002")
+def summary(profiles: tuple[Profile, ...]) -> dict[str, Any]:
+    """What an expectation may say: of all reports, of the first one's lines, of its first line and its rows."""
+    before, hottest = profiles[0], profiles[0].lines[0]
+    rows = hottest.accesses
+    return values(before) | {
+        "titles": [profile.title for profile in profiles],
+        "rows of each report": [sum(len(line.accesses) for line in profile.lines) for profile in profiles],
+        "rows of each line": [len(line.accesses) for line in before.lines],
+        "local": [line.hitm_local for line in before.lines],
+        "offsets": [access.offset for access in rows],
+        "distinct offsets": {access.offset for access in rows},
+        "hits of rows": sum(access.stores_l1_hit or 0 for access in rows),
+        "local of rows": sum(access.hitm_local or 0 for access in rows),
+        "stores by row": [access.stores_na for access in rows],
+        "peers by row": [access.peer_local for access in rows],
+        "local by row": [access.hitm_local for access in rows],
+        "functions": {access.function for line in before.lines for access in line.accesses},
+        "cut": [access.symbol_cut for line in before.lines[:2] for access in line.accesses],
+        "last row": (rows[-1].function, rows[-1].source) if rows else None,
+        "offsets known": before.has_offsets,
+    }
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        ("002", {"line address": 0xFF19B3818445C740, "line hitm_remote": 3729, "line hitm_local": 5791}),
+        ("002", {"offsets": [0x18, 0x20, *(0x28,) * 6, *(0x30,) * 3], "rows of each report": [11, 9], "stores": False}),
+        ("002", {"first function": "vma_interval_tree_insert", "first source": "vma_interval_tree_insert+75"}),
+        ("002", {"first nodes": "0 1"}),
+        ("004", {"rows of each report": [10, 6], "line stores_l1_hit": 3322, "line stores_l1_miss": 50}),
+        ("004", {"line stores_na": 0, "hits of rows": 3322, "local of rows": 3927}),
+        ("004", {"distinct offsets": {0, 8, 16}}),
+        ("010", {"line hitm_local": 2036, "line stores_l1_hit": 0}),
+        ("010", {"lines": 29, "line share": 0.1041, "line records": 23172, "rows of each report": [102]}),
+        ("013", {"line rank": 4, "line hitm_local": 2374, "title": "perf reports something like"}),
+        ("013", {"line share": 2374 / (92117 + 139)}),
+        ("015", {"display": "peer", "line peer_remote": 6, "line peer_local": 131, "line stores_na": 3038}),
+        ("015", {"line hitm_local": None, "stores by row": [1598, 1440, 0, 0], "peers by row": [0, 0, 99, 32]}),
+        ("015", {"cut": [False] * 5 + [True, True], "lines": 5}),
+        ("020", {"rows of each line": [6, 3, 5, 3, 11], "first process": "14604", "first records": None}),
+        ("020", {"first cpus": 9, "first nodes": "0{0-1,4} 1{24-25,120} 2{48,54} 3{169}"}),
+        ("022", {"local by row": [1038, 1054], "cut": [True, True]}),
+        ("026", {"functions": {None}, "rows of each report": [12]}),
+        ("028", {"titles": ["Before", "After"], "local": [3170, 1884, 1014], "offsets known": False}),
+        ("031", {"first function": "maps__find_by_time", "first object_file": "perf.old", "hits of rows": 3607172}),
+        ("031", {"last row": ("__pthread_rwlock_rdlock", ".:0")}),
+        ("032", {"rows of each line": [27, 19], "local": [62887, 4366]}),
+    ],
+)
+def test_what_is_read_of_a_report(number: str, expected: dict[str, Any], corpus: Path) -> None:
+    found = summary(collected(corpus, number))
+    assert {name: found[name] for name in expected} == expected
+
+
+def test_one_line_of_text_reads_like_the_report_with_its_line_ends(corpus: Path) -> None:
+    collapsed, printed = collected(corpus, "seed 000"), collected(corpus, "002")
     assert [profile.title for profile in collapsed] == ["Baseline", "With this change"]
-    assert [without_places(profile) for profile in collapsed] == [without_places(profile) for profile in printed]
+    assert list(map(without_places, collapsed)) == list(map(without_places, printed))
 
 
-def test_counts_of_the_baseline_add_up_to_what_perf_counted() -> None:
-    before, after = case("002")
-    (line,) = before.lines
-    assert (line.address, line.hitm_remote, line.hitm_local) == (0xFF19B3818445C740, 3729, 5791)
-    assert offsets(line) == [0x18, 0x20, *(0x28,) * 6, *(0x30,) * 3]
-    assert line.accesses[0].function == "vma_interval_tree_insert"
-    assert line.accesses[0].source == "vma_interval_tree_insert+75"
-    assert line.accesses[0].nodes == "0 1"
-    assert not before.has_stores
-    assert len(after.lines[0].accesses) == 9
-
-
-def test_stores_of_two_levels_and_none_without_a_level() -> None:
-    before, after = case("004")
-    assert [len(profile.lines[0].accesses) for profile in (before, after)] == [10, 6]
-    line = before.lines[0]
-    assert (line.stores_l1_hit, line.stores_l1_miss, line.stores_na) == (3322, 50, 0)
-    assert sum(access.stores_l1_hit or 0 for access in line.accesses) == 3322
-    assert sum(access.hitm_local or 0 for access in line.accesses) == 3927
-    assert set(offsets(line)) == {0x0, 0x8, 0x10}
-
-
-def test_whole_report_with_summary_table_and_part_of_the_distribution() -> None:
-    (profile,) = case("010")
-    assert len(profile.lines) == 29
-    assert sum(bool(line.accesses) for line in profile.lines) == 17
-    assert sum(len(line.accesses) for line in profile.lines) == 102
-    assert dict(profile.totals)["Load Local HITM"] == 18470
-    hottest = profile.lines[0]
-    assert (hottest.contended, hottest.stores, hottest.records, hottest.share) == (2036, 0, 23172, 0.1041)
-    user = next(line for line in profile.lines if line.rank == 23)
-    assert [access.function for access in user.accesses] == [None] * 3
-    assert {access.kernel for access in user.accesses} == {False}
-
-
-def test_reads_only_with_a_hash_in_front_of_the_rules() -> None:
-    (profile,) = case("013")
-    (line,) = profile.lines
-    assert (line.rank, line.hitm_local, profile.title) == (4, 2374, "perf reports something like")
-    assert sum(access.hitm_local or 0 for access in line.accesses[:4]) < 2374
-    assert line.share == pytest.approx(2374 / (92117 + 139))
-
-
-def test_peers_of_arm() -> None:
-    (profile,) = case("015")
-    assert profile.display == "peer"
-    first, second, third = profile.lines[:3]
-    assert (first.peer_remote, first.peer_local, first.stores_na, first.hitm_local) == (6, 131, 3038, None)
-    assert [access.stores_na for access in first.accesses] == [1598, 1440, 0, 0]
-    assert [access.peer_local for access in first.accesses] == [0, 0, 99, 32]
-    assert [access.symbol_cut for access in second.accesses] == [False, True, True]
-    assert (third.contended, len(profile.lines)) == (4, 5)
-
-
-def test_numbered_lines_and_lists_of_cpus() -> None:
-    (profile,) = case("020")
-    assert [len(line.accesses) for line in profile.lines] == [6, 3, 5, 3, 11]
-    access = profile.lines[0].accesses[0]
-    assert (access.process, access.records, access.cpus) == ("14604", None, 9)
-    assert access.nodes == "0{0-1,4} 1{24-25,120} 2{48,54} 3{169}"
-    assert access.text_line == 82
-
-
-def test_go_symbols_are_cut() -> None:
-    (profile,) = case("022")
-    assert {access.symbol_cut for access in profile.lines[0].accesses} == {True}
-    assert [access.hitm_local for access in profile.lines[0].accesses] == [1038, 1054]
-
-
-def test_unresolved_symbols_and_one_address_twice() -> None:
-    (profile,) = case("026")
-    accesses = [access for line in profile.lines for access in line.accesses]
-    assert len(accesses) == 12
-    assert {access.function for access in accesses} == {None}
-    assert sum(line.address == 0x7FFD81430700 for line in profile.lines) == 2
-    assert "12 of 12 kernel rows" in profile.remarks[0].text
-
-
-def test_one_table_in_two_formats_reads_equal() -> None:
-    before, after = case("028")
-    assert (before.title, after.title) == ("Before", "After")
-    assert without_places(replace(before, title="")) == without_places(replace(after, title=""))
-    assert not before.has_offsets
-    assert [line.hitm_local for line in before.lines] == [3170, 1884, 1014]
+def test_one_table_in_two_formats_reads_equal(corpus: Path) -> None:
+    before, after = (without_places(replace(one, title="")) for one in collected(corpus, "028"))
+    assert before == after
     assert "members cannot be named" in before.remarks[0].text
 
 
-def test_addresses_of_a_program_and_its_library() -> None:
-    (profile,) = case("031")
-    accesses = profile.lines[0].accesses
-    assert len(accesses) == 29
-    assert (accesses[0].function, accesses[0].object_file) == ("maps__find_by_time", "perf.old")
-    assert (accesses[-1].function, accesses[-1].source) == ("__pthread_rwlock_rdlock", ".:0")
-    assert sum(access.stores_l1_hit or 0 for access in accesses) == 3607172
+def test_lines_of_a_whole_report_with_summary_table_and_part_of_the_distribution(corpus: Path) -> None:
+    (profile,) = collected(corpus, "010")
+    assert sum(bool(line.accesses) for line in profile.lines) == 17
+    assert dict(profile.totals)["Load Local HITM"] == 18470
+    (user,) = (line for line in profile.lines if line.rank == 23)
+    assert [(access.function, access.kernel) for access in user.accesses] == [(None, False)] * 3
 
 
-def test_two_lines_without_a_blank_line_between() -> None:
-    (profile,) = case("032")
-    assert [len(line.accesses) for line in profile.lines] == [27, 19]
-    assert [line.hitm_local for line in profile.lines] == [62887, 4366]
+def test_places_in_the_text_and_addresses_that_are_there_twice(corpus: Path) -> None:
+    assert collected(corpus, "020")[0].lines[0].accesses[0].text_line == 82
+    (unresolved,) = collected(corpus, "026")
+    assert sum(line.address == 0x7FFD81430700 for line in unresolved.lines) == 2
+    assert "12 of 12 kernel rows" in unresolved.remarks[0].text
 
 
-@pytest.mark.parametrize("prefix", ["001", "002"])
-def test_mails_without_a_report_are_refused(prefix: str) -> None:
-    with pytest.raises(Exception, match="holds no cache line"):
-        profiles_of("seeds", prefix)
+@pytest.mark.parametrize("number", ["seed 001", "seed 002"])
+def test_mails_without_a_report_are_refused(number: str, corpus: Path) -> None:
+    with pytest.raises(ProfileError, match="holds no cache line"):
+        collected(corpus, number)

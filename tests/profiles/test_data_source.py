@@ -38,17 +38,12 @@ def counted(bits: int) -> dict[str, int]:
         pytest.param(LOAD | HIT | REMOTE_CACHE | HITM, {"loads": 1, "hitm_remote": 1}, id="PEBS: another socket"),
         pytest.param(LOAD | HIT | L3 | SNOOP_HIT, {"loads": 1}, id="a clean line of another core"),
         pytest.param(LOAD | L3 | HITM, {"loads": 1}, id="neither hit nor miss is told"),
-        pytest.param(
-            LOAD | HIT | REMOTE | number(3) | HITM, {"loads": 1, "hitm_remote": 1}, id="Skylake: the remote bit alone"
-        ),
-        pytest.param(
-            LOAD | HIT | REMOTE | hops(1) | number(2) | HITM, {"loads": 1}, id="PowerPC: another core of the own node"
-        ),
-        pytest.param(
-            LOAD | HIT | L3 | REMOTE_CACHE | SNOOP_HIT | HITM,
-            {"loads": 1, "hitm_local": 1},
-            id="hit and HITM: remote counts as a hit",
-        ),
+        pytest.param(LOAD | HIT | REMOTE | number(3) | HITM, {"loads": 1, "hitm_remote": 1},
+            id="Skylake: the remote bit alone"),
+        pytest.param(LOAD | HIT | REMOTE | hops(1) | number(2) | HITM, {"loads": 1},
+            id="PowerPC: another core of the own node"),
+        pytest.param(LOAD | HIT | L3 | REMOTE_CACHE | SNOOP_HIT | HITM, {"loads": 1, "hitm_local": 1},
+            id="hit and HITM: remote counts as a hit"),
         pytest.param(LOAD | HIT | L3 | PEER, {"loads": 1, "peer_local": 1}, id="SPE: another core of the cluster"),
         pytest.param(LOAD | HIT | L2 | L3 | PEER, {"loads": 1, "peer_local": 2}, id="two levels count twice"),
         pytest.param(LOAD | HIT | REMOTE_CACHE | PEER, {"loads": 1, "peer_remote": 1}, id="SPE: another socket"),
@@ -60,7 +55,7 @@ def counted(bits: int) -> dict[str, int]:
         pytest.param(PREFETCH | HIT | L3 | HITM, {}, id="a prefetch is no access"),
         pytest.param(0, {}, id="no data source"),
     ],
-)
+)  # fmt: skip
 def test_what_is_counted(bits: int, expected: dict[str, int]) -> None:
     assert counted(bits) == expected
 

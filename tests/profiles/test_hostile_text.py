@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from profiles.c2c_text import Generation, LineSpec, Options, ReportSpec, RowSpec, render
-from profiles.given import profiles_of
+from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
+from profiles.posted import profiles_of
 
 from linesmith.analyzer.errors import ProfileError
 from linesmith.analyzer.model import Profile
@@ -29,24 +32,10 @@ SPACES = (" ", "  ", "\n", "\n\n", "\r\n", "\t", "=\n", "\n> ", "\n   3\t")
 TEXTS = st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(SPACES)), max_size=120).map(
     lambda pairs: "".join(word + space for word, space in pairs)
 )
-MANY = settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
-REPORT = render(
-    ReportSpec(
-        tuple(
-            LineSpec(
-                0xFFFF888100000000 + 64 * number,
-                tuple(
-                    RowSpec(
-                        offset, (1, 2, 3, 4, 5), 0xFFFFFFFF81000000, "down_write", "[kernel.kallsyms]", "down_write+28"
-                    )
-                    for offset in (0, 8, 16)
-                ),
-            )
-            for number in range(3)
-        ),
-        Options(Generation.F4),
-    )
-)
+FEW = settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+ROW = RowSpec(0, (1, 2, 3, 4, 5), 0xFFFFFFFF81000000, "down_write", "[kernel.kallsyms]", "down_write+28")
+ROWS = tuple(replace(ROW, offset=offset) for offset in (0, 8, 16))
+REPORT = render(ReportSpec(tuple(LineSpec(0xFFFF888100000000 + 64 * number, ROWS) for number in range(3))))
 
 
 def read_or_refused(text: str) -> tuple[Profile, ...]:
@@ -65,14 +54,8 @@ def assert_sound(profiles: tuple[Profile, ...]) -> None:
             assert all((access.hitm_local or 0) >= 0 for access in line.accesses)
 
 
-@MANY
-@given(st.text(max_size=400))
-def test_any_text(text: str) -> None:
-    assert_sound(read_or_refused(text))
-
-
-@MANY
-@given(TEXTS)
+@FEW
+@given(TEXTS | st.text(max_size=400))
 @example("Pareto\nN/A Offset Node Source:Line\n75.57% 0x401018 0 4\n")  # a source, and no symbol in front of it
 @example("0 0xffff888100000040 0 9 N/A 50.00% 3 3 0\n")  # a word where perf up to 5.10 has the records
 @example("Pareto\nlcl records cnt Symbol\n25.00% 50.38% 0.00%\n")  # more shares than the heading has
@@ -80,27 +63,26 @@ def test_words_of_the_format_in_any_order(text: str) -> None:
     assert_sound(read_or_refused(text))
 
 
-@MANY
+@FEW
 @given(st.integers(0, len(REPORT)), st.integers(0, len(REPORT)), TEXTS)
 def test_report_with_a_piece_cut_out_and_other_words_put_in(start: int, end: int, words: str) -> None:
     first, last = sorted((start, end))
     assert_sound(read_or_refused(REPORT[:first] + words[:60] + REPORT[last:]))
 
 
-@MANY
+@FEW
 @given(st.binary(max_size=400))
 def test_any_bytes(data: bytes) -> None:
-    try:
+    with suppress(ProfileError):
         assert_sound(profiles_of(data, "hostile.txt"))
-    except ProfileError:
-        return
 
 
+@pytest.mark.parametrize("times", [1000, pytest.param(20_000, marks=pytest.mark.study)])
 @pytest.mark.parametrize("word", [*WORDS, "1.00% 0x8 ", "0 12 ", "0{ 1 ", "|--a ", "1.00% 7:a b ", "(" * 50, "<", "&"])
-def test_a_word_many_times_over(word: str) -> None:
+def test_a_word_many_times_over(word: str, times: int) -> None:
     """Ends at all: a grammar with backtracking would not."""
-    assert_sound(read_or_refused((word + " ") * 20000))
-    assert_sound(read_or_refused(word * 20000))
+    assert_sound(read_or_refused((word + " ") * times))
+    assert_sound(read_or_refused(word * times))
 
 
 def test_window_of_tokens_stays_small() -> None:

@@ -11,20 +11,16 @@ from pathlib import Path
 
 import pytest
 from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
-from profiles.given import profiles_of
 from profiles.mangling import MANGLERS, as_base64_mail
+from profiles.posted import profiles_of
 
 from linesmith.analyzer.errors import ProfileError
 from linesmith.plugins import registry
-from linesmith.plugins.registry import broken_sources, profile_sources, read_profiles
+from linesmith.plugins.registry import broken_sources, read_profiles
 
 REPORT = render(
     ReportSpec((LineSpec(0xFFFF888100000040, (RowSpec(8, (1, 2, 3, 4, 5), 0xFFFFFFFF81000000, "f", "[x]", "f+1"),)),))
 )
-
-
-def test_the_report_reader_is_installed() -> None:
-    assert "c2c-report" in [source.name for source in profile_sources()]
 
 
 def test_file_is_read_by_the_source_that_knows_it(tmp_path: Path) -> None:
@@ -41,21 +37,19 @@ def test_mangled_report_is_recognised(mangle: Callable[[str], str]) -> None:
         assert len(profiles_of(mangle(text).encode(), "report.txt")) == 1
 
 
-def test_long_mail_in_base64_is_recognised_by_its_beginning() -> None:
-    assert profiles_of(as_base64_mail(REPORT * 200).encode(), "report.txt")
-
-
-def test_report_far_behind_the_beginning_is_found() -> None:
-    assert len(profiles_of(b"A long thread.\n" * 20000 + REPORT.encode(), "thread.mbox")) == 1
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
-def test_encodings_with_a_mark(encoding: str) -> None:
-    assert len(profiles_of(REPORT.encode(encoding), "report.txt")) == 1
-
-
-def test_report_far_behind_the_beginning_of_a_wide_text() -> None:
-    assert len(profiles_of(("A long thread.\n" * 20000 + REPORT).encode("utf-16"), "thread.txt")) == 1
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(as_base64_mail(REPORT * 200).encode(), id="a long mail in base64"),
+        pytest.param(b"A long thread.\n" * 20000 + REPORT.encode(), id="far behind the beginning"),
+        pytest.param(REPORT.encode("utf-16"), id="wide"),
+        pytest.param(REPORT.encode("utf-8-sig"), id="with a mark of the encoding"),
+        pytest.param(("A long thread.\n" * 20000 + REPORT).encode("utf-16"), id="far behind, and wide"),
+        pytest.param(b"caf\xe9 \xff\n" + REPORT.encode(), id="bytes that are no text in any encoding"),
+    ],
+)
+def test_report_is_found_in_any_encoding_and_place(data: bytes) -> None:
+    assert profiles_of(data, "report.txt")[-1].lines[0].hitm_local == 2
 
 
 def test_report_out_of_a_pipe() -> None:
@@ -69,10 +63,6 @@ def test_report_out_of_a_pipe() -> None:
 def test_a_pipe_without_end_that_holds_no_profile_is_left() -> None:
     with pytest.raises(ProfileError, match="/dev/zero is larger than 256 MiB"):
         read_profiles(Path("/dev/zero"))
-
-
-def test_bytes_that_are_no_text_in_any_encoding_do_not_hurt() -> None:
-    assert len(profiles_of(b"caf\xe9 \xff\n" + REPORT.encode(), "report.txt")) == 1
 
 
 @pytest.mark.parametrize(
@@ -99,12 +89,9 @@ def test_every_form_that_would_do_is_named(data: bytes) -> None:
         profiles_of(data, "given.txt")
 
 
-def test_file_that_is_not_there(tmp_path: Path) -> None:
+def test_what_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ProfileError, match=r"cannot read the profile .*No such file"):
         read_profiles(tmp_path / "absent")
-
-
-def test_directory_is_no_profile(tmp_path: Path) -> None:
     with pytest.raises(ProfileError, match="cannot read the profile"):
         read_profiles(tmp_path)
 
@@ -135,19 +122,14 @@ def test_broken_plugin_is_a_sentence_and_hinders_no_other(
         profiles_of(b"nothing", "report.txt")
 
 
-def test_what_a_file_is_comes_before_its_size(tmp_path: Path) -> None:
-    """As a kernel with debug information that is given in place of the profile."""
-    huge = tmp_path / "vmlinux"
-    with huge.open("wb") as file:
-        file.write(b"\x7fELF")
+@pytest.mark.parametrize(
+    ("begin", "words"),
+    [(b"\x7fELF", "huge is an ELF file, not a profile; the ELF comes first"), (b"", "huge is larger than 256 MiB")],
+)
+def test_a_file_too_large_for_a_report_is_refused_unread(begin: bytes, words: str, tmp_path: Path) -> None:
+    """What it is comes first: a kernel with debug information may be given in place of the profile."""
+    with (tmp_path / "huge").open("wb") as file:
+        file.write(begin)
         file.truncate(1 << 40)
-    with pytest.raises(ProfileError, match="vmlinux is an ELF file, not a profile; the ELF comes first"):
-        read_profiles(huge)
-
-
-def test_a_file_too_large_for_a_report_is_refused_unread(tmp_path: Path) -> None:
-    huge = tmp_path / "core"
-    with huge.open("wb") as file:
-        file.truncate(1 << 40)
-    with pytest.raises(ProfileError, match="core is larger than 256 MiB"):
-        read_profiles(huge)
+    with pytest.raises(ProfileError, match=words):
+        read_profiles(tmp_path / "huge")

@@ -140,17 +140,17 @@ def assert_same_code(access: Access, row: RowSpec, options: Options) -> None:
     assert access.source == (source if options.source and by_code else None)
 
 
-MANY = settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+FEW = settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
 
 
-@settings(MANY, max_examples=100)
+@settings(FEW, max_examples=50)
 @given(REPORTS)
 def test_report_as_perf_prints_it(report: ReportSpec) -> None:
     assert_same(read_one(render(report)), report)
 
 
 @pytest.mark.parametrize("mangle", MANGLERS, ids=lambda mangle: mangle.__name__)
-@MANY
+@FEW
 @given(report=REPORTS)
 def test_mangled_report(mangle: Callable[[str], str], report: ReportSpec) -> None:
     assert_same(read_one(mangle(render(report))), report)
@@ -161,13 +161,13 @@ SELF_TELLING = REPORTS.filter(lambda report: bool(report.options.coalesced & {"i
 
 
 @pytest.mark.parametrize("mangle", MANGLERS, ids=lambda mangle: mangle.__name__)
-@MANY
+@FEW
 @given(report=SELF_TELLING)
 def test_mangled_report_without_headings(mangle: Callable[[str], str], report: ReportSpec) -> None:
     assert_same(read_one(mangle(without_headings(render(report)))), report)
 
 
-@MANY
+@FEW
 @given(SELF_TELLING)
 def test_indented_and_collapsed_without_headings(report: ReportSpec) -> None:
     assert_same(read_one(collapsed(without_headings(indented(render(report))))), report)

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from c_source import compiled
 from linesmith_command import linesmith
 from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
 from profiles.example_files import perf_script
@@ -27,11 +27,8 @@ _ROW = RowSpec(8, (1, 2, 3, 4, 5), 0x401000, EVIL, f"[v{EVIL}]", "a.c:1", ".")
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("program")
-    source, binary = folder / "a.c", folder / "a.o"
-    source.write_text("struct pair { long first, second; };\nlong take(struct pair *p) { return p->second; }\n")
-    subprocess.run(["gcc", "-g", "-c", "-o", binary, source], check=True)
-    return binary
+    source = "struct pair { long first, second; };\nlong take(struct pair *p) { return p->second; }\n"
+    return compiled(tmp_path_factory.mktemp("program"), source)
 
 
 def written(folder: Path, kind: str) -> Path:

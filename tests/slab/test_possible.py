@@ -43,42 +43,44 @@ def _at(layouts: Layouts, name: str, line: int | None, machines: Machines = EIGH
     return {start: round(share, 2) for start, share in sorted(found.items()) if share > 0.05}
 
 
-def test_a_red_zone_in_front_moves_all_objects(layouts: Layouts) -> None:
-    measured = SlabCache("dentry", SlabGeometry(192, 8, 216, 0, 18, lead=8), SlabBasis.MEASURED)
-    starts = SlabStarts(Containment(layouts), Kernel(measured={"dentry": measured}), EIGHT_CPUS)
-    assert starts.starts(layouts.variants("dentry")[0].id, PAGE, 64) == {8: 1.0}
+@pytest.mark.parametrize(
+    ("name", "geometry", "line", "expected"),
+    [
+        # A red zone in front moves all objects.
+        ("dentry", SlabGeometry(192, 8, 216, 0, 18, lead=8), PAGE, {8: 1.0}),
+        # The second line has the end of the first object and most of the second: its last byte is enough.
+        ("odd", SlabGeometry(65, 8, 72, 0, 56), PAGE + 64, {-64: 0.5, 8: 0.5}),
+    ],
+)
+def test_starts_of_a_measured_cache(
+    name: str, geometry: SlabGeometry, line: int, expected: dict[int, float], layouts: Layouts
+) -> None:
+    measured = SlabCache(name, geometry, SlabBasis.MEASURED)
+    starts = SlabStarts(Containment(layouts), Kernel(measured={name: measured}), EIGHT_CPUS)
+    layout = layouts.variants(name)[0].id
+    assert starts.starts(layout, line, 64) == expected
+    assert all(starts.agrees(PlacedStart(layout, line + start)) for start in expected)
+    assert not any(starts.agrees(PlacedStart(layout, line + start - 8)) for start in expected)
 
 
-def test_the_last_byte_of_an_object_is_enough_to_be_on_a_line(layouts: Layouts) -> None:
-    """Objects of 65 bytes, 72 apart: the second line has the end of the first one and most of the second."""
-    measured = SlabCache("odd", SlabGeometry(65, 8, 72, 0, 56), SlabBasis.MEASURED)
-    starts = SlabStarts(Containment(layouts), Kernel(measured={"odd": measured}), EIGHT_CPUS)
-    assert starts.starts(layouts.variants("odd")[0].id, PAGE + 64, 64) == {-64: 0.5, 8: 0.5}
-
-
-def test_an_object_that_covers_the_line_has_one_start(layouts: Layouts) -> None:
-    """Objects of 192 bytes: the first ends at 192, so the third line of a page has its last third."""
-    assert _at(layouts, "dentry", PAGE + 128) == {-128: 1.0}
-
-
-def test_a_line_may_have_the_end_of_one_object_and_the_start_of_the_next(layouts: Layouts) -> None:
-    """Objects of 152 bytes: the first covers 24 bytes of the third line, the second the others."""
-    assert _at(layouts, "vm_area_struct", PAGE + 128) == {-128: 0.5, 24: 0.5}
-
-
-def test_behind_the_last_object_there_is_none(layouts: Layouts) -> None:
-    """21 objects of 192 bytes fill 4,032 bytes of a page."""
-    assert _at(layouts, "dentry", PAGE + 3840) == {0: 1.0}
-    assert _at(layouts, "dentry", PAGE + 4032) == {}
-
-
-def test_a_part_begins_where_the_object_around_it_has_it(layouts: Layouts) -> None:
-    """Inodes of 176 bytes with a constructor are 184 bytes apart: the second one's part begins at 184 + 80."""
-    assert _at(layouts, "address_space", PAGE + 256) == {8: 1.0}
-
-
-def test_with_five_levels_of_page_tables_the_direct_map_is_elsewhere(layouts: Layouts) -> None:
-    assert _at(layouts, "dentry", 0xFF2C_4645_0040_8080) == {-128: 1.0}
+@pytest.mark.parametrize(
+    ("name", "line", "expected"),
+    [
+        # Objects of 192 bytes: the first ends at 192, so the third line of a page has its last third.
+        ("dentry", PAGE + 128, {-128: 1.0}),
+        # Objects of 152 bytes: the first covers 24 bytes of the third line, the second the others.
+        ("vm_area_struct", PAGE + 128, {-128: 0.5, 24: 0.5}),
+        # 21 objects of 192 bytes fill 4,032 bytes of a page.
+        ("dentry", PAGE + 3840, {0: 1.0}),
+        ("dentry", PAGE + 4032, {}),
+        # Inodes of 176 bytes with a constructor are 184 bytes apart: the second one's part begins at 184 + 80.
+        ("address_space", PAGE + 256, {8: 1.0}),
+        # With five levels of page tables the direct map is elsewhere.
+        ("dentry", 0xFF2C_4645_0040_8080, {-128: 1.0}),
+    ],
+)
+def test_starts_of_a_known_cache(name: str, line: int, expected: dict[int, float], layouts: Layouts) -> None:
+    assert _at(layouts, name, line) == expected
 
 
 @pytest.mark.parametrize("line", [None, 0x40_0000, 0xFFFF_FFFF_8100_0000])
@@ -87,20 +89,18 @@ def test_outside_the_direct_map_nothing_is_known(layouts: Layouts, line: int | N
     assert _starts(layouts).log_prior(layouts.variants("dentry")[0].id, 0, line, 64) is None
 
 
-def test_an_impossible_start_is_unlikely_but_not_forbidden(layouts: Layouts) -> None:
-    dentry = layouts.variants("dentry")[0].id
-    possible = _starts(layouts).log_prior(dentry, -128, PAGE + 128, 64)
-    impossible = _starts(layouts).log_prior(dentry, -64, PAGE + 128, 64)
-    assert possible is not None
-    assert impossible is not None
-    assert exp(possible) == pytest.approx(0.9, abs=0.01)
-    assert exp(impossible) == pytest.approx(0.1 / 32, rel=0.01)
-
-
-def test_an_assumed_cache_leaves_a_record_of_single_bytes_nearly_anywhere(layouts: Layouts) -> None:
-    prior = _starts(layouts).log_prior(layouts.variants("task_struct")[0].id, 1, PAGE, 64)
-    assert prior is not None
-    assert exp(prior) == pytest.approx(0.6 / 8064, rel=0.01)
+@pytest.mark.parametrize(
+    ("name", "start", "line", "prior"),
+    [
+        ("dentry", -128, PAGE + 128, 0.9),
+        ("dentry", -64, PAGE + 128, 0.1 / 32),  # impossible is unlikely, but not forbidden
+        ("task_struct", 1, PAGE, 0.6 / 8064),  # an assumed cache of single bytes: nearly anywhere
+    ],
+)
+def test_the_prior_of_a_start(name: str, start: int, line: int, prior: float, layouts: Layouts) -> None:
+    found = _starts(layouts).log_prior(layouts.variants(name)[0].id, start, line, 64)
+    assert found is not None
+    assert exp(found) == pytest.approx(prior, rel=0.011)
 
 
 @pytest.mark.parametrize(("offset", "byte"), [(0, 0), (191, 191), (192, 0), (200, 8), (-8, 184)])
@@ -168,23 +168,20 @@ def test_objects_anywhere_tell_no_stride(layouts: Layouts) -> None:
     assert learnt.machines.distrusted == {task}
 
 
-def test_one_object_of_a_slab_tells_no_stride() -> None:
-    """The first objects of four slabs, and the second of one of them."""
-    starts = [*(PAGE + 32768 * slab for slab in range(4)), PAGE + 192]
-    assert observed_geometry(starts, 192, 4096) is None
-
-
-def test_of_slabs_that_explain_the_objects_alike_the_smallest_is_taken() -> None:
-    found = observed_geometry([PAGE + 192 * number for number in (1, 5, 7)], 192, 4096)
-    assert found is not None
-    assert (found.stride, found.order, found.objects) == (192, 0, 21)
-
-
-def test_objects_of_half_the_size_that_is_known_share_the_smallest_slab() -> None:
-    """As where a configuration leaves half of a record out."""
-    found = observed_geometry([PAGE + 1056, PAGE + 2112], 2100, 4096)
-    assert found is not None
-    assert (found.stride, found.order) == (1056, 0)
+@pytest.mark.parametrize(
+    ("starts", "size", "shape"),
+    [
+        # The first objects of four slabs, and the second of one of them.
+        ([0, 32768, 65536, 98304, 192], 192, None),
+        # Of slabs that explain the objects alike the smallest is taken.
+        ([192, 960, 1344], 192, (192, 0, 21)),
+        # Half the size that is known: a configuration leaves half of the record out.
+        ([1056, 2112], 2100, (1056, 0, 3)),
+    ],
+)
+def test_the_stride_of_objects_that_are_sure(starts: list[int], size: int, shape: tuple[int, int, int] | None) -> None:
+    found = observed_geometry([PAGE + one for one in starts], size, 4096)
+    assert (found and (found.stride, found.order, found.objects)) == shape
 
 
 def test_two_objects_elsewhere_prove_nothing(layouts: Layouts) -> None:

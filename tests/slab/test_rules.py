@@ -18,95 +18,95 @@ OLD = SlabMachine(cpus=8, release=(6, 1))
 NEW = SlabMachine(cpus=8, release=(6, 12))
 
 
-def _shape(request: CacheRequest, machine: SlabMachine) -> tuple[int, int, int, int]:
-    found = geometry_of(request, machine)
+ONE = SlabMachine(cpus=1)
+SERVER = SlabMachine(cpus=64, release=(6, 13))
+INNER = {"inner_free_pointer": True}
+
+
+def _shape(found: SlabGeometry) -> tuple[int, int, int, int]:
     return found.alignment, found.stride, found.objects, found.order
 
 
-def _pages(size: int, machine: SlabMachine, alignment: int = 8) -> int:
-    return pages_for(1000, geometry_of(CacheRequest("", size, alignment), machine))
+@pytest.mark.parametrize(
+    ("request_", "machine", "shape"),
+    [
+        # 51 vmas of 160 bytes share two pages, and 102 locks of 40 bytes one.
+        (CacheRequest("vm_area_struct", 160), SERVER, (8, 160, 51, 1)),
+        (CacheRequest("vma_lock", 40), SERVER, (8, 40, 102, 0)),
+        (CacheRequest("vm_area_struct", 256, 64), SERVER, (64, 256, 32, 1)),
+        (CacheRequest("vm_area_struct", 192, 64), SERVER, (64, 192, 42, 1)),
+        # General caches are aligned to what divides them since 6.11.
+        (CacheRequest("kmalloc-192", 192, kmalloc=True), OLD, (8, 192, 21, 0)),
+        (CacheRequest("kmalloc-192", 192, kmalloc=True), NEW, (64, 192, 21, 0)),
+        (CacheRequest("kmalloc-96", 96, kmalloc=True), NEW, (32, 96, 42, 0)),
+        (CacheRequest("kmalloc-512", 512, kmalloc=True), OLD, (512, 512, 32, 2)),
+        # More CPUs want more objects in a slab.
+        *(
+            (CacheRequest("x", 192), SlabMachine(cpus=cpus), (8, 192, (4096 << order) // 192, order))
+            for cpus, order in ((1, 0), (15, 0), (16, 1), (511, 1), (512, 2))
+        ),
+        # 11,000 bytes fit two times into 8 pages and leave a third of them, which is placed otherwise since 6.7.
+        (CacheRequest("x", 11_000), SlabMachine(cpus=1, release=(6, 6)), (8, 11_000, 1, 2)),
+        (CacheRequest("x", 11_000), SlabMachine(cpus=1, release=(6, 7)), (8, 11_000, 2, 3)),
+        # Before, a quarter is left over rather than objects given up.
+        (CacheRequest("x", 8232), SlabMachine(cpus=1, release=(6, 1)), (8, 8232, 3, 3)),
+        (CacheRequest("x", 12368), SlabMachine(cpus=1, release=(6, 1)), (8, 12368, 2, 3)),
+        # A sixteenth of a slab may be left over: 12 objects of 320 bytes leave 256 of 4,096, 11 of 344 leave 312.
+        (CacheRequest("x", 320), ONE, (8, 320, 12, 0)),
+        (CacheRequest("x", 344), ONE, (8, 344, 23, 1)),
+        # An object too large for eight pages has a slab of its own; large pages hold more objects.
+        (CacheRequest("x", 40_000), NEW, (8, 40_000, 1, 4)),
+        (CacheRequest("x", 160), SlabMachine(cpus=64, page_bytes=65536), (8, 160, 409, 0)),
+    ],
+    ids=str,
+)
+def test_how_objects_lie_in_a_slab(
+    request_: CacheRequest, machine: SlabMachine, shape: tuple[int, int, int, int]
+) -> None:
+    assert _shape(geometry_of(request_, machine)) == shape
 
 
 def test_vmas_with_a_lock_of_their_own_take_50_64_or_48_pages_per_thousand() -> None:
-    server = SlabMachine(cpus=64, release=(6, 13))
-    assert _pages(160, server) + _pages(40, server) == 50
-    assert _pages(256, server, 64) == 64
-    assert _pages(192, server, 64) == 48
+    requests = CacheRequest("", 160), CacheRequest("", 40), CacheRequest("", 256, 64), CacheRequest("", 192, 64)
+    vma, lock, wide, narrow = (pages_for(1000, geometry_of(one, SERVER)) for one in requests)
+    assert (vma + lock, wide, narrow) == (50, 64, 48)
 
 
-def test_51_vmas_of_160_bytes_share_two_pages_and_102_locks_of_40_bytes_one() -> None:
-    server = SlabMachine(cpus=64, release=(6, 13))
-    assert _shape(CacheRequest("vm_area_struct", 160), server) == (8, 160, 51, 1)
-    assert _shape(CacheRequest("vma_lock", 40), server) == (8, 40, 102, 0)
-    assert _shape(CacheRequest("vm_area_struct", 256, 64), server) == (64, 256, 32, 1)
-    assert _shape(CacheRequest("vm_area_struct", 192, 64), server) == (64, 192, 42, 1)
+@pytest.mark.parametrize(
+    ("request_", "machine", "stride", "free_pointer"),
+    [
+        # A constructor keeps the free pointer out of the object; so does safety by RCU, unless there is room for it.
+        (CacheRequest("x", 1184, constructor=True), OLD, 1192, 1184),
+        (CacheRequest("x", 1048, constructor=True, **INNER), SlabMachine(cpus=64, release=(7, 3)), 1048, None),
+        (CacheRequest("x", 232, typesafe_by_rcu=True), NEW, 240, 232),
+        (CacheRequest("x", 232, typesafe_by_rcu=True, **INNER), NEW, 232, None),
+        (CacheRequest("x", 152), OLD, 152, 72),  # others hold it near their middle
+        # Red zones in kmalloc memory keep it out since 6.2, if the size asked for is kept.
+        (CacheRequest("x", 64, kmalloc=True, red_zone=True, store_user=True), OLD, None, 32),
+        (CacheRequest("x", 64, kmalloc=True, red_zone=True, store_user=True), NEW, None, 72),
+        (CacheRequest("x", 64, red_zone=True, kmalloc=True), NEW, None, 32),
+        (CacheRequest("x", 64, red_zone=True, store_user=True), NEW, None, 32),
+        # Red zones keep it out of objects that are smaller than it.
+        (CacheRequest("x", 4, red_zone=True), OLD, None, 8),
+        (CacheRequest("x", 8, red_zone=True), OLD, None, 0),
+        (CacheRequest("x", 4), OLD, None, 0),
+    ],
+    ids=str,
+)
+def test_where_the_free_pointer_lies(
+    request_: CacheRequest, machine: SlabMachine, stride: int | None, free_pointer: int | None
+) -> None:
+    found = geometry_of(request_, machine)
+    assert found.free_pointer == free_pointer
+    assert stride in (None, found.stride)
 
 
-def test_a_constructor_keeps_the_free_pointer_out_of_the_object() -> None:
-    assert _shape(CacheRequest("ext4_inode_cache", 1184, constructor=True), OLD) == (8, 1192, 27, 3)
-    assert geometry_of(CacheRequest("ext4_inode_cache", 1184, constructor=True), OLD).free_pointer == 1184
-
-
-def test_so_does_safety_by_rcu_unless_the_object_has_room_for_it() -> None:
-    assert geometry_of(CacheRequest("x", 232, typesafe_by_rcu=True), NEW).stride == 240
-    inner = CacheRequest("x", 232, typesafe_by_rcu=True, inner_free_pointer=True)
-    assert (geometry_of(inner, NEW).stride, geometry_of(inner, NEW).free_pointer) == (232, None)
-
-
-def test_a_constructor_may_leave_the_free_pointer_room_in_the_object() -> None:
-    inner = CacheRequest("ext4_inode_cache", 1048, constructor=True, inner_free_pointer=True)
-    assert geometry_of(inner, SlabMachine(cpus=64, release=(7, 3))).stride == 1048
-
-
-def test_other_objects_hold_the_free_pointer_near_their_middle() -> None:
-    assert geometry_of(CacheRequest("x", 152), OLD).free_pointer == 72
-
-
-@pytest.mark.parametrize(("size", "alignment"), [(8, 8), (16, 16), (17, 32), (32, 32), (33, 64), (64, 64), (200, 64)])
-def test_small_objects_are_aligned_to_parts_of_a_line(size: int, alignment: int) -> None:
-    assert geometry_of(CacheRequest("x", size, hwcache_align=True), OLD).alignment == alignment
-
-
-def test_a_request_for_more_than_a_line_is_kept() -> None:
-    assert geometry_of(CacheRequest("x", 200, 128, hwcache_align=True), OLD).alignment == 128
-
-
-def test_general_caches_are_aligned_to_what_divides_them_since_6_11() -> None:
-    assert _shape(CacheRequest("kmalloc-192", 192, kmalloc=True), OLD) == (8, 192, 21, 0)
-    assert _shape(CacheRequest("kmalloc-192", 192, kmalloc=True), NEW) == (64, 192, 21, 0)
-    assert _shape(CacheRequest("kmalloc-96", 96, kmalloc=True), NEW) == (32, 96, 42, 0)
-    assert _shape(CacheRequest("kmalloc-512", 512, kmalloc=True), OLD) == (512, 512, 32, 2)
-
-
-def test_more_cpus_want_more_objects_in_a_slab() -> None:
-    orders = [geometry_of(CacheRequest("x", 192), SlabMachine(cpus=cpus)).order for cpus in (1, 15, 16, 511, 512)]
-    assert orders == [0, 0, 1, 1, 2]
-
-
-def test_what_leaves_over_a_quarter_is_placed_otherwise_since_6_7() -> None:
-    """11,000 bytes fit two times into 8 pages and leave a third of them."""
-    assert _shape(CacheRequest("x", 11_000), SlabMachine(cpus=1, release=(6, 6))) == (8, 11_000, 1, 2)
-    assert _shape(CacheRequest("x", 11_000), SlabMachine(cpus=1, release=(6, 7))) == (8, 11_000, 2, 3)
-
-
-def test_a_sixteenth_of_a_slab_may_be_left_over_and_no_byte_more() -> None:
-    """12 objects of 320 bytes leave 256 of 4,096 bytes, 11 of 344 leave 312."""
-    assert _shape(CacheRequest("x", 320), SlabMachine(cpus=1)) == (8, 320, 12, 0)
-    assert _shape(CacheRequest("x", 344), SlabMachine(cpus=1)) == (8, 344, 23, 1)
-
-
-def test_before_6_7_a_quarter_is_left_over_rather_than_objects_given_up() -> None:
-    old = SlabMachine(cpus=1, release=(6, 1))
-    assert _shape(CacheRequest("x", 8232), old) == (8, 8232, 3, 3)
-    assert _shape(CacheRequest("x", 12368), old) == (8, 12368, 2, 3)
-
-
-def test_an_object_too_large_for_eight_pages_has_a_slab_of_its_own() -> None:
-    assert _shape(CacheRequest("x", 40_000), NEW) == (8, 40_000, 1, 4)
-
-
-def test_large_pages_hold_more_objects() -> None:
-    assert _shape(CacheRequest("x", 160), SlabMachine(cpus=64, page_bytes=65536)) == (8, 160, 409, 0)
+@pytest.mark.parametrize(
+    ("size", "asked", "alignment"),
+    [(8, 8, 8), (16, 8, 16), (17, 8, 32), (32, 8, 32), (33, 8, 64), (64, 8, 64), (200, 8, 64), (200, 128, 128)],
+)
+def test_small_objects_are_aligned_to_parts_of_a_line(size: int, asked: int, alignment: int) -> None:
+    assert geometry_of(CacheRequest("x", size, asked, hwcache_align=True), OLD).alignment == alignment
 
 
 def test_red_zones_lie_on_both_sides_of_an_object() -> None:
@@ -114,26 +114,6 @@ def test_red_zones_lie_on_both_sides_of_an_object() -> None:
     request = CacheRequest("vm_area_struct", 152, red_zone=True, poison=True, store_user=True)
     found = geometry_of(request, SlabMachine(cpus=8, release=(6, 1), track_bytes=32))
     assert (found.stride, found.objects, found.order, found.lead) == (248, 33, 1, 8)
-
-
-@pytest.mark.parametrize(("release", "free_pointer"), [((6, 1), 32), ((6, 2), 72)])
-def test_red_zones_in_kmalloc_memory_keep_the_free_pointer_out_since_6_2(
-    release: tuple[int, int], free_pointer: int
-) -> None:
-    machine = SlabMachine(cpus=8, release=release)
-    kept = CacheRequest("kmalloc-64", 64, kmalloc=True, red_zone=True, store_user=True)
-    assert geometry_of(kept, machine).free_pointer == free_pointer
-
-
-@pytest.mark.parametrize("flags", [{"kmalloc": True}, {"store_user": True}])
-def test_where_no_size_is_kept_for_red_zones_the_free_pointer_stays_inside(flags: dict[str, bool]) -> None:
-    assert geometry_of(CacheRequest("x", 64, red_zone=True, **flags), NEW).free_pointer == 32
-
-
-def test_red_zones_keep_the_free_pointer_out_of_objects_that_are_smaller() -> None:
-    assert geometry_of(CacheRequest("x", 4, red_zone=True), OLD).free_pointer == 8
-    assert geometry_of(CacheRequest("x", 8, red_zone=True), OLD).free_pointer == 0
-    assert geometry_of(CacheRequest("x", 4), OLD).free_pointer == 0
 
 
 @pytest.mark.parametrize(
@@ -145,26 +125,20 @@ def test_general_caches_between_powers_of_two_need_a_smaller_alignment(least: in
     assert made == (*classes, 512, 1024, 2048, 4096, 8192)
 
 
-@pytest.mark.parametrize(("size", "name"), [(1, "kmalloc-8"), (512, "kmalloc-512"), (513, "kmalloc-1k")])
-def test_the_smallest_general_cache_that_holds_a_size_serves_it(size: int, name: str) -> None:
+@pytest.mark.parametrize(
+    ("size", "name"), [(1, "kmalloc-8"), (512, "kmalloc-512"), (513, "kmalloc-1k"), (8192, "kmalloc-8k"), (8193, None)]
+)
+def test_the_smallest_general_cache_that_holds_a_size_serves_it(size: int, name: str | None) -> None:
     request = kmalloc_request(size, NEW)
-    assert request is not None
-    assert request.name == name
+    assert (request.name if request else None) == name
 
 
-def test_no_general_cache_serves_more_than_two_pages() -> None:
-    assert kmalloc_request(8192, NEW) is not None
-    assert kmalloc_request(8193, NEW) is None
-
-
-def test_phases_follow_from_the_stride() -> None:
-    found = phase_counts(geometry_of(CacheRequest("x", 192), OLD), 128)
-    assert [(one.phase, one.objects) for one in found] == [(0, 11), (64, 10)]
-
-
-def test_phases_of_a_part_are_shifted() -> None:
-    found = phase_counts(geometry_of(CacheRequest("x", 192), OLD), 64, offset=40)
-    assert [(one.phase, one.objects) for one in found] == [(40, 21)]
+@pytest.mark.parametrize(
+    ("granule", "offset", "phases"), [(128, 0, [(0, 11), (64, 10)]), (64, 40, [(40, 21)])], ids=["whole", "a part"]
+)
+def test_phases_follow_from_the_stride(granule: int, offset: int, phases: list[tuple[int, int]]) -> None:
+    found = phase_counts(geometry_of(CacheRequest("x", 192), OLD), granule, offset=offset)
+    assert [(one.phase, one.objects) for one in found] == phases
 
 
 def test_the_kernel_that_runs_here_agrees_in_all_its_caches() -> None:

@@ -66,14 +66,42 @@ together: 40 + 10 = 50 pages for 1,000 of each, 19.2 MiB for 100,000
     )
 
 
-def test_a_part_lies_where_the_objects_around_it_do(kernel: Path) -> None:
-    text = _text(kernel, "address_space", "--kernel", "6.1")
-    assert [row.strip() for row in text.splitlines() if "cache" in row or "place" in row] == [
-        "cache inode_cache, computed from the cache's flags: as inode_init() creates it",
-        "place     inode.i_data, 40 bytes into each object",
-        "cache ext4_inode_cache, computed from the cache's flags: as init_inodecache() creates it",
-        "place     ext4_inode_info.vfs_inode.i_data, 144 bytes into each object",
-    ]
+ASSUMED = "assumed: no cache of that name is known, so it is taken to ask for nothing\n"
+COMPUTED = "computed from the cache's flags: as inode_init() creates it"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        # a part lies where the objects around it do
+        ("address_space --kernel 6.1", [f"cache inode_cache, {COMPUTED}",
+            "place     inode.i_data, 40 bytes into each object",
+            "cache ext4_inode_cache, computed from the cache's flags: as init_inodecache() creates it",
+            "place     ext4_inode_info.vfs_inode.i_data, 144 bytes into each object"]),
+        ("private", ["cache kmalloc-128, assumed: no cache of its own is known, so kmalloc() is assumed"]),
+        ("private", ["Linux 6.12 (assumed), 64 CPUs"]),  # there is no banner
+        ("private --hwcache-align --constructor --cache private_cache",
+            ["cache private_cache, computed as asked for: by the options given",
+            "100 bytes, aligned to 64, 128 apart; free pointer behind the object, at 104"]),
+        ("huge --kmalloc", ["cache whole pages, computed as asked for: kmalloc()", "8 pages (order 3) with 1 object"]),
+        # a known cache that is named keeps its flags: inodes have a constructor
+        ("inode --cache inode_cache", [f"cache inode_cache, {COMPUTED}\n",
+            "72 bytes, aligned to 8, 80 apart; free pointer behind the object, at 72"]),
+        # a cache of another record gives its flags alone
+        ("private --cache inode_cache",
+            ["cache inode_cache, assumed: as inode_init() creates it for inode, but with the size of private\n",
+            "100 bytes, aligned to 8, 112 apart; free pointer behind the object, at 104"]),
+        ("private --cache nosuch", [f"cache nosuch, {ASSUMED}"]),
+        ("mm_struct", ["cache mm_struct, assumed: mm_cache_init() adds to the record"]),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_a_cache(arguments: str, shown: list[str], kernel: Path) -> None:
+    text = _text(kernel, *arguments.split())
+    assert [one for one in shown if one not in text] == []
+
+
+def test_the_name_of_the_own_cache_changes_nothing(kernel: Path) -> None:
+    assert _text(kernel, "inode", "--cache", "inode_cache") == _text(kernel, "inode")
 
 
 @pytest.mark.parametrize(("release", "stride"), [("6.18", 120), ("7.2", 112)])
@@ -90,16 +118,6 @@ def test_an_inode_of_a_socket_is_larger_where_it_has_attributes_of_its_own(tmp_p
     text = _text(kernel, "socket_alloc", "--kernel", "7.2")
     assert "place     sockfs_inode.inode, 64 bytes into each object" in text
     assert "cache sock_inode_cache, computed from the cache's flags: as sock_init() creates it" in text
-
-
-def test_what_is_not_known_is_assumed_to_come_from_kmalloc(kernel: Path) -> None:
-    assert "cache kmalloc-128, assumed: no cache of its own is known, so kmalloc() is assumed" in _text(
-        kernel, "private"
-    )
-
-
-def test_a_kernel_without_a_banner_is_assumed_to_be_6_12(kernel: Path) -> None:
-    assert _text(kernel, "private").startswith("Linux 6.12 (assumed), 64 CPUs")
 
 
 def test_a_program_is_said_to_be_no_kernel(tmp_path: Path) -> None:
@@ -120,22 +138,26 @@ def test_a_part_of_a_kernel_is_not_taken_for_a_program(kernel: Path) -> None:
     assert json.loads(_text(kernel, "private", "--format", "json"))["cautions"] == []
 
 
-def test_options_say_what_the_cache_is_asked_for(kernel: Path) -> None:
-    text = _text(kernel, "private", "--hwcache-align", "--constructor", "--cache", "private_cache")
-    assert "cache private_cache, computed as asked for: by the options given" in text
-    assert "100 bytes, aligned to 64, 128 apart; free pointer behind the object, at 104" in text
-
-
-def test_what_exceeds_two_pages_comes_in_whole_pages(kernel: Path) -> None:
-    text = _text(kernel, "huge", "--kmalloc")
-    assert "cache whole pages, computed as asked for: kmalloc()" in text
-    assert "8 pages (order 3) with 1 object" in text
-
-
-def test_what_the_kernel_says_wins(kernel: Path, tmp_path: Path) -> None:
-    text = _text(kernel, "vm_area_struct", "--slabinfo", _facts(tmp_path, "vm_area_struct", 160, 192, 21, 0))
-    assert "cache vm_area_struct, measured: in /sys/kernel/slab" in text
-    assert "160 bytes, aligned to 64, 192 apart" in text
+@pytest.mark.parametrize(
+    ("cache", "values", "arguments", "shown"),
+    [
+        ("vm_area_struct", (160, 192, 21, 0), "vm_area_struct", ["measured: in /sys/kernel/slab", "to 64, 192 apart"]),
+        ("vm_area_struct", (152, 152, 26, 0), "vm_area_struct", ["computed from the cache's flags"]),  # another build's
+        (  # a cache that is named may have larger objects
+            "mine",
+            (1000, 1024, 16, 2),
+            "private --cache mine",
+            ["measured: in /sys/kernel/slab; its objects have 1000 bytes, private has 100\n"],
+        ),
+        ("mm_struct", (164, 192, 21, 0), "mm_struct", ["measured"]),  # with what is added at boot
+    ],
+)
+def test_what_the_kernel_says_wins(
+    cache: str, values: tuple[int, int, int, int], arguments: str, shown: list[str], kernel: Path, tmp_path: Path
+) -> None:
+    text = _text(kernel, *arguments.split(), "--slabinfo", _facts(tmp_path, cache, *values))
+    assert f"cache {cache}, {shown[0]}" in text
+    assert all(one in text for one in shown)
 
 
 def _heading(text: str) -> str:
@@ -166,42 +188,6 @@ def test_it_is_read_from_a_directory_too(kernel: Path, tmp_path: Path) -> None:
     for name, value in _values(160, 192, 21, 0).items():
         (folder / name).write_text(f"{value}\n")
     assert ", measured: in /sys/kernel/slab" in _text(kernel, "vm_area_struct", "--slabinfo", tmp_path / "slab")
-
-
-def test_objects_of_another_size_are_another_builds(kernel: Path, tmp_path: Path) -> None:
-    text = _text(kernel, "vm_area_struct", "--slabinfo", _facts(tmp_path, "vm_area_struct", 152, 152, 26, 0))
-    assert "cache vm_area_struct, computed from the cache's flags" in text
-
-
-def test_a_cache_that_is_named_may_have_larger_objects(kernel: Path, tmp_path: Path) -> None:
-    facts = _facts(tmp_path, "mine", 1000, 1024, 16, 2)
-    text = _text(kernel, "private", "--cache", "mine", "--slabinfo", facts)
-    assert "cache mine, measured: in /sys/kernel/slab; its objects have 1000 bytes, private has 100\n" in text
-
-
-def test_a_known_cache_that_is_named_keeps_its_flags(kernel: Path) -> None:
-    """Inodes have a constructor, so they keep the allocator's pointer behind them, with and without the name."""
-    text = _text(kernel, "inode", "--cache", "inode_cache")
-    assert "cache inode_cache, computed from the cache's flags: as inode_init() creates it\n" in text
-    assert "72 bytes, aligned to 8, 80 apart; free pointer behind the object, at 72" in text
-    assert text == _text(kernel, "inode")
-
-
-def test_a_cache_of_another_record_gives_its_flags_alone(kernel: Path) -> None:
-    text = _text(kernel, "private", "--cache", "inode_cache")
-    assert "cache inode_cache, assumed: as inode_init() creates it for inode, but with the size of private\n" in text
-    assert "100 bytes, aligned to 8, 112 apart; free pointer behind the object, at 104" in text
-
-
-def test_a_cache_of_unknown_name_is_said_to_be_unknown(kernel: Path) -> None:
-    text = _text(kernel, "private", "--cache", "nosuch")
-    assert "cache nosuch, assumed: no cache of that name is known, so it is taken to ask for nothing\n" in text
-
-
-def test_what_a_kernel_adds_at_boot_is_measured_or_said_to_be_missing(kernel: Path, tmp_path: Path) -> None:
-    assert "cache mm_struct, assumed: mm_cache_init() adds to the record" in _text(kernel, "mm_struct")
-    facts = _facts(tmp_path, "mm_struct", 164, 192, 21, 0)
-    assert "cache mm_struct, measured" in _text(kernel, "mm_struct", "--slabinfo", facts)
 
 
 def test_the_document_obeys_its_schema(kernel: Path) -> None:

@@ -1,34 +1,67 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Dumps of guests, taken once for all tests."""
+"""Guests that are booted once, kept, and read once for all tests."""
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path
 
 import drgn
 import pytest
-from snapshots.guest import dumped
+from keeping import Keeper
+from snapshots import guest
+from snapshots.places import places_of, slab_places
 
+from linesmith.analyzer.model import Snapshot
+from linesmith.plugins.machines import child, cpio, qmp
+from linesmith.plugins.registry import snapshot_source
 from linesmith.plugins.snapshots.kernel import opened
 
-# The dump of a guest that was booted with these words on its command line.
-DumpOf = Callable[[str], Path]
+# Where the kernel lies as linked, and moved about with all debugging aids of the slab allocator.
+COMMAND_LINES = {"plain": "nokaslr", "debugging": "slub_debug=FZPU"}
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A guest's memory, what drgn sees in it, and what is read of all places at once."""
+
+    memory: Path
+    program: drgn.Program
+    snapshot: Snapshot
+
+
+GuestOf = Callable[[str], Guest]
 
 
 @pytest.fixture(scope="session")
-def dump_of(kernel_image: Path, kernel_module: Path, tmp_path_factory: pytest.TempPathFactory) -> DumpOf:
-    """Boots each guest once."""
-    return cache(lambda words: dumped(kernel_image, kernel_module, words, tmp_path_factory.mktemp("guest")))
+def guest_of(kernel_image: Path, kernel_module: Path, vmlinux: Path, kept: Keeper) -> GuestOf:
+    """The guest that was booted with one of the command lines."""
+    made_by = [kernel_image, kernel_module, *(Path(one.__file__ or "") for one in (guest, child, cpio, qmp))]
+    digest = blake2b(b"".join(blake2b(one.read_bytes()).digest() for one in made_by)).hexdigest()
+    version = subprocess.run(["qemu-system-x86_64", "--version"], capture_output=True, text=True, check=True).stdout
+
+    @cache
+    def of(name: str) -> Guest:
+        words = COMMAND_LINES[name]
+        key = f"{digest} {version} {words}"
+        folder = kept(f"guest-{name}", key, lambda place: guest.dumped(kernel_image, kernel_module, words, place))
+        program = opened(folder / "memory", vmlinux)
+        places = list(slab_places(program) if name == "debugging" else places_of(program))
+        return Guest(folder / "memory", program, snapshot_source("drgn").read(folder / "memory", vmlinux, places))
+
+    return of
 
 
 @pytest.fixture(scope="session")
-def memory(dump_of: DumpOf) -> Path:
+def plain(guest_of: GuestOf) -> Guest:
     """A guest whose kernel lies where it was linked."""
-    return dump_of("nokaslr")
+    return guest_of("plain")
 
 
-@pytest.fixture(scope="session")
-def program(memory: Path, vmlinux: Path) -> drgn.Program:
-    return opened(memory, vmlinux)
+@pytest.fixture(scope="session", params=COMMAND_LINES)
+def each_guest(request: pytest.FixtureRequest, guest_of: GuestOf) -> Guest:
+    return guest_of(request.param)

@@ -21,6 +21,11 @@ class Listed:
     address: int
     size: int
 
+    @property
+    def middle(self) -> int:
+        """An address within the object, wherever the machine cuts the end of its record."""
+        return self.address + self.size // 3
+
 
 def listed(program: drgn.Program) -> list[Listed]:
     """Tasks with what hangs on them, and super blocks with the inodes of each."""
@@ -31,13 +36,11 @@ def listed(program: drgn.Program) -> list[Listed]:
 
 
 def _of_tasks(program: drgn.Program) -> Iterator[tuple[str, int]]:
+    hanging = {"signal": "signal_struct", "sighand": "sighand_struct", "cred": "cred", "fs": "fs_struct"}
     for task in for_each_task(program):
         yield "task_struct", task.value_()
-        yield "signal_struct", task.signal.value_()
-        yield "sighand_struct", task.sighand.value_()
-        yield "cred", task.cred.value_()
-        yield "fs_struct", task.fs.value_()
-        yield "files_struct", task.files.value_()
+        for member, record in (hanging | {"files": "files_struct"}).items():
+            yield record, task.member_(member).value_()
         if task.mm:
             yield "mm_struct", task.mm.value_()
             yield from _of_mappings(task.mm)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What else lies in the memory of Debian's kernel: variables, per-CPU memory, stacks, and pages of all kinds."""
+"""What lies in the memory of Debian's kernel, by its own structures and by the snapshot."""
 
 from __future__ import annotations
 
@@ -9,130 +9,142 @@ from pathlib import Path
 
 import drgn
 import pytest
-from drgn.helpers.linux.kallsyms import module_kallsyms
-from drgn.helpers.linux.mm import follow_phys, for_each_vmap_area, phys_to_virt, virt_to_page
-from drgn.helpers.linux.module import find_module, module_address_regions
 from drgn.helpers.linux.percpu import per_cpu
-from snapshots.reading import area_at, one, read, start_at
+from drgn.helpers.linux.slab import for_each_slab_cache, slab_object_info
+from keeping import Keeper
+from kernel_index import index_of
+from snapshots.conftest import Guest
+from snapshots.kernel_lists import listed
+from snapshots.places import area_at, in_slabs, in_the_image, signals, start_at
 
+from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.errors import DebugInfoMissing
-from linesmith.analyzer.model import ObjectKind
+from linesmith.analyzer.model import CacheRequest, SlabBasis, SlabMachine
+from linesmith.analyzer.slab import Kernel, geometry_of, own_cache, release_of
+from linesmith.plugins.registry import snapshot_source
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("guests")]
 
-
-def test_variables_of_the_image(memory: Path, vmlinux: Path, program: drgn.Program) -> None:
-    variable = program["init_task"]
-    area = one(memory, vmlinux, variable.address_ + 100)
-    assert (area.kind, area.name, area.types) == (ObjectKind.GLOBAL, "init_task", ("task_struct",))
-    assert (area.address, area.size, area.count) == (variable.address_, variable.type_.size, 1)
-
-
-def test_variable_of_a_record_without_a_name_is_told_by_its_members(
-    memory: Path, vmlinux: Path, program: drgn.Program
-) -> None:
-    member = program["tk_core"].timekeeper
-    area = one(memory, vmlinux, member.address_ + 8)
-    assert (area.name, area.address, area.types) == ("tk_core.timekeeper", member.address_, ("timekeeper",))
+# include/linux/slab.h; the order stands above the number of objects in kmem_cache.oo (mm/slub.c).
+RED_ZONE, POISON, STORE_USER, BY_RCU = 0x400, 0x800, 0x10000, 0x80000
+ORDER_SHIFT = 16
+CPUS = 4
+Shape = tuple[int, int, int]
 
 
-def test_array_of_records_is_one_area(memory: Path, vmlinux: Path, program: drgn.Program) -> None:
-    variable = program["softirq_vec"]
-    area = one(memory, vmlinux, variable.address_ + 8)
-    assert (area.types, area.address, area.count) == (("softirq_action",), variable.address_, variable.type_.length)
+def test_what_lies_in_the_image_and_beside_it(plain: Guest) -> None:
+    for name, known in in_the_image(plain.program).items():
+        area = area_at(plain.snapshot, known.at)
+        assert {one: getattr(area, one) for one in known.fields} == known.fields, name
+        assert known.start in (None, start_at(area, known.at)), name
 
 
-def test_per_cpu_variables_tell_their_cpu(memory: Path, vmlinux: Path, program: drgn.Program) -> None:
-    queue = per_cpu(program["runqueues"], 2).address_
-    area = one(memory, vmlinux, queue + 8)
-    assert (area.kind, area.name, area.types, area.cpu) == (ObjectKind.PER_CPU, "runqueues", ("rq",), 2)
-    assert area.address == queue
+def test_what_lies_in_slabs(each_guest: Guest) -> None:
+    for name, known in in_slabs(each_guest.program).items():
+        area = area_at(each_guest.snapshot, known.at)
+        assert {one: getattr(area, one) for one in known.fields} == known.fields, name
+        assert start_at(area, known.at) == known.start, name
+        assert area.name.startswith("kmalloc-") or name in ("dentry", "kmem_cache_cpu")
+        assert area.count > 1 or name != "dentry"
 
 
-def test_stacks_of_tasks_and_idle_cpus(memory: Path, vmlinux: Path, program: drgn.Program) -> None:
-    stacks = [program["init_task"].stack.value_(), per_cpu(program["idle_threads"], 3).stack.value_()]
-    snapshot = read(memory, vmlinux, (stack + 500 for stack in stacks))
-    assert [(area.kind, area.address) for area in snapshot.areas] == [
-        (ObjectKind.STACK, stack) for stack in sorted(stacks)
-    ]
+def test_listed_objects_are_found_at_their_starts_with_their_records(each_guest: Guest) -> None:
+    """Inodes lie within what their file systems allocate."""
+    objects = listed(each_guest.program)
+    assert len({one.record for one in objects}) == 13
+    for one in objects:
+        area = area_at(each_guest.snapshot, one.middle)
+        start = start_at(area, one.middle)
+        if one.record == "inode":
+            assert area.types
+            assert start <= one.address < one.address + one.size <= start + area.size
+        else:
+            assert (start, one.record in area.types) == (one.address, True), one
 
 
-def test_page_descriptors(memory: Path, vmlinux: Path, program: drgn.Program) -> None:
-    page = virt_to_page(program, program["init_fs"].root.dentry.value_()).value_()
-    area = one(memory, vmlinux, page + 52)
-    assert (area.kind, area.types, start_at(area, page + 52)) == (ObjectKind.STRUCT_PAGE, ("page",), page)
+def test_merged_cache_names_those_that_share_it(each_guest: Guest) -> None:
+    """The first name is the cache's own; with slub_debug there is no other."""
+    object_ = signals(each_guest.program)
+    area, found = area_at(each_guest.snapshot, object_.value_()), slab_object_info(object_)
+    assert found is not None
+    assert area.types[0] == "signal_struct"
+    assert len(area.merged) == found.slab_cache.refcount.value_() - 1
 
 
-def test_tables_of_the_boot_allocator_are_named_by_their_variable(
-    memory: Path, vmlinux: Path, program: drgn.Program
-) -> None:
-    table = program["dentry_hashtable"].value_()
-    area = one(memory, vmlinux, table + 800)
-    assert (area.kind, area.types, area.size, area.address) == (ObjectKind.BOOT, ("hlist_bl_head",), 8, table)
-    assert area.name == "dentry_hashtable"
-    assert area.count == 1 << (32 - program["d_hash_shift"].value_())
-
-
-def test_description_of_a_memory_node(memory: Path, vmlinux: Path, program: drgn.Program) -> None:
-    node = program["node_data"][0].value_()
-    area = one(memory, vmlinux, node + 100_000)
-    assert (area.kind, area.address, area.types) == (ObjectKind.BOOT, node, ("pglist_data",))
-
-
-def test_vmalloc_areas_tell_who_asked_for_them(memory: Path, vmlinux: Path, program: drgn.Program) -> None:
-    plain = next(
-        area for area in for_each_vmap_area(program) if area.vm and program.symbol(area.vm.caller).name == "hpet_enable"
-    )
-    area = one(memory, vmlinux, plain.va_start.value_() + 8)
-    assert (area.kind, area.name, area.address) == (ObjectKind.VMALLOC, "hpet_enable", plain.va_start.value_())
-
-
-def test_image_seen_through_the_direct_map(memory: Path, vmlinux: Path, program: drgn.Program) -> None:
-    place = program["init_task"].address_
-    alias = phys_to_virt(program, follow_phys(program["init_mm"].address_of_(), place)).value_()
-    area = one(memory, vmlinux, alias + 8)
-    assert (area.kind, area.name, area.address) == (ObjectKind.GLOBAL, "init_task", alias)
-
-
-def test_variables_of_a_module(memory: Path, vmlinux: Path, program: drgn.Program) -> None:
-    module = find_module(program, "fat")
-    symbol = next(symbol for symbol in module_kallsyms(module) if symbol.name == "floppy_defaults")
-    start = module_address_regions(module)[0][0]
-    snapshot = read(memory, vmlinux, [start, symbol.address + 4])
-    area = area_at(snapshot, symbol.address)
-    assert (area.kind, area.name, area.size) == (ObjectKind.GLOBAL, "floppy_defaults", symbol.size)
-    assert area.detail == "of the module fat"
-    assert area_at(snapshot, start).name == "module fat"
-
-
-def test_addresses_of_user_space_and_of_nothing_are_in_no_area(memory: Path, vmlinux: Path) -> None:
-    assert read(memory, vmlinux, [0, 0x400000, (1 << 64) - 8]).areas == ()
-
-
-def test_areas_do_not_overlap(memory: Path, vmlinux: Path, program: drgn.Program) -> None:
-    start = phys_to_virt(program, 0).value_()
-    areas = read(memory, vmlinux, range(start, start + (256 << 20), 4096 * 7 + 8)).areas
+def test_areas_do_not_overlap_and_hold_only_kernel_memory(plain: Guest) -> None:
+    areas = plain.snapshot.areas
     assert len(areas) > 1000
     assert all(before.end <= behind.address for before, behind in pairwise(areas))
+    assert areas[0].address >= 1 << 63
+    assert areas[-1].end < (1 << 64) - 8
 
 
-def test_the_kernel_is_named(memory: Path, vmlinux: Path, program: drgn.Program) -> None:
-    snapshot = read(memory, vmlinux, [])
-    assert snapshot.kernel_release is not None
-    assert vmlinux.name == f"vmlinux-{snapshot.kernel_release}"
-    assert snapshot.build_id == program.main_module().build_id.hex()
+def test_the_kernel_is_named(plain: Guest, vmlinux: Path) -> None:
+    assert plain.snapshot.kernel_release is not None
+    assert vmlinux.name == f"vmlinux-{plain.snapshot.kernel_release}"
+    assert plain.snapshot.build_id == plain.program.main_module().build_id.hex()
 
 
-def test_kernel_that_wrote_no_vmcoreinfo(memory: Path, vmlinux: Path, program: drgn.Program, tmp_path: Path) -> None:
+def test_kernel_that_wrote_no_vmcoreinfo(plain: Guest, vmlinux: Path, tmp_path: Path) -> None:
     silent = tmp_path / "memory"
-    silent.write_bytes(memory.read_bytes().replace(b"VMCOREINFO\0", b"----------\0"))
-    root = program["init_fs"].root.dentry.value_()
-    addresses = [root, program["init_task"].address_, per_cpu(program["runqueues"], 2).address_]
-    assert read(silent, vmlinux, addresses).areas == read(memory, vmlinux, addresses).areas
+    silent.write_bytes(plain.memory.read_bytes().replace(b"VMCOREINFO\0", b"----------\0"))
+    root = plain.program["init_fs"].root.dentry.value_()
+    addresses = [root, plain.program["init_task"].address_, per_cpu(plain.program["runqueues"], 2).address_]
+    found = snapshot_source("drgn").read(silent, vmlinux, addresses)
+    assert found.areas == tuple(area_at(plain.snapshot, one) for one in sorted(addresses))
 
 
-def test_vmlinux_without_debug_information(memory: Path, vmlinux: Path, tmp_path: Path) -> None:
+def test_vmlinux_without_debug_information(plain: Guest, vmlinux: Path, tmp_path: Path) -> None:
     stripped = tmp_path / "vmlinux"
     subprocess.run(("strip", "--strip-debug", "-o", stripped, vmlinux), check=True)
     with pytest.raises(DebugInfoMissing, match="vmlinux has no DWARF; give the vmlinux with debug information"):
-        read(memory, stripped, [0])
+        snapshot_source("drgn").read(plain.memory, stripped, [0])
+
+
+def test_all_caches_are_laid_out_by_the_rules(each_guest: Guest, vmlinux: Path) -> None:
+    release = release_of(vmlinux)
+    assert release is not None
+    track = each_guest.program.type("struct track").size
+    machine = SlabMachine(cpus=CPUS, release=release, track_bytes=track)
+    caches = list(for_each_slab_cache(each_guest.program))
+    assert len(caches) > 100
+    assert [_name(cache) for cache in caches if _told(cache) != _computed(cache, machine)] == []
+
+
+def test_what_is_known_of_caches_gives_what_they_are(
+    plain: Guest, vmlinux: Path, kept: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINESMITH_CACHE_DIR", str(index_of(vmlinux, kept)))
+    machine = SlabMachine(cpus=CPUS, release=release_of(vmlinux) or (0, 0))
+    told = {_name(cache): _told(cache) for cache in for_each_slab_cache(plain.program)}
+    found = (own_cache(layout, Kernel(machine)) for layout in read_layouts(vmlinux).layouts if layout.name)
+    known = [one for one in found if one and one.basis is SlabBasis.COMPUTED and one.name in told]
+    shapes = {one.name: (one.geometry.stride, one.geometry.order, one.geometry.objects) for one in known}
+    assert len(shapes) > 40
+    assert {name: shape for name, shape in shapes.items() if told[name] != shape} == {}
+
+
+def _name(cache: drgn.Object) -> str:
+    return str(cache.name.string_(), "utf-8")
+
+
+def _told(cache: drgn.Object) -> Shape:
+    packed = cache.oo.x.value_()
+    return cache.size.value_(), packed >> ORDER_SHIFT, packed & ((1 << ORDER_SHIFT) - 1)
+
+
+def _computed(cache: drgn.Object, machine: SlabMachine) -> Shape:
+    flags = cache.flags.value_()
+    request = CacheRequest(
+        _name(cache),
+        cache.object_size.value_(),
+        cache.align.value_(),
+        typesafe_by_rcu=bool(flags & BY_RCU),
+        constructor=bool(cache.ctor.value_()),
+        kmalloc="kmalloc-" in _name(cache),
+        red_zone=bool(flags & RED_ZONE),
+        poison=bool(flags & POISON),
+        store_user=bool(flags & STORE_USER),
+    )
+    found = geometry_of(request, machine)
+    return found.stride, found.order, found.objects

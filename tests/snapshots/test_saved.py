@@ -7,11 +7,14 @@ import json
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import drgn
 import pytest
 from c_source import compiled
+from keeping import Keeper
+from kernel_index import index_of
 from linesmith_command import linesmith
+from snapshots.conftest import Guest
 from snapshots.kernel_lists import listed
 
 from linesmith.analyzer.errors import SnapshotError
@@ -29,16 +32,9 @@ long session_renew(struct session *s) { return s->renewed += s->key; }
 
 def _profile(*addresses: int) -> Profile:
     """Each line is written at one offset and read at the same one by another CPU."""
-    lines = (
-        SharedLine(
-            rank,
-            address & ~63,
-            (Access(address & 63, "session_renew", hitm_local=100, stores_l1_hit=50),),
-            hitm_local=100,
-            stores_l1_hit=50,
-        )
-        for rank, address in enumerate(addresses)
-    )
+    counts: dict[str, Any] = {"hitm_local": 100, "stores_l1_hit": 50}
+    rows = ((at & ~63, Access(at & 63, "session_renew", **counts)) for at in addresses)
+    lines = (SharedLine(rank, line, (access,), **counts) for rank, (line, access) in enumerate(rows))
     return Profile("", "", "hitm", tuple(lines))
 
 
@@ -86,12 +82,10 @@ def test_a_line_with_the_end_of_one_object_and_the_start_of_the_next_is_told_so(
         (b"[" * 100_000, "is no snapshot, or a damaged one"),
         (b'{"linesmith-snapshot": 2}', "is a snapshot of linesmith in version 2, but this linesmith reads version 1"),
         (encode(Snapshot("x", (replace(SESSIONS, stride=0),))), "has an object of no size or beyond all addresses"),
-        (
-            encode(Snapshot("x", (replace(SESSIONS, count=1 << 60),))),
-            "has an object of no size or beyond all addresses",
-        ),
+        (encode(Snapshot("x", (replace(SESSIONS, count=1 << 60),))),
+            "has an object of no size or beyond all addresses"),
     ],
-)
+)  # fmt: skip
 def test_damaged_ones_are_refused(tmp_path: Path, damage: bytes, sentence: str) -> None:
     (tmp_path / "map").write_bytes(damage)
     with pytest.raises(SnapshotError, match=sentence):
@@ -126,16 +120,15 @@ def test_a_profile_without_addresses_has_nothing_to_ask_for(tmp_path: Path) -> N
 
 
 @pytest.mark.real
-def test_from_the_memory_of_a_kernel_to_its_objects(
-    memory: Path, vmlinux: Path, program: drgn.Program, tmp_path: Path
-) -> None:
+@pytest.mark.xdist_group("guests")
+def test_from_the_memory_of_a_kernel_to_its_objects(plain: Guest, vmlinux: Path, kept: Keeper, tmp_path: Path) -> None:
     """Only the profile, the snapshot and vmlinux are carried away; the memory is not looked at again."""
-    entry = next(one.address for one in listed(program) if one.record == "dentry")
+    entry = next(one.address for one in listed(plain.program) if one.record == "dentry")
     profile = _written(tmp_path, _profile(entry + 8))
-    taken = linesmith("snapshot", vmlinux, profile, "--memory", memory, "-o", tmp_path / "map")
+    taken = linesmith("snapshot", vmlinux, profile, "--memory", plain.memory, "-o", tmp_path / "map")
     assert (taken.returncode, taken.stderr) == (0, "")
     assert "1 of 1 addresses lie in known objects" in taken.stdout
     assert (tmp_path / "map").stat().st_size < 10_000
-    run = linesmith("hot", vmlinux, profile, "--snapshot", tmp_path / "map", "--format", "json")
-    lines = json.loads(run.stdout)["lines"]
-    assert [one["objects"][0]["type"] for one in lines] == ["dentry"]
+    words = ("--snapshot", tmp_path / "map", "--format", "json")
+    run = linesmith("hot", vmlinux, profile, *words, cache=index_of(vmlinux, kept))
+    assert [one["objects"][0]["type"] for one in json.loads(run.stdout)["lines"]] == ["dentry"]

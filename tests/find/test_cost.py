@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a line costs and how much of that a layout can remove; sums over types and objects; samples in and out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+
+import pytest
+from find.lines import Case, accesses, bounds, cases, check, costs, explained, line_of, profile_of
+from hand_made import finding, hot, scalar, struct
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.random import default_rng
+from profiles.profile_values import PROFILES
+
+from linesmith.analyzer.addresses.object_totals import object_totals
+from linesmith.analyzer.model import (
+    Access,
+    Bounds,
+    Conflict,
+    CpuCounts,
+    Finding,
+    LineCost,
+    ObjectArea,
+    ObjectKind,
+    Outcome,
+    Profile,
+    SampleOutcome,
+    Sampling,
+    SharedLine,
+    SharingCost,
+    Side,
+)
+from linesmith.analyzer.report.by_type import alike_row, examples, type_rows
+from linesmith.analyzer.sharing.accounts import LEFT_OUT, NO_LINE, NO_ROW, accounts
+from linesmith.analyzer.sharing.interval import ratio_of, scatter_of, share_of, widened
+from linesmith.analyzer.sharing.recorded_cost import removable_limit
+from linesmith.analyzer.sharing.type_totals import type_totals
+
+
+def timed(text: str) -> tuple[Access, ...]:
+    """Accesses whose contended loads take 200 cycles each."""
+    return tuple(replace(one, cycles_local=200) if one.hitm_local else one for one in accesses(text))
+
+
+def cost_of(line: SharedLine, *others: SharedLine) -> LineCost:
+    return explained(None, profile_of(line, *others))[0].cost
+
+
+@cases("""
+all that a member nobody writes waits for another can be removed
+    0 read, 8 write 0/50
+    => removable: 100 of 100 | removable cycles: 2e+04 | share: 1
+nothing can be removed where one member waits for itself
+    0 read, 0 write 0/50
+    => removable: 0 of 100 | removable cycles: 0 | waits: 0x0 for 0x0 100
+a member written itself may gain the share of the others' stores, and nothing for sure
+    0 read 1000, 0 write 0/9000, 8 other 0/1000
+    => removable: 0 to 106 of 1000
+    => note: a written member may have been written itself before each miss: then parting it from others gains nothing
+without a type a line has one lock
+    0 queued_spin_lock_slowpath 60, 8 mutex_lock 40
+    => removable: 0 of 100
+without sampled stores a member written itself may gain all or nothing
+    0 read 60, 8 other 40 | events: ibs_op//
+    => removable: 0 to 100 of 100
+of two writers each is to blame by its share of the stores
+    0 read 1000, 8 write 0/7500, 16 other 0/2500
+    => removable: 1000 of 1000 | waits: 0x0 for 0x8 741.4 to 758.4; 0x0 for 0x10 241.6 to 258.6
+without latencies a remote HITM is taken to cost more than a local one
+    untimed: 0 read 10, 8 write 0/5
+    => cycles: 4200, slow 0, as usual
+who waits without a writer may wait for a member that was not sampled
+    0 read
+    => removable: 0 to 100 of 100
+    => note: nobody was seen to write where 100 contended accesses waited: a member that was not sampled may
+a writer in the other half of the pair is told apart
+    0 read | other half: 8 write 0/50
+    => other half: 0 to 100 | waits: 0x0 for 0x8 of line 0 0 to 100 in 128
+where the line has a writer of its own the other half is not blamed
+    0 read, 16 own 0/1 | other half: 8 write 0/50
+    => other half: 0 | removable: 100 of 100
+a double line has two halves
+    0 read, 72 write 0/50 | bytes: 128
+    => other half: 0 to 100 | waits: 0x0 for 0x48 0 to 100 in 128
+rows that were not pasted may be of any member
+    0 read, 8 write 0/50 | all: 180
+    => removable: 100 to 180 of 180
+    => note: 80 contended accesses stand in no row of the profile: they may be of any member
+who waits for a lock alone gains nothing
+    8 queued_spin_lock_slowpath 80/50
+    => removable: 0 of 80
+who waits for a lock waits longer for its neighbours
+    8 queued_spin_lock_slowpath 80/50, 0 read 20
+    => removable: 20 to 100 of 100
+    => note: who holds the lock waits for its neighbours on the line, and all who wait for the lock wait with it
+""")
+def test_a_sampled_line(case: Case) -> None:
+    words = case.given
+    more = {"hitm_local": int(words["all"])} if "all" in words else {}
+    met = timed(words["rows"]) if "rows" in words else (replace(accesses(words["untimed"])[0], hitm_remote=10),)
+    line = line_of(met, bytes=int(words.get("bytes", "64")), **more)
+    others = [line_of(timed(words["other half"]), 0x1040)] if "other half" in words else []
+    profile = profile_of(line, *others, events=tuple(filter(None, [words.get("events")])))
+    check(case, costs(explained(None, profile)[0]))
+
+
+def test_a_row_without_an_offset_may_be_of_any_member() -> None:
+    cost = cost_of(line_of((*timed("0 read 10, 8 write 0/50"), Access(None, "far", hitm_local=1))))
+    assert cost.notes[0] == "1 contended access stands in no row of the profile: it may be of any member"
+
+
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        (Access(0, "update", by_cpu=(CpuCounts(3, 0, stores=90, contended=10),)),
+            Access(8, "write", stores_l1_hit=10, by_cpu=(CpuCounts(5, 1, stores=10),))),
+        (Access(0, "update", nodes="0{3}"), Access(8, "write", stores_l1_hit=10, nodes="0{0-2} 1{5}")),
+    ],
+)  # fmt: skip
+def test_two_accesses_of_one_cpu_never_conflict(own: Access, other: Access) -> None:
+    cost = cost_of(line_of((replace(own, hitm_local=10, stores_l1_hit=90), other)))
+    (sharing,) = cost.sharings
+    assert (sharing.victim.member, sharing.writer.member, sharing.contended) == ("0x0", "0x8", Bounds(10, 10))
+    if own.by_cpu:
+        assert (sharing.victim.cpus, sharing.writer.nodes) == ((3,), (1,))
+
+
+def test_cpus_that_are_only_counted_may_be_the_same_or_not() -> None:
+    (sharing,) = cost_of(
+        line_of((Access(0, "read", hitm_local=10, cpus=1), Access(0, "write", stores_l1_hit=5, cpus=1)))
+    ).sharings
+    assert (sharing.writer.member, sharing.contended) == ("0x0", Bounds(10, 10))
+
+
+def test_slow_loads_that_were_no_hitm_count_in_the_upper_limit_only() -> None:
+    read, write = timed("0 read, 8 write 0/50")
+    cost = cost_of(line_of((replace(read, records=300, cycles_load=105), write)))
+    assert (cost.cycles, cost.slow_cycles, cost.removable_cycles) == (20_000, 20_000, Bounds(20_000, 40_000))
+
+
+def test_the_share_is_of_all_cycles_of_the_profile() -> None:
+    line = line_of(timed("0 read, 8 write 0/50"))
+    elsewhere = line_of((Access(0, "read", hitm_local=100, cycles_local=600),), 0x8000)
+    assert cost_of(line, elsewhere).share == Bounds(0.25, 0.25)
+    assert cost_of(replace(line, nominal=True, share=0.3)).share == Bounds(0.3, 0.3), "of a text without counts"
+
+
+def conflict(victim: int, writer: int, true_sharing: bool, local: int, remote: int = 0, shadowed: int = 0) -> Conflict:
+    return Conflict(victim, 8, "v", writer, 8, "w", true_sharing, local, remote, shadowed=shadowed)
+
+
+@pytest.mark.parametrize(
+    ("conflicts", "removable", "cycles"),
+    [
+        ([(0, 8, False, 60), (0, 8, True, 30), (0, 0, True, 10)], "60", "7200"),
+        ([(0, 0, False, 60)], "0", "0"),  # misses within one member stay, even those for nothing
+        ([(0, 8, False, 60), (8, 8, True, 0, 0, 45)], "15 to 60", "1800 to 7200"),  # some also brought news
+        ([(0, 8, False, 10, 10)], "20", "4200"),  # misses across nodes cost more
+    ],
+)
+def test_misses_for_nothing_between_two_members_can_be_removed(
+    conflicts: list[tuple[int, int, bool, int]], removable: str, cycles: str
+) -> None:
+    cost = cost_of(line_of(accesses("0 f 10/10, 8 g 10/10"), conflicts=tuple(conflict(*one) for one in conflicts)))
+    assert (bounds(cost.removable), bounds(cost.removable_cycles), cost.exact) == (removable, cycles, True)
+    assert cost.contended == sum(one[3] + sum(one[4:5]) for one in conflicts)
+    news = "up to 45 of these misses also brought bytes written elsewhere"
+    assert any(news in note for note in cost.notes) == ("to" in removable)
+
+
+def test_members_are_named_by_victim_and_writer() -> None:
+    met = conflict(0, 8, False, 60), conflict(8, 0, False, 20)
+    (found,) = explained(None, profile_of(line_of(accesses("0 f 10/10, 8 g 10/10"), conflicts=met)))
+    assert costs(found)["waits"] == "0x0 for 0x8 60; 0x8 for 0x0 20"
+
+
+def test_the_limit_without_types_takes_every_offset_for_a_member() -> None:
+    met = conflict(0, 4, False, 60), conflict(0, 8, True, 30), conflict(0, 0, False, 10)
+    assert removable_limit(line_of((), conflicts=met)) == 60 * 120
+
+
+@pytest.mark.parametrize(
+    ("found", "least", "most"),
+    [
+        (share_of(81, 263), (0.25525, 0.25535), (0.36615, 0.36625)),  # Newcombe, Stat. in Med. 17 (1998), table I, 3
+        (share_of(0, 0), (0, 0), (1, 1)),  # without samples it may be anything
+        (share_of(0, 100), (0, 0), (0.03, 0.04)),
+        (ratio_of(100, 100, 1000, 1000), (0.5, 1), (1, 1.5)),
+        (ratio_of(100, 100, 1000, 4000), (0.1, 0.25), (0.25, 1)),  # totals scale it
+        (ratio_of(0, 50, 1000, 1000), (1, inf), (inf, inf)),  # what was not there before has no upper limit
+        (widened(Bounds(0.9, 1.1), 1.0, 0.2), (0, 0.6), (1.7, 2)),
+        (widened(Bounds(0.9, 1.1), 1.0, 0.0), (0.9, 0.9), (1.1, 1.1)),
+        (widened(Bounds(0.0, 0.01), 0.0, 0.2), (0, 0), (0.0101, 0.0199)),  # what has vanished stays so
+        (widened(Bounds(30.0, inf), 0.0, 0.2), (0, 30), (inf, inf)),
+    ],
+)
+def test_limits_of_shares_and_ratios(found: Bounds, least: tuple[float, float], most: tuple[float, float]) -> None:
+    assert least[0] <= found.least <= least[1]
+    assert most[0] <= found.most <= most[1]
+
+
+@pytest.mark.parametrize("rate", [3, 30, 300])
+def test_the_interval_of_equal_rates_holds_one_in_about_95_of_100_pairs(rate: int) -> None:
+    pairs = default_rng(rate).poisson(rate, (400, 2)).tolist()
+    held = [found.least <= 1 <= found.most for found in (ratio_of(one, other, 1, 1) for one, other in pairs)]
+    assert sum(held) / 400 > 0.91
+
+
+def test_the_scatter_between_runs_is_found_whatever_all_have_in_common_and_a_few_changes() -> None:
+    assert scatter_of(default_rng(1).poisson(1000, (200, 2)).tolist()) < 0.02, "only chance parts these"
+    random = default_rng(2)
+    rates = 1000 * random.lognormal(0, 0.2, (200, 2)) * (1.0, 3.0)
+    pairs = [*random.poisson(rates).tolist(), *([1000, 50] for _ in range(20))]
+    assert 0.18 < scatter_of(pairs) < 0.26
+    assert scatter_of([(100, 900)] * 11) == 0, "of a few pairs nothing is learnt"
+
+
+TREE = struct("mapping", scalar("tree"), scalar("lock"))
+OTHER = struct("page", scalar("flags"))
+
+
+def typed(rank: int, most: float, layout_is_tree: bool = True) -> Finding:
+    """A line of which ``most`` hundredths of the profile can be removed."""
+    layout, members = (TREE, [hot("tree", 0, 8, 100)]) if layout_is_tree else (OTHER, [hot("flags", 0, 8, 100)])
+    sharing = SharingCost(Side("tree", 100, 0), Side("lock", 0, 9), Bounds(0, 100), Bounds(0, 1000))
+    cost = LineCost(100, 1000.0, 0.0, (sharing,), Bounds(0, 100), Bounds(0, 1000), share=Bounds(0, most / 100))
+    return replace(finding(layout, members, rank=rank), cost=cost)
+
+
+def test_lines_of_one_type_add_up() -> None:
+    pages, trees = type_totals([typed(0, 5), typed(1, 4, False), typed(2, 3), typed(3, 5, False)])
+    assert (pages.type, pages.lines, pages.share) == ("page", 2, Bounds(0, 0.09))
+    assert (trees.type, trees.lines, trees.contended, trees.removable) == ("mapping", 2, 200, Bounds(0, 200))
+    assert trees.pairs == (("lock", "tree"),)
+    unknown = typed(0, 5)
+    unknown = replace(unknown, objects=(replace(unknown.objects[0], outcome=Outcome.CANNOT_TELL),))
+    (total,) = type_totals([unknown])
+    assert (total.type, total.pairs) == ("", ())
+
+
+def test_the_table_stands_above_several_lines_only() -> None:
+    assert type_rows([typed(0, 5)]) == []
+    assert type_rows([typed(0, 5), typed(1, 4)]) == [
+        "2 lines by type:",
+        "  removable         lines  contended  type: members that meet",
+        "  0.0% to 9.0%          2        200  mapping: lock with tree",
+    ]
+
+
+def test_three_lines_of_a_place_are_told_and_the_others_counted() -> None:
+    told, untold = examples([typed(rank, 9 - rank) for rank in range(6)])
+    assert ([one.rank for one, _ in told], untold) == ([0, 1, 2], 0)
+    more = "… and 3 more lines like these (mapping, from byte 0 on): 3, 4, 5; --format json tells each"
+    assert [alike_row(*one) for one in (told[0], told[-1])] == ["", more]
+
+
+VMAS = ObjectArea(ObjectKind.SLAB, "vm_area_struct", 0x1000, 64, 64, 4, ("vm_area_struct",))
+TASKS = ObjectArea(ObjectKind.GLOBAL, "tasklist_lock", 0x2000, 64, 64, 1, ("rwlock_t",))
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([(0x2000, 20, ""), (0x1000, 15, ""), (0x1040, 15, "")],
+            [("vm_area_struct", 2, 30, 0.6), ("tasklist_lock", 1, 20, 0.4)]),
+        ([(0x9000, 5, "")], [("", 1, 5, 1.0)]),  # no area holds it
+        ([(0x1000, 10, ""), (0x2000, 10, "timekeeping")], [("vm_area_struct", 1, 10, 0.5)]),  # apart, but in the whole
+    ],
+)  # fmt: skip
+def test_lines_of_one_cache_add_up(
+    lines: list[tuple[int, int, str]], expected: list[tuple[str, int, int, float]]
+) -> None:
+    shared = (line_of(accesses(f"8 function {count}"), at, apart=apart) for at, count, apart in lines)
+    totals = object_totals(profile_of(*shared, areas=(VMAS, TASKS)))
+    assert [(one.name, one.lines, one.contended, one.share) for one in totals] == expected
+    assert all(bool(one.kind) == bool(one.name) for one in totals)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(PROFILES, st.integers(0, 2))
+def test_samples_in_are_samples_out(given_: Profile, top: int) -> None:
+    profile = replace(given_, recording=None, areas=())
+    ended = accounts(profile, explained(None, profile, lines=profile.lines[:top]), profile.lines[top:])
+    assert ended.samples == sum(count for _, count in ended.outcomes)
+    assert all(count > 0 for _, count in ended.outcomes)
+    assert ended.samples >= sum(access.records or 0 for line in profile.lines for access in line.accesses)
+    assert ended.samples >= (profile.sampling.samples if profile.sampling else 0)
+
+
+def test_every_way_out_has_its_name() -> None:
+    shown = SharedLine(0, 0x1000, (Access(0, "read", hitm_local=6, records=10),), hitm_local=6, records=12)
+    below = SharedLine(1, 0x2000, (Access(0, "read", hitm_local=5),), hitm_local=5)
+    sampling = Sampling(((SampleOutcome.SHARED_LINE, 20), (SampleOutcome.LOST, 7)))
+    profile = profile_of(shown, below, sampling=sampling)
+    ended = accounts(profile, explained(None, profile, lines=(shown,)), (below,))
+    assert dict(ended.outcomes) == {"no evidence": 10, NO_ROW: 2, LEFT_OUT: 5, NO_LINE: 3, "lost while recording": 7}

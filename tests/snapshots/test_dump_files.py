@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Memory dumps as files: what they hold, what is told of the kernel, and which are refused."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from snapshots.elf_bytes import CORE, EXECUTABLE, elf, note
+
+from linesmith.analyzer.errors import SnapshotError, ToolMissing
+from linesmith.plugins.registry import snapshot_source
+from linesmith.plugins.snapshots.elf_file import ElfFile, Note
+from linesmith.plugins.snapshots.vmcoreinfo import value_of, vmcoreinfo_of
+
+DUMP = elf(CORE, note(b"CORE", 1, b"status") + note(b"GNU", 3, bytes(20)), b"....here....here", physical=0x1000)
+
+
+def opened(folder: Path, content: bytes) -> ElfFile:
+    (folder / "dump").write_bytes(content)
+    return ElfFile(folder / "dump")
+
+
+def test_notes_and_bytes_have_physical_addresses(tmp_path: Path) -> None:
+    with opened(tmp_path, DUMP) as dump:
+        assert list(dump.notes()) == [Note(b"CORE", 1, b"status", 0x1000), Note(b"GNU", 3, bytes(20), 0x101C)]
+        assert dump.build_id == Note(b"GNU", 3, bytes(20), 0x101C)
+        assert list(dump.find(b"here")) == [0x1004, 0x100C]
+        assert dump.physical(0x1004, 4) == b"here"
+        with pytest.raises(SnapshotError, match="no memory at the physical address 0x100e"):
+            dump.physical(0x100E, 4)
+
+
+def test_note_that_is_longer_than_its_segment_ends_it(tmp_path: Path) -> None:
+    cut = note(b"CORE", 1, b"") + b"\x05\0\0\0\xff\0\0\0\x01\0\0\0GNU\0\0\0\0\0"
+    with opened(tmp_path, elf(CORE, cut, b"")) as dump:
+        assert [one.owner for one in dump.notes()] == [b"CORE"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "it is empty"),
+        (b"KDUMP   " + bytes(100), "no 64-bit little-endian ELF file; QEMU's dump-guest-memory writes memory as one"),
+        (DUMP[:100], "cut off within its program headers"),
+        (DUMP[:32] + b"\xff" * 8 + DUMP[40:], "cut off within its program headers"),
+        (DUMP[:-1], f"cut off: it has {len(DUMP) - 1} of {len(DUMP)} bytes"),
+    ],
+    ids=["empty", "kdump", "headers", "headers beyond any file", "memory"],
+)
+def test_files_that_are_no_dump(tmp_path: Path, content: bytes, words: str) -> None:
+    with pytest.raises(SnapshotError, match=words):
+        opened(tmp_path, content)
+    with pytest.raises(SnapshotError, match="No such file"):
+        ElfFile(tmp_path / "none")
+
+
+BUILD_ID = bytes(range(20))
+OWN = b"OSRELEASE=6.1.0\nBUILD-ID=" + BUILD_ID.hex().encode() + b"\n"
+OTHER = b"OSRELEASE=6.1.0\nBUILD-ID=" + bytes(20).hex().encode() + b"\n"
+LINKED = 0xFFFFFFFF81000000
+# A kernel image of five variables behind its note, linked at LINKED, loaded at 16 MiB and moved by 2 MiB.
+SYMBOLS = {
+    "linux_banner": (LINKED + 0x40, 64),
+    "phys_base": (LINKED + 0x80, 8),
+    "__pgtable_l5_enabled": (LINKED + 0x88, 4),
+    "init_top_pgt": (LINKED + 0x1000, 8192),
+    "empty_zero_page": (LINKED + 0x3000, 4096),
+}
+LOADED, MOVED = 0x1000000, 0x200000
+
+
+def image(banner: bytes = b"Linux version 6.1.7-own (someone)") -> bytes:
+    phys_base = (LOADED - (LINKED + MOVED - 0xFFFFFFFF80000000)) % (1 << 64)
+    start = note(b"GNU", 3, BUILD_ID).ljust(0x40, b"\0") + banner.ljust(0x40, b"\0")
+    return (start + phys_base.to_bytes(8, "little") + bytes(4)).ljust(0x1000, b"\0")
+
+
+def vmcoreinfo(folder: Path, notes: bytes, memory: bytes) -> bytes:
+    (folder / "vmlinux").write_bytes(elf(EXECUTABLE, note(b"GNU", 3, BUILD_ID), b"", LINKED))
+    with opened(folder, elf(CORE, notes, memory, LOADED)) as dump, ElfFile(folder / "vmlinux") as vmlinux:
+        return vmcoreinfo_of(dump, vmlinux, SYMBOLS.__getitem__)
+
+
+@pytest.mark.parametrize(
+    ("notes", "memory"),
+    [
+        (note(b"VMCOREINFO", 0, OWN), bytes(64)),
+        (b"", bytes(64) + note(b"VMCOREINFO", 0, OWN) + bytes(64)),
+        (b"", bytes(64) + b"VMCOREINFO\0\0OSRELEASE=1\n" + note(b"VMCOREINFO", 0, OWN)),
+    ],
+    ids=["note of the dump", "note in the memory", "the word alone is no note"],
+)
+def test_the_kernel_s_own_note(notes: bytes, memory: bytes, tmp_path: Path) -> None:
+    assert vmcoreinfo(tmp_path, notes, memory) == OWN
+
+
+def test_made_from_vmlinux_where_the_kernel_wrote_none_or_a_wrong_one(tmp_path: Path) -> None:
+    text = vmcoreinfo(tmp_path, b"", image())
+    names = ("OSRELEASE", "PAGESIZE", "KERNELOFFSET", "SYMBOL(swapper_pg_dir)", "NUMBER(pgtable_l5_enabled)")
+    assert [value_of(text, name) for name in names] == [
+        "6.1.7-own",
+        "4096",
+        f"{MOVED:x}",
+        f"{LINKED + MOVED + 0x1000:x}",
+        "0",
+    ]
+    wrong = vmcoreinfo(tmp_path, note(b"VMCOREINFO", 0, OTHER), image())
+    assert value_of(wrong, "OSRELEASE") == "6.1.7-own"
+
+
+@pytest.mark.parametrize(
+    ("notes", "memory", "words"),
+    [
+        (note(b"VMCOREINFO", 0, OTHER), bytes(64), f"kernel with the build-id {bytes(20).hex()}, not of .*vmlinux"),
+        (b"", bytes(4096), "is no memory of a running kernel"),
+        (b"", image(banner=b"something else"), "is no memory of a running kernel"),
+    ],
+    ids=["another kernel", "no kernel", "a copy of the note"],
+)
+def test_memory_of_no_such_kernel(notes: bytes, memory: bytes, words: str, tmp_path: Path) -> None:
+    with pytest.raises(SnapshotError, match=words):
+        vmcoreinfo(tmp_path, notes, memory)
+
+
+OF_ANOTHER = note(b"VMCOREINFO", 0, OTHER)
+
+
+@pytest.mark.parametrize(
+    ("dump", "words"),
+    [
+        (elf(CORE, note(b"CORE", 1, b""), bytes(64))[:-1], r"dump is cut off: it has \d+ of \d+ bytes; write it again"),
+        (b"int main(void) { return 0; }", r"dump is no 64-bit little-endian ELF file"),
+        (elf(EXECUTABLE, b"", b""), "dump is no memory dump but another ELF file"),
+        (elf(CORE, OF_ANOTHER, bytes(64)), f"build-id {bytes(20).hex()}, not of .*; give the vmlinux of the dumped"),
+        # Where the running kernel cannot be read at all, that is said instead.
+        ("/proc/kcore", r"cannot read the running kernel from /proc/kcore|not of .*vmlinux"),
+    ],
+    ids=["cut off", "text", "program", "another kernel", "running kernel"],
+)
+def test_dumps_that_do_not_fit(dump: bytes | str, words: str, tmp_path: Path) -> None:
+    """The vmlinux is a program with a build-id."""
+    vmlinux = tmp_path / "vmlinux"
+    vmlinux.write_bytes(elf(EXECUTABLE, note(b"GNU", 3, BUILD_ID), b"", LINKED))
+    place = Path(dump) if isinstance(dump, str) else tmp_path / "dump"
+    if isinstance(dump, bytes):
+        place.write_bytes(dump)
+    with pytest.raises(SnapshotError, match=words):
+        snapshot_source("drgn").read(place, vmlinux, [0xFFFF888000001000])
+
+
+def test_vmlinux_without_a_build_id(tmp_path: Path) -> None:
+    (tmp_path / "dump").write_bytes(elf(CORE, b"", bytes(64)))
+    (tmp_path / "vmlinux").write_bytes(elf(EXECUTABLE, b"", b""))
+    with pytest.raises(SnapshotError, match="vmlinux has no build-id"):
+        snapshot_source("drgn").read(tmp_path / "dump", tmp_path / "vmlinux", [0])
+
+
+def test_readers_that_are_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SnapshotError, match=r"no reader of memory is called crash \(installed: drgn\)"):
+        snapshot_source("crash")
+    monkeypatch.setitem(sys.modules, "drgn", None)
+    with pytest.raises(ToolMissing, match=r"needs drgn .*; install it with: .*pip install 'linesmith\[snapshot\]'"):
+        snapshot_source("drgn").read(tmp_path, tmp_path, [0])
