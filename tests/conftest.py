@@ -121,7 +121,7 @@ def kernel_tree() -> Path:
 @pytest.fixture(scope="session")
 def kept() -> Keeper:
     """Where tests keep what they build between runs; call it with a name, a key of the content and who makes it."""
-    return Keeper(REAL_PARTS / "kept")
+    return Keeper(Path(os.environ.get("LINESMITH_KEPT") or REAL_PARTS / "kept"))
 
 
 @pytest.fixture(scope="session")
