@@ -10,8 +10,7 @@ from fixes.asking import suggested
 from fixes.code import Instructions, instructions
 from fixes.coherence import modified_loads
 from fixes.execution import ACCESSES, Event, interleaved
-from fixes.flat import flattened
-from fixes.human import human_layout
+from fixes.human import flattened, human_layout
 from fixes.judgement import Cost, Judge, as_good, judges
 from fixes.kernel import RealKernel, spots
 from fixes.memory import Memory, memory
