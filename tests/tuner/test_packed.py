@@ -10,61 +10,45 @@ from hypothesis import strategies as st
 
 from linesmith.analyzer.model import FactKind, Layout, MoveKind, SourceFact, SourceFacts
 from linesmith.tuner.packing.packed import packed
-from linesmith.tuner.premises import Premises
+from linesmith.tuner.premises import NO_PREMISES, Premises
 from linesmith.tuner.search import price
 from linesmith.tuner.subject import Subject, subject
 
-QUEUE = struct(
-    "queue",
-    scalar("head"),
-    scalar("tail"),
-    scalar("flags", 4),
-    scalar("mode", 1),
-    *(scalar(f"cold{number}") for number in range(14)),
-)
+COLD = tuple(scalar(f"cold{number}") for number in range(14))
+QUEUE = struct("s", scalar("head"), scalar("tail"), scalar("flags", 4), scalar("mode", 1), *COLD)
 
 
-def subject_of(layout: Layout, writer: str, *readers: str) -> Subject:
-    return subject(meeting(layout, writer, *readers), table(layout))
-
-
-def names(target: Subject, order: tuple[int, ...]) -> list[str]:
-    return [target.parts[atom].name for atom in order]
+def of(layout: Layout, writer: str, *readers: str, apart: tuple[str, str] | None = None) -> Subject:
+    """The record of a line, of which two members may have to be apart."""
+    facts = SourceFacts((("s", (SourceFact(FactKind.APART, apart, "so it is"),)),)) if apart else None
+    premises = Premises(facts) if facts else NO_PREMISES
+    return subject(meeting(layout, writer, *readers), table(layout), (), premises)
 
 
 def test_one_move_is_enough_where_only_two_members_meet() -> None:
-    target = subject_of(QUEUE, "head", "tail")
-    (only,) = packed(target)
+    (only,) = packed(of(QUEUE, "head", "tail"))
     assert (only.optimality.cost, only.optimality.bound, only.optimality.proven) == (0.0, 0.0, True)
     assert [(move.kind, move.member) for move in only.arrangement.moves] == [(MoveKind.MOVE, "tail")]
 
 
 def test_the_moves_lead_from_the_present_order_to_the_new_one() -> None:
-    target = subject_of(QUEUE, "head", "tail", "flags")
+    target = of(QUEUE, "head", "tail", "flags")
     answers = packed(target)
     assert answers
     for answer in answers:
-        order = names(target, tuple(range(len(target.parts))))
+        order = [part.name for part in target.parts]
         for move in answer.arrangement.moves:
             order.remove(move.member)
             order.insert(order.index(move.after) + 1 if move.after else 0, move.member)
-        assert order == names(target, answer.arrangement.order)
+        assert order == [target.parts[atom].name for atom in answer.arrangement.order]
 
 
-def test_what_cannot_be_better_is_not_packed_anew() -> None:
-    assert packed(subject_of(struct("pair", scalar("a"), scalar("b")), "a", "b")) == ()
-
-
-def test_where_no_order_is_legal_none_is_packed() -> None:
-    layout = struct("s", scalar("a"), scalar("b"), scalar("c"))
-    apart = SourceFacts((("s", (SourceFact(FactKind.APART, ("a", "c"), "so it is"),)),))
-    assert packed(subject(meeting(layout, "a", "b"), table(layout), (), Premises(apart))) == ()
-
-
-def test_long_members_that_must_be_apart_are_not_packed() -> None:
-    layout = struct("s", scalar("a"), scalar("b"), scalar("buffer", 1 << 17))
-    apart = SourceFacts((("s", (SourceFact(FactKind.APART, ("a", "buffer"), "so it is"),)),))
-    assert packed(subject(meeting(layout, "a", "b"), table(layout), (), Premises(apart))) == ()
+def test_what_cannot_be_packed_anew() -> None:
+    three = struct("s", scalar("a"), scalar("b"), scalar("c"))
+    long = struct("s", scalar("a"), scalar("b"), scalar("buffer", 1 << 17))
+    assert packed(of(struct("pair", scalar("a"), scalar("b")), "a", "b")) == (), "what cannot be better"
+    assert packed(of(three, "a", "b", apart=("a", "c"))) == (), "where no order is legal"
+    assert packed(of(long, "a", "b", apart=("a", "buffer"))) == (), "long members that must be apart"
 
 
 def test_a_base_and_a_flexible_array_stay_where_they_are() -> None:
@@ -86,31 +70,30 @@ def hot_records(draw: st.DrawFn) -> Subject:
     return subject(meeting(layout, hot[0], *hot[1 : draw(st.integers(2, 3))], phase=phase), table(layout))
 
 
-@settings(max_examples=40)
-@given(hot_records())
-def test_packed_orders_are_legal_cheaper_and_cost_what_was_said(target: Subject) -> None:
-    present = tuple(range(len(target.parts)))
+def legal(target: Subject) -> int:
+    """How many answers there are; each is legal, costs what was said, and less than the one before."""
     last = float("inf")
-    for answer in packed(target):
+    answers = packed(target)
+    for answer in answers:
         option = price(target, answer.arrangement)
-        assert sorted(answer.arrangement.order) == list(present)
+        assert sorted(answer.arrangement.order) == list(range(len(target.parts)))
         assert target.freedom.refuses(answer.arrangement.order, option.starts, option.size) is None
         assert option.size <= target.layout.size
         assert option.cost.here + option.cost.anywhere == pytest.approx(answer.optimality.cost, abs=1e-6)
         assert answer.optimality.bound <= answer.optimality.cost < last
         last = answer.optimality.cost
+    return len(answers)
+
+
+@settings(max_examples=25)
+@given(hot_records())
+def test_packed_orders_are_legal_cheaper_and_cost_what_was_said(target: Subject) -> None:
+    legal(target)
 
 
 def test_what_the_source_keeps_apart_stays_apart() -> None:
     """The member that would move alone may not come to the line of the last one; then the other one moves."""
-    layout = struct("pair", scalar("a"), scalar("b"), *(scalar(f"cold{number}") for number in range(14)), align=64)
-    line = meeting(layout, "a", "b")
-    (free,) = packed(subject(line, table(layout)))
+    layout = struct("s", scalar("a"), scalar("b"), *COLD, align=64)
+    (free,) = packed(of(layout, "a", "b"))
     (move,) = free.arrangement.moves
-    apart = SourceFacts((("pair", (SourceFact(FactKind.APART, (move.member, "cold13"), "so it is"),)),))
-    target = subject(line, table(layout), (), Premises(apart))
-    answers = packed(target)
-    assert answers
-    for answer in answers:
-        option = price(target, answer.arrangement)
-        assert target.freedom.refuses(answer.arrangement.order, option.starts, option.size) is None
+    assert legal(of(layout, "a", "b", apart=(move.member, "cold13")))

@@ -19,7 +19,7 @@ from linesmith.analyzer.model import (
     MemberFunction,
     TypeAccesses,
 )
-from linesmith.tuner.candidates import proposal
+from linesmith.tuner.candidates import Proposal, proposal
 from linesmith.tuner.churn import kept
 from linesmith.tuner.cost.interest import interest
 from linesmith.tuner.cost.turns import Turns
@@ -27,35 +27,27 @@ from linesmith.tuner.cost.uses import Agent, Part, Scope, Use, agents
 from linesmith.tuner.premises import NO_PREMISES
 
 APART = struct("apart", scalar("first"), scalar("cold", 56), scalar("second"))
-TOGETHER = (0, 16, 8)
-PARTED = (0, 8, 64)
+SCOPE = Scope(APART, (0, 8, 64))
+TOGETHER, PARTED = (0, 16, 8), (0, 8, 64)
 
 
-def waits(*found: Agent, starts: tuple[int, ...]) -> float:
+def waits(starts: tuple[int, ...], *found: Agent) -> float:
     """Fetches in the phase in which the object begins with a line."""
     return Turns((Use(0, 0), Use(2, 0)), found).waits(starts, [0], 64)[0]
 
 
-def test_what_one_turn_writes_costs_one_fetch_together_and_two_apart() -> None:
-    both = Agent("count", 8, (Part(0, stores=100), Part(1, stores=100)))
-    assert waits(both, starts=TOGETHER) == pytest.approx(87.5)
-    assert waits(both, starts=PARTED) == pytest.approx(175)
-
-
-def test_a_reader_costs_nothing_on_a_line_without_stores() -> None:
+def test_what_turns_cost_together_and_apart() -> None:
+    both = Part(0, stores=100), Part(1, stores=100)
+    everybody, one_cpu = Agent("count", 8, both), Agent("renew", 1, both)
+    assert waits(TOGETHER, everybody) == pytest.approx(87.5), "one fetch for what one turn writes"
+    assert waits(PARTED, everybody) == pytest.approx(175), "two fetches"
+    assert waits(TOGETHER, one_cpu) == 0, "a writer on one CPU does not disturb itself"
     reader, writer = Agent("find", 8, (Part(0, waits=100),)), Agent("renew", 1, (Part(1, stores=100),))
-    assert waits(reader, writer, starts=TOGETHER) > 80
-    assert waits(reader, writer, starts=PARTED) == 0
-
-
-def test_a_writer_on_one_cpu_does_not_disturb_itself() -> None:
-    assert waits(Agent("renew", 1, (Part(0, stores=100), Part(1, stores=100))), starts=TOGETHER) == 0
-
-
-def test_of_several_members_on_a_line_the_first_waits_for_all() -> None:
-    reader = Agent("find", 8, (Part(0, waits=60), Part(1, waits=40)))
-    writer = Agent("renew", 1, (Part(0, stores=1e9),))
-    assert waits(reader, writer, starts=TOGETHER) == pytest.approx(100)
+    assert waits(TOGETHER, reader, writer) > 80
+    assert waits(PARTED, reader, writer) == 0, "a reader costs nothing on a line without stores"
+    reads_both = Agent("find", 8, (Part(0, waits=60), Part(1, waits=40)))
+    often = Agent("renew", 1, (Part(0, stores=1e9),))
+    assert waits(TOGETHER, reads_both, often) == pytest.approx(100), "the first of several waits for all"
 
 
 def by(function: str, member: LineMember, cpus: int = 8) -> LineMember:
@@ -69,53 +61,44 @@ def line(layout: Layout, *members: LineMember) -> Finding:
 
 
 def test_stores_are_put_on_the_scale_of_the_loads_that_miss() -> None:
-    seen = line(
-        APART,
-        by("take", hot("first", 0, 8, 50, 5000)),
-        by("find", hot("second", 8, 8, 20)),
-        by("give", hot("first", 0, 8, 0, 1000)),
-    )
-    _, found = agents([seen], Scope(APART, (0, 8, 64)), None)
+    take, give = by("take", hot("first", 0, 8, 50, 5000)), by("give", hot("first", 0, 8, 0, 1000))
+    _, found = agents([line(APART, take, by("find", hot("second", 8, 8, 20)), give)], SCOPE, None)
     assert {one.name: round(one.parts[0].stores) for one in found} == {"take": 50, "find": 0, "give": 10}
+
+
+def touched(path: str, offset: int, counts: AccessCounts, *functions: str) -> MemberAccesses:
+    """Each of the functions touches the member so."""
+    return MemberAccesses(path, offset, 8, counts, tuple(FunctionCounts(name, counts) for name in functions))
 
 
 def code(*members: MemberAccesses) -> TypeAccesses:
     return TypeAccesses(APART.id, AccessCounts(), 1, members)
 
 
-def read(path: str, offset: int, *functions: str) -> MemberAccesses:
-    counts = tuple(FunctionCounts(name, AccessCounts(reads=1)) for name in functions)
-    return MemberAccesses(path, offset, 8, AccessCounts(reads=len(functions)), counts)
+READ, UPDATED = AccessCounts(reads=1), AccessCounts(reads=1, writes=1)
 
 
 def test_what_the_code_of_a_sampled_function_reads_counts_half_of_its_turns() -> None:
     seen = line(APART, by("find", hot("first", 0, 8, 80)), by("renew", hot("first", 0, 8, 0, 90)))
-    known = code(read("second", 64, "find", "other"))
-    uses, found = agents([seen], Scope(APART, (0, 8, 64)), known)
+    uses, found = agents([seen], SCOPE, code(touched("second", 64, READ, "find", "other")))
     finder = next(one for one in found if one.name == "find")
     assert [(uses[part.use], part.reads) for part in finder.parts if part.reads] == [(Use(2, 0), 40.0)]
     assert {one.name for one in found} == {"find", "renew"}
-
-
-def updated(path: str, offset: int, *functions: str) -> MemberAccesses:
-    counts = tuple(FunctionCounts(name, AccessCounts(reads=1, writes=1)) for name in functions)
-    return MemberAccesses(path, offset, 8, AccessCounts(reads=1, writes=1), counts)
 
 
 @pytest.mark.parametrize(("cpus", "stores"), [(8, []), (1, [45.0])])
 def test_stores_of_the_code_that_everybody_would_wait_for_are_seldom_made(cpus: int, stores: list[float]) -> None:
     """Nobody was seen to wait for ``second``, which is on a line of its own: no layout is better for leaving it."""
     seen = line(APART, by("find", hot("first", 0, 8, 80)), by("renew", hot("first", 0, 8, 0, 90), cpus))
-    _, found = agents([seen], Scope(APART, (0, 8, 64)), code(updated("second", 64, "renew")))
+    _, found = agents([seen], SCOPE, code(touched("second", 64, UPDATED, "renew")))
     renew = next(one for one in found if one.name == "renew")
     assert [part.stores for part in renew.parts[1:]] == stores
 
 
 def test_many_readers_in_the_code_are_taken_for_many_reads() -> None:
-    scope = Scope(APART, (0, 8, 64))
-    known = code(read("first", 0, *map(str, range(32))), read("second", 64, *"abcdefgh"))
-    assert interest(scope, known) == (1.0, 0.0, 0.5)
-    assert interest(scope, None) == pytest.approx((1 / 3, 2 / 9, 1 / 9))
+    many, few = touched("first", 0, READ, *map(str, range(32))), touched("second", 64, READ, *"abcdefgh")
+    assert interest(SCOPE, code(many, few)) == (1.0, 0.0, 0.5)
+    assert interest(SCOPE, None) == pytest.approx((1 / 3, 2 / 9, 1 / 9))
 
 
 @pytest.mark.parametrize(
@@ -125,29 +108,24 @@ def test_members_that_stay_are_as_many_as_can(order: tuple[int, ...], stay: set[
     assert kept(order, (1, 3, 1)) == stay
 
 
-def counters() -> Layout:
-    return struct("counters", scalar("first"), scalar("second"), scalar("cold", 112))
+COUNTERS = struct("counters", scalar("first"), scalar("second"), scalar("cold", 112))
+
+
+def declined(*members: LineMember) -> Proposal:
+    """What is proposed, and not recommended, for a line of counters."""
+    made = proposal(line(COUNTERS, *members), table(COUNTERS), 5, (), NO_PREMISES)
+    assert not any(one.recommended for one in made.candidates)
+    return made
 
 
 def test_members_that_all_cpus_write_in_one_turn_are_left_together() -> None:
-    layout = counters()
-    seen = line(
-        layout,
-        by("count", hot("first", 0, 8, 100, 100)),
-        by("count", hot("second", 8, 8, 0, 100)),
-        by("look", hot("second", 8, 8, 1)),
-    )
-    made = proposal(seen, table(layout), 5, (), NO_PREMISES)
-    assert not any(one.recommended for one in made.candidates)
+    first, second = by("count", hot("first", 0, 8, 100, 100)), by("count", hot("second", 8, 8, 0, 100))
+    made = declined(first, second, by("look", hot("second", 8, 8, 1)))
     assert made.declined.startswith("Nothing is recommended: ")
 
 
 def test_what_could_be_chance_is_not_recommended() -> None:
-    layout = counters()
-    few = finding(
-        layout, [hot("first", 0, 8, 6), hot("second", 8, 8, 0, 9)], [ConflictPair("first", "second", "second", 6)]
-    )
-    made = proposal(few, table(layout), 5, (), NO_PREMISES)
+    made = declined(hot("first", 0, 8, 6), hot("second", 8, 8, 0, 9))
     assert made.candidates
     assert made.declined.endswith("would be chance.")
 
