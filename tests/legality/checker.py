@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from legality.names import Named, named
-from legality.random_heat import Case
+from legality.random_heat import Case, Named, named
 
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Candidate, FactKind, Layout, Member, MoveKind, RecordKind, SlabMachine, SourceFact
@@ -30,13 +29,8 @@ class Change:
     was: dict[str, Named]
     now: dict[str, Named]
 
-    @property
-    def before(self) -> Layout:
-        return self.candidate.before
-
-    @property
-    def after(self) -> Layout:
-        return self.candidate.after
+    before: Layout
+    after: Layout
 
     def order(self) -> list[int]:
         """Positions in the present layout in the new order; of members that look alike the first comes first."""
@@ -50,7 +44,7 @@ def violations(case: Case, candidate: Candidate, layouts: Layouts, holders: Sequ
     """Every rule that the candidate breaks, in words; ``holders`` have the record as a member."""
     was = {one.name: one for one in named(candidate.before, layouts)}
     now = {one.name: one for one in named(candidate.after, layouts)}
-    change = Change(case, candidate, layouts, holders, was, now)
+    change = Change(case, candidate, layouts, holders, was, now, candidate.before, candidate.after)
     if Counter(map(_looks, change.before.members)) != Counter(map(_looks, change.after.members)):
         return ["members are lost or new"]
     return [said for rule in RULES for said in rule(change)]
@@ -199,17 +193,14 @@ def _common(one: Layout, other: Layout) -> int:
     count = 0
     if other.kind is RecordKind.STRUCT:
         for mine, theirs in zip(one.members, other.members, strict=False):
-            if (mine.type, mine.offset, mine.size, mine.bit_offset, mine.bit_size, mine.dimensions) != (
-                theirs.type,
-                theirs.offset,
-                theirs.size,
-                theirs.bit_offset,
-                theirs.bit_size,
-                theirs.dimensions,
-            ):
+            if _place(mine) != _place(theirs):
                 break
             count += 1
     return count
+
+
+def _place(member: Member) -> object:
+    return member.type, member.offset, member.size, member.bit_offset, member.bit_size, member.dimensions
 
 
 def _facts(change: Change) -> Iterator[str]:
@@ -223,17 +214,13 @@ def _facts(change: Change) -> Iterator[str]:
 
 def _position(change: Change, name: str) -> int:
     """Of the member that gives this name, in the present layout."""
-    holding = (
-        at
-        for at, member in enumerate(change.before.members)
-        if member.name == name
-        or (
-            not member.name
-            and member.record is not None
-            and any(one.name == name for one in named(change.layouts.by_id(member.record), change.layouts))
-        )
-    )
-    return next(holding)
+
+    def gives(member: Member) -> bool:
+        if member.name or member.record is None:
+            return member.name == name
+        return any(one.name == name for one in named(change.layouts.by_id(member.record), change.layouts))
+
+    return next(at for at, member in enumerate(change.before.members) if gives(member))
 
 
 def _kept_offsets(change: Change, _: SourceFact, here: Sequence[str]) -> bool:
@@ -306,14 +293,6 @@ JUDGES: dict[FactKind, Callable[[Change, SourceFact, Sequence[str]], bool]] = {
 }
 
 RULES: tuple[Callable[[Change], Iterator[str]], ...] = (
-    _moves,
-    _sizes,
-    _alignments,
-    _ends,
-    _runs,
-    _markers,
-    _unmovable,
-    _linux,
-    _unions,
-    _facts,
+    *(_moves, _sizes, _alignments, _ends, _runs),
+    *(_markers, _unmovable, _linux, _unions, _facts),
 )
