@@ -112,7 +112,9 @@ def test_gcc_places_members_of_every_kind_and_disagrees_with_a_layout_that_is_wr
     pair = struct("s", bits("x", 3), bits("y", 4))
     # A bit-field behind an unnamed one of no width opens a unit.
     opened = replace(pair, members=(pair.members[0], replace(pair.members[1], offset=4, bit_offset=32)), size=8)
-    found, other, unit = compiled([layout, wrong, told_alignments(opened)], tmp_path)
+    aligned = struct("s", A, replace(bits("x", 3), alignment=16))
+    found, other, unit, field = compiled([layout, wrong, told_alignments(opened), aligned], tmp_path)
     assert (found.size, found.alignment, found.starts) == (128, 64, (0, 8, 32, 512, 576, 768))
-    assert (found, unit) == (says(layout), says(opened))
+    assert (found, unit, field) == (says(layout), says(opened), says(aligned))
+    assert (field.size, field.alignment) == (32, 16), "the explicit alignment of a bit-field aligns the record"
     assert other != says(wrong)

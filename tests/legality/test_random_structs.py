@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -18,8 +19,10 @@ from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.errors import StructureRefused
 from linesmith.analyzer.geometry.atoms import Atom
+from linesmith.analyzer.geometry.inference import with_inferred_alignment
+from linesmith.analyzer.geometry.placement import refusal
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Layout, StructuralAdvice
+from linesmith.analyzer.model import Layout, RecordKind, StructuralAdvice
 from linesmith.tuner import subject
 from linesmith.tuner.constraints import Freedom
 from linesmith.tuner.structure.embedding import Pulling
@@ -36,7 +39,15 @@ def layouts(vmlinux: Path) -> Layouts:
     return read_layouts(vmlinux).layouts
 
 
-@pytest.mark.parametrize(("seed", "sample"), [(7, 25), pytest.param(8, 100, marks=pytest.mark.study)])
+def test_nearly_all_structs_are_placed_exactly_and_the_rest_is_packed(layouts: Layouts) -> None:
+    structs = [layout for layout in layouts if layout.kind is RecordKind.STRUCT and layout.members]
+    reasons = Counter(refusal(with_inferred_alignment(layout)) for layout in structs)
+    packed = sum(count for reason, count in reasons.items() if "packed" in (reason or ""))
+    assert reasons[None] >= 0.97 * len(structs)
+    assert len(structs) - reasons[None] - packed <= 10, reasons
+
+
+@pytest.mark.parametrize(("seed", "sample"), [(7, 15), pytest.param(8, 100, marks=pytest.mark.study)])
 def test_candidates_are_legal_and_compile_to_what_they_say(
     layouts: Layouts, tmp_path: Path, seed: int, sample: int
 ) -> None:
@@ -50,7 +61,7 @@ def test_candidates_that_know_no_rules_are_found_out(
     layouts: Layouts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subject, "freedom", lawless)
-    assert len(study(cases(layouts, 20, 9), layouts, tmp_path).wrong) > 6
+    assert len(study(cases(layouts, 12, 9), layouts, tmp_path).wrong) > 3
 
 
 def lawless(_: Layout, parts: tuple[Atom, ...], *__: object) -> Freedom:

@@ -255,7 +255,7 @@ def shared(pairs: list[ConflictPair], **members: tuple[str, int, int]) -> Propos
     """A record whose members are each used by functions, with reads and writes."""
     layout = record("shared", *members, cold=12)
     uses = enumerate(members.items())
-    seen = [used_by(functions, hot(name, 8 * at, 8, *counts)) for at, (name, (functions, *counts)) in uses]
+    seen = [used_by(by, hot(name, 8 * at, 8, reads, writes)) for at, (name, (by, reads, writes)) in uses]
     return searched(layout, finding(layout, seen, pairs))
 
 

@@ -75,7 +75,14 @@ def test_a_candidate_as_json() -> None:
         "churn": {"members": 1, "lines": 2},
         "recommended": "The smallest change that leaves nothing.",
     }
-    move = {"kind": "move", "member": "used", "after": "id", "partner": None, "align": None, "members": []}
+    move: dict[str, Any] = {
+        "kind": "move",
+        "member": "used",
+        "after": "id",
+        "partner": None,
+        "align": None,
+        "members": [],
+    }
     assert first["moves"] == [move]
     assert first["cost_before"]["contended"] == {"least": 90, "most": 100}
     assert first["cost_after"]["contended"] == {"least": 0, "most": 0}
