@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from fixes.table import Verdict, table, verdict
 from fixes.trial import Trial, Tried, course, tried
 from hand_made import held, offsets, scalar, struct, union
 from hand_made import table as layouts_of
+from keeping import Keeper, product_digest
 from replay.traces import write_trace
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
@@ -30,16 +32,31 @@ pytestmark = pytest.mark.xdist_group("fixes")
 START = 0xFFFF_8881_0400_0000
 
 
+@pytest.fixture(scope="module")
+def indexed(vmlinux: Path, kept: Keeper) -> Iterator[Path]:
+    """The kernel, with the index of its layouts and accesses from an earlier run: making one takes a minute."""
+
+    def make(folder: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("LINESMITH_CACHE_DIR", str(folder))
+            real_kernel(vmlinux)
+
+    folder = kept("fixes-index", f"{product_digest()} {vmlinux.name} {vmlinux.stat().st_size}", make)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LINESMITH_CACHE_DIR", str(folder))
+        yield vmlinux
+
+
 @pytest.mark.real
-def test_what_people_did_or_as_good_is_among_the_candidates(vmlinux: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main([str(vmlinux), "--case", "dentry_d_lockref", "--details"])
+def test_what_people_did_or_as_good_is_among_the_candidates(indexed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main([str(indexed), "--case", "dentry_d_lockref", "--details"])
     row = next(row for row in capsys.readouterr().out.splitlines() if row.startswith("| dentry_d_lockref |"))
     assert row.split(" | ")[-2] == "1 of 1"
 
 
 @pytest.fixture(scope="module")
-def kernel(vmlinux: Path) -> RealKernel:
-    return real_kernel(vmlinux)
+def kernel(indexed: Path) -> RealKernel:
+    return real_kernel(indexed)
 
 
 @pytest.mark.real
