@@ -98,7 +98,7 @@ def costs(problem: Problem) -> dict[tuple[int, ...], float]:
 @st.composite
 def clashing(draw: st.DrawFn) -> Problem:
     """Members that clash, or gain by being together, in two segments."""
-    sizes = draw(st.lists(st.sampled_from([1, 2, 4, 8, 8, 16, 24, 40]), min_size=2, max_size=6))
+    sizes = draw(st.lists(st.sampled_from([1, 2, 4, 8, 8, 16, 24, 40]), min_size=2, max_size=5))
     cut = draw(st.integers(0, len(sizes)))
     items = [item(size, segment=int(number >= cut)) for number, size in enumerate(sizes)]
     hot = draw(st.lists(st.integers(0, len(sizes) - 1), min_size=2, max_size=4, unique=True))
@@ -129,13 +129,13 @@ def fetched(sizes: Sequence[int], hot: Sequence[int], weights: Sequence[int], wr
 
 @st.composite
 def priced_by_line(draw: st.DrawFn) -> Problem:
-    sizes = draw(st.lists(st.sampled_from([4, 8, 8, 16, 40]), min_size=3, max_size=6))
+    sizes = draw(st.lists(st.sampled_from([4, 8, 8, 16, 40]), min_size=3, max_size=5))
     hot = draw(st.lists(st.integers(0, len(sizes) - 1), min_size=2, max_size=4, unique=True))
     weights = draw(st.lists(st.integers(1, 9), min_size=len(hot) + 1, max_size=len(hot) + 1))
     return fetched(sizes, hot, weights, draw(st.integers(0, 31)))
 
 
-@settings(max_examples=30)
+@settings(max_examples=25)
 @given(clashing() | priced_by_line())
 def test_the_answer_costs_as_little_as_the_cheapest_of_all_orders(problem: Problem) -> None:
     tried = costs(problem)
@@ -274,12 +274,12 @@ def test_annealing_never_answers_with_a_dearer_order_and_says_the_same_twice() -
 
 
 def test_what_is_not_proven_has_a_bound_and_the_same_problem_has_the_same_answer() -> None:
-    answer = solve(DENSE, work=2000)
+    answer = solve(DENSE, work=1000)
     assert not answer.proven
     assert 0 <= answer.bound < answer.cost
-    assert answer == solve(DENSE, work=2000)
+    assert answer == solve(DENSE, work=1000)
     signed = tuple(replace(one, weight=one.weight * (-1) ** number) for number, one in enumerate(DENSE.clashes))
-    together = solve(replace(DENSE, clashes=signed), work=500)
+    together = solve(replace(DENSE, clashes=signed), work=300)
     assert not together.proven
     assert -sum(one.weight for one in DENSE.clashes) < together.bound < together.cost
 
