@@ -36,6 +36,7 @@ def pieces(found: Relocation) -> list[tuple[int, int, int]]:
 
 THREE = struct("s", scalar("a"), scalar("b"), scalar("c"))
 HOLE = struct("s", scalar("a", 4), scalar("b"), scalar("c"))
+LOOSE = struct("s", bits("wide", 20), scalar("big", 16, align=16), scalar("c"))
 FIELDS = struct("s", bits("flags", 8), bits("state", 8), scalar("count"))
 
 
@@ -46,8 +47,12 @@ FIELDS = struct("s", bits("flags", 8), bits("state", 8), scalar("count"))
         (THREE, "c a b", [(0, 16, 8), (16, 8, 0)]),
         (HOLE, "b a c", [(0, 8, 8), (8, 8, 0), (16, 8, 16)]),
         (FIELDS, "count flags state", [(0, 8, 8), (8, 8, 0)]),
+        (LOOSE, "big c wide", [(0, 3, 24), (3, 13, 19), (16, 32, 0)]),
     ],
-    ids=("a swap", "members that stay together are one piece", "a hole goes with the one before it", "bit-fields"),
+    ids=(
+        *("a swap", "members that stay together are one piece", "a hole goes with the one before it"),
+        *("bit-fields", "all bytes of a bit-field go with it"),
+    ),
 )
 def test_where_the_bytes_of_a_record_go(record: Layout, order: str, moved: list[tuple[int, int, int]]) -> None:
     assert pieces(relocation(record, table(record), {record.id: reordered(record, order)})) == moved

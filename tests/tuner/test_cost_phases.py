@@ -142,6 +142,7 @@ def test_elements_of_an_array_have_the_phases_of_their_stride() -> None:
     assert found.of(8).phases() == ((8, 0.25), (16, 0.25), (32, 0.25), (56, 0.25))
     assert found.starts(8) == ObjectStarts(8, 0)
     assert found.starts(64) == ObjectStarts(64, 0), "each on lines of its own"
+    assert found.of(8, growth=8).phases() == ((8, 0.5), (40, 0.5)), "elements of 32 bytes"
 
 
 def test_variables_count_the_same_and_where_their_places_are_no_series_every_start_is_told() -> None:
