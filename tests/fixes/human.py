@@ -93,7 +93,7 @@ def human_layout(layout: Layout, steps: Sequence[Step], layouts: Layouts) -> Lay
 
 def _after(step: Step, order: list[Member], layouts: Layouts) -> list[Member]:
     moved = [_called(name, order, layouts) for name in step.members]
-    if not step.moves:
+    if not step.move:
         return [_aligned(member, step) if member is moved[0] else member for member in order]
     rest = [member for member in order if not any(member is one for one in moved)]
     at = _place(step, rest, layouts)

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
-from fixes.coherence import Source, sources
-from fixes.execution import Event, Spot, interleaved, node_of
+from fixes.execution import Event, Source, Spot, interleaved, node_of, sources
 from fixes.human import human_layout
 from fixes.judgement import Cost, as_good, steps
 from fixes.kernel import RealKernel, real_kernel
 from fixes.run import main
-from fixes.scenario import Answer, Kind, Objects, Role, Scenario, Step, Touch, cases
+from fixes.scenario import Answer, Role, Scenario, Step, Touch, cases
 from fixes.table import Verdict, table, verdict
 from fixes.trial import Trial, Tried, course, tried
 from hand_made import held, offsets, scalar, struct, union
@@ -84,13 +84,13 @@ def test_every_scenario_can_be_read() -> None:
     assert all(one.human for one in found if one.answer is Answer.LAYOUT)
 
 
-READING = Role("reading", (Touch("look_up", Kind.LOAD, "key"), Touch("look_up", Kind.LOAD, "name", 0.25)), 3)
-WRITING = Role("writing", (Touch("count_up", Kind.ATOMIC, "users"), Touch("count_up", Kind.STORE, "last")), 1)
+READING = Role("reading", (Touch("look_up", load="key"), Touch("look_up", load="name", often=0.25)), 3)
+WRITING = Role("writing", (Touch("count_up", atomic="users"), Touch("count_up", store="last")), 1)
 SPOTS = {name: Spot(name, offset, 8) for name, offset in {"key": 0, "name": 8, "users": 16, "last": 72}.items()}
 
 
 def run(*roles: Role, seed: int = 0) -> list[Event]:
-    made = Scenario("run", "", "", "6.1", "thing", "", roles, (), objects=Objects(1))
+    made = Scenario("run", "", "", "6.1", "thing", "", roles)
     return interleaved(made, SPOTS, 8000, seed)
 
 
@@ -103,7 +103,7 @@ def test_cpus_do_what_their_role_says_as_often_as_it_says() -> None:
 
 def test_the_replayer_counts_the_modified_lines_that_the_study_counts(tmp_path: Path) -> None:
     record = struct("thing", *(scalar(f"w{number}") for number in range(12)))
-    events = run(READING, WRITING, Role("more", (*WRITING.touches, *READING.touches), 2))
+    events = run(READING, WRITING, Role("more", (*WRITING.does, *READING.does), 2))
     trace = write_trace(tmp_path / "trace", steps(events, [START]), [node_of(cpu) for cpu in range(6)])
     area = ObjectArea(ObjectKind.SLAB, "thing", START, 96, 96, 42, ("thing",))
     replay = open_trace(trace, (scene(record, (area,), layouts_of(record)),))
@@ -118,12 +118,12 @@ def test_the_steps_of_a_person_are_made_in_the_record_without_anonymous_structs(
     inner = struct("", scalar("refs"), held("", choice), scalar("flags", 4))
     record = struct("thing", held("", inner), scalar("lock", 4), scalar("users", 8))
     made = human_layout(
-        record, [Step(("lock",), after="flags"), Step(("wait",), last=True)], layouts_of(record, inner, choice)
+        record, [Step("lock", after="flags"), Step("wait", last=True)], layouts_of(record, inner, choice)
     )
     assert offsets(made) == {"refs": 0, "flags": 8, "lock": 12, "users": 16, "": 24}
 
 
-SCENARIO = Scenario("thing_lock", "123456789abc", "x: y", "6.1", "thing", "the lock leaves", (), ())
+SCENARIO = Scenario("thing_lock", "123456789abc", "x: y", "6.1", "thing", "the lock leaves", ())
 
 
 def cost(share: float, pages: int = 32, size: int = 128) -> Cost:
@@ -161,13 +161,13 @@ def test_as_good_is_no_more_misses_and_no_more_memory(other: Cost, good: bool) -
 def test_what_counts_as_found(
     answer: Answer, candidates: tuple[Tried, ...], advice: tuple[str, ...], said: Verdict
 ) -> None:
-    scenario = replace(SCENARIO, answer=answer, advice="shard")
+    scenario = msgspec.structs.replace(SCENARIO, answer=answer, advice="shard")
     assert verdict(replace(TRIAL, scenario=scenario, tried=candidates, advice=advice)) is said
 
 
 def test_runs_of_a_scenario_are_one_row_and_the_median_counts() -> None:
     good = replace(TRIAL, tried=(GOOD,))
-    other = replace(TRIAL, scenario=replace(SCENARIO, name="thing_none", answer=Answer.NONE))
+    other = replace(TRIAL, scenario=msgspec.structs.replace(SCENARIO, name="thing_none", answer=Answer.NONE))
     assert list(table([good, other, TRIAL, replace(TRIAL, posted=Path("report.txt")), good]))[2:] == [
         "| thing_lock | 6.1, thing_cache | 1,000 | -40.0 % | -40.0 % | -40.0 % | 2 of 3 | recommended |",
         "| thing_lock, posted report report.txt | 6.1, thing_cache | 1,000 | -40.0 % | - | - | 0 of 1 | no candidate |",
