@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from statistics import mean
 
 import pytest
 from search.conformance import SMALL, Conformance, Cost, answer, interacting, run, separable, tried
-from search.tables import read_table
 
 from linesmith.analyzer.extras import install_command
-from linesmith.analyzer.model import Ask, Dimension, FailureKind, Space, Told
+from linesmith.analyzer.model import Ask, Dimension, Space, Told
 from linesmith.plugins.api import Optimizer
 from linesmith.plugins.optimizers.bayesian import Bayesian
 from linesmith.plugins.optimizers.exhaustive import Exhaustive
@@ -112,31 +109,3 @@ def test_a_library_that_is_missing_or_no_longer_loads_is_told(monkeypatch: pytes
     assert (Bayesian().obstacle() or "").startswith(broken)
     monkeypatch.setattr("linesmith.plugins.optimizers.bayesian.find_spec", lambda _: None)
     assert Bayesian().obstacle() == f"scikit-optimize is not installed: {install_command('search')}"
-
-
-TABLE = {
-    "title": "two counters",
-    "dimensions": [
-        {"name": "place of a", "choices": ["as it is", "at the front"]},
-        {"name": "b", "choices": ["x", "y"]},
-    ],
-    "priors": [[1, 0]],
-    "values": {"0,0": [1.0, 1.0], "1,0": [0.5, 0.7], "0,1": [1.1, 0.9]},
-    "estimates": {"1,0": 0.4, "0,1": 1.0},
-    "failures": {"1,1": "it would grow"},
-}
-
-
-def test_a_table_of_measured_costs_answers_as_a_ladder_would(tmp_path: Path) -> None:
-    path = tmp_path / "table.json"
-    path.write_text(json.dumps(TABLE))
-    found = read_table(path)
-    assert (found.cost((1, 0)), found.cost((1, 1)), round(found.best_gain, 6)) == (0.6, 1.0, 0.4)
-    assert found.space.priors == ((1, 0),)
-    assert (0, 0) not in found.values, "the baseline is no point to try"
-    drawn = [found.measured(Ask((1, 0), 1), blocks=1, seed=3) for _ in range(2)]
-    assert drawn[0] == drawn[1]
-    assert drawn[0].cost in (0.5, 0.7)
-    failed = found.estimated(Ask((1, 1), 0)).failure
-    assert failed is not None
-    assert (failed.kind, failed.reason) == (FailureKind.ILLEGAL, "it would grow")
