@@ -50,7 +50,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A table of a scenario's file."""
 
 
-class Touch(Row):
+class Touch(Row, frozen=True):
     """One access by ``function`` to the leaf ``member``, ``often`` times in a turn (below 1: with that probability)."""
 
     function: str = msgspec.field(name="in")
@@ -75,7 +75,7 @@ class Touch(Row):
         return self.load or self.store or self.atomic
 
 
-class Role(Row):
+class Role(Row, frozen=True):
     """What ``cpus`` CPUs do over and over (``None``: all of them do it beside what else they do).
 
     ``share`` weighs it against a CPU's other roles, and against the roles of other CPUs. A turn with a ``lock`` is done
@@ -101,7 +101,7 @@ class Role(Row):
         return self.does + self.waits
 
 
-class Step(Row):
+class Step(Row, frozen=True):
     """One step of a person's change: members ``move`` behind ``after`` or in front of ``before``, or to an end.
 
     ``align`` (bytes) is the new explicit alignment of the first of them, or of a ``member`` that stays.
@@ -121,7 +121,7 @@ class Step(Row):
         return (self.move,) if isinstance(self.move, str) else self.move or (self.member,)
 
 
-class Objects(Row):
+class Objects(Row, frozen=True):
     """The objects that roles reach: ``count`` of those in ``cache``, or one ``offset`` bytes into ``variable``."""
 
     count: int = 1
@@ -130,7 +130,7 @@ class Objects(Row):
     offset: int = 0
 
 
-class Scenario(Row):
+class Scenario(Row, frozen=True):
     """A layout fix with the accesses that it was made for; ``release`` names the ELF file (``6.1``).
 
     ``reports`` are files with ``perf c2c`` reports that people posted of the same trouble, where they are at hand.

@@ -24,13 +24,10 @@ def test_the_cost_is_a_ratio_below_one_when_it_is_better() -> None:
         cost(aside)
 
 
-def test_a_lucky_mean_of_noisy_runs_is_confirmed_after_a_sure_one() -> None:
+def test_who_is_confirmed() -> None:
     lucky, sure = comparison(0.06, 0.12, variant="lucky", blocks=2), comparison(0.05, 0.01, variant="sure")
     assert finalists([lucky, sure, comparison(0.01, 0.01, variant="small")], 2) == ("sure", "lucky")
     assert finalists([comparison(0.5, 1e9, variant="once", blocks=1)], 1) == (), "one block is not enough"
-
-
-def test_who_is_worse_or_hurts_a_guard_is_not_confirmed() -> None:
     hurting = [comparison(0.2, 0.01, BETTER, variant="it"), comparison(-0.2, 0.01, WORSE, variant="it", guard=True)]
     assert finalists([comparison(-0.05, 0.01, WORSE, variant="worse"), *hurting], 3) == ()
 

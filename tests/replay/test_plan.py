@@ -86,9 +86,6 @@ def test_a_record_that_grows_pushes_what_follows_it() -> None:
     assert pieces(elements) == [(0, 4, 0), (4, 4, 64), (8, 4, 128), (12, 4, 192)], "elements at their new distance"
     either = around(PAIR, grown(PAIR), union("either", held("inner", PAIR), scalar("word")))
     assert (either.new_size, either.new_alignment) == (128, 64)
-
-
-def test_a_packed_holder_cannot_be_laid_out_anew() -> None:
     loose = struct("outer", scalar("x", 1), held("inner", SMALL))
     packed = replace(loose, size=9, members=(loose.members[0], replace(loose.members[1], offset=1)))
     with pytest.raises(NotSimulated, match="struct outer cannot be laid out around a member of another size"):
@@ -152,11 +149,15 @@ def test_where_larger_objects_go(after: Layout, area: ObjectArea, placement: Seq
     assert plan_of(after, area).placement == Placement(stride, per_slab, slab_bytes, *first)
 
 
-def test_slabs_of_one_cache_are_one_kind_and_variables_one_each() -> None:
+def test_the_memory_that_is_part_of_the_scene() -> None:
     found = of(slab(), slab(address=0x20000), ONE, OTHER)
     assert [(kind.name, len(kind.areas)) for kind in found.kinds] == [("s_cache", 2), ("one", 1), ("other", 1)]
     array = of(ObjectArea(ObjectKind.GLOBAL, "table", 0x30000, 960, 960, 1, ("struct s",)))
     assert (array.objects, array.kinds[0].stride) == (10, 96), "an array is a row of objects"
+    other = struct("other", scalar("x"))
+    areas = [replace(slab(), types=()), replace(slab(), types=("other",))]
+    assert scene(RECORD, areas, table(RECORD, other)).kinds == ()
+    assert of(replace(slab("kmalloc-96"), types=("s", "other"))).doubtful == ("kmalloc-96",)
 
 
 def test_a_record_inside_another_is_found_with_its_place() -> None:
@@ -168,21 +169,11 @@ def test_a_record_inside_another_is_found_with_its_place() -> None:
     assert [found.member(0, offset, layouts) for offset in (8 + 8, 0)] == ["b", "inode.number"]
 
 
-def test_memory_of_unknown_or_other_types_is_no_part_of_the_scene_and_of_several_is_doubtful() -> None:
-    other = struct("other", scalar("x"))
-    areas = [replace(slab(), types=()), replace(slab(), types=("other",))]
-    assert scene(RECORD, areas, table(RECORD, other)).kinds == ()
-    assert of(replace(slab("kmalloc-96"), types=("s", "other"))).doubtful == ("kmalloc-96",)
-
-
-def test_another_stride_gives_another_mix_of_phases() -> None:
+def test_the_stride_of_a_slab_tells_its_phases() -> None:
     found = of(slab())
     assert aligned(found, 128).kinds == (KindPlan(placement=Placement(128, 32, 4096)),)
     with pytest.raises(NotSimulated, match="do not fit 64 bytes"):
         aligned(found, 64)
-
-
-def test_the_stride_of_a_slab_tells_its_phases_and_variables_stay() -> None:
     found, whole = of(slab(), ONE), of(slab("s_cache", 128, 32))
     shifts = [[kind.shift for kind in plan.kinds] for plan in in_all_phases(unchanged(found), found)]
     assert shifts == [[0, 0], [32, 0]]

@@ -72,6 +72,8 @@ def test_a_move_removes_the_conflict_at_64_bytes_but_not_at_128(tmp_path: Path) 
     trace = Trace(tmp_path, contended(0, 8))
     assert trace.misses(trace.moved).total == 0
     assert trace.misses(trace.moved, 128).hitm_local == ROUNDS
+    trace = Trace(tmp_path, contended(8, 16), objects(INODE, 21, 192))
+    assert (trace.misses().hitm_local, trace.misses(trace.moved).total) == (ROUNDS, 0)
 
 
 def test_pairs_are_places_of_the_layout_recorded(tmp_path: Path) -> None:
@@ -121,18 +123,10 @@ def test_functions_that_walk_all_shards_are_told_by_their_code(tmp_path: Path) -
     assert trace.sharded(Sharding(("lock",), 2, everywhere=(range(0x2000, 0x2010),))).hitm_local == ROUNDS
 
 
-def test_a_record_inside_the_objects_moves_there(tmp_path: Path) -> None:
-    trace = Trace(tmp_path, contended(8, 16), objects(INODE, 21, 192))
-    assert (trace.misses().hitm_local, trace.misses(trace.moved).total) == (ROUNDS, 0)
-
-
-def test_what_the_writer_dropped_is_known(tmp_path: Path) -> None:
+def test_what_is_missing_of_a_trace_is_told(tmp_path: Path) -> None:
     trace = write_trace(tmp_path / "trace", contended(0, 8), (0, 0), dropped=7)
     counts = open_trace(trace, []).counts
     assert (counts.seen, counts.kept, counts.slices, counts.dropped) == (2 * ROUNDS + 7, 2 * ROUNDS, 2 * ROUNDS, 7)
-
-
-def test_what_is_no_whole_trace_is_one_sentence(tmp_path: Path) -> None:
     trace = write_trace(tmp_path / "trace", contended(0, 8), (0, 0))
     for content in (trace.read_bytes()[:-10], b"no trace at all\n"):
         trace.write_bytes(content)

@@ -253,9 +253,6 @@ def test_a_record_whose_offsets_others_know_is_not_rearranged(layout: Layout, re
 def test_records_over_a_page_frame_are_not_rearranged() -> None:
     page, folio = struct("page", A, B), struct("folio", A, B)
     assert unmovable(page, table(page, folio)) is not None
-
-
-def test_a_finding_of_such_a_record_is_refused() -> None:
     layout = declared("include/uapi/linux/stat.h")
     with pytest.raises(NothingToSuggest, match="struct s cannot be rearranged: include/uapi/"):
         subject(meeting(layout, "a", "b"), table(layout))

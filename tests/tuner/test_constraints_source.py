@@ -255,9 +255,6 @@ def test_members_that_only_this_configuration_has_are_blocks() -> None:
     said = "the small kernel does not have them, so they stand within #if"
     block = SourceFact(FactKind.TOGETHER, ("x", "y"), said)
     assert only_here(here, table(here), table(struct("s", A, B, C)), "the small kernel") == (block,)
-
-
-def test_a_record_that_the_other_configuration_does_not_have_tells_nothing() -> None:
     here = struct("s", A, B)
     assert only_here(here, table(here), table(), "other") == ()
     assert elsewhere("s", ["a", "b"], [move("b", "a")], table()) is None

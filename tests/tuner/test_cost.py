@@ -64,14 +64,11 @@ def test_the_phases_that_count() -> None:
     assert apart(48, phase=16).heat.phase is None, "a phase in which the pair does not meet is not believed"
 
 
-def test_on_the_double_lines_of_a_profile_members_must_be_farther_apart() -> None:
+def test_members_must_be_farther_apart_on_double_lines() -> None:
     layout = members(reader=8, between=48, writer=8)
     found = target(layout, replace(meeting(layout, "writer", "reader"), bytes=128))
     assert cost(found.heat, found.starts, granule=8).here == 100
     assert cost(found.heat, [0, 8, 120], granule=8).anywhere == 100 / 16
-
-
-def test_residuals_are_given_at_64_and_at_128_bytes() -> None:
     found = apart(0)
     left = residuals(found.heat, found.starts, [0, 64], (ObjectStarts(8), ObjectStarts(8)))
     assert [(one.line_bytes, one.before, one.after) for one in left] == [(64, 7 / 8, 0), (128, 15 / 16, 8 / 16)]
@@ -93,15 +90,17 @@ def three() -> Finding:
 THREE = members(a=8, b=8, c=8)
 
 
-def test_weights_together_stay_within_the_contended_samples() -> None:
+def test_what_is_hot_and_by_how_much() -> None:
     assert [contact.weight for contact in target(THREE, three()).heat.sampled] == [50, 30, 20]
-
-
-def test_a_member_longer_than_a_line_is_hot_where_it_was_sampled() -> None:
     layout = members(table=512, writer=8)
     seen = [hot("table[0]", 0, 8, reads=9), hot("writer", 512, 8, writes=9)]
     found = target(layout, finding(layout, seen, [ConflictPair("table", "writer", "writer", 9)]))
     assert [(spot.name, spot.start, spot.size) for spot in found.heat.spots] == [("table", 0, 8), ("writer", 0, 8)]
+    layout = members(reader=8, writer=8, tail=48)
+    line = meeting(layout, "writer", "reader")
+    foreign = replace(hot("tail", 16, 48, reads=9), offset=48)
+    found = target(layout, replace(line, members=(*line.members, foreign)))
+    assert {spot.name for spot in found.heat.spots} == {"reader", "writer"}
 
 
 def test_members_hot_on_another_line_are_possible_contacts() -> None:
@@ -110,14 +109,6 @@ def test_members_hot_on_another_line_are_possible_contacts() -> None:
     possible = [contact for contact in found.heat.contacts if not contact.sampled]
     assert [(one.first.name, one.second.name, one.writer) for one in possible] == [("writer", "other", "writer")]
     assert hot_neighbours(found.heat, found.starts, ObjectStarts(8)) == 1
-
-
-def test_members_of_a_neighbouring_object_are_left_out() -> None:
-    layout = members(reader=8, writer=8, tail=48)
-    line = meeting(layout, "writer", "reader")
-    foreign = replace(hot("tail", 16, 48, reads=9), offset=48)
-    found = target(layout, replace(line, members=(*line.members, foreign)))
-    assert {spot.name for spot in found.heat.spots} == {"reader", "writer"}
 
 
 def test_moving_a_reader_exposes_nobody_moving_a_writer_does_and_early_members_count_for_more() -> None:
@@ -252,13 +243,10 @@ def declined(*members: LineMember) -> Proposal:
     return made
 
 
-def test_members_that_all_cpus_write_in_one_turn_are_left_together() -> None:
+def test_what_all_cpus_write_in_one_turn_and_what_could_be_chance_is_not_recommended() -> None:
     first, second = by("count", hot("first", 0, 8, 100, 100)), by("count", hot("second", 8, 8, 0, 100))
     made = declined(first, second, by("look", hot("second", 8, 8, 1)))
     assert made.declined.startswith("Nothing is recommended: ")
-
-
-def test_what_could_be_chance_is_not_recommended() -> None:
     made = declined(hot("first", 0, 8, 6), hot("second", 8, 8, 0, 9))
     assert made.candidates
     assert made.declined.endswith("would be chance.")

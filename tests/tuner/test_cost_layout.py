@@ -199,9 +199,6 @@ def test_a_function_touches_fewer_lines_when_its_members_are_together() -> None:
     far, near = (layout_cost(target, starts, 192, 8).co_access for starts in (target.starts, [0, 16, 8, 136]))
     assert [(one.function, one.members, one.weight, one.lines) for one in far] == [("walk", ("a", "b"), 110.0, 2.0)]
     assert near[0].lines == 9 / 8
-
-
-def test_accesses_to_a_member_on_two_lines_are_told() -> None:
     target = met(members("s", reader=8, gap=40, writer=16, rest=64), 80)
     assert [layout_cost(target, at, 128, 64).straddling for at in (target.starts, [0, 8, 56, 72])] == [0, 80]
 
@@ -284,9 +281,6 @@ def test_a_prediction_beside_a_replay_is_told_in_shares_of_what_there_was() -> N
     assert phases is not None
     assert (beyond.replayed, beyond.holds) == (-0.05, False)
     assert phases.replayed == 0.1, "objects count where the trace had them, not in all phases"
-
-
-def test_where_the_trace_says_nothing_there_is_no_difference() -> None:
     assert replayed_saving(PREDICTED, Simulation(refusal="no objects")) is None
     assert replayed_saving(PREDICTED, Simulation((simulated(0, 0),))) is None
     assert replayed_saving(Saving(), Simulation((simulated(10, 5),))) is None

@@ -45,9 +45,6 @@ def test_the_slabs_of_the_objects_around_a_record_decide_its_phases() -> None:
     assert objects == [(0, 5), (8, 5), (16, 4), (24, 5), (32, 5), (40, 4), (48, 5), (56, 4)]
     # Grown to 248 bytes and a word for the free pointer: 256 apart.
     assert mixes.of(granule=8, growth=40).at(64)[0].phases == ((0, 1.0),)
-
-
-def test_an_aligned_member_aligns_the_record_in_what_holds_it() -> None:
     (slab,) = PhaseMixes(MAPPING, in_inodes(front=72), KERNEL).slabs(granule=64, growth=0)
     assert (slab.offset, slab.cache.geometry.object_bytes) == (128, 320)
 

@@ -41,9 +41,6 @@ def test_how_sure_a_saving_is_and_what_it_takes() -> None:
     grows = f"Likely {TAKES} and the record grows by 64 bytes"
     assert reason(replace(USED, growth=64, held=128), [], "loads") == f"{grows}, a record around it by 128."
     assert reason(replace(USED, growth=64, held=64), [], "loads") == f"{grows}."
-
-
-def test_a_record_that_is_perhaps_another_is_not_promised_a_saving() -> None:
     assert reason(USED, [], "loads", "Whether the record lies there is in doubt.").startswith("Perhaps takes away 88")
 
 

@@ -61,9 +61,6 @@ def test_misses_of_the_record_and_of_its_pairs() -> None:
     assert shares((8, 16, 5), (24, 8, 2), (16, 16, 9)) == (16, 7), "a pair counts whichever of the two suffers"
     assert shares((8, 16, 5), layouts=inodes("flags", "lock", "tree")) == (5, 0), "as in the build that was recorded"
     assert shares((8, 16, 5), area=replace(SLAB, types=())) == (0, 0), "an object of no known type"
-
-
-def test_values_are_for_each_operation() -> None:
     assert measured(line((8, 16, 6)), operations=4)["pair"] == 1.5
 
 
@@ -71,14 +68,11 @@ def test_everything_includes_lines_that_the_profile_has_no_room_for() -> None:
     values = measured(hitm_local=3, own_remote=1, shared_miss=10, upgrade=1, cold_miss=100)
     assert values["misses"] == 15
     assert values["cycles"] == 3 * 120 + 1 * 300 + 10 * 80 + 1 * 80
+    assert [metric.name for metric in metrics_for(Question())] == ["misses", "cycles"]
+    assert list(measured(question=Question(), hitm_local=1)) == ["misses", "cycles"]
 
 
 def test_what_is_set_apart_is_taken_off() -> None:
     tick = replace(line((8, 16, 5)), apart="timekeeping", misses=Misses(hitm_local=3, shared=2))
     values = measured(tick, hitm_local=4, shared_miss=2)
     assert (values["misses"], values["type"]) == (1, 0)
-
-
-def test_without_a_record_in_question_only_everything_is_measured() -> None:
-    assert [metric.name for metric in metrics_for(Question())] == ["misses", "cycles"]
-    assert list(measured(question=Question(), hitm_local=1)) == ["misses", "cycles"]

@@ -77,14 +77,11 @@ def test_a_lock_pulled_in_and_aligned_makes_256_bytes_of_160_and_40() -> None:
     assert small.notes[1] == "Which members are so cold that they could lie behind it no code tells."
 
 
-def test_a_small_lock_with_a_cold_member_behind_it_makes_192_bytes() -> None:
+def test_cold_members_behind_a_small_lock_make_192_bytes() -> None:
     last = pulled("vm_lock", cold=("shared",))[-1]
     assert last.members == ("vm_lock", "shared")
     assert (last.after[0].size, last.after[0].alignment, pages(last)[1]) == (192, 64, [48])
     assert (offsets(last.after[0])["vm_lock"], offsets(last.after[0])["shared"]) == (128, 136)
-
-
-def test_who_is_cold_is_taken_from_the_code_and_no_more_of_them_move_than_must() -> None:
     functions = {"swap_readahead_info": 2, "detached": 5, "shared": 7, "vm_file": 200}
     last = pulled("vm_lock", functions=functions)[-1]
     assert last.members == ("vm_lock", "shared")
@@ -98,9 +95,6 @@ def test_where_objects_begin_is_told() -> None:
     outer = struct("mempolicy", *(scalar(f"m{number}") for number in range(11)), pointer("lock"))
     words = pulled("lock", outer=outer)[0]
     assert "The cache aligns its objects to 8 bytes: create it with SLAB_HWCACHE_ALIGN." in words.notes
-
-
-def test_another_configuration_lacks_members() -> None:
     assert without(AREA, ("swap_readahead_info", "vm_policy")).size == 144
 
 
@@ -115,16 +109,13 @@ def smaller(size: int) -> Advice:
     return tuple(made_smaller(MAPPING, home(LAYOUTS), "i_mmap_rwsem", size))
 
 
-def test_a_record_that_lies_in_another_costs_what_that_costs() -> None:
+def test_smaller_and_pushed_out_members_of_a_record_in_another() -> None:
     (one,) = smaller(8)
     assert (MAPPING.size, one.after[0].size, INODE.size) == (56, 24, 72)
     uses = one.memory_before + one.memory_after
     assert [(use.cache, use.object_bytes) for use in uses] == [("inode_cache", 72), ("inode_cache", 40)]
     changed = replace(MAPPING, size=128, alignment=64)
     assert offsets(around(INODE, changed, LAYOUTS)) == {"i_mode": 0, "i_data": 64, "i_private": 192}
-
-
-def test_a_member_pushed_out_leaves_a_pointer_and_has_a_line_of_its_own() -> None:
     (one,) = put_apart(MAPPING, home(LAYOUTS), "i_mmap_rwsem")
     assert one.sentence.endswith("aligned to a line: 56 -> 24 + 64 bytes")
     assert [use.object_bytes for use in one.memory_after] == [40, 64]
@@ -204,6 +195,8 @@ def test_what_pulling_in_costs_is_told_in_pages(kernel: Path) -> None:
         "              then  256 bytes, 64 pages for 1,000 objects, 24.4 MiB for 100,000",
         "                    vm_area_struct: 32 in 2 pages",
     ]
+    schema = json.loads(json.dumps(structure_json.schema()))
+    assert json.loads((DOCS / "schema-structure.json").read_text()) == schema
 
 
 ALIGNED = area(last=f"struct vma_lock vm_lock {LINE};", numab=", *numab_state")
@@ -232,11 +225,6 @@ def test_gcc_lays_the_changed_record_out_alike(
     offsets = {member.name: member.offset for member in layout.members}
     assert (after["size"], {name: offset for name, offset, _ in after["members"]}) == (layout.size, offsets)
     jsonschema.validate(document, structure_json.schema())
-
-
-def test_the_schema_is_beside_its_page() -> None:
-    schema = json.loads(json.dumps(structure_json.schema()))
-    assert json.loads((DOCS / "schema-structure.json").read_text()) == schema
 
 
 @pytest.mark.parametrize(

@@ -249,7 +249,7 @@ def answer(candidate: Candidate, label: str) -> list[str]:
     return [text for _, text in rows[start : next(ends, len(rows))]]
 
 
-def test_memory_is_told_where_it_changes_and_named_where_not() -> None:
+def test_memory_and_the_records_around_are_told_where_they_change() -> None:
     larger = replace(MEMORY, stride=192, pages_per_1000=48, bytes_per_100000=19660800)
     other = replace(MEMORY, cache="kmalloc-128", basis=SlabBasis.ASSUMED)
     assert list(memory_rows((MEMORY, other), (larger, other))) == [
@@ -260,9 +260,6 @@ def test_memory_is_told_where_it_changes_and_named_where_not() -> None:
     grown = [replace(one, pages_per_1000=32 + 4 * number) for number, one in enumerate(named)]
     rows = [row.partition(":")[0] for row in memory_rows(named, grown)]
     assert rows == ["cache4", "cache3", "cache2", "and 1 more cache", "unchanged in slabs of cache0"]
-
-
-def test_the_records_around_that_change_are_told_with_their_slabs() -> None:
     larger, deeper = replace(MEMORY, objects_per_slab=21), replace(MEMORY, objects_per_slab=42, order=1)
     holders = (
         HolderChange("struct node", 128, 192, (MEMORY, larger)),
