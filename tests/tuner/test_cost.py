@@ -22,12 +22,8 @@ from linesmith.analyzer.model import (
     TypeAccesses,
 )
 from linesmith.tuner.candidates import Proposal, proposal
-from linesmith.tuner.churn import kept
 from linesmith.tuner.cost.conflict import cost, hot_lines, hot_neighbours, residuals
-from linesmith.tuner.cost.exposure import exposure
 from linesmith.tuner.cost.interest import interest
-from linesmith.tuner.cost.placed import Placed
-from linesmith.tuner.cost.regrouping import Regroupings
 from linesmith.tuner.cost.turns import Turns
 from linesmith.tuner.cost.uses import Agent, Part, Scope, Use, agents
 from linesmith.tuner.premises import NO_PREMISES
@@ -80,18 +76,12 @@ def test_lines_of_hot_members_are_counted_in_the_phase_given() -> None:
     assert hot_lines(found.heat, found.starts, granule=8) == 15 / 8
 
 
-def three() -> Finding:
-    """Three words in a row that meet each other; ``a`` and ``b`` are read too."""
+def test_what_is_hot_and_by_how_much() -> None:
+    three = members(a=8, b=8, c=8)
     seen = [hot("a", 0, 8, reads=60, writes=5), hot("b", 8, 8, reads=40, writes=5), hot("c", 16, 8, writes=5)]
     pairs = [ConflictPair("a", "b", "a", 100), ConflictPair("a", "c", "c", 60), ConflictPair("b", "c", "c", 40)]
-    return finding(THREE, seen, pairs)
-
-
-THREE = members(a=8, b=8, c=8)
-
-
-def test_what_is_hot_and_by_how_much() -> None:
-    assert [contact.weight for contact in target(THREE, three()).heat.sampled] == [50, 30, 20]
+    weights = [contact.weight for contact in target(three, finding(three, seen, pairs)).heat.sampled]
+    assert weights == [50, 30, 20], "they stay within the contended samples"
     layout = members(table=512, writer=8)
     seen = [hot("table[0]", 0, 8, reads=9), hot("writer", 512, 8, writes=9)]
     found = target(layout, finding(layout, seen, [ConflictPair("table", "writer", "writer", 9)]))
@@ -111,14 +101,6 @@ def test_members_hot_on_another_line_are_possible_contacts() -> None:
     assert hot_neighbours(found.heat, found.starts, ObjectStarts(8)) == 1
 
 
-def test_moving_a_reader_exposes_nobody_moving_a_writer_does_and_early_members_count_for_more() -> None:
-    found = target(members(reader=8, writer=8, gap=112, quiet=8))
-    assert exposure(found, [128, 8, 16, 120], granule=8) == 0 < exposure(found, [0, 128, 8, 120], granule=8)
-    found = target(members(early=8, gap=120, writer=8, reader=8, late=120))
-    to_front, to_back = [8, 16, 0, 136, 144], [0, 8, 256, 128, 136]
-    assert exposure(found, to_front, granule=8) > exposure(found, to_back, granule=8)
-
-
 def test_damaged_debug_information_in_which_a_struct_holds_itself_is_refused() -> None:
     inner = struct("", scalar("x"), scalar("y"))
     endless = replace(inner, members=(*inner.members, replace(held("", inner), offset=16)))
@@ -126,29 +108,6 @@ def test_damaged_debug_information_in_which_a_struct_holds_itself_is_refused() -
     seen = [hot("x", 0, 8, reads=9), hot("y", 8, 8, writes=9)]
     with pytest.raises(NothingToSuggest, match="its size is 16 bytes where C's rules give 32"):
         subject(finding(layout, seen, [ConflictPair("x", "y", "y", 9)]), table(layout, endless))
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "phases", "gone", "come"),
-    [
-        ((0, 8, 16), (16, 0, 8), (0, 0), "", ""),
-        ((0, 8, 16), (0, 8, 64), (0, 0), "ac bc", ""),
-        ((0, 64, 72), (0, 8, 16), (0, 0), "", "ab ac"),
-        ((0, 8, 16), (0, 8, 16), (0, 48), "ac bc", ""),
-        ((0, 8, 16), (0, 8, 16), (48, 0), "", "ac bc"),
-    ],
-    ids=("all stay together", "c leaves", "a comes", "another phase parts c", "another phase brings c"),
-)
-def test_which_hot_members_part_and_come_together_in_a_new_layout(
-    before: tuple[int, ...], after: tuple[int, ...], phases: tuple[int, int], gone: str, come: str
-) -> None:
-    heat = target(THREE, three()).heat
-    found = Regroupings(Placed(heat, before, 64), Placed(heat, after, 64)).between(*phases)
-    assert found.parted == {frozenset(pair) for pair in gone.split()}
-    assert found.joined == {frozenset(pair) for pair in come.split()}
-    assert found.members == frozenset("".join((gone, come)).replace(" ", ""))
-    pairs = {frozenset(pair) for pair in f"{gone} {come}".split()}
-    assert found.contacts == tuple(one for one in heat.contacts if one.names in pairs)
 
 
 APART = struct("apart", scalar("first"), scalar("cold", 56), scalar("second"))
@@ -224,13 +183,6 @@ def test_many_readers_in_the_code_are_taken_for_many_reads() -> None:
     many, few = touched("first", 0, READ, *map(str, range(32))), touched("second", 64, READ, *"abcdefgh")
     assert interest(SCOPE, code(many, few)) == (1.0, 0.0, 0.5)
     assert interest(SCOPE, None) == pytest.approx((1 / 3, 2 / 9, 1 / 9))
-
-
-@pytest.mark.parametrize(
-    ("order", "stay"), [((0, 1, 2), {0, 1, 2}), ((1, 2, 0), {1, 2}), ((2, 1, 0), {1}), ((0, 2, 1), {0, 1})]
-)
-def test_members_that_stay_are_as_many_as_can(order: tuple[int, ...], stay: set[int]) -> None:
-    assert kept(order, (1, 3, 1)) == stay
 
 
 COUNTERS = struct("counters", scalar("first"), scalar("second"), scalar("cold", 112))
