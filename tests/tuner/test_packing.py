@@ -20,10 +20,12 @@ from linesmith.tuner.packing.anneal import anneal
 from linesmith.tuner.packing.chain import undone
 from linesmith.tuner.packing.companies import Companies, most
 from linesmith.tuner.packing.cpsat import place_hot
+from linesmith.tuner.packing.fill import Filling
 from linesmith.tuner.packing.order import moved
 from linesmith.tuner.packing.positions import Positions
 from linesmith.tuner.packing.prices import UNITS
 from linesmith.tuner.packing.problem import Apart, Clash, Company, Grid, Hotspot, Item, Problem
+from linesmith.tuner.packing.rooms import rooms
 from linesmith.tuner.packing.scene import Scene
 from linesmith.tuner.packing.solve import front, solve
 
@@ -251,6 +253,22 @@ def test_the_library_finds_the_same_cost_and_without_it_the_answer_is_the_same(m
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
     assert place_hot(Scene(SEVEN), 2 * UNITS, 1.0) is None
     assert solve(SEVEN) == with_it
+
+
+def test_gaps_are_filled_in_the_present_order_as_far_as_that_fits() -> None:
+    scene = Scene(crowded([8, 8, 16, 24, 8, 40, 8], hot=(0, 6)))
+    # The first hot item goes to byte 48: 8 + 16 + 24 bytes lie before it.
+    assert Filling(scene, {0: 48 * 8, 6: 104 * 8}, work=1000).run().order == (1, 2, 3, 0, 4, 5, 6)
+    impossible = Filling(Scene(crowded([8, 24, 24, 8], hot=(0, 3))), {0: 16 * 8, 3: 56 * 8}, work=1000).run()
+    assert (impossible.order, impossible.all_tried) == (None, True)
+
+
+def test_an_item_has_the_room_that_those_before_and_behind_it_leave() -> None:
+    """Two items, one that lies at byte 32, and two more, in 64 bytes."""
+    items = (item(8), item(16), item(8, 1, pinned=32), item(8, 2), item(8, 2))
+    scene = Scene(replace(problem(items, hot=(0, 3)), size_limit=64))
+    before, behind = (0, 33 * 8 - 1), (40 * 8, 64 * 8)
+    assert rooms(scene) == (before, before, (24 * 8, 48 * 8), behind, behind)
 
 
 def test_annealing_never_answers_with_a_dearer_order_and_says_the_same_twice() -> None:
