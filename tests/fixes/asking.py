@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import signal
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import FrameType
 
 from fixes.judgement import Judge
 from fixes.kernel import RealKernel
-from fixes.patience import OutOfPatience, patience
 
 from linesmith.analyzer.cli.analysis import analyse, with_offsets
 from linesmith.analyzer.cli.proposing import offered
@@ -80,3 +82,23 @@ def _different(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
 def _concerns(finding: Finding, bench: Judge) -> bool:
     layout = finding.objects[0].layout if finding.objects else None
     return layout is not None and bench.concerns(layout)
+
+
+class OutOfPatience(Exception):
+    """The seconds are over."""
+
+
+@contextmanager
+def patience(seconds: float) -> Iterator[None]:
+    """Raises ``OutOfPatience`` in what runs inside after so many seconds of this process; main thread only."""
+    before = signal.signal(signal.SIGPROF, _end)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def _end(_signal: int, _frame: FrameType | None) -> None:
+    raise OutOfPatience

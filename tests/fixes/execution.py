@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One interleaved run of a scenario's roles: the same accesses in the same order for every layout and every use.
+"""One interleaved run of a scenario's roles, the same for every layout and every use, and what each access costs.
 
 Each CPU repeats turns of its roles. At every moment a CPU is drawn and makes its next few accesses: as many as a
 geometric distribution says, because others come between the accesses of a function, though not between all of them.
+Costs are those of the MESI protocol over whole lines, with caches that never evict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
 from random import Random
 
 from fixes.scenario import Kind, Object, Role, Scenario, Touch
+
+from linesmith.analyzer.model import CACHE_LINE_BYTES
 
 ACCESSES = 120_000
 # How likely another CPU goes on after an access.
@@ -68,8 +72,8 @@ def _slice(running: Iterator[Event | None], draw: Random) -> Iterator[Event]:
 
 
 def _by_cpu(scenario: Scenario) -> list[list[Role]]:
-    everywhere = [role for role in scenario.roles if role.cpus is None]
-    mine = [[role, *everywhere] for role in scenario.roles if role.cpus for _ in range(role.cpus)]
+    everywhere = [role for role in scenario.role if role.cpus is None]
+    mine = [[role, *everywhere] for role in scenario.role if role.cpus for _ in range(role.cpus)]
     return mine or [everywhere for _ in range(scenario.cpus)]
 
 
@@ -90,14 +94,14 @@ class _Course:
             if role.lock:
                 yield from self._locked(role, cpu, target)
             else:
-                yield from self._done(role.touches, cpu, target)
+                yield from self._done(role.does, cpu, target)
 
     def _locked(self, role: Role, cpu: int, target: int) -> Iterator[Event | None]:
         while (role.lock, target) in self.held:
             yield from self._done(role.waits, cpu, target)
             yield None
         self.held[role.lock, target] = cpu
-        yield from self._done(role.touches, cpu, target)
+        yield from self._done(role.does, cpu, target)
         del self.held[role.lock, target]
         yield None  # whoever waits may be next
 
@@ -116,3 +120,58 @@ def _times(often: float, draw: Random) -> int:
     """``often`` on average: its whole part always, once more with the probability of the rest."""
     whole = int(often)
     return whole + (draw.random() < often - whole)
+
+
+class Source(Enum):
+    """Where an access found its line."""
+
+    OWN = auto()
+    SHARED = auto()
+    MODIFIED_NEAR = auto()
+    MODIFIED_FAR = auto()
+    MEMORY = auto()
+
+    @property
+    def modified(self) -> bool:
+        """Whether another CPU had written the line: a HITM."""
+        return self in (Source.MODIFIED_NEAR, Source.MODIFIED_FAR)
+
+
+@dataclass(slots=True)
+class _Line:
+    holders: set[int] = field(default_factory=set)
+    owner: int | None = None
+
+
+def sources(events: Iterable[Event], starts: Sequence[int]) -> Iterator[tuple[Event, int, Source]]:
+    """Each event with its address and its source; object ``n`` begins at ``starts[n]``.
+
+    An access that crosses a line counts on the line where it begins.
+    """
+    lines: dict[int, _Line] = {}
+    for event in events:
+        address = starts[event.object] + event.spot.offset
+        line = lines.setdefault(address // CACHE_LINE_BYTES, _Line())
+        yield event, address, _source(line, event.cpu)
+        _touch(line, event)
+
+
+def _source(line: _Line, cpu: int) -> Source:
+    if cpu in line.holders:
+        return Source.OWN
+    if line.owner is not None:
+        return Source.MODIFIED_NEAR if node_of(line.owner) == node_of(cpu) else Source.MODIFIED_FAR
+    return Source.SHARED if line.holders else Source.MEMORY
+
+
+def _touch(line: _Line, event: Event) -> None:
+    if event.kind.writes:
+        line.holders, line.owner = {event.cpu}, event.cpu
+    else:
+        line.owner = line.owner if line.owner == event.cpu else None
+        line.holders.add(event.cpu)
+
+
+def modified_loads(events: Iterable[Event], starts: Sequence[int]) -> int:
+    """How many accesses that read found the line modified by another CPU."""
+    return sum(source.modified for _, _, source in sources(events, starts))

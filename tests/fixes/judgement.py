@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fixes.execution import Event, node_of
-from fixes.flat import Replaced, flattened
+from fixes.human import Replaced, flattened
 from fixes.kernel import RealKernel
 from fixes.memory import Memory
 from replay.traces import Step as TraceStep

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from fixes.coherence import Source, sources
-from fixes.execution import Event, node_of
+from fixes.execution import Event, Source, node_of, sources
 from fixes.scenario import Kind, ScenarioError
 from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
 

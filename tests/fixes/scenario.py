@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -48,18 +46,36 @@ class Answer(StrEnum):
     STRUCTURE = "structure"
 
 
-@dataclass(frozen=True, slots=True)
-class Touch:
+class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of a scenario's file."""
+
+
+class Touch(Row, frozen=True):
     """One access by ``function`` to the leaf ``member``, ``often`` times in a turn (below 1: with that probability)."""
 
-    function: str
-    kind: Kind
-    member: str
+    function: str = msgspec.field(name="in")
+    load: str = ""
+    store: str = ""
+    atomic: str = ""
     often: float = 1.0
 
+    def __post_init__(self) -> None:
+        """Refuse what is no access."""
+        if sum(map(bool, (self.load, self.store, self.atomic))) != 1:
+            raise ScenarioError(f"{self.function} makes no access: it needs one of load, store, atomic")
 
-@dataclass(frozen=True, slots=True)
-class Role:
+    @property
+    def kind(self) -> Kind:
+        """What it does to memory."""
+        return Kind.LOAD if self.load else Kind.STORE if self.store else Kind.ATOMIC
+
+    @property
+    def member(self) -> str:
+        """The path of the leaf."""
+        return self.load or self.store or self.atomic
+
+
+class Role(Row, frozen=True):
     """What ``cpus`` CPUs do over and over (``None``: all of them do it beside what else they do).
 
     ``share`` weighs it against a CPU's other roles, and against the roles of other CPUs. A turn with a ``lock`` is done
@@ -67,27 +83,32 @@ class Role:
     """
 
     name: str
-    touches: tuple[Touch, ...]
+    does: tuple[Touch, ...]
     cpus: int | None = None
     object: Object = Object.SAME
     share: float = 1.0
     lock: str = ""
     waits: tuple[Touch, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse a role that would never end its turn."""
+        if not any(touch.often > 0 for touch in self.does):
+            raise ScenarioError(f"{self.name} does nothing")
+
     @property
     def every(self) -> tuple[Touch, ...]:
         """All accesses, those of waiting included."""
-        return self.touches + self.waits
+        return self.does + self.waits
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step of a person's change: ``members`` go behind ``after`` or in front of ``before``, or to an end.
+class Step(Row, frozen=True):
+    """One step of a person's change: members ``move`` behind ``after`` or in front of ``before``, or to an end.
 
-    ``align`` (bytes) is the new explicit alignment of the first of them. With none of the places they stay.
+    ``align`` (bytes) is the new explicit alignment of the first of them, or of a ``member`` that stays.
     """
 
-    members: tuple[str, ...]
+    move: str | tuple[str, ...] = ()
+    member: str = ""
     after: str | None = None
     before: str | None = None
     first: bool = False
@@ -95,13 +116,12 @@ class Step:
     align: int | None = None
 
     @property
-    def moves(self) -> bool:
-        """Whether the members change their place in the declaration."""
-        return bool(self.after or self.before or self.first or self.last)
+    def members(self) -> tuple[str, ...]:
+        """The members that move, or the one that stays."""
+        return (self.move,) if isinstance(self.move, str) else self.move or (self.member,)
 
 
-@dataclass(frozen=True, slots=True)
-class Objects:
+class Objects(Row, frozen=True):
     """The objects that roles reach: ``count`` of those in ``cache``, or one ``offset`` bytes into ``variable``."""
 
     count: int = 1
@@ -110,8 +130,7 @@ class Objects:
     offset: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
+class Scenario(Row, frozen=True):
     """A layout fix with the accesses that it was made for; ``release`` names the ELF file (``6.1``).
 
     ``reports`` are files with ``perf c2c`` reports that people posted of the same trouble, where they are at hand.
@@ -123,20 +142,25 @@ class Scenario:
     release: str
     type: str
     what: str
-    roles: tuple[Role, ...]
-    human: tuple[Step, ...]
+    role: tuple[Role, ...]
+    human: tuple[Step, ...] = ()
+    objects: Objects = Objects()
     answer: Answer = Answer.LAYOUT
     advice: str = ""
     source: str = ""
     gain: str = ""
     notes: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
-    objects: Objects = Objects()
+
+    def __post_init__(self) -> None:
+        """Refuse more CPUs than can be simulated."""
+        if self.cpus > MOST_CPUS:
+            raise ScenarioError(f"{self.cpus} CPUs are more than the {MOST_CPUS} that can be simulated")
 
     @property
     def cpus(self) -> int:
         """CPUs that run anything."""
-        return sum(role.cpus or 0 for role in self.roles) or 8
+        return sum(role.cpus or 0 for role in self.role) or 8
 
 
 def cases(folder: Path = CASES) -> tuple[Scenario, ...]:
@@ -148,50 +172,6 @@ def read_scenario(path: Path) -> Scenario:
     """The scenario kept at ``path``; raises ``ScenarioError`` with what is wrong in it."""
     try:
         table = tomllib.loads(path.read_text())
-        fix = dict(table.pop("fix"))
-        kept: dict[str, Any] = {
-            **fix,
-            "name": path.stem,
-            "objects": table.pop("objects", {}),
-            "roles": [_role(dict(one)) for one in table.pop("role")],
-            "human": [_step(dict(one)) for one in table.pop("human", [])],
-        }
-        if table:
-            raise ScenarioError(f"{path.name}: there is nothing called {', '.join(table)} in a scenario")
-        _refuse_unknown(kept, fix, path)
-        scenario = msgspec.convert(kept, Scenario)
+        return msgspec.convert({**table.pop("fix"), "name": path.stem, **table}, Scenario)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, KeyError) as error:
         raise ScenarioError(f"{path.name}: {error}") from None
-    if scenario.cpus > MOST_CPUS:
-        raise ScenarioError(f"{path.name}: {scenario.cpus} CPUs are more than the {MOST_CPUS} that can be simulated")
-    for role in scenario.roles:
-        if not any(touch.often > 0 for touch in role.touches):
-            raise ScenarioError(f"{path.name}: {role.name} does nothing")
-    return scenario
-
-
-def _refuse_unknown(kept: dict[str, Any], fix: dict[str, Any], path: Path) -> None:
-    unknown = set(kept) - set(Scenario.__slots__)
-    if unknown:
-        raise ScenarioError(f"{path.name}: [fix] has nothing called {', '.join(sorted(unknown & set(fix)))}")
-
-
-def _role(row: dict[str, Any]) -> dict[str, Any]:
-    cpus = row.pop("cpus", "all")
-    touches = [_touch(one) for one in row.pop("does")]
-    waits = [_touch(one) for one in row.pop("waits", [])]
-    return {**row, "cpus": None if cpus == "all" else cpus, "touches": touches, "waits": waits}
-
-
-def _touch(row: dict[str, Any]) -> dict[str, Any]:
-    kinds = [kind for kind in Kind if kind in row]
-    if len(kinds) != 1 or set(row) - {*kinds, "in", "often"}:
-        raise ScenarioError(f"{row} is no access: it needs `in` and one of load, store, atomic")
-    return {"function": row["in"], "kind": kinds[0], "member": row[kinds[0]], "often": float(row.get("often", 1))}
-
-
-def _step(row: dict[str, Any]) -> dict[str, Any]:
-    moved = row.pop("move", None) or row.pop("member", None)
-    if not moved:
-        raise ScenarioError(f"{row} is no step of a change: it needs `move` or `member`")
-    return {**row, "members": [moved] if isinstance(moved, str) else moved}

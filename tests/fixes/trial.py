@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fixes.asking import suggested
-from fixes.code import Instructions, instructions
-from fixes.coherence import modified_loads
-from fixes.execution import ACCESSES, Event, interleaved
-from fixes.flat import flattened
-from fixes.human import human_layout
+from fixes.execution import ACCESSES, Event, interleaved, modified_loads
+from fixes.human import flattened, human_layout
 from fixes.judgement import Cost, Judge, as_good, judges
-from fixes.kernel import RealKernel, spots
+from fixes.kernel import Instructions, RealKernel, instructions, spots
 from fixes.memory import Memory, memory
 from fixes.report import SLIDE, report
 from fixes.scenario import Scenario

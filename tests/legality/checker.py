@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from legality.names import Named, named
-from legality.random_heat import Case
+from legality.random_heat import Case, Named, named
 
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Candidate, FactKind, Layout, Member, MoveKind, RecordKind, SlabMachine, SourceFact
@@ -30,13 +29,8 @@ class Change:
     was: dict[str, Named]
     now: dict[str, Named]
 
-    @property
-    def before(self) -> Layout:
-        return self.candidate.before
-
-    @property
-    def after(self) -> Layout:
-        return self.candidate.after
+    before: Layout
+    after: Layout
 
     def order(self) -> list[int]:
         """Positions in the present layout in the new order; of members that look alike the first comes first."""
@@ -50,7 +44,7 @@ def violations(case: Case, candidate: Candidate, layouts: Layouts, holders: Sequ
     """Every rule that the candidate breaks, in words; ``holders`` have the record as a member."""
     was = {one.name: one for one in named(candidate.before, layouts)}
     now = {one.name: one for one in named(candidate.after, layouts)}
-    change = Change(case, candidate, layouts, holders, was, now)
+    change = Change(case, candidate, layouts, holders, was, now, candidate.before, candidate.after)
     if Counter(map(_looks, change.before.members)) != Counter(map(_looks, change.after.members)):
         return ["members are lost or new"]
     return [said for rule in RULES for said in rule(change)]
@@ -199,121 +193,76 @@ def _common(one: Layout, other: Layout) -> int:
     count = 0
     if other.kind is RecordKind.STRUCT:
         for mine, theirs in zip(one.members, other.members, strict=False):
-            if (mine.type, mine.offset, mine.size, mine.bit_offset, mine.bit_size, mine.dimensions) != (
-                theirs.type,
-                theirs.offset,
-                theirs.size,
-                theirs.bit_offset,
-                theirs.bit_size,
-                theirs.dimensions,
-            ):
+            if _place(mine) != _place(theirs):
                 break
             count += 1
     return count
+
+
+def _place(member: Member) -> object:
+    return member.type, member.offset, member.size, member.bit_offset, member.bit_size, member.dimensions
+
+
+def _position(change: Change, name: str) -> int:
+    """Of the member that gives this name, in the present layout."""
+
+    def gives(member: Member) -> bool:
+        if member.name or member.record is None:
+            return member.name == name
+        return any(one.name == name for one in named(change.layouts.by_id(member.record), change.layouts))
+
+    return next(at for at, member in enumerate(change.before.members) if gives(member))
 
 
 def _facts(change: Change) -> Iterator[str]:
     """The facts of the case, for names of the record whose members move."""
     for fact in change.case.facts:
         here = [name for name in fact.members if name in change.was]
-        judge = JUDGES.get(fact.kind)
-        if judge is not None and (here or not fact.members) and not judge(change, fact, here):
+        if (here or not fact.members) and not _keeps(change, fact, here):
             yield f"{fact.kind} of {', '.join(fact.members)} is broken"
 
 
-def _position(change: Change, name: str) -> int:
-    """Of the member that gives this name, in the present layout."""
-    holding = (
-        at
-        for at, member in enumerate(change.before.members)
-        if member.name == name
-        or (
-            not member.name
-            and member.record is not None
-            and any(one.name == name for one in named(change.layouts.by_id(member.record), change.layouts))
-        )
-    )
-    return next(holding)
+def _keeps(change: Change, fact: SourceFact, here: Sequence[str]) -> bool:
+    """Whether the new layout keeps to the fact, of whose members those ``here`` are in the record that changes."""
+    order, places = change.order(), sorted(_position(change, name) for name in here) or [0]
+    first, last = places[0], places[-1]
+    run = list(range(first, last + 1))
+    kept = True
+    match fact.kind:
+        case FactKind.OFFSET | FactKind.FIRST:
+            kept = all(change.was[name].start == change.now[name].start for name in here)
+        case FactKind.RANGE if len(here) < len(fact.members):  # one that only begins or ends here is fixed
+            kept = all(change.was[name] == change.now[name] for name in here)
+        case FactKind.RANGE:  # the same members lie between the same ends
+            kept = set(order[order.index(first) : order.index(last) + 1]) == set(run)
+        case FactKind.TOGETHER:  # all from the first to the last stay one run, in their order
+            kept = order[order.index(first) :][: len(run)] == run
+        case FactKind.POSITIONAL:
+            kept = order[: last + 1] == list(range(last + 1))
+        case FactKind.LAST:
+            kept = order[first:] == list(range(first, len(order)))
+        case FactKind.WALL:
+            wall = _position(change, here[0])
+            kept = order[wall] == wall and set(order[:wall]) == set(range(wall))
+        case FactKind.APART:
+            line = fact.bytes or 64
+            spans = (change.now[name] for name in here)
+            lines = [set(range(one.start // line, (one.end - 1) // line + 1)) for one in spans]
+            kept = len(lines) < 2 or not lines[0] & lines[1]
+        case FactKind.SIZE | FactKind.PAGE | FactKind.SLAB:
+            kept = _fits(change, fact)
+    return kept
 
 
-def _kept_offsets(change: Change, _: SourceFact, here: Sequence[str]) -> bool:
-    return all(change.was[name].start == change.now[name].start for name in here)
-
-
-def _kept_run(change: Change, _: SourceFact, here: Sequence[str]) -> bool:
-    """All from the first to the last stay one run, in their order."""
-    places = [_position(change, name) for name in here]
-    run = list(range(min(places), max(places) + 1))
-    at = change.order().index(run[0])
-    return change.order()[at : at + len(run)] == run
-
-
-def _kept_range(change: Change, fact: SourceFact, here: Sequence[str]) -> bool:
-    """The same members lie between the same ends; a range that only begins or ends here is fixed."""
-    if len(here) < len(fact.members):
-        return all(change.was[name] == change.now[name] for name in here)
-    places = [_position(change, name) for name in here]
-    first, last = min(places), max(places)
-    order = change.order()
-    run = order[order.index(first) : order.index(last) + 1]
-    return set(run) == set(range(first, last + 1))
-
-
-def _kept_beginning(change: Change, _: SourceFact, here: Sequence[str]) -> bool:
-    count = max(_position(change, name) for name in here) + 1
-    return change.order()[:count] == list(range(count))
-
-
-def _kept_end(change: Change, _: SourceFact, here: Sequence[str]) -> bool:
-    at = min(_position(change, name) for name in here)
-    return change.order()[at:] == list(range(at, len(change.order())))
-
-
-def _kept_wall(change: Change, _: SourceFact, here: Sequence[str]) -> bool:
-    at = _position(change, here[0])
-    order = change.order()
-    return order[at] == at and set(order[:at]) == set(range(at))
-
-
-def _parted(change: Change, fact: SourceFact, here: Sequence[str]) -> bool:
-    line = fact.bytes or 64
-    lines = [set(range(one.start // line, (one.end - 1) // line + 1)) for one in map(change.now.__getitem__, here)]
-    return len(lines) < 2 or not lines[0] & lines[1]
-
-
-def _within_slab(change: Change, _: SourceFact, __: Sequence[str]) -> bool:
-    was, now = (cache_of(one, KERNEL).geometry for one in (change.before, change.after))
-    return was.slab_bytes * now.objects >= now.slab_bytes * was.objects
-
-
-def _within_size(change: Change, fact: SourceFact, _: Sequence[str]) -> bool:
-    limit = {FactKind.PAGE: PAGE, FactKind.SIZE: fact.bytes or 0}.get(fact.kind, 0)
+def _fits(change: Change, fact: SourceFact) -> bool:
+    if fact.kind is FactKind.SLAB:
+        was, now = (cache_of(one, KERNEL).geometry for one in (change.before, change.after))
+        return was.slab_bytes * now.objects >= now.slab_bytes * was.objects
+    limit = PAGE if fact.kind is FactKind.PAGE else fact.bytes or 0
     return change.after.size <= max(limit, change.before.size)
 
 
-JUDGES: dict[FactKind, Callable[[Change, SourceFact, Sequence[str]], bool]] = {
-    FactKind.OFFSET: _kept_offsets,
-    FactKind.RANGE: _kept_range,
-    FactKind.TOGETHER: _kept_run,
-    FactKind.POSITIONAL: _kept_beginning,
-    FactKind.FIRST: _kept_offsets,
-    FactKind.LAST: _kept_end,
-    FactKind.WALL: _kept_wall,
-    FactKind.APART: _parted,
-    FactKind.SIZE: _within_size,
-    FactKind.PAGE: _within_size,
-    FactKind.SLAB: _within_slab,
-}
-
 RULES: tuple[Callable[[Change], Iterator[str]], ...] = (
-    _moves,
-    _sizes,
-    _alignments,
-    _ends,
-    _runs,
-    _markers,
-    _unmovable,
-    _linux,
-    _unions,
-    _facts,
+    *(_moves, _sizes, _alignments, _ends, _runs),
+    *(_markers, _unmovable, _linux, _unions, _facts),
 )

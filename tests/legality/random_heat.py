@@ -1,28 +1,52 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Random heat and random facts of a real struct: what a profile and a person might say of it."""
+"""Random heat and random facts of a real struct, and the names by which C code reaches its bytes.
+
+The names are found without the code that is being judged.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
 from hand_made import finding, hot
-from legality.names import Named, named
 
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import (
-    CACHE_LINE_BYTES,
-    ConflictPair,
-    FactKind,
-    Finding,
-    Layout,
-    SourceFact,
-)
+from linesmith.analyzer.model import CACHE_LINE_BYTES, ConflictPair, FactKind, Finding, Layout, SourceFact
 
 MOST_HOT = 6
 MOST_LINES = 3
 KINDS = tuple(kind for kind in FactKind if kind is not FactKind.RANDOMIZED)
+
+
+@dataclass(frozen=True)
+class Named:
+    """Bytes ``start`` to ``end`` of a record, under the name that ``object->name`` reaches them by."""
+
+    name: str
+    start: int
+    end: int
+
+
+def named(layout: Layout, layouts: Layouts) -> list[Named]:
+    """Every name once, members of anonymous records included; bit-fields with the bytes that they touch."""
+    found: dict[str, Named] = {}
+    for one in _named(layout, layouts, 0, 0):
+        found.setdefault(one.name, one)
+    return list(found.values())
+
+
+def _named(layout: Layout, layouts: Layouts, base: int, depth: int) -> Iterator[Named]:
+    for member in layout.members:
+        start, end = base + member.offset, base + member.offset + member.size
+        if member.bit_offset is not None:
+            start = base + member.bit_offset // 8
+            end = base + (member.bit_offset + (member.bit_size or 1) - 1) // 8 + 1
+        if member.name:
+            yield Named(member.name, start, end)
+        elif member.record is not None and depth < 16:
+            yield from _named(layouts.by_id(member.record), layouts, start, depth + 1)
 
 
 @dataclass(frozen=True)

@@ -3,154 +3,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hand_made import bits, flexible, held, meeting, scalar, struct, table
 from legality.checker import violations
 from legality.compiled import compiled, says, told_alignments
 from legality.random_heat import Case
 
 from linesmith.analyzer.geometry.placement import lay_out
-from linesmith.analyzer.model import Candidate, FactKind, Layout, Member, Move, MoveKind, Prediction, SourceFact
+from linesmith.analyzer.model import Candidate, FactKind, Layout, Move, MoveKind, Prediction, SourceFact
 
 A, B, C, D = scalar("a"), scalar("b"), scalar("c"), scalar("d")
+BASE = struct("base", A, B)
+BEGIN, END, MARK = (
+    replace(scalar(name, 1), size=0, dimensions=(0,))
+    for name in ("__cacheline_group_begin__rx", "__cacheline_group_end__rx", "mark")
+)
+ABCD, SMALL = struct("s", A, B, C, D), struct("s", scalar("x", 4), scalar("y", 4), A)
+FIELDS = struct("s", A, bits("x", 3), B, bits("y", 4), C)
+RUN = struct("s", bits("x", 3), bits("y", 4), scalar("n", 4))
+GROUP = struct("s", A, BEGIN, B, C, END, D)
 
 
-def changed(before: Layout, after: Layout, *moves: Move) -> Candidate:
-    return Candidate(before.name, before, after, moves, (), Prediction(1, 0, 1, 1), 1)
-
-
-def said(
-    layout: Layout, order: str, *facts: SourceFact, growth: int | None = None, inner: Sequence[Layout] = ()
+def violated(
+    before: Layout, after: Layout, *moves: Move, facts: tuple[SourceFact, ...] = (), growth: int | None = None
 ) -> list[str]:
+    candidate = Candidate(before.name, before, after, moves, (), Prediction(1, 0, 1, 1), 1)
+    line = meeting(before, before.members[0].name, before.members[1].name)
+    return violations(Case(before, (line,), facts, growth), candidate, table(before, BASE))
+
+
+def said(layout: Layout, order: str, *facts: SourceFact, growth: int | None = None) -> list[str]:
     """What is wrong with the members in this order, placed by C's rules; the moves are left to another test."""
     by_name = {member.name: member for member in layout.members}
     after = lay_out(layout, tuple(by_name[name] for name in order.split()))
-    case = Case(layout, (meeting(layout, layout.members[0].name, layout.members[1].name),), facts, growth)
-    return [one for one in violations(case, changed(layout, after), table(layout, *inner)) if "its moves" not in one]
+    return [one for one in violated(layout, after, facts=facts, growth=growth) if "its moves" not in one]
 
 
-def fact(kind: FactKind, *members: str, size: int | None = None) -> SourceFact:
-    return SourceFact(kind, members, "so it is", bytes=size)
+@pytest.mark.parametrize(
+    ("layout", "order", "complaints"),
+    [
+        (ABCD, "d a b c", []),
+        (ABCD, "a c d", ["members are lost or new"]),
+        (FIELDS, "a x b y c", []),
+        (RUN, "x n y", ["y is torn from the bit-field before it"]),
+        (struct("s", A, B, flexible("rest")), "a rest b", ["rest does not end the record any more"]),
+        (struct("s", held("base", BASE), C), "c base", ["base does not begin the record any more"]),
+        (GROUP, f"{BEGIN.name} c b {END.name} a d", []),
+        (GROUP, f"a {BEGIN.name} c {END.name} b d", ["something has left or entered the group begin__rx"]),
+        (struct("s", A, MARK, B), "b mark a", ["something has crossed mark"]),
+        (replace(BASE, file="include/uapi/linux/s.h"), "b a", ["base is rearranged"]),
+    ],
+)
+def test_what_is_wrong_with_an_order(layout: Layout, order: str, complaints: list[str]) -> None:
+    assert said(layout, order) == complaints
 
 
-def test_a_legal_order_is_not_complained_about() -> None:
-    assert said(struct("s", A, B, C, D), "d a b c") == []
+def test_bit_fields_that_come_to_share_memory_and_growth_are_found() -> None:
+    assert "y stands beside bit-fields that it was apart from" in said(FIELDS, "a b x y c")
+    assert said(SMALL, "x a y", growth=0) == ["grows by 8 where 0 are allowed"]
+    assert said(SMALL, "x a y", SourceFact(FactKind.SIZE, (), "so it is", bytes=16)) == ["size of  is broken"]
 
 
-def test_a_lost_member_is_found() -> None:
-    assert said(struct("s", A, B, C), "a c") == ["members are lost or new"]
-
-
-def test_moves_that_do_not_lead_to_the_layout_are_found() -> None:
-    before = struct("s", A, B, C)
-    after = lay_out(before, (B, C, A))
-    case = Case(before, (), (), None)
+def test_moves_that_do_not_lead_to_the_layout_and_lost_alignments_are_found() -> None:
+    after = lay_out(ABCD, (B, C, A, D))
     right, wrong = Move(MoveKind.MOVE, "a", after="c"), Move(MoveKind.MOVE, "a", after="b")
-    assert violations(case, changed(before, after, right), table(before)) == []
-    assert violations(case, changed(before, after, wrong), table(before)) == ["its moves do not lead to its layout"]
-
-
-def test_bit_fields_that_come_to_share_memory_are_found() -> None:
-    layout = struct("s", A, bits("x", 3), B, bits("y", 4), C)
-    assert said(layout, "a x b y c") == []
-    assert "y stands beside bit-fields that it was apart from" in said(layout, "a b x y c")
-
-
-def test_growth_is_found() -> None:
-    small = struct("s", scalar("x", 4), scalar("y", 4), A)
-    assert said(small, "x a y", growth=0) == ["grows by 8 where 0 are allowed"]
-    assert said(small, "x a y", fact(FactKind.SIZE, size=16)) == ["size of  is broken"]
-    assert said(small, "x a y") == []
-
-
-def test_what_does_not_end_or_begin_the_record_is_found() -> None:
-    assert said(struct("s", A, B, flexible("rest")), "a rest b") == ["rest does not end the record any more"]
-    base = struct("base", A, B)
-    outer = struct("s", held("base", base), C)
-    assert said(outer, "c base", inner=[base]) == ["base does not begin the record any more"]
-
-
-def test_a_torn_run_is_found() -> None:
-    layout = struct("s", bits("x", 3), bits("y", 4), scalar("n", 4))
-    assert said(layout, "x n y") == ["y is torn from the bit-field before it"]
-
-
-def test_what_leaves_a_group_is_found() -> None:
-    begin, end = (
-        replace(scalar(f"__cacheline_group_{one}__rx", 1), size=0, dimensions=(0,)) for one in ("begin", "end")
-    )
-    layout = struct("s", A, begin, B, C, end, D)
-    assert said(layout, f"{begin.name} c b {end.name} a d") == []
-    assert said(layout, f"a {begin.name} c {end.name} b d") == ["something has left or entered the group begin__rx"]
-
-
-def test_a_crossed_marker_is_found() -> None:
-    mark = replace(scalar("mark", 1), size=0, dimensions=(0,))
-    assert said(struct("s", A, mark, B), "b mark a") == ["something has crossed mark"]
-
-
-def test_a_lost_alignment_is_found() -> None:
+    assert violated(ABCD, after, right) == []
+    assert violated(ABCD, after, wrong) == ["its moves do not lead to its layout"]
     layout = struct("s", A, scalar("lock", 8, align=64))
     bare = replace(lay_out(layout, (A, scalar("lock"))), size=layout.size)
-    case = Case(layout, (), (), None)
-    assert violations(case, changed(layout, bare), table(layout)) == ["lock loses its alignment"]
+    assert violated(layout, bare) == ["lock loses its alignment"]
     aligned = lay_out(layout, (replace(A, alignment=32), layout.members[1]))
-    assert violations(case, changed(layout, aligned), table(layout)) == ["a gets an alignment that no move says"]
-    move = Move(MoveKind.ALIGN, "a", align=32)
-    assert violations(case, changed(layout, aligned, move), table(layout)) == []
+    assert violated(layout, aligned) == ["a gets an alignment that no move says"]
+    assert violated(layout, aligned, Move(MoveKind.ALIGN, "a", align=32)) == []
 
 
-def test_each_broken_fact_is_found() -> None:
-    layout = struct("s", A, B, C, D)
-    broken = {
-        "b a c d": [fact(FactKind.OFFSET, "a"), fact(FactKind.FIRST, "a"), fact(FactKind.POSITIONAL, "b")],
-        "a c b d": [fact(FactKind.RANGE, "a", "b"), fact(FactKind.TOGETHER, "b", "c"), fact(FactKind.APART, "a", "d")],
-        "a b d c": [fact(FactKind.LAST, "d"), fact(FactKind.WALL, "d")],
-    }
-    for order, facts in broken.items():
-        for one in facts:
-            assert said(layout, order, one) == [f"{one.kind} of {', '.join(one.members)} is broken"]
-            assert said(layout, "a b c d", one) == ([] if one.kind is not FactKind.APART else said(layout, order, one))
+@pytest.mark.parametrize(
+    ("order", "kind", "members"),
+    [
+        ("b a c d", FactKind.OFFSET, "a"),
+        ("b a c d", FactKind.FIRST, "a"),
+        ("b a c d", FactKind.POSITIONAL, "b"),
+        ("a c b d", FactKind.RANGE, "a b"),
+        ("a c b d", FactKind.RANGE, "b d"),
+        ("a c b d", FactKind.TOGETHER, "b c"),
+        ("a b d c", FactKind.LAST, "d"),
+        ("a b d c", FactKind.WALL, "d"),
+        ("a b c d", FactKind.APART, "a d"),
+    ],
+)
+def test_each_broken_fact_is_found(order: str, kind: FactKind, members: str) -> None:
+    fact = SourceFact(kind, tuple(members.split()), "so it is")
+    assert said(ABCD, order, fact) == [f"{kind} of {', '.join(fact.members)} is broken"]
+    assert said(ABCD, "a b c d", fact) == ([] if kind is not FactKind.APART else said(ABCD, order, fact))
 
 
 def test_members_of_a_range_may_change_places_inside_it() -> None:
-    layout = struct("s", A, B, C, D)
-    assert said(layout, "a c b d", fact(FactKind.RANGE, "a", "d")) == []
-    assert said(layout, "a c b d", fact(FactKind.RANGE, "b", "d")) == ["range of b, d is broken"]
+    assert said(ABCD, "a c b d", SourceFact(FactKind.RANGE, ("a", "d"), "so it is")) == []
 
 
-def test_a_record_of_user_space_that_changes_is_found() -> None:
-    layout = replace(struct("s", A, B), file="include/uapi/linux/s.h")
-    assert said(layout, "b a") == ["s is rearranged"]
-
-
-def test_gcc_places_members_of_every_kind(tmp_path: Path) -> None:
-    members: tuple[Member, ...] = (
-        scalar("one", 1),
-        bits("x", 3),
-        bits("y", 30),
-        scalar("lock", 4, align=64),
-        scalar("wide", 24),
-        flexible("rest"),
-    )
-    layout = struct("s", *members)
-    (found,) = compiled([layout], tmp_path)
-    assert found == says(layout)
+def test_gcc_places_members_of_every_kind_and_disagrees_with_a_layout_that_is_wrong(tmp_path: Path) -> None:
+    fields = (bits("x", 3), bits("y", 30), scalar("lock", 4, align=64))
+    layout = struct("s", scalar("one", 1), *fields, scalar("wide", 24), flexible("rest"))
+    word = struct("s", scalar("small", 4), A)
+    wrong = replace(word, members=(word.members[0], replace(word.members[1], offset=4)))
+    pair = struct("s", bits("x", 3), bits("y", 4))
+    # A bit-field behind an unnamed one of no width opens a unit.
+    opened = replace(pair, members=(pair.members[0], replace(pair.members[1], offset=4, bit_offset=32)), size=8)
+    aligned = struct("s", A, replace(bits("x", 3), alignment=16))
+    found, other, unit, field = compiled([layout, wrong, told_alignments(opened), aligned], tmp_path)
     assert (found.size, found.alignment, found.starts) == (128, 64, (0, 8, 32, 512, 576, 768))
-
-
-def test_gcc_disagrees_with_a_layout_that_is_wrong(tmp_path: Path) -> None:
-    layout = struct("s", scalar("small", 4), A)
-    wrong = replace(layout, members=(layout.members[0], replace(layout.members[1], offset=4)))
-    (found,) = compiled([wrong], tmp_path)
-    assert found != says(wrong)
-
-
-def test_a_bit_field_behind_an_unnamed_one_of_no_width_opens_a_unit(tmp_path: Path) -> None:
-    layout = struct("s", bits("x", 3), bits("y", 4))
-    opened = replace(layout, members=(layout.members[0], replace(layout.members[1], offset=4, bit_offset=32)), size=8)
-    (found,) = compiled([told_alignments(opened)], tmp_path)
-    assert found == says(opened)
+    assert (found, unit, field) == (says(layout), says(opened), says(aligned))
+    assert (field.size, field.alignment) == (32, 16), "the explicit alignment of a bit-field aligns the record"
+    assert other != says(wrong)

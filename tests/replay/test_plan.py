@@ -1,115 +1,180 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where objects go that no longer fit their place."""
+"""Where the bytes of an object go when a record in it changes, and where objects go that no longer fit."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hand_made import held, scalar, struct, table
+from hand_made import bits, held, scalar, struct, table, union
 
 from linesmith.analyzer.errors import NotSimulated
 from linesmith.analyzer.geometry.placement import lay_out
 from linesmith.analyzer.model import Layout, ObjectArea, ObjectKind
 from linesmith.tuner.plan import KindPlan, Placement, aligned, in_all_phases, relaid, unchanged
-from linesmith.tuner.scene import scene
+from linesmith.tuner.relocation import Relocation, relocation
+from linesmith.tuner.scene import Scene, scene
+
+
+def reordered(layout: Layout, names: str) -> Layout:
+    """The layout with its members in the order of ``names``."""
+    by_name = {member.name: member for member in layout.members}
+    return lay_out(layout, tuple(by_name[name] for name in names.split()))
+
+
+def grown(layout: Layout) -> Layout:
+    """Its second member begins a line."""
+    first, second, *rest = layout.members
+    return lay_out(layout, (first, replace(second, alignment=64), *rest))
+
+
+def pieces(found: Relocation) -> list[tuple[int, int, int]]:
+    """Old offset, size and new offset of each piece."""
+    return [(piece.old, piece.size, piece.new) for piece in found.pieces]
+
+
+THREE = struct("s", scalar("a"), scalar("b"), scalar("c"))
+HOLE = struct("s", scalar("a", 4), scalar("b"), scalar("c"))
+LOOSE = struct("s", bits("wide", 20), scalar("big", 16, align=16), scalar("c"))
+FIELDS = struct("s", bits("flags", 8), bits("state", 8), scalar("count"))
+
+
+@pytest.mark.parametrize(
+    ("record", "order", "moved"),
+    [
+        (THREE, "c b a", [(0, 8, 16), (8, 8, 8), (16, 8, 0)]),
+        (THREE, "c a b", [(0, 16, 8), (16, 8, 0)]),
+        (HOLE, "b a c", [(0, 8, 8), (8, 8, 0), (16, 8, 16)]),
+        (FIELDS, "count flags state", [(0, 8, 8), (8, 8, 0)]),
+        (LOOSE, "big c wide", [(0, 3, 24), (3, 13, 19), (16, 32, 0)]),
+    ],
+    ids=(
+        *("a swap", "members that stay together are one piece", "a hole goes with the one before it"),
+        *("bit-fields", "all bytes of a bit-field go with it"),
+    ),
+)
+def test_where_the_bytes_of_a_record_go(record: Layout, order: str, moved: list[tuple[int, int, int]]) -> None:
+    assert pieces(relocation(record, table(record), {record.id: reordered(record, order)})) == moved
+
+
+PAIR = struct("inner", scalar("a"), scalar("b"))
+SMALL = struct("inner", scalar("a", 4), scalar("b", 4))
+
+
+def around(inner: Layout, after: Layout, outer: Layout) -> Relocation:
+    return relocation(outer, table(inner, outer), {inner.id: after})
+
+
+def test_a_record_of_the_same_size_leaves_its_holder_alone() -> None:
+    swapped = reordered(PAIR, "b a")
+    found = around(PAIR, swapped, struct("outer", scalar("before"), held("inner", PAIR), scalar("behind")))
+    assert (pieces(found), found.fits) == ([(0, 8, 0), (8, 8, 16), (16, 8, 8), (24, 8, 24)], True)
+    other = struct("o", scalar("x"))
+    assert around(PAIR, swapped, other).stays, "what does not hold it stays"
+    row = replace(held("row", PAIR), dimensions=(3,), size=48)
+    every = [(start, 8, start + 8 if start % 16 == 0 else start - 8) for start in range(0, 48, 8)]
+    assert pieces(around(PAIR, swapped, struct("outer", row))) == every, "every element of an array moves alike"
+
+
+def test_a_record_that_grows_pushes_what_follows_it() -> None:
+    found = around(SMALL, grown(SMALL), struct("outer", held("inner", SMALL), scalar("behind")))
+    assert pieces(found) == [(0, 4, 0), (4, 4, 64), (8, 8, 128)]
+    assert (found.old_size, found.new_size, found.new_alignment, found.fits) == (16, 192, 64, False)
+    row = replace(held("row", SMALL), dimensions=(2,), size=16)
+    elements = around(SMALL, grown(SMALL), struct("outer", row))
+    assert pieces(elements) == [(0, 4, 0), (4, 4, 64), (8, 4, 128), (12, 4, 192)], "elements at their new distance"
+    either = around(PAIR, grown(PAIR), union("either", held("inner", PAIR), scalar("word")))
+    assert (either.new_size, either.new_alignment) == (128, 64)
+    loose = struct("outer", scalar("x", 1), held("inner", SMALL))
+    packed = replace(loose, size=9, members=(loose.members[0], replace(loose.members[1], offset=1)))
+    with pytest.raises(NotSimulated, match="struct outer cannot be laid out around a member of another size"):
+        around(SMALL, grown(SMALL), packed)
+
+
+def test_members_without_a_name_keep_their_order() -> None:
+    first, second = union("", scalar("a"), scalar("b")), union("", scalar("c"), scalar("d"))
+    record = struct("s", held("", first), held("", second), scalar("x"))
+    after = lay_out(record, (record.members[2], *record.members[:2]))
+    assert pieces(relocation(record, table(record, first, second), {record.id: after})) == [(0, 16, 8), (16, 8, 0)]
+
 
 RECORD = struct("s", scalar("a"), scalar("b"), *(scalar(f"w{number}") for number in range(10)))
-GROWN = lay_out(RECORD, (RECORD.members[0], replace(RECORD.members[1], alignment=64), *RECORD.members[2:]))
+GROWN = grown(RECORD)
+ONE, OTHER = (
+    ObjectArea(ObjectKind.GLOBAL, name, at, 96, 96, 1, ("s",)) for name, at in (("one", 0x30000), ("other", 0x30060))
+)
 
 
-def slab(name: str, stride: int, count: int, address: int = 0x10000, size: int = RECORD.size) -> ObjectArea:
-    return ObjectArea(ObjectKind.SLAB, name, address, size, stride, count, ("s",))
+def slab(name: str = "s_cache", stride: int = 96, count: int = 42, address: int = 0x10000) -> ObjectArea:
+    return ObjectArea(ObjectKind.SLAB, name, address, RECORD.size, stride, count, ("s",))
 
 
-def plan_of(after: Layout, *areas: ObjectArea) -> tuple[KindPlan, ...]:
-    return relaid(scene(RECORD, areas, table(RECORD)), {RECORD.id: after}, table(RECORD)).kinds
+def of(*areas: ObjectArea) -> Scene:
+    return scene(RECORD, areas, table(RECORD))
+
+
+def plan_of(after: Layout, area: ObjectArea) -> KindPlan:
+    (kind,) = relaid(of(area), {RECORD.id: after}, table(RECORD)).kinds
+    return kind
 
 
 def test_objects_of_the_same_size_stay_at_their_addresses() -> None:
-    swapped = lay_out(RECORD, (RECORD.members[1], RECORD.members[0], *RECORD.members[2:]))
-    (kind,) = plan_of(swapped, slab("s_cache", 96, 42))
+    kind = plan_of(lay_out(RECORD, (RECORD.members[1], RECORD.members[0], *RECORD.members[2:])), slab())
     assert kind.placement is None
     assert [(piece.old, piece.new) for piece in kind.pieces] == [(0, 8), (8, 0), (16, 16)]
 
 
-def test_a_cache_of_its_own_packs_the_new_size() -> None:
-    (kind,) = plan_of(GROWN, slab("s_cache", 96, 42))
-    assert kind.placement == Placement(stride=192, per_slab=21, slab_bytes=4096)
+@pytest.mark.parametrize(
+    ("after", "area", "placement"),
+    [
+        (GROWN, slab(), (192, 21, 4096)),
+        (GROWN, slab("kmalloc-96"), (192, 21, 4096)),
+        (replace(GROWN, size=200), slab("kmalloc-96"), (256, 16, 4096)),
+        (
+            replace(GROWN, natural_alignment=8, size=136, members=RECORD.members),
+            slab("s_cache", 104, 39),
+            (144, 28, 4096),
+        ),
+        (GROWN, slab("s_cache", 96, 85), (192, 42, 8192)),
+        (GROWN, replace(ONE, address=0x30068), (192, 1, 4096, 128)),
+    ],
+    ids=(
+        *("a cache of its own packs the new size", "kmalloc has it", "kmalloc rounds up to its own sizes"),
+        *("what the cache adds stays", "slabs of several pages stay as large", "a variable keeps its phase as it can"),
+    ),
+)
+def test_where_larger_objects_go(after: Layout, area: ObjectArea, placement: Sequence[int]) -> None:
+    stride, per_slab, slab_bytes, *first = placement
+    assert plan_of(after, area).placement == Placement(stride, per_slab, slab_bytes, *first)
 
 
-def test_kmalloc_rounds_up_to_its_own_sizes() -> None:
-    (kind,) = plan_of(GROWN, slab("kmalloc-96", 96, 42))
-    assert kind.placement == Placement(stride=192, per_slab=21, slab_bytes=4096)
-    (bigger,) = plan_of(replace(GROWN, size=200), slab("kmalloc-96", 96, 42))
-    assert bigger.placement == Placement(stride=256, per_slab=16, slab_bytes=4096)
-
-
-def test_what_the_cache_adds_to_an_object_stays() -> None:
-    (kind,) = plan_of(replace(GROWN, natural_alignment=8, size=136, members=RECORD.members), slab("s_cache", 104, 39))
-    assert kind.placement == Placement(stride=144, per_slab=28, slab_bytes=4096)
-
-
-def test_slabs_of_several_pages_stay_as_large() -> None:
-    (kind,) = plan_of(GROWN, slab("s_cache", 96, 85))
-    assert kind.placement == Placement(stride=192, per_slab=42, slab_bytes=8192)
-
-
-def test_slabs_of_one_cache_are_one_kind_and_variables_one_each() -> None:
-    areas = [
-        slab("s_cache", 96, 42),
-        slab("s_cache", 96, 42, 0x20000),
-        ObjectArea(ObjectKind.GLOBAL, "one", 0x30000, 96, 96, 1, ("s",)),
-        ObjectArea(ObjectKind.GLOBAL, "other", 0x30060, 96, 96, 1, ("s",)),
-    ]
-    found = scene(RECORD, areas, table(RECORD))
+def test_the_memory_that_is_part_of_the_scene() -> None:
+    found = of(slab(), slab(address=0x20000), ONE, OTHER)
     assert [(kind.name, len(kind.areas)) for kind in found.kinds] == [("s_cache", 2), ("one", 1), ("other", 1)]
-
-
-def test_a_variable_that_grows_keeps_its_phase_as_far_as_its_alignment_lets_it() -> None:
-    (kind,) = plan_of(GROWN, ObjectArea(ObjectKind.GLOBAL, "one", 0x30068, 96, 96, 1, ("s",)))
-    assert kind.placement == Placement(stride=192, per_slab=1, slab_bytes=4096, first=128)
-
-
-def test_an_array_is_a_row_of_objects() -> None:
-    found = scene(RECORD, [ObjectArea(ObjectKind.GLOBAL, "table", 0x30000, 960, 960, 1, ("struct s",))], table(RECORD))
-    assert (found.objects, found.kinds[0].stride) == (10, 96)
+    array = of(ObjectArea(ObjectKind.GLOBAL, "table", 0x30000, 960, 960, 1, ("struct s",)))
+    assert (array.objects, array.kinds[0].stride) == (10, 96), "an array is a row of objects"
+    other = struct("other", scalar("x"))
+    areas = [replace(slab(), types=()), replace(slab(), types=("other",))]
+    assert scene(RECORD, areas, table(RECORD, other)).kinds == ()
+    assert of(replace(slab("kmalloc-96"), types=("s", "other"))).doubtful == ("kmalloc-96",)
 
 
 def test_a_record_inside_another_is_found_with_its_place() -> None:
     outer = struct("inode", scalar("number"), held("mapping", RECORD))
     area = ObjectArea(ObjectKind.SLAB, "inode_cache", 0x10000, outer.size, 104, 39, ("inode",))
-    found = scene(RECORD, [area], table(RECORD, outer))
+    layouts = table(RECORD, outer)
+    found = scene(RECORD, [area], layouts)
     assert found.kinds[0].places == (8,)
-    assert found.member(0, 8 + 8, table(RECORD, outer)) == "b"
-    assert found.member(0, 0, table(RECORD, outer)) == "inode.number"
+    assert [found.member(0, offset, layouts) for offset in (8 + 8, 0)] == ["b", "inode.number"]
 
 
-def test_memory_of_unknown_or_other_types_is_no_part_of_the_scene() -> None:
-    other = struct("other", scalar("x"))
-    areas = [replace(slab("a", 96, 1), types=()), replace(slab("b", 96, 1), types=("other",))]
-    assert scene(RECORD, areas, table(RECORD, other)).kinds == ()
-
-
-def test_objects_that_may_be_of_other_types_are_named() -> None:
-    both = replace(slab("kmalloc-96", 96, 42), types=("s", "other"))
-    assert scene(RECORD, [both], table(RECORD)).doubtful == ("kmalloc-96",)
-
-
-def test_another_stride_gives_another_mix_of_phases() -> None:
-    found = scene(RECORD, [slab("s_cache", 96, 42)], table(RECORD))
+def test_the_stride_of_a_slab_tells_its_phases() -> None:
+    found = of(slab())
     assert aligned(found, 128).kinds == (KindPlan(placement=Placement(128, 32, 4096)),)
     with pytest.raises(NotSimulated, match="do not fit 64 bytes"):
         aligned(found, 64)
-
-
-def test_the_stride_of_a_slab_tells_its_phases_and_variables_stay() -> None:
-    variable = ObjectArea(ObjectKind.GLOBAL, "one", 0x30000, 96, 96, 1, ("s",))
-    found = scene(RECORD, [slab("s_cache", 96, 42), variable], table(RECORD))
+    found, whole = of(slab(), ONE), of(slab("s_cache", 128, 32))
     shifts = [[kind.shift for kind in plan.kinds] for plan in in_all_phases(unchanged(found), found)]
     assert shifts == [[0, 0], [32, 0]]
-
-
-def test_objects_that_all_begin_with_a_line_have_one_phase() -> None:
-    found = scene(RECORD, [slab("s_cache", 128, 32)], table(RECORD))
-    assert len(in_all_phases(unchanged(found), found)) == 1
+    assert len(in_all_phases(unchanged(whole), whole)) == 1, "objects that all begin with a line have one"

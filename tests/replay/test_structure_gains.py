@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from replay.traces import Step, turns, write_trace
 
 from linesmith.analyzer.access import AccessMap
 from linesmith.analyzer.access.building import build
-from linesmith.analyzer.model import Gain, ObjectArea, ObjectKind, StructuralAdvice, StructureKind
+from linesmith.analyzer.model import Gain, Layout, ObjectArea, ObjectKind, StructuralAdvice, StructureKind
 from linesmith.tuner.structure.advise import Advised
 from linesmith.tuner.structure.replayed import steps, with_gains
 
@@ -21,30 +22,40 @@ START = 0xFFFF888000100000
 AREA = ObjectArea(ObjectKind.GLOBAL, "files", START, 64, 64, 1, ("mapping",))
 LOCK, TREE = START + 8, START + 16
 SHARD = StructuralAdvice(StructureKind.SHARD, "mapping", ("lock", "tree"), "shard lock", before=(MAPPING,))
-ROUNDS = 100
+SHARDED = Advised(finding(MAPPING, [hot("lock", 8, 8, 100, 100)]), (SHARD,))
 
 
-def gains(tmp_path: Path, nodes: tuple[int, ...], *others: Step, accesses: AccessMap | None = None) -> tuple[Gain, ...]:
+def replayed(
+    folder: Path,
+    taken: Sequence[Step],
+    nodes: tuple[int, ...],
+    advised: Advised = SHARDED,
+    area: ObjectArea = AREA,
+    layouts: Sequence[Layout] = (MAPPING,),
+    accesses: AccessMap | None = None,
+) -> StructuralAdvice:
+    """The advice with what a replay of the steps, 100 times over, says of it."""
+    trace = write_trace(folder / "trace", turns(taken, 100), nodes)
+    (told,) = with_gains([advised], [area], table(*layouts), trace, accesses)
+    return told.advice[0]
+
+
+def gains(folder: Path, nodes: tuple[int, ...], *others: Step, accesses: AccessMap | None = None) -> tuple[Gain, ...]:
     """What the replay says where every CPU takes the lock in turn, changes the tree, and does ``others``."""
     taken = [step for cpu in range(len(nodes)) for step in (Step(cpu, "A", LOCK), Step(cpu, "S", TREE))]
-    trace = write_trace(tmp_path / "trace", turns([*taken, *others], ROUNDS), nodes)
-    found = Advised(finding(MAPPING, [hot("lock", 8, 8, 100, 100)]), (SHARD,))
-    (told,) = with_gains([found], [AREA], table(MAPPING), trace, accesses)
-    return told.advice[0].gains
+    return replayed(folder, [*taken, *others], nodes, accesses=accesses).gains
 
 
-def test_as_many_copies_as_nodes_leave_what_one_node_does_to_itself(tmp_path: Path) -> None:
-    found = gains(tmp_path, (0, 0, 1, 1, 2, 2, 3, 3))
-    assert [(one.ways, one.by, one.before, one.after) for one in found] == [
-        (1, "node", 799, 799),
-        (2, "node", 799, 798),
-        (4, "node", 799, 796),
-    ]
-
-
-def test_on_one_node_each_cpu_has_a_copy(tmp_path: Path) -> None:
-    found = gains(tmp_path, (0, 0, 0))
-    assert [(one.ways, one.by, one.after) for one in found] == [(1, "cpu", 299), (2, "cpu", 199), (3, "cpu", 0)]
+@pytest.mark.parametrize(
+    ("nodes", "by", "after"),
+    [((0, 0, 1, 1, 2, 2, 3, 3), "node", {1: 799, 2: 798, 4: 796}), ((0, 0, 0), "cpu", {1: 299, 2: 199, 3: 0})],
+)
+def test_as_many_copies_as_nodes_or_on_one_node_as_cpus(
+    tmp_path: Path, nodes: tuple[int, ...], by: str, after: dict[int, int]
+) -> None:
+    found = gains(tmp_path, nodes)
+    assert {one.ways: one.after for one in found} == after
+    assert {(one.by, one.before) for one in found} == {(by, 100 * len(nodes) - 1)}
 
 
 def test_what_a_line_of_its_own_saves_is_told_apart_from_what_copies_save(tmp_path: Path) -> None:
@@ -56,21 +67,16 @@ def test_what_a_line_of_its_own_saves_is_told_apart_from_what_copies_save(tmp_pa
 
 def test_who_takes_the_lock_for_reading_goes_through_every_copy(tmp_path: Path) -> None:
     code = build(raw((), (Code("down_write", 0x1000, 0x1010), Code("down_read.isra.0", 0x2000, 0x2010))), LAYOUTS)
-    reader = Step(0, "A", LOCK, code=0x2004)
-    *_, best, walking = gains(tmp_path, (0, 1), reader, accesses=code)
+    *_, best, walking = gains(tmp_path, (0, 1), Step(0, "A", LOCK, code=0x2004), accesses=code)
     assert (best.ways, best.after, best.basis) == (2, 0, "one copy for each access; as placed")
     assert (walking.ways, walking.basis) == (2, "who only reads takes every copy; as placed")
     assert walking.after > 0
 
 
 def test_a_trace_without_these_objects_is_said(tmp_path: Path) -> None:
-    trace = write_trace(tmp_path / "trace", turns([Step(0, "S", 0x800000), Step(1, "L", 0x800000)], 9), (0, 1))
-    found = Advised(finding(MAPPING, [hot("lock", 8, 8, 100, 100)]), (SHARD,))
-    (told,) = with_gains([found], [AREA], table(MAPPING), trace)
-    assert (told.advice[0].gains, told.advice[0].notes) == (
-        (),
-        ("The trace has no access to an object that is or holds a struct mapping.",),
-    )
+    told = replayed(tmp_path, [Step(0, "S", 0x800000), Step(1, "L", 0x800000)], (0, 1))
+    assert told.gains == ()
+    assert told.notes == ("The trace has no access to an object that is or holds a struct mapping.",)
 
 
 @pytest.mark.parametrize(("most", "ways"), [(1, []), (2, [2]), (3, [2, 3]), (4, [2, 4]), (12, [2, 4, 8, 12])])
@@ -81,27 +87,19 @@ def test_copies_double_up_to_one_for_each(most: int, ways: list[int]) -> None:
 def test_objects_to_be_pulled_in_are_replayed_each_on_a_line_of_its_own(tmp_path: Path) -> None:
     lock, area = struct("lock", scalar("word", 40)), struct("area", scalar("lock"))
     slab = ObjectArea(ObjectKind.SLAB, "lock", START, 40, 40, 100, ("lock",))
-    taken = turns([Step(0, "A", START), Step(1, "A", START + 40)], ROUNDS)
-    trace = write_trace(tmp_path / "trace", taken, (0, 0))
     pull_in = StructuralAdvice(StructureKind.PULL_IN, "area", ("lock",), "pull lock in", before=(area, lock))
-    found = Advised(finding(lock, [hot("word", 0, 8, 100, 100)]), (pull_in,))
-    (told,) = with_gains([found], [slab], table(lock, area), trace)
-    (gain,) = told.advice[0].gains
-    assert (gain.by, gain.after, gain.basis) == (
-        "line",
-        0,
-        "each on lines of its own; mean of phases",
-    )
+    advised = Advised(finding(lock, [hot("word", 0, 8, 100, 100)]), (pull_in,))
+    taken = [Step(0, "A", START), Step(1, "A", START + 40)]
+    (gain,) = replayed(tmp_path, taken, (0, 0), advised, slab, (lock, area)).gains
+    assert (gain.by, gain.after, gain.basis) == ("line", 0, "each on lines of its own; mean of phases")
     assert gain.before > 0
 
 
 def test_a_lock_in_an_anonymous_struct_is_found(tmp_path: Path) -> None:
     inner = struct("", scalar("lock"), scalar("users"))
     outer = struct("mm", scalar("count"), held("", inner))
-    taken = turns([Step(0, "A", START + 8), Step(1, "A", START + 8)], ROUNDS)
-    trace = write_trace(tmp_path / "trace", taken, (0, 1))
     shard = StructuralAdvice(StructureKind.SHARD, "mm", ("lock",), "shard lock", before=(outer,))
-    found = Advised(finding(outer, [hot("lock", 8, 8, 100, 100)]), (shard,))
+    advised = Advised(finding(outer, [hot("lock", 8, 8, 100, 100)]), (shard,))
     area = ObjectArea(ObjectKind.GLOBAL, "init_mm", START, 24, 24, 1, ("mm",))
-    (told,) = with_gains([found], [area], table(outer, inner), trace)
-    assert [(one.ways, one.after) for one in told.advice[0].gains] == [(1, 199), (2, 0)]
+    found = replayed(tmp_path, [Step(0, "A", LOCK), Step(1, "A", LOCK)], (0, 1), advised, area, (outer, inner)).gains
+    assert [(one.ways, one.after) for one in found] == [(1, 199), (2, 0)]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -21,13 +20,13 @@ from linesmith.analyzer.report import suggest_json
 from linesmith.plugins.profiles import recorded
 from linesmith.plugins.registry import read_profiles
 
+pytestmark = pytest.mark.xdist_group("suggest-trace")
 INDEX = 0x4050C0
 ROOT, GUARD = INDEX, INDEX + 16
-ROUNDS = 100
-NODES = (0, 0)
 # CPU 0 takes the guard while CPU 1 looks for the root: the program's own conflict.
-CONFLICT = turns([Step(0, "A", GUARD, 4), Step(1, "L", ROOT)], ROUNDS)
+CONFLICT = turns([Step(0, "A", GUARD, 4), Step(1, "L", ROOT)], 100)
 ELSEWHERE = turns([Step(0, "S", 0x800000), Step(1, "L", 0x800000)], 100)
+LOCK_ALONE = turns([Step(0, "A", GUARD, 4), Step(1, "A", GUARD, 4)], 100)
 
 
 @pytest.fixture(scope="module")
@@ -42,20 +41,29 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def suggest(example: Path, trace: Path, *words: str, profile: str = "profile.json") -> subprocess.CompletedProcess[str]:
-    done = linesmith("suggest", example / "bench", example / profile, "--trace", trace, *words)
-    assert "Traceback" not in done.stderr
-    return done
+def suggest(example: Path, *words: str | Path, profile: str = "profile.json") -> subprocess.CompletedProcess[str]:
+    return linesmith("suggest", example / "bench", example / profile, *words)
 
 
-def text_of(example: Path, trace: Path, profile: str = "profile.json") -> str:
-    done = suggest(example, trace, "--limit", "1", profile=profile)
+def text_of(example: Path, *words: str | Path, profile: str = "profile.json") -> str:
+    done = suggest(example, *words, profile=profile)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
 
+def json_of(example: Path, *words: str | Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(text_of(example, *words, "--format", "json"))
+    jsonschema.validate(document, suggest_json.schema())
+    return document
+
+
+def trace(folder: Path, steps: list[Step], nodes: tuple[int, ...] = (0, 0), dropped: int = 0) -> tuple[str, Path]:
+    """The words that have the trace of these steps replayed."""
+    return "--trace", write_trace(folder / "trace", steps, nodes, dropped)
+
+
 def test_the_misses_of_a_candidate_are_told(example: Path, tmp_path: Path) -> None:
-    said = text_of(example, write_trace(tmp_path / "trace", CONFLICT + ELSEWHERE, NODES))
+    said = text_of(example, *trace(tmp_path, CONFLICT + ELSEWHERE), "--limit", "1")
     rows = said[said.index("  simulated") :].splitlines()
     assert rows[:2] == [
         "  simulated   64-byte lines: 199 -> 0 misses (-100.0%, resampled -100.0% to -100.0%), 50.00% ->",
@@ -67,117 +75,87 @@ def test_the_misses_of_a_candidate_are_told(example: Path, tmp_path: Path) -> No
     assert "              200 accesses to 1 objects, replayed in " in said
 
 
-def test_json_has_the_same_and_obeys_the_schema(example: Path, tmp_path: Path) -> None:
-    trace = write_trace(tmp_path / "trace", CONFLICT, NODES)
-    document = json.loads(suggest(example, trace, "--format", "json").stdout)
-    jsonschema.validate(document, suggest_json.schema())
-    (at_64, at_128) = document["candidates"][0]["simulated"]["lines"]
+def test_json_has_the_same_and_without_a_trace_nothing_is_said_of_it(example: Path, tmp_path: Path) -> None:
+    (at_64, at_128) = json_of(example, *trace(tmp_path, CONFLICT))["candidates"][0]["simulated"]["lines"]
     assert (at_64["line_bytes"], at_64["before"]["hitm_local"], at_64["after"]["hitm_local"]) == (64, 100, 0)
     assert (at_128["line_bytes"], at_128["change"]) == (128, -1)
     assert at_64["cycles_before"] > at_64["cycles_after"] == 0
+    plain = json_of(example)
+    assert all("simulated" not in one for one in plain["candidates"])
+    # What no profile showed: a third CPU stores to every word of the second line, so moving there costs.
+    noise = [Step(2, "S", INDEX + offset) for offset in range(64, 128, 8)]
+    replayed = json_of(example, *trace(tmp_path, turns([*CONFLICT[:2], *noise], 100), (0, 0, 0)))
+    numbered, again = ([(one["number"], one["moves"]) for one in found["candidates"]] for found in (plain, replayed))
+    assert numbered == again, "numbers stay whatever the replay says"
 
 
 def test_a_candidate_that_the_replay_finds_useless_is_told(example: Path, tmp_path: Path) -> None:
-    on_the_lock_alone = turns([Step(0, "A", GUARD, 4), Step(1, "A", GUARD, 4)], ROUNDS)
-    trace = write_trace(tmp_path / "trace", on_the_lock_alone, NODES)
-    assert "Nothing is recommended: replayed on the trace, no candidate has fewer misses" in text_of(example, trace)
-    said = suggest(example, trace, "--candidate", "1").stdout
+    words = trace(tmp_path, LOCK_ALONE)
+    declined = "Nothing is recommended: replayed on the trace, no candidate has fewer misses"
+    assert declined in text_of(example, *words)
+    said = text_of(example, *words, "--candidate", "1")
     assert "64-byte lines: 199 -> 199 misses (+0.0%" in said
     assert "no better than the layout as it is: the misses go elsewhere" in said
 
 
-def test_without_a_trace_nothing_is_said_of_it(example: Path) -> None:
-    done = linesmith("suggest", example / "bench", example / "profile.json")
-    assert "simulated" not in done.stdout
-    document = json.loads(linesmith("suggest", example / "bench", example / "profile.json", "--format", "json").stdout)
-    assert all("simulated" not in one for one in document["candidates"])
+@pytest.mark.parametrize(
+    ("steps", "dropped", "profile", "sentence"),
+    [
+        (
+            *(ELSEWHERE, 0, "profile.json"),
+            "The trace has no access to any of the 1 objects that are or hold a struct session_index.",
+        ),
+        (
+            *(CONFLICT, 0, "no-areas.json"),
+            "The profile knows no object that is or holds a struct session_index, so the trace cannot tell.",
+        ),
+        (
+            *(CONFLICT, 50, "profile.json"),
+            "but the trace was full before the end: the last 20.0% of its accesses are missing",
+        ),
+    ],
+    ids=("no such objects", "unknown objects", "full"),
+)
+def test_what_a_trace_cannot_tell_is_said(
+    example: Path, tmp_path: Path, steps: list[Step], dropped: int, profile: str, sentence: str
+) -> None:
+    said = text_of(example, *trace(tmp_path, steps, dropped=dropped), "--limit", "1", profile=profile)
+    assert sentence in " ".join(said.split())
 
 
-def test_numbers_stay_whatever_the_replay_says(example: Path, tmp_path: Path) -> None:
-    # What no profile showed: a third CPU stores to every word of the second line, so moving there costs.
-    noise = [Step(2, "S", INDEX + offset) for offset in range(64, 128, 8)]
-    trace = write_trace(tmp_path / "trace", turns([*CONFLICT[:2], *noise], ROUNDS), (0, 0, 0))
-    plain = json.loads(linesmith("suggest", example / "bench", example / "profile.json", "--format", "json").stdout)
-    replayed = json.loads(suggest(example, trace, "--format", "json").stdout)
-    assert numbered(plain) == numbered(replayed)
-
-
-def numbered(document: dict[str, Any]) -> list[tuple[int, object]]:
-    """Number and steps of each candidate."""
-    return [(one["number"], one["moves"]) for one in document["candidates"]]
-
-
-def test_a_trace_without_these_objects_is_said(example: Path, tmp_path: Path) -> None:
-    said = text_of(example, write_trace(tmp_path / "trace", ELSEWHERE, NODES))
-    title = "struct session_index"
-    told = f"simulated The trace has no access to any of the 1 objects that are or hold a {title}."
-    assert told in " ".join(said.split())
-
-
-def test_a_profile_that_knows_no_objects_is_said(example: Path, tmp_path: Path) -> None:
-    said = text_of(example, write_trace(tmp_path / "trace", CONFLICT, NODES), profile="no-areas.json")
-    assert "The profile knows no object that is or holds a struct session_index, so the trace cannot tell." in " ".join(
-        said.split()
-    )
-
-
-def test_a_trace_that_was_full_before_the_end_is_said(example: Path, tmp_path: Path) -> None:
-    said = text_of(example, write_trace(tmp_path / "trace", CONFLICT, NODES, dropped=50))
-    assert "but the trace was full before the end: the last 20.0% of its accesses are missing" in said
-
-
-def test_a_damaged_trace_ends_the_command_with_one_sentence(example: Path, tmp_path: Path) -> None:
-    trace = write_trace(tmp_path / "trace", CONFLICT, NODES)
-    os.truncate(trace, trace.stat().st_size - 8)
-    done = suggest(example, trace)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1
+def test_a_trace_is_never_written_over_and_a_damaged_one_is_one_sentence(example: Path, tmp_path: Path) -> None:
+    word, path = trace(tmp_path, CONFLICT)
+    before = path.read_bytes()
+    assert suggest(example, word, path, "-o", path).returncode == 2
+    assert path.read_bytes() == before
+    path.write_bytes(before[:-8])
+    done = suggest(example, word, path)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "record it again with --trace" in done.stderr
 
 
-def test_a_trace_is_never_written_over(example: Path, tmp_path: Path) -> None:
-    trace = write_trace(tmp_path / "trace", CONFLICT, NODES)
-    before = trace.read_bytes()
-    assert suggest(example, trace, "-o", str(trace)).returncode == 2
-    assert trace.read_bytes() == before
-
-
 def test_a_lock_in_copies_is_replayed_as_the_best_case(example: Path, tmp_path: Path) -> None:
-    steps = turns([Step(0, "A", GUARD, 4), Step(1, "A", GUARD, 4)], ROUNDS)
-    trace = write_trace(tmp_path / "trace", steps, (0, 1))
-    done = suggest(example, trace, "--limit", "1", "--type", "session_index", "--shard", "guard", "--by", "node")
-    rows = done.stdout[done.stdout.index("shard guard") :].splitlines()
+    words = ("--limit", "1", "--type", "session_index", "--shard", "guard", "--by", "node")
+    said = text_of(example, *trace(tmp_path, LOCK_ALONE, (0, 1)), *words)
+    rows = said[said.index("shard guard") :].splitlines()
     assert rows[0] == "shard guard of session_index: 2 copies, chosen by node"
-    assert rows[1].startswith(f"  simulated   64-byte lines: {2 * ROUNDS - 1} -> 0 misses (-100.0%")
+    assert rows[1].startswith("  simulated   64-byte lines: 199 -> 0 misses (-100.0%")
     assert rows[-2].startswith("  - The best case: every access goes to one copy")
-
-
-def test_copies_are_in_the_json_too(example: Path, tmp_path: Path) -> None:
-    trace = write_trace(tmp_path / "trace", CONFLICT, NODES)
-    words = ("--type", "session_index", "--shard", "guard,count", "--ways", "4", "--by", "cpu", "--format", "json")
-    document = json.loads(suggest(example, trace, *words).stdout)
-    jsonschema.validate(document, suggest_json.schema())
+    copies = ("--type", "session_index", "--shard", "guard,count", "--ways", "4", "--by", "cpu")
+    document = json_of(example, *trace(tmp_path, CONFLICT), *copies)
     assert (document["sharded"]["members"], document["sharded"]["ways"]) == (["guard", "count"], 4)
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--shard", "guard"), "--shard needs --type, the record of the members, and --trace"),
-        (
-            ("--type", "session_index", "--shard", "gaurd"),
-            "struct session_index has no member gaurd; did you mean guard?",
-        ),
-        (
-            ("--type", "session_index", "--shard", ","),
-            "--shard names no member; give those of a lock and what it protects",
-        ),
-        (("--type", "session_index", "--shard", "guard"), "are on one node and would use one copy; say --by cpu"),
+        ("--shard guard", "--shard needs --type, the record of the members, and --trace"),
+        ("--type session_index --shard gaurd", "struct session_index has no member gaurd; did you mean guard?"),
+        ("--type session_index --shard ,", "--shard names no member; give those of a lock and what it protects"),
+        ("--type session_index --shard guard", "are on one node and would use one copy; say --by cpu"),
     ],
 )
-def test_copies_of_what_is_not_there_are_refused(
-    example: Path, tmp_path: Path, words: tuple[str, ...], sentence: str
-) -> None:
-    done = suggest(example, write_trace(tmp_path / "trace", CONFLICT, NODES), *words)
-    assert done.returncode == 2
+def test_copies_of_what_is_not_there_are_refused(example: Path, tmp_path: Path, words: str, sentence: str) -> None:
+    done = suggest(example, *trace(tmp_path, CONFLICT), *words.split())
+    assert (done.returncode, done.stdout) == (2, "")
     assert sentence in done.stderr

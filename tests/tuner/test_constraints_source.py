@@ -1,23 +1,41 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the source forbids: facts as they bind a record, and the one predicate that all who search ask."""
+"""What the source and other configurations forbid: facts as they bind a record, and changes made there too."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
 from hand_made import bits, finding, flexible, held, hot, meeting, scalar, struct, table, union
 
-from linesmith.analyzer.geometry.atoms import Atom, atoms
+from linesmith.analyzer.geometry.atoms import Atom, atoms, spoken_name
 from linesmith.analyzer.geometry.placement import BYTE, place
-from linesmith.analyzer.model import ConflictPair, FactKind, Layout, SourceFact, SourceFacts
+from linesmith.analyzer.model import (
+    Candidate,
+    ConflictPair,
+    FactKind,
+    Layout,
+    Member,
+    Move,
+    MoveKind,
+    SourceFact,
+    SourceFacts,
+)
 from linesmith.tuner.arrangement import swaps, unchanged
 from linesmith.tuner.candidates import propose
 from linesmith.tuner.constraints import ConstraintKind, Freedom, facts_within, freedom
-from linesmith.tuner.premises import Premises
-from linesmith.tuner.subject import subject
+from linesmith.tuner.constraints.elsewhere import Elsewhere, elsewhere, only_here
+from linesmith.tuner.premises import Configuration, Premises
+from linesmith.tuner.subject import Subject, subject
 
 A, B, C, D = scalar("a"), scalar("b"), scalar("c"), scalar("d")
+X, Y, WIDE, REST = scalar("x", 4), scalar("y", 4), scalar("wide", 64), flexible("rest")
+COLD = tuple(scalar(f"cold{number}") for number in range(8))
+ABCD = struct("s", A, B, C, D)
+AB = struct("s", A, B)
+TWO_WORDS = struct("s", X, Y, A)
+APART = struct("s", A, WIDE, B)
 
 
 def fact(kind: FactKind, *members: str, size: int | None = None) -> SourceFact:
@@ -32,244 +50,262 @@ def limits(layout: Layout, *facts: SourceFact, inner: Sequence[Layout] = ()) -> 
     return freedom(layout, parts(layout, *facts, inner=inner), table(layout, *inner), facts)
 
 
-def refused(layout: Layout, names: str, *facts: SourceFact, inner: Sequence[Layout] = ()) -> str | None:
-    """What forbids the members in this order (by first name in their atom), placed by C's rules."""
-    pieces = parts(layout, *facts, inner=inner)
-    order = [[atom.name for atom in pieces].index(name) for name in names.split()]
-    members = [member for atom in order for member in pieces[atom].members]
+def knowing(*facts: SourceFact) -> Premises:
+    """What is known of the struct ``s``."""
+    return Premises(SourceFacts((("s", facts),)))
+
+
+def told_of(layout: Layout, *facts: SourceFact) -> list[str]:
+    return [str(one) for one in limits(layout, *facts).constraints]
+
+
+@pytest.mark.parametrize(
+    ("layout", "known", "order", "refusal"),
+    [
+        (ABCD, None, "c a b d", None),
+        (struct("s", A, B, REST), None, "a rest b", "rest stays last: a flexible array ends the struct"),
+        (struct("s", A, B, REST), None, "b a rest", None),
+        (ABCD, fact(FactKind.OFFSET, "c"), "b a c d", None),
+        (ABCD, fact(FactKind.OFFSET, "c"), "a c b d", "c keeps its offset: so it is"),
+        (struct("s", X, Y, A, B), fact(FactKind.OFFSET, "a"), "b a x y", None),
+        (AB, fact(FactKind.FIRST, "a"), "b a", "a stays first: so it is"),
+        (ABCD, fact(FactKind.RANGE, "b", "c"), "d b a", None),
+        (ABCD, fact(FactKind.POSITIONAL, "b"), "a b d c", None),
+        (ABCD, fact(FactKind.POSITIONAL, "b"), "b a c d", "a keeps its turn: so it is"),
+        (ABCD, fact(FactKind.POSITIONAL, "b"), "a d b c", "b keeps its turn: so it is"),
+        (APART, fact(FactKind.APART, "a", "b", size=64), "b wide a", None),
+        (APART, fact(FactKind.APART, "a", "b", size=64), "a b wide", "a stays on another line: so it is"),
+        (APART, fact(FactKind.APART, "a", "b", size=128), "a wide b", "a stays on another line: so it is"),
+        (TWO_WORDS, fact(FactKind.SIZE, size=16), "x a y", "struct s is limited in size: so it is"),
+        (TWO_WORDS, fact(FactKind.SIZE, size=24), "x a y", None),
+        (AB, fact(FactKind.RANDOMIZED), "b a", None),
+    ],
+)
+def test_an_order_is_refused_by_what_the_source_tells(
+    layout: Layout, known: SourceFact | None, order: str, refusal: str | None
+) -> None:
+    """Members are named by the first of those that move with them, and placed by C's rules."""
+    facts = (known,) if known else ()
+    pieces = parts(layout, *facts)
+    numbers = [[atom.name for atom in pieces].index(name) for name in order.split()]
+    members = [member for atom in numbers for member in pieces[atom].members]
     placed = place(members, layout.alignment)
-    starts = [0] * len(members)
-    for member, bit in zip(members, placed.starts, strict=True):
-        starts[layout.members.index(next(one for one in layout.members if one.name == member.name))] = bit // BYTE
-    found = limits(layout, *facts, inner=inner).refuses(order, starts, placed.size)
-    return None if found is None else str(found)
+    by_name = {member.name: bit // BYTE for member, bit in zip(members, placed.starts, strict=True)}
+    starts = [by_name[member.name] for member in layout.members]
+    found = limits(layout, *facts).refuses(numbers, starts, placed.size)
+    assert (None if found is None else str(found)) == refusal
 
 
-def test_without_facts_any_order_is_legal() -> None:
-    assert refused(struct("s", A, B, C), "c a b") is None
+@pytest.mark.parametrize(
+    ("members", "facts", "moving"),
+    [
+        ((A, B, C, D), (fact(FactKind.RANGE, "b", "c"),), "a|b c|d"),
+        ((A, B, C, D), (fact(FactKind.RANGE, "a", "b"), fact(FactKind.RANGE, "b", "c")), "a b c|d"),
+        ((A, bits("x", 3), bits("y", 4), B), (fact(FactKind.TOGETHER, "y", "b"),), "a|x y b"),
+    ],
+    ids=("a range", "ranges that overlap", "a block takes the whole run of bit-fields that it cuts"),
+)
+def test_members_that_move_as_one(members: tuple[Member, ...], facts: tuple[SourceFact, ...], moving: str) -> None:
+    pieces = parts(struct("s", *members), *facts)
+    assert "|".join(" ".join(member.name for member in atom.members) for atom in pieces) == moving
 
 
-def test_what_the_layout_holds_in_place_is_refused_elsewhere() -> None:
-    layout = struct("s", A, B, flexible("rest"))
-    assert refused(layout, "a rest b") == "rest stays last: a flexible array ends the struct"
-    assert refused(layout, "b a rest") is None
-
-
-def test_an_offset_that_is_asserted_stays() -> None:
-    layout = struct("s", A, B, C, D)
-    asserted = fact(FactKind.OFFSET, "c")
-    assert refused(layout, "b a c d", asserted) is None
-    assert refused(layout, "a c b d", asserted) == "c keeps its offset: so it is"
-    assert limits(layout, asserted).pinned == {2: 16}
-
-
-def test_members_may_change_around_an_offset_that_stays() -> None:
-    layout = struct("s", scalar("x", 4), scalar("y", 4), A, B)
-    assert refused(layout, "b a x y", fact(FactKind.OFFSET, "a")) is None
-
-
-def test_a_member_of_an_anonymous_record_pins_all_of_it() -> None:
+def test_limits_of_a_record() -> None:
     either = union("", A, B)
     layout = struct("s", C, held("", either), D)
-    assert limits(layout, fact(FactKind.OFFSET, "b"), inner=[either]).pinned == {1: 8}
+    assert limits(layout, fact(FactKind.OFFSET, "b"), inner=[either]).pinned == {1: 8}, "it pins all of the union"
+    ceilings = [limits(AB, fact(FactKind.SIZE, size=size)).ceiling for size in (24, None, 8)]
+    assert ceilings == [24, 16, 16], "without bytes, or below what it has, the present size is the limit"
 
 
-def test_what_is_cast_to_the_record_stays_in_front() -> None:
-    assert refused(struct("s", A, B), "b a", fact(FactKind.FIRST, "a")) == "a stays first: so it is"
+def test_constraints_are_told_with_where_they_are_from() -> None:
+    assert told_of(AB, fact(FactKind.TOGETHER, "b", "only_with_debugging")) == []
+    assert told_of(ABCD, fact(FactKind.RANGE, "b", "c")) == ["b moves with its range: so it is"]
+    assert told_of(AB, fact(FactKind.RANDOMIZED)) == [
+        "struct s may be shuffled: so it is; an order counts only in builds without CONFIG_RANDSTRUCT"
+    ]
+    assert limits(AB, fact(FactKind.OFFSET, "a")).constraints[0].source == "fs/file.c:7"
 
 
-def test_a_range_is_one_atom() -> None:
-    layout = struct("s", A, B, C, D)
-    cleared = fact(FactKind.RANGE, "b", "c")
-    assert [atom.name for atom in parts(layout, cleared)] == ["a", "b", "d"]
-    assert refused(layout, "d b a", cleared) is None
-    assert [str(one) for one in limits(layout, cleared).constraints] == ["b moves with its range: so it is"]
-
-
-def test_ranges_that_overlap_are_one_atom() -> None:
-    layout = struct("s", A, B, C, D)
-    pieces = parts(layout, fact(FactKind.RANGE, "a", "b"), fact(FactKind.RANGE, "b", "c"))
-    assert [[member.name for member in atom.members] for atom in pieces] == [["a", "b", "c"], ["d"]]
-
-
-def test_a_block_takes_the_whole_run_of_bit_fields_that_it_cuts() -> None:
-    layout = struct("s", A, bits("x", 3), bits("y", 4), B)
-    pieces = parts(layout, fact(FactKind.TOGETHER, "y", "b"))
-    assert [[member.name for member in atom.members] for atom in pieces] == [["a"], ["x", "y", "b"]]
-
-
-def test_a_block_of_one_member_that_this_build_has_is_none() -> None:
-    layout = struct("s", A, B)
-    assert limits(layout, fact(FactKind.TOGETHER, "b", "only_with_debugging")).constraints == ()
-
-
-def test_members_up_to_the_last_that_is_initialised_by_position_keep_their_turn() -> None:
-    layout = struct("s", A, B, C, D)
-    listed = fact(FactKind.POSITIONAL, "b")
-    assert refused(layout, "a b d c", listed) is None
-    assert refused(layout, "b a c d", listed) == "a keeps its turn: so it is"
-    assert refused(layout, "a d b c", listed) == "b keeps its turn: so it is"
-
-
-def test_members_that_an_assertion_parts_stay_apart() -> None:
-    layout = struct("s", A, scalar("wide", 64), B)
-    parted = fact(FactKind.APART, "a", "b", size=64)
-    assert refused(layout, "b wide a", parted) is None
-    assert refused(layout, "a b wide", parted) == "a stays on another line: so it is"
-
-
-def test_lines_of_another_length_count() -> None:
-    layout = struct("s", A, scalar("wide", 64), B)
-    assert refused(layout, "a wide b", fact(FactKind.APART, "a", "b", size=128)) is not None
-
-
-def test_a_record_may_not_exceed_its_limit() -> None:
-    layout = struct("s", scalar("x", 4), scalar("y", 4), A)
-    assert refused(layout, "x a y", fact(FactKind.SIZE, size=16)) == "struct s is limited in size: so it is"
-    assert refused(layout, "x a y", fact(FactKind.SIZE, size=24)) is None
-    assert limits(layout, fact(FactKind.SIZE, size=24)).ceiling == 24
-
-
-def test_a_limit_without_bytes_means_the_present_size() -> None:
-    assert limits(struct("s", A, B), fact(FactKind.SIZE)).ceiling == 16
-
-
-def test_a_record_that_is_above_its_limit_already_may_stay_as_large() -> None:
-    assert limits(struct("s", A, B), fact(FactKind.SIZE, size=8)).ceiling == 16
-
-
-def test_a_record_that_may_be_shuffled_is_free_but_it_is_told() -> None:
-    layout = struct("s", A, B)
-    assert refused(layout, "b a", fact(FactKind.RANDOMIZED)) is None
-    (told,) = limits(layout, fact(FactKind.RANDOMIZED)).constraints
-    assert str(told) == ("struct s may be shuffled: so it is; an order counts only in builds without CONFIG_RANDSTRUCT")
-
-
-def test_a_constraint_says_where_the_fact_is_from() -> None:
-    (told,) = limits(struct("s", A, B), fact(FactKind.OFFSET, "a")).constraints
-    assert told.source == "fs/file.c:7"
-
-
-def within(*facts: SourceFact) -> list[tuple[FactKind, tuple[str, ...]]]:
-    """The facts of ``s { a; struct { b; c; }; d; }`` as they bind the struct inside."""
+@pytest.mark.parametrize(
+    ("known", "inside"),
+    [
+        pytest.param(
+            fact(FactKind.POSITIONAL, "d"), [(FactKind.POSITIONAL, ("b", "c"))], id="an initialiser behind it"
+        ),
+        pytest.param(fact(FactKind.POSITIONAL, "a"), [], id="an initialiser that ends before it"),
+        pytest.param(fact(FactKind.RANGE, "a", "d"), [(FactKind.RANGE, ())], id="a range around it leaves it free"),
+        pytest.param(fact(FactKind.RANGE, "c", "d"), [(FactKind.OFFSET, ("b", "c"))], id="a range that begins in it"),
+        pytest.param(fact(FactKind.SIZE, size=40), [(FactKind.SIZE, ())], id="a limit of the size"),
+    ],
+)
+def test_facts_as_they_bind_an_anonymous_struct(
+    known: SourceFact, inside: list[tuple[FactKind, tuple[str, ...]]]
+) -> None:
     inner = struct("", B, C)
     outer = struct("s", A, held("", inner), D)
-    return [(one.kind, one.members) for one in facts_within(facts, outer, inner, table(outer, inner))]
+    found = facts_within((known,), outer, inner, table(outer, inner))
+    assert [(one.kind, one.members) for one in found] == inside
 
 
-def test_an_initialiser_that_ends_behind_an_anonymous_struct_gives_all_of_it_by_position() -> None:
-    assert within(fact(FactKind.POSITIONAL, "d")) == [(FactKind.POSITIONAL, ("b", "c"))]
-
-
-def test_an_initialiser_that_ends_before_it_leaves_it_free() -> None:
-    assert within(fact(FactKind.POSITIONAL, "a")) == []
-
-
-def test_a_range_around_an_anonymous_struct_leaves_it_free() -> None:
-    assert within(fact(FactKind.RANGE, "a", "d")) == [(FactKind.RANGE, ())]
-
-
-def test_a_range_that_begins_in_an_anonymous_struct_holds_its_members() -> None:
-    assert within(fact(FactKind.RANGE, "c", "d")) == [(FactKind.OFFSET, ("b", "c"))]
-
-
-def test_an_anonymous_struct_keeps_its_size() -> None:
-    inner = struct("", scalar("x", 4), scalar("y", 4), B)
-    found = freedom(inner, atoms(inner, table(inner)), table(inner), (), base=8)
+def test_an_anonymous_struct_keeps_its_size_unless_it_is_all_of_the_record() -> None:
+    inner = struct("", X, Y, B)
+    parts_ = atoms(inner, table(inner))
+    found = freedom(inner, parts_, table(inner), (), base=8)
     assert (found.floor, found.ceiling) == (16, 16)
     told = found.refuses((0, 2, 1), (8, 24, 16), 24)
     assert told is not None
     assert told.kind is ConstraintKind.SIZE
-
-
-def test_an_anonymous_struct_that_is_all_of_the_record_may_change_its_size() -> None:
-    inner = struct("", scalar("x", 4), scalar("y", 4), B)
-    outer = struct("s", held("", inner), flexible("rest"))
-    found = freedom(inner, atoms(inner, table(inner)), table(inner, outer), (), 0, outer)
-    assert found.ceiling is None
-    longer = struct("s", held("", inner), D)
-    kept = freedom(inner, atoms(inner, table(inner)), table(inner, longer), (), 0, longer)
-    assert kept.ceiling == 16
-    assert within(fact(FactKind.SIZE, size=40)) == [(FactKind.SIZE, ())]
+    for behind, ceiling in ((REST, None), (D, 16)):
+        outer = struct("s", held("", inner), behind)
+        assert freedom(inner, parts_, table(inner, outer), (), 0, outer).ceiling == ceiling
 
 
 def test_members_of_such_a_struct_are_aligned_too() -> None:
     inner = struct("", A, B, C)
-    outer = struct("s", held("", inner), flexible("rest"))
+    outer = struct("s", held("", inner), REST)
     line = finding(outer, [hot("a", 0, 8, 90, 90), hot("b", 8, 8, 90)], [ConflictPair("b", "a", "a", 90)])
     target = subject(line, table(outer, inner))
     assert (target.layout.name, target.may_resize) == ("", True)
-    limited = SourceFacts((("s", (fact(FactKind.SIZE, size=64),)),))
-    assert subject(line, table(outer, inner), (), Premises(limited)).freedom.ceiling == 64
+    limited = subject(line, table(outer, inner), (), knowing(fact(FactKind.SIZE, size=64)))
+    assert limited.freedom.ceiling == 64
+
+
+def within(layout: Layout, writer: str, reader: str, *facts: SourceFact) -> Subject:
+    return subject(meeting(layout, writer, reader), table(layout), (), knowing(*facts))
+
+
+def names(target: Subject) -> list[tuple[str, ...]]:
+    return [atom.names for atom in target.parts]
 
 
 def test_a_finding_is_answered_within_the_facts_of_its_record() -> None:
-    layout = struct("s", A, B, C)
     known = SourceFacts((("s", (fact(FactKind.OFFSET, "a"),)), ("t", (fact(FactKind.OFFSET, "b"),))))
-    target = subject(meeting(layout, "a", "b"), table(layout), (), Premises(known))
-    assert target.freedom.pinned == {0: 0}
+    assert subject(meeting(AB, "a", "b"), table(AB), (), Premises(known)).freedom.pinned == {0: 0}
 
 
 def test_a_block_changes_places_with_nothing_for_a_swap_names_one_member() -> None:
-    layout = struct("s", A, B, C, D)
-    blocked = SourceFacts((("s", (fact(FactKind.TOGETHER, "a", "b"),)),))
-    target = subject(meeting(layout, "a", "c"), table(layout), (), Premises(blocked))
-    swapped = {
-        frozenset((one.moves[0].member, one.moves[0].partner)) for one in swaps(target, unchanged(target), [0, 1])
-    }
-    assert swapped == {frozenset(("c", "d"))}
+    target = within(ABCD, "a", "c", fact(FactKind.TOGETHER, "a", "b"))
+    moves = [one.moves[0] for one in swaps(target, unchanged(target), [0, 1])]
+    assert {frozenset((one.member, one.partner)) for one in moves} == {frozenset(("c", "d"))}
 
 
 def test_a_block_that_passes_one_member_is_told_as_the_move_of_that_member() -> None:
-    layout = struct(
-        "s", scalar("head", 200), scalar("a", 56), scalar("w"), scalar("r", 16), scalar("rest", 64), align=64
-    )
-    together = fact(FactKind.TOGETHER, "a", "w")
-    blocked = SourceFacts((("s", (fact(FactKind.FIRST, "head"), together)),))
-    found = propose(meeting(layout, "w", "r"), table(layout), premises=Premises(blocked))
+    sizes = {"head": 200, "a": 56, "w": 8, "r": 16, "rest": 64}
+    layout = struct("s", *(scalar(name, size) for name, size in sizes.items()), align=64)
+    known = knowing(fact(FactKind.FIRST, "head"), fact(FactKind.TOGETHER, "a", "w"))
+    found = propose(meeting(layout, "w", "r"), table(layout), premises=known)
     orders = {tuple(member.name for member in one.after.members): one for one in found}
     passing = orders["head", "r", "a", "w", "rest"]
     assert [(move.member, move.after) for move in passing.moves] == [("r", "head")]
     assert passing.churn.members == 1
 
 
-def test_members_that_meet_within_a_range_change_places_inside_it() -> None:
-    layout = struct("s", A, B, C, D, *(scalar(f"cold{number}") for number in range(8)))
-    cleared = SourceFacts((("s", (fact(FactKind.RANGE, "a", "cold7"), fact(FactKind.RANGE, "b", "c"))),))
-    inside = subject(meeting(layout, "b", "d"), table(layout), (), Premises(cleared))
-    assert [atom.names for atom in inside.parts[:3]] == [("a",), ("b", "c"), ("d",)]
+def test_members_that_meet_within_a_range_change_places_inside_it_and_others_move_as_one() -> None:
+    layout = struct("s", A, B, C, D, *COLD)
+    inside = within(layout, "b", "d", fact(FactKind.RANGE, "a", "cold7"), fact(FactKind.RANGE, "b", "c"))
+    assert names(inside)[:3] == [("a",), ("b", "c"), ("d",)]
     assert [list(inside.freedom.places(atom)) for atom in (0, 1, 10)] == [[0], list(range(1, 10)), [10]]
-
-
-def test_a_range_in_which_nothing_meets_moves_as_one() -> None:
-    layout = struct("s", A, B, C, D)
-    cleared = SourceFacts((("s", (fact(FactKind.RANGE, "b", "c"),)),))
-    target = subject(meeting(layout, "a", "b"), table(layout), (), Premises(cleared))
-    assert [atom.names for atom in target.parts] == [("a",), ("b", "c"), ("d",)]
+    assert names(within(ABCD, "a", "b", fact(FactKind.RANGE, "b", "c"))) == [("a",), ("b", "c"), ("d",)]
 
 
 def test_members_that_meet_within_a_group_change_places_inside_it() -> None:
     begin, end = (
         replace(scalar(f"__cacheline_group_{one}__rx", 1), size=0, dimensions=(0,)) for one in ("begin", "end")
     )
-    layout = struct("s", A, begin, B, C, *(scalar(f"cold{number}") for number in range(8)), end, D)
-    inside = subject(meeting(layout, "b", "c"), table(layout))
+    layout = struct("s", A, begin, B, C, *COLD, end, D)
+    inside = within(layout, "b", "c")
     assert [list(inside.freedom.places(atom)) for atom in (0, 1, 2, 12)] == [[0], [1], list(range(2, 12)), [12]]
     assert str(inside.freedom.fixed[1]) == (
         "__cacheline_group_begin__rx stays between the same members: "
         "its group is asserted at compile time: what is in it stays in it"
     )
-    around = subject(meeting(layout, "a", "b"), table(layout))
-    assert [atom.name for atom in around.parts] == ["a", begin.name, "d"]
+    assert [atom.name for atom in within(layout, "a", "b").parts] == ["a", begin.name, "d"]
 
 
 def test_a_candidate_says_that_facts_were_kept_to() -> None:
-    layout = struct("s", A, B, *(scalar(f"cold{number}") for number in range(14)))
-    known = Premises(SourceFacts((("s", (fact(FactKind.OFFSET, "a"),)),)))
+    layout = struct("s", A, B, *COLD, *(scalar(f"more{number}") for number in range(6)))
     rest = "#if blocks, offset assertions, initialisers by position and memset ranges are in the source."
-    line = meeting(layout, "a", "b")
-    assert (
-        f"Only the layout and the facts given were checked: {rest}"
-        in propose(line, table(layout), 1, (), known)[0].notes
+    kept, free = (
+        propose(meeting(layout, "a", "b"), table(layout), 1, (), knowing(*facts))[0].notes
+        for facts in ((fact(FactKind.OFFSET, "a"),), ())
     )
-    assert f"Only the layout was checked: {rest}" in propose(line, table(layout), 1)[0].notes
+    assert f"Only the layout and the facts given were checked: {rest}" in kept
+    assert f"Only the layout was checked: {rest}" in free
+
+
+LONG, ONE, TWO = scalar("x"), scalar("one", 4), scalar("two", 4)
+BIT, DEBUG_BIT = bits("x", 1), bits("debug", 1)
+OURS, THEIRS = union("", A, B), union("", scalar("debug"), A)
+
+
+def move(member: str, after: str) -> Move:
+    return Move(MoveKind.MOVE, member, after=after)
+
+
+def there(here: Layout, other: Layout, *moves: Move) -> Elsewhere:
+    names = [spoken_name(member, table(here, OURS)) for member in here.members]
+    found = elsewhere("s", names, moves, table(other, THEIRS))
+    assert found is not None
+    return found
+
+
+def test_members_that_only_this_configuration_has_are_blocks() -> None:
+    here = struct("s", A, LONG, scalar("y"), B, scalar("z"), C)
+    said = "the small kernel does not have them, so they stand within #if"
+    block = SourceFact(FactKind.TOGETHER, ("x", "y"), said)
+    assert only_here(here, table(here), table(struct("s", A, B, C)), "the small kernel") == (block,)
+    here = struct("s", A, B)
+    assert only_here(here, table(here), table(), "other") == ()
+    assert elsewhere("s", ["a", "b"], [move("b", "a")], table()) is None
+
+
+ALIGN = Move(MoveKind.ALIGN, "b", align=64)
+SWAP = Move(MoveKind.SWAP, "a", partner="c")
+
+
+@pytest.mark.parametrize(
+    ("here", "other", "moves", "sizes"),
+    [
+        ((A, B, C), (A, B, scalar("debug", 4), C), [move("c", "a")], (32, 32)),
+        ((A, ONE, B, C), (A, ONE, TWO, B, C), [move("one", "c")], (32, 40)),
+        ((A, LONG, B, REST), (A, B, C, REST), [move("b", "a"), move("a", "x")], (24, 24)),
+        ((A, B, C), (A, B, C, REST), [move("a", "c")], (24, 24)),
+        ((A, B, C), (A, B, D, C), [SWAP, ALIGN], (32, 128)),
+        ((held("", OURS), C, D), (held("", THEIRS), C, D), [move("a", "d")], (24, 24)),
+    ],
+    ids=(
+        *("a move", "bytes that it costs there alone", "behind a member missing there is behind the one before it"),
+        *("a flexible array there alone is not passed", "a swap and an alignment", "a union by any name inside it"),
+    ),
+)
+def test_a_change_is_made_there_too(
+    here: Sequence[Member], other: Sequence[Member], moves: list[Move], sizes: tuple[int, int]
+) -> None:
+    found = there(struct("s", *here), struct("s", *other), *moves)
+    assert (found.layout.size, found.size, found.refused) == (*sizes, None)
+
+
+def test_what_the_other_configuration_forbids() -> None:
+    ends = there(struct("s", A, B), struct("s", A, flexible("b")), move("a", "b"))
+    assert str(ends.refused) == "b stays last: a flexible array ends the struct"
+    torn = there(struct("s", BIT, A, B), struct("s", BIT, DEBUG_BIT, A, B), move("x", "b"))
+    assert str(torn.refused) == ("x moves as a whole: members that it moves together with there would be left behind")
+    inner = struct("", scalar("x", 4), scalar("y", 4), B)
+    found = elsewhere("s", ["x", "y", "b"], [move("y", "b")], table(struct("s", A, held("", inner)), inner))
+    assert found is not None
+    assert "another size would move what follows it" in str(found.refused)
+
+
+def test_a_candidate_that_another_configuration_forbids_is_not_proposed() -> None:
+    members = (A, B, *(scalar(f"cold{number}") for number in range(14)))
+    here, small = struct("s", *members, scalar("tail")), struct("s", *members, scalar("tail", 8, dimensions=(0,)))
+    alone = propose(meeting(here, "a", "b"), table(here), 20)
+    premises = Premises(configurations=(Configuration("small", table(small)),))
+    both = propose(meeting(here, "a", "b"), table(here), 20, (), premises)
+    assert (behind(alone), behind(both)) == ({"tail"}, {"cold13"})
+    assert "Also legal in small, where struct s has 136 bytes: its size stays." in both[0].notes
+
+
+def behind(found: Sequence[Candidate]) -> set[str | None]:
+    return {one.moves[0].after for one in found if [move.kind for move in one.moves] == [MoveKind.MOVE]}

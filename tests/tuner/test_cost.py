@@ -1,125 +1,104 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a layout is predicted to cost, over the phases an object can have."""
+"""What a layout is predicted to cost: where members meet over the phases, and what functions fetch in turn."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
-from hand_made import finding, held, hot, meeting, scalar, struct, table
+from hand_made import finding, held, hot, lock, meeting, scalar, struct, table
 
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.geometry import ObjectStarts
-from linesmith.analyzer.model import ConflictPair, Layout
+from linesmith.analyzer.model import (
+    AccessCounts,
+    ConflictPair,
+    Finding,
+    FunctionCounts,
+    Layout,
+    LineMember,
+    MemberAccesses,
+    MemberFunction,
+    TypeAccesses,
+)
+from linesmith.tuner.candidates import Proposal, proposal
 from linesmith.tuner.cost.conflict import cost, hot_lines, hot_neighbours, residuals
-from linesmith.tuner.cost.exposure import exposure
-from linesmith.tuner.subject import subject
+from linesmith.tuner.cost.interest import interest
+from linesmith.tuner.cost.turns import Turns
+from linesmith.tuner.cost.uses import Agent, Part, Scope, Use, agents
+from linesmith.tuner.premises import NO_PREMISES
+from linesmith.tuner.subject import Subject, subject
 
 
-def apart(gap: int, align: int | None = None) -> Layout:
+def members(**sizes: int) -> Layout:
+    return struct("s", *(scalar(name, size) for name, size in sizes.items()))
+
+
+def target(layout: Layout, line: Finding | None = None, *others: Finding) -> Subject:
+    """The record of a line on which its reader meets its writer."""
+    return subject(line or meeting(layout, "writer", "reader"), table(layout), others)
+
+
+def apart(gap: int, phase: int = 0) -> Subject:
     """A reader at 0 and a written member behind it, with ``gap`` bytes between them."""
-    between = [scalar("between", gap)] if gap else []
-    return struct("s", scalar("reader"), *between, scalar("writer"), align=align)
+    layout = members(reader=8, between=gap, writer=8) if gap else members(reader=8, writer=8)
+    return target(layout, meeting(layout, "writer", "reader", phase=phase))
 
 
 @pytest.mark.parametrize(("gap", "share"), [(0, 7 / 8), (8, 6 / 8), (32, 3 / 8), (48, 1 / 8), (56, 0), (64, 0)])
 def test_two_members_meet_in_fewer_phases_the_farther_they_are_apart(gap: int, share: float) -> None:
-    layout = apart(gap)
-    target = subject(meeting(layout, "writer", "reader"), table(layout))
-    assert cost(target.heat, target.starts, granule=8).anywhere == 100 * share
+    found = apart(gap)
+    assert cost(found.heat, found.starts, granule=8).anywhere == 100 * share
 
 
-def test_a_coarser_granule_leaves_fewer_phases() -> None:
-    layout = apart(32, align=32)
-    target = subject(meeting(layout, "writer", "reader"), table(layout))
-    assert cost(target.heat, target.starts, granule=32).anywhere == 50
+def test_the_phases_that_count() -> None:
+    found = apart(32)
+    assert cost(found.heat, found.starts, granule=32).anywhere == 50, "a coarser granule leaves fewer phases"
+    assert cost(found.heat, found.starts, granule=8).here == 100, "in the phase of the profile they meet"
+    assert cost(replace(found.heat, seen=((24, 1.0),)), found.starts, granule=8).here == 0
+    assert cost(apart(0).heat, [0, 4], granule=8).anywhere == 100, "spots that share a byte always meet"
+    assert apart(48, phase=16).heat.phase is None, "a phase in which the pair does not meet is not believed"
 
 
-def test_in_the_profiles_own_phase_they_meet_or_they_do_not() -> None:
-    layout = apart(32)
-    target = subject(meeting(layout, "writer", "reader"), table(layout))
-    assert cost(target.heat, target.starts, granule=8).here == 100
-    assert cost(replace(target.heat, seen=((24, 1.0),)), target.starts, granule=8).here == 0
-
-
-def test_a_phase_in_which_the_pair_does_not_meet_is_not_believed() -> None:
-    layout = apart(48)
-    target = subject(meeting(layout, "writer", "reader", phase=16), table(layout))
-    assert target.heat.phase is None
-
-
-def test_weights_together_stay_within_the_contended_samples() -> None:
-    layout = struct("s", scalar("a"), scalar("b"), scalar("c"))
-    seen = [hot("a", 0, 8, reads=60, writes=5), hot("b", 8, 8, reads=40, writes=5), hot("c", 16, 8, writes=5)]
-    pairs = [ConflictPair("a", "b", "a", 100), ConflictPair("a", "c", "c", 60), ConflictPair("b", "c", "c", 40)]
-    target = subject(finding(layout, seen, pairs), table(layout))
-    assert [contact.weight for contact in target.heat.sampled] == [50, 30, 20]
-
-
-def test_residuals_are_given_at_64_and_at_128_bytes() -> None:
-    layout = apart(0)
-    target = subject(meeting(layout, "writer", "reader"), table(layout))
-    parted = [0, 64]
-    found = residuals(target.heat, target.starts, parted, (ObjectStarts(8), ObjectStarts(8)))
-    assert [(one.line_bytes, one.before, one.after) for one in found] == [
-        (64, 7 / 8, 0),
-        (128, 15 / 16, 7 / 16 + 1 / 16),
-    ]
-
-
-def test_a_member_longer_than_a_line_is_hot_where_it_was_sampled() -> None:
-    layout = struct("s", scalar("table", 512), scalar("writer"))
-    seen = [hot("table[0]", 0, 8, reads=9), hot("writer", 512, 8, writes=9)]
-    target = subject(finding(layout, seen, [ConflictPair("table", "writer", "writer", 9)]), table(layout))
-    assert [(spot.name, spot.start, spot.size) for spot in target.heat.spots] == [("table", 0, 8), ("writer", 0, 8)]
-
-
-def test_members_hot_on_another_line_are_possible_contacts() -> None:
-    layout = struct("s", scalar("reader"), scalar("writer"), scalar("cold", 120), scalar("other"))
-    here, there = meeting(layout, "writer", "reader"), finding(layout, [hot("other", 136, 8, reads=7)])
-    target = subject(here, table(layout), [there])
-    possible = [contact for contact in target.heat.contacts if not contact.sampled]
-    assert [(one.first.name, one.second.name, one.writer) for one in possible] == [("writer", "other", "writer")]
-    assert hot_neighbours(target.heat, target.starts, ObjectStarts(8)) == 1
-
-
-def test_members_of_a_neighbouring_object_are_left_out() -> None:
-    layout = struct("s", scalar("reader"), scalar("writer"), scalar("tail", 48))
-    line = meeting(layout, "writer", "reader")
-    foreign = replace(hot("tail", 16, 48, reads=9), offset=48)
-    target = subject(replace(line, members=(*line.members, foreign)), table(layout))
-    assert {spot.name for spot in target.heat.spots} == {"reader", "writer"}
+def test_members_must_be_farther_apart_on_double_lines() -> None:
+    layout = members(reader=8, between=48, writer=8)
+    found = target(layout, replace(meeting(layout, "writer", "reader"), bytes=128))
+    assert cost(found.heat, found.starts, granule=8).here == 100
+    assert cost(found.heat, [0, 8, 120], granule=8).anywhere == 100 / 16
+    found = apart(0)
+    left = residuals(found.heat, found.starts, [0, 64], (ObjectStarts(8), ObjectStarts(8)))
+    assert [(one.line_bytes, one.before, one.after) for one in left] == [(64, 7 / 8, 0), (128, 15 / 16, 8 / 16)]
 
 
 def test_lines_of_hot_members_are_counted_in_the_phase_given() -> None:
-    layout = apart(48)
-    target = subject(meeting(layout, "writer", "reader"), table(layout))
-    assert hot_lines(target.heat, target.starts, granule=8, phase=0) == 1
-    assert hot_lines(target.heat, target.starts, granule=8, phase=8) == 2
-    assert hot_lines(target.heat, target.starts, granule=8) == 15 / 8
+    found = apart(48)
+    assert [hot_lines(found.heat, found.starts, granule=8, phase=phase) for phase in (0, 8)] == [1, 2]
+    assert hot_lines(found.heat, found.starts, granule=8) == 15 / 8
 
 
-def test_moving_a_reader_exposes_nobody_moving_a_writer_does() -> None:
-    layout = struct("s", scalar("reader"), scalar("writer"), scalar("gap", 112), scalar("quiet"))
-    target = subject(meeting(layout, "writer", "reader"), table(layout))
-    assert exposure(target, [128, 8, 16, 120], granule=8) == 0
-    assert exposure(target, [0, 128, 8, 120], granule=8) > 0
+def test_what_is_hot_and_by_how_much() -> None:
+    three = members(a=8, b=8, c=8)
+    seen = [hot("a", 0, 8, reads=60, writes=5), hot("b", 8, 8, reads=40, writes=5), hot("c", 16, 8, writes=5)]
+    pairs = [ConflictPair("a", "b", "a", 100), ConflictPair("a", "c", "c", 60), ConflictPair("b", "c", "c", 40)]
+    weights = [contact.weight for contact in target(three, finding(three, seen, pairs)).heat.sampled]
+    assert weights == [50, 30, 20], "they stay within the contended samples"
+    layout = members(table=512, writer=8)
+    seen = [hot("table[0]", 0, 8, reads=9), hot("writer", 512, 8, writes=9)]
+    found = target(layout, finding(layout, seen, [ConflictPair("table", "writer", "writer", 9)]))
+    assert [(spot.name, spot.start, spot.size) for spot in found.heat.spots] == [("table", 0, 8), ("writer", 0, 8)]
+    layout = members(reader=8, writer=8, tail=48)
+    line = meeting(layout, "writer", "reader")
+    foreign = replace(hot("tail", 16, 48, reads=9), offset=48)
+    found = target(layout, replace(line, members=(*line.members, foreign)))
+    assert {spot.name for spot in found.heat.spots} == {"reader", "writer"}
 
 
-def test_early_members_count_for_more_when_exposed() -> None:
-    layout = struct("s", scalar("early"), scalar("gap", 120), scalar("writer"), scalar("reader"), scalar("late", 120))
-    target = subject(meeting(layout, "writer", "reader"), table(layout))
-    to_front = exposure(target, [8, 16, 0, 136, 144], granule=8)
-    to_back = exposure(target, [0, 8, 256, 128, 136], granule=8)
-    assert to_front > to_back
-
-
-def test_on_the_double_lines_of_a_profile_members_must_be_farther_apart() -> None:
-    layout = apart(48)
-    line = replace(meeting(layout, "writer", "reader"), bytes=128)
-    target = subject(line, table(layout))
-    assert cost(target.heat, target.starts, granule=8).here == 100
-    assert cost(target.heat, [0, 8, 120], granule=8).anywhere == 100 / 16
+def test_members_hot_on_another_line_are_possible_contacts() -> None:
+    layout = members(reader=8, writer=8, cold=120, other=8)
+    found = target(layout, None, finding(layout, [hot("other", 136, 8, reads=7)]))
+    possible = [contact for contact in found.heat.contacts if not contact.sampled]
+    assert [(one.first.name, one.second.name, one.writer) for one in possible] == [("writer", "other", "writer")]
+    assert hot_neighbours(found.heat, found.starts, ObjectStarts(8)) == 1
 
 
 def test_damaged_debug_information_in_which_a_struct_holds_itself_is_refused() -> None:
@@ -129,3 +108,111 @@ def test_damaged_debug_information_in_which_a_struct_holds_itself_is_refused() -
     seen = [hot("x", 0, 8, reads=9), hot("y", 8, 8, writes=9)]
     with pytest.raises(NothingToSuggest, match="its size is 16 bytes where C's rules give 32"):
         subject(finding(layout, seen, [ConflictPair("x", "y", "y", 9)]), table(layout, endless))
+
+
+APART = struct("apart", scalar("first"), scalar("cold", 56), scalar("second"))
+SCOPE = Scope(APART, (0, 8, 64))
+TOGETHER, PARTED = (0, 16, 8), (0, 8, 64)
+
+
+def waits(starts: tuple[int, ...], *found: Agent) -> float:
+    """Fetches in the phase in which the object begins with a line."""
+    return Turns((Use(0, 0), Use(2, 0)), found).waits(starts, [0], 64)[0]
+
+
+def test_what_turns_cost_together_and_apart() -> None:
+    both = Part(0, stores=100), Part(1, stores=100)
+    everybody, one_cpu = Agent("count", 8, both), Agent("renew", 1, both)
+    assert waits(TOGETHER, everybody) == pytest.approx(87.5), "one fetch for what one turn writes"
+    assert waits(PARTED, everybody) == pytest.approx(175), "two fetches"
+    assert waits(TOGETHER, one_cpu) == 0, "a writer on one CPU does not disturb itself"
+    reader, writer = Agent("find", 8, (Part(0, waits=100),)), Agent("renew", 1, (Part(1, stores=100),))
+    assert waits(TOGETHER, reader, writer) > 80
+    assert waits(PARTED, reader, writer) == 0, "a reader costs nothing on a line without stores"
+    reads_both = Agent("find", 8, (Part(0, waits=60), Part(1, waits=40)))
+    often = Agent("renew", 1, (Part(0, stores=1e9),))
+    assert waits(TOGETHER, reads_both, often) == pytest.approx(100), "the first of several waits for all"
+
+
+def by(function: str, member: LineMember, cpus: int = 8) -> LineMember:
+    """The member as only this function was seen on it."""
+    seen = member.functions[0]
+    return replace(member, functions=(MemberFunction(function, seen.contended, seen.stores, cpus=cpus),))
+
+
+def line(layout: Layout, *members: LineMember) -> Finding:
+    return finding(layout, members, [ConflictPair("first", "second", "second", 100)])
+
+
+def test_stores_are_put_on_the_scale_of_the_loads_that_miss() -> None:
+    take, give = by("take", hot("first", 0, 8, 50, 5000)), by("give", hot("first", 0, 8, 0, 1000))
+    _, found = agents([line(APART, take, by("find", hot("second", 8, 8, 20)), give)], SCOPE, None)
+    assert {one.name: round(one.parts[0].stores) for one in found} == {"take": 50, "find": 0, "give": 10}
+
+
+def touched(path: str, offset: int, counts: AccessCounts, *functions: str) -> MemberAccesses:
+    """Each of the functions touches the member so."""
+    return MemberAccesses(path, offset, 8, counts, tuple(FunctionCounts(name, counts) for name in functions))
+
+
+def code(*members: MemberAccesses) -> TypeAccesses:
+    return TypeAccesses(APART.id, AccessCounts(), 1, members)
+
+
+READ, UPDATED = AccessCounts(reads=1), AccessCounts(reads=1, writes=1)
+
+
+def test_what_the_code_of_a_sampled_function_reads_counts_half_of_its_turns() -> None:
+    seen = line(APART, by("find", hot("first", 0, 8, 80)), by("renew", hot("first", 0, 8, 0, 90)))
+    uses, found = agents([seen], SCOPE, code(touched("second", 64, READ, "find", "other")))
+    finder = next(one for one in found if one.name == "find")
+    assert [(uses[part.use], part.reads) for part in finder.parts if part.reads] == [(Use(2, 0), 40.0)]
+    assert {one.name for one in found} == {"find", "renew"}
+
+
+@pytest.mark.parametrize(("cpus", "stores"), [(8, []), (1, [45.0])])
+def test_stores_of_the_code_that_everybody_would_wait_for_are_seldom_made(cpus: int, stores: list[float]) -> None:
+    """Nobody was seen to wait for ``second``, which is on a line of its own: no layout is better for leaving it."""
+    seen = line(APART, by("find", hot("first", 0, 8, 80)), by("renew", hot("first", 0, 8, 0, 90), cpus))
+    _, found = agents([seen], SCOPE, code(touched("second", 64, UPDATED, "renew")))
+    renew = next(one for one in found if one.name == "renew")
+    assert [part.stores for part in renew.parts[1:]] == stores
+
+
+def test_many_readers_in_the_code_are_taken_for_many_reads() -> None:
+    many, few = touched("first", 0, READ, *map(str, range(32))), touched("second", 64, READ, *"abcdefgh")
+    assert interest(SCOPE, code(many, few)) == (1.0, 0.0, 0.5)
+    assert interest(SCOPE, None) == pytest.approx((1 / 3, 2 / 9, 1 / 9))
+
+
+COUNTERS = struct("counters", scalar("first"), scalar("second"), scalar("cold", 112))
+
+
+def declined(*members: LineMember) -> Proposal:
+    """What is proposed, and not recommended, for a line of counters."""
+    made = proposal(line(COUNTERS, *members), table(COUNTERS), 5, (), NO_PREMISES)
+    assert not any(one.recommended for one in made.candidates)
+    return made
+
+
+def test_what_all_cpus_write_in_one_turn_and_what_could_be_chance_is_not_recommended() -> None:
+    first, second = by("count", hot("first", 0, 8, 100, 100)), by("count", hot("second", 8, 8, 0, 100))
+    made = declined(first, second, by("look", hot("second", 8, 8, 1)))
+    assert made.declined.startswith("Nothing is recommended: ")
+    made = declined(hot("first", 0, 8, 6), hot("second", 8, 8, 0, 9))
+    assert made.candidates
+    assert made.declined.endswith("would be chance.")
+
+
+def test_what_helps_only_where_the_objects_of_the_profile_begin_is_not_recommended() -> None:
+    """A lock that fills the line with what it disturbs: at byte 24 of a line the other end is on the next one."""
+    rwlock, record = lock("lock", 56, "rwlock")
+    maps = struct("maps", scalar("entries"), rwlock)
+    readers = by("take", hot("lock.readers", 8, 4, writes=50_000, lock=True))
+    seen = [by("find", hot("entries", 0, 8, reads=5_000)), readers]
+    found = finding(maps, seen, [ConflictPair("entries", "lock", "lock", 5_000)], phase=24)
+    given = proposal(found, table(maps, record), 5, (), NO_PREMISES)
+    beside = next(one for one in given.candidates if one.after.size == 64)
+    assert beside.saving.tells
+    assert [(one.before, one.after) for one in beside.residuals if one.line_bytes == 64] == [(7 / 8, 7 / 8)]
+    assert not beside.recommended

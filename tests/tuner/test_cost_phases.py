@@ -1,79 +1,60 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""In which phases the objects of a record start: by slab place, recomputed for another size, or at every alignment."""
+"""In which phases objects begin: by slab place, recomputed for another size, at every alignment, or as a variable."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
-from hand_made import finding, held, hot, meeting, scalar, struct, table
+from hand_made import finding, held, hot, meeting, offsets, scalar, struct, table
 
+from linesmith.analyzer.geometry import ObjectStarts, phases
 from linesmith.analyzer.layouts import LayoutTable
-from linesmith.analyzer.model import Layout, PlacePhases, SlabBasis, SlabMachine
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Layout, PlacePhases, SlabBasis, SlabMachine, VariableRow
 from linesmith.analyzer.slab import Kernel
+from linesmith.tuner.candidates import propose
 from linesmith.tuner.cost.conflict import cost
 from linesmith.tuner.cost.phase_mix import every_start, phase_mix
 from linesmith.tuner.cost.phase_mixes import PhaseMixes
 from linesmith.tuner.premises import Premises
-from linesmith.tuner.subject import subject
+from linesmith.tuner.subject import Subject, subject
 
 KERNEL = Kernel(SlabMachine(cpus=8, release=(6, 1)))
+# A record that lies in inodes, as address_space does.
+MAPPING = struct("address_space", scalar("tree", 16), scalar("lock"), scalar("rest", 104))
 
 
-def mapping() -> Layout:
-    """A record that lies in inodes, as address_space does."""
-    return struct("address_space", scalar("tree", 16), scalar("lock"), scalar("rest", 104))
-
-
-def in_inodes(record: Layout, front: int) -> LayoutTable:
-    """``record`` behind ``front`` bytes of an ext4 inode, whose cache asks for no alignment."""
-    inode = struct("ext4_inode_info", scalar("own", front), held("i_data", record), scalar("tail", 16))
-    return table(record, inode)
+def in_inodes(front: int) -> LayoutTable:
+    """The mapping behind ``front`` bytes of an ext4 inode, whose cache asks for no alignment."""
+    inode = struct("ext4_inode_info", scalar("own", front), held("i_data", MAPPING), scalar("tail", 16))
+    return table(MAPPING, inode)
 
 
 def test_without_a_kernel_every_multiple_of_the_alignment_counts_the_same() -> None:
-    layout = mapping()
-    mix = PhaseMixes(layout, table(layout), None).of(granule=16)
+    mix = PhaseMixes(MAPPING, table(MAPPING), None).of(granule=16)
     assert mix.at(64) == (PlacePhases("", 64, ((0, 0.25), (16, 0.25), (32, 0.25), (48, 0.25))),)
     assert [place.line_bytes for place in mix.places] == [64, 128]
 
 
 def test_the_slabs_of_the_objects_around_a_record_decide_its_phases() -> None:
-    layout = mapping()
-    layouts = in_inodes(layout, front=64)
-    place, elsewhere = PhaseMixes(layout, layouts, KERNEL).of(granule=8).at(64)
+    mixes = PhaseMixes(MAPPING, in_inodes(front=64), KERNEL)
+    place, elsewhere = mixes.of(granule=8).at(64)
     # 208 bytes and a word for the free pointer: 216 apart, 37 objects on two pages.
-    assert (place.place, place.basis) == ("ext4_inode_cache, i_data", SlabBasis.COMPUTED)
-    assert [(phase, round(share * 37)) for phase, share in place.phases] == [
-        (0, 5), (8, 5), (16, 4), (24, 5), (32, 5), (40, 4), (48, 5), (56, 4),
-    ]  # fmt: skip
-    assert elsewhere.place == ""
-
-
-def test_a_record_that_grows_is_placed_anew() -> None:
-    layout = mapping()
-    mixes = PhaseMixes(layout, in_inodes(layout, front=64), KERNEL)
-    grown = mixes.of(granule=8, growth=40).at(64)[0]
-    # 248 bytes and a word for the free pointer: 256 apart.
-    assert grown.phases == ((0, 1.0),)
-
-
-def test_an_aligned_member_aligns_the_record_in_what_holds_it() -> None:
-    layout = mapping()
-    mixes = PhaseMixes(layout, in_inodes(layout, front=72), KERNEL)
-    (slab,) = mixes.slabs(granule=64, growth=0)
+    assert (place.place, place.basis, elsewhere.place) == ("ext4_inode_cache, i_data", SlabBasis.COMPUTED, "")
+    objects = [(phase, round(share * 37)) for phase, share in place.phases]
+    assert objects == [(0, 5), (8, 5), (16, 4), (24, 5), (32, 5), (40, 4), (48, 5), (56, 4)]
+    # Grown to 248 bytes and a word for the free pointer: 256 apart.
+    assert mixes.of(granule=8, growth=40).at(64)[0].phases == ((0, 1.0),)
+    (slab,) = PhaseMixes(MAPPING, in_inodes(front=72), KERNEL).slabs(granule=64, growth=0)
     assert (slab.offset, slab.cache.geometry.object_bytes) == (128, 320)
 
 
-def test_a_record_with_a_cache_of_its_own_is_nowhere_else() -> None:
-    layout = struct("vm_area_struct", scalar("start"), scalar("rest", 184))
-    (place,) = PhaseMixes(layout, table(layout), KERNEL).of(granule=8).at(64)
+def test_a_record_with_a_cache_of_its_own_is_nowhere_else_one_from_kmalloc_may_be() -> None:
+    own, thing = (struct(name, scalar("start"), scalar("rest", 184)) for name in ("vm_area_struct", "thing"))
+    (place,) = PhaseMixes(own, table(own), KERNEL).of(granule=8).at(64)
     assert (place.place, place.phases) == ("vm_area_struct", ((0, 1.0),))
-
-
-def test_a_record_that_kmalloc_is_assumed_for_may_also_be_elsewhere() -> None:
-    layout = struct("thing", scalar("a"), scalar("rest", 184))
-    assert [one.place for one in PhaseMixes(layout, table(layout), KERNEL).of(granule=8).at(64)] == ["kmalloc-192", ""]
+    assumed = PhaseMixes(thing, table(thing), KERNEL).of(granule=8).at(64)
+    assert [one.place for one in assumed] == ["kmalloc-192", ""]
 
 
 @pytest.mark.parametrize(("last", "first", "share"), [(7, 8, 7 / 8), (7, 40, 3 / 8), (7, 64, 0), (7, 71, 0), (9, 3, 1)])
@@ -81,43 +62,40 @@ def test_the_share_of_objects_in_which_two_bytes_meet(last: int, first: int, sha
     assert phase_mix([every_start(8, 64)]).share(last, first) == share
 
 
-def test_what_no_object_has_is_exactly_nothing() -> None:
+def test_shares_of_objects_are_exact_and_places_count_the_same() -> None:
     thirds = phase_mix([PlacePhases("cache", 64, ((0, 1 / 3), (8, 1 / 3), (16, 1 / 3)))])
     assert thirds.share(last=39, first=63) == pytest.approx(1 / 3)
-    assert thirds.share(last=47, first=87) == 0
-
-
-def test_places_count_the_same_however_many_objects_their_slabs_have() -> None:
+    assert thirds.share(last=47, first=87) == 0, "what no object has is exactly nothing"
     both = phase_mix([PlacePhases("large", 64, ((0, 1.0),)), PlacePhases("small", 64, ((0, 0.5), (32, 0.5)))])
-    assert both.phases() == ((0, 0.75), (32, 0.25))
+    assert both.phases() == ((0, 0.75), (32, 0.25)), "however many objects their slabs have"
 
 
 def test_the_predicted_cost_follows_the_slabs_when_the_record_grows() -> None:
     layout = struct("vm_area_struct", scalar("reader"), scalar("gap", 40), scalar("writer"), scalar("rest", 96))
     target = subject(meeting(layout, "writer", "reader"), table(layout), premises=Premises(kernel=KERNEL))
     # 152 bytes apart all eight phases occur, 192 apart only one, in which the two lie on one line.
-    now = cost(target.heat, target.starts, granule=8)
-    grown = cost(target.heat, target.starts, granule=8, growth=40)
+    now, grown = (cost(target.heat, target.starts, granule=8, growth=growth) for growth in (0, 40))
     assert (now.here, round(now.anywhere, 1), grown.here, grown.anywhere) == (100, 26.9, 100, 100)
 
 
+PAIR = struct("s", scalar("reader"), scalar("gap", 24), scalar("writer"), scalar("rest", 88))
+
+
+def of_lines(*lines: Finding) -> Subject:
+    return subject(lines[0], table(PAIR), lines[1:])
+
+
 def test_the_phases_of_all_lines_of_a_record_are_the_profiles() -> None:
-    layout = struct("s", scalar("reader"), scalar("gap", 24), scalar("writer"), scalar("rest", 88))
-    here = meeting(layout, "writer", "reader", phase=0, samples=300)
-    there = meeting(layout, "writer", "reader", phase=16, samples=100)
-    target = subject(here, table(layout), [there])
-    assert target.heat.seen == ((0, 0.75), (16, 0.25))
-    assert target.heat.phase is None
+    seen = ((0, 300), (16, 100))
+    target = of_lines(*(meeting(PAIR, "writer", "reader", phase=phase, samples=samples) for phase, samples in seen))
+    assert (target.heat.seen, target.heat.phase) == (((0, 0.75), (16, 0.25)), None)
     assert [one.weight for one in target.heat.sampled] == [400]
     assert cost(target.heat, [0, 8, 56, 64], granule=8).here == pytest.approx(300)
 
 
 def test_a_contact_seen_in_some_phases_costs_more_in_all_of_them() -> None:
-    layout = struct("s", scalar("reader"), scalar("gap", 24), scalar("writer"), scalar("rest", 88))
-    here = meeting(layout, "writer", "reader", phase=0, samples=100)
-    apart = replace(meeting(layout, "writer", "reader", phase=40, samples=100), rank=1)
-    lonely = replace(apart, triage=replace(apart.triage, pairs=()))
-    target = subject(here, table(layout), [lonely])
+    here, apart = (meeting(PAIR, "writer", "reader", phase=phase) for phase in (0, 40))
+    target = of_lines(here, replace(apart, rank=1, triage=replace(apart.triage, pairs=())))
     assert [(one.sampled, one.weight) for one in target.heat.contacts] == [(True, 200)]
     assert cost(target.heat, target.starts, granule=8).here == 100
 
@@ -127,3 +105,54 @@ def test_who_uses_a_record_without_waiting_counts_as_well() -> None:
     quiet = finding(layout, [hot("quiet", 128, 8, reads=40)], rank=7)
     target = subject(meeting(layout, "writer", "reader"), table(layout), premises=Premises(beside=(quiet,)))
     assert [(one.second.name, one.sampled) for one in target.heat.contacts] == [("writer", True), ("quiet", False)]
+
+
+LINE = 0x1000
+
+
+def counters(cold: int = 6) -> Layout:
+    """Members of eight bytes, of which the second is written."""
+    return struct("counters", scalar("reader"), scalar("writer"), *(scalar(f"cold{n}") for n in range(cold)))
+
+
+def mixes(layout: Layout, *rows: VariableRow) -> PhaseMixes:
+    """The phases of a record that only these variables are."""
+    return PhaseMixes(layout, table(layout), None, rows=rows)
+
+
+def test_a_variable_has_one_phase_and_what_decides_between_equals_is_what_is_best_elsewhere() -> None:
+    layout, row = counters(), VariableRow("totals", LINE + 32, 64)
+    line = meeting(layout, "writer", "reader")
+    objects = tuple(replace(one, start=32, phase=32, row=row) for one in line.objects)
+    members = tuple(replace(one, offset=one.offset + 32) for one in line.members)
+    found = propose(replace(line, objects=objects, members=members), table(layout))[0]
+    assert (found.granules, found.firsts) == ((128, 128), (32, 32))
+    assert [(one.line_bytes, one.before, one.after) for one in found.residuals] == [(64, 1, 0), (128, 1, 1)]
+    places = [(one.place, one.phases) for one in found.proofs if one.line_bytes == CACHE_LINE_BYTES]
+    assert places == [("totals", 1), ("", 8)]
+    assert any("that of totals is where this build has it" in note for note in found.notes)
+    assert offsets(found.after)["writer"] - offsets(found.after)["reader"] == 56
+
+
+def test_elements_of_an_array_have_the_phases_of_their_stride() -> None:
+    found = mixes(counters(cold=1), VariableRow("row", LINE + 8, 24, 4))
+    assert found.of(8).phases() == ((8, 0.25), (16, 0.25), (32, 0.25), (56, 0.25))
+    assert found.starts(8) == ObjectStarts(8, 0)
+    assert found.starts(64) == ObjectStarts(64, 0), "each on lines of its own"
+    assert found.of(8, growth=8).phases() == ((8, 0.5), (40, 0.5)), "elements of 32 bytes"
+
+
+def test_variables_count_the_same_and_where_their_places_are_no_series_every_start_is_told() -> None:
+    """At 0 and 32 of 128 bytes a pair may meet in each of them, and in 3 of 4 multiples of 32 only."""
+    apart = mixes(counters(), VariableRow("one", LINE, 64), VariableRow("other", LINE + 32, 64))
+    assert apart.of(8).phases() == ((0, 0.5), (32, 0.5))
+    assert (apart.starts(8), apart.firsts((8, 8), 0)) == (ObjectStarts(8), None)
+    series = mixes(counters(), VariableRow("row", LINE, 32, 4))
+    assert (series.starts(8), series.firsts((8, 64), 0)) == (ObjectStarts(32, 0), (0, 0))
+
+
+def test_objects_from_an_allocator_begin_at_any_multiple_of_their_alignment() -> None:
+    found = mixes(counters())
+    assert not found.placed
+    assert list(phases(found.starts(8).step, CACHE_LINE_BYTES)) == list(range(0, 64, 8))
+    assert list(phases(128, CACHE_LINE_BYTES, 96)) == [32]

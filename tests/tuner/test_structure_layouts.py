@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Records with another structure: what is pulled in, pushed out or shrunk, and what that costs in pages."""
+"""Records with another structure: members pulled in, pushed out or shrunk, their cost, and what gcc makes of them."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 
+import jsonschema
 import pytest
+from c_source import compiled
 from hand_made import bits, flexible, held, offsets, scalar, struct, table
+from linesmith_command import linesmith
 
 from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.errors import StructureRefused
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.model import Layout, Member, MemberCategory, SlabMachine, StructuralAdvice
+from linesmith.analyzer.report import structure_json
 from linesmith.analyzer.slab import Kernel
 from linesmith.tuner.structure.embedding import Pulling
 from linesmith.tuner.structure.memory import Allocation
@@ -24,27 +32,35 @@ LOCK = struct("vma_lock", scalar("word", 40))
 KERNEL = Kernel(SlabMachine(64, release=(6, 12)))
 
 
-def pointer(name: str, target: str) -> Member:
-    return replace(scalar(name), type=f"struct {target} *", category=MemberCategory.POINTER, target=target)
+def pointer(name: str) -> Member:
+    return replace(scalar(name), type="struct vma_lock *", category=MemberCategory.POINTER, target="vma_lock")
 
 
 # The sizes of struct vm_area_struct in Linux 6.12 without NUMA balancing and userfaultfd.
 AREA = struct(
     "vm_area_struct",
     *(scalar("vm_start", 16), scalar("vm_mm"), scalar("vm_page_prot"), scalar("vm_flags"), scalar("detached", 1)),
-    *(scalar("vm_lock_seq", 4), pointer("vm_lock", "vma_lock"), scalar("shared", 32), scalar("anon_vma_chain", 16)),
+    *(scalar("vm_lock_seq", 4), pointer("vm_lock"), scalar("shared", 32), scalar("anon_vma_chain", 16)),
     *(scalar("anon_vma"), scalar("vm_ops"), scalar("vm_pgoff"), scalar("vm_file"), scalar("vm_private_data")),
     *(scalar("swap_readahead_info"), scalar("vm_policy")),
 )
+Advice = tuple[StructuralAdvice, ...]
 
 
 def home(layouts: LayoutTable, kernel: Kernel | None = KERNEL) -> Allocation:
     return Allocation(kernel, Containment(layouts))
 
 
-def pulled(wish: Pulling, functions: dict[str, int] | None = None) -> tuple[StructuralAdvice, ...]:
-    layouts = table(AREA, LOCK)
-    return tuple(pulled_in(AREA, layouts, home(layouts), wish, functions or {}))
+def pulled(
+    name: str,
+    cold: tuple[str, ...] = (),
+    functions: dict[str, int] | None = None,
+    outer: Layout = AREA,
+    kernel: Kernel | None = KERNEL,
+) -> Advice:
+    """What the lock becomes inside the record."""
+    layouts = table(outer, LOCK)
+    return tuple(pulled_in(outer, layouts, home(layouts, kernel), Pulling(name, cold=cold), functions or {}))
 
 
 def pages(one: StructuralAdvice) -> tuple[list[int], list[int]]:
@@ -52,119 +68,179 @@ def pages(one: StructuralAdvice) -> tuple[list[int], list[int]]:
 
 
 def test_a_lock_pulled_in_and_aligned_makes_256_bytes_of_160_and_40() -> None:
-    first = pulled(Pulling("vm_lock"))[0]
-    assert (first.before[0].size, first.before[1].size, first.after[0].size) == (160, 40, 256)
-    assert pages(first) == ([40, 10], [64])
+    alone, small = pulled("vm_lock")
+    assert (alone.before[0].size, alone.before[1].size, alone.after[0].size) == (160, 40, 256)
+    assert pages(alone) == ([40, 10], [64])
+    assert alone.notes[0] == "vm_lock has its line to itself where objects begin with a line."
+    assert small.notes[0].endswith("objects begin with a line: shared, anon_vma_chain, anon_vma.")
+    assert (alone.members, small.members) == (("vm_lock",), ("vm_lock",)), "nothing moves that nobody calls cold"
+    assert small.notes[1] == "Which members are so cold that they could lie behind it no code tells."
 
 
-def test_a_small_lock_with_a_cold_member_behind_it_makes_192_bytes() -> None:
-    last = pulled(Pulling("vm_lock", cold=("shared",)))[-1]
+def test_cold_members_behind_a_small_lock_make_192_bytes() -> None:
+    last = pulled("vm_lock", cold=("shared",))[-1]
     assert last.members == ("vm_lock", "shared")
     assert (last.after[0].size, last.after[0].alignment, pages(last)[1]) == (192, 64, [48])
     assert (offsets(last.after[0])["vm_lock"], offsets(last.after[0])["shared"]) == (128, 136)
-
-
-def test_who_is_cold_is_taken_from_the_code_and_no_more_of_them_move_than_must() -> None:
     functions = {"swap_readahead_info": 2, "detached": 5, "shared": 7, "vm_file": 200}
-    last = pulled(Pulling("vm_lock"), functions)[-1]
+    last = pulled("vm_lock", functions=functions)[-1]
     assert last.members == ("vm_lock", "shared")
     assert last.notes[1].startswith("Taken for cold because the fewest functions touch them: shared (7).")
 
 
-def test_without_any_word_on_what_is_cold_nothing_moves() -> None:
-    told = pulled(Pulling("vm_lock"))
-    assert [one.members for one in told] == [("vm_lock",), ("vm_lock",)]
-    assert told[1].notes[1] == "Which members are so cold that they could lie behind it no code tells."
-
-
-def test_what_comes_to_lie_with_the_lock_is_told() -> None:
-    alone, small = pulled(Pulling("vm_lock"))
-    assert alone.notes[0] == "vm_lock has its line to itself where objects begin with a line."
-    assert small.notes[0].endswith("objects begin with a line: shared, anon_vma_chain, anon_vma.")
-
-
-def test_a_program_has_no_slabs_to_count_pages_of() -> None:
-    layouts = table(AREA, LOCK)
-    first = next(pulled_in(AREA, layouts, home(layouts, None), Pulling("vm_lock"), {}))
-    assert (first.memory_before, first.memory_after) == ((), ())
-    assert "Holds where objects are allocated at multiples of 64 bytes." in first.notes
-
-
-def test_a_cache_that_aligns_to_words_must_be_told_to_align_to_lines() -> None:
-    outer = struct("mempolicy", *(scalar(f"m{number}") for number in range(11)), pointer("lock", "vma_lock"))
-    layouts = table(outer, LOCK)
-    first = next(pulled_in(outer, layouts, home(layouts), Pulling("lock"), {}))
-    assert "The cache aligns its objects to 8 bytes: create it with SLAB_HWCACHE_ALIGN." in first.notes
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("vm_file", "vm_file of struct vm_area_struct is no pointer to a record whose layout is known"),
-        ("nobody", "struct vm_area_struct has no member nobody; its members are vm_start, vm_mm"),
-        ("lock", "struct vm_area_struct has no member lock; did you mean vm_lock"),
-    ],
-)
-def test_what_cannot_be_pulled_in_is_refused(name: str, message: str) -> None:
-    with pytest.raises(StructureRefused, match=message):
-        pulled(Pulling(name))
-
-
-def test_of_many_members_some_are_told() -> None:
-    many = struct("task_struct", *(scalar(f"m{number}") for number in range(15)))
-    with pytest.raises(StructureRefused, match=r"its members are m0, .*, m11 and 3 more$"):
-        without(many, ("nosuch",))
-
-
-def test_another_configuration_lacks_members() -> None:
+def test_where_objects_begin_is_told() -> None:
+    program = pulled("vm_lock", kernel=None)[0]
+    assert (program.memory_before, program.memory_after) == ((), ()), "a program has no slabs to count pages of"
+    assert "Holds where objects are allocated at multiples of 64 bytes." in program.notes
+    outer = struct("mempolicy", *(scalar(f"m{number}") for number in range(11)), pointer("lock"))
+    words = pulled("lock", outer=outer)[0]
+    assert "The cache aligns its objects to 8 bytes: create it with SLAB_HWCACHE_ALIGN." in words.notes
     assert without(AREA, ("swap_readahead_info", "vm_policy")).size == 144
 
 
-def mapping() -> tuple[Layout, Layout, LayoutTable]:
-    """A record with a lock of 40 bytes, inside the objects of a cache."""
-    lock = struct("rw_semaphore", scalar("words", 40))
-    inner = struct("address_space", scalar("host"), held("i_mmap_rwsem", lock), scalar("flags"))
-    outer = struct("inode", scalar("i_mode", 2), held("i_data", inner), scalar("i_private"))
-    return inner, outer, table(lock, inner, outer)
+# A record with a lock of 40 bytes, inside the objects of a cache.
+RWSEM = struct("rw_semaphore", scalar("words", 40))
+MAPPING = struct("address_space", scalar("host"), held("i_mmap_rwsem", RWSEM), scalar("flags"))
+INODE = struct("inode", scalar("i_mode", 2), held("i_data", MAPPING), scalar("i_private"))
+LAYOUTS = table(RWSEM, MAPPING, INODE)
 
 
-def test_a_record_that_lies_in_another_costs_what_that_costs() -> None:
-    inner, outer, layouts = mapping()
-    (one,) = made_smaller(inner, home(layouts), "i_mmap_rwsem", 8)
-    assert (inner.size, one.after[0].size, outer.size) == (56, 24, 72)
-    assert [use.cache for use in one.memory_before + one.memory_after] == ["inode_cache", "inode_cache"]
-    assert [use.object_bytes for use in one.memory_before + one.memory_after] == [72, 40]
+def smaller(size: int) -> Advice:
+    return tuple(made_smaller(MAPPING, home(LAYOUTS), "i_mmap_rwsem", size))
 
 
-def test_what_lies_around_a_changed_record_is_laid_out_anew() -> None:
-    inner, outer, layouts = mapping()
-    changed = replace(inner, size=128, alignment=64)
-    assert offsets(around(outer, changed, layouts)) == {"i_mode": 0, "i_data": 64, "i_private": 192}
-
-
-def test_a_member_pushed_out_leaves_a_pointer_and_has_a_line_of_its_own() -> None:
-    inner, _, layouts = mapping()
-    (one,) = put_apart(inner, home(layouts), "i_mmap_rwsem")
+def test_smaller_and_pushed_out_members_of_a_record_in_another() -> None:
+    (one,) = smaller(8)
+    assert (MAPPING.size, one.after[0].size, INODE.size) == (56, 24, 72)
+    uses = one.memory_before + one.memory_after
+    assert [(use.cache, use.object_bytes) for use in uses] == [("inode_cache", 72), ("inode_cache", 40)]
+    changed = replace(MAPPING, size=128, alignment=64)
+    assert offsets(around(INODE, changed, LAYOUTS)) == {"i_mode": 0, "i_data": 64, "i_private": 192}
+    (one,) = put_apart(MAPPING, home(LAYOUTS), "i_mmap_rwsem")
     assert one.sentence.endswith("aligned to a line: 56 -> 24 + 64 bytes")
     assert [use.object_bytes for use in one.memory_after] == [40, 64]
 
 
-def test_nothing_can_be_shrunk_to_more_than_it_has() -> None:
-    inner, _, layouts = mapping()
-    with pytest.raises(StructureRefused, match="has 40 bytes and cannot be made 48 bytes small"):
-        tuple(made_smaller(inner, home(layouts), "i_mmap_rwsem", 48))
+PACKET = struct("packet", scalar("length"), pointer("lock"), scalar("cold"), flexible("data"))
+MANY = struct("task_struct", *(scalar(f"m{number}") for number in range(15)))
+FLAGS = struct("flags", bits("dirty", 1), bits("locked", 1))
 
 
 def test_nothing_is_put_behind_an_array_without_end() -> None:
-    outer = struct("packet", scalar("length"), pointer("lock", "vma_lock"), scalar("cold"), flexible("data"))
-    layouts = table(outer, LOCK)
-    names = [one.name for one in next(pulled_in(outer, layouts, home(layouts), Pulling("lock"), {})).after[0].members]
-    assert names == ["length", "lock", "cold", "data"]
-    with pytest.raises(StructureRefused, match="lock, cold may not move to the end of struct packet"):
-        tuple(pulled_in(outer, layouts, home(layouts), Pulling("lock", cold=("cold",)), {}))
+    after = pulled("lock", outer=PACKET)[0].after[0]
+    assert [one.name for one in after.members] == ["length", "lock", "cold", "data"]
 
 
-def test_a_bit_field_is_no_object() -> None:
-    flags = struct("flags", bits("dirty", 1), bits("locked", 1))
-    with pytest.raises(StructureRefused, match="dirty is a bit-field and cannot be an object of its own"):
-        tuple(put_apart(flags, home(table(flags)), "dirty"))
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (lambda: pulled("vm_file"), "vm_file of struct vm_area_struct is no pointer to a record whose layout is known"),
+        (lambda: pulled("nobody"), "struct vm_area_struct has no member nobody; its members are vm_start, vm_mm"),
+        (lambda: pulled("lock"), "struct vm_area_struct has no member lock; did you mean vm_lock"),
+        (lambda: [without(MANY, ("nosuch",))], r"its members are m0, .*, m11 and 3 more$"),
+        (lambda: smaller(48), "has 40 bytes and cannot be made 48 bytes small"),
+        (lambda: pulled("lock", ("cold",), outer=PACKET), "lock, cold may not move to the end of struct packet"),
+        (
+            lambda: put_apart(FLAGS, home(table(FLAGS)), "dirty"),
+            "dirty is a bit-field and cannot be an object of its own",
+        ),
+    ],
+)
+def test_what_cannot_be_changed_is_refused(asked: Callable[[], Iterable[object]], message: str) -> None:
+    with pytest.raises(StructureRefused, match=message):
+        tuple(asked())
+
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+LOCKS = (
+    "struct rw_semaphore { long count; long owner; char wait[24]; };\nstruct vma_lock { struct rw_semaphore lock; };\n"
+)
+MEMBERS = """\
+  long vm_start, vm_end; void *vm_mm; long vm_page_prot, vm_flags; _Bool detached; int vm_lock_seq; {first}
+  {shared} struct {{ long next, prev; }} anon_vma_chain; void *anon_vma, *vm_ops; long vm_pgoff; void *vm_file,
+  *vm_private_data; long swap_readahead_info; void *vm_policy{numab}; {last}"""
+SHARED = "struct { long rb[3]; long rb_subtree_last; } shared;"
+
+
+def area(first: str = "", shared: str = SHARED, numab: str = "", last: str = "") -> str:
+    """The members of ``struct vm_area_struct`` in Linux 6.12, with the lock or its pointer where it is wanted."""
+    members = MEMBERS.format(first=first, shared=shared, numab=numab, last=last)
+    return f"{LOCKS}struct vm_area_struct {{\n{members}\n}};\nstruct vm_area_struct one;\nstruct vma_lock other;\n"
+
+
+NOW = area("struct vma_lock *vm_lock;", numab=", *numab_state")
+LINE = "__attribute__((aligned(64)))"
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("kernel"), NOW)
+
+
+def said(kernel: Path, *words: str) -> list[str]:
+    done = linesmith("slab", kernel, "vm_area_struct", "--kernel", "6.12", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def test_what_pulling_in_costs_is_told_in_pages(kernel: Path) -> None:
+    rows = said(kernel, "--pull-in", "vm_lock", "--without", "numab_state")
+    assert " ".join(row.strip() for row in rows[3:5]).endswith("aligned to 64 bytes: 160 + 40 -> 256 bytes")
+    assert [*rows[:3], *rows[5:9]] == [
+        "Linux 6.12, 64 CPUs, pages of 4096 bytes",
+        "as in a configuration without numab_state",
+        "",
+        "  memory      now   160 + 40 bytes, 40 + 10 = 50 pages for 1,000 objects, 19.2 MiB for 100,000",
+        "                    vm_area_struct: 51 in 2 pages; vma_lock: 102 in 1 page",
+        "              then  256 bytes, 64 pages for 1,000 objects, 24.4 MiB for 100,000",
+        "                    vm_area_struct: 32 in 2 pages",
+    ]
+    schema = json.loads(json.dumps(structure_json.schema()))
+    assert json.loads((DOCS / "schema-structure.json").read_text()) == schema
+
+
+ALIGNED = area(last=f"struct vma_lock vm_lock {LINE};", numab=", *numab_state")
+COLD_BEHIND = area(shared="", last=f"long vm_lock {LINE}; {SHARED} void *numab_state;")
+SHRUNK = area("void *vm_lock;", "int shared[3];", ", *numab_state")
+POINTER = NOW.replace("struct { long next, prev; } anon", "void *anon")
+
+
+@pytest.mark.parametrize(
+    ("words", "which", "source"),
+    [
+        ("--pull-in vm_lock", 0, ALIGNED),
+        ("--pull-in vm_lock --shrink vm_lock=8 --cold shared,numab_state", -1, COLD_BEHIND),
+        ("--shrink shared=12", 0, SHRUNK),
+        ("--push-out anon_vma_chain", 0, POINTER),
+    ],
+    ids=("pull in", "with cold members behind", "shrink", "push out"),
+)
+def test_gcc_lays_the_changed_record_out_alike(
+    kernel: Path, tmp_path: Path, words: str, which: int, source: str
+) -> None:
+    done = linesmith("slab", kernel, "vm_area_struct", *words.split(), "--format", "json")
+    document = json.loads(done.stdout)
+    after = document["advice"][which]["after"][0]
+    (layout,) = read_layouts(compiled(tmp_path, source)).layouts.variants("vm_area_struct")
+    offsets = {member.name: member.offset for member in layout.members}
+    assert (after["size"], {name: offset for name, offset, _ in after["members"]}) == (layout.size, offsets)
+    jsonschema.validate(document, structure_json.schema())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--cold shared", "--cold and --without go with --pull-in, --push-out or --shrink"),
+        ("--shrink vm_lock=4 --cold shared", "--cold goes with --pull-in"),
+        ("--shrink vm_lock", "--shrink vm_lock names no member and size; write it like --shrink vm_lock=8"),
+        ("--pull-in vm_lock --shrink shared=8", "--pull-in and --shrink name different members"),
+        ("--push-out shared --shrink shared=8", "--push-out goes without --pull-in and --shrink"),
+        ("--pull-in vm_pgoff", "vm_pgoff of struct vm_area_struct is no pointer to a record whose layout is known"),
+        ("--push-out nobody", "struct vm_area_struct has no member nobody; its members are vm_start, vm_end"),
+        ("vma_lock --push-out lock", "a change is asked for of one TYPE"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(kernel: Path, words: str, message: str) -> None:
+    done = linesmith("slab", kernel, "vm_area_struct", *words.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
