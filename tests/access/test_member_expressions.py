@@ -113,7 +113,13 @@ def _text(entry: dict[str, object]) -> str:
     assert isinstance(steps, list)
     path = " ".join(f"{record}.{member}" for record, member in steps)
     variable = f"[{entry['variable']}]" if "variable" in entry else ""
-    words = (str(entry["line"]), str(entry["use"]), variable, path or f"*({entry['type']})", "whole" * ("whole" in entry))
+    words = (
+        str(entry["line"]),
+        str(entry["use"]),
+        variable,
+        path or f"*({entry['type']})",
+        "whole" * ("whole" in entry),
+    )
     return " ".join(word for word in words if word)
 
 

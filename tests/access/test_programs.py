@@ -116,7 +116,9 @@ def test_inlined_code_names_where_it_comes_from(optimised: Path) -> None:
 
 def test_the_line_is_that_of_the_source(optimised: Path) -> None:
     (access,) = accesses(optimised, "store")
-    line = 1 + optimised.with_suffix(".c").read_text().splitlines().index(CASES["store"][0].replace("FUNCTION", "store"))
+    line = 1 + optimised.with_suffix(".c").read_text().splitlines().index(
+        CASES["store"][0].replace("FUNCTION", "store")
+    )
     assert (Path(access.file).name, access.line) == ("subject.c", line)
 
 
