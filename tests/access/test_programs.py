@@ -48,8 +48,10 @@ CASES: dict[str, tuple[str, list[str]]] = {
         ["read struct node *", COUNT],
     ),
     "result": (
-        "__attribute__((noinline)) struct node *find(struct node **all) { return all[3]->next; }"
-        "int FUNCTION(struct node **all) { return find(all)->count; }",
+        (
+            "__attribute__((noinline)) struct node *find(struct node **all) { return all[3]->next; }"
+            "int FUNCTION(struct node **all) { return find(all)->count; }"
+        ),
         [COUNT],
     ),
     "callee_saved_register": ("void g(void); int FUNCTION(struct node *n) { g(); return n->count; }", [COUNT]),
@@ -65,14 +67,18 @@ CASES: dict[str, tuple[str, list[str]]] = {
     ),
     "no_type_at_all": ("int FUNCTION(void *p) { return *(int *)((char *)p + 8); }", ["read untyped pointer"]),
     "code_that_lies_apart": (
-        "__attribute__((cold)) void cold(long);"
-        "int FUNCTION(struct node *n) { if (__builtin_expect(n->count, 0)) cold(n->total); return n->guard.word; }",
+        (
+            "__attribute__((cold)) void cold(long);"
+            "int FUNCTION(struct node *n) { if (__builtin_expect(n->count, 0)) cold(n->total); return n->guard.word; }"
+        ),
         [COUNT, "read struct node.guard", TOTAL],
     ),
     "inlined": (
-        "static inline void deep(struct node *n) { n->count = 1; }"
-        "static inline void around(struct outer *o) { deep(&o->node); o->key = 2; }"
-        "void FUNCTION(struct outer *o) { around(o); }",
+        (
+            "static inline void deep(struct node *n) { n->count = 1; }"
+            "static inline void around(struct outer *o) { deep(&o->node); o->key = 2; }"
+            "void FUNCTION(struct outer *o) { around(o); }"
+        ),
         ["write struct outer.key", "write struct outer.node.count"],
     ),
     "global_by_name": (
