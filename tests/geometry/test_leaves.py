@@ -83,6 +83,7 @@ FIELD = Member("field", "long", "field", 8, 8, 8, bit_offset=70, bit_size=11)
 AT: dict[str, tuple[tuple[Member, ...], int, int, str]] = {
     "an element of an array": ((COUNT, holding("vecs", VEC, 8, 101)), 1624, 8 + 97 * 16 + 1, "vecs[97].count@1560+4"),
     "an array of arrays is indexed row by row": ((scalar("grid", 0, 48, 3, 4),), 64, 4 * 7, "grid[1][3]@28+4"),
+    "so are three dimensions": ((scalar("cube", 0, 96, 2, 3, 4),), 96, 4 * 23, "cube[1][2][3]@92+4"),
     "a flexible array of pointers goes on behind the record": ((COUNT, NODES), 8, 20, "nodes[1]@16+8"),
     "so does one of records": ((COUNT, TAIL), 8, 8 + 5 * 16 + 8, "tail[5].mask@96+8"),
     "an array without elements at the end is open too": ((COUNT, KEY), 8, 12, "key[4]@12+1"),

@@ -31,6 +31,7 @@ RULES: dict[str, tuple[list[Member], tuple[int, ...], int]] = {
     "what would cross its unit starts the next one": ([bits("a", 30), bits("b", 3)], (0, 32), 8),
     "a bit-field may share the unit of the member before it": ([CHAR, bits("a", 8)], (0, 8), 4),
     "a member may follow within the unit of a bit-field": ([bits("a", 3), CHAR], (0, 8), 4),
+    "an aligned bit-field aligns the record": ([LONG, replace(bits("a", 3), alignment=32)], (0, 256), 64),
     "an empty member takes no room but is aligned": ([CHAR, scalar("marker", 0, align=8), INT], (0, 64, 64), 16),
     "a flexible array counts for alignment only": ([INT, flexible("rest", 8)], (0, 64), 8),
     "a struct of nothing has no size": ([], (), 0),
