@@ -23,6 +23,7 @@ struct pushed { long a[7]; long b; } pushed;
 struct across { char a[48]; struct p { long x, y; } p; } across;
 struct nested { int kind; union { struct { int a, b; }; long c; }; } nested;
 struct bits { int a:3; int b:7; } bits;
+struct inner { long x; struct { int a:3; int b:7; }; } inner;
 struct swapped { int a; long b; } swapped;
 struct aligned { long a[8]; } aligned;
 """
@@ -37,6 +38,7 @@ struct pushed { long a[8]; long b; } pushed;
 struct across { char a[56]; struct p { long x, y; } p; } across;
 struct nested { int kind; union { struct { int b, a; }; long c; }; } nested;
 struct bits { int a:4; int b:7; } bits;
+struct inner { long x; struct { int a:4; int b:7; }; } inner;
 struct swapped { long b; int a; } swapped;
 struct aligned { long a[8]; } __attribute__((aligned(64))) aligned;
 """
@@ -74,6 +76,10 @@ struct nested: 16 bytes as before
 struct bits: 4 bytes as before
   ~ a: grew 3 bits -> 4 bits
   ~ b: moved 0:3 -> 0:4
+
+struct inner: 16 bytes as before
+  ~ a: grew 3 bits -> 4 bits
+  ~ b: moved 8:3 -> 8:4
 
 struct swapped: 16 bytes as before, padding 0 -> 4
   ~ b: moved 8 -> 0

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from c_source import compiled
 from hypothesis import HealthCheck, given, settings
@@ -167,11 +168,25 @@ def test_what_a_killed_process_left_is_cleared_once_it_is_old(cache: Path, elf: 
     assert fresh.exists()
 
 
-def test_the_least_recently_used_index_goes_first(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_least_recently_used_files_go_first(cache: Path, elf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.mkdir()
+    for age, name in enumerate(("oldest.index", "old.access", "recent.index"), 1):
+        (cache / name).write_bytes(bytes(1000))
+        os.utime(cache / name, (age, age))
+    monkeypatch.setattr(store, "MOST_CACHED_BYTES", 1500)
+    store.keep(cache, "newest.index", [bytes(500)])
+    assert sorted(one.name for one in cache.iterdir()) == ["newest.index", "recent.index"]
     monkeypatch.setattr(store, "MOST_CACHED_BYTES", 1)
-    read_layouts(executable(tmp_path, SOURCE, "01010101"))
-    read_layouts(executable(tmp_path, SOURCE, "02020202"))
-    assert only_index(cache).name.startswith("02020202-")
+    read_layouts(elf)
+    assert only_index(cache).name not in ("newest.index", "recent.index")
+
+
+@pytest.mark.parametrize("change", [{"path": "/other"}, {"size": 1}, {"mtime_ns": 1}, {"core": "another build"}])
+def test_an_index_of_other_bytes_or_by_another_core_is_stale(cache: Path, elf: Path, change: dict[str, str]) -> None:
+    stamp = read_layouts(elf).layouts.head.stamp
+    key = only_index(cache).stem
+    assert store.load(cache, key, stamp) is not None
+    assert store.load(cache, key, msgspec.structs.replace(stamp, **change)) is None
 
 
 def test_many_processes_may_build_and_read_one_index(cache: Path, elf: Path) -> None:
