@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The index and the access map of the kernel, made once for each version of the product and kept between runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from keeping import Keeper, product_digest
+
+from linesmith.analyzer.access import read_accesses
+from linesmith.analyzer.dwarf import read_layouts
+
+
+@contextmanager
+def cached_kernel(vmlinux: Path, kept: Keeper) -> Iterator[None]:
+    """What this process reads of ``vmlinux`` comes from what is kept; no test of the reading itself may use it."""
+    status = vmlinux.stat()
+    key = f"{product_digest()} {vmlinux} {status.st_size} {status.st_mtime_ns}"
+    folder = kept("kernel-index", key, lambda made: _read(vmlinux, made))
+    with _cache_directory(folder):
+        yield
+
+
+def _read(vmlinux: Path, folder: Path) -> None:
+    with _cache_directory(folder):
+        read_layouts(vmlinux)
+        read_accesses(vmlinux)
+
+
+@contextmanager
+def _cache_directory(folder: Path) -> Iterator[None]:
+    before = os.environ.get("LINESMITH_CACHE_DIR")
+    os.environ["LINESMITH_CACHE_DIR"] = str(folder)
+    try:
+        yield
+    finally:
+        del os.environ["LINESMITH_CACHE_DIR"]
+        if before is not None:
+            os.environ["LINESMITH_CACHE_DIR"] = before
