@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from keeping import Keeper, product_digest
+from keeping import Keeper
+from kernel_index import cached_kernel
 
 from linesmith.analyzer.access import AccessMap, accesses_in, accesses_of, read_accesses, summary, touched_alone
 from linesmith.analyzer.dwarf import read_layouts
@@ -27,19 +26,9 @@ class Kernel:
 
 
 @pytest.fixture(scope="module")
-def kernel(vmlinux: Path, kept: Keeper) -> Iterator[Kernel]:
-    """Its layouts and accesses, from an index and a map that are made once for each version of the product."""
-
-    def read(folder: Path) -> Kernel:
-        os.environ["LINESMITH_CACHE_DIR"] = str(folder)
+def kernel(vmlinux: Path, kept: Keeper) -> Kernel:
+    with cached_kernel(vmlinux, kept):
         return Kernel(read_layouts(vmlinux).layouts, read_accesses(vmlinux).accesses)
-
-    try:
-        status = vmlinux.stat()
-        key = f"{product_digest()} {vmlinux} {status.st_size} {status.st_mtime_ns}"
-        yield read(kept("access-kernel", key, lambda folder: read(folder) and None))
-    finally:
-        os.environ.pop("LINESMITH_CACHE_DIR", None)
 
 
 def touching(name: str, kernel: Kernel) -> TypeAccesses:
