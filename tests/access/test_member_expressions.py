@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The program that lists member expressions: one way to reach memory per row, with the list expected."""
+"""The program that lists member expressions, on a source whose comments say what each line reaches."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -12,100 +14,55 @@ from access.member_expressions import parse, program, run
 EXECUTABLE = program()
 pytestmark = pytest.mark.skipif(EXECUTABLE is None, reason="member_expressions is not built: no Clang 19 to link")
 
-TYPES = """\
+HEADER = "static inline int get(count_t *c) { return c->counter; } // read count_t.counter\n"
+SOURCE = """\
 struct inner { int a; union { long u; struct { short s, t; }; }; struct { int q; } named[4]; };
 struct outer { struct inner *p; struct inner v; int arr[8]; unsigned bit : 3; struct outer *next; };
 typedef struct { int counter; } count_t;
-"""
-
-# Name of the case: the body of f, whose first line is line 5, and ``line use path`` of all it reaches.
-BODIES: dict[str, tuple[str, list[str]]] = {
-    "each record on the way is named": (
-        "o->v.a = o->next->p->a;",
-        ["5 read inner.a", "5 read outer.next", "5 read outer.p", "5 write outer.v inner.a"],
-    ),
-    "members of anonymous records count for the record around": (
-        "o->v.t = o->v.u;",
-        ["5 read outer.v inner.u", "5 write outer.v inner.t"],
-    ),
-    "a record without a name in a named member is a step of its own": (
-        "o->v.named[i].q++;",
-        ["5 update outer.v inner.named .q"],
-    ),
-    "an anonymous record goes by its typedef": ("c->counter += 1;", ["5 update count_t.counter"]),
-    "elements of member arrays are the member": (
-        "o->arr[i] = *(o->arr + 3);",
-        ["5 read outer.arr", "5 write outer.arr"],
-    ),
-    "an index is an expression of its own": ("ip[o->bit] = 0;", ["5 read outer.bit", "5 write *(int)"]),
-    "a cast of an address leads to the same place": ("*(volatile int *)&o->v.a = 1;", ["5 write outer.v inner.a"]),
-    "a pointer without a member has the type it leads to": ("*ip = ip[2];", ["5 read *(int)", "5 write *(int)"]),
-    "what a macro reaches counts where it is used and where it is written": (
-        "#define GET(x) ((x)->v.a)\n\nGET(o)++;",
-        ["5 update outer.v inner.a", "7 update outer.v inner.a"],
-    ),
-    "the argument of a macro counts where it is written": (
-        "#define BOTH(x, y) ((x) + (y))\n(void)BOTH(1,\n  o->v.a);",
-        ["6 read outer.v inner.a", "7 read outer.v inner.a"],
-    ),
-    "assigning a record touches all of it": (
-        "*o->p = o->v;",
-        ["5 read outer.p", "5 read outer.v whole", "5 write *(struct inner) whole"],
-    ),
-    "a compound literal names the members it sets": (
-        "*o->p = (struct inner){\n  .a = 3,\n};",
-        ["5 read outer.p", "5 write *(struct inner) whole", "6 write inner.a"],
-    ),
-    "functions that copy memory touch all of what they get": (
-        "__builtin_memset(&o->v, 0, sizeof(o->v));",
-        ["5 address outer.v", "5 update outer.v whole"],
-    ),
-    "a cast to void hides no record that is copied": (
-        "__builtin_memcpy((void *)c, ip, 4);",
-        ["5 update *(count_t) whole", "5 update *(int) whole"],
-    ),
-    "a taken address is no access": ("ip = &o->v.a;", ["5 address outer.v inner.a"]),
-    "offsetof names members and reads nothing": (
-        "i = __builtin_offsetof(struct outer, v.u);",
-        ["5 offset outer.v inner.u"],
-    ),
-    "what sizeof and typeof name is not reached": ("i = sizeof(o->v.a); __typeof__(o->v.u) k;", []),
-    "statement expressions are looked into": ("i = ({ int k = o->v.a; k; });", ["5 read outer.v inner.a"]),
-    "operands of inline assembly are read and written": (
-        '__asm__("" : "+m"(c->counter), "=m"(o->arr) : "m"(o->next));',
-        ["5 read outer.next", "5 update count_t.counter", "5 write outer.arr whole"],
-    ),
-    "static variables are named": (
-        "static struct outer g; static int n; n = g.bit;",
-        ["5 read [g] outer.bit", "5 write [n] *(int)"],
-    ),
-    "the choice made when compiling counts": (
-        "i = __builtin_choose_expr(1, o->bit, o->v.a);",
-        ["5 read outer.bit"],
-    ),
-    "both results of a condition count": (
-        "i = o->bit ? o->v.a : c->counter;",
-        ["5 read count_t.counter", "5 read outer.bit", "5 read outer.v inner.a"],
-    ),
-    "inline functions of headers are listed by their own lines": (
-        '}\n#include "header.h"\nvoid g(count_t *c) { get(c);',
-        ["3 read count_t.counter"],
-    ),
-    "arguments that only gcc knows are dropped": ("i = o->GIVEN;", ["5 read outer.bit"]),
+#include "header.h"
+#define GET(x) ((x)->v.a) // update outer.v inner.a
+#define BOTH(x, y) ((x) + (y))
+void f(struct outer *o, int *ip, count_t *c, long i) {
+  static struct outer g; static int n;
+  /* Each record on the way is named; members of anonymous ones count for the record around. */
+  o->v.a = o->next->p->a; // read inner.a, read outer.next, read outer.p, write outer.v inner.a
+  o->v.t = o->v.u; // read outer.v inner.u, write outer.v inner.t
+  /* A record without a name in a named member is a step of its own, or goes by its typedef. */
+  o->v.named[i].q++; // update outer.v inner.named .q
+  c->counter += 1; // update count_t.counter
+  /* Elements of member arrays are the member, an index is an expression of its own. */
+  o->arr[i] = *(o->arr + 3); // read outer.arr, write outer.arr
+  ip[o->bit] = 0; // read outer.bit, write *(int)
+  /* A cast of an address leads to the same place; without a member it is the type that counts. */
+  *(volatile int *)&o->v.a = 1; // write outer.v inner.a
+  *ip = ip[2]; // read *(int), write *(int)
+  /* Macros count where they are used and where they are written, their arguments likewise. */
+  GET(o)++; // update outer.v inner.a
+  (void)BOTH(1, // read outer.v inner.a
+    o->v.a); // read outer.v inner.a
+  get(c); //
+  /* Assigning, setting and copying records; a cast to void hides none. */
+  *o->p = o->v; // read outer.p, read outer.v whole, write *(struct inner) whole
+  *o->p = (struct inner){ // read outer.p, write *(struct inner) whole
+    .a = 3, // write inner.a
+  };
+  __builtin_memset(&o->v, 0, sizeof(o->v)); // address outer.v, update outer.v whole
+  __builtin_memcpy((void *)c, ip, 4); // update *(count_t) whole, update *(int) whole
+  /* Addresses, offsets and types are no accesses. */
+  ip = &o->v.a; // address outer.v inner.a
+  i = __builtin_offsetof(struct outer, v.u); // offset outer.v inner.u
+  i = sizeof(o->v.a); __typeof__(o->v.u) k; //
+  /* Statement expressions, assembly, static variables, choices; GIVEN is an argument of the compiler. */
+  i = ({ int k = o->v.a; k; }); // read outer.v inner.a
+  __asm__("" : "+m"(c->counter), "=m"(o->arr) : "m"(o->next)); // ASM
+  n = g.bit; // read [g] outer.bit, write [n] *(int)
+  i = __builtin_choose_expr(1, o->bit, o->v.a); // read outer.bit
+  i = o->bit ? o->v.a : c->counter; // read count_t.counter, read outer.bit, read outer.v inner.a
+  i = o->GIVEN; // read outer.bit
 }
+""".replace("ASM", "read outer.next, update count_t.counter, write outer.arr whole")
+# What gcc alone knows is dropped.
 GCC_ARGUMENTS = ("-fconserve-stack", "-mpreferred-stack-boundary=3", "-Wp,-MMD,x.d", "-DGIVEN=bit")
-
-
-@pytest.mark.parametrize("case", BODIES)
-def test_what_a_body_reaches(case: str, tmp_path: Path) -> None:
-    body, expected = BODIES[case]
-    source = tmp_path / "case.c"
-    source.write_text(f"{TYPES}void f(struct outer *o, int *ip, count_t *c, long i) {{\n{body}\n}}\n")
-    (tmp_path / "header.h").write_text("static inline int get(count_t *c)\n{\n  return c->counter;\n}\n")
-    assert EXECUTABLE is not None
-    parsed = run(EXECUTABLE, [str(source), "--", "-std=gnu11", *GCC_ARGUMENTS], 60)
-    assert [end["errors"] for end in parsed.sources] == [0]
-    assert sorted({_text(json.loads(line)) for line in parsed.expressions}) == expected
 
 
 def _text(entry: dict[str, object]) -> str:
@@ -113,14 +70,23 @@ def _text(entry: dict[str, object]) -> str:
     assert isinstance(steps, list)
     path = " ".join(f"{record}.{member}" for record, member in steps)
     variable = f"[{entry['variable']}]" if "variable" in entry else ""
-    words = (
-        str(entry["line"]),
-        str(entry["use"]),
-        variable,
-        path or f"*({entry['type']})",
-        "whole" * ("whole" in entry),
-    )
+    words = (str(entry["use"]), variable, path or f"*({entry['type']})", "whole" * ("whole" in entry))
     return " ".join(word for word in words if word)
+
+
+def test_what_each_line_reaches(tmp_path: Path) -> None:
+    expected, found = {}, defaultdict(set)
+    for name, text in (("case.c", SOURCE), ("header.h", HEADER)):
+        (tmp_path / name).write_text(text)
+        for number, line in enumerate(text.splitlines(), 1):
+            if (said := re.search(r" // (.+)$", line)) is not None:
+                expected[name, number] = said[1]
+    assert EXECUTABLE is not None
+    parsed = run(EXECUTABLE, [str(tmp_path / "case.c"), "--", "-std=gnu11", *GCC_ARGUMENTS], 60)
+    assert [end["errors"] for end in parsed.sources] == [0]
+    for entry in map(json.loads, parsed.expressions):
+        found[Path(entry["file"]).name, entry["line"]].add(_text(entry))
+    assert {place: ", ".join(sorted(texts)) for place, texts in found.items()} == expected
 
 
 def test_a_source_that_is_not_there_costs_itself_only(tmp_path: Path) -> None:
