@@ -21,25 +21,17 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return programs
 
 
-def test_the_environment_below_the_working_directory_has_its_short_name(
-    environment: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (environment / "pip").touch()
-    monkeypatch.chdir(environment.parents[1])
-    assert install_command("png") == ".venv/bin/pip install 'linesmith[png]'"
-
-
-def test_an_environment_elsewhere_has_its_whole_name(environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (environment / "pip").touch()
-    monkeypatch.chdir("/")
-    assert install_command("png") == f"'{environment}/pip' install 'linesmith[png]'"
-    monkeypatch.chdir(environment)
-    assert install_command("png") == "./pip install 'linesmith[png]'"
-
-
-def test_without_a_program_of_that_name_python_has_it(environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_has_the_short_name_of_the_environment(environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(environment.parents[1])
     assert install_command("png") == ".venv/bin/python -m pip install 'linesmith[png]'"
+    (environment / "pip").touch()
+    for folder, name in (
+        (environment.parents[1], ".venv/bin/pip"),
+        (environment, "./pip"),
+        (Path("/"), f"'{environment}/pip'"),
+    ):
+        monkeypatch.chdir(folder)
+        assert install_command("png") == f"{name} install 'linesmith[png]'"
 
 
 def test_outside_of_environments_it_is_that_of_the_path(monkeypatch: pytest.MonkeyPatch) -> None:

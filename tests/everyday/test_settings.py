@@ -82,16 +82,13 @@ def test_beyond_the_top_of_a_repository_nothing_is_looked_for(home: Home) -> Non
     assert home.setting("cpus", "slab") == ("64", "default")
 
 
-def test_a_setting_works_on_the_command_itself(home: Home) -> None:
-    home.user.write_text('[defaults]\nformat = "json"\n')
-    assert json.loads(home.run("config").stdout)["schema"] == 1
-
-
-def test_where_the_cache_is_can_be_set_by_the_user(home: Home, tmp_path: Path) -> None:
+def test_the_cache_and_the_format_of_the_command_itself_can_be_set(home: Home, tmp_path: Path) -> None:
     home.user.write_text(f'[defaults]\ncache-dir = "{tmp_path}/big"\n')
     assert home.setting("cache-dir") == (f"{tmp_path}/big", f"{home.user}:2")
     found = home.setting("cache-dir", LINESMITH_CACHE_DIR=f"{tmp_path}/other")
     assert found == (f"{tmp_path}/other", "LINESMITH_CACHE_DIR")
+    home.user.write_text('[defaults]\nformat = "json"\n')
+    assert json.loads(home.run("config").stdout)["schema"] == 1
 
 
 def test_what_names_or_decides_the_work_cannot_be_set(home: Home) -> None:
@@ -204,8 +201,11 @@ def test_every_setting_is_listed_with_its_origin_and_its_commands(home: Home) ->
     ]
 
 
-def test_origins_are_left_out_unless_asked_for(home: Home) -> None:
+def test_origins_are_left_out_unless_asked_for_and_variables_of_other_commands(home: Home) -> None:
     assert "default" not in home.run("config").stdout
+    told = home.run("config", "layout", LINESMITH_SLAB_CPUS="8", LINESMITH_SOURCE_SCAN="scan").stderr
+    assert "LINESMITH_SLAB_CPUS" not in told
+    assert "LINESMITH_SOURCE_SCAN" not in told
 
 
 @pytest.mark.parametrize(
@@ -224,9 +224,3 @@ def test_a_variable_that_changes_nothing_is_told_of(
     (name,) = variables
     told = [line for line in home.run("config", *words, **variables).stderr.splitlines() if f": {name} " in line]
     assert [said in line for line in told] == [True]
-
-
-def test_a_variable_of_one_command_is_nothing_to_tell_of_another(home: Home) -> None:
-    told = home.run("config", "layout", LINESMITH_SLAB_CPUS="8", LINESMITH_SOURCE_SCAN="scan").stderr
-    assert "LINESMITH_SLAB_CPUS" not in told
-    assert "LINESMITH_SOURCE_SCAN" not in told
