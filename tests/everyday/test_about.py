@@ -1,14 +1,41 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The command that installs an optional part is that of the environment which runs."""
+"""What the program says of itself and of long work: its version, steps in a log, the command that installs a part."""
 
 from __future__ import annotations
 
+import platform
+import re
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from linesmith_command import linesmith
 
+from linesmith.analyzer.cli.waiting import Steps
 from linesmith.analyzer.extras import install_command
+
+
+def test_the_version_comes_first_and_facts_of_the_build_follow() -> None:
+    first, *facts = linesmith("--version").stdout.splitlines()
+    assert first == f"linesmith, version {version('linesmith')}"
+    assert re.fullmatch(r"native core: \S+ \S.*, libdw \d\S*, capstone \d+\.\d+", facts[0])
+    assert re.fullmatch(r"source scan: (LLVM \d+\S*|not part of this installation)", facts[1])
+    assert facts[2] in ("plugin for QEMU: there", "plugin for QEMU: not part of this installation")
+    assert facts[3] == f"Python: {platform.python_version()} on {platform.machine()}"
+    assert re.fullmatch(r"index format: linesmith-index\d+", facts[4])
+
+
+FOREVER = float("inf")
+
+
+def test_each_step_of_long_work_is_in_a_log_once_and_quick_work_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    tell = Steps(patience=0)
+    for done in range(3):
+        tell(f"compiled {done} of 3 units")
+    tell("writing")
+    Steps(patience=FOREVER)("compiling fs/inode.c")
+    assert capsys.readouterr().err == "linesmith: compiled 0 of 3 units\nlinesmith: writing\n"
 
 
 @pytest.fixture
