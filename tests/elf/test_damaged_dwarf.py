@@ -7,6 +7,7 @@ import struct
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from elf.dwarf_bytes import Dwarf, uleb
@@ -72,7 +73,8 @@ def form(tag: str, attribute: str, value: int, form: int, more: bytes = b"") -> 
     """Adds an entry with an attribute in an unusual form, and bytes behind it."""
 
     def add(dwarf: Dwarf) -> None:
-        dwarf.entry(tag, forms={attribute: form}, **{attribute: value})
+        attributes: dict[str, Any] = {attribute: value}
+        dwarf.entry(tag, forms={attribute: form}, **attributes)
         dwarf.raw(more)
 
     return add

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the program says of itself and of long work: its version, steps in a log, the command that installs a part."""
+"""What the program says of itself and of long work, how it is told to end, and what installs a part of it."""
 
 from __future__ import annotations
 
 import platform
 import re
+import signal
 import sys
 from importlib.metadata import version
 from pathlib import Path
 
+import click
 import pytest
 from linesmith_command import linesmith
 
+from linesmith.analyzer.cli.interruption import interruptible
 from linesmith.analyzer.cli.waiting import Steps
 from linesmith.analyzer.extras import install_command
 
@@ -64,3 +67,18 @@ def test_the_command_has_the_short_name_of_the_environment(environment: Path, mo
 def test_outside_of_environments_it_is_that_of_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", sys.base_prefix)
     assert install_command("png") == "pip install 'linesmith[png]'"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_command_unless_its_caller_ignores_it(number: signal.Signals) -> None:
+    former = signal.getsignal(number)
+    try:
+        signal.signal(number, signal.SIG_IGN)
+        with interruptible():
+            signal.raise_signal(number)
+        signal.signal(number, signal.SIG_DFL)
+        with pytest.raises(click.Abort), interruptible():
+            signal.raise_signal(number)
+        assert signal.getsignal(number) is signal.SIG_DFL
+    finally:
+        signal.signal(number, former)

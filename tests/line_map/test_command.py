@@ -131,7 +131,7 @@ def test_the_name_of_the_file_says_which_picture_is_wanted(folder: Path, tmp_pat
 
 def test_without_resvg_the_command_that_installs_it_is_named(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "resvg_py.py").write_text("raise ImportError\n")
-    command = [LINESMITH, "layout", folder / "program.o", "queue", "-o", tmp_path / "queue.png"]
+    command = [str(LINESMITH), "layout", str(folder / "program.o"), "queue", "-o", str(tmp_path / "queue.png")]
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, done.stdout) == (2, "")

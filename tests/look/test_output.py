@@ -26,11 +26,16 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_a_command_reads_is_not_replaced_by_its_result(example: Path) -> None:
     elf, profile, header = (example / name for name in ("bench", "bench.c2c", "session_index.h"))
     before = [one.read_bytes() for one in (elf, profile, header)]
+    twice = example / "twice"
     patch = ("patch", elf, profile, "--tree", example, "--dry-run", "-o")
     for words, said in (
         (
             ("hot", elf, profile, "-o", example / "." / "bench.c2c"),
             f"linesmith: {profile} is what this command reads and stays as it is; name another file with -o\n",
+        ),
+        (
+            ("lint", elf, "-o", twice, "--also", f"sarif={twice}"),
+            f"{twice} would be written twice; name different files",
         ),
         ((*patch, elf), "is an ELF or BTF file and stays as it is"),
         ((*patch, header), f"{header} belongs to {example}, which is only read"),
@@ -38,6 +43,7 @@ def test_what_a_command_reads_is_not_replaced_by_its_result(example: Path) -> No
         done = linesmith(*words)
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr
     assert [one.read_bytes() for one in (elf, profile, header)] == before
+    assert not twice.exists()
 
 
 def test_a_patch_kept_in_the_tree_is_replaced_by_the_next(example: Path) -> None:
@@ -51,7 +57,7 @@ def test_a_patch_kept_in_the_tree_is_replaced_by_the_next(example: Path) -> None
 @pytest.mark.parametrize("words", [("--version",), ("hot", "bench", "bench.c2c")])
 def test_a_full_disk_behind_standard_output_is_one_sentence(example: Path, words: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
-        command = [LINESMITH, *words]
+        command = [str(LINESMITH), *words]
         done = subprocess.run(command, cwd=example, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "linesmith: standard output: No space left on device; make room or access there\n"

@@ -131,7 +131,7 @@ def oddities(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.skipif(shutil.which("pahole") is None, reason="pahole is not installed (Debian package dwarves)")
 @pytest.mark.parametrize("name", re.findall(r"^(?:struct|union) (\w+)", ODDITIES, re.MULTILINE))
 def test_the_text_is_pahole_s_own(oddities: Path, name: str) -> None:
-    command = ["pahole", "-F", "dwarf", "-C", name, oddities]
+    command = ["pahole", "-F", "dwarf", "-C", name, str(oddities)]
     theirs = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert theirs
     assert shown(read_layouts(oddities).layouts, name) == theirs

@@ -168,7 +168,7 @@ def test_paper_shows_what_is_folded_away_and_breaks_no_number(browser: Browser, 
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF-")
     if shutil.which("pdftotext") is None:
         pytest.skip("no pdftotext (poppler-utils)")
-    command = ["pdftotext", tmp_path / "page.pdf", "-"]
+    command = ["pdftotext", str(tmp_path / "page.pdf"), "-"]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert folded
     assert [word for word in folded if len(word) < MOST_LETTERS and word not in text] == []

@@ -127,10 +127,10 @@ def described(layout: Layout, layouts: LayoutTable) -> Iterator[str]:
         yield f"  {', '.join(words)}"
 
 
-@pytest.mark.parametrize("name", re.findall(r"^(\w+):", EXPECTED, re.MULTILINE))
-def test_members_are_as_the_source_has_them(layouts: LayoutTable, name: str) -> None:
-    found = "\n".join(described(only(layouts, name), layouts)).replace("long int", "long")
-    assert found == re.search(rf"^{name}: .*(?:\n  .*)*", EXPECTED, re.MULTILINE)[0]
+def test_members_are_as_the_source_has_them(layouts: LayoutTable) -> None:
+    names = re.findall(r"^(\w+):", EXPECTED, re.MULTILINE)
+    found = [line for name in names for line in described(only(layouts, name), layouts)]
+    assert "\n".join(found).replace("long int", "long") == EXPECTED.rstrip()
 
 
 def test_the_record_of_an_anonymous_member_has_its_members(layouts: LayoutTable) -> None:
