@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 
@@ -42,6 +43,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Choose tests, and tell ``--dist loadgroup`` their groups: pytest-xdist 3.8 cannot with pytest 9.2."""
+    _choose(config, items)
+    if getattr(config.option, "loadgroup", False):
+        # An older pytest has no such module, and needs no help.
+        with suppress(ImportError):
+            from _pytest.nodeid import coerce_node_id
+
+            for item in items:
+                group = item.get_closest_marker("xdist_group")
+                if group is not None:
+                    item._id = coerce_node_id(f"{item.nodeid}@{group.args[0]}")
+
+
+def _choose(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the tests that ``--explore`` or ``--sample`` asks for; those of ``--explore`` look further.
 
     A sample is the same for one seed in every process, whatever the order of the tests.
