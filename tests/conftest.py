@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 
@@ -42,11 +43,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Choose tests, and tell ``--dist loadgroup`` their groups: pytest-xdist 3.8 cannot with pytest 9.2."""
+    _choose(config, items)
+    if getattr(config.option, "loadgroup", False):
+        # An older pytest has no such module, and needs no help.
+        with suppress(ImportError):
+            from _pytest.nodeid import coerce_node_id
+
+            for item in items:
+                group = item.get_closest_marker("xdist_group")
+                if group is not None:
+                    item._id = coerce_node_id(f"{item.nodeid}@{group.args[0]}")
+
+
+def _choose(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the tests that ``--explore`` or ``--sample`` asks for; those of ``--explore`` look further.
 
     A sample is the same for one seed in every process, whatever the order of the tests.
     """
-    _name_groups(config, items)
     count: int | None = config.getoption("--sample")
     if count is not None:
         seed = os.environ.get("LINESMITH_SEED", "")
@@ -60,17 +74,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         # hypothesis keeps a test's own settings here and says of no other way to read them.
         own: settings = getattr(test, _OWN_SETTINGS, None) or settings()
         setattr(test, _OWN_SETTINGS, settings(own, max_examples=times * own.max_examples, derandomize=False))
-
-
-def _name_groups(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the group of a test behind its identity, where ``--dist loadgroup`` looks for it.
-
-    pytest-xdist 3.8 does so itself, but by an attribute that pytest 9.2 does not read.
-    """
-    for item in items if getattr(config.option, "loadgroup", False) else ():
-        group = item.get_closest_marker("xdist_group")
-        if group and "@" not in item.nodeid and hasattr(item, "_id"):
-            item._id = type(item._id).parse(f"{item.nodeid}@{group.args[0]}")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,31 +1,46 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The index and the access map of the real kernel, made once for each version of the product."""
+"""The index and the access map of the kernel, made once for each version of the product and kept between runs."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from keeping import Keeper, product_digest
-from linesmith_command import linesmith
 
-# A report of a line that no type explains: the command makes the index and the map before it says so.
-_REPORT = (
-    "  0  1  2  3  0  0x1000\n  100.00%  100.00%  100.00%  0.00%  0x8  0  1  0x40  1  1  1  1  1  [k] f  v  f+1  0\n"
-)
+from linesmith.analyzer.access import read_accesses
+from linesmith.analyzer.dwarf import read_layouts
 
 
 def index_of(vmlinux: Path, kept: Keeper) -> Path:
     """A cache directory for commands that read this vmlinux and no other file."""
-
-    def make(folder: Path) -> None:
-        report = folder.with_name(f"{folder.name}.txt")
-        report.write_text(_REPORT)
-        try:
-            done = linesmith("hot", vmlinux, report, cache=folder)
-        finally:
-            report.unlink()
-        assert done.returncode == 0, done.stderr
-
     status = vmlinux.stat()
     key = f"{product_digest()} {vmlinux} {status.st_size} {status.st_mtime_ns}"
-    return kept("access-kernel", key, make)
+    return kept("kernel-index", key, lambda made: _read(vmlinux, made))
+
+
+@contextmanager
+def cached_kernel(vmlinux: Path, kept: Keeper) -> Iterator[None]:
+    """What this process reads of ``vmlinux`` comes from what is kept; no test of the reading itself may use it."""
+    with _cache_directory(index_of(vmlinux, kept)):
+        yield
+
+
+def _read(vmlinux: Path, folder: Path) -> None:
+    with _cache_directory(folder):
+        read_layouts(vmlinux)
+        read_accesses(vmlinux)
+
+
+@contextmanager
+def _cache_directory(folder: Path) -> Iterator[None]:
+    before = os.environ.get("LINESMITH_CACHE_DIR")
+    os.environ["LINESMITH_CACHE_DIR"] = str(folder)
+    try:
+        yield
+    finally:
+        del os.environ["LINESMITH_CACHE_DIR"]
+        if before is not None:
+            os.environ["LINESMITH_CACHE_DIR"] = before

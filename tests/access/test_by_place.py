@@ -30,41 +30,29 @@ MAP = build(raw(ROWS, CODE, CHAINS), LAYOUTS)
 def test_an_access_with_all_that_is_known() -> None:
     first, second = accesses_in("insert", MAP)[0].accesses[:2]
     assert first == CodeAccess(
-        0x100,
-        "insert",
-        0,
-        AccessKind.READ,
-        4,
-        AccessOutcome.PROPAGATION,
-        (),
-        "lib/node.c",
-        7,
-        "struct outer",
-        24,
-        "node.count",
+        *(0x100, "insert", 0, AccessKind.READ, 4, AccessOutcome.PROPAGATION),
+        *((), "lib/node.c", 7, "struct outer", 24, "node.count"),
     )
     assert (second.inlined, second.place, second.into) == (("link", "link_one"), "struct node.next", 8)
 
 
-def test_a_function_comes_with_its_clones_and_no_others() -> None:
-    assert [(one.function, len(one.accesses)) for one in accesses_in("insert", MAP)] == [
-        ("insert", 4),
-        ("insert.isra.0", 1),
-    ]
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        # With its clones and no others; in all copies where it exists inlined only; with the part that is cold.
+        ("insert", [("insert", 0x100, 4), ("insert.isra.0", 0x140, 1)]),
+        ("link_one", [("link_one", None, 2)]),
+        ("insertion", [("insertion", 0x180, 1)]),
+        ("insertion.cold", [("insertion", 0x180, 1)]),
+    ],
+)
+def test_a_function_has_clones_copies_and_parts(name: str, found: list[tuple[str, int | None, int]]) -> None:
+    assert [(one.function, one.low, len(one.accesses)) for one in accesses_in(name, MAP)] == found
 
 
-def test_a_function_that_exists_inlined_only_is_found_in_all_its_copies() -> None:
+def test_a_function_that_exists_inlined_only_is_found_where_its_copies_are() -> None:
     (found,) = accesses_in("link_one", MAP)
-    assert (found.low, [(one.function, one.address) for one in found.accesses]) == (
-        None,
-        [("insert", 0x108), ("insertion", 0x180)],
-    )
-
-
-def test_the_cold_part_of_a_function_is_the_function() -> None:
-    assert accesses_in("insertion.cold", MAP) == accesses_in("insertion", MAP)
-    with pytest.raises(AddressNotFound, match="is a part of a function"):
-        accesses_at("insertion.cold+0x4", MAP)
+    assert [(one.function, one.address) for one in found.accesses] == [("insert", 0x108), ("insertion", 0x180)]
 
 
 def test_what_is_no_record_has_a_type_and_no_member() -> None:
@@ -85,22 +73,17 @@ def test_an_instruction_by_address_or_symbol(place: str) -> None:
     assert [(one.variable, one.place) for one in found.accesses] == [("first_node", "struct node.count")]
 
 
-def test_a_symbol_stands_for_every_function_called_so() -> None:
+def test_a_symbol_stands_for_every_function_of_its_name_and_a_part_apart_for_its_function() -> None:
     assert [one.address for one in accesses_at("insert+0x8", MAP)] == [0x108, 0x148]
-
-
-def test_an_instruction_in_a_part_that_lies_apart_is_found_by_its_address() -> None:
-    cold = build(raw((Row(0x900, 0, 1),), CODE), LAYOUTS)
-    (found,) = accesses_at("0x900", cold)
+    (found,) = accesses_at("0x900", build(raw((Row(0x900, 0, 1),), CODE), LAYOUTS))
     assert (found.function, found.into, len(found.accesses)) == ("insert", None, 1)
+    with pytest.raises(AddressNotFound, match="is a part of a function"):
+        accesses_at("insertion.cold+0x4", MAP)
 
 
-def test_an_instruction_may_have_two_accesses() -> None:
+def test_an_instruction_may_have_two_accesses_or_none_and_then_shows_the_one_before() -> None:
     (found,) = accesses_at("0x110", MAP)
     assert [one.kind for one in found.accesses] == [AccessKind.READ, AccessKind.WRITE]
-
-
-def test_an_instruction_without_accesses_shows_the_one_before() -> None:
     (found,) = accesses_at("0x112", MAP)
     assert (found.accesses, [one.address for one in found.before]) == ((), [0x110, 0x110])
     (entry,) = accesses_at("0x142", MAP)

@@ -10,6 +10,7 @@ from linesmith.analyzer.access.building import build
 from linesmith.analyzer.model import AccessCounts, AccessKind, AccessOutcome, Layout
 
 CODE = (Code("reader", 0x100, 0x140), Code("writer", 0x140, 0x180))
+HOLE, OUTSIDE = AccessOutcome.HOLE, AccessOutcome.OUTSIDE
 Shown = dict[str, tuple[AccessCounts, list[str]]]
 
 
@@ -53,33 +54,21 @@ def test_a_wide_access_counts_for_every_member_and_once_in_the_sum() -> None:
     accesses = mapped(Row(0x140, 1, 1, 16, 8, AccessKind.WRITE))
     assert list(members(NODE, accesses)) == ["count", "total"]
     assert accesses_of(NODE, LAYOUTS, accesses).counts == AccessCounts(writes=1)
-
-
-def test_a_wide_access_that_begins_before_the_inner_type_reaches_into_it() -> None:
-    accesses = mapped(Row(0x140, 1, 2, 0, 16, AccessKind.WRITE))
-    assert list(members(NODE, accesses)) == ["next"]
-
-
-def test_an_unknown_width_touches_what_begins_there() -> None:
+    # From before the inner type it reaches into it; of an unknown width it touches what begins there.
+    assert list(members(NODE, mapped(Row(0x140, 1, 2, 0, 16, AccessKind.WRITE)))) == ["next"]
     assert list(members(NODE, mapped(Row(0x100, 0, 1, 16, 0)))) == ["count"]
 
 
-def test_only_resolved_accesses_count() -> None:
-    accesses = mapped(
-        Row(0x100, 0, 1, 12, 4, outcome=AccessOutcome.HOLE), Row(0x104, 0, 1, 400, 4, outcome=AccessOutcome.OUTSIDE)
-    )
+def test_only_resolved_accesses_to_members_of_the_type_count() -> None:
+    hole, outside = (Row(0x100, 0, 1, at, 4, outcome=one) for at, one in ((12, HOLE), (400, OUTSIDE)))
+    accesses = mapped(hole, outside)
     assert accesses_of(NODE, LAYOUTS, accesses).counts == AccessCounts()
     assert members(NODE, accesses) == {}
-
-
-def test_a_resolved_access_to_no_member_is_told() -> None:
     found = accesses_of(NODE, LAYOUTS, mapped(Row(0x100, 0, 1, 12, 4)))
     assert (found.members, found.elsewhere) == ((), AccessCounts(reads=1))
-
-
-def test_an_array_of_the_type_is_no_other_type() -> None:
-    accesses = mapped(Row(0x100, 0, 3, 4, 4))
-    assert [members(layout, accesses) for layout in (LOCK, NODE, OUTER)] == [{}, {}, {}]
+    # An array of the type is no other type.
+    array = mapped(Row(0x100, 0, 3, 4, 4))
+    assert [members(layout, array) for layout in (LOCK, NODE, OUTER)] == [{}, {}, {}]
 
 
 def test_bytes_of_a_member_are_those_of_all_that_lies_in_it() -> None:

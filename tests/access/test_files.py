@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every kind of file with code, and those that are refused in one sentence."""
+"""Every kind of file with code, those that are refused, and damaged ones."""
 
 from __future__ import annotations
 
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from access.programs import CLANG, compiled, shown
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from linesmith.analyzer.access import read_accesses
-from linesmith.analyzer.errors import CodeMissing, DebugInfoMissing, ElfError
+from linesmith.analyzer.access import accesses_of, read_accesses, summary
+from linesmith.analyzer.dwarf import read_layouts
+from linesmith.analyzer.errors import CodeMissing, DebugInfoMissing, ElfError, LinesmithError
 
 SOURCE = "int f(struct node *n) { return n->next->count; } int main(void) { return 0; }"
 EXPECTED = ["read struct node.count", "read struct node.next"]
@@ -23,28 +27,34 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return directory
 
 
+ARM64, RISCV = ("--target=aarch64-linux-gnu", "-c"), ("--target=riscv64-linux-gnu", "-c")
+
+
 @pytest.mark.parametrize(
-    "flags",
-    [("-O2", "-c"), ("-O2", "-pie", "-fPIE"), ("-O2", "-no-pie"), ("-O2", "-shared", "-fPIC"), ("-O2", "-gdwarf-4")],
-    ids=" ".join,
+    ("flags", "compiler"),
+    [
+        (("-c",), "gcc"),
+        (("-pie", "-fPIE"), "gcc"),
+        (("-no-pie",), "gcc"),
+        (("-shared", "-fPIC"), "gcc"),
+        (("-gdwarf-4",), "gcc"),
+        (ARM64, CLANG),
+    ],
 )
-def test_objects_programs_and_libraries(tmp_path: Path, flags: tuple[str, ...]) -> None:
-    assert shown(compiled(tmp_path, SOURCE, *flags, name="made")) == EXPECTED
+def test_objects_programs_and_libraries(tmp_path: Path, flags: tuple[str, ...], compiler: str) -> None:
+    assert shown(compiled(tmp_path, SOURCE, "-O2", *flags, compiler=compiler, name="made")) == EXPECTED
 
 
-def test_code_for_arm64(tmp_path: Path) -> None:
-    made = compiled(tmp_path, SOURCE, "-O2", "-c", "--target=aarch64-linux-gnu", compiler=CLANG)
-    assert shown(made) == EXPECTED
+def objcopy(folder: Path, *words: str) -> None:
+    subprocess.run(["objcopy", *words], cwd=folder, check=True)
 
 
-def test_a_stripped_program_with_its_debug_file_beside_it(tmp_path: Path) -> None:
+def test_a_stripped_program_needs_its_debug_file_and_that_needs_the_program(tmp_path: Path) -> None:
     made = compiled(tmp_path, SOURCE, "-O2", name="program")
-    commands = (
-        ["objcopy", "--only-keep-debug", "program", "program.debug"],
-        ["objcopy", "--strip-all", "--add-gnu-debuglink=program.debug", "program"],
-    )
-    for command in commands:
-        subprocess.run(command, cwd=tmp_path, check=True)
+    objcopy(tmp_path, "--only-keep-debug", "program", "program.debug")
+    with pytest.raises(CodeMissing, match="give the file that runs rather than its debug file"):
+        read_accesses(tmp_path / "program.debug")
+    objcopy(tmp_path, "--strip-all", "--add-gnu-debuglink=program.debug", "program")
     assert shown(made) == EXPECTED
 
 
@@ -57,20 +67,14 @@ def test_functions_without_debug_information_have_an_outcome(tmp_path: Path) -> 
     assert shown(tmp_path / "both.so", "g") == ["read struct node.count"]
 
 
-def test_the_second_reading_comes_from_the_file_kept(tmp_path: Path, cache: Path) -> None:
+def test_the_second_reading_comes_from_the_cache_until_the_program_changes(tmp_path: Path, cache: Path) -> None:
     made = compiled(tmp_path, SOURCE)
     readings = [read_accesses(made) for _ in range(2)]
     assert [one.cached for one in readings] == [False, True]
     assert sorted(one.suffix for one in cache.iterdir()) == [".access", ".index"]
     assert shown(made) == EXPECTED
-
-
-def test_a_changed_program_is_read_again(tmp_path: Path) -> None:
-    shown(compiled(tmp_path, SOURCE))
-    assert shown(compiled(tmp_path, SOURCE.replace("->count", "->guard.word"))) == [
-        "read struct node.guard",
-        "read struct node.next",
-    ]
+    compiled(tmp_path, SOURCE.replace("->count", "->guard.word"))
+    assert shown(made) == ["read struct node.guard", "read struct node.next"]
 
 
 def test_a_map_that_cannot_be_kept_is_a_remark(tmp_path: Path, cache: Path) -> None:
@@ -80,50 +84,78 @@ def test_a_map_that_cannot_be_kept_is_a_remark(tmp_path: Path, cache: Path) -> N
     assert [str(cache) in remark for remark in reading.remarks] == [True]
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
-    read_accesses(compiled(tmp_path, SOURCE), lambda done, total: told.append((done, total)))
-    assert told
-    assert all(0 <= done <= total for done, total in told)
+def test_progress_is_reported_and_an_interrupt_in_it_leaves_nothing(tmp_path: Path, cache: Path) -> None:
+    reports: list[tuple[int, int]] = []
+    made = compiled(tmp_path, SOURCE)
 
-
-def test_an_interrupt_ends_the_mapping_and_leaves_nothing(tmp_path: Path, cache: Path) -> None:
-    def interrupted(_done: int, _total: int) -> None:
+    def interrupted(done: int, total: int) -> None:
+        reports.append((done, total))
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        read_accesses(compiled(tmp_path, SOURCE), interrupted)
+        read_accesses(made, interrupted)
     assert not cache.exists() or not list(cache.glob("*.access"))
+    read_accesses(made, lambda done, total: reports.append((done, total)))
+    assert len(reports) > 1
+    assert all(0 <= done <= total for done, total in reports)
 
 
-def test_no_debug_information_is_refused(tmp_path: Path) -> None:
-    made = compiled(tmp_path, SOURCE, "-O2", "-g0", name="program")
+def test_what_cannot_be_followed_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DebugInfoMissing, match="program"):
-        read_accesses(made)
-
-
-def test_btf_alone_is_refused(tmp_path: Path) -> None:
-    made = compiled(tmp_path, SOURCE, "-O2", "-c", "-g")
-    subprocess.run(["pahole", "-J", made], check=True)
-    subprocess.run(["objcopy", "--strip-debug", made], check=True)
-    with pytest.raises(DebugInfoMissing, match="there is BTF but no DWARF"):
-        read_accesses(made)
-
-
-def test_another_machine_is_refused(tmp_path: Path) -> None:
-    made = compiled(tmp_path, SOURCE, "-O2", "-c", "--target=riscv64-linux-gnu", compiler=CLANG)
+        read_accesses(compiled(tmp_path, SOURCE, "-O2", "-g0", name="program"))
+    riscv = compiled(tmp_path, SOURCE, "-O2", *RISCV, compiler=CLANG)
     with pytest.raises(CodeMissing, match="cannot be followed, only that for x86-64 and aarch64"):
-        read_accesses(made)
-
-
-def test_a_debug_file_alone_is_refused(tmp_path: Path) -> None:
-    compiled(tmp_path, SOURCE, "-O2", name="program")
-    subprocess.run(["objcopy", "--only-keep-debug", "program", "program.debug"], cwd=tmp_path, check=True)
-    with pytest.raises(CodeMissing, match="give the file that runs rather than its debug file"):
-        read_accesses(tmp_path / "program.debug")
-
-
-def test_what_is_no_elf_file_is_refused(tmp_path: Path) -> None:
+        read_accesses(riscv)
     (tmp_path / "text").write_text("no code here")
     with pytest.raises(ElfError):
         read_accesses(tmp_path / "text")
+    btf = compiled(tmp_path, SOURCE, "-O2", "-c", "-g")
+    subprocess.run(["pahole", "-J", btf], check=True)
+    objcopy(tmp_path, "--strip-debug", btf.name)
+    with pytest.raises(DebugInfoMissing, match="there is BTF but no DWARF"):
+        read_accesses(btf)
+
+
+DAMAGED = """
+struct node first;
+static inline void put(struct node *n, int v) { n->count = v; n->total += v; }
+long f(struct outer *o, long i) { put(&o->many[i], 3); return o->key + first.count; }
+int main(void) { return f(0, 2); }
+"""
+
+
+@pytest.fixture(scope="module")
+def contents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    folder = tmp_path_factory.mktemp("sound")
+    return {
+        "object": compiled(folder, DAMAGED).read_bytes(),
+        "program": compiled(folder, DAMAGED, "-O2", name="program").read_bytes(),
+    }
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(
+    kind=st.sampled_from(("object", "program")),
+    flips=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=20),
+    share=st.just(1.0) | st.floats(0.1, 1),
+)
+def test_damage_ends_in_an_answer_with_sums_that_hold_or_in_an_error_of_ours(
+    tmp_path: Path,
+    cache: Path,
+    contents: dict[str, bytes],
+    kind: str,
+    flips: list[tuple[float, int]],
+    share: float,
+) -> None:
+    cache.write_text("a file where the directory should be")
+    content = bytearray(contents[kind])
+    for place, value in flips:
+        content[64 + int(place * (len(content) - 64))] = value
+    (tmp_path / "damaged").write_bytes(content[: int(share * len(content))])
+    with suppress(LinesmithError):
+        accesses = read_accesses(tmp_path / "damaged").accesses
+        found = summary(accesses)
+        assert sum(count for _, count in found.outcomes) == found.accesses == len(accesses)
+        layouts = read_layouts(tmp_path / "damaged").layouts
+        for layout in layouts:
+            assert accesses_of(layout, layouts, accesses).counts.total <= found.accesses

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from keeping import Keeper
+from kernel_index import cached_kernel
 
 from linesmith.analyzer.access import AccessMap, accesses_in, accesses_of, read_accesses, summary, touched_alone
 from linesmith.analyzer.dwarf import read_layouts
@@ -13,32 +16,34 @@ from linesmith.analyzer.errors import DebugInfoMissing
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import AccessOutcome, TypeAccesses
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("access of the kernel")]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    layouts: Layouts
+    accesses: AccessMap
 
 
 @pytest.fixture(scope="module")
-def layouts(vmlinux: Path) -> Layouts:
-    return read_layouts(vmlinux).layouts
+def kernel(vmlinux: Path, kept: Keeper) -> Kernel:
+    with cached_kernel(vmlinux, kept):
+        return Kernel(read_layouts(vmlinux).layouts, read_accesses(vmlinux).accesses)
 
 
-@pytest.fixture(scope="module")
-def accesses(vmlinux: Path, layouts: Layouts) -> AccessMap:  # noqa: ARG001 - read once, before
-    return read_accesses(vmlinux).accesses
+def touching(name: str, kernel: Kernel) -> TypeAccesses:
+    return accesses_of(kernel.layouts.variants(name)[0], kernel.layouts, kernel.accesses)
 
 
-def touching(name: str, layouts: Layouts, accesses: AccessMap) -> TypeAccesses:
-    return accesses_of(layouts.variants(name)[0], layouts, accesses)
-
-
-def test_every_access_has_one_outcome_and_most_are_resolved(accesses: AccessMap) -> None:
-    found = summary(accesses)
+def test_every_access_has_one_outcome_and_most_are_resolved(kernel: Kernel) -> None:
+    found = summary(kernel.accesses)
     assert sum(count for _, count in found.outcomes) == found.accesses > 500_000
     assert found.coverage >= 0.85
     assert dict(found.outcomes)[AccessOutcome.UNDECODED] < found.accesses / 1000
 
 
-def test_an_interval_tree_rebalances_the_areas_in_it(accesses: AccessMap) -> None:
-    (found,) = accesses_in("vma_interval_tree_remove", accesses)
+def test_an_interval_tree_rebalances_the_areas_in_it(kernel: Kernel) -> None:
+    (found,) = accesses_in("vma_interval_tree_remove", kernel.accesses)
     places = {one.place for one in found.accesses if one.outcome.resolved}
     assert {
         "struct vm_area_struct.shared.rb.rb_left",
@@ -49,8 +54,8 @@ def test_an_interval_tree_rebalances_the_areas_in_it(accesses: AccessMap) -> Non
     assert any("__rb_erase_augmented" in one.inlined for one in found.accesses)
 
 
-def test_the_mapping_of_an_inode_is_touched_by_way_of_the_inode(layouts: Layouts, accesses: AccessMap) -> None:
-    found = touching("address_space", layouts, accesses)
+def test_the_mapping_of_an_inode_is_touched_by_way_of_the_inode(kernel: Kernel) -> None:
+    found = touching("address_space", kernel)
     assert ("struct inode", "i_data") in {(one.type, one.path) for one in found.embeddings}
     members = {one.path: one for one in found.members}
     assert "filemap_fault" in members["a_ops"].readers
@@ -58,14 +63,14 @@ def test_the_mapping_of_an_inode_is_touched_by_way_of_the_inode(layouts: Layouts
     assert members["host"].counts.reads > 100
 
 
-def test_a_lock_is_taken_by_code_that_knows_the_lock_only(layouts: Layouts, accesses: AccessMap) -> None:
-    assert touched_alone(layouts.variants("rw_semaphore")[0].id, accesses)
-    owner = {one.path: one for one in touching("rw_semaphore", layouts, accesses).members}["owner"]
+def test_a_lock_is_taken_by_code_that_knows_the_lock_only(kernel: Kernel) -> None:
+    assert touched_alone(kernel.layouts.variants("rw_semaphore")[0].id, kernel.accesses)
+    owner = {one.path: one for one in touching("rw_semaphore", kernel).members}["owner"]
     assert "down_write" in owner.writers
 
 
-def test_the_current_task_is_a_variable_of_the_cpu(accesses: AccessMap) -> None:
-    (found,) = accesses_in("do_exit", accesses)
+def test_the_current_task_is_a_variable_of_the_cpu(kernel: Kernel) -> None:
+    (found,) = accesses_in("do_exit", kernel.accesses)
     assert ("current_task", AccessOutcome.PER_CPU) in {(one.variable, one.outcome) for one in found.accesses}
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What compiled C touches: one way to a member per test."""
+"""What compiled C touches: one way to a member per line, all of them in one file for each compiler."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,103 +12,108 @@ from access.programs import COMPILERS, accesses, compiled, shown
 from linesmith.analyzer.access import accesses_of, read_accesses
 from linesmith.analyzer.dwarf import read_layouts
 
-CASES = {
-    "a member": ("int f(struct node *n) { return n->count; }", ["read struct node.count"]),
-    "a store": ("void f(struct node *n) { n->count = 3; }", ["write struct node.count"]),
-    "an update": ("void f(struct node *n) { n->total += 3; }", ["read-write struct node.total"]),
-    "an atomic update": (
-        "void f(struct node *n) { __atomic_fetch_add(&n->total, 3, 5); }",
-        ["atomic struct node.total"],
-    ),
-    "an exchange": (
-        "int f(struct lock *l) { return __atomic_exchange_n(&l->word, 1, 5); }",
-        ["atomic struct lock.word"],
-    ),
-    "pointers to pointers": (
-        "int f(struct node *n) { return n->next->next->count; }",
-        ["read struct node.count", "read struct node.next"],
-    ),
-    "a list": (
-        "long f(struct node *n) { long s = 0; for (; n; n = n->next) s += n->total; return s; }",
-        ["read struct node.next", "read struct node.total"],
-    ),
-    "an embedded member": ("int f(struct outer *o) { return o->node.count; }", ["read struct outer.node.count"]),
-    "the record around a member": (
-        "long f(struct node *n) { struct outer *o = (void *)((char *)n - 8); return o->key; }",
-        ["read struct outer.key"],
-    ),
-    "an embedded record by its own pointer": (
-        "int f(struct outer *o) { struct node *n = &o->node; return n->count + n->guard.word; }",
-        ["read struct outer.node.count", "read struct outer.node.guard"],
-    ),
-    "an element of an array": (
-        "int f(struct outer *o) { return o->many[2].count; }",
-        ["read struct outer.many[2].count"],
-    ),
-    "an array of pointers": (
-        "int f(struct node **all, long i) { return all[i]->count; }",
-        ["read struct node *", "read struct node.count"],
-    ),
-    "a result": (
-        """
-        __attribute__((noinline)) struct node *find(struct node **all) { return all[3]->next; }
-        int f(struct node **all) { return find(all)->count; }
-        """,
-        ["read struct node.count"],
-    ),
-    "a callee-saved register": (
-        "void g(void); int f(struct node *n) { g(); return n->count; }",
-        ["read struct node.count"],
-    ),
-    "a global record": (
-        "struct node first; void f(void) { first.count = 1; }",
-        ["write struct node.count"],
-    ),
-    "through a global pointer": (
-        "static struct node *head; void set(struct node *n) { head = n; } int f(void) { return head->count; }",
-        ["read struct node *", "read struct node.count"],
-    ),
-    "a bit-field": ("unsigned f(struct outer *o) { return o->high; }", ["read struct outer.low"]),
-    "one of two": (
-        "int f(struct node *a, struct node *b, int c) { struct node *n = c ? a : b->next; return n->count; }",
-        ["read struct node.count", "read struct node.next"],
-    ),
-    "no type at all": ("int f(void *p) { return *(int *)((char *)p + 8); }", ["read untyped pointer"]),
-}
+# A function for each way to a member; the comment says what it touches, without the word struct.
+SOURCE = """
+int member(struct node *n) { return n->count; } // read node.count
+void store(struct node *n) { n->count = 3; } // write node.count
+void update(struct node *n) { n->total += 3; } // read-write node.total
+void atomic_update(struct node *n) { __atomic_fetch_add(&n->total, 3, 5); } // atomic node.total
+int exchange(struct lock *l) { return __atomic_exchange_n(&l->word, 1, 5); } // atomic lock.word
+int pointers_to_pointers(struct node *n) { return n->next->next->count; } // read node.count, read node.next
+long list(struct node *n) { long s = 0; for (; n; n = n->next) s += n->total; return s; }
+    // read node.next, read node.total
+int embedded_member(struct outer *o) { return o->node.count; } // read outer.node.count
+long record_around_a_member(struct node *n) { struct outer *o = (void *)((char *)n - 8); return o->key; }
+    // read outer.key
+int embedded_record(struct outer *o) { struct node *n = &o->node; return n->count + n->guard.word; }
+    // read outer.node.count, read outer.node.guard
+int element_of_an_array(struct outer *o) { return o->many[2].count; } // read outer.many[2].count
+int array_of_pointers(struct node **all, long i) { return all[i]->count; } // read node *, read node.count
+__attribute__((noinline)) struct node *find(struct node **all) { return all[3]->next; }
+int result(struct node **all) { return find(all)->count; } // read node.count
+void g(void);
+int callee_saved_register(struct node *n) { g(); return n->count; } // read node.count
+struct node first;
+void global_record(void) { first.count = 1; } // write node.count
+static struct node *head; void set(struct node *n) { head = n; }
+int global_pointer(void) { return head->count; } // read node *, read node.count
+unsigned bit_field(struct outer *o) { return o->high; } // read outer.low
+int one_of_two(struct node *a, struct node *b, int c) { struct node *n = c ? a : b->next; return n->count; }
+    // read node.count, read node.next
+int no_type_at_all(void *p) { return *(int *)((char *)p + 8); } // read untyped pointer
+__attribute__((cold)) void cold(long);
+int code_that_lies_apart(struct node *n) { if (__builtin_expect(n->count, 0)) cold(n->total); return n->guard.word; }
+    // read node.count, read node.guard, read node.total
+static inline void deep(struct node *n) { n->count = 1; }
+static inline void around(struct outer *o) { deep(&o->node); o->key = 2; }
+void inlined(struct outer *o) { around(o); } // write outer.key, write outer.node.count
+static struct node named; int *held = &named.count;
+void global_by_name(void) { named.count++; } // read-write node.count
+"""
+CASES = dict(re.findall(r"(\w+)\([^()]*\) \{.*\}\s+// (.*)$", SOURCE, re.MULTILINE))
+WITHOUT_OPTIMISATION = ("member", "pointers_to_pointers", "list", "embedded_member", "result")
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("case", CASES)
-def test_what_optimised_code_touches(tmp_path: Path, case: str, compiler: str) -> None:
-    source, expected = CASES[case]
-    assert shown(compiled(tmp_path, source, compiler=compiler)) == expected
+@pytest.fixture(scope="module", params=COMPILERS)
+def compiler(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("case", ["a member", "pointers to pointers", "a list", "an embedded member", "a result"])
-def test_what_plain_code_touches_besides_its_stack(tmp_path: Path, case: str, compiler: str) -> None:
-    source, expected = CASES[case]
-    assert shown(compiled(tmp_path, source, "-O0", "-c", compiler=compiler)) == expected
+@pytest.fixture(scope="module")
+def optimised(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("optimised"), SOURCE, compiler=compiler)
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-def test_inlined_code_names_where_it_comes_from(tmp_path: Path, compiler: str) -> None:
-    source = (
-        "static inline void deep(struct node *n) { n->count = 1; }"
-        "static inline void outer(struct outer *o) { deep(&o->node); o->key = 2; }"
-        "void f(struct outer *o) { outer(o); }"
-    )
-    found = {(one.place, one.inlined) for one in accesses(compiled(tmp_path, source, compiler=compiler))}
-    assert found == {("struct outer.node.count", ("outer", "deep")), ("struct outer.key", ("outer",))}
+@pytest.fixture(scope="module")
+def plain(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("plain"), SOURCE, "-O0", "-c", compiler=compiler)
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-def test_the_line_is_that_of_the_source(tmp_path: Path, compiler: str) -> None:
-    (access,) = accesses(compiled(tmp_path, "int f(struct node *n)\n{\n\treturn n->count;\n}", compiler=compiler))
-    assert (Path(access.file).name, access.line) == ("subject.c", 7)
+def touched(made: Path, function: str) -> str:
+    return ", ".join(shown(made, function)).replace("struct ", "")
 
 
-def test_of_a_union_the_member_with_the_width_is_told_and_others_are_counted(tmp_path: Path) -> None:
+def test_what_optimised_code_touches(optimised: Path) -> None:
+    assert len(CASES) >= 22
+    assert {name: touched(optimised, name) for name in CASES} == CASES
+
+
+def test_what_plain_code_touches_besides_its_stack(plain: Path) -> None:
+    assert {name: touched(plain, name) for name in WITHOUT_OPTIMISATION} == {
+        name: CASES[name] for name in WITHOUT_OPTIMISATION
+    }
+
+
+def test_inlined_code_names_where_it_comes_from(optimised: Path) -> None:
+    found = {(one.place, one.inlined) for one in accesses(optimised, "inlined")}
+    assert found == {("struct outer.node.count", ("around", "deep")), ("struct outer.key", ("around",))}
+
+
+def test_the_line_is_that_of_the_source(optimised: Path) -> None:
+    (access,) = accesses(optimised, "store")
+    lines = optimised.with_suffix(".c").read_text().splitlines()
+    line = next(number for number, text in enumerate(lines, 1) if text.startswith("void store("))
+    assert (Path(access.file).name, access.line) == ("subject.c", line)
+
+
+def test_a_global_has_its_name(optimised: Path) -> None:
+    found = {(one.outcome.value, one.variable, one.place) for one in accesses(optimised, "global_by_name")}
+    assert found == {("global", "named", "struct node.count")}
+
+
+@pytest.mark.parametrize("compiler", ["gcc"], indirect=True)
+def test_code_that_lies_apart_belongs_to_its_function(optimised: Path) -> None:
+    apart = {one.place: one.into is None for one in accesses(optimised, "code_that_lies_apart")}
+    assert apart == {"struct node.count": False, "struct node.guard": False, "struct node.total": True}
+
+
+def test_a_thread_variable_has_its_name(tmp_path: Path) -> None:
+    source = "__thread struct node mine; int f(void) { return mine.count; } int main(void) { return f(); }"
+    (access,) = accesses(compiled(tmp_path, source, "-O2", "-fno-inline", name="program"))
+    assert (access.outcome.value, access.variable, access.place) == ("per-CPU", "mine", "struct node.count")
+
+
+def test_of_a_union_the_member_of_the_width_is_named_and_others_are_alternatives(tmp_path: Path) -> None:
     source = (
         "struct page { long flags; union { int order; void *owner; long count; }; };"
         "long f(struct page *p) { return p->count + p->order; }"
@@ -117,25 +123,3 @@ def test_of_a_union_the_member_with_the_width_is_told_and_others_are_counted(tmp
     layouts = read_layouts(made).layouts
     found = accesses_of(layouts.variants("page")[0], layouts, read_accesses(made).accesses)
     assert {one.path: one.alternatives for one in found.members} == {"order": (), "owner": ("count",)}
-
-
-def test_a_thread_variable_is_told_by_name(tmp_path: Path) -> None:
-    source = "__thread struct node mine; int f(void) { return mine.count; } int main(void) { return f(); }"
-    (access,) = accesses(compiled(tmp_path, source, "-O2", "-fno-inline", name="program"))
-    assert (access.outcome.value, access.variable, access.place) == ("per-CPU", "mine", "struct node.count")
-
-
-def test_a_global_is_told_by_name(tmp_path: Path) -> None:
-    (access,) = accesses(
-        compiled(tmp_path, "static struct node first; int *g = &first.count; void f(void) { first.count++; }")
-    )
-    assert (access.outcome.value, access.variable, access.place) == ("global", "first", "struct node.count")
-
-
-def test_code_that_lies_apart_belongs_to_its_function(tmp_path: Path) -> None:
-    source = (
-        "__attribute__((cold)) void g(long);"
-        "int f(struct node *n) { if (__builtin_expect(n->count, 0)) g(n->total); return n->guard.word; }"
-    )
-    apart = {one.place: one.into is None for one in accesses(compiled(tmp_path, source))}
-    assert apart == {"struct node.count": False, "struct node.guard": False, "struct node.total": True}

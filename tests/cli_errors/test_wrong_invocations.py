@@ -27,13 +27,9 @@ def test_a_wrong_command_line_says_what_to_do(workplace: Path, transcript: Path)
     done = run(line, workplace)
 
     assert done.stderr == expected
+    assert SENTENCE.fullmatch(expected)
     assert (done.returncode, done.stdout) == (2, "")
     assert sorted(workplace.rglob("*")) == before
-
-
-@pytest.mark.parametrize("transcript", commands(), ids=lambda path: path.stem)
-def test_what_is_said_is_one_sentence_with_a_next_step(transcript: Path) -> None:
-    assert SENTENCE.fullmatch(split(transcript)[1])
 
 
 def test_an_error_is_one_line_where_nothing_is_kept_yet(workplace: Path, tmp_path: Path) -> None:

@@ -15,12 +15,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cli_errors.workplace import furnish
-from linesmith_command import LINESMITH
+from linesmith_command import command
 
 EXPECTED = Path(__file__).with_name("expected")
 _VARIABLE = re.compile(r"[A-Z_]+=")
 _BUILD_ID = re.compile(r"has [0-9a-f]{40};")
-_SECONDS = 600
 # Stands for the folder that the command runs in.
 _HERE = "HERE"
 
@@ -44,15 +43,7 @@ def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     words = shlex.split(line.replace(_HERE, str(folder)))
     variables = [word.split("=", 1) for word in words if _VARIABLE.match(word)]
     arguments = [_bytes(word) for word in words[len(variables) + 1 :]]
-    done = subprocess.run(
-        [LINESMITH, *arguments],
-        capture_output=True,
-        stdin=subprocess.DEVNULL,
-        check=False,
-        cwd=folder,
-        env={**os.environ, **dict(variables)},
-        timeout=_SECONDS,
-    )
+    done = command(*arguments, cwd=folder, env={**os.environ, **dict(variables)})
     said = _BUILD_ID.sub("has BUILD-ID;", done.stderr.decode("utf-8", "backslashreplace").replace(str(folder), _HERE))
     return subprocess.CompletedProcess(line, done.returncode, done.stdout.decode("utf-8", "replace"), said)
 

@@ -40,9 +40,7 @@ def _files(folder: Path) -> None:
     (folder / "perf.data").write_bytes(_PERF_DATA)
     (folder / "baseline.json").write_text(_BASELINE)
     (folder / "plan.toml").write_text("tree = [\n")
-    (folder / "wrong.patch").write_text(
-        "--- a/session_index.h\n+++ b/session_index.h\n@@ -1 +1 @@\n-no such line\n+one\n"
-    )
+    (folder / "wrong.patch").write_text(_PATCH)
     (folder / os.fsdecode(b"caf\xe9")).write_text("text")
 
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import os
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
-from docs.test_readme import pattern, shown_commands, without_trailing_blanks
+from docs.test_readme import check, shown_commands
 
 from linesmith.analyzer.demo import program
 from linesmith.plugins.conformance import Example, breaches
@@ -57,15 +54,10 @@ def test_the_example_conforms(package: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_the_commands_of_the_page_read_its_log(package: Path) -> None:
     (package / "analyzer" / "demo").mkdir(parents=True)
     program.unpack(package / "analyzer" / "demo" / "sources")
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    environment = os.environ | {"PATH": path, "PYTHONPATH": str(package), "COLUMNS": "120"}
     steps = shown_commands(PAGE)
     assert steps
     for step in steps:
-        command = ["bash", "-c", step.command]
-        done = subprocess.run(command, cwd=package, env=environment, capture_output=True, text=True, check=False)
-        printed = without_trailing_blanks(done.stdout)
-        assert re.fullmatch(pattern(step.output), printed, re.DOTALL), f"$ {step.command}\n{printed}\n{done.stderr}"
+        check(step, package, PYTHONPATH=str(package))
 
 
 def test_every_group_of_plugins_is_on_the_page() -> None:

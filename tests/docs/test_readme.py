@@ -8,26 +8,24 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from linesmith_command import LINESMITH, linesmith
 
 from linesmith.analyzer.demo import program
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 DOCUMENTS = (
     "README.md",
-    "docs/access.md",
-    "docs/intent.md",
-    "docs/lint.md",
-    "docs/line-map.md",
-    "docs/configuration.md",
-    "docs/doctor.md",
-    "docs/tutorial.md",
+    *(f"docs/{name}.md" for name in ("access", "intent", "lint", "line-map", "configuration", "doctor", "tutorial")),
 )
+ENVIRONMENT = {**os.environ, "PATH": f"{LINESMITH.parent}:{os.environ['PATH']}", "COLUMNS": "120"}
+# A command line that needs no shell.
+PLAIN = re.compile(r"linesmith [^|&;<>()$`*?~#]*")
 
 
 @dataclass(frozen=True)
@@ -43,36 +41,30 @@ def shown_commands(document: Path) -> list[Shown]:
     return [Shown(*part.partition("\n")[::2]) for part in parts]
 
 
-def pattern(output: str) -> str:
-    """A regular expression for the shown output, line by line, without blanks at line ends."""
-    return "\n".join(_line_pattern(line) for line in output.rstrip().split("\n"))
+def check(step: Shown, folder: Path, **variables: str) -> None:
+    """Run the command in the folder; what it prints must be what is shown."""
+    environment = ENVIRONMENT | variables
+    if PLAIN.fullmatch(step.command) and not variables:
+        done = linesmith(*shlex.split(step.command)[1:], cwd=folder, env=environment)
+    else:
+        bash = ["bash", "-c", step.command]
+        done = subprocess.run(bash, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    printed, expected = (
+        "\n".join(line.rstrip() for line in text.rstrip().split("\n")) for text in (done.stdout, step.output)
+    )
+    pattern = "\n".join(map(_line_pattern, expected.split("\n")))
+    assert re.fullmatch(pattern, printed, re.DOTALL), f"$ {step.command}\n{printed}\n{done.stderr}"
 
 
 def _line_pattern(line: str) -> str:
-    return ".*?" if line == "[...]" else re.escape(line.rstrip()).replace(re.escape("[...]"), r"[^\n]*")
-
-
-def without_trailing_blanks(text: str) -> str:
-    return "\n".join(line.rstrip() for line in text.rstrip().split("\n"))
-
-
-@pytest.fixture
-def workplace(tmp_path: Path) -> Path:
-    """A directory with the example's sources where the checkout has them."""
-    (tmp_path / "analyzer" / "demo").mkdir(parents=True)
-    program.unpack(tmp_path / "analyzer" / "demo" / "sources")
-    return tmp_path
+    return ".*?" if line == "[...]" else re.escape(line).replace(re.escape("[...]"), r"[^\n]*")
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_the_shown_output_is_what_the_commands_print(document: str, workplace: Path) -> None:
+def test_the_shown_output_is_what_the_commands_print(document: str, tmp_path: Path) -> None:
+    (tmp_path / "analyzer" / "demo").mkdir(parents=True)
+    program.unpack(tmp_path / "analyzer" / "demo" / "sources")
     shown = shown_commands(CHECKOUT / document)
     assert len(shown) >= 4
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "120"}
     for step in shown:
-        done = subprocess.run(
-            ["bash", "-c", step.command], cwd=workplace, env=environment, capture_output=True, text=True, check=False
-        )
-        printed = without_trailing_blanks(done.stdout)
-        matches = re.fullmatch(pattern(step.output), printed, re.DOTALL)
-        assert matches, f"$ {step.command}\n{printed}\n{done.stderr}"
+        check(step, tmp_path)

@@ -14,6 +14,7 @@ import pytest
 from linesmith.analyzer.rules import RULES
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.xdist_group("site")
 FETCHED = {"link": "href", "script": "src", "img": "src", "iframe": "src"}
 
 
@@ -47,6 +48,8 @@ def test_every_document_has_a_page(site: Path) -> None:
 
 def test_every_rule_has_a_page(site: Path) -> None:
     assert {path.stem for path in (site / "rules").glob("*.html")} == {rule.name for rule in RULES}
+    rows = re.findall(r"<td><a[^>]*>([\w-]+)</a></td>\s*<td>(.*?)</td>", (site / "rules.html").read_text())
+    assert rows == [(rule.name, rule.severity) for rule in RULES]
 
 
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:

@@ -74,6 +74,10 @@ class Dwarf:
             self.entries += _encoded(form, value)
         return start
 
+    def raw(self, content: bytes) -> None:
+        """Add bytes that need not make sense."""
+        self.entries += content
+
     def end(self) -> None:
         """Close the children of the last open entry."""
         self.entries.append(0)

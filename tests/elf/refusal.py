@@ -3,23 +3,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
-LINESMITH = Path(sys.executable).with_name("linesmith")
+from linesmith_command import linesmith
 
-# Prints the class of the error that reading the file given ends in.
-_CLASS_OF_ERROR = """
-import pathlib, sys
 from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.errors import LinesmithError
-try:
-    read_layouts(pathlib.Path(sys.argv[1]))
-except LinesmithError as error:
-    print(type(error).__name__)
-"""
 
 
 @dataclass(frozen=True)
@@ -32,9 +23,8 @@ class Refusal:
 
 def refusal(file: Path) -> Refusal:
     """What ``linesmith layout FILE`` says; fails unless it ends with status 2 and exactly one sentence."""
-    ran = subprocess.run([LINESMITH, "layout", file], capture_output=True, text=True, timeout=300, check=False)
-    assert ran.returncode == 2, (ran.returncode, ran.stderr)
-    assert ran.stdout == ""
+    ran = linesmith("layout", file)
+    assert (ran.returncode, ran.stdout) == (2, ""), (ran.returncode, ran.stderr)
     prefix, sentence = ran.stderr[:11], ran.stderr[11:].removesuffix("\n")
     assert prefix == "linesmith: "
     assert "\n" not in sentence, "more than one line"
@@ -43,7 +33,20 @@ def refusal(file: Path) -> Refusal:
 
 def error_class(file: Path) -> str:
     """Name of the class that the reader raises, empty when it reads the file; a crash fails the test."""
-    child = [sys.executable, "-c", _CLASS_OF_ERROR, str(file)]
-    ran = subprocess.run(child, capture_output=True, text=True, timeout=300, check=False)
-    assert ran.returncode == 0, (ran.returncode, ran.stderr)
-    return ran.stdout.strip()
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            read_layouts(file)
+            os._exit(0)
+        except LinesmithError as error:
+            os.write(theirs, type(error).__name__.encode())
+            os._exit(0)
+        finally:
+            os._exit(1)
+    os.close(theirs)
+    with os.fdopen(ours) as said:
+        name = said.read()
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    return name

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from linesmith_command import LINESMITH, linesmith
+from linesmith_command import linesmith
 
 from linesmith.analyzer.doctor.distribution import Distribution
 from linesmith.analyzer.doctor.places import cache, sources
@@ -29,50 +29,43 @@ NEEDED = Check("change", "coccinelle", Readiness.MISSING, "not installed", "edit
 def examined(*words: str, path: str | None = None) -> dict[str, dict[str, object]]:
     """The checks by name as the command tells them, with programs of ``path`` alone."""
     environment = {**os.environ, "PATH": path if path is not None else os.environ["PATH"]}
-    done = subprocess.run(
-        [LINESMITH, "doctor", "--format", "json", *words], capture_output=True, text=True, check=False, env=environment
-    )
+    done = linesmith("doctor", "--format", "json", *words, env=environment)
     assert done.returncode in (0, 1), done.stderr
     return {one["name"]: one for one in json.loads(done.stdout)["checks"]}
 
 
-def test_a_program_is_told_with_its_release(tmp_path: Path) -> None:
-    program = tmp_path / "ccache"
-    program.write_text("#!/bin/sh\necho ccache version 4.7.5\n")
-    program.chmod(0o755)
-    found = examined(path=str(tmp_path))["ccache"]
-    assert (found["readiness"], found["found"]) == ("ready", "ccache 4.7.5")
+def program(folder: Path, name: str, content: bytes) -> Path:
+    """A program of that name, the only one in the folder."""
+    made = folder / name
+    made.write_bytes(content)
+    made.chmod(0o755)
+    return made
 
 
-def test_a_program_that_is_killed_is_not_ready(tmp_path: Path) -> None:
-    program = tmp_path / "ccache"
-    program.write_text("#!/bin/sh\nkill -9 $$\n")
-    program.chmod(0o755)
-    found = examined(path=str(tmp_path))["ccache"]
-    assert (found["readiness"], found["found"]) == ("missing", "ccache is there and does not run")
+@pytest.mark.parametrize(
+    ("script", "readiness", "found"),
+    [
+        (b"#!/bin/sh\necho ccache version 4.7.5\n", "ready", "ccache 4.7.5"),
+        (b"#!/bin/sh\nkill -9 $$\n", "missing", "ccache is there and does not run"),
+    ],
+)
+def test_a_program_has_its_release_or_does_not_run(tmp_path: Path, script: bytes, readiness: str, found: str) -> None:
+    program(tmp_path, "ccache", script)
+    check = examined(path=str(tmp_path))["ccache"]
+    assert (check["readiness"], check["found"]) == (readiness, found)
 
 
 def test_an_emulator_that_cannot_be_started_does_not_end_the_rest(tmp_path: Path) -> None:
-    program = tmp_path / f"qemu-system-{os.uname().machine}"
-    program.write_bytes(b"\x7fELF no program")
-    program.chmod(0o755)
+    program(tmp_path, f"qemu-system-{os.uname().machine}", b"\x7fELF no program")
     found = examined(path=str(tmp_path))
-    assert found["QEMU, whole machines"]["readiness"] == "missing"
-    assert found["KVM"]["readiness"] == "missing"
-
-
-def test_a_program_that_never_ends_is_not_waited_for(tmp_path: Path) -> None:
-    program = tmp_path / "ccache"
-    program.write_text("#!/bin/sh\nexec sleep 1000\n")
-    program.chmod(0o755)
-    assert ended(str(program), seconds=1) is None
-
-
-def test_what_is_missing_comes_with_the_command_that_installs_it() -> None:
-    found = examined(path="/nowhere")
+    assert [found[name]["readiness"] for name in ("QEMU, whole machines", "KVM")] == ["missing"] * 2
     assert found["coccinelle"]["readiness"] == "missing"
     assert found["coccinelle"]["needed_by"] == ["encapsulate", "inline"]
     assert str(found["coccinelle"]["remedy"]).endswith("coccinelle")
+
+
+def test_a_program_that_never_ends_is_not_waited_for(tmp_path: Path) -> None:
+    assert ended(str(program(tmp_path, "ccache", b"#!/bin/sh\nexec sleep 1000\n")), seconds=1) is None
 
 
 def test_every_check_says_what_it_is_for() -> None:
@@ -86,31 +79,29 @@ def test_each_program_is_told_once() -> None:
     assert (len(set(titles)), len(set(compilers))) == (len(titles), len(compilers))
 
 
-def test_status_1_tells_that_what_was_asked_for_cannot_work() -> None:
-    done = subprocess.run(
-        [LINESMITH, "doctor", "inline"], capture_output=True, text=True, check=False, env={**os.environ, "PATH": "/no"}
-    )
-    assert done.returncode == 1
-    assert done.stdout.splitlines()[-1] == "inline: coccinelle is missing"
+def test_the_status_tells_whether_what_was_asked_for_can_work(tmp_path: Path) -> None:
+    done = linesmith("doctor", "inline", env={**os.environ, "PATH": "/no"})
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "inline: coccinelle is missing")
+    short, whole = (linesmith("doctor", "--tree", tmp_path, *words) for words in ((), ("--all",)))
+    assert (short.returncode, whole.returncode) == (0, 0)
+    assert "  ready    cache" in whole.stdout
+    assert "  ready    " not in short.stdout
+    assert "cache" in short.stdout
+    done = linesmith("doctor", "recrod")
+    assert done.stderr == "linesmith doctor: there is no command recrod; did you mean record?\n"
 
 
-def test_status_0_where_nothing_was_asked_for(tmp_path: Path) -> None:
-    assert linesmith("doctor", "--tree", tmp_path).returncode == 0
-
-
-def test_each_command_that_was_asked_for_gets_its_answer() -> None:
+def test_each_command_that_was_asked_for_gets_its_answer(tmp_path: Path) -> None:
     assert render_text((NEEDED,), ("inline", "patch")).splitlines()[-2:] == [
         "inline: coccinelle is missing",
         "patch: all it needs is here",
     ]
-
-
-def test_a_command_without_a_tree_to_work_on_is_told_so(tmp_path: Path) -> None:
-    told = render_text(tuple(sources(tmp_path, tmp_path)), ("patch", "layout")).splitlines()[-2:]
-    assert told == [
+    assert render_text(tuple(sources(tmp_path, tmp_path)), ("patch", "layout")).splitlines()[-2:] == [
         "patch: all it needs of this machine is here; to work on, no kernel tree was found",
         "layout: all it needs is here",
     ]
+    assert lacking((NEEDED,), ("inline",)) == ("coccinelle",)
+    assert lacking((NEEDED,), ("layout", "record")) == ()
 
 
 def test_a_long_answer_is_wrapped_below_where_it_begins() -> None:
@@ -121,16 +112,6 @@ def test_a_long_answer_is_wrapped_below_where_it_begins() -> None:
     assert lines[4].startswith(" " * 21 + "use")
 
 
-def test_what_another_command_needs_does_not_count() -> None:
-    assert lacking((NEEDED,), ("inline",)) == ("coccinelle",)
-    assert lacking((NEEDED,), ("layout", "record")) == ()
-
-
-def test_a_name_that_is_no_command_is_refused() -> None:
-    done = linesmith("doctor", "recrod")
-    assert done.stderr == "linesmith doctor: there is no command recrod; did you mean record?\n"
-
-
 def test_one_way_to_record_is_enough() -> None:
     emulator = Check("emulate", "QEMU, programs", Readiness.READY, "", "")
     plugin = Check("emulate", "plugin for QEMU", Readiness.READY, "", "")
@@ -138,16 +119,11 @@ def test_one_way_to_record_is_enough() -> None:
     assert check((emulator,)).readiness is Readiness.MISSING
 
 
-@pytest.mark.parametrize(
-    ("device", "maker"), [("cpu/events/mem-loads", "Intel"), ("ibs_op", "AMD"), ("arm_spe_0", "Arm")]
-)
-def test_the_event_of_c2c_is_told_by_the_devices_of_the_kernel(tmp_path: Path, device: str, maker: str) -> None:
-    (tmp_path / device).mkdir(parents=True)
-    assert events(tmp_path).startswith(maker)
-
-
-def test_no_such_device_is_no_event(tmp_path: Path) -> None:
-    assert events(tmp_path) == ""
+def test_the_event_of_c2c_is_known_by_the_devices_of_the_kernel(tmp_path: Path) -> None:
+    for device, maker in (("cpu/events/mem-loads", "Intel"), ("ibs_op", "AMD"), ("arm_spe_0", "Arm")):
+        (tmp_path / maker / device).mkdir(parents=True)
+        assert events(tmp_path / maker).startswith(maker)
+    assert events(tmp_path / "none") == ""
 
 
 @pytest.mark.parametrize(
@@ -166,7 +142,9 @@ def test_each_distribution_has_its_own_command(words: tuple[str, ...], root: boo
     assert Distribution(words, root).install("linux-perf") == command
 
 
-def test_a_tree_without_configuration_gets_the_command_that_makes_one(tmp_path: Path) -> None:
+def test_a_tree_is_told_with_its_release_and_its_configuration(tmp_path: Path) -> None:
+    (only,) = sources(tmp_path, tmp_path)
+    assert (only.readiness, only.found) == (Readiness.MISSING, f"{tmp_path} is none")
     (tmp_path / "Kbuild").touch()
     (tmp_path / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 3\n")
     tree, configuration = sources(tmp_path, tmp_path)
@@ -174,51 +152,28 @@ def test_a_tree_without_configuration_gets_the_command_that_makes_one(tmp_path: 
     assert (configuration.readiness, configuration.remedy) == (Readiness.MISSING, f"make -C {tmp_path} defconfig")
 
 
-def test_a_folder_that_is_no_tree_is_told(tmp_path: Path) -> None:
-    (only,) = sources(tmp_path, tmp_path)
-    assert (only.readiness, only.found) == (Readiness.MISSING, f"{tmp_path} is none")
-
-
 def test_the_cache_is_told_with_its_size(tmp_path: Path) -> None:
     (tmp_path / "index").write_bytes(bytes(3 << 20))
     assert cache(tmp_path).found.startswith(f"{tmp_path}: 3 MiB used, ")
+    assert cache(tmp_path / "index" / "cache").readiness is Readiness.MISSING
 
 
-def test_a_cache_that_cannot_be_made_is_told(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    assert cache(tmp_path / "file" / "cache").readiness is Readiness.MISSING
-
-
-def test_of_what_is_ready_the_name_is_told() -> None:
-    assert render_text((READY, NEEDED), ()).splitlines() == [
-        *render_text((NEEDED,), ()).splitlines(),
-        "",
-        "ready: QEMU, programs (`linesmith doctor --all` tells of each)",
-    ]
-
-
-def test_all_tells_what_was_found_of_each() -> None:
-    assert render_all((READY, NEEDED), ()).splitlines()[1:4] == [
-        "  ready    QEMU, programs  qemu-x86_64 7.2",
-        "                           for: records programs",
-        "  missing  coccinelle      not installed",
-    ]
-
-
-def test_the_command_tells_all_where_it_is_asked_to(tmp_path: Path) -> None:
-    short, whole = (linesmith("doctor", "--tree", tmp_path, *words).stdout for words in ((), ("--all",)))
-    assert "  ready    cache" in whole
-    assert "  ready    " not in short
-    assert "cache" in short
-
-
-def test_the_text_has_state_purpose_and_remedy() -> None:
-    assert render_text((NEEDED,), ()) == (
+def test_the_text_has_state_purpose_and_remedy_and_of_what_is_ready_the_name() -> None:
+    missing = (
         "change:\n"
         "  missing  coccinelle  not installed\n"
         "                       for: edits\n"
         "                       fix: install it\n"
     )
+    assert render_text((NEEDED,), ()) == missing
+    assert render_text((READY, NEEDED), ()) == (
+        f"{missing}\nready: QEMU, programs (`linesmith doctor --all` tells of each)\n"
+    )
+    assert render_all((READY, NEEDED), ()).splitlines()[1:4] == [
+        "  ready    QEMU, programs  qemu-x86_64 7.2",
+        "                           for: records programs",
+        "  missing  coccinelle      not installed",
+    ]
 
 
 def test_nothing_heavy_is_loaded_to_look_for_libraries() -> None:

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 from c_source import compiled
-from linesmith_command import LINESMITH, linesmith
+from linesmith_command import linesmith
 
 
 @pytest.fixture
@@ -19,27 +18,23 @@ def program(tmp_path: Path) -> Path:
 
 def without_a_cache(*words: str | Path) -> subprocess.CompletedProcess[str]:
     """The command where nothing can be kept, which it remarks on."""
-    environment = {**os.environ, "LINESMITH_CACHE_DIR": "/dev/null/cache"}
-    return subprocess.run([LINESMITH, *words], capture_output=True, text=True, check=True, env=environment)
+    return linesmith(*words, cache=Path("/dev/null/cache"))
 
 
-def test_a_remark_is_told(program: Path) -> None:
-    said = without_a_cache("layout", program).stderr
-    assert "reads everything again: the cache directory /dev/null/cache cannot be used (Not a directory); set " in said
-
-
-@pytest.mark.parametrize("place", ["before the command", "behind it"])
-def test_quiet_leaves_remarks_out_and_the_result_as_it_is(program: Path, place: str) -> None:
-    words = ("-q", "layout", program) if place == "before the command" else ("layout", "-q", program)
-    done = without_a_cache(*words)
-    assert done.stderr == ""
-    assert done.stdout == without_a_cache("layout", program).stdout
+def test_quiet_leaves_remarks_out_and_the_result_as_it_is(program: Path) -> None:
+    plain = without_a_cache("layout", program)
+    said = "reads everything again: the cache directory /dev/null/cache cannot be used (Not a directory); set "
+    assert said in plain.stderr
+    for words in (("-q", "layout", program), ("layout", "-q", program)):
+        done = without_a_cache(*words)
+        assert (done.returncode, done.stderr, done.stdout) == (0, "", plain.stdout)
 
 
 def test_quiet_does_not_hide_an_error(tmp_path: Path) -> None:
     done = linesmith("layout", "-q", tmp_path / "absent")
-    assert done.returncode == 2
-    assert "does not exist" in done.stderr
+    assert (done.returncode, "does not exist" in done.stderr) == (2, True)
+    done = linesmith("layout", "-q", "-v", tmp_path)
+    assert done.stderr == "linesmith layout: -v and -q contradict each other; give one of them\n"
 
 
 def test_verbose_tells_the_time_it_took(program: Path) -> None:
@@ -63,8 +58,3 @@ def test_verbose_tells_the_settings_of_git_once(tmp_path: Path) -> None:
     assert "-c core.hooksPath=/dev/null" in runs[0]
     assert "git ... rev-parse --verify --quiet --end-of-options 'HEAD^{commit}'" in runs[1:]
     assert not any("core.hooksPath" in one for one in runs[1:])
-
-
-def test_both_at_once_are_refused(program: Path) -> None:
-    done = linesmith("layout", "-q", "-v", program)
-    assert done.stderr == "linesmith layout: -v and -q contradict each other; give one of them\n"

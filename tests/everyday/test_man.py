@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from linesmith_command import LINESMITH, linesmith
+from linesmith_command import linesmith
 
 CONFIGURATION = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 
@@ -52,28 +52,21 @@ def test_a_page_says_what_the_help_says(manual: Path) -> None:
     assert " ".join(described.replace("`", "").split()) in shown
     assert "--cpus N CPUs present: slabs of a machine with more of them are larger." in shown
     assert "LINESMITH_SLAB_CPUS, LINESMITH_CPUS Stands for --cpus." in shown
+    # Commands to type keep their lines.
+    typed = "linesmith record --kernel vmlinuz --vmlinux vmlinux -o profile -- sh -c 'ls | wc'"
+    assert typed in formatted(manual / "linesmith-record.1")
 
 
 @pytest.mark.skipif(shutil.which("man") is None, reason="no man to show a page with")
-def test_the_page_of_the_program_tells_the_variables_as_the_documentation_does(manual: Path) -> None:
-    shown = formatted(manual / "linesmith.1").partition("ENVIRONMENT")[2]
+def test_the_page_of_the_program_has_the_variables_and_files_of_the_documentation(manual: Path) -> None:
+    shown = formatted(manual / "linesmith.1")
     rows = re.findall(r"^\| (`[A-Z_]+`.*) \| (.*) \|$", CONFIGURATION.read_text(), re.MULTILINE)
     assert len(rows) > 4
     for names, meaning in rows:
-        assert f"{names} {meaning[0].upper()}{meaning[1:]}.".replace("`", "") in shown
-
-
-@pytest.mark.skipif(shutil.which("man") is None, reason="no man to show a page with")
-def test_the_page_of_the_program_tells_the_files_that_set_something(manual: Path) -> None:
-    files = formatted(manual / "linesmith.1").partition(" FILES ")[2]
+        assert f"{names} {meaning[0].upper()}{meaning[1:]}.".replace("`", "") in shown.partition("ENVIRONMENT")[2]
+    files = shown.partition(" FILES ")[2]
     assert "$XDG_CONFIG_HOME/linesmith/config.toml Your own settings;" in files
     assert "linesmith.toml In the root of a source tree:" in files
-
-
-@pytest.mark.skipif(shutil.which("man") is None, reason="no man to show a page with")
-def test_commands_to_type_keep_their_lines(manual: Path) -> None:
-    shown = formatted(manual / "linesmith-record.1")
-    assert "linesmith record --kernel vmlinuz --vmlinux vmlinux -o profile -- sh -c 'ls | wc'" in shown
 
 
 @pytest.mark.parametrize(
@@ -93,7 +86,7 @@ def test_formatters_have_nothing_to_say(manual: Path, formatter: tuple[str, ...]
 
 
 def test_the_date_of_the_pages_can_be_given(tmp_path: Path) -> None:
-    subprocess.run([LINESMITH, "man", "-o", tmp_path], check=True, env={**os.environ, "SOURCE_DATE_EPOCH": "86400"})
+    assert linesmith("man", "-o", tmp_path, env={**os.environ, "SOURCE_DATE_EPOCH": "86400"}).returncode == 0
     assert '"1970-01-02"' in (tmp_path / "linesmith.1").read_text()
 
 

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from linesmith_command import LINESMITH
+from linesmith_command import linesmith
 
 
 class Home:
@@ -24,9 +24,7 @@ class Home:
 
     def run(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "XDG_CONFIG_HOME": str(self.user.parents[1]), **variables}
-        return subprocess.run(
-            [LINESMITH, *words], capture_output=True, text=True, check=False, env=environment, cwd=self.here
-        )
+        return linesmith(*words, env=environment, cwd=self.here)
 
     def setting(self, name: str, *words: str, **variables: str) -> tuple[str, str]:
         """Value and origin of a setting of a command line."""
@@ -41,47 +39,41 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
-def test_the_default_counts_last(home: Home) -> None:
-    assert home.setting("cpus", "slab") == ("64", "default")
+EIGHT, SIXTEEN = "[defaults]\ncpus = 8\n", "[defaults]\ncpus = 16\n"
+BOTH = "[defaults]\ncpus = 16\n\n[slab]\n# of the big machine\ncpus = 32\n"
 
 
-def test_the_tree_around_the_working_directory_comes_before_the_default(home: Home) -> None:
-    home.tree.write_text("[defaults]\ncpus = 8\n")
-    assert home.setting("cpus", "slab") == ("8", f"{home.tree}:2")
+@pytest.mark.parametrize(
+    ("tree", "user", "words", "variables", "expected"),
+    [
+        ("", "", (), {}, ("64", "default")),
+        (EIGHT, "", (), {}, ("8", "TREE:2")),
+        (EIGHT, SIXTEEN, (), {}, ("16", "USER:2")),
+        (EIGHT, BOTH, (), {}, ("32", "USER:6")),
+        ("", BOTH, (), {"LINESMITH_CPUS": "2"}, ("2", "LINESMITH_CPUS")),
+        ("", BOTH, (), {"LINESMITH_CPUS": "2", "LINESMITH_SLAB_CPUS": "3"}, ("3", "LINESMITH_SLAB_CPUS")),
+        ("", BOTH, ("--cpus", "5"), {"LINESMITH_SLAB_CPUS": "3"}, ("5", "command line")),
+    ],
+    ids=["default", "tree", "user", "user, for the command", "variable", "variable for the command", "command line"],
+)
+def test_which_of_several_places_counts(
+    home: Home, tree: str, user: str, words: tuple[str, ...], variables: dict[str, str], expected: tuple[str, str]
+) -> None:
+    home.tree.write_text(tree)
+    home.user.write_text(user)
+    value, origin = home.setting("cpus", "slab", *words, **variables)
+    assert (value, origin.replace(str(home.tree), "TREE").replace(str(home.user), "USER")) == expected
 
 
-def test_the_user_comes_before_the_tree(home: Home) -> None:
-    home.tree.write_text("[defaults]\ncpus = 8\n")
-    home.user.write_text("[defaults]\ncpus = 16\n")
-    assert home.setting("cpus", "slab") == ("16", f"{home.user}:2")
-
-
-def test_a_table_for_the_command_comes_before_that_for_all(home: Home) -> None:
-    home.user.write_text("[defaults]\ncpus = 16\n\n[slab]\n# of the big machine\ncpus = 32\n")
-    assert home.setting("cpus", "slab") == ("32", f"{home.user}:6")
-
-
-def test_a_variable_comes_before_files(home: Home) -> None:
-    home.user.write_text("[slab]\ncpus = 16\n")
-    assert home.setting("cpus", "slab", LINESMITH_CPUS="2") == ("2", "LINESMITH_CPUS")
-
-
-def test_a_variable_for_the_command_comes_before_that_for_all(home: Home) -> None:
-    found = home.setting("cpus", "slab", LINESMITH_CPUS="2", LINESMITH_SLAB_CPUS="3")
-    assert found == ("3", "LINESMITH_SLAB_CPUS")
-
-
-def test_the_command_line_comes_first(home: Home) -> None:
-    found = home.setting("cpus", "slab", "--cpus", "5", LINESMITH_SLAB_CPUS="3")
-    assert found == ("5", "command line")
-
-
-def test_the_tree_that_is_named_counts_instead_of_the_one_around(home: Home, tmp_path: Path) -> None:
-    home.tree.write_text("[defaults]\ncpus = 8\n")
-    (tmp_path / "named").mkdir()
-    (tmp_path / "named" / "linesmith.toml").write_text("[defaults]\ncpus = 4\n")
-    found = home.setting("cpus", "patch", "--tree", str(tmp_path / "named"))
-    assert found == ("4", f"{tmp_path}/named/linesmith.toml:2")
+def test_the_tree_that_is_named_or_set_counts_instead_of_the_one_around(home: Home, tmp_path: Path) -> None:
+    home.tree.write_text(EIGHT)
+    named = tmp_path / "named"
+    named.mkdir()
+    (named / "linesmith.toml").write_text("[defaults]\ncpus = 4\n")
+    expected = ("4", f"{named}/linesmith.toml:2")
+    assert home.setting("cpus", "patch", "--tree", str(named)) == expected
+    for command in ("suggest", "patch"):
+        assert home.setting("cpus", command, LINESMITH_TREE=str(named)) == expected
 
 
 def test_beyond_the_top_of_a_repository_nothing_is_looked_for(home: Home) -> None:
@@ -90,34 +82,31 @@ def test_beyond_the_top_of_a_repository_nothing_is_looked_for(home: Home) -> Non
     assert home.setting("cpus", "slab") == ("64", "default")
 
 
-def test_a_setting_works_on_the_command_itself(home: Home) -> None:
-    home.user.write_text('[defaults]\nformat = "json"\n')
-    assert json.loads(home.run("config").stdout)["schema"] == 1
-
-
-def test_where_the_cache_is_can_be_set_by_the_user(home: Home, tmp_path: Path) -> None:
+def test_the_cache_and_the_format_of_the_command_itself_can_be_set(home: Home, tmp_path: Path) -> None:
     home.user.write_text(f'[defaults]\ncache-dir = "{tmp_path}/big"\n')
     assert home.setting("cache-dir") == (f"{tmp_path}/big", f"{home.user}:2")
     found = home.setting("cache-dir", LINESMITH_CACHE_DIR=f"{tmp_path}/other")
     assert found == (f"{tmp_path}/other", "LINESMITH_CACHE_DIR")
+    home.user.write_text('[defaults]\nformat = "json"\n')
+    assert json.loads(home.run("config").stdout)["schema"] == 1
 
 
-@pytest.mark.parametrize("name", ["output", "dry-run", "resume", "elf", "rules", "save", "write-baseline"])
-def test_what_names_or_decides_the_work_cannot_be_set(home: Home, name: str) -> None:
-    home.user.write_text(f'[defaults]\n{name} = "x"\n')
-    done = home.run("config")
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"linesmith: {home.user}:2: {name} cannot be set here; what can is build, ")
+def test_what_names_or_decides_the_work_cannot_be_set(home: Home) -> None:
+    for name in ("output", "dry-run", "resume", "elf", "rules", "save", "write-baseline"):
+        home.user.write_text(f'[defaults]\n{name} = "x"\n')
+        done = home.run("config")
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"linesmith: {home.user}:2: {name} cannot be set here; what can is build, ")
+    home.user.write_text("")
     assert "LINESMITH_" not in home.run("config", LINESMITH_OUTPUT="x", LINESMITH_ELF="y").stdout.partition("cache")[0]
 
 
-@pytest.mark.parametrize("name", ["build", "cache-dir", "cflags", "format", "machines", "slabinfo", "tree", "fail-on"])
-def test_a_tree_can_set_no_path_no_command_and_no_verdict(home: Home, name: str) -> None:
-    home.tree.write_text(f'[defaults]\n{name} = "/etc/passwd"\n')
-    done = home.run("config")
-    assert done.returncode == 2
-    allowed = "cpus, kernel, page-size"
-    assert done.stderr == f"linesmith: {home.tree}:2: {name} cannot be set here; what can is {allowed}\n"
+def test_a_tree_can_set_no_path_no_command_and_no_verdict(home: Home) -> None:
+    for name in ("build", "cache-dir", "cflags", "format", "machines", "slabinfo", "tree", "fail-on"):
+        home.tree.write_text(f'[defaults]\n{name} = "/etc/passwd"\n')
+        done = home.run("config")
+        said = f"linesmith: {home.tree}:2: {name} cannot be set here; what can is cpus, kernel, page-size\n"
+        assert (done.returncode, done.stderr) == (2, said)
 
 
 def test_a_value_of_a_tree_makes_no_line_of_its_own_and_steers_no_terminal(home: Home) -> None:
@@ -126,15 +115,13 @@ def test_a_value_of_a_tree_makes_no_line_of_its_own_and_steers_no_terminal(home:
     assert r"  6.1\ncflags -fplugin=x \u001b[2J  " in line
 
 
-def test_a_tree_file_that_leads_elsewhere_is_not_followed(home: Home, tmp_path: Path) -> None:
-    (tmp_path / "secret").write_text("[defaults]\ncpus = 8\n")
+def test_a_tree_file_that_is_a_link_or_a_pipe_is_not_read(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(EIGHT)
     home.tree.symlink_to(tmp_path / "secret")
     done = home.run("config")
     assert done.returncode == 2
     assert done.stderr.startswith(f"linesmith: {home.tree} is a symbolic link, which is not followed")
-
-
-def test_a_tree_file_that_is_a_pipe_is_not_waited_for(home: Home) -> None:
+    home.tree.unlink()
     os.mkfifo(home.tree)
     assert home.run("config").returncode == 2
 
@@ -152,20 +139,24 @@ def test_other_tables_of_a_tree_file_are_not_looked_at(home: Home) -> None:
         ("[slab]\ncpus = [4]\n", ":2: cpus is no text or number; give one, as on the command line"),
         ("[slab]\nkernel = 6.10\n", ":2: kernel is no whole number; write one, or a text in quotes ('6.10')"),
         ("[slab]\ncpus = true\n", ":2: cpus is no text or number; give one, as on the command line"),
+        ('[layout]\ntree = "x"\n', ":2: tree cannot be set here; what can is deadline, format\n"),
+        (
+            '[slab]\ncflags = "x"\n',
+            ":2: cflags cannot be set here; what can is cpus, format, kernel, page-size, slabinfo\n",
+        ),
         ("[slab\n", ": is no TOML (Expected ']' at the end of a table declaration (at line 1, column 6)); "),
     ],
-    ids=["outside of tables", "no command", "a list", "a release without quotes", "a truth", "no TOML"],
 )
 def test_what_makes_no_sense_is_told_with_its_place(home: Home, text: str, said: str) -> None:
     home.user.write_text(text)
     assert home.run("config").stderr.startswith(f"linesmith: {home.user}{said}")
 
 
-@pytest.mark.parametrize("command", ["suggest", "patch", "encapsulate", "report", "lint", "intent", "diff", "doctor"])
-def test_a_tree_can_be_set_for_every_command_that_works_on_one(home: Home, command: str) -> None:
+def test_a_tree_can_be_set_for_every_command_that_works_on_one(home: Home) -> None:
     home.user.write_text(f'[defaults]\ntree = "{home.here}"\n')
-    assert home.setting("tree", command) == (str(home.here), f"{home.user}:2")
-    assert home.setting("tree", command, LINESMITH_TREE="/usr") == ("/usr", "LINESMITH_TREE")
+    for command in ("suggest", "patch", "encapsulate", "report", "lint", "intent", "diff", "doctor"):
+        assert home.setting("tree", command) == (str(home.here), f"{home.user}:2")
+        assert home.setting("tree", command, LINESMITH_TREE="/usr") == ("/usr", "LINESMITH_TREE")
 
 
 def test_lint_judges_the_revisions_of_the_tree_that_is_set(home: Home, tmp_path: Path) -> None:
@@ -183,40 +174,13 @@ def test_compiler_options_that_are_set_do_not_keep_lint_from_builds(home: Home) 
     assert "--cflags" not in home.run("lint", "none.elf").stderr
 
 
-def test_the_file_of_a_tree_that_is_set_counts_instead_of_the_one_around(home: Home, tmp_path: Path) -> None:
-    home.tree.write_text("[defaults]\ncpus = 8\n")
-    named = tmp_path / "named"
-    named.mkdir()
-    (named / "linesmith.toml").write_text("[defaults]\ncpus = 4\n")
-    for command in ("suggest", "patch"):
-        assert home.setting("cpus", command, LINESMITH_TREE=str(named)) == ("4", f"{named}/linesmith.toml:2")
-
-
-@pytest.mark.parametrize(
-    ("command", "name", "can"),
-    [("layout", "tree", "deadline, format"), ("slab", "cflags", "cpus, format, kernel, page-size, slabinfo")],
-)
-def test_what_a_command_does_not_take_from_a_file_is_refused_in_its_table(
-    home: Home, command: str, name: str, can: str
-) -> None:
-    home.user.write_text(f'[{command}]\n{name} = "x"\n')
-    done = home.run("config")
-    assert done.stderr == f"linesmith: {home.user}:2: {name} cannot be set here; what can is {can}\n"
-
-
-def test_a_value_that_an_option_does_not_take_is_told_with_its_place(home: Home) -> None:
+def test_a_value_that_an_option_does_not_take_has_its_place(home: Home) -> None:
     home.user.write_text("[slab]\ncpus = 0\n")
     (home.here / "elf").touch()
-    done = home.run("slab", "elf", "file")
     said = f"{home.user}:2: --cpus: 0 is not in the range 1<=x<=65536; give one in that range"
-    assert done.stderr == f"linesmith slab: {said}\n"
-
-
-def test_a_variable_with_such_a_value_is_named(home: Home) -> None:
-    (home.here / "elf").touch()
-    done = home.run("slab", "elf", "file", LINESMITH_SLAB_CPUS="many")
+    assert home.run("slab", "elf", "file").stderr == f"linesmith slab: {said}\n"
     said = "LINESMITH_SLAB_CPUS: 'many' is no number; give one"
-    assert done.stderr == f"linesmith slab: {said}\n"
+    assert home.run("slab", "elf", "file", LINESMITH_SLAB_CPUS="many").stderr == f"linesmith slab: {said}\n"
 
 
 def test_help_is_the_same_whatever_is_set(home: Home) -> None:
@@ -237,8 +201,11 @@ def test_every_setting_is_listed_with_its_origin_and_its_commands(home: Home) ->
     ]
 
 
-def test_origins_are_left_out_unless_asked_for(home: Home) -> None:
+def test_origins_are_left_out_unless_asked_for_and_variables_of_other_commands(home: Home) -> None:
     assert "default" not in home.run("config").stdout
+    told = home.run("config", "layout", LINESMITH_SLAB_CPUS="8", LINESMITH_SOURCE_SCAN="scan").stderr
+    assert "LINESMITH_SLAB_CPUS" not in told
+    assert "LINESMITH_SOURCE_SCAN" not in told
 
 
 @pytest.mark.parametrize(
@@ -257,9 +224,3 @@ def test_a_variable_that_changes_nothing_is_told_of(
     (name,) = variables
     told = [line for line in home.run("config", *words, **variables).stderr.splitlines() if f": {name} " in line]
     assert [said in line for line in told] == [True]
-
-
-def test_a_variable_of_one_command_is_nothing_to_tell_of_another(home: Home) -> None:
-    told = home.run("config", "layout", LINESMITH_SLAB_CPUS="8", LINESMITH_SOURCE_SCAN="scan").stderr
-    assert "LINESMITH_SLAB_CPUS" not in told
-    assert "LINESMITH_SOURCE_SCAN" not in told

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
 from c_source import compiled
 
 from linesmith.analyzer.cli import GROUPS
@@ -25,49 +25,46 @@ COMMANDS = [name for names in GROUPS.values() for name in names]
 
 # What only profiles, access maps and judgements need.
 NUMBERS = frozenset(("numpy", "scipy"))
-
-
-def loaded(*words: str) -> set[str]:
-    """Every module that is loaded once the command line has done what it says."""
-    script = f"""
-import sys
-sys.argv = ["linesmith", *{words!r}]
+# Runs each of LINES in a fork, and prints all modules that are loaded then.
+SCRIPT = """
+import os, sys
 from linesmith.analyzer.cli import main
-try:
-    main()
-finally:
-    print(*sys.modules, file=sys.stderr)
+for words in LINES:
+    child = os.fork()
+    if child == 0:
+        written = os.dup(1)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(1, 2)
+        sys.argv = ["linesmith", *words]
+        try:
+            main()
+        finally:
+            os.write(written, (" ".join(sys.modules) + "\\n").encode())
+            os._exit(0)
+    os.waitpid(child, 0)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    return set(done.stderr.split())
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_help_of_a_command_loads_nothing_heavy(name: str) -> None:
-    found = loaded(name, "--help")
-    assert f"linesmith.analyzer.cli.{name}" in found
-    assert found & HEAVY == set()
+def loaded(*lines: Sequence[str]) -> list[set[str]]:
+    """Every module that is loaded once the command line has done what each says."""
+    script = f"LINES = {lines!r}\n{SCRIPT}"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    found = [set(line.split()) for line in done.stdout.splitlines()]
+    assert len(found) == len(lines), done.stderr
+    return found
 
 
-def test_the_list_of_commands_loads_nothing_heavy() -> None:
-    assert loaded("--help") & HEAVY == set()
+def test_help_and_a_wrong_option_load_nothing_heavy_and_no_other_command() -> None:
+    lines = [*([name, "--help"] for name in COMMANDS), ["--help"], ["hot", "--no-such-option"]]
+    found = loaded(*lines)
+    assert {" ".join(line): sorted(one & HEAVY) for line, one in zip(lines, found, strict=True) if one & HEAVY} == {}
+    for name, one in zip(COMMANDS, found, strict=False):
+        assert [other for other in COMMANDS if f"linesmith.analyzer.cli.{other}" in one] == [name]
 
 
-def test_a_wrong_option_loads_nothing_heavy() -> None:
-    assert loaded("hot", "--no-such-option") & HEAVY == set()
-
-
-def test_only_the_command_that_is_called_is_loaded() -> None:
-    found = loaded("slab", "--help")
-    assert {name for name in COMMANDS if f"linesmith.analyzer.cli.{name}" in found} == {"slab"}
-
-
-@pytest.mark.parametrize("words", [("layout",), ("diff",), ("slab",), ("lint", "--base", "--head"), ("index",)])
-def test_what_asks_for_layouts_alone_computes_nothing(words: tuple[str, ...], tmp_path: Path) -> None:
-    builds = [str(compiled(tmp_path, f"struct s {{ {kind} a; }} s;", name=kind)) for kind in ("int", "long")]
-    command, *options = words
-    given = [word for pair in zip(options, builds, strict=True) for word in pair] if options else builds[:1]
-    types = ["s"] if command in ("layout", "slab") else []
-    found = loaded(command, *(builds if command == "diff" else given), *types)
-    assert "linesmith.analyzer.dwarf" in found
-    assert found & NUMBERS == set()
+def test_what_asks_for_layouts_alone_computes_nothing(tmp_path: Path) -> None:
+    old, new = (str(compiled(tmp_path, f"struct s {{ {kind} a; }} s;", name=kind)) for kind in ("int", "long"))
+    base = ["lint", "--base", old, "--head", new]
+    for found in loaded(["layout", old, "s"], ["diff", old, new], ["slab", old, "s"], base, ["index", old]):
+        assert "linesmith.analyzer.dwarf" in found
+        assert found & NUMBERS == set()

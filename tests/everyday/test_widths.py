@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
-from linesmith_command import LINESMITH
+from linesmith_command import linesmith
 
 from linesmith.analyzer.demo import program
 
@@ -27,10 +26,8 @@ def shown(example: Path, *arguments: str, columns: int | None = None) -> str:
     """What the command prints into a pipe, for a terminal of so many columns where they are said."""
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     environment |= {"COLUMNS": str(columns)} if columns else {}
-    environment["LINESMITH_CACHE_DIR"] = str(example / "cache")
-    done = subprocess.run(
-        [LINESMITH, *arguments], capture_output=True, text=True, check=True, cwd=example, env=environment
-    )
+    done = linesmith(*arguments, cwd=example, env=environment, cache=example / "cache")
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 
@@ -40,23 +37,16 @@ def widest(text: str) -> int:
 
 
 @pytest.mark.parametrize("arguments", COMMANDS)
-@pytest.mark.parametrize("columns", [60, 80])
-def test_no_line_is_wider_than_the_terminal(example: Path, arguments: tuple[str, ...], columns: int) -> None:
-    assert widest(shown(example, *arguments, columns=columns)) <= columns
+def test_no_line_is_wider_than_the_terminal_and_a_pipe_gets_100_columns(
+    example: Path, arguments: tuple[str, ...]
+) -> None:
+    for columns in (60, 80, 100):
+        assert widest(shown(example, *arguments, columns=columns)) <= columns
+    assert shown(example, *arguments) == shown(example, *arguments, columns=100)
 
 
-@pytest.mark.parametrize("arguments", COMMANDS)
-def test_a_pipe_gets_what_a_terminal_of_100_columns_gets(example: Path, arguments: tuple[str, ...]) -> None:
-    piped = shown(example, *arguments)
-    assert widest(piped) <= 100
-    assert piped == shown(example, *arguments, columns=100)
-
-
-def test_a_narrow_terminal_loses_nothing(example: Path) -> None:
+def test_a_narrow_terminal_loses_nothing_and_has_steps_below_each_access(example: Path) -> None:
     wide, narrow = (shown(example, "hot", "bench", "bench.c2c", columns=columns) for columns in (120, 60))
     assert narrow.split() == wide.split()
-
-
-def test_in_a_narrow_terminal_steps_stand_below_each_access(example: Path) -> None:
     text = shown(example, "suggest", "bench", "bench.c2c", columns=80)
     assert "  B  session_index_find reads root\n     now  " in text

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from c_layouts import Declared, aligned, plain, struct, up
@@ -12,7 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.geometry import inferred_alignments, inferred_packed, inferred_record_alignment
+from linesmith.analyzer.geometry import (
+    asked_alignments,
+    asked_at_least,
+    inferred_alignments,
+    inferred_packed,
+    inferred_record_alignment,
+)
 from linesmith.analyzer.geometry.alignment import used_end
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.model import Layout, Member, MemberCategory, RecordKind
@@ -70,62 +77,62 @@ def test_natural_gaps_infer_nothing(members: list[Declared]) -> None:
     assert not inferred_packed(layout)
 
 
-def test_the_largest_alignment_that_fits_is_named() -> None:
-    layout = without_attributes(struct([Declared(8), Declared(4, align=64)]))
+U8, U32 = Member("tag", "u8", "tag", 0, 1), Member("value", "u32", "value", 0, 4, 4)
+
+
+def at(member: Member, offset: int) -> Member:
+    return replace(member, offset=offset)
+
+
+def test_the_largest_alignment_that_fits_a_member_and_its_record_is_inferred(built: LayoutTable) -> None:
+    stated = struct([Declared(8), Declared(4, align=64)])
+    layout = without_attributes(stated)
     assert inferred_alignments(layout)[1] == 64
+    assert inferred_alignments(built.variants("either")[0])[1] == 64
+    least = built.variants("least")[0]
+    assert (least.members[1].offset, least.size, inferred_alignments(least)[1]) == (64, 96, 32)
+    # Not where it is stated, nor where no alignment leaves such a gap.
+    assert inferred_alignments(stated)[1] is None
+    assert inferred_alignments(Layout(0, "cut", RecordKind.STRUCT, 4, (U8, at(U8, 3))))[1] is None
 
 
-def test_a_stated_alignment_is_not_inferred_again() -> None:
-    assert inferred_alignments(struct([Declared(8), Declared(4, align=64)]))[1] is None
-
-
-def test_padding_beyond_nature_tells_of_an_aligned_record() -> None:
-    layout = replace(struct([Declared(8)]), size=64)
-    assert inferred_record_alignment(layout) == 64
-
-
-def test_an_aligned_member_explains_the_padding_already() -> None:
+def test_padding_beyond_nature_comes_of_an_aligned_record(built: LayoutTable) -> None:
+    padded = replace(struct([Declared(8)]), size=64)
+    assert inferred_record_alignment(padded) == 64
+    assert inferred_record_alignment(built.variants("even")[0]) == 2
+    assert inferred_record_alignment(replace(padded, alignment=64)) is None
+    # An aligned member explains the padding already.
     layout = without_attributes(struct([Declared(8), Declared(4, align=64)]))
     assert inferred_record_alignment(layout) is None
 
 
-def test_a_member_off_its_natural_place_tells_of_packing() -> None:
-    members = (Member("tag", "u8", "tag", 0, 1), Member("value", "u32", "value", 1, 4, 4))
-    assert inferred_packed(Layout(0, "wire", RecordKind.STRUCT, 5, members))
+INNER = Member("inner", "struct wire", "inner", 4, 9, 8, category=MemberCategory.RECORD)
 
 
-def test_a_size_off_the_natural_alignment_tells_of_packing() -> None:
-    members = (Member("value", "u32", "value", 0, 4, 4), Member("tag", "u8", "tag", 4, 1))
-    assert inferred_packed(Layout(0, "wire", RecordKind.STRUCT, 5, members))
+@pytest.mark.parametrize(
+    ("size", "members", "packed"),
+    [
+        (5, (U8, at(U32, 1)), True),
+        (5, (U32, at(U8, 4)), True),
+        (16, (U32, INNER, at(U8, 13)), False),
+        (1, (), False),
+    ],
+    ids=["a member off its place", "a size off the alignment", "a packed record held", "an empty class"],
+)
+def test_what_lies_off_its_natural_place_is_packed(size: int, members: tuple[Member, ...], packed: bool) -> None:
+    layout = Layout(0, "wire", RecordKind.STRUCT, size, members)
+    assert inferred_packed(layout) == packed
+    if not members:
+        assert inferred_record_alignment(layout) is None
 
 
-def test_a_record_that_holds_a_packed_one_need_not_be_packed() -> None:
-    inner = Member("inner", "struct wire", "inner", 4, 9, 8, category=MemberCategory.RECORD)
-    members = (Member("tag", "u32", "tag", 0, 4, 4), inner, Member("last", "char", "last", 13, 1))
-    assert not inferred_packed(Layout(0, "holder", RecordKind.STRUCT, 16, members))
-
-
-def test_of_several_that_fit_the_largest_is_named(built: LayoutTable) -> None:
-    assert inferred_alignments(built.variants("either")[0])[1] == 64
-
-
-def test_no_more_is_inferred_than_the_size_of_the_record_allows(built: LayoutTable) -> None:
-    least = built.variants("least")[0]
-    assert (least.members[1].offset, least.size) == (64, 96)
-    assert inferred_alignments(least)[1] == 32
-
-
-def test_a_gap_that_no_alignment_leaves_infers_none() -> None:
-    members = (Member("first", "char", "first", 0, 1), Member("next", "char", "next", 3, 1))
-    assert inferred_alignments(Layout(0, "cut", RecordKind.STRUCT, 4, members))[1] is None
-
-
-def test_an_alignment_of_two_explains_one_byte_of_padding(built: LayoutTable) -> None:
-    assert inferred_record_alignment(built.variants("even")[0]) == 2
-
-
-def test_a_record_that_states_its_alignment_infers_none() -> None:
-    assert inferred_record_alignment(replace(struct([Declared(8)]), size=64, alignment=64)) is None
+@pytest.mark.parametrize(
+    ("name", "packed"),
+    [("bits", False), ("beyond", False), ("torn", True), ("late", True), ("holder", False), ("holder_at_odds", False)],
+)
+def test_a_compiled_record_is_seen_to_be_packed(built: LayoutTable, name: str, packed: bool) -> None:
+    """``late`` has the size that it would have otherwise; arrays of packed records and open arrays need no packing."""
+    assert inferred_packed(built.variants(name)[0]) == packed
 
 
 def test_a_bit_field_ends_behind_the_byte_of_its_last_bit(built: LayoutTable) -> None:
@@ -134,23 +141,24 @@ def test_a_bit_field_ends_behind_the_byte_of_its_last_bit(built: LayoutTable) ->
     assert [inferred_alignments(bits)[index] for index in range(3)] == [None] * 3
 
 
-@pytest.mark.parametrize(("name", "packed"), [("bits", False), ("beyond", False), ("torn", True)])
-def test_a_bit_field_in_two_storage_units_tells_of_packing(built: LayoutTable, name: str, packed: bool) -> None:
-    assert inferred_packed(built.variants(name)[0]) == packed
+ASKED = """
+#define LINE __attribute__((aligned(64)))
+struct lock { int word; } LINE;
+struct word { int word LINE; };
+struct subject {
+    struct lock brought;
+    int own LINE;
+    struct { int first; struct { int deep LINE; }; };
+    union { struct { int part; } LINE; };
+    int pair __attribute__((aligned(16)));
+} subject;
+struct word word;
+"""
 
 
-def test_one_member_out_of_place_tells_of_packing_though_the_size_fits(built: LayoutTable) -> None:
-    late = built.variants("late")[0]
-    assert late.size == 8
-    assert inferred_packed(late)
-
-
-def test_arrays_of_packed_records_and_open_arrays_need_no_packing(built: LayoutTable) -> None:
-    assert not inferred_packed(built.variants("holder")[0])
-    assert not inferred_packed(built.variants("holder_at_odds")[0])
-
-
-def test_an_empty_class_is_not_packed() -> None:
-    empty = Layout(0, "empty", RecordKind.STRUCT, 1, ())
-    assert not inferred_packed(empty)
-    assert inferred_record_alignment(empty) is None
+def test_declarations_that_ask_for_much_are_among_all_that_ask(tmp_path: Path) -> None:
+    layouts = read_layouts(compiled(tmp_path, ASKED)).layouts
+    for layout in layouts:
+        asked = list(asked_alignments(layout, layouts))
+        for least in (2, 16, 64, 128):
+            assert asked_at_least(least, layout, layouts) == [one for one in asked if one.asked >= least]

@@ -26,44 +26,43 @@ def fact(kind: FactKind, *members: str) -> SourceFact:
     return SourceFact(kind, members, "because")
 
 
-def test_neighbouring_bit_fields_are_one() -> None:
-    layout = struct("any", scalar("a"), bits("x", 3), bits("y", 4), scalar("b"), bits("z", 1))
-    assert runs(layout) == ["a", "x y", "b", "z"]
+def between(begin: str, end: str) -> tuple[SourceFact, ...]:
+    return (fact(FactKind.RANGE, begin, end),)
 
 
-def test_a_marked_group_is_one_with_its_padding() -> None:
-    layout = struct("any", marker("begin"), *LETTERS[:2], marker("end"), marker("pad"), *LETTERS[2:])
-    assert runs(layout) == ["begin a b end pad", "c", "d", "e"]
+BEGIN, END, PAD, ALIEN = marker("begin"), marker("end"), marker("pad"), marker("pad", "rx")
+WALL = (fact(FactKind.WALL, "__cacheline_group_begin__tx"),)
+# Name of the case: members, facts of the source, the names of each atom.
+CASES: dict[str, tuple[tuple[Member, ...], tuple[SourceFact, ...], list[str]]] = {
+    "neighbouring bit-fields are one": (
+        (scalar("a"), bits("x", 3), bits("y", 4), scalar("b"), bits("z", 1)),
+        (),
+        ["a", "x y", "b", "z"],
+    ),
+    "a marked group is one with its padding": (
+        (BEGIN, *LETTERS[:2], END, PAD, *LETTERS[2:]),
+        (),
+        ["begin a b end pad", "c", "d", "e"],
+    ),
+    "the padding of another group is no part of it": ((BEGIN, scalar("a"), END, ALIEN), (), ["begin a end", "pad__rx"]),
+    "a group whose marker is a wall is open": ((BEGIN, *LETTERS[:2], END), WALL, ["begin", "a", "b", "end"]),
+    "what lies in a range moves with it": (LETTERS, between("b", "d"), ["a", "b c d", "e"]),
+    "what lies in a block moves with it": (LETTERS, (fact(FactKind.TOGETHER, "b", "d"),), ["a", "b c d", "e"]),
+    "ranges that overlap are one": (LETTERS, between("a", "c") + between("c", "d"), ["a b c d", "e"]),
+    "neighbouring ranges are two": (LETTERS, between("a", "b") + between("c", "d"), ["a b", "c d", "e"]),
+    "a range of absent members joins nothing": (LETTERS[:2], between("x", "y"), ["a", "b"]),
+}
 
 
-def test_the_padding_of_another_group_is_no_part_of_it() -> None:
-    layout = struct("any", marker("begin"), scalar("a"), marker("end"), marker("pad", "rx"))
-    assert runs(layout) == ["begin a end", "pad__rx"]
+@pytest.mark.parametrize("case", CASES)
+def test_what_moves_as_one(case: str) -> None:
+    members, facts, expected = CASES[case]
+    assert runs(struct("any", *members), *facts) == expected
 
 
 def test_an_empty_group_is_a_group_and_a_lone_marker_is_none() -> None:
-    group, lone = atoms(*(lambda one: (one, table(one)))(struct("any", *map(marker, ("begin", "end", "begin")))))
-    assert (group.is_group, lone.is_group) == (True, False)
-
-
-def test_a_group_whose_marker_is_a_wall_is_open() -> None:
-    layout = struct("any", marker("begin"), *LETTERS[:2], marker("end"))
-    assert runs(layout, fact(FactKind.WALL, "__cacheline_group_begin__tx")) == ["begin", "a", "b", "end"]
-
-
-@pytest.mark.parametrize("kind", [FactKind.RANGE, FactKind.TOGETHER])
-def test_what_lies_between_members_of_a_range_or_block_moves_with_them(kind: FactKind) -> None:
-    assert runs(struct("any", *LETTERS), fact(kind, "b", "d")) == ["a", "b c d", "e"]
-
-
-def test_ranges_that_overlap_are_one_and_neighbours_are_not() -> None:
-    layout = struct("any", *LETTERS)
-    assert runs(layout, fact(FactKind.RANGE, "a", "c"), fact(FactKind.RANGE, "c", "d")) == ["a b c d", "e"]
-    assert runs(layout, fact(FactKind.RANGE, "a", "b"), fact(FactKind.RANGE, "c", "d")) == ["a b", "c d", "e"]
-
-
-def test_a_range_of_members_that_are_not_there_joins_nothing() -> None:
-    assert runs(struct("any", *LETTERS[:2]), fact(FactKind.RANGE, "x", "y")) == ["a", "b"]
+    layout = struct("any", BEGIN, END, BEGIN)
+    assert [one.is_group for one in atoms(layout, table(layout))] == [True, False]
 
 
 def test_members_of_a_part_without_a_name_are_reached_by_their_own() -> None:

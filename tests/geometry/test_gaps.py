@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+import pytest
 from c_layouts import Declared, struct, structs, union
 from c_source import compiled
 from hypothesis import given
@@ -52,58 +53,51 @@ def test_bit_holes_never_reach_a_storage_unit(layout: Layout) -> None:
     assert all(hole.bits < max(units) for hole in gaps(layout).bit_holes)
 
 
-def test_a_hole_names_the_member_that_lies_before_it() -> None:
-    members = (
-        Member("late", "u8", "late", 9, 1),
-        Member("first", "u64", "first", 0, 8),
-        Member("next", "u8", "n", 12, 1),
-    )
+TORN = "unsigned low : 5, high : 30;"
+PACKED = f"""
+struct torn {{ {TORN} char next; }} __attribute__((packed)) torn;
+struct apart {{ {TORN} long next __attribute__((aligned(8))); }} __attribute__((packed)) apart;
+"""
+MEMBERS: dict[str, tuple[list[Declared], Gaps]] = {
+    "a hole has the member before it": ([Declared(1), Declared(8)], Gaps((Hole(1, 7, 0),), (), 0, 0)),
+    "padding is no hole": ([Declared(8), Declared(1)], Gaps((), (), 7, 0)),
+    "a bit-field leaves bits, then bytes": (
+        [Declared(1, bits=2), Declared(8)],
+        Gaps((Hole(1, 7, 0),), (BitHole(2, 6, 0),), 0, 0),
+    ),
+    "a plain member may take the rest of a storage unit": (
+        [Declared(4, bits=13), Declared(2), Declared(4)],
+        Gaps((), (BitHole(13, 3, 0),), 0, 0),
+    ),
+    "a bit-field that needs the next unit leaves bytes": (
+        [Declared(1, count=7), Declared(4, bits=30)],
+        Gaps((Hole(7, 1, 0),), (), 0, 2),
+    ),
+    "bits left at the end are bit padding": ([Declared(8), Declared(4, bits=5)], Gaps((), (), 4, 27)),
+    "a narrower unit inside a wider one ends with the wider one": (
+        [Declared(4, bits=7), Declared(1, bits=1), Declared(1, bits=1), Declared(8)],
+        Gaps((Hole(4, 4, 2),), (BitHole(9, 23, 2),), 0, 0),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MEMBERS)
+def test_the_gaps_of_a_struct(case: str) -> None:
+    members, expected = MEMBERS[case]
+    assert gaps(struct(members)) == expected
+
+
+def test_a_hole_has_the_member_that_lies_before_it_not_the_one_declared_before() -> None:
+    places = (("late", 9, 1), ("first", 0, 8), ("next", 12, 1))
+    members = tuple(Member(name, "type", name, offset, size) for name, offset, size in places)
     found = gaps(Layout(0, "rust", RecordKind.STRUCT, 16, members))
     assert (found.holes, found.padding) == ((Hole(8, 1, 1), Hole(10, 2, 0)), 3)
 
 
-def test_a_hole_names_the_member_before_it() -> None:
-    found = gaps(struct([Declared(1), Declared(8)]))
-    assert found == Gaps((Hole(1, 7, 0),), (), 0, 0)
-
-
-def test_padding_is_no_hole() -> None:
-    assert gaps(struct([Declared(8), Declared(1)])) == Gaps((), (), 7, 0)
-
-
-def test_a_bit_field_leaves_bits_then_bytes() -> None:
-    found = gaps(struct([Declared(1, bits=2), Declared(8)]))
-    assert found == Gaps((Hole(1, 7, 0),), (BitHole(2, 6, 0),), 0, 0)
-
-
-def test_a_plain_member_may_take_the_rest_of_a_storage_unit() -> None:
-    found = gaps(struct([Declared(4, bits=13), Declared(2), Declared(4)]))
-    assert found == Gaps((), (BitHole(13, 3, 0),), 0, 0)
-
-
-def test_a_bit_field_that_needs_the_next_unit_leaves_bytes() -> None:
-    assert gaps(struct([Declared(1, count=7), Declared(4, bits=30)])) == Gaps((Hole(7, 1, 0),), (), 0, 2)
-
-
-def test_a_packed_bit_field_leaves_the_bits_of_its_last_byte(tmp_path: Path) -> None:
-    source = "struct torn { unsigned low : 5, high : 30; char next; } __attribute__((packed)) torn;"
-    (torn,) = read_layouts(compiled(tmp_path, source)).layouts
-    assert gaps(torn) == Gaps((), (BitHole(35, 5, 1),), 0, 0)
-
-
-def test_behind_the_last_byte_of_a_packed_bit_field_lie_whole_bytes(tmp_path: Path) -> None:
-    members = "unsigned low : 5, high : 30; long next __attribute__((aligned(8)));"
-    (torn,) = read_layouts(compiled(tmp_path, f"struct torn {{ {members} }} __attribute__((packed)) torn;")).layouts
-    assert gaps(torn) == Gaps((Hole(5, 3, 1),), (BitHole(35, 5, 1),), 0, 0)
-
-
-def test_bits_left_at_the_end_are_bit_padding() -> None:
-    assert gaps(struct([Declared(8), Declared(4, bits=5)])) == Gaps((), (), 4, 27)
-
-
-def test_a_narrower_unit_inside_a_wider_one_ends_with_the_wider_one() -> None:
-    found = gaps(struct([Declared(4, bits=7), Declared(1, bits=1), Declared(1, bits=1), Declared(8)]))
-    assert found == Gaps((Hole(4, 4, 2),), (BitHole(9, 23, 2),), 0, 0)
+def test_a_packed_bit_field_leaves_the_bits_of_its_last_byte_and_then_bytes(tmp_path: Path) -> None:
+    layouts = read_layouts(compiled(tmp_path, PACKED)).layouts
+    assert gaps(layouts.variants("torn")[0]) == Gaps((), (BitHole(35, 5, 1),), 0, 0)
+    assert gaps(layouts.variants("apart")[0]) == Gaps((Hole(5, 3, 1),), (BitHole(35, 5, 1),), 0, 0)
 
 
 def test_a_union_has_no_gaps() -> None:

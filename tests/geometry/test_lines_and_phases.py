@@ -39,6 +39,7 @@ def test_a_record_covers_the_lines_of_its_bytes(layout: Layout, line_bytes: int)
 def test_a_span_touches_the_lines_of_its_bytes(span: Span, line_bytes: int) -> None:
     touched = {line_of(span.offset + byte, line_bytes) for byte in range(span.size)}
     assert set(lines_touched(span.offset, span.size, line_bytes)) == touched
+    assert list(lines_touched(span.offset, 0, line_bytes)) == []
 
 
 @pytest.mark.parametrize(
@@ -47,10 +48,6 @@ def test_a_span_touches_the_lines_of_its_bytes(span: Span, line_bytes: int) -> N
 )
 def test_only_what_would_fit_on_a_line_straddles(offset: int, size: int, expected: bool) -> None:
     assert straddles(offset, size) is expected
-
-
-def test_no_bytes_touch_no_line() -> None:
-    assert list(lines_touched(8, 0)) == []
 
 
 @given(spans, spans, line_sizes, granules)
@@ -80,12 +77,7 @@ def test_equal_weights_give_the_uniform_share(first: Span, second: Span, line_by
         assert meeting_share(first, second, line_bytes, weights) == pytest.approx(expected)
 
 
-def test_a_known_phase_decides_alone() -> None:
+def test_a_known_phase_decides_alone_and_no_weight_means_no_meeting() -> None:
     tree, lock = Span(24, 16), Span(56, 40)
-    assert meeting_share(tree, lock, 64, {0: 5}) == 1
-    assert meeting_share(tree, lock, 64, {24: 5}) == 0
-    assert meeting_share(tree, lock, 64, {0: 1, 24: 3}) == 0.25
-
-
-def test_no_weight_means_no_meeting() -> None:
-    assert meeting_share(Span(0, 8), Span(8, 8), 64, {}) == 0
+    shares = [meeting_share(tree, lock, 64, weights) for weights in ({0: 5}, {24: 5}, {0: 1, 24: 3}, {})]
+    assert shares == [1, 0, 0.25, 0]

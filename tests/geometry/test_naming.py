@@ -40,27 +40,23 @@ def span(layouts: LayoutTable, path: str) -> Span | None:
     return found.span if found else None
 
 
-def test_a_member_of_an_anonymous_record_is_called_from_outside(layouts: LayoutTable) -> None:
-    assert span(layouts, "low") == Span(8, 8)
-    assert span(layouts, "parts.second") == Span(20, 4)
+PLACES = {
+    "low": Span(8, 8),
+    "parts.second": Span(20, 4),
+    "table": Span(24, 96),
+    "table[2]": Span(88, 32),
+    "table[2][3].second": Span(116, 4),
+    "one": Span(120, 1),
+    "two": Span(120, 2),
+}
+NOTHING = ("", "nothing", "low.more", "table[3]", "table[0][0][0]", "head[0]", "own.", ".own", "own.inner" * 5000)
 
 
-def test_an_element_of_an_array_is_found_by_its_indices(layouts: LayoutTable) -> None:
-    assert span(layouts, "table") == Span(24, 96)
-    assert span(layouts, "table[2]") == Span(88, 32)
-    assert span(layouts, "table[2][3].second") == Span(116, 4)
-
-
-def test_a_bit_field_lies_on_the_bytes_that_its_bits_touch(layouts: LayoutTable) -> None:
-    assert span(layouts, "one") == Span(120, 1)
-    assert span(layouts, "two") == Span(120, 2)
-
-
-@pytest.mark.parametrize(
-    "path", ["", "nothing", "low.more", "table[3]", "table[0][0][0]", "head[0]", "own.", ".own", "own.inner" * 5000]
-)
-def test_what_is_no_member_is_not_found(layouts: LayoutTable, path: str) -> None:
-    assert span(layouts, path) is None
+def test_members_are_found_through_anonymous_records_by_indices_and_by_the_bytes_of_their_bits(
+    layouts: LayoutTable,
+) -> None:
+    assert {path: span(layouts, path) for path in PLACES} == PLACES
+    assert [path[:20] for path in NOTHING if span(layouts, path) is not None] == []
 
 
 def test_every_name_is_given_in_order_and_with_its_place(layouts: LayoutTable) -> None:

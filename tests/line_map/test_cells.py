@@ -82,15 +82,42 @@ def bytes_of(member: Member) -> range:
     return range(member.bit_offset // 8, (member.bit_offset + member.bit_size - 1) // 8 + 1)
 
 
-def test_a_hole_stands_between_members_and_padding_behind_the_last() -> None:
-    layout = struct("s", scalar("a", 4), scalar("b", 8), scalar("c", 4))
-    assert cells(line_map(layout, table(layout))) == [
-        ("a", 0, 4),
-        ("hole", 4, 4),
-        ("b", 8, 8),
-        ("c", 16, 4),
-        ("padding", 20, 4),
-    ]
+CHOICE = union("", scalar("mapping"), scalar("compound_head"))
+ALONE, NAMED = (struct(name, scalar("saddr"), scalar("daddr")) for name in ("", "tagged"))
+GROUP = union("", held("", ALONE), held("group", NAMED))
+OVERLAPPING = (Member("a", "long", "a", 0, 8), Member("b", "long", "b", 4, 8), Member("c", "long", "c", 12, 64))
+# Name of the case: the record, and what its cells show.
+CASES: dict[str, tuple[Layout, str]] = {
+    "a hole between members and padding behind the last": (
+        struct("s", scalar("a", 4), scalar("b", 8), scalar("c", 4)),
+        "a@0+4 hole@4+4 b@8+8 c@16+4 padding@20+4",
+    ),
+    "bit-fields of one unit share a cell": (
+        struct("s", bits("ready", 1), bits("busy", 1), scalar("next", 4)),
+        "ready, busy@0+1 hole@1+3 next@4+4",
+    ),
+    "alternatives of an anonymous union share a cell": (
+        struct("page", held("", CHOICE), scalar("flags")),
+        "mapping | compound_head@0+8 flags@8+8",
+    ),
+    "a flexible array has no bytes": (struct("s", scalar("count", 8), flexible("entries")), "count@0+8"),
+    "members that overlap in damaged debug information are drawn once": (
+        Layout(1_000_000, "broken", RecordKind.STRUCT, 16, OVERLAPPING),
+        "a@0+8 b@8+4 c@12+4",
+    ),
+    "a run of members that a group names too is drawn once": (
+        struct("packet", held("", GROUP)),
+        "saddr@0+8 daddr@8+8",
+    ),
+    "an empty record": (struct("empty"), ""),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_cells_of_a_record(case: str) -> None:
+    layout, expected = CASES[case]
+    drawn = line_map(layout, table(layout, CHOICE, ALONE, NAMED, GROUP))
+    assert " ".join(f"{name}@{offset}+{size}" for name, offset, size in cells(drawn)) == expected
 
 
 def test_a_member_on_two_lines_has_a_cell_on_each_and_is_said_to_straddle() -> None:
@@ -119,17 +146,6 @@ def test_an_object_that_starts_inside_a_line_leaves_the_bytes_before_it_to_nobod
     assert [cell.start for cell in drawn.lines[1].cells] == [0, 8, 16, 24, 32, 40]
 
 
-def test_bit_fields_of_one_unit_share_a_cell() -> None:
-    layout = struct("s", bits("ready", 1), bits("busy", 1), scalar("next", 4))
-    assert cells(line_map(layout, table(layout))) == [("ready, busy", 0, 1), ("hole", 1, 3), ("next", 4, 4)]
-
-
-def test_alternatives_of_an_anonymous_union_share_a_cell() -> None:
-    choice = union("", scalar("mapping"), scalar("compound_head"))
-    layout = struct("page", held("", choice), scalar("flags"))
-    assert cells(line_map(layout, table(layout, choice)))[0] == ("mapping | compound_head", 0, 8)
-
-
 def test_of_a_union_the_alternative_that_was_touched_is_drawn() -> None:
     words = struct("", scalar("lru", 8, dimensions=(1,)), scalar("index"))
     halves = struct("", scalar("count", 4), scalar("order", 4))
@@ -153,37 +169,15 @@ def test_a_record_is_written_out_where_several_of_its_members_were_touched() -> 
     assert [cell.heat for cell in two.lines[0].cells] == [0.75, 0.25, 0.0]
 
 
-def test_a_lock_stays_one_cell_whatever_of_it_was_touched() -> None:
+def test_a_lock_stays_one_cell_and_a_function_that_touches_it_in_several_places_is_one() -> None:
     member, semaphore = lock("i_mmap_rwsem", 40)
     layout = struct("address_space", member)
-    drawn = line_map(
-        layout,
-        table(layout, semaphore),
-        heated(touched("i_mmap_rwsem.word0", 0, 5, stores=2), touched("i_mmap_rwsem.word1", 8, 5)),
-    )
-    (cell,) = drawn.lines[0].cells
-    assert (cell.path, cell.lock, cell.heat, cell.reads, cell.writes) == ("i_mmap_rwsem", True, 1.0, 10, 2)
+    heat = heated(touched("i_mmap_rwsem.word0", 0, 3, stores=2), touched("i_mmap_rwsem.word1", 8, 4))
+    (cell,) = line_map(layout, table(layout, semaphore), heat).lines[0].cells
+    assert (cell.path, cell.lock, cell.heat, cell.reads, cell.writes) == ("i_mmap_rwsem", True, 1.0, 7, 2)
     assert cell.written
-
-
-def test_a_function_that_touches_a_cell_in_several_places_is_told_once() -> None:
-    member, semaphore = lock("sem", 16)
-    layout = struct("s", member)
-    drawn = line_map(
-        layout, table(layout, semaphore), heated(touched("sem.word0", 0, 3), touched("sem.word1", 8, 4, 1))
-    )
-    (toucher,) = drawn.lines[0].cells[0].touchers
-    assert (toucher.function, toucher.reads, toucher.writes, toucher.cpus) == ("worker", 7, 1, 2)
-
-
-def test_a_flexible_array_has_no_bytes_of_its_own() -> None:
-    layout = struct("s", scalar("count", 8), flexible("entries"))
-    assert cells(line_map(layout, table(layout))) == [("count", 0, 8)]
-
-
-def test_an_empty_record_has_no_lines() -> None:
-    layout = struct("empty")
-    assert line_map(layout, table(layout)).lines == ()
+    (toucher,) = cell.touchers
+    assert (toucher.function, toucher.reads, toucher.writes, toucher.cpus) == ("worker", 7, 2, 2)
 
 
 def test_the_map_of_a_buffer_ends_and_says_how_much_is_left_out() -> None:
@@ -191,21 +185,6 @@ def test_the_map_of_a_buffer_ends_and_says_how_much_is_left_out() -> None:
     long = layout_of(layout, {"head": 8, "buffer": 100 * 64 * MOST_LINES})
     drawn = line_map(long, table(long), phase=8)
     assert (len(drawn.lines), drawn.left_out) == (MOST_LINES, 99 * MOST_LINES + 1)
-
-
-def test_members_that_overlap_in_damaged_debug_information_are_drawn_once() -> None:
-    first = Member("a", "long", "a", 0, 8)
-    second = Member("b", "long", "b", 4, 8)
-    beyond = Member("c", "long", "c", 12, 64)
-    layout = Layout(1, "broken", RecordKind.STRUCT, 16, (first, second, beyond))
-    assert cells(line_map(layout, table(layout))) == [("a", 0, 8), ("b", 8, 4), ("c", 12, 4)]
-
-
-def test_a_run_of_members_that_a_group_names_too_is_drawn_once() -> None:
-    alone, named = (struct(name, scalar("saddr"), scalar("daddr")) for name in ("", "tagged"))
-    choice = union("", held("", alone), held("group", named))
-    layout = struct("packet", held("", choice))
-    assert cells(line_map(layout, table(layout, choice, alone, named))) == [("saddr", 0, 8), ("daddr", 8, 8)]
 
 
 def test_a_record_that_holds_itself_in_damaged_debug_information_ends() -> None:

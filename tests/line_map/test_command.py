@@ -64,46 +64,37 @@ def shown(folder: Path, *arguments: str | Path) -> str:
 
 def test_a_profile_colours_the_map_and_names_who_touches_what(folder: Path) -> None:
     assert shown(folder, "queue", "--profile", folder / "report.txt") == EXPECTED
+    # Without a type the records that were seen touched are drawn.
+    assert shown(folder, "--profile", folder / "report.txt") == EXPECTED
 
 
 def test_a_profile_can_come_from_standard_input(folder: Path) -> None:
-    command = [str(LINESMITH), "layout", str(folder / "program.o"), "queue", "--profile", "-"]
-    done = subprocess.run(command, input=REPORT, capture_output=True, text=True, check=True)
+    done = linesmith("layout", folder / "program.o", "queue", "--profile", "-", stdin=REPORT)
     assert "200 contended samples of it in standard\n  input; declared at" in done.stdout
     assert done.stdout.endswith(EXPECTED[EXPECTED.index("line 0 ") :])
 
 
-def test_without_a_type_the_records_that_were_seen_touched_are_drawn(folder: Path) -> None:
-    text = shown(folder, "--profile", folder / "report.txt")
-    assert re.findall("^struct (\\w+)", text, re.MULTILINE) == ["queue"]
-
-
-def test_a_record_that_nobody_was_seen_to_touch_is_drawn_all_the_same(folder: Path) -> None:
+def test_a_record_that_nobody_was_seen_to_touch_is_drawn_all_the_same_but_several_are_an_error(folder: Path) -> None:
     done = layout(folder, "untouched", "--profile", folder / "report.txt")
     assert done.returncode == 0
     assert "   0 |word   |\n" in done.stdout
     assert done.stderr.startswith("linesmith: no line of ")
     assert done.stderr.endswith("was found to hold untouched; found: queue\n")
-
-
-def test_several_records_that_nobody_touched_are_an_error(folder: Path) -> None:
     done = layout(folder, "untouched", "idle", "--profile", folder / "report.txt")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("linesmith: nobody was seen to touch any of these records in ")
 
 
-def test_the_map_needs_no_profile(folder: Path) -> None:
+def test_the_map_needs_no_profile_and_may_start_inside_a_line(folder: Path) -> None:
     assert shown(folder, "untouched", "--format", "map") == (
         "struct untouched: 8 bytes on 1 cache line; declared at program.c:14\n"
         "line 0       8       16      24      32      40      48      56\n"
         "   0 |word   |\n"
     )
-
-
-def test_an_object_can_be_drawn_where_it_starts_inside_a_line(folder: Path) -> None:
     text = shown(folder, "untouched", "--format", "map", "--phase", "56")
     assert "from byte 56 of the first" in text
     assert f"   0 {' ' * 56}|word   |" in text
+    assert shown(folder, "untouched").startswith("struct untouched {\n")
 
 
 def test_with_access_the_map_says_what_the_code_can_do(folder: Path) -> None:
@@ -112,11 +103,7 @@ def test_with_access_the_map_says_what_the_code_can_do(folder: Path) -> None:
     assert "          40     8  tail: 1 read, 1 write\n                      queue_put: 1 read, 1 write\n" in text
 
 
-def test_text_without_a_profile_is_what_it_was(folder: Path) -> None:
-    assert shown(folder, "untouched").startswith("struct untouched {\n")
-
-
-def test_json_holds_the_maps_beside_the_records(folder: Path) -> None:
+def test_json_and_markdown_hold_the_maps(folder: Path) -> None:
     document = json.loads(shown(folder, "queue", "--profile", folder / "report.txt", "--format", "json"))
     jsonschema.validate(document, layout_json.schema())
     cells = {cell["path"]: cell for line in document["maps"][0]["lines"] for cell in line["cells"]}
@@ -124,9 +111,6 @@ def test_json_holds_the_maps_beside_the_records(folder: Path) -> None:
     assert cells["head"]["touchers"] == [
         {"function": "queue_head", "reads": 140, "writes": 0, "cpus": 8, "nodes": [0, 1]}
     ]
-
-
-def test_markdown_holds_the_map_and_a_table(folder: Path) -> None:
     text = shown(folder, "queue", "--profile", folder / "report.txt", "--format", "markdown")
     assert text.startswith("### `struct queue`: 96 bytes on 2 cache lines\n\n```text\n")
     assert "| `head` | 32-39 | 70% | 140 reads | `queue_head`: 140 reads on 8 CPUs of nodes 0-1 |\n" in text
@@ -137,24 +121,19 @@ def test_the_name_of_the_file_says_which_picture_is_wanted(folder: Path, tmp_pat
         assert shown(folder, "queue", "--profile", folder / "report.txt", "-o", tmp_path / name) == ""
     assert ET.parse(tmp_path / "queue.svg").getroot().tag == "{http://www.w3.org/2000/svg}svg"  # noqa: S314
     assert (tmp_path / "queue.png").read_bytes().startswith(b"\x89PNG")
-
-
-def run(folder: Path, *arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [str(LINESMITH), "layout", str(folder / "program.o"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | environment)
-
-
-def test_a_format_that_is_set_for_all_commands_does_not_spoil_a_picture(folder: Path, tmp_path: Path) -> None:
-    picture = tmp_path / "queue.svg"
-    assert run(folder, "queue", "-o", picture, LINESMITH_FORMAT="json").returncode == 0
+    # A format that is set for all commands does not spoil it, one on the command line counts.
+    picture, environment = tmp_path / "set.svg", os.environ | {"LINESMITH_FORMAT": "json"}
+    assert linesmith("layout", folder / "program.o", "queue", "-o", picture, env=environment).returncode == 0
     assert picture.read_text().startswith("<?xml")
-    assert run(folder, "queue", "-o", picture, "--format", "json").returncode == 0
+    shown(folder, "queue", "-o", picture, "--format", "json")
     assert json.loads(picture.read_text())["schema"] == 1
 
 
-def test_without_resvg_the_way_to_it_is_told(folder: Path, tmp_path: Path) -> None:
+def test_without_resvg_the_command_that_installs_it_is_named(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "resvg_py.py").write_text("raise ImportError\n")
-    done = run(folder, "queue", "-o", tmp_path / "queue.png", PYTHONPATH=str(tmp_path))
+    command = [str(LINESMITH), "layout", str(folder / "program.o"), "queue", "-o", str(tmp_path / "queue.png")]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         f"linesmith: PNG needs resvg-py; install it with `{install_command('png')}`, or write SVG: -o map.svg\n"
@@ -182,18 +161,12 @@ def on_a_terminal(folder: Path, *arguments: str | Path, **environment: str) -> s
     return text.decode().replace("\r\n", "\n")
 
 
-def test_a_terminal_shows_heat_in_colour_and_shades(folder: Path) -> None:
-    text = on_a_terminal(folder, "queue", "--profile", folder / "report.txt", TERM="xterm-256color", LANG="C.UTF-8")
+def test_a_terminal_shows_heat_in_colour_and_shades_unless_it_wants_none(folder: Path) -> None:
+    profile = ("queue", "--profile", folder / "report.txt")
+    text = on_a_terminal(folder, *profile, TERM="xterm-256color", LANG="C.UTF-8")
     assert "\x1b[38;5;231;48;5;124m██70%r█\x1b[0m" in text
-
-
-@pytest.mark.parametrize("plain", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_a_terminal_that_wants_none_gets_no_colour(folder: Path, plain: dict[str, str]) -> None:
-    environment = {"TERM": "xterm-256color", "LC_ALL": "C", **plain}
-    assert on_a_terminal(folder, "queue", "--profile", folder / "report.txt", **environment).endswith(EXPECTED)
-
-
-def test_a_picture_is_not_thrown_at_a_terminal(folder: Path) -> None:
+    for plain in ({"NO_COLOR": "1", "TERM": "xterm-256color"}, {"TERM": "dumb"}):
+        assert on_a_terminal(folder, *profile, LC_ALL="C", **plain).endswith(EXPECTED)
     text = on_a_terminal(folder, "queue", "--format", "png")
     assert "a PNG cannot be shown in a terminal; write it to a file with -o" in text
 
@@ -222,21 +195,18 @@ def test_a_picture_of_a_struct_that_is_too_high_is_refused(tmp_path: Path) -> No
     assert "pixels high; name fewer types, or use --format svg" in done.stderr
 
 
-def test_suggest_draws_what_is_recommended_before_and_after(folder: Path) -> None:
-    done = linesmith("suggest", folder / "program.o", folder / "report.txt", "--format", "map")
+def test_suggest_draws_what_is_recommended_before_and_after(folder: Path, tmp_path: Path) -> None:
+    words = ("suggest", folder / "program.o", folder / "report.txt")
+    done = linesmith(*words, "--format", "map")
     assert (done.returncode, done.stderr) == (0, "")
     headings = re.findall(
         r"^struct queue: .*?; (before|after, with the samples\n? *of before);", done.stdout, re.MULTILINE
     )
     assert [one.split(",")[0] for one in headings] == ["before", "after"]
     assert "> moved\n" in done.stdout
-
-
-def test_suggest_draws_the_candidate_that_is_named(folder: Path, tmp_path: Path) -> None:
-    picture = tmp_path / "change.svg"
-    done = linesmith("suggest", folder / "program.o", folder / "report.txt", "--candidate", "1", "-o", picture)
+    done = linesmith(*words, "--candidate", "1", "-o", tmp_path / "change.svg")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    texts = [one.text for one in ET.parse(picture).getroot().iter() if one.text]  # noqa: S314
+    texts = [one.text for one in ET.parse(tmp_path / "change.svg").getroot().iter() if one.text]  # noqa: S314
     assert sum(text.startswith(("before; ", "after, with")) for text in texts) == 2
 
 

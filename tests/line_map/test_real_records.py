@@ -3,22 +3,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
+from keeping import Keeper
+from kernel_index import cached_kernel
 
 from linesmith.analyzer.cli.analysis import analyse
 from linesmith.analyzer.line_map import heat_of, line_map
 from linesmith.analyzer.model import CellKind, LineMap
 from linesmith.analyzer.report.map_rows import map_rows, plain
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("access of the kernel")]
 
 CASES = {
     "address_space": "002-address_space-i_mmap-v2-unixbench-shell.txt",
     "task_group": "004-task_group-load_avg-unixbench-pipe.txt",
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cached(vmlinux: Path, kept: Keeper) -> Iterator[None]:
+    with cached_kernel(vmlinux, kept):
+        yield
 
 
 @cache

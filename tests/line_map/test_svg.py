@@ -14,9 +14,10 @@ from hypothesis import given
 
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.line_map import heat_of, line_map
-from linesmith.analyzer.model import Layout
+from linesmith.analyzer.model import Cell, CellKind, Layout, Toucher
 from linesmith.analyzer.report.line_map_svg import LINE_MAP_STYLE, line_map_figure, line_map_svg
 from linesmith.analyzer.report.map_palette import DARK, LIGHT
+from linesmith.analyzer.report.map_words import MOST_TOUCHERS, description
 
 SVG = "{http://www.w3.org/2000/svg}"
 WIDE_CHARACTER = 0.61
@@ -61,20 +62,16 @@ def test_a_name_is_only_ever_text() -> None:
         assert r"\u202e" in "".join(root.itertext())
 
 
-def test_a_figure_brings_nothing_that_a_strict_page_forbids() -> None:
+def test_a_figure_brings_nothing_that_a_strict_page_forbids_and_a_file_its_own_colours() -> None:
     layout = struct("s", scalar("a"), scalar("b"))
-    root = ET.fromstring(line_map_figure(line_map(layout, table(layout))))  # noqa: S314
+    drawn = line_map(layout, table(layout))
+    root = ET.fromstring(line_map_figure(drawn))  # noqa: S314
     attributes = {name for one in root.iter() for name in one.attrib}
     assert not attributes & {"style", "id", "href", "onclick"}
     assert not list(root.iter(f"{SVG}style"))
     assert (root.get("role"), root[0].tag, root[1].tag) == ("img", f"{SVG}title", f"{SVG}desc")
-
-
-def test_a_file_of_its_own_knows_light_and_dark_without_custom_properties() -> None:
-    layout = struct("s", scalar("a"))
-    drawn = line_map_svg(line_map(layout, table(layout)))
-    assert "prefers-color-scheme:dark" in drawn
-    assert "var(" not in drawn
+    assert "prefers-color-scheme:dark" in line_map_svg(drawn)
+    assert "var(" not in line_map_svg(drawn)
     assert "var(--lm-heat-5)" in LINE_MAP_STYLE
 
 
@@ -87,16 +84,21 @@ def test_every_class_that_is_drawn_has_a_rule() -> None:
     assert {name for name in classes if f".{name}" not in LINE_MAP_STYLE} == set()
 
 
-def test_who_cannot_see_the_drawing_is_told_the_hottest_lines() -> None:
+def test_who_cannot_see_the_drawing_gets_the_hottest_lines() -> None:
     layout = struct("s", scalar("writes"), scalar("reads"))
-    drawn = line_map_figure(
-        line_map(layout, table(layout), heat_of(layout, table(layout), [meeting(layout, "writes", "reads")]))
-    )
-    told = ET.fromstring(drawn)[1].text  # noqa: S314
+    heat = heat_of(layout, table(layout), [meeting(layout, "writes", "reads")])
+    told = ET.fromstring(line_map_figure(line_map(layout, table(layout), heat)))[1].text  # noqa: S314
     assert told == (
         "struct s: 16 bytes on 1 cache line. Line 0 of the object has 100% of the record's contended samples: reads"
         " (100%), writes (0%)."
     )
+
+
+@pytest.mark.parametrize(("left", "told"), [(1, "and 1 more function"), (2, "and 2 more functions")])
+def test_functions_that_have_no_room_are_counted(left: int, told: str) -> None:
+    touchers = tuple(Toucher(f"reader{number}", 1, 0) for number in range(MOST_TOUCHERS + left))
+    cell = Cell("word", "long", CellKind.MEMBER, 0, 8, 0, touchers=touchers)
+    assert description(cell).split("; ")[-1] == told
 
 
 def luminance(colour: str) -> float:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from linesmith.analyzer.diff import changes, paired
@@ -13,43 +11,42 @@ from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.model import Layout, Member, MemberCategory, RecordKind
 from linesmith.analyzer.report.pahole import render_text
 
-
-def holding(record: int, *names: str) -> tuple[Member, ...]:
-    return tuple(Member(name, "struct", name, 0, 8, category=MemberCategory.RECORD, record=record) for name in names)
-
-
-def ring() -> LayoutTable:
-    """Two anonymous records that hold each other."""
-    return LayoutTable(Layout(number, "", RecordKind.STRUCT, 8, holding(1 - number, "")) for number in (0, 1))
+LONG = Member("x", "long", "x", 0, 8)
+WORDS = (Member("x", "int", "x", 0, 4), Member("y", "int", "y", 4, 4))
 
 
-def doubling() -> LayoutTable:
-    """Sixty floors, each of which holds the one below twice."""
-    scalars = (Member("x", "int", "x", 0, 4), Member("y", "int", "y", 4, 4))
-    floors = [Layout(0, "", RecordKind.STRUCT, 8, scalars)]
-    floors += [Layout(number, "", RecordKind.STRUCT, 8, holding(number - 1, "", "")) for number in range(1, 60)]
-    return LayoutTable(floors)
+def record(number: int, size: int, *members: Member) -> Layout:
+    return Layout(number, "", RecordKind.STRUCT, size, members)
 
 
-def doubling_nothing() -> LayoutTable:
-    """The same sixty floors over a record without members."""
-    floors = [Layout(0, "", RecordKind.STRUCT, 0, ())]
-    floors += [Layout(number, "", RecordKind.STRUCT, 0, holding(number - 1, "", "")) for number in range(1, 60)]
-    return LayoutTable(floors)
+def held(number: int) -> Member:
+    return Member("", "struct", "", 0, 8, category=MemberCategory.RECORD, record=number)
 
 
-def deep() -> LayoutTable:
-    """Two thousand records, one in the other."""
-    bottom = Layout(0, "", RecordKind.STRUCT, 8, (Member("x", "long", "x", 0, 8),))
-    return LayoutTable(
-        [bottom, *(Layout(number, "", RecordKind.STRUCT, 8, holding(number - 1, "")) for number in range(1, 2000))]
-    )
+NESTINGS = {
+    "two records that hold each other": [record(number, 8, held(1 - number)) for number in (0, 1)],
+    "sixty records, each of which holds the one below twice": [
+        record(0, 8, *WORDS),
+        *(record(number, 8, held(number - 1), held(number - 1)) for number in range(1, 60)),
+    ],
+    "the same over a record without members": [
+        record(0, 0),
+        *(record(number, 0, held(number - 1), held(number - 1)) for number in range(1, 60)),
+    ],
+    "two thousand records, one in the other": [
+        record(0, 8, LONG),
+        *(record(number, 8, held(number - 1)) for number in range(1, 2000)),
+    ],
+}
+SLOW = "the same over a record without members"
 
 
-@pytest.mark.parametrize("nesting", [ring, doubling, doubling_nothing, deep])
-def test_nesting_comes_to_an_end(nesting: Callable[[], LayoutTable]) -> None:
-    table = nesting()
-    outermost = list(table)[-1]
+@pytest.mark.parametrize(
+    "nesting", [pytest.param(name, marks=[pytest.mark.study] if name == SLOW else []) for name in NESTINGS]
+)
+def test_nesting_comes_to_an_end(nesting: str) -> None:
+    table = LayoutTable(NESTINGS[nesting])
+    outermost = NESTINGS[nesting][-1]
     assert render_text((outermost,), table, expand=True).count("}") < 1 << 17
     assert len(flatten(outermost, table)) <= 1 << 16
     assert len(leaves_at(outermost, table, 0)) <= 1 << 16

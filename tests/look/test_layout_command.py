@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 from c_source import compiled
+from hand_made import struct, table
 from linesmith_command import LINESMITH, linesmith
+
+from linesmith.analyzer.errors import TypeNotFound
+from linesmith.analyzer.selection import MOST_LISTED, select
 
 SOURCE = """
 struct tcp_sock { int sent; long queued; unsigned ready:1, error:3; } tcp_sock;
@@ -30,89 +34,79 @@ def headings(text: str) -> list[str]:
     return [line.removesuffix(" {") for line in text.splitlines() if line.endswith(" {") and line[0] not in "\t}"]
 
 
-def shown(elf: Path, *arguments: str) -> list[str]:
-    done = linesmith("layout", elf, *arguments)
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        ([], ["struct tcp_info", "struct tcp_sock", "struct udp_sock", "union tcp_word"]),
+        (["tcp_sock"], ["struct tcp_sock"]),
+        (["struct tcp_sock"], ["struct tcp_sock"]),
+        (["tcp_count"], ["tcp_count"]),
+        (["tcp_*"], ["struct tcp_info", "struct tcp_sock", "tcp_count", "union tcp_word"]),
+        (["union *"], ["union tcp_word"]),
+        (["tcp_sock", "tcp_s*"], ["struct tcp_sock"]),
+    ],
+)
+def test_names_keywords_typedefs_and_patterns_choose_records(elf: Path, names: list[str], shown: list[str]) -> None:
+    done = linesmith("layout", elf, *names)
     assert (done.returncode, done.stderr) == (0, "")
-    return headings(done.stdout)
-
-
-def test_without_a_type_every_tagged_record_is_shown(elf: Path) -> None:
-    assert set(shown(elf)) == {"struct tcp_sock", "struct tcp_info", "union tcp_word", "struct udp_sock"}
-
-
-def test_a_name_may_carry_its_keyword(elf: Path) -> None:
-    assert shown(elf, "tcp_sock") == shown(elf, "struct tcp_sock") == ["struct tcp_sock"]
-
-
-def test_a_typedef_of_an_anonymous_record_is_a_name(elf: Path) -> None:
-    assert shown(elf, "tcp_count") == ["tcp_count"]
-
-
-def test_a_pattern_names_all_that_match(elf: Path) -> None:
-    assert shown(elf, "tcp_*") == ["tcp_count", "struct tcp_info", "struct tcp_sock", "union tcp_word"]
-    assert shown(elf, "union *") == ["union tcp_word"]
-
-
-def test_a_record_named_twice_is_shown_once(elf: Path) -> None:
-    assert shown(elf, "tcp_sock", "tcp_s*") == ["struct tcp_sock"]
+    assert sorted(headings(done.stdout)) == shown
 
 
 @pytest.mark.parametrize("wanted", ["tcp_sok", "struct tcp_sok", "union tcp_sock"])
 def test_an_unknown_type_offers_near_names(elf: Path, wanted: str) -> None:
     done = linesmith("layout", elf, wanted)
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith(f"linesmith: no struct or union is called '{wanted}'")
     assert "tcp_sock" in done.stderr
-    assert done.stderr.count("\n") == 1
 
 
-def test_json_tells_gaps_lines_and_paths(elf: Path) -> None:
-    done = linesmith("layout", elf, "udp_sock", "--format", "json")
-    document = json.loads(done.stdout)
-    (record,) = document["records"]
+@pytest.mark.parametrize(
+    ("names", "wanted", "offered"),
+    [
+        (["session_index", "worker"], "sesion_index", "did you mean session_index?"),
+        (["queue", "worker"], "mutex", "it has queue, worker"),
+        ([f"r{n}" for n in range(MOST_LISTED + 1)], "mutex", "patterns such as 'tcp_*' show what there is"),
+        ([], "mutex", "it has none at all"),
+        (["queue"], "struct", "put it and the name in quotes, as in 'struct name'"),
+    ],
+)
+def test_what_is_offered_depends_on_what_there_is(names: list[str], wanted: str, offered: str) -> None:
+    with pytest.raises(TypeNotFound) as raised:
+        select(table(*map(struct, names)), (wanted,))
+    assert str(raised.value).partition("; ")[2].startswith(offered)
+
+
+def test_json_has_gaps_lines_and_paths(elf: Path) -> None:
+    document = json.loads(linesmith("layout", elf, "udp_sock", "tcp_sock", "--format", "json").stdout)
     assert (document["schema"], document["reader"]) == (1, "DWARF")
-    assert (record["title"], record["size"], record["lines"]) == ("struct udp_sock", 32, 1)
-    assert [(path["path"], path["offset"], path["size"]) for path in record["paths"]] == [
-        ("inner.sent", 0, 4),
-        ("inner.queued", 8, 8),
-        ("inner.ready", 16, 4),
-        ("inner.error", 16, 4),
-        ("count", 24, 8),
+    udp, tcp = sorted(document["records"], key=lambda one: one["title"], reverse=True)
+    assert (udp["title"], udp["size"], udp["lines"]) == ("struct udp_sock", 32, 1)
+    assert [f"{path['path']} {path['offset']} {path['size']}" for path in udp["paths"]] == [
+        *("inner.sent 0 4", "inner.queued 8 8", "inner.ready 16 4", "inner.error 16 4", "count 24 8"),
     ]
-
-
-def test_json_places_bit_fields_by_bit(elf: Path) -> None:
-    (record,) = json.loads(linesmith("layout", elf, "tcp_sock", "--format", "json").stdout)["records"]
-    error = record["members"][-1]
+    error = tcp["members"][-1]
     assert (error["name"], error["bit_offset"], error["bit_size"]) == ("error", 129, 3)
-    assert (record["padding"], record["bit_padding"]) == (4, 28)
-    assert record["holes"] == [{"offset": 4, "size": 4, "after": "sent"}]
+    assert (tcp["padding"], tcp["bit_padding"]) == (4, 28)
+    assert tcp["holes"] == [{"offset": 4, "size": 4, "after": "sent"}]
 
 
 def test_the_result_goes_where_o_says(elf: Path, tmp_path: Path) -> None:
-    chosen = tmp_path / "layout.txt"
-    done = linesmith("layout", elf, "tcp_info", "-o", chosen)
+    done = linesmith("layout", elf, "tcp_info", "-o", tmp_path / "layout.txt")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert headings(chosen.read_text()) == ["struct tcp_info"]
+    assert headings((tmp_path / "layout.txt").read_text()) == ["struct tcp_info"]
 
 
-def test_a_place_that_cannot_be_written_is_an_error(elf: Path, tmp_path: Path) -> None:
-    done = linesmith("layout", elf, "tcp_info", "-o", tmp_path / "absent" / "layout.txt")
-    assert done.returncode == 2
-    assert done.stderr.startswith("linesmith: cannot write ")
-
-
-def test_the_elf_itself_is_never_overwritten(elf: Path) -> None:
+def test_files_that_cannot_be_read_or_written_are_errors(elf: Path, tmp_path: Path) -> None:
     before = elf.read_bytes()
-    done = linesmith("layout", elf, "tcp_info", "-o", elf)
-    assert (done.returncode, elf.read_bytes()) == (2, before)
-    assert "stays as it is" in done.stderr
-
-
-def test_an_elf_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    done = linesmith("layout", tmp_path / "absent.o")
-    assert done.returncode == 2
-    assert "does not exist" in done.stderr
+    for words, said in (
+        ((elf, "-o", tmp_path / "absent" / "layout.txt"), "linesmith: cannot write "),
+        ((elf, "-o", elf), "stays as it is"),
+        ((tmp_path / "absent.o",), "does not exist"),
+    ):
+        done = linesmith("layout", *words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
+    assert elf.read_bytes() == before
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
@@ -120,3 +114,8 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
     pipe = f"set -o pipefail; {LINESMITH} layout {compiled(tmp_path, many)} | head -1"
     done = subprocess.run(["bash", "-c", pipe], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("struct wide0 {\n", "")
+
+
+def test_help_says_what_a_command_does_in_a_whole_sentence() -> None:
+    shown = " ".join(linesmith("--help").stdout.split())
+    assert "Read the layouts of ELF files into the cache, so that later commands start at once." in shown

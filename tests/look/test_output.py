@@ -23,67 +23,48 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def test_the_profile_is_not_replaced_by_what_is_said_about_it(example: Path, tmp_path: Path) -> None:
-    profile = Path(shutil.copy(example / "bench.c2c", tmp_path))
-    before = profile.read_bytes()
-
-    done = linesmith("hot", example / "bench", profile, "-o", tmp_path / "." / "bench.c2c")
-
-    assert done.returncode == 2
-    assert done.stderr == (
-        f"linesmith: {profile} is what this command reads and stays as it is; name another file with -o\n"
-    )
-    assert profile.read_bytes() == before
-
-
-def test_a_program_is_not_replaced_by_a_patch_for_it(example: Path, tmp_path: Path) -> None:
-    elf = Path(shutil.copy(example / "bench", tmp_path))
-
-    done = linesmith("patch", elf, example / "bench.c2c", "--tree", example, "--dry-run", "-o", elf)
-
-    assert done.returncode == 2
-    assert "is an ELF or BTF file and stays as it is" in done.stderr
-    assert elf.read_bytes() == (example / "bench").read_bytes()
-
-
-def test_a_source_file_is_not_replaced_by_a_patch_for_it(example: Path) -> None:
-    header = example / "session_index.h"
-    before = header.read_bytes()
-
-    done = linesmith("patch", example / "bench", example / "bench.c2c", "--tree", example, "--dry-run", "-o", header)
-
-    assert done.returncode == 2
-    assert f"{header} belongs to {example}, which is only read" in done.stderr
-    assert header.read_bytes() == before
+def test_what_a_command_reads_is_not_replaced_by_its_result(example: Path) -> None:
+    elf, profile, header = (example / name for name in ("bench", "bench.c2c", "session_index.h"))
+    before = [one.read_bytes() for one in (elf, profile, header)]
+    twice = example / "twice"
+    patch = ("patch", elf, profile, "--tree", example, "--dry-run", "-o")
+    for words, said in (
+        (
+            ("hot", elf, profile, "-o", example / "." / "bench.c2c"),
+            f"linesmith: {profile} is what this command reads and stays as it is; name another file with -o\n",
+        ),
+        (
+            ("lint", elf, "-o", twice, "--also", f"sarif={twice}"),
+            f"{twice} would be written twice; name different files",
+        ),
+        ((*patch, elf), "is an ELF or BTF file and stays as it is"),
+        ((*patch, header), f"{header} belongs to {example}, which is only read"),
+    ):
+        done = linesmith(*words)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    assert [one.read_bytes() for one in (elf, profile, header)] == before
+    assert not twice.exists()
 
 
 def test_a_patch_kept_in_the_tree_is_replaced_by_the_next(example: Path) -> None:
     kept = example / "guard.patch"
     kept.write_text("of yesterday")
-
     done = linesmith("patch", example / "bench", example / "bench.c2c", "--tree", example, "--dry-run", "-o", kept)
-
     assert done.returncode == 0, done.stderr
     assert "diff --git" in kept.read_text()
 
 
-@pytest.mark.parametrize("words", [("--version",), ("layout", "bench"), ("hot", "bench", "bench.c2c")])
+@pytest.mark.parametrize("words", [("--version",), ("hot", "bench", "bench.c2c")])
 def test_a_full_disk_behind_standard_output_is_one_sentence(example: Path, words: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [LINESMITH, *words], cwd=example, stdout=full, stderr=subprocess.PIPE, text=True, check=False
-        )
-
+        command = [str(LINESMITH), *words]
+        done = subprocess.run(command, cwd=example, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "linesmith: standard output: No space left on device; make room or access there\n"
 
 
 def test_a_profile_comes_from_standard_input(example: Path) -> None:
-    with (example / "bench.c2c").open() as text:
-        done = subprocess.run(
-            [LINESMITH, "hot", "bench", "-"], cwd=example, stdin=text, capture_output=True, text=True, check=False
-        )
-
+    done = linesmith("hot", "bench", "-", cwd=example, stdin=(example / "bench.c2c").read_text())
     assert done.returncode == 0, done.stderr
     assert "object   session_index" in done.stdout
 
@@ -91,8 +72,6 @@ def test_a_profile_comes_from_standard_input(example: Path) -> None:
 def test_the_name_of_a_profile_may_be_no_utf8(example: Path, tmp_path: Path) -> None:
     name = tmp_path / os.fsdecode(b"r\xff.c2c")
     shutil.copy(example / "bench.c2c", name)
-
     done = linesmith("hot", example / "bench", name, "--format", "json")
-
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["source"].endswith(r"r\xff.c2c")

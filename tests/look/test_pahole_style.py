@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,10 +14,24 @@ from c_source import compiled
 from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.report.pahole import render_text
 from linesmith.analyzer.selection import select
+from linesmith.analyzer.store import IndexedLayouts
+
+SOURCE = """
+struct pair { int first; long second[2]; } pair;
+struct wide { char name[56]; long at[2]; int tail; } wide;
+struct light { enum { RED, GREEN = 5 } colour; } light;
+typedef struct { int counter; } count_t;
+struct page { struct link { void *next; } lru; count_t uses; } page;
+struct table { int (*calls[4])(long); } table;
+"""
 
 
-def shown(folder: Path, source: str, *wanted: str, expand: bool = False, flags: tuple[str, ...] = ()) -> str:
-    layouts = read_layouts(compiled(folder, source, *flags)).layouts
+@pytest.fixture(scope="module")
+def layouts(tmp_path_factory: pytest.TempPathFactory) -> IndexedLayouts:
+    return read_layouts(compiled(tmp_path_factory.mktemp("style"), SOURCE)).layouts
+
+
+def shown(layouts: IndexedLayouts, *wanted: str, expand: bool = False) -> str:
     return render_text(select(layouts, wanted), layouts, expand)
 
 
@@ -24,8 +39,8 @@ def lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines()]
 
 
-def test_members_stand_in_columns_with_offset_and_size(tmp_path: Path) -> None:
-    assert shown(tmp_path, "struct pair { int first; long second[2]; } pair;", "pair") == (
+def test_members_stand_in_columns_with_offset_and_size(layouts: IndexedLayouts) -> None:
+    assert shown(layouts, "pair") == (
         "struct pair {\n"
         "\tint                        first;                /*     0     4 */\n"
         "\n"
@@ -40,36 +55,24 @@ def test_members_stand_in_columns_with_offset_and_size(tmp_path: Path) -> None:
     )
 
 
-def test_a_crossed_line_is_announced_with_how_far_it_is_back(tmp_path: Path) -> None:
-    text = shown(tmp_path, "struct wide { char name[56]; long at[2]; int tail; } wide;", "wide")
-    assert "/* --- cacheline 1 boundary (64 bytes) was 8 bytes ago --- */" in lines(text)
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("wide", ["/* --- cacheline 1 boundary (64 bytes) was 8 bytes ago --- */"]),
+        (
+            "light",
+            ["enum {", "RED   = 0,", "GREEN = 5,", f"{'} colour;':49}/*     0     4 */"],
+        ),
+        ("table", ["int                        (*calls[4])(long int); /*     0    32 */"]),
+    ],
+)
+def test_lines_of_a_record(layouts: IndexedLayouts, name: str, expected: list[str]) -> None:
+    assert [line for line in lines(shown(layouts, name)) if line in expected] == expected
 
 
-def test_the_values_of_an_anonymous_enum_are_written_out(tmp_path: Path) -> None:
-    text = shown(tmp_path, "struct light { enum { RED, GREEN = 5 } colour; } light;", "light")
-    assert lines(text)[1:5] == [
-        "enum {",
-        "RED   = 0,",
-        "GREEN = 5,",
-        "} colour;                                        /*     0     4 */",
-    ]
-
-
-def test_expanding_writes_named_records_out_and_keeps_the_typedef_in_a_comment(tmp_path: Path) -> None:
-    source = (
-        "typedef struct { int counter; } count_t; struct page { struct link { void *next; } lru; count_t uses; } page;"
-    )
-    text = shown(tmp_path, source, "page", expand=True)
-    assert [line for line in lines(text) if line.endswith("{")] == [
-        "struct page {",
-        "struct link {",
-        "/* typedef count_t */ struct {",
-    ]
-
-
-def test_an_array_of_function_pointers_is_written_as_c_wants_it(tmp_path: Path) -> None:
-    text = shown(tmp_path, "struct table { int (*calls[4])(long); } table;", "table")
-    assert lines(text)[1].startswith("int                        (*calls[4])(long int); /*     0    32 */")
+def test_expanding_writes_named_records_out_and_keeps_the_typedef_in_a_comment(layouts: IndexedLayouts) -> None:
+    opened = [line for line in lines(shown(layouts, "page", expand=True)) if line.endswith("{")]
+    assert opened == ["struct page {", "struct link {", "/* typedef count_t */ struct {"]
 
 
 def test_every_layout_of_a_name_is_shown_with_its_place(tmp_path: Path) -> None:
@@ -87,41 +90,48 @@ def test_every_layout_of_a_name_is_shown_with_its_place(tmp_path: Path) -> None:
 
 def test_an_alignment_the_producer_did_not_state_is_inferred(tmp_path: Path) -> None:
     source = "struct lone { int a; } __attribute__((aligned(32))) lone; struct pair { int a; struct lone b; } pair;"
-    silent = ("-gdwarf-4", "-gstrict-dwarf")
-    assert "/* inferred alignments: the whole 32 */" in lines(shown(tmp_path, source, "lone", flags=silent))
-    assert "/* inferred alignments: b 32 */" in lines(shown(tmp_path, source, "pair", flags=silent))
-    assert "inferred" not in shown(tmp_path, source, "lone", "pair")
+    silent = read_layouts(compiled(tmp_path, source, "-gdwarf-4", "-gstrict-dwarf", name="silent")).layouts
+    assert "/* inferred alignments: the whole 32 */" in lines(shown(silent, "lone"))
+    assert "/* inferred alignments: b 32 */" in lines(shown(silent, "pair"))
+    assert "inferred" not in shown(read_layouts(compiled(tmp_path, source)).layouts, "lone", "pair")
 
 
-ODDITIES = {
-    "bit-fields beside a plain member": "struct s { int low:3; int high:7; char last; } s;",
-    "a closed storage unit": "struct s { unsigned a:3; unsigned :0; unsigned b:4; long c; } s;",
-    "unnamed bits inside a unit": "struct s { unsigned a:3; unsigned :5; unsigned b:4; } s;",
-    "bit padding": "struct s { long a; unsigned b:5; } s;",
-    "a plain member before the bits of its unit": "struct s { char a; unsigned b:5; } s;",
-    "nested anonymous records": "struct s { union { struct { int a; char b; long c; }; long d[9]; }; int e; } s;",
-    "padding of a nested struct": "struct s { struct t { long a; char b; } t; int c; } s;",
-    "padding of a last struct": "struct s { int c; struct t { long a; char b; } t; } s;",
-    "an aligned member": "struct s { int a; int b __attribute__((aligned(64))); } s;",
-    "an aligned struct": "struct s { int a; } __attribute__((aligned(32))) s;",
-    "a packed struct": "struct s { char a; long b; } __attribute__((packed)) s;",
-    "a flexible array": "struct s { int n; struct { long a; } tail[]; } s;",
-    "an empty struct": "struct s { } s;",
-    "arrays of two dimensions": "struct s { int grid[3][5]; char *names[2]; } s;",
-    "function pointers": "struct s { int (*call)(void *, const char *, ...); void (*done)(void); } s;",
-    "pointers to const and to pointers": "struct s { const char *a; char **b; const struct t *c; } s;",
-    "a volatile member": "struct s { volatile unsigned a; _Bool b; } s;",
-    "lines crossed inside a union": "struct s { long a[6]; union { long b[4]; struct { long c[3], d; }; }; int e; } s;",
-    "a union by itself": "union s { int a; struct { char b; short c; }; } s;",
-    "types whose names are wide": "struct s { unsigned long long name_longer_than_its_column; } s;",
-    "enums": "enum kind { A, B }; struct s { enum kind a; enum kind b:2; } s;",
-}
+# Each record is one oddity.
+ODDITIES = """
+enum kind { A, B };
+struct bit_fields_beside_a_plain_member { int low:3; int high:7; char last; } v1;
+struct a_closed_storage_unit { unsigned a:3; unsigned :0; unsigned b:4; long c; } v2;
+struct unnamed_bits_inside_a_unit { unsigned a:3; unsigned :5; unsigned b:4; } v3;
+struct bit_padding { long a; unsigned b:5; } v4;
+struct a_plain_member_before_the_bits_of_its_unit { char a; unsigned b:5; } v5;
+struct nested_anonymous_records { union { struct { int a; char b; long c; }; long d[9]; }; int e; } v6;
+struct padding_of_a_nested_struct { struct t { long a; char b; } t; int c; } v7;
+struct padding_of_a_last_struct { int c; struct last { long a; char b; } t; } v8;
+struct an_aligned_member { int a; int b __attribute__((aligned(64))); } v9;
+struct an_aligned_struct { int a; } __attribute__((aligned(32))) v10;
+struct a_packed_struct { char a; long b; } __attribute__((packed)) v11;
+struct a_flexible_array { int n; struct { long a; } tail[]; } v12;
+struct an_empty_struct { } v13;
+struct arrays_of_two_dimensions { int grid[3][5]; char *names[2]; } v14;
+struct function_pointers { int (*call)(void *, const char *, ...); void (*done)(void); } v15;
+struct pointers_to_const_and_to_pointers { const char *a; char **b; const struct t *c; } v16;
+struct a_volatile_member { volatile unsigned a; _Bool b; } v17;
+struct lines_crossed_inside_a_union { long a[6]; union { long b[4]; struct { long c[3], d; }; }; int e; } v18;
+union a_union_by_itself { int a; struct { char b; short c; }; } v19;
+struct types_whose_names_are_wide { unsigned long long name_longer_than_its_column; } v20;
+struct enums { enum kind a; enum kind b:2; } v21;
+"""
+
+
+@pytest.fixture(scope="module")
+def oddities(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("oddities"), ODDITIES)
 
 
 @pytest.mark.skipif(shutil.which("pahole") is None, reason="pahole is not installed (Debian package dwarves)")
-@pytest.mark.parametrize("source", ODDITIES.values(), ids=ODDITIES.keys())
-def test_the_text_is_pahole_s_own(tmp_path: Path, source: str) -> None:
-    elf = compiled(tmp_path, source)
-    theirs = subprocess.run(["pahole", "-F", "dwarf", "-C", "s", elf], capture_output=True, text=True, check=True)
-    layouts = read_layouts(elf).layouts
-    assert render_text(select(layouts, ("s",)), layouts) == theirs.stdout
+@pytest.mark.parametrize("name", re.findall(r"^(?:struct|union) (\w+)", ODDITIES, re.MULTILINE))
+def test_the_text_is_pahole_s_own(oddities: Path, name: str) -> None:
+    command = ["pahole", "-F", "dwarf", "-C", name, str(oddities)]
+    theirs = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert theirs
+    assert shown(read_layouts(oddities).layouts, name) == theirs

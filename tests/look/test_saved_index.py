@@ -20,7 +20,7 @@ from linesmith.analyzer.store import NO_STAMP, built, encoded
 SOURCE = "struct s { int a; long b; struct { char c; }; } s; struct t { struct s s; } t;"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("saved")
     done = linesmith("index", compiled(folder, SOURCE), "-o", folder / "base.index", cache=folder / "cache")
@@ -28,41 +28,28 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "base.index"
 
 
-def test_its_layouts_are_those_of_the_build(saved: Path, tmp_path: Path) -> None:
-    elf = compiled(tmp_path, SOURCE)
-    shown = [linesmith("layout", one, cache=tmp_path / "cache").stdout for one in (elf, saved)]
+def test_it_stands_for_the_build_and_does_not_say_where_that_lay(saved: Path, tmp_path: Path) -> None:
+    elf, cache = compiled(tmp_path, SOURCE), tmp_path / "cache"
+    shown = [linesmith("layout", one, cache=cache).stdout for one in (elf, saved)]
     assert shown[0] == shown[1]
-
-
-def test_lint_compares_a_build_with_it(saved: Path, tmp_path: Path) -> None:
+    assert str(saved.parent).encode() not in saved.read_bytes()
     changed = compiled(tmp_path, SOURCE.replace("long b;", "long b; long more;"))
-    done = linesmith("lint", "--base", saved, "--head", changed, cache=tmp_path / "cache")
+    done = linesmith("lint", "--base", saved, "--head", changed, cache=cache)
     assert done.stdout.endswith("2 records, 2 changed, 0 watched\n")
 
 
-def test_it_does_not_tell_where_the_build_lay(saved: Path) -> None:
-    assert str(saved.parent).encode() not in saved.read_bytes()
-
-
-def test_what_needs_code_says_that_there_is_none(saved: Path, tmp_path: Path) -> None:
-    done = linesmith("access", saved, cache=tmp_path / "cache")
-    assert (done.returncode, "is a saved index, which has layouts alone" in done.stderr) == (2, True)
-
-
-def test_of_several_files_none_is_saved(tmp_path: Path) -> None:
-    elf = compiled(tmp_path, SOURCE)
-    done = linesmith("index", elf, elf, "-o", tmp_path / "x.index", cache=tmp_path / "cache")
-    assert (done.returncode, (tmp_path / "x.index").exists()) == (2, False)
-
-
-def test_the_elf_file_is_not_overwritten(tmp_path: Path) -> None:
-    elf = compiled(tmp_path, SOURCE)
+def test_what_cannot_be_done_is_refused(saved: Path, tmp_path: Path) -> None:
+    elf, cache = compiled(tmp_path, SOURCE), tmp_path / "cache"
     before = elf.read_bytes()
-    done = linesmith("index", elf, "-o", elf, cache=tmp_path / "cache")
-    assert (done.returncode, elf.read_bytes()) == (2, before)
+    done = linesmith("access", saved, cache=cache)
+    assert (done.returncode, "is a saved index, which has layouts alone" in done.stderr) == (2, True)
+    assert linesmith("index", elf, elf, "-o", tmp_path / "x.index", cache=cache).returncode == 2
+    assert not (tmp_path / "x.index").exists()
+    assert linesmith("index", elf, "-o", elf, cache=cache).returncode == 2
+    assert elf.read_bytes() == before
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.integers(0, 3000), byte=st.integers(0, 255), end=st.integers(0, 3000))
 def test_damage_is_refused_or_harmless(saved: Path, tmp_path: Path, at: int, byte: int, end: int) -> None:
     content = bytearray(saved.read_bytes())

@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import replace
 from textwrap import dedent
 
-import pytest
 from measured import compared, comparison
 
 from linesmith.analyzer.model import SIMULATED, Better, Metric, VerdictKind
@@ -56,22 +55,21 @@ def test_several_variants_are_one_table_without_reasons() -> None:
     ]
 
 
-def test_rows_that_decide_nothing_are_counted_and_not_shown_among_many() -> None:
+def test_rows_that_decide_nothing_are_counted_and_not_shown_among_many_and_have_no_reason() -> None:
     shown = [comparison(metric=Metric(name, "", Better.LOWER), only_shown=True) for name in ("misses", "cycles")]
     lines = comparison_table([comparison(), *shown]).splitlines()
     assert (len(lines), lines[-1]) == (3, "  2 rows more, of metrics that decide nothing, in report.json")
-
-
-def test_what_is_only_shown_of_a_confirmed_variant_has_a_row_and_no_reason() -> None:
-    cycles = comparison(metric=Metric("cycles", "", Better.LOWER), only_shown=True)
-    text = render_comparisons([comparison(), cycles])
+    text = render_comparisons([comparison(), shown[1]])
     assert "exec-storm.cycles (8 threads, lower is better, decides nothing)\n" in text
     assert "exec-storm.cycles, 8 threads: " not in text
 
 
-def test_a_simulated_machine_has_cpus() -> None:
+def test_a_simulated_machine_has_cpus_and_a_side_may_never_have_run() -> None:
     row = comparison_table([comparison(benchmark=SIMULATED, metric=Metric("type", "misses/op", Better.LOWER))])
     assert row.endswith("simulated.type (8 CPUs, misses/op, lower is better)")
+    row = comparison_table([replace(comparison(), base=(), head=())]).splitlines()[1]
+    assert row.startswith("       none    0.00%        none ")
+    assert (render_comparisons([]), comparison_table([]), markdown_table([])) == ("", "", "")
 
 
 def test_markdown_has_a_row_for_each_comparison() -> None:
@@ -88,50 +86,16 @@ def test_markdown_has_a_row_for_each_comparison() -> None:
     ]
 
 
-def test_without_comparisons_there_is_no_table() -> None:
-    assert (render_comparisons([]), comparison_table([]), markdown_table([])) == ("", "", "")
+def test_numbers_changes_spreads_and_times_are_rounded() -> None:
+    numbers = (0.0, 0.000012345, 0.012345, 999.949, 1234567.8, 2.5e12)
+    assert [number(one) for one in numbers] == ["0", "1.234e-05", "0.01235", "999.9", "1,234,568", "2.500e+12"]
+    changes = (0.00004, -0.00004, 0.012, -0.4321, 1e9 - 1)
+    assert [signed(one) for one in changes] == ["0.00%", "0.00%", "+1.20%", "-43.2%", ">+99,900%"]
+    # A spread needs two runs and a mean.
+    assert [mean_and_spread(one) for one in ((5.0,), (0.0, 0.0), ())] == ["5", "0", "none"]
+    assert [duration(one) for one in (0.4, 99.0, 100.0, 7500.0)] == ["0 s", "99 s", "2 min", "2 h 05 min"]
 
 
-def test_a_side_that_never_ran_is_said_so() -> None:
-    row = comparison_table([replace(comparison(), base=(), head=())]).splitlines()[1]
-    assert row.startswith("       none    0.00%        none ")
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.0, "0"),
-        (0.000012345, "1.234e-05"),
-        (0.012345, "0.01235"),
-        (999.949, "999.9"),
-        (1234567.8, "1,234,568"),
-        (2.5e12, "2.500e+12"),
-    ],
-)
-def test_numbers_have_four_digits_or_all_of_their_integer_part(value: float, text: str) -> None:
-    assert number(value) == text
-
-
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [(0.00004, "0.00%"), (-0.00004, "0.00%"), (0.012, "+1.20%"), (-0.4321, "-43.2%"), (1e9 - 1, ">+99,900%")],
-)
-def test_changes_have_a_sign(change: float, text: str) -> None:
-    assert signed(change) == text
-
-
-def test_a_spread_needs_two_runs_and_a_mean() -> None:
-    assert (mean_and_spread((5.0,)), mean_and_spread((0.0, 0.0)), mean_and_spread(())) == ("5", "0", "none")
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (99.0, "99 s"), (100.0, "2 min"), (7500.0, "2 h 05 min")])
-def test_times_are_rounded(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
-
-
-def test_two_modes_are_seen_in_the_dots() -> None:
+def test_two_modes_are_seen_in_the_dots_and_equal_runs_lie_on_the_left() -> None:
     assert strips((1.0, 1.0, 2.0), (1.0, 2.0, 2.0, 2.0, 2.0), width=10) == (":        .", ".        #")
-
-
-def test_runs_that_are_all_equal_lie_on_the_left() -> None:
     assert strips((1.0,), (1.0,), width=3) == (".  ", ".  ")

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import jsonschema
 import pytest
@@ -16,8 +15,6 @@ from linesmith.analyzer.errors import JournalError
 from linesmith.analyzer.model import Result
 from linesmith.analyzer.report import bench_json
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-
 
 @pytest.mark.parametrize("run", [RUN, Result("empty", "baseline", ())])
 def test_a_result_read_back_is_equal(run: Result) -> None:
@@ -26,17 +23,6 @@ def test_a_result_read_back_is_equal(run: Result) -> None:
 
 def test_a_document_obeys_the_schema() -> None:
     jsonschema.validate(json.loads(bench_json.render_json(RUN)), bench_json.schema())
-
-
-def test_the_schema_beside_the_page_is_that_of_the_code() -> None:
-    assert json.loads((DOCS / "schema-report.json").read_text()) == json.loads(json.dumps(bench_json.schema()))
-
-
-def test_the_page_names_every_field() -> None:
-    page = (DOCS / "schema-report.md").read_text()
-    views = json.loads(json.dumps(bench_json.schema()))["$defs"].values()
-    fields = {field for view in views for field in view.get("properties", ())}
-    assert [field for field in sorted(fields) if not re.search(rf"[`.]{field}(\[\])?`", page)] == []
 
 
 def test_bytes_that_are_no_text_are_spelled_out() -> None:

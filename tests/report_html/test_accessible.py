@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from importlib.resources import files
 from itertools import pairwise
@@ -13,6 +14,9 @@ import pytest
 from linesmith_command import linesmith
 from report_html.browser import Browser
 from report_html.profiled import built
+
+# One browser and one pair of runs for all pages.
+pytestmark = pytest.mark.xdist_group("pages")
 
 STYLE = (files("linesmith.analyzer.report.html") / "templates" / "style.css").read_text()
 # Inks and the grounds they are put on; lines and marks of drawings need less than text.
@@ -91,55 +95,37 @@ def contrast(first: str, second: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_contrast_is_computed_as_defined() -> None:
+def test_every_ink_stands_out_from_its_ground() -> None:
     assert contrast("#000000", "#ffffff") == pytest.approx(21.0)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+    for colours in palettes().values():
+        assert [(ink, ground) for ink, ground in TEXTS if contrast(colours[ink], colours[ground]) < 4.5] == []
+        assert [(ink, ground) for ink, ground in MARKS if contrast(colours[ink], colours[ground]) < 3] == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark", "print"])
-def test_every_ink_stands_out_from_its_ground(scheme: str) -> None:
-    colours = palettes()[scheme]
-    assert [(ink, ground) for ink, ground in TEXTS if contrast(colours[ink], colours[ground]) < 4.5] == []
-    assert [(ink, ground) for ink, ground in MARKS if contrast(colours[ink], colours[ground]) < 3] == []
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_all_text_of_the_page_stands_out(browser: Browser, page: Path, scheme: str) -> None:
-    browser.look(prefers_color_scheme=scheme)
+def test_all_text_of_the_page_stands_out_and_nothing_moves(browser: Browser, page: Path) -> None:
     browser.open(page.as_uri())
-    assert (
-        browser.value("getComputedStyle(document.documentElement).backgroundColor")
-        == {
-            "light": "rgb(255, 255, 255)",
-            "dark": "rgb(20, 23, 27)",
-        }[scheme]
-    )
-    assert browser.value(FAINT) == []
+    for scheme, paper in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(20, 23, 27)")):
+        browser.look(prefers_color_scheme=scheme)
+        assert browser.value("getComputedStyle(document.documentElement).backgroundColor") == paper
+        assert browser.value(FAINT) == []
+    browser.look(prefers_reduced_motion="reduce")
+    assert browser.value("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
+    assert browser.value("document.getAnimations().length") == 0
 
 
-def test_headings_step_down_one_by_one(browser: Browser, page: Path) -> None:
+def test_a_screen_reader_gets_landmarks_headings_tables_and_names(browser: Browser, page: Path) -> None:
     browser.open(page.as_uri())
     levels = browser.value(HEADINGS)
-    assert levels[0] == 1
-    assert levels.count(1) == 1
+    assert (levels[0], levels.count(1)) == (1, 1)
     assert all(now <= before + 1 for before, now in pairwise(levels))
-
-
-def test_landmarks_headers_and_drawings_have_names(browser: Browser, page: Path) -> None:
-    browser.open(page.as_uri())
     for landmark in ("header", "nav[aria-label]", "main", "footer"):
         assert browser.value(f"document.querySelectorAll('body > {landmark}').length") == 1
-    assert browser.value("document.documentElement.lang") == "en"
-    assert browser.value(UNSCOPED) == 0
-    assert browser.value(SILENT) == 0
+    assert [browser.value(one) for one in ("document.documentElement.lang", UNSCOPED, SILENT)] == ["en", 0, 0]
     ids = browser.value("[...document.querySelectorAll('[id]')].map(one => one.id)")
     assert len(ids) == len(set(ids))
     targets = browser.value("[...document.querySelectorAll('a')].map(one => one.getAttribute('href').slice(1))")
     assert set(targets) <= set(ids)
-
-
-def test_the_tree_that_a_screen_reader_gets_has_the_tables(browser: Browser, page: Path) -> None:
-    browser.open(page.as_uri())
     nodes = browser.do("Accessibility.getFullAXTree")["nodes"]
     roles = {str(node["role"]["value"]) for node in nodes if "role" in node and not node["ignored"]}
     assert roles >= {"banner", "navigation", "main", "contentinfo", "table", "columnheader", "rowheader", "region"}
@@ -148,68 +134,47 @@ def test_the_tree_that_a_screen_reader_gets_has_the_tables(browser: Browser, pag
     assert all(node["name"]["value"] for node in images)
 
 
+def press(browser: Browser, key: str, **more: object) -> None:
+    for kind in ("keyDown", "keyUp"):
+        browser.do("Input.dispatchKeyEvent", type=kind, key=key, code=key, **more)
+
+
 def test_the_first_tab_skips_to_the_content(browser: Browser, page: Path) -> None:
     browser.open(page.as_uri())
-    key = {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
-    browser.do("Input.dispatchKeyEvent", type="keyDown", **key)
-    browser.do("Input.dispatchKeyEvent", type="keyUp", **key)
+    press(browser, "Tab", windowsVirtualKeyCode=9)
     assert browser.value("document.activeElement.className") == "skip"
     assert browser.value("document.activeElement.getBoundingClientRect().left") >= 0
     assert browser.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-    enter = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
-    browser.do("Input.dispatchKeyEvent", type="keyDown", **enter)
-    browser.do("Input.dispatchKeyEvent", type="keyUp", **enter)
+    press(browser, "Enter", windowsVirtualKeyCode=13, text="\r")
     browser.settle()
     assert browser.value("document.activeElement.id") == "content"
 
 
-def test_what_scrolls_can_be_reached_with_the_keyboard(browser: Browser, page: Path) -> None:
+def test_a_narrow_screen_scrolls_down_only_but_for_what_the_keyboard_reaches(browser: Browser, page: Path) -> None:
     browser.look(width=400)
     browser.open(page.as_uri())
+    assert browser.value("document.documentElement.scrollWidth") == 400
     wide = "[...document.querySelectorAll('*')].filter(one => one.scrollWidth > one.clientWidth + 1 && "
     wide += "['auto', 'scroll'].includes(getComputedStyle(one).overflowX))"
     assert browser.value(f"{wide}.length") > 0
     assert browser.value(f"{wide}.filter(one => one.tabIndex !== 0 || !one.getAttribute('aria-label')).length") == 0
 
 
-def test_a_narrow_screen_scrolls_down_only(browser: Browser, page: Path) -> None:
-    browser.look(width=400)
-    browser.open(page.as_uri())
-    assert browser.value("document.documentElement.scrollWidth") == 400
-
-
-def test_nothing_moves_for_those_who_do_not_like_it(browser: Browser, page: Path) -> None:
-    browser.look(prefers_reduced_motion="reduce")
-    browser.open(page.as_uri())
-    assert browser.value("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
-    assert browser.value("document.getAnimations().length") == 0
-
-
-def test_paper_shows_what_is_folded_away(browser: Browser, page: Path, tmp_path: Path) -> None:
+def test_paper_shows_what_is_folded_away_and_breaks_no_number(browser: Browser, page: Path, tmp_path: Path) -> None:
+    """Half of a number on the next row is another number; on paper columns may get narrower than their words."""
     browser.open(page.as_uri())
     folded = " ".join(browser.value(FOLDED)).split()
     browser.printed(tmp_path / "page.pdf")
-    content = (tmp_path / "page.pdf").read_bytes()
-    assert content.startswith(b"%PDF-")
-    text = printed_text(tmp_path / "page.pdf")
+    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF-")
+    if shutil.which("pdftotext") is None:
+        pytest.skip("no pdftotext (poppler-utils)")
+    command = ["pdftotext", str(tmp_path / "page.pdf"), "-"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert folded
     assert [word for word in folded if len(word) < MOST_LETTERS and word not in text] == []
-
-
-def test_paper_breaks_no_number(browser: Browser, page: Path) -> None:
-    """Half of a number on the next row is another number; on paper columns may get narrower than their words."""
-    browser.open(page.as_uri())
     browser.do("Emulation.setEmulatedMedia", media="print")
     ways = browser.value(
         "[...new Set([...document.querySelectorAll('td.number')].map(one => getComputedStyle(one).overflowWrap))]"
     )
     browser.do("Emulation.setEmulatedMedia", media="")
     assert ways == ["normal"]
-
-
-def printed_text(document: Path) -> str:
-    try:
-        done = subprocess.run(["pdftotext", document, "-"], capture_output=True, text=True, check=True)
-    except FileNotFoundError:
-        pytest.skip("no pdftotext (poppler-utils)")
-    return done.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from finished_run import RUN
 from linesmith_command import linesmith
 from report_html.browser import Browser
@@ -13,6 +14,9 @@ from report_html.hostile import ATTACKS, PATHLESS, UNSEEN, attack, poisoned
 from report_html.profiled import renamed
 
 from linesmith.analyzer.report.html.run_page import RunFiles, render_run
+
+# One browser and one pair of runs for all pages.
+pytestmark = pytest.mark.xdist_group("pages")
 
 RAN = "String(window.ran)"
 

@@ -14,13 +14,16 @@ from report_html.browser import Browser
 from report_html.profiled import built
 
 from linesmith.analyzer.geometry import lines
-from linesmith.analyzer.model import Candidate, ElfIdentity, Outcome, Prediction, Profile, Residual
+from linesmith.analyzer.model import Candidate, ElfIdentity, Finding, Layout, Outcome, Prediction, Profile, Residual
 from linesmith.analyzer.report.chosen import Chosen
 from linesmith.analyzer.report.html.meetings import meetings
 from linesmith.analyzer.report.html.phase_strips import WIDTH, pair_phases
 from linesmith.analyzer.report.html.profile_page import render_profile
 from linesmith.analyzer.report.suggested import Proposed, Suggested
 from linesmith.tuner.suggestions import answers
+
+# One browser and one pair of runs for all pages.
+pytestmark = pytest.mark.xdist_group("pages")
 
 ELF = ElfIdentity("vmlinux", "0123abcd", "x86-64", "ET_EXEC", True, 8, True, False)
 
@@ -38,60 +41,48 @@ def page(example: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -
     return place
 
 
-def test_the_line_is_told_from_what_lies_on_it_to_what_to_do(browser: Browser, page: Path) -> None:
+def test_the_page_goes_from_what_lies_on_a_line_to_what_to_do(
+    browser: Browser, example: tuple[Path, Path], page: Path
+) -> None:
     browser.open(page.as_uri())
     assert browser.texts("h2") == ["Overview", "Line 0: struct session_index", "Not checked", "Samples"]
+    (recommended,) = re.findall("recommended: (.*)", linesmith("suggest", *example).stdout)
     assert browser.texts("section[aria-labelledby=line-0] > h3") == [
         "The object on its lines",
         "Who touches this line",
         "Who waits for whom",
-        "Recommended: candidate qlkgp: move guard behind name",
+        f"Recommended: {recommended}",
     ]
-
-
-def test_a_page_does_not_tell_where_its_files_lie(browser: Browser, example: tuple[Path, Path], page: Path) -> None:
-    browser.open(page.as_uri())
+    assert recommended == "candidate qlkgp: move guard behind name"
+    # Maps of the object and of both layouts.
+    assert [title[:20] for title in browser.texts(".drawing svg > title")] == ["struct session_index"] * 3
+    # What was not given was not checked.
+    missing = browser.texts("[aria-labelledby=unchecked] li")
+    assert [re.findall(r"--\w+", one) for one in missing] == [
+        *([], ["--trace"], ["--tree"], ["--configuration"], ["--slabinfo"]),
+    ]
+    # Where its files lie is not said.
     assert str(example[0].parent) not in page.read_text()
     assert browser.texts("h1")[0].endswith(": session_index")
     assert {"bench.c2c", "bench"} <= {text.partition(",")[0] for text in browser.texts("header dd")}
 
 
-def test_there_are_maps_of_the_object_and_of_both_layouts(browser: Browser, page: Path) -> None:
-    browser.open(page.as_uri())
-    assert len(browser.texts(".drawing svg")) == 3
-    assert all(title.startswith("struct session_index") for title in browser.texts(".drawing svg > title"))
-
-
-def test_readers_and_writers_are_told_with_cpus_and_nodes(browser: Browser, page: Path) -> None:
+def test_readers_writers_and_steps_have_cpus_nodes_and_shares(browser: Browser, page: Path) -> None:
+    """Shares of the map are of the record and its lines, those of the table below of the line of the profile."""
     browser.open(page.as_uri())
     cells = browser.value("[...document.querySelectorAll('details table tbody tr')].map(one => one.textContent)")
     assert any(re.search(r"root.*session_index_find on 7 CPUs of node 0: 1,388 reads", cell, re.S) for cell in cells)
     waits = browser.value("document.querySelector('[aria-label^=\"Who waits\"] tbody').innerText")
     assert "root\tguard" in waits
     assert "7 CPUs after 1 CPU, node 0" in waits
-
-
-def test_shares_and_lines_say_of_what_they_are(browser: Browser, page: Path) -> None:
-    """The map's are of the record and its lines, those of the table below of the line of the profile."""
-    browser.open(page.as_uri())
     heads = browser.texts("th[scope=col]")
     assert {"line of the object", "heat of the record", "share of the line"} <= set(heads)
     assert {"heat", "share"}.isdisjoint(heads)
-
-
-def test_the_steps_stand_side_by_side(browser: Browser, page: Path) -> None:
-    browser.open(page.as_uri())
     head = browser.texts(".steps thead tr:first-child th")[:4]
     assert head == ["CPU", "access", "now", "with candidate qlkgp"]
     states = browser.value("[...document.querySelectorAll('.steps abbr')].slice(0, 2).map(one => one.title)")
     assert states == ["modified on CPU A", "invalid on CPU B"]
     assert "needless" in browser.value("document.querySelector('.steps').innerText")
-
-
-def test_the_numbers_are_those_of_suggest(example: tuple[Path, Path], browser: Browser, page: Path) -> None:
-    browser.open(page.as_uri())
-    (recommended,) = re.findall("recommended: (.*)", linesmith("suggest", *example).stdout)
-    assert f"Recommended: {recommended}" in browser.texts("h3")
 
 
 def test_elf_may_be_named_behind_the_profile(example: tuple[Path, Path], page: Path, tmp_path: Path) -> None:
@@ -121,18 +112,6 @@ def test_what_does_not_fit_together_is_said(
     assert done.returncode == 2
     assert said in done.stderr
     assert not (tmp_path / "out.html").exists()
-
-
-def test_what_was_not_given_was_not_checked(browser: Browser, page: Path) -> None:
-    browser.open(page.as_uri())
-    missing = browser.texts("[aria-labelledby=unchecked] li")
-    assert [re.findall(r"--\w+", one) for one in missing] == [
-        [],
-        ["--trace"],
-        ["--tree"],
-        ["--configuration"],
-        ["--slabinfo"],
-    ]
 
 
 def test_phases_are_drawn_as_they_are_counted() -> None:
@@ -171,45 +150,43 @@ def test_every_part_of_a_phase_is_within_its_drawing() -> None:
             assert 0 <= bar.left < bar.left + bar.width <= WIDTH + 0.2
 
 
-def test_a_guess_is_no_title_and_is_not_drawn() -> None:
+def rendered(layout: Layout, *found: Finding, title: str = "", sections: int = 1) -> str:
+    """The page of a report with these findings and no candidates."""
+    suggested = Suggested(ELF, "report.txt", table(layout), (), found)
+    return render_profile(suggested, Chosen(Profile("report.txt", title, "hitm", ()), 1, sections), ())
+
+
+PERHAPS = struct("perhaps", scalar("first"), scalar("second"))
+
+
+def test_a_guess_is_no_title_and_is_not_drawn_and_a_doubt_stands_in_the_answer() -> None:
     """Which of two types lies on the line cannot be told: the page must not look as if it could."""
-    layout = struct("perhaps", scalar("first"), scalar("second"))
-    hot = meeting(layout, "first", "second")
+    hot = meeting(PERHAPS, "first", "second")
     unsure = replace(hot.objects[0], outcome=Outcome.CANNOT_TELL, reason="two types explain the line equally well")
-    suggested = Suggested(ELF, "report.txt", table(layout), (), (replace(hot, objects=(unsure,)),))
-    page = render_profile(suggested, Chosen(Profile("report.txt", "", "hitm", ()), 1, 1), ())
+    page = rendered(PERHAPS, replace(hot, objects=(unsure,)))
     assert '<h2 id="line-0">Line 0: object not known</h2>' in page
     assert "<dt>but</dt><dd>two types explain the line equally well</dd>" in page
     assert "<svg" not in page
-
-
-def test_a_doubt_about_the_record_stands_in_the_answer() -> None:
-    layout = struct("perhaps", scalar("first"), scalar("second"))
-    hot = meeting(layout, "first", "second")
     misfit = "what is touched at 0x8 hardly fits it"
-    doubted = replace(hot, objects=(replace(hot.objects[0], doubt=misfit),))
-    suggested = Suggested(ELF, "report.txt", table(layout), (), (doubted,))
-    page = render_profile(suggested, Chosen(Profile("report.txt", "", "hitm", ()), 1, 1), ())
+    page = rendered(PERHAPS, replace(hot, objects=(replace(hot.objects[0], doubt=misfit),)))
     assert f'<p class="answer">{hot.triage.sentence}. In doubt: {misfit}.</p>' in page
 
 
 def test_a_page_is_named_by_its_file_and_not_by_the_words_above_the_report() -> None:
-    layout = struct("ring", scalar("first"), scalar("second"))
-    suggested = Suggested(ELF, "report.txt", table(layout), (), (meeting(layout, "first", "second"),))
-    page = render_profile(suggested, Chosen(Profile("report.txt", "Baseline", "hitm", ()), 1, 2), ())
-    assert "<h1>report.txt, report 1 of 2: ring</h1>" in page
+    page = rendered(PERHAPS, meeting(PERHAPS, "first", "second"), title="Baseline", sections=2)
+    assert "<h1>report.txt, report 1 of 2: perhaps</h1>" in page
     assert "<dt>headed</dt><dd>Baseline</dd>" in page
 
 
 def test_a_name_without_end_is_cut() -> None:
     endless = "x" * 100_000
     layout = struct(endless, scalar("first"), scalar("second"))
-    suggested = Suggested(ELF, "report.txt", table(layout), (), (meeting(layout, "first", "second"),))
-    page = render_profile(suggested, Chosen(Profile("report.txt", "", "hitm", ()), 1, 1), ())
+    page = rendered(layout, meeting(layout, "first", "second"))
     assert f'<h2 id="line-0">Line 0: struct {endless[:192]}…</h2>' in page
     assert page.count(endless) == 2, "in the diagnosis and among the facts it stands whole"
 
 
+@pytest.mark.study
 def test_sixty_lines_are_a_small_page() -> None:
     """Each of another record, with candidates of its own."""
     layouts = [struct(f"s{number}", *(scalar(f"member_{place}") for place in range(14))) for number in range(60)]

@@ -9,10 +9,17 @@ import pytest
 from unit.c_records import NAMES, PRODUCERS, Bench, Producer
 
 
-@pytest.fixture(params=PRODUCERS, ids=NAMES)
-def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
+@pytest.fixture(scope="module", params=PRODUCERS, ids=NAMES)
+def producer(request: pytest.FixtureRequest) -> Producer:
     """gcc and clang, DWARF 4 and 5."""
-    return Bench(tmp_path, request.param)
+    made: Producer = request.param
+    return made
+
+
+@pytest.fixture
+def bench(producer: Producer, tmp_path: Path) -> Bench:
+    """A directory to compile in with each of them."""
+    return Bench(tmp_path, producer)
 
 
 @pytest.fixture

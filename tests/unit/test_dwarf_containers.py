@@ -37,12 +37,13 @@ def check(path: Path, debug_directories: tuple[str, ...] = ()) -> None:
     assert layout.place == "unit.c:3"
 
 
-def test_relocatable_object(bench: Bench) -> None:
-    check(bench.object(TEXT))
-
-
-def test_program(bench: Bench) -> None:
-    check(bench.build(TEXT))
+@pytest.mark.parametrize(
+    "flags",
+    [("-c",), (), ("-c", "-fdebug-types-section"), ("-c", "-gdwarf64"), ("-c", "-gsplit-dwarf")],
+    ids=["object", "program", "type units", "64-bit DWARF", "split DWARF beside the object"],
+)
+def test_what_a_compiler_writes(bench: Bench, flags: tuple[str, ...]) -> None:
+    check(bench.build(TEXT, *flags))
 
 
 @pytest.mark.parametrize("method", ["zlib", "zlib-gnu"])
@@ -58,18 +59,6 @@ def test_other_processors(bench: Bench) -> None:
         pytest.skip("needs a cross compiler")
     for target in ("aarch64-linux-gnu", "powerpc64-linux-gnu", "s390x-linux-gnu", "riscv64-linux-gnu"):
         check(bench.object(TEXT, f"--target={target}"))
-
-
-def test_type_units(bench: Bench) -> None:
-    check(bench.object(TEXT, "-fdebug-types-section"))
-
-
-def test_64_bit_dwarf_format(bench: Bench) -> None:
-    check(bench.object(TEXT, "-gdwarf64"))
-
-
-def test_split_dwarf_beside_the_object(bench: Bench) -> None:
-    check(bench.object(TEXT, "-gsplit-dwarf"))
 
 
 def test_split_dwarf_package_beside_the_program(bench: Bench) -> None:
@@ -91,20 +80,20 @@ def test_a_missing_split_file_is_named(gcc: Bench) -> None:
     assert split.name in message
 
 
+def pair(gcc: Bench) -> list[Path]:
+    """Two programs that share debug information."""
+    return [gcc.build(TEXT.replace("root", name), name=name) for name in ("one", "two")]
+
+
 def test_dwz_supplement(gcc: Bench) -> None:
-    parts = []
-    for name in ("one", "two"):
-        gcc.build(TEXT.replace("root", name), name=name)
-        parts.append(gcc.directory / f"{name}.o")
-    shared = gcc.directory / "shared.debug"
-    run("dwz", "-m", shared, *parts)
-    layouts = records(parts[0])
-    assert places(only(layouts, "node")) == PLACES
+    parts = pair(gcc)
+    run("dwz", "-m", gcc.directory / "shared.debug", *parts)
+    assert places(only(records(parts[0]), "node")) == PLACES
 
 
 @pytest.mark.parametrize("kept", [".dwz/x86_64-linux-gnu/pair.debug", ".build-id/{folder}/{name}.debug"])
 def test_dwz_supplement_of_a_debug_package_unpacked_elsewhere(gcc: Bench, kept: str) -> None:
-    parts = [gcc.build(TEXT.replace("root", name), name=name) for name in ("one", "two")]
+    parts = pair(gcc)
     shared, directory = gcc.directory / "shared.debug", gcc.directory / "unpacked/usr/lib/debug"
     run("dwz", "-m", shared, "-M", "/usr/lib/debug/.dwz/x86_64-linux-gnu/pair.debug", *parts)
     build_id = msgspec.json.decode(_native.identify(str(shared)), type=ElfIdentity).build_id or ""
@@ -116,7 +105,7 @@ def test_dwz_supplement_of_a_debug_package_unpacked_elsewhere(gcc: Bench, kept: 
 
 
 def test_a_supplement_that_another_build_left_is_not_taken(gcc: Bench) -> None:
-    parts = [gcc.build(TEXT.replace("root", name), name=name) for name in ("one", "two")]
+    parts = pair(gcc)
     shared, directory = gcc.directory / "shared.debug", gcc.directory / "unpacked/usr/lib/debug"
     run("dwz", "-m", shared, "-M", "/usr/lib/debug/.dwz/pair.debug", *parts)
     foreign = directory / ".dwz/pair.debug"
@@ -158,3 +147,17 @@ def test_no_debug_information(gcc: Bench) -> None:
     with pytest.raises(_native.NativeError) as failure:
         records(path)
     assert failure.value.args[0] == "DebugInfoMissing"
+
+
+def test_progress_ends_with_everything_done_and_its_exception_stops_the_reading(gcc: Bench) -> None:
+    path, reports = str(gcc.object(TEXT)), list[tuple[int, int]]()
+    _native.read_dwarf(path, 1, progress=lambda done, total: reports.append((done, total)))
+    done, total = reports[-1]
+    assert done == total > 0
+    assert [each for each, _ in reports] == sorted(each for each, _ in reports)
+
+    def interrupt(_done: int, _total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _native.read_dwarf(path, 2, progress=interrupt)

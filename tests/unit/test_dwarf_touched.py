@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-from unit.c_records import Bench
+import pytest
+from unit.c_records import Bench, Producer
 
 from linesmith.analyzer import _native
 from linesmith.analyzer.model import Touched
@@ -35,50 +36,47 @@ def touched(path: Path, functions: Sequence[str], prefixes: Sequence[str] = ()) 
     return msgspec.json.decode(_native.read_touched(str(path), functions, prefixes, 2), type=list[Touched])
 
 
-def facts(path: Path, *functions: str) -> set[tuple[str, str, str]]:
-    return {(each.record, each.variable, each.via) for each in touched(path, functions) if not each.inlined_from}
+@pytest.fixture(scope="module")
+def plain(producer: Producer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Bench(tmp_path_factory.mktemp("plain"), producer).object(TEXT, "-O0")
 
 
-def test_parameters_variables_and_inner_blocks(bench: Bench) -> None:
-    assert facts(bench.object(TEXT, "-O0"), "walk") == {
-        ("owner", "owner", "parameter"),
-        ("owner", "all", "parameter"),
-        ("counter", "count", "parameter"),
-        ("local", "value", "variable"),
-        ("tree", "inner", "variable"),
+@pytest.fixture(scope="module")
+def optimised(producer: Producer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Bench(tmp_path_factory.mktemp("optimised"), producer).object(TEXT, "-O2")
+
+
+def test_parameters_variables_inner_blocks_and_results(plain: Path) -> None:
+    found = [each for each in touched(plain, ["walk", "other"]) if not each.inlined_from]
+    assert {(each.function, each.record, each.variable, each.via) for each in found} == {
+        ("walk", "owner", "owner", "parameter"),
+        ("walk", "owner", "all", "parameter"),
+        ("walk", "counter", "count", "parameter"),
+        ("walk", "local", "value", "variable"),
+        ("walk", "tree", "inner", "variable"),
+        ("other", "owner", "", "return"),
     }
-
-
-def test_a_record_held_by_value_is_marked(bench: Bench) -> None:
-    found = touched(bench.object(TEXT, "-O0"), ["walk"])
     assert {each.variable for each in found if each.by_value} == {"value"}
 
 
-def test_variables_of_inlined_functions_name_their_function(bench: Bench) -> None:
-    found = touched(bench.object(TEXT, "-O2"), ["glance"])
-    inlined = [each for each in found if each.inlined_from == "peek"]
+def test_variables_of_inlined_functions_name_their_function(optimised: Path) -> None:
+    inlined = [each for each in touched(optimised, ["glance"]) if each.inlined_from == "peek"]
     assert [(each.record, each.variable, each.read_only) for each in inlined] == [("tree", "tree", True)]
 
 
-def test_a_pointer_that_is_returned(bench: Bench) -> None:
-    assert facts(bench.object(TEXT), "other") == {("owner", "", "return")}
+@pytest.mark.parametrize(
+    ("functions", "prefixes", "found"),
+    [
+        (["walk.constprop.0.isra.0"], [], {"walk.constprop.0.isra.0"}),
+        ([], ["wal", "oth"], {"walk", "other"}),
+        (["absent"], [], set()),
+    ],
+    ids=["the suffix of a clone is no part of the name", "prefixes find whole names", "nothing"],
+)
+def test_functions_are_found_by_name(plain: Path, functions: list[str], prefixes: list[str], found: set[str]) -> None:
+    assert {each.function for each in touched(plain, functions, prefixes)} == found
 
 
-def test_suffixes_of_clones_are_no_part_of_the_name(bench: Bench) -> None:
-    found = touched(bench.object(TEXT), ["walk.constprop.0.isra.0"])
-    assert {each.function for each in found} == {"walk.constprop.0.isra.0"}
-
-
-def test_a_prefix_finds_whole_names(bench: Bench) -> None:
-    found = touched(bench.object(TEXT), [], ["wal", "oth"])
-    assert {each.function for each in found} == {"walk", "other"}
-
-
-def test_a_function_that_is_not_there_has_no_facts(bench: Bench) -> None:
-    assert touched(bench.object(TEXT), ["absent"]) == []
-
-
-def test_the_result_does_not_depend_on_the_number_of_threads(bench: Bench) -> None:
-    path = str(bench.object(TEXT, "-O2"))
-    results = {_native.read_touched(path, ["walk", "other"], [], threads) for threads in (1, 2, 4)}
+def test_the_result_does_not_depend_on_the_number_of_threads(optimised: Path) -> None:
+    results = {_native.read_touched(str(optimised), ["walk", "other"], [], threads) for threads in (1, 2, 4)}
     assert len(results) == 1

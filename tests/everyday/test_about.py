@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the program says of itself and of long work, how it is told to end, and what installs a part of it."""
+
+from __future__ import annotations
+
+import platform
+import re
+import signal
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+import pytest
+from linesmith_command import linesmith
+
+from linesmith.analyzer.cli.interruption import interruptible
+from linesmith.analyzer.cli.waiting import Steps
+from linesmith.analyzer.extras import install_command
+
+
+def test_the_version_comes_first_and_facts_of_the_build_follow() -> None:
+    first, *facts = linesmith("--version").stdout.splitlines()
+    assert first == f"linesmith, version {version('linesmith')}"
+    assert re.fullmatch(r"native core: \S+ \S.*, libdw \d\S*, capstone \d+\.\d+", facts[0])
+    assert re.fullmatch(r"source scan: (LLVM \d+\S*|not part of this installation)", facts[1])
+    assert facts[2] in ("plugin for QEMU: there", "plugin for QEMU: not part of this installation")
+    assert facts[3] == f"Python: {platform.python_version()} on {platform.machine()}"
+    assert re.fullmatch(r"index format: linesmith-index\d+", facts[4])
+
+
+FOREVER = float("inf")
+
+
+def test_each_step_of_long_work_is_in_a_log_once_and_quick_work_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    tell = Steps(patience=0)
+    for done in range(3):
+        tell(f"compiled {done} of 3 units")
+    tell("writing")
+    Steps(patience=FOREVER)("compiling fs/inode.c")
+    assert capsys.readouterr().err == "linesmith: compiled 0 of 3 units\nlinesmith: writing\n"
+
+
+@pytest.fixture
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Programs of a virtual environment, whose Python runs."""
+    programs = tmp_path / "work place" / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    monkeypatch.setattr(sys, "executable", str(programs / "python"))
+    monkeypatch.setattr(sys, "prefix", str(programs.parent))
+    return programs
+
+
+def test_the_command_has_the_short_name_of_the_environment(environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(environment.parents[1])
+    assert install_command("png") == ".venv/bin/python -m pip install 'linesmith[png]'"
+    (environment / "pip").touch()
+    for folder, name in (
+        (environment.parents[1], ".venv/bin/pip"),
+        (environment, "./pip"),
+        (Path("/"), f"'{environment}/pip'"),
+    ):
+        monkeypatch.chdir(folder)
+        assert install_command("png") == f"{name} install 'linesmith[png]'"
+
+
+def test_outside_of_environments_it_is_that_of_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "prefix", sys.base_prefix)
+    assert install_command("png") == "pip install 'linesmith[png]'"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_command_unless_its_caller_ignores_it(number: signal.Signals) -> None:
+    former = signal.getsignal(number)
+    try:
+        signal.signal(number, signal.SIG_IGN)
+        with interruptible():
+            signal.raise_signal(number)
+        signal.signal(number, signal.SIG_DFL)
+        with pytest.raises(click.Abort), interruptible():
+            signal.raise_signal(number)
+        assert signal.getsignal(number) is signal.SIG_DFL
+    finally:
+        signal.signal(number, former)
