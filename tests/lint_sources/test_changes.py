@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 from linesmith_command import linesmith
 from lint_commits import Commits, repository
+from said_tables import Case, cases, filled
 
 TEXTS = {
     "CACHE": """\
@@ -34,25 +34,11 @@ struct cache {
 }
 UNALIGNED = TEXTS["CACHE"].replace(" A;", ";")
 LOST = "was aligned to 64 bytes and is not any more"
-_CASES = Path(__file__).with_name("changes.txt").read_text().split("\n# ")[1:]
-_CHANGE = re.compile(r" s/((?:\\.|[^/])*)/((?:\\.|[^/])*)/")
+CASES = cases(Path(__file__).with_name("changes.txt"))
 
 
-def filled(text: str) -> str:
-    """A text of the table as a file has it."""
-    before, at, rest = text.partition("@")
-    if at:
-        name = re.match(r"\w+", rest)
-        assert name
-        made = TEXTS[name[0]]
-        for old, new in _CHANGE.findall(rest):
-            made = made.replace(_plain(old), _plain(new))
-        text = before + made + _CHANGE.sub("", rest[name.end() :])
-    return re.sub(r"\bA\b", "__attribute__((aligned(64)))", _plain(text))
-
-
-def _plain(text: str) -> str:
-    return text.replace("\\n", "\n").replace("\\t", "\t").replace("\\/", "/")
+def text(of: str) -> str:
+    return filled(of, TEXTS)
 
 
 @pytest.fixture(scope="module")
@@ -61,20 +47,14 @@ def commits(tmp_path_factory: pytest.TempPathFactory) -> Commits:
     return repository(tmp_path_factory.mktemp("commits") / "tree")
 
 
-@pytest.mark.parametrize("case", _CASES, ids=lambda case: case.partition("\n")[0])
-def test_what_is_said_of_a_change(commits: Commits, case: str) -> None:
-    lines = [(line[0], line[2:]) for line in case.splitlines()[1:] if line]
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_is_said_of_a_change(commits: Commits, case: Case) -> None:
     base, head = (
-        {name: filled(text.removeprefix(" ")) for name, _, text in files}
-        for files in ([text.partition(":") for sign, text in lines if sign in signs] for signs in ("-=", "+="))
+        {name: text(content.removeprefix(" ")) for name, _, content in (one.partition(":") for one in lines)}
+        for lines in (case.all("-="), case.all("+="))
     )
-    options = [word for sign, text in lines if sign == "$" for word in text.split()]
     old = commits.commit(base)
-    done = commits.lint(old, commits.commit(head, old), *options)
-    said = done.stdout + done.stderr
-    assert str(done.returncode) in ([text for sign, text in lines if sign == "?"] or ["0", "1"]), said
-    assert [text for sign, text in lines if sign == "!" and text not in said] == [], said
-    assert [text for sign, text in lines if sign == "x" and text in said] == []
+    case.check(commits.lint(old, commits.commit(head, old), *" ".join(case.all("$")).split()))
     assert [path.name for path in commits.root.iterdir()] == [".git"]
 
 
@@ -82,22 +62,22 @@ def test_what_is_said_of_a_change(commits: Commits, case: str) -> None:
 def made(tmp_path: Path) -> Commits:
     """A checkout of one commit."""
     made = repository(tmp_path / "tree")
-    files = {"a.h": filled("@CACHE"), "text": "t\n", ".gitattributes": "* filter=evil\n"}
+    files = {"a.h": text("@CACHE"), "text": "t\n", ".gitattributes": "* filter=evil\n"}
     made.git("reset", "-q", "--hard", made.commit(files))
     return made
 
 
 def test_the_head_is_the_commit_that_is_checked_out_unless_another_is_named(made: Commits) -> None:
     old = made.git("rev-parse", "HEAD")
-    made.git("update-ref", "HEAD", made.commit({"a.h": filled("@CACHE s/ A;/;/")}, old))
+    made.git("update-ref", "HEAD", made.commit({"a.h": text("@CACHE s/ A;/;/")}, old))
     assert LOST in linesmith("lint", "--tree", made.root, "--base-ref", old).stdout
-    (made.root / "linesmith.toml").write_text(filled("@BUDGET"))
+    (made.root / "linesmith.toml").write_text(text("@BUDGET"))
     assert "are the same commit: there is nothing to compare" in made.lint("HEAD", "HEAD").stdout
     assert "struct cache: has" not in made.lint("HEAD", old).stdout, "intents are those of the head"
 
 
 def test_a_patch_that_renames_a_file_is_judged_too(made: Commits) -> None:
-    new = made.commit({"inc/a.h": filled("@CACHE s/ A;/;/")}, made.git("rev-parse", "HEAD"))
+    new = made.commit({"inc/a.h": text("@CACHE s/ A;/;/")}, made.git("rev-parse", "HEAD"))
     patch = made.root / "0001.patch"
     patch.write_text(made.git("format-patch", "--stdout", "-1", new) + "\n")
     assert (
@@ -117,7 +97,7 @@ def remarks(made: Commits, *options: str) -> str:
 @pytest.mark.parametrize("options", [(), ("--head-ref", "HEAD")])
 def test_a_tracked_file_that_was_changed_is_told_and_no_filter_runs(made: Commits, options: tuple[str, ...]) -> None:
     made.git("config", "filter.evil.clean", f"touch {made.root / 'ran'}; cat")
-    (made.root / "a.h").write_text(filled("@CACHE"))
+    (made.root / "a.h").write_text(text("@CACHE"))
     (made.root / "text").write_text("u\n")
     assert "not committed" not in remarks(made, *options), "touched only, and what says nothing of layouts"
     (made.root / "a.h").write_text("int a;\n")
