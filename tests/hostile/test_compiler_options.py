@@ -9,14 +9,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from linesmith_command import LINESMITH
+from linesmith_command import linesmith
 from patch_cases import write_files
 
 from linesmith.analyzer.errors import TreeError
 from linesmith.patches.flags import from_words
 from linesmith.patches.options import RULES, chosen
+from linesmith.patches.unified import unified_diff
 
 HEADER = "struct cache {\n\tlong root;\n\tlong uses;\n};\n"
 GROWN = HEADER.replace("\tlong uses;\n", "\tlong uses;\n\tlong more[9];\n")
@@ -76,24 +77,12 @@ def test_what_a_layout_or_a_header_needs_is_used(word: str) -> None:
 
 
 def test_a_value_in_the_next_word_is_no_option_of_its_own() -> None:
-    words = [
-        "-D",
-        "-fplugin=x",
-        "-I",
-        "-B/x",
-        "-isystem",
-        "-specs=x",
-        "-include",
-        "-wrapper",
-        "-target",
-        "x86_64",
-        "-D",
-    ]
-    assert chosen(words).options == (
-        "-D-fplugin=x", "-I-B/x", "-isystem", "-specs=x", "-include", "-wrapper", "--target=x86_64",
-    )  # fmt: skip
+    words = "-D -fplugin=x -I -B/x -isystem -specs=x -include -wrapper -target x86_64 -D"
+    used = "-D-fplugin=x -I-B/x -isystem -specs=x -include -wrapper --target=x86_64"
+    assert chosen(words.split()).options == tuple(used.split())
 
 
+@settings(max_examples=50)
 @given(st.lists(st.text("-=,@ /fgmoWDIUXpluginclardspec0123456789\n'\"", max_size=24), max_size=8))
 def test_each_word_that_is_used_is_allowed(words: list[str]) -> None:
     """A word that is no value starts as a rule has it; what follows an option that takes a value is its value."""
@@ -131,24 +120,19 @@ def diff(tree: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """``diff --patch`` of a change of the header, where the tree records these options."""
     entry = {"directory": str(tree), "file": "src/cache.c", "arguments": ["cc", *options, "-c", "src/cache.c"]}
     write_files(tree, {"compile_commands.json": json.dumps([entry])})
-    write_files(tree.parent, {"a/src/cache.h": HEADER, "b/src/cache.h": GROWN})
-    made = ["git", "diff", "--no-index", "--no-prefix", "a/src/cache.h", "b/src/cache.h"]
-    patch = subprocess.run(made, cwd=tree.parent, capture_output=True, check=False, timeout=30).stdout
-    argv = [str(LINESMITH), "diff", "--patch", "-", "--tree", str(tree)]
-    return subprocess.run(argv, input=patch.decode(), capture_output=True, text=True, check=False, timeout=60)
+    patch = unified_diff(HEADER.encode(), GROWN.encode(), "src/cache.h").decode()
+    return linesmith("diff", "--patch", "-", "--tree", tree, stdin=patch)
 
 
-def test_a_recorded_plugin_is_not_loaded(tree: Path) -> None:
-    done = diff(tree, f"-fcompare-debug=-fplugin={tree.parent}/x.so")
-    assert "cache grows from 16 to 88 bytes" in done.stdout
-    assert not (tree.parent / "ran").exists()
-
-
-def test_a_recorded_report_overwrites_no_file(tree: Path) -> None:
+def test_a_recorded_plugin_is_not_loaded_and_a_recorded_report_overwrites_no_file(tree: Path) -> None:
     kept = tree.parent / "kept"
     kept.write_text("mine\n")
-    done = diff(tree, f"-fopt-info-all={kept}", f"-ftime-trace={kept}", f"-foptimization-record-file={kept}")
-    assert "cache grows from 16 to 88 bytes" in done.stdout
+    for options in (
+        [f"-fcompare-debug=-fplugin={tree.parent}/x.so"],
+        [f"-fopt-info-all={kept}", f"-ftime-trace={kept}", f"-foptimization-record-file={kept}"],
+    ):
+        assert "cache grows from 16 to 88 bytes" in diff(tree, *options).stdout
+    assert not (tree.parent / "ran").exists()
     assert kept.read_text() == "mine\n"
 
 
