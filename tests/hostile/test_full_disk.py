@@ -18,11 +18,12 @@ from pathlib import Path
 
 import click
 import pytest
-from linesmith_command import LINESMITH
+from linesmith_command import LINESMITH, linesmith
 
-from linesmith.analyzer.cli import linesmith
+from linesmith.analyzer import cli
 from linesmith.analyzer.demo import program
 
+pytestmark = pytest.mark.xdist_group("full disk")
 OLD = "the result of last week\n"
 # What stands in a file before, where it must be one that the option may replace.
 BEFORE = {
@@ -134,10 +135,10 @@ speed: be faster
 
 def options_that_name_results() -> set[str]:
     """Every option of every command for a file or a folder that need not be there."""
-    context = click.Context(linesmith)
+    context = click.Context(cli.linesmith)
     found = set()
-    for name in linesmith.list_commands(context):
-        command = linesmith.get_command(context, name)
+    for name in cli.linesmith.list_commands(context):
+        command = cli.linesmith.get_command(context, name)
         assert command is not None
         for option in command.params:
             words = option.metavar or ""
@@ -168,7 +169,8 @@ def _finish_run(folder: Path) -> None:
     (folder / "answer.c").write_text(ANSWER_C)
     (folder / "faster.patch").write_text(FASTER)
     (folder / "plan.toml").write_text(PLAN)
-    subprocess.run([LINESMITH, "bench", "plan.toml", "faster.patch"], cwd=folder, capture_output=True, check=True)
+    done = linesmith("bench", "plan.toml", "faster.patch", cwd=folder)
+    assert done.returncode == 0, done.stderr
 
 
 def _database(folder: Path, units: list[str]) -> None:
@@ -201,15 +203,18 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
 
 
-def run(words: str, folder: Path, largest: int | None = None) -> subprocess.CompletedProcess[str]:
-    """Run linesmith in the folder; it may make no file of more than ``largest`` bytes."""
+def limited(words: str, folder: Path, largest: int) -> subprocess.CompletedProcess[str]:
+    """Run the installed program in the folder; it may make no file of more than ``largest`` bytes."""
 
     def limit() -> None:
-        if largest is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
 
     command = [str(LINESMITH), *words.split()]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, preexec_fn=limit)
+
+
+def run(words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return linesmith(*words.split(), cwd=folder)
 
 
 def needs(name: str) -> None:
@@ -239,7 +244,7 @@ def test_a_full_disk_leaves_the_old_result(name: str, workplace: Path, small_dis
 def test_a_limit_to_the_size_of_files_leaves_the_old_result(name: str, workplace: Path, tmp_path: Path) -> None:
     result = tmp_path / "result"
     result.write_text(BEFORE.get(name, OLD))
-    done = run(TRIED[name].format(result), workplace, largest=16)
+    done = limited(TRIED[name].format(result), workplace, largest=16)
     assert done.returncode == 2, done.stderr
     assert done.stderr.splitlines()[-1].startswith(f"linesmith: cannot write {result}: {os.strerror(errno.EFBIG)}; ")
     assert contents(tmp_path) == {"result": BEFORE.get(name, OLD).encode()}
