@@ -24,6 +24,7 @@ from linesmith.analyzer import cli
 from linesmith.analyzer.demo import program
 
 pytestmark = pytest.mark.xdist_group("full disk")
+SOURCES = Path(__file__).with_name("sources")
 OLD = "the result of last week\n"
 # What stands in a file before, where it must be one that the option may replace.
 BEFORE = {
@@ -77,60 +78,6 @@ ALONE = (
     "lint --write-baseline",
     "intent --into",
 )
-AREA_C = """\
-#include <stdlib.h>
-struct lock { int taken; };
-struct area { long start; struct lock *lock; };
-struct area *area_make(void)
-{
-	struct area *area = malloc(sizeof(*area));
-
-	if (!area)
-		return NULL;
-	area->lock = malloc(sizeof(struct lock));
-	if (!area->lock) {
-		free(area);
-		return NULL;
-	}
-	area->lock->taken = 0;
-	return area;
-}
-void area_free(struct area *area)
-{
-	free(area->lock);
-	free(area);
-}
-"""
-ANSWER_C = """\
-#include <stdio.h>
-#include "speed.h"
-int main(void) { printf("speed %d\\n", SPEED); }
-"""
-PLAN = """\
-[judge]
-placebos = 0
-warm_up = 0
-
-[source]
-tree = "."
-command = "cc -g -o answer answer.c"
-products = ["answer"]
-
-[[benchmark]]
-name = "command"
-run = "{answer}"
-pattern = 'speed (?P<value>\\d+)'
-better = "higher"
-"""
-FASTER = """\
-speed: be faster
-
---- a/speed.h
-+++ b/speed.h
-@@ -1 +1 @@
--#define SPEED 100
-+#define SPEED 120
-"""
 
 
 def options_that_name_results() -> set[str]:
@@ -156,7 +103,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program.build(folder, program.find_compiler())
     _database(folder, sorted(one.name for one in folder.glob("*.c")))
     (folder / "pointers").mkdir()
-    (folder / "pointers" / "area.c").write_text(AREA_C)
+    shutil.copy(SOURCES / "area.c", folder / "pointers")
     _database(folder / "pointers", ["area.c"])
     shutil.copy(folder / "bench.c2c", folder / "again.c2c")
     _finish_run(folder / "run")
@@ -166,9 +113,8 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _finish_run(folder: Path) -> None:
     folder.mkdir()
     (folder / "speed.h").write_text("#define SPEED 100\n")
-    (folder / "answer.c").write_text(ANSWER_C)
-    (folder / "faster.patch").write_text(FASTER)
-    (folder / "plan.toml").write_text(PLAN)
+    for name in ("answer.c", "faster.patch", "plan.toml"):
+        shutil.copy(SOURCES / name, folder)
     done = linesmith("bench", "plan.toml", "faster.patch", cwd=folder)
     assert done.returncode == 0, done.stderr
 

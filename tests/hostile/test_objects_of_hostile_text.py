@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -29,45 +30,8 @@ REFUSED = (
 )
 
 # What the text adds to its object, with the name of a file of somebody else.
-SKELETON_OF_DWARF_5 = """
-.pushsection .debug_abbrev,"",@progbits
-.Lown: .uleb128 1, 0x4a; .byte 0; .uleb128 0x76, 0x08; .byte 0, 0, 0
-.popsection
-.pushsection .debug_info,"",@progbits
-.long 2f - 1f
-1: .short 5; .byte 4, 8; .long .Lown; .quad 0x1234; .uleb128 1; .asciz "NAME"
-2: .popsection
-"""
-SKELETON_OF_DWARF_4 = """
-.pushsection .debug_abbrev,"",@progbits
-.Lown: .uleb128 1, 0x11; .byte 0; .uleb128 0x2130, 0x08, 0x2131, 0x07; .byte 0, 0, 0
-.popsection
-.pushsection .debug_info,"",@progbits
-.long 2f - 1f
-1: .short 4; .long .Lown; .byte 8; .uleb128 1; .asciz "NAME"; .quad 0x1234
-2: .popsection
-"""
-FILE_OF_DWZ = """
-.pushsection .gnu_debugaltlink,"",@progbits
-.asciz "NAME"; .fill 20, 1, 7
-.popsection
-"""
-SUPPLEMENT_OF_DWARF_5 = """
-.pushsection .debug_sup,"",@progbits
-.short 5; .byte 0; .asciz "NAME"; .uleb128 4; .long 7
-.popsection
-"""
-DEBUG_LINK = """
-.pushsection .gnu_debuglink,"",@progbits
-.asciz "other.o"; .balign 4; .long 7
-.popsection
-"""
-OTHER_FILES = {
-    "skeleton of DWARF 5": SKELETON_OF_DWARF_5,
-    "skeleton of DWARF 4": SKELETON_OF_DWARF_4,
-    "file of dwz": FILE_OF_DWZ,
-    "supplement of DWARF 5": SUPPLEMENT_OF_DWARF_5,
-}
+OTHER_FILES = tomllib.loads(Path(__file__).with_name("sources").joinpath("references.toml").read_text())
+DEBUG_LINK = OTHER_FILES.pop("debug link")
 references = pytest.mark.parametrize("reference", OTHER_FILES.values(), ids=OTHER_FILES.keys())
 
 

@@ -44,26 +44,6 @@ _SYSTEM = (
 )  # fmt: skip
 
 
-# Makes the file `ran` beside itself where it is loaded.
-_PLUGIN = """\
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <libgen.h>
-#include <stdio.h>
-int plugin_is_GPL_compatible;
-__attribute__((constructor)) static void loaded(void)
-{
-  Dl_info self;
-  char place[4096];
-  dladdr((void *)loaded, &self);
-  snprintf(place, sizeof place, "%s", self.dli_fname);
-  snprintf(place, sizeof place, "%s/ran", dirname(place));
-  creat(place, 0600);
-}
-"""
-
-
 @dataclass(frozen=True)
 class Breach:
     """A command on a change opened or ran ``what``, or did something else that it must not."""
@@ -224,8 +204,8 @@ def built(folder: Path) -> Path:
     """The example program of the package with its sources and a plugin that leaves a trace, below ``folder``."""
     directory = program.unpack(folder / "bench")
     made = program.build(directory, program.find_compiler())
-    (folder / "plugin.c").write_text(_PLUGIN)
-    argv = ["gcc", "-shared", "-fPIC", "-o", str(directory / "plugin.so"), str(folder / "plugin.c")]
+    plugin = Path(__file__).with_name("sources") / "plugin.c"
+    argv = ["gcc", "-shared", "-fPIC", "-o", str(directory / "plugin.so"), str(plugin)]
     subprocess.run(argv, check=True, timeout=60)
     return made
 
