@@ -163,7 +163,8 @@ MUTATIONS = (
 )
 
 
-def _layouts(file: Path) -> None:
+def shown(file: Path) -> dwarf.Reading:
+    """What is read of the file, once everything that shows layouts has shown them."""
     reading = dwarf.read_layouts(file)
     chosen = tuple(reading.layouts)[:200]
     render_text(chosen, reading.layouts, expand=True)
@@ -172,10 +173,7 @@ def _layouts(file: Path) -> None:
     for layout in chosen:
         containment.places(layout.id)
         containment.leaves(layout.id, layout.size // 2)
-
-
-def _accesses(file: Path) -> None:
-    dwarf.map_accesses(file)
+    return reading
 
 
 def _touched(file: Path) -> None:
@@ -186,4 +184,4 @@ def _operands(file: Path) -> None:
     dwarf.operands(file, [], [""])
 
 
-KIND = Kind("elf", samples, MUTATIONS, (_layouts, _accesses, _touched, _operands))
+KIND = Kind("elf", samples, MUTATIONS, (shown, dwarf.map_accesses, _touched, _operands))
