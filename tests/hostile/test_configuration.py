@@ -61,6 +61,7 @@ def test_a_string_that_the_user_names_runs_nothing(checked_out: tuple[Commits, s
     assert not ran.exists()
 
 
+@pytest.mark.study
 @pytest.mark.real
 def test_no_string_of_a_real_kernel_runs(kernel_tree: Path, tmp_path: Path) -> None:
     """The strings of x86_64_defconfig get, in turns, what make or a shell of the tree would run."""

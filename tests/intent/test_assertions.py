@@ -10,22 +10,7 @@ import pytest
 from linesmith.analyzer.intent.assertions import asserted_in, asserted_intents, assertions
 from linesmith.analyzer.model import MemberGroup, TypeIntent
 
-CODE = b"""\
-#define CACHELINE_ASSERT_GROUP_MEMBER(TYPE, GROUP, MEMBER) \\
-\tBUILD_BUG_ON(!(offsetof(TYPE, MEMBER)));
-static void check(void)
-{
-\t/* CACHELINE_ASSERT_GROUP_MEMBER(struct pipe, rx, comment); */
-\tCACHELINE_ASSERT_GROUP_MEMBER(struct pipe, rx, head);
-\tCACHELINE_ASSERT_GROUP_MEMBER(struct pipe, rx,
-\t\t\t\t      inner.tail); // CACHELINE_ASSERT_GROUP_MEMBER(struct pipe, rx, other);
-\tCACHELINE_ASSERT_GROUP_SIZE(struct pipe, rx, 91 + 4);
-\tCACHELINE_ASSERT_GROUP_MEMBER(struct pipe, tx, ops);
-\tCACHELINE_ASSERT_GROUP_SIZE(struct pipe, tx, TX_BYTES);
-\tCACHELINE_ASSERT_GROUP_SIZE(struct pipe, empty, 1);
-\tputs("CACHELINE_ASSERT_GROUP_MEMBER(struct pipe, rx, text);");
-}
-"""
+CODE = Path(__file__).with_name("sources").joinpath("asserted.c").read_bytes()
 
 
 def test_members_and_sizes_of_groups_are_found_with_their_lines() -> None:

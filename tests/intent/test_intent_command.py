@@ -21,69 +21,12 @@ from linesmith.analyzer.model import Intent, SizeBudget, TypeIntent
 
 pytestmark = pytest.mark.xdist_group("intent-command")
 
+SOURCES = Path(__file__).with_name("sources")
+FILES = {"PIPE": "pipe.c", "COUNTS": "counts.c", "OWN": "own.toml", "KEPT": "kept.toml"}
 TEXTS = {
-    "PIPE": """\
-struct pipe {
-  long head;
-  long tail;
-  char __cacheline_group_begin__rx[0];
-  union {
-    long first;
-    int second;
-  };
-  int flag : 3, other : 5;
-  char __cacheline_group_end__rx[0];
-  char name[28];
-} pipe;""",
-    "COUNTS": """\
-struct counts { long in; long out; };
-struct pipe {
-  long head; long tail;
-  int flags;
-  void *owner;
-  struct counts counts[2];
-  char name[48];
-} pipe;""",
+    **{name: (SOURCES / file).read_text() for name, file in FILES.items()},
     "ENTRY": '[[type]]\nname = "pipe"\nreason = "r"',
     "WIDE": 'configuration = ["CONFIG_WIDE"]\n[type.budget]\nbytes = 8',
-    "OWN": """\
-# kept by us
-[[type]]
-name = "pipe"
-reason = "one line, as measured"
-[type.budget]
-bytes = 64  # was 56
-lines = 1
-""",
-    "KEPT": """\
-# kept by us
-[[type]]
-name = "pipe"
-reason = "head and tail, as measured"
-hot = ["head", "tail", "counts[1].out"]
-write-hot = ["tail"]
-
-[type.budget]
-bytes = 512
-lines = 3  # two would do
-objects-per-slab = 1
-
-[[type.group]]
-name = "ends"
-members = ["head", "tail"]
-bytes = 64
-
-[[type.isolate]]
-members = ["tail"]
-from = ["owner"]
-phases = 1.0
-
-[[suppress]]
-rule = "straddle"
-type = "pipe"
-member = "tail"
-reason = "cold"
-""",
 }
 PIPE, OWN = TEXTS["PIPE"], TEXTS["OWN"]
 GROWN = PIPE.replace("name[28]", "name[60]")

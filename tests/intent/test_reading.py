@@ -24,52 +24,7 @@ from linesmith.analyzer.model import (
     TypeIntent,
 )
 
-WHOLE = """\
-# kept by the file system people
-[lint]
-select = ["all"]
-ignore = ["lock-moved"]
-types = ["tcp_*", "struct inode"]
-
-[[type]]
-name = "address_space"
-reason = "exec storms wait for i_mmap_rwsem"  # measured
-link = "https://lore.kernel.org/all/1"
-configuration = ["CONFIG_SMP", "!CONFIG_PREEMPT_RT"]
-hot = ["i_mmap", "i_mmap_rwsem"]
-read-mostly = ["a_ops"]
-write-hot = ["i_mmap_rwsem"]
-
-[type.budget]
-bytes = 192
-lines = 3
-objects-per-slab = 21
-
-[[type.group]]
-name = "tree"
-members = [
-    "i_pages",  # the [first]
-    "nrpages",
-]
-lines = 1
-bytes = 64
-
-[[type.isolate]]
-members = ["i_mmap_rwsem"]
-from = ["i_mmap"]
-bytes = 128
-phases = 0.25
-
-[[type]]
-name = "struct inode"
-reason = "path walk"
-
-[[suppress]]
-rule = "avoidable-hole"
-type = "union ixgbe_*"
-reason = "the device reads it"
-expires = 2027-01-31
-"""
+WHOLE = Path(__file__).with_name("sources").joinpath("whole.toml").read_text()
 
 
 def test_everything_that_a_file_may_say() -> None:

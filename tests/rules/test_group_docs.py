@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hand_made import scalar, struct
@@ -15,39 +16,8 @@ from linesmith.analyzer.lint.group_docs import group_docs
 from linesmith.analyzer.model import DocumentedMember, GroupDoc, Layout, Member
 
 FILE = "Documentation/networking/net_cachelines/s.rst"
-LOOSE = """\
-===================================
-s struct fast path usage breakdown
-===================================
-
-Type                Name           fastpath_tx_access  fastpath_rx_access  Comments
-..struct            ..s
-u32                 sent           read_write          -                   xmit
-struct_very_long_name_of_a_type* seen                        read_mostly   input
-char                name[16]
-"""
-RULED = """\
-s struct fast path usage breakdown
-
-==================== ==================== =================== =================== ==========
-Type                 Name                 fastpath_tx_access  fastpath_rx_access  comment
-==================== ==================== =================== =================== ==========
-u32                  sent                 read_write                              xmit
-struct very long *   seen                                     read_mostly         input
-char                 name[16]
-==================== ==================== =================== =================== ==========
-"""
-SOURCE = """\
-struct s {
-	char __cacheline_group_begin__s_write_tx[0];
-	int sent;
-	char __cacheline_group_end__s_write_tx[0];
-	char __cacheline_group_begin__s_read_rx[0];
-	int seen;
-	char __cacheline_group_end__s_read_rx[0];
-	char name[16];
-};
-"""
+SOURCES = Path(__file__).with_name("sources")
+LOOSE, RULED, SOURCE = ((SOURCES / name).read_text() for name in ("loose.rst", "ruled.rst", "s.h"))
 
 
 @pytest.mark.parametrize("table", [LOOSE, RULED])
