@@ -22,9 +22,7 @@ from matrix.small_kernel import HEADER, MAKEFILE
 Content = str | bytes | Entry
 Files = dict[str, Content]
 Dice = random.Random
-_WORDS: Mapping[str, list[str]] = tomllib.loads(
-    Path(__file__).with_name("sources").joinpath("changes.toml").read_text()
-)
+WORDS: Mapping[str, list[str]] = tomllib.loads(Path(__file__).with_name("sources").joinpath("changes.toml").read_text())
 
 
 @dataclass(frozen=True)
@@ -59,12 +57,12 @@ def _change(number: int, base: Files, record: str, grown: str) -> Change:
 
 
 def _text(dice: Dice, head: Files, record: str) -> None:
-    front = dice.choice(_WORDS["reads"]).format(dice.choice(_WORDS["outside"]))
+    front = dice.choice(WORDS["reads"]).format(dice.choice(WORDS["outside"]))
     head[record] = front + str(head[record])
 
 
 def _options(dice: Dice, head: Files, record: str) -> None:
-    words = " ".join(dice.sample(_WORDS["options"], dice.randint(1, 4)))
+    words = " ".join(dice.sample(WORDS["options"], dice.randint(1, 4)))
     entry = {
         "directory": dice.choice((".", "/", "@FOLDER@", "/proc/self")),
         "file": record,
@@ -85,7 +83,7 @@ def _configuration(dice: Dice, head: Files, _record: str) -> None:
 
 
 def _makefiles(dice: Dice, head: Files, _record: str) -> None:
-    command = dice.choice(_WORDS["commands"])
+    command = dice.choice(WORDS["commands"])
     head["Makefile"] = dice.choice(
         (f"$(shell {command})\n{MAKEFILE}", MAKEFILE.replace("prepare0:\n", f"prepare0:\n\t{command}\n"))
     )
@@ -107,7 +105,7 @@ def _attributes(dice: Dice, head: Files, _record: str) -> None:
     head[".gitattributes"] = "* filter=evil diff=evil merge=evil export-subst working-tree-encoding=UTF-16 eol=crlf\n"
     head[".gitmodules"] = '[submodule "sub"]\n\tpath = sub\n\turl = ext::touch @RAN@\n\tupdate = !touch @RAN@\n'
     head["sub"] = (MODULE, b"1" * 40)
-    head[".lfsconfig"] = f"[lfs]\n\turl = {dice.choice(_WORDS['commands'])}\n"
+    head[".lfsconfig"] = f"[lfs]\n\turl = {dice.choice(WORDS['commands'])}\n"
 
 
 def _links(dice: Dice, head: Files, record: str) -> None:
@@ -119,7 +117,7 @@ def _links(dice: Dice, head: Files, record: str) -> None:
 
 
 def _names(dice: Dice, head: Files, _record: str) -> None:
-    for name in dice.sample(_WORDS["names"], 3):
+    for name in dice.sample(WORDS["names"], 3):
         head[name] = HEADER.replace("struct s ", "struct other ")
 
 

@@ -12,6 +12,7 @@ import os
 import resource
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -26,48 +27,8 @@ from linesmith.analyzer.demo import program
 pytestmark = pytest.mark.xdist_group("full disk")
 SOURCES = Path(__file__).with_name("sources")
 OLD = "the result of last week\n"
-# What stands in a file before, where it must be one that the option may replace.
-BEFORE = {
-    "lint --write-baseline": '{"linesmith_baseline": 1, "accepted": []}\n',
-    "intent --into": '[[type]]\nname = "tree_guard"\nreason = "an entry of last week"\n',
-}
-# How each is tried, in a folder with the example program; {} is the file.
-TRIED = {
-    "layout -o": "layout bench session_index -o {}",
-    "diff -o": "diff bench bench -o {}",
-    "access -o": "access bench --type session_index -o {}",
-    "slab -o": "slab bench session_index -o {}",
-    "index -o": "index bench -o {}",
-    "record -o": "record --on qemu-user -o {} -- /bin/true",
-    "record --trace": "record --on qemu-user -o profile --trace {} -- /bin/true",
-    "hot -o": "hot bench bench.c2c -o {}",
-    "hot --save": "hot bench bench.c2c --save {}",
-    "compare -o": "compare bench bench.c2c again.c2c -o {}",
-    "suggest -o": "suggest bench bench.c2c -o {}",
-    "patch -o": "patch bench bench.c2c --tree . -o {}",
-    "encapsulate -o": "encapsulate session_index.root --accessor root_of --tree . --dry-run -o {}",
-    "encapsulate --rules": "encapsulate session_index.root --accessor root_of --tree . --rules {}",
-    "inline -o": "inline area.lock --tree pointers -o {}",
-    "inline --rules": "inline area.lock --tree pointers --rules {}",
-    "report -o": "report run/plan.run -o {}",
-    "bench -o": "bench run/plan.toml run/faster.patch --resume -o {}",
-    "report --html": "report bench bench.c2c --html {}",
-    "lint -o": "lint bench -o {}",
-    "lint --also": "lint bench --also sarif={}",
-    "lint --write-baseline": "lint bench --write-baseline {}",
-    "intent -o": "intent bench session_index --from bench.c2c -o {}",
-    "intent --into": "intent bench session_index --from bench.c2c --into {}",
-    "doctor -o": "doctor -o {}",
-    "config -o": "config -o {}",
-}
-NOT_TRIED = {
-    "record --log": "the console of a guest, written while it runs",
-    "snapshot -o": "takes the memory of a kernel; written as `index -o` is",
-    "tune -o": "takes long; written as `bench -o` is",
-    "bench --run": "the folder of a run, which is gone on with; see tests/tuning",
-    "tune --run": "the folder of a run, which is gone on with; see tests/tuning",
-    "man -o": "a folder, see below",
-}
+RESULTS: dict[str, dict[str, str]] = tomllib.loads((SOURCES / "results.toml").read_text())
+TRIED, BEFORE, NOT_TRIED = RESULTS["tried"], RESULTS["before"], RESULTS["not-tried"]
 # These start no program that would need room of its own.
 ALONE = (
     "layout -o",

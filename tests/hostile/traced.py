@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from hostile.changes import Change, Content, kernel_change, program_change
+from hostile.changes import WORDS, Change, Content, kernel_change, program_change
 from lint_commits import Commits, repository
 from matrix.small_kernel import FILES
 from patch_cases import write_files
@@ -33,15 +33,7 @@ _SECONDS = 300
 _CALLS = "execve,execveat,open,openat,openat2,creat"
 _OPENED = re.compile(r"^\d+ +(open|openat|openat2|creat)\((.*)\) += \d+<([^>]*)>")
 _RAN = re.compile(r'^\d+ +execve(?:at)?\((?:[^"]*, )?"([^"]*)".*\) += 0$')
-# Read by the C library, the dynamic linker, git and Python, whatever is compiled.
-_SYSTEM = (
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache",
-    "/etc/ld.so.preload", "/etc/localtime", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group", "/etc/gitattributes",
-    "/etc/perl", "/etc/locale.alias", "/etc/gitconfig", "/etc/hosts", "/etc/host.conf", "/etc/resolv.conf",
-    "/etc/ssl/openssl.cnf", "/dev/null", "/dev/urandom", "/dev/random",
-    "/sys/devices/system/cpu", "/sys/fs/cgroup", "/proc/self", "/proc/meminfo", "/proc/stat", "/proc/cpuinfo",
-    "/proc/sys", "/proc/filesystems", "/proc/version", "/proc/mounts", "pipe:",
-)  # fmt: skip
+_SYSTEM: tuple[str, ...] = tuple(WORDS["system"])
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,8 @@ def test_the_same_builds_give_the_same_bytes_with_another_order_of_sets(change: 
         folder = change.tree / seed
         folder.mkdir()
         also = [f"--also={form}={folder}/{form}" for form in FORMS]
-        argv = [LINESMITH, "lint", "--base", change.old, "--head", change.new, "--select", "all", *also]
+        builds = ["--base", str(change.old), "--head", str(change.new)]
+        argv = [str(LINESMITH), "lint", *builds, "--select", "all", *also]
         environment = {"PYTHONHASHSEED": seed, "LINESMITH_CACHE_DIR": str(change.tree / f"cache-{seed}")}
         text = subprocess.run(argv, env=environment, capture_output=True, check=False).stdout
         return [text, *(file.read_bytes() for file in sorted(folder.iterdir()))]

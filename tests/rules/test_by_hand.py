@@ -59,12 +59,11 @@ def test_of_many_holders_those_beyond_32_are_counted(count: int) -> None:
 def test_a_neighbour_is_told_for_exactly_the_gaps_that_allow_it(words: int, size: int, held_by_value: bool) -> None:
     gap = [scalar("gap", 8 * words, dimensions=(words,))] if words else []
     if held_by_value:
-        subject, rest = HOT, (held_in(*gap, scalar("cold")),)
-        wanted = apart(bytes=size)
+        layouts, wanted = [HOT, held_in(*gap, scalar("cold"))], apart(bytes=size)
     else:
-        subject, rest = struct("subject", scalar("hot"), *gap, scalar("cold")), ()
+        layouts = [struct("subject", scalar("hot"), *gap, scalar("cold"))]
         wanted = apart(apart_from=("cold",), bytes=size)
-    found = broken("isolation-broken", alone(subject, *rest, tuned="asked", intents=wanted))
+    found = broken("isolation-broken", alone(*layouts, tuned="asked", intents=wanted))
     meets = any(meet(Span(0, 8), Span(8 * (words + 1), 8), size, phase) for phase in phases(8, size))
     assert any("cold" in one.subject.split(", ") for one in found) == meets
 
