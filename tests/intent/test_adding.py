@@ -23,9 +23,7 @@ def test_what_is_there_stays_to_the_byte(tmp_path: Path) -> None:
     path = tmp_path / "linesmith.toml"
     path.write_bytes(KEPT.encode())
     path.chmod(0o640)
-
     add_to(path, (PIPE,))
-
     text = path.read_bytes().decode()
     assert text == f'{KEPT}\n\n[[type]]\nname = "pipe"\nreason = "full"\n'
     assert [one.record for one in intent_in(text).types] == ["inode", "pipe"]

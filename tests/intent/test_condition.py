@@ -60,7 +60,6 @@ def wanted(*conditions: str) -> TypeIntent:
 
 def test_symbols_of_a_configuration_are_those_that_are_set() -> None:
     text = '# CONFIG_A is not set\nCONFIG_B=y\nCONFIG_C=m\nCONFIG_D=""\nCONFIG_E=n\nCONFIG_F=0x1000\n'
-
     assert symbols_in(text) == {"CONFIG_B", "CONFIG_C", "CONFIG_D", "CONFIG_F"}
 
 
@@ -80,7 +79,6 @@ def test_an_intent_holds_where_all_its_conditions_do(conditions: tuple[str, ...]
 
 def test_without_a_configuration_only_what_always_holds_does_and_the_rest_is_told() -> None:
     intent = Intent("linesmith.toml", (wanted(), wanted("CONFIG_SMP", "!CONFIG_NUMA")))
-
     assert [applies(None)(one) for one in intent.types] == [True, False]
     (told,) = undecided(intent, None)
     assert told == (

@@ -97,9 +97,7 @@ def test_whatever_stands_around_it_only_the_value_changes(
     lines = ("[[type]]", 'name = "s"', 'reason = "#"', "[type.budget]", f"bytes = 8{first}", "[[type.group]]")
     text = ending.join((*lines, 'name = "g"', f"members = [{listed}]{second}", ""))
     wanted = Rewrite(("type", 0, "budget", "bytes"), size), Rewrite(("type", 0, "group", 0, "members"), tuple(after))
-
     found = rewritten(text, wanted, "linesmith.toml").text
-
     kept = found.replace(f"bytes = {size}", "bytes = 8").split(ending)
     assert kept[:7] == text.split(ending)[:7]
     assert kept[7].endswith(f"]{second}")
