@@ -22,6 +22,7 @@ from linesmith.analyzer.demo import program
 from linesmith.analyzer.model import FileChange, PatchSeries, SeriesStep
 from linesmith.patches.series.files import patch_files
 
+pytestmark = pytest.mark.xdist_group("unseen characters")
 CHARACTERS = (
     *"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c",
     *"\u200b\u200c\u200d\u2060\ufeff\u00ad\u034f\u3164\u2028\u2029\ufe0f\U000e0041\U000e0100",

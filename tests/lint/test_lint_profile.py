@@ -12,6 +12,9 @@ from linesmith_command import linesmith
 from linesmith.analyzer.demo import program
 
 
+pytestmark = pytest.mark.xdist_group("lint of a profile")
+
+
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the example program ``bench`` and its profile ``bench.c2c``."""
